@@ -1,0 +1,27 @@
+import { defineConfig } from 'vitest/config';
+import { CountReporter } from './test/support/count-reporter.ts';
+
+const conditions = ['@signalbox/source', 'module', 'node', 'development|production'];
+
+export default defineConfig({
+  resolve: { conditions },
+  ssr: { resolve: { conditions, externalConditions: ['@signalbox/source'] } },
+  test: {
+    include: [
+      'packages/*/src/**/*.test.ts',
+      'apps/*/src/**/*.test.ts',
+      'test/**/*.test.ts',
+      'bench/**/*.test.ts',
+    ],
+    pool: 'forks',
+    // Most tests wait for other processes: more workers than cores keep the cores busy.
+    maxWorkers: 4,
+    execArgv: ['--conditions=@signalbox/source'],
+    allowOnly: false,
+    expect: { requireAssertions: true },
+    // Only a guard against hanging: on a busy shared machine a test may be slow without being wrong.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    reporters: ['default', new CountReporter()],
+  },
+});
