@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest';
+import { agentOf, isReservedName, parseAddress } from './address.ts';
+
+it('reads agent ids and sub-inboxes, and nothing else', () => {
+  expect(parseAddress('alice')).toEqual({ agent: 'alice' });
+  expect(parseAddress('a.b-c_1#mcp-X_y')).toEqual({ agent: 'a.b-c_1', sub: 'mcp-X_y' });
+  for (const text of [
+    '',
+    'Alice',
+    '-a',
+    'a b',
+    'a#',
+    '#x',
+    'a#b#c',
+    'a\n',
+    'ä',
+    'a'.repeat(129),
+    '../a',
+    'a/b',
+  ]) {
+    expect(parseAddress(text), text).toBeUndefined();
+  }
+  expect(parseAddress('a'.repeat(128))).toBeDefined();
+  expect(agentOf('alice#mcp-1')).toBe('alice');
+});
+
+it('sees through separators in reserved names', () => {
+  for (const name of ['orchestrator', 'o_r-c.hestrator', 'sys.tem'])
+    expect(isReservedName(name), name).toBe(true);
+  for (const name of ['orchestrator2', 'my-system', 'alice']) expect(isReservedName(name), name).toBe(false);
+});

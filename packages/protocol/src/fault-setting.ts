@@ -1,0 +1,46 @@
+import type { Fault } from './fault.ts';
+import { SignalboxError } from './signalbox-error.ts';
+
+/** Every named point between "stored" and "acked" at which a process can be made to die. docs/guide/reliability.md explains each. */
+export const faultPoints = [
+  'broker.deliver.before_commit',
+  'broker.deliver.after_commit',
+  'broker.push.before',
+  'broker.push.after',
+  'broker.ack.before_commit',
+  'broker.ack.after_commit',
+  'orchestrator.call.received',
+  'orchestrator.journal.started',
+  'orchestrator.call.sent',
+  'orchestrator.call.returned',
+  'orchestrator.journal.finished',
+  'orchestrator.reply.before',
+  'orchestrator.reply.after',
+  'worker.call.sent',
+  'worker.reply.received',
+] as const;
+
+/** Environment variable from which the entry of a process reads its fault. */
+export const faultVariable = 'SIGNALBOX_FAULT';
+
+/**
+ * The fault port for a setting `<point>[:n]`: calls `strike` at the n-th passing of that point (the first unless
+ * given), once. Throws `SignalboxError` `usage` for a setting that could never strike, so that a misspelt one is noticed.
+ */
+export function faultAt(setting: string, strike: () => void): Fault {
+  const [point = '', count = '1', ...rest] = setting.split(':');
+  if (!(faultPoints as readonly string[]).includes(point)) {
+    throw badSetting(`'${point}' is no fault point; the points are ${faultPoints.join(', ')}`);
+  }
+  if (rest.length > 0 || !/^[1-9]\d{0,8}$/.test(count)) {
+    throw badSetting(`'${setting}' must be a fault point, or one with a number from 1: ${point}:3`);
+  }
+  let left = Number(count);
+  return (passed) => {
+    if (passed === point && --left === 0) strike();
+  };
+}
+
+function badSetting(problem: string): SignalboxError {
+  return new SignalboxError('usage', `${faultVariable}: ${problem}`);
+}

@@ -1,0 +1,80 @@
+export { type Address, agentOf, isAgentId, isReservedName, isSubInbox, parseAddress } from './address.ts';
+export {
+  type BrokerFrame,
+  brokerFrameSchema,
+  type CancelNotice,
+  type ConnectedAgent,
+  type ErrorFrame,
+  type MessageFrame,
+  type SubscribedFrame,
+  type WelcomeFrame,
+} from './broker-frames.ts';
+export {
+  type AckFrame,
+  type AdminFrame,
+  type AnnounceFrame,
+  type CancelFrame,
+  type ClientFrame,
+  clientFrameSchemas,
+  type DeliverFrame,
+  type HelloFrame,
+  type ListConnectedFrame,
+  type NackFrame,
+  type PeekFrame,
+  type SubscribeFrame,
+  type WorkingFrame,
+} from './client-frames.ts';
+export { type CloseCode, closeCodes } from './close-codes.ts';
+export { closeCodeOf, type ErrorCode, errorCodes } from './error-codes.ts';
+export { type Fault, noFault } from './fault.ts';
+export { faultAt, faultPoints, faultVariable } from './fault-setting.ts';
+export { encodeFrame, type FrameText, maxHeaderLength, splitFrames } from './frame-text.ts';
+export { bodyLimits, type JsonLimits, parseJson } from './json-text.ts';
+export { defaultLimits, defaultTtlMs, type Limits, protocolVersion, subprotocol } from './limits.ts';
+export {
+  type CallRecord,
+  type CallRecordOutcome,
+  type CallStatus,
+  callRecordSchema,
+  callStatusSchema,
+} from './mcp/call-status.ts';
+export { mayRepeat, type RepeatWord, withRepeatWord } from './mcp/may-repeat.ts';
+export {
+  type McpReply,
+  mcpReplySchema,
+  type ProxiedResult,
+  proxiedResultSchema,
+  toProxiedResult,
+} from './mcp/mcp-reply.ts';
+export {
+  type CallRequest,
+  type CallsRequest,
+  type ManifestRequest,
+  type McpRequest,
+  mcpRequestSchema,
+  type StatusRequest,
+} from './mcp/mcp-request.ts';
+export { type Manifest, manifestSchema, type Tool, toolSchema } from './mcp/tool.ts';
+export {
+  type ToolCallError,
+  type ToolErrorCode,
+  toolCallError,
+  toolCallErrorSchema,
+  toolErrorCodes,
+} from './mcp/tool-call-error.ts';
+export {
+  addressSchema,
+  idSchema,
+  kindSchema,
+  type Message,
+  type MessageHeader,
+  messageHeaderSchema,
+  roleSchema,
+  type Sender,
+  wellKnownKinds,
+} from './message.ts';
+export { replyIdOf, timeSortedId } from './message-id.ts';
+export { type FrameRefusal, type ParsedFrame, parseBrokerFrame, parseClientFrame } from './parse-frame.ts';
+export { messageOf, SignalboxError } from './signalbox-error.ts';
+export { agentOfToken, tokenText } from './token-text.ts';
+export { type Undeliverable, undeliverableReasons, undeliverableSchema } from './undeliverable.ts';

@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest';
+import { mayRepeat, withRepeatWord } from './may-repeat.ts';
+
+const tool = (annotations?: Record<string, unknown>) => ({
+  name: 't',
+  inputSchema: { type: 'object' as const },
+  ...(annotations && { annotations }),
+});
+
+it('lets any call that was never sent be made again', () => {
+  expect(mayRepeat(tool(), false)).toBe(true);
+});
+
+it('lets a sent call be made again only if its tool says that this is safe', () => {
+  expect(mayRepeat(tool({ readOnlyHint: true }), true)).toBe(true);
+  expect(mayRepeat(tool({ idempotentHint: true }), true)).toBe(true);
+  expect(mayRepeat(tool({ readOnlyHint: 'true', destructiveHint: false }), true)).toBe(false);
+  expect(mayRepeat(tool(), true)).toBe(false);
+});
+
+it("puts the operator's word above the server's own claim, whatever the server writes there", () => {
+  const readOnly = tool({ readOnlyHint: true });
+  expect(mayRepeat(withRepeatWord(tool(), 'safe'), true)).toBe(true);
+  expect(mayRepeat(withRepeatWord(readOnly, 'never'), true)).toBe(false);
+  expect(mayRepeat(withRepeatWord(readOnly, 'never'), false)).toBe(true);
+  const claimed = { ...tool(), _meta: { 'signalbox/repeat': 'safe', other: 1 } };
+  expect(mayRepeat(withRepeatWord(claimed, undefined), true)).toBe(false);
+  expect(withRepeatWord(claimed, undefined)._meta).toEqual({ other: 1 });
+  expect(withRepeatWord(readOnly, undefined)).toBe(readOnly);
+});

@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { idSchema } from '../message.ts';
+
+const manifestRequestSchema = z.object({ op: z.literal('manifest'), known_version: z.string().optional() });
+
+const callRequestSchema = z.object({
+  op: z.literal('call'),
+  tool: z.string().min(1).max(256),
+  arguments: z.unknown().optional(),
+  options: z
+    .object({
+      timeout_ms: z.int().positive().optional(),
+      progress: z.boolean().optional(),
+      idempotency_key: z.string().max(128).optional(),
+    })
+    .optional(),
+});
+
+const statusRequestSchema = z.object({ op: z.literal('status'), request_id: idSchema });
+
+const callsRequestSchema = z.object({
+  op: z.literal('calls'),
+  /** Only those that wait or run now. */
+  running: z.boolean().optional(),
+  /** Only those received at or after this time, in epoch milliseconds. */
+  since: z.number().optional(),
+  limit: z.int().min(1).max(1000).optional(),
+});
+
+/** Body of an `mcp_request` message. `arguments` is an object, or the JSON text of one as language models emit it. */
+export const mcpRequestSchema = z.discriminatedUnion('op', [
+  manifestRequestSchema,
+  callRequestSchema,
+  statusRequestSchema,
+  callsRequestSchema,
+]);
+
+export type McpRequest = z.infer<typeof mcpRequestSchema>;
+export type CallRequest = z.infer<typeof callRequestSchema>;
+export type StatusRequest = z.infer<typeof statusRequestSchema>;
+export type CallsRequest = z.infer<typeof callsRequestSchema>;
+export type ManifestRequest = z.infer<typeof manifestRequestSchema>;
