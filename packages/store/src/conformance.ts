@@ -1,0 +1,28 @@
+import { describe } from 'vitest';
+import { capTests } from './conformance/cap-tests.ts';
+import { contentTests } from './conformance/content-tests.ts';
+import { deadLetterTests } from './conformance/dead-letter-tests.ts';
+import { historyTests } from './conformance/history-tests.ts';
+import { housekeepingTests } from './conformance/housekeeping-tests.ts';
+import { noticeTests } from './conformance/notice-tests.ts';
+import { orderTests } from './conformance/order-tests.ts';
+import { repeatTests } from './conformance/repeat-tests.ts';
+import { settlementTests } from './conformance/settlement-tests.ts';
+import type { OpenStore } from './conformance/store-under-test.ts';
+
+export type { OpenStore, StoreUnderTest } from './conformance/store-under-test.ts';
+
+/** What every `InboxStore` must do, as Vitest tests. Each test opens a store of its own. */
+export function inboxStoreConformance(name: string, open: OpenStore): void {
+  describe(`${name} is an InboxStore:`, () => {
+    describe('order', () => orderTests(open));
+    describe('repeats', () => repeatTests(open));
+    describe('settlement', () => settlementTests(open));
+    describe('notices', () => noticeTests(open));
+    describe('dead letters', () => deadLetterTests(open));
+    describe('history', () => historyTests(open));
+    describe('caps', () => capTests(open));
+    describe('content', () => contentTests(open));
+    describe('housekeeping', () => housekeepingTests(open));
+  });
+}

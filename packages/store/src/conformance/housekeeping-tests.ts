@@ -1,0 +1,67 @@
+import { expect, it } from 'vitest';
+import { ack, append, commit, message, type OpenStore, seqOf, sweepAll } from './store-under-test.ts';
+
+export function housekeepingTests(open: OpenStore): void {
+  it('knows what is pending in each inbox, before and after a restart', async () => {
+    await using setup = await open();
+    const appended = await append(setup.store, [
+      message({ id: 'a', inbox: 'b#x' }),
+      message({ id: 'b', inbox: 'a' }),
+      message({ id: 'c', inbox: 'c' }),
+      message({ id: 'd', inbox: 'a' }),
+    ]);
+    await ack(setup.store, 'c', seqOf(appended[2]));
+    for (let restart = 0; restart < 2; restart++) {
+      const { store } = setup;
+      expect(await store.inboxes('', 9)).toEqual(['a', 'b#x']);
+      expect(await store.inboxes('', 1)).toEqual(['a']);
+      expect(await store.inboxes('a', 9)).toEqual(['b#x']);
+      expect(await store.stats('a')).toEqual({ pending: 2, bytes: 12, headSeq: seqOf(appended[3]) });
+      expect(await store.stats('c')).toEqual({ pending: 0, bytes: 0, headSeq: 0 });
+      await setup.reopen();
+    }
+  });
+
+  it('finds every expired message in the end and no other one', async () => {
+    await using setup = await open({ maxPendingPerSender: 10_000 });
+    const now = setup.now();
+    const all = Array.from({ length: 5000 }, (_, i) =>
+      message({ id: String(i), inbox: `inbox-${i % 7}`, expiresAt: i % 3 === 0 ? now + 10 : now + 1e6 }),
+    );
+    await append(setup.store, all);
+    expect(await sweepAll(setup)).toEqual([]);
+    setup.advance(10);
+    const expired = await sweepAll(setup);
+    const expected = all.filter(({ expiresAt }) => expiresAt === now + 10).map(({ id }) => id);
+    expect(new Set(expired.map(({ id }) => id))).toEqual(new Set(expected));
+    expect(expired[0]).not.toHaveProperty('body');
+    await commit(setup.store, {
+      settlements: expired.map(({ inbox, seq }) => ({ inbox, seq, outcome: 'expired' as const })),
+    });
+    expect(await sweepAll(setup)).toEqual([]);
+  });
+
+  it('remembers the journal behind an inbox and tells when it is another one', async () => {
+    await using setup = await open();
+    expect(await setup.store.bindJournal('inbox', 'one')).toBe(true);
+    expect(await setup.store.bindJournal('other', 'two')).toBe(true);
+    const reopened = await setup.reopen();
+    expect(await reopened.bindJournal('inbox', 'one')).toBe(true);
+    expect(await reopened.bindJournal('inbox', 'two')).toBe(false);
+    expect(await reopened.bindJournal('inbox', 'two')).toBe(true);
+  });
+
+  it('tells how much is stored, and the cap on it', async () => {
+    await using setup = await open({ maxTotalBytes: 5_000_000 });
+    const before = await setup.store.usage();
+    expect(before.maxBytes).toBe(5_000_000);
+    await append(setup.store, [message({ id: 'a', body: 'x'.repeat(1_000_000) })]);
+    expect((await setup.store.usage()).usedBytes).toBeGreaterThan(before.usedBytes + 900_000);
+  });
+
+  it('answers an empty commit', async () => {
+    await using setup = await open();
+    expect(await commit(setup.store, {})).toEqual([]);
+    expect(setup.store.dedupeWindowMs).toBeGreaterThan(0);
+  });
+}

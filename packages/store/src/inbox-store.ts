@@ -1,0 +1,144 @@
+import type { DeadLetters } from './dead-letters.ts';
+import type { HistoryPage, HistoryQuery } from './history.ts';
+
+/** A message on its way into an inbox. Times are epoch milliseconds of the broker's clock. */
+export interface NewMessage {
+  /** Address of the inbox, `agent` or `agent#sub`. */
+  inbox: string;
+  /** The sender's id for it, in ASCII; unique per (inbox, sender) within the dedupe window. */
+  id: string;
+  /** The sender's agent id. */
+  sender: string;
+  senderAddress: string;
+  senderRole: string;
+  kind: string;
+  correlationId?: string;
+  traceparent?: string;
+  createdAt: number;
+  expiresAt: number;
+  /** Opaque text; what comes out is what went in. */
+  body?: string;
+  /** A message acked in the same commit that stores this one (also when this one is a repeat). */
+  settles?: { inbox: string; seq: number };
+  /** The token it was sent with, where {@link InboxStore.sentWith} shall find it. */
+  tokenId?: string;
+}
+
+/** What became of one {@link NewMessage}. `duplicate` and `id_conflict` store nothing; the refusals change nothing. */
+export type Appended =
+  | { result: 'stored'; seq: number }
+  | { result: 'duplicate' }
+  | { result: 'id_conflict' }
+  | { result: 'inbox_full' }
+  | { result: 'quota_exceeded' }
+  | { result: 'storage_full' };
+
+/** How a message ended. */
+export type Outcome = 'acked' | 'expired' | 'cancelled' | 'dead';
+
+export interface Settlement {
+  inbox: string;
+  seq: number;
+  outcome: Outcome;
+  /** Why; at most 500 characters. */
+  reason?: string;
+  /**
+   * Stored in the same commit if, and only if, this settlement takes effect. It is exempt from the quota of its sender; where
+   * its inbox is full it is left out and the settlement stands.
+   */
+  notice?: NewMessage;
+}
+
+/** What one commit applies, in this order: messages (with their `settles`), attempts, settlements (with their `notice`). */
+export interface Batch {
+  messages: readonly NewMessage[];
+  attempts: readonly { inbox: string; seq: number; attempts: number }[];
+  settlements: readonly Settlement[];
+}
+
+/** A message that is not settled yet. `size` counts the bytes of its body. */
+export interface StoredMessage extends Omit<NewMessage, 'settles' | 'tokenId'> {
+  seq: number;
+  /** How often a consumer tried it and failed; 0 at first. */
+  attempts: number;
+  size: number;
+}
+
+/** A stored message without its body. */
+export type StoredMetadata = Omit<StoredMessage, 'body'>;
+
+/** What `find` knows of a message, settled ones included while the dedupe window lasts. */
+export interface FoundMessage {
+  seq: number;
+  kind: string;
+  senderAddress: string;
+  /** Absent while the message is not settled. */
+  outcome?: Outcome;
+}
+
+/** Of the unsettled messages of an inbox; `headSeq` is the highest of their sequence numbers, 0 for none. */
+export interface InboxStats {
+  pending: number;
+  bytes: number;
+  headSeq: number;
+}
+
+/** Hard caps, checked in the storing commit. */
+export interface StoreCaps {
+  maxInboxMessages: number;
+  maxInboxBytes: number;
+  maxPendingPerSender: number;
+  maxTotalBytes: number;
+}
+
+/** 50,000 messages and 256 MiB per inbox, 1,000 messages per sender in one inbox, 8 GiB in all. */
+export const defaultStoreCaps: StoreCaps = {
+  maxInboxMessages: 50_000,
+  maxInboxBytes: 256 * 1024 * 1024,
+  maxPendingPerSender: 1000,
+  maxTotalBytes: 8 * 1024 * 1024 * 1024,
+};
+
+/**
+ * The messages that are not settled yet, and the metadata of those that are. What is in flight (leases, windows,
+ * deadlines) is the broker's, not the store's. Sequence numbers are opaque, ordered within an inbox, never reused.
+ * Methods reject (with a `StoreError`) only when the medium fails; a rejected `commit` has changed nothing.
+ */
+export interface InboxStore extends AsyncDisposable {
+  /** The messages that were settled as `dead`. */
+  readonly dead: DeadLetters;
+  /** What a resolved `commit` means, and the largest body it takes. */
+  readonly caps: { receiptMeans: 'fsynced' | 'written' | 'replicated'; maxBodyBytes: number };
+  /** How long a repeated id is recognised after its message was settled, at least, in milliseconds. */
+  readonly dedupeWindowMs: number;
+  /**
+   * Applies a batch as one durable step and answers for each message in order. Settling twice changes nothing, nor
+   * does a settlement whose inbox isn't the message's. The caller keeps bodies within `caps.maxBodyBytes`.
+   */
+  commit(batch: Batch): Promise<Appended[]>;
+  /** Unsettled messages of an inbox after `afterSeq`, in order, until `limit` messages or `maxBytes` of bodies (at least one). */
+  read(inbox: string, afterSeq: number, limit: number, maxBytes: number): Promise<StoredMessage[]>;
+  /** One message by its sender's id. */
+  find(inbox: string, sender: string, id: string): Promise<FoundMessage | undefined>;
+  /** Unsettled messages that were stored with this `tokenId`, in order. */
+  sentWith(tokenId: string, limit: number): Promise<StoredMetadata[]>;
+  stats(inbox: string): Promise<InboxStats>;
+  /** What is stored in all, settled metadata and dead letters included, and the cap on it. */
+  usage(): Promise<{ usedBytes: number; maxBytes: number }>;
+  /** Settled and unsettled messages, as far back as settled ones are remembered. May take a while; nothing waits for it. */
+  history(query: HistoryQuery): Promise<HistoryPage>;
+  /** Inboxes that hold unsettled messages, in name order, after `after`. */
+  inboxes(after: string, limit: number): Promise<string[]>;
+  /**
+   * One small step of housekeeping: drops dedupe slices past the window, looks whether a full medium has room again, and
+   * returns some unsettled messages that are past their expiry, which the caller settles. Calling it again and again
+   * covers everything.
+   */
+  sweep(now: number): Promise<StoredMetadata[]>;
+  /**
+   * Remembers `journalId` as the execution journal behind an inbox, in place of any other. False if it replaced one.
+   */
+  bindJournal(inbox: string, journalId: string): Promise<boolean>;
+  /** A stable id of this store, made when it was created. */
+  identity(): Promise<string>;
+}

@@ -1,0 +1,23 @@
+export type { AuditEvent, AuditLog, AuditRow } from './audit-log.ts';
+export type { DeadLetter, DeadLetters, Retried } from './dead-letters.ts';
+export type { HistoryEntry, HistoryPage, HistoryQuery } from './history.ts';
+export type {
+  Appended,
+  Batch,
+  FoundMessage,
+  InboxStats,
+  InboxStore,
+  NewMessage,
+  Outcome,
+  Settlement,
+  StoreCaps,
+  StoredMessage,
+  StoredMetadata,
+} from './inbox-store.ts';
+export { defaultStoreCaps } from './inbox-store.ts';
+export { openSqliteAuditLog, type SqliteAuditLogOptions } from './sqlite/audit-log.ts';
+export { lockDataDirectory } from './sqlite/data-directory-lock.ts';
+export { openSqliteInboxStore, type SqliteInboxStoreOptions } from './sqlite/inbox-store.ts';
+export { openSqliteTokenStore, type SqliteTokenStoreOptions } from './sqlite/token-store.ts';
+export { StoreError, type StoreErrorCode } from './store-error.ts';
+export type { Permission, TokenRecord, TokenStore } from './token-store.ts';

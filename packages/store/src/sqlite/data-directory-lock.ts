@@ -1,0 +1,75 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import Database from 'better-sqlite3';
+import { StoreError } from '../store-error.ts';
+import { toStoreError } from './database.ts';
+
+/**
+ * Makes a data directory (0700) and claims it for this process. The claim is a lock that the operating system
+ * releases when the process ends, however it ends; the file `holder.json` (`facts` and the pid) only tells who it is.
+ * Rejects with `StoreError` `data_directory_locked`, which names the holder's pid, if another one has it.
+ */
+export async function lockDataDirectory(
+  directory: string,
+  facts: Readonly<Record<string, unknown>> = {},
+): Promise<AsyncDisposable> {
+  const holderFile = join(directory, 'holder.json');
+  const lock = claim(directory, holderFile);
+  try {
+    writeFileSync(holderFile, `${JSON.stringify({ ...facts, pid: process.pid })}\n`, { mode: 0o600 });
+  } catch (thrown) {
+    lock.close();
+    throw toStoreError(thrown, holderFile);
+  }
+  return {
+    async [Symbol.asyncDispose]() {
+      if (!lock.open) return;
+      rmSync(holderFile, { force: true });
+      lock.close();
+    },
+  };
+}
+
+function claim(directory: string, holderFile: string): Database.Database {
+  const file = join(directory, 'lock.db');
+  let lock: Database.Database | undefined;
+  try {
+    makeDirectory(resolve(directory));
+    if (!statSync(directory).isDirectory())
+      throw new StoreError('store_failed', `${directory} is no directory.`);
+    chmodSync(directory, 0o700);
+    lock = new Database(file, { timeout: 0 });
+    chmodSync(file, 0o600);
+    lock.exec('BEGIN EXCLUSIVE');
+    return lock;
+  } catch (thrown) {
+    lock?.close();
+    if (!isLocked(thrown)) throw toStoreError(thrown, directory);
+    throw new StoreError(
+      'data_directory_locked',
+      `The data directory ${directory} is in use by ${describeHolder(holderFile)}. Stop that process, or use another directory.`,
+      thrown,
+    );
+  }
+}
+
+/** Parent by parent: Node's own recursive mode never returns where the file system refuses with ENOENT, as /proc does. */
+function makeDirectory(directory: string): void {
+  if (existsSync(directory)) return;
+  makeDirectory(dirname(directory));
+  mkdirSync(directory, { mode: 0o700 });
+}
+
+function isLocked(thrown: unknown): boolean {
+  return thrown instanceof Database.SqliteError && thrown.code.startsWith('SQLITE_BUSY');
+}
+
+function describeHolder(holderFile: string): string {
+  try {
+    const { pid } = JSON.parse(readFileSync(holderFile, 'utf8')) as { pid?: unknown };
+    if (typeof pid === 'number') return `process ${pid}`;
+  } catch {
+    // The holder may not have written the file yet; the lock is what counts.
+  }
+  return 'another process';
+}

@@ -1,0 +1,133 @@
+import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
+import Database from 'better-sqlite3';
+import { StoreError, type StoreErrorCode } from '../store-error.ts';
+
+export interface DatabaseOptions {
+  file: string;
+  /** `full`: each commit is fsynced. `normal`: it survives the end of the process, not a power cut. */
+  synchronous: 'full' | 'normal';
+  /** Entry `i` brings the schema from version `i` to `i + 1`. Entries are only ever added. */
+  migrations: readonly string[];
+}
+
+/** Longest wait for a foreign process (a shell, a backup) that holds the write lock; it blocks the event loop. */
+const busyTimeoutMs = 2000;
+
+/**
+ * Opens or creates a database in WAL mode, readable by its owner only, brings its schema up to date and makes `use`
+ * of it, which closes it in the end. Whatever fails, it is closed and a `StoreError` is thrown.
+ */
+export function openDatabase<T>(options: DatabaseOptions, use: (db: Database.Database) => T): T {
+  const { file, synchronous, migrations } = options;
+  let db: Database.Database | undefined;
+  try {
+    makePrivate(file);
+    db = new Database(file, { timeout: busyTimeoutMs });
+    db.pragma('journal_mode = WAL');
+    db.pragma(`synchronous = ${synchronous}`);
+    db.pragma('journal_size_limit = 67108864');
+    migrate(db, migrations, file);
+    return use(db);
+  } catch (thrown) {
+    db?.close();
+    throw toStoreError(thrown, file);
+  }
+}
+
+/** Size of the log that SQLite keeps beside a database file. */
+export function logBytes(file: string): number {
+  return statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** Copies the log into the database file, so that the file is whole by itself, and closes it. */
+export function closeDatabase(db: Database.Database): void {
+  if (!db.open) return;
+  try {
+    db.pragma('wal_checkpoint(TRUNCATE)');
+  } finally {
+    db.close();
+  }
+}
+
+/** A file-size limit of the process shows as a failed write; a full disk can, when the log's index has to grow. */
+const outOfRoomCodes = new Set(['SQLITE_FULL', 'SQLITE_IOERR_WRITE', 'SQLITE_IOERR_SHMSIZE']);
+
+/** True if SQLite found no room for what it had to write. */
+export function isOutOfRoom(thrown: unknown): boolean {
+  return outOfRoomCodes.has(sqliteCode(thrown) ?? '');
+}
+
+/**
+ * Copies the log into the database file as far as there is room, so that the log is written from its start again.
+ * `release` gives its place on the disk back, too.
+ */
+export function reuseLog(db: Database.Database, how: 'keep' | 'release'): void {
+  try {
+    db.pragma(`wal_checkpoint(${how === 'keep' ? 'RESTART' : 'TRUNCATE'})`);
+  } catch (thrown) {
+    if (!isOutOfRoom(thrown)) throw thrown;
+  }
+}
+
+export function toStoreError(thrown: unknown, file: string): StoreError {
+  if (thrown instanceof StoreError) return thrown;
+  const code = storeErrorCode(sqliteCode(thrown) ?? (thrown as NodeJS.ErrnoException | null)?.code);
+  const text = thrown instanceof Error ? thrown.message : String(thrown);
+  return new StoreError(code, `${file}: ${text}.${adviceFor(code, file)}`, thrown);
+}
+
+/** Bytes that hold data: the pages of the file, without those that are free for reuse. */
+export function usedBytesReader(db: Database.Database): () => number {
+  const pageSize = db.pragma('page_size', { simple: true }) as number;
+  const pages = db.prepare<[], number>('PRAGMA page_count').pluck();
+  const freePages = db.prepare<[], number>('PRAGMA freelist_count').pluck();
+  return () => ((pages.get() ?? 0) - (freePages.get() ?? 0)) * pageSize;
+}
+
+/** Never opens a file that exists: closing any handle of it would drop the locks that SQLite holds in this process. */
+function makePrivate(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600));
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown;
+    chmodSync(file, 0o600);
+  }
+}
+
+function migrate(db: Database.Database, migrations: readonly string[], file: string): void {
+  const version = db.pragma('user_version', { simple: true }) as number;
+  if (version > migrations.length) {
+    throw new StoreError(
+      'store_too_new',
+      `${file} was written by a newer version (schema ${version}, this one knows ${migrations.length}). Use that version.`,
+    );
+  }
+  const apply = db.transaction((sql: string, next: number) => {
+    db.exec(sql);
+    db.pragma(`user_version = ${next}`);
+  });
+  for (let at = version; at < migrations.length; at++) apply.immediate(migrations[at] ?? '', at + 1);
+}
+
+function sqliteCode(thrown: unknown): string | undefined {
+  return thrown instanceof Database.SqliteError ? thrown.code : undefined;
+}
+
+const unwritableCodes = new Set(['EACCES', 'EPERM', 'EROFS', 'SQLITE_CANTOPEN', 'SQLITE_PERM']);
+
+function storeErrorCode(code: string | undefined): StoreErrorCode {
+  if (code === 'SQLITE_NOTADB' || code?.startsWith('SQLITE_CORRUPT')) return 'store_corrupt';
+  if (code === 'SQLITE_FULL' || code === 'ENOSPC') return 'store_full';
+  const isUnwritable =
+    code !== undefined && (unwritableCodes.has(code) || code.startsWith('SQLITE_READONLY'));
+  return isUnwritable ? 'store_unwritable' : 'store_failed';
+}
+
+function adviceFor(code: StoreErrorCode, file: string): string {
+  if (code === 'store_full') return ' Make room on the disk.';
+  if (code === 'store_unwritable') {
+    return ` This user must be able to write there: choose another directory, or change its owner with: sudo chown -R "$USER" "${file}"`;
+  }
+  if (code !== 'store_corrupt') return '';
+  return ` Keep a copy, then recover what can be read: sqlite3 "${file}" .recover | sqlite3 "${file}.recovered"`;
+}

@@ -1,0 +1,140 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Database } from 'better-sqlite3';
+import type { HistoryEntry, HistoryPage, HistoryQuery } from '../history.ts';
+import type { Outcome } from '../inbox-store.ts';
+import type { SettledSlices } from './settled-slices.ts';
+
+/** Rows looked at before the event loop gets its turn: a few milliseconds. */
+const rowsPerStep = 2000;
+
+interface Row {
+  id: string;
+  inbox: string;
+  sender: string;
+  kind: string;
+  correlationId: string | null;
+  seq: number;
+  size: number;
+  createdAt: number;
+  settledAt: number | null;
+  outcome: Outcome | null;
+  reason: string | null;
+}
+
+const shared = 'id, inbox, sender, kind, correlation_id AS correlationId, seq, size, created_at AS createdAt';
+
+/**
+ * A page of messages by time of creation. Nothing is indexed for this, so that storing a message costs nothing more:
+ * everything that may be in the range is looked at, in steps between which the store goes on with its work.
+ */
+export async function readHistory(
+  db: Database,
+  slices: SettledSlices,
+  query: HistoryQuery,
+): Promise<HistoryPage> {
+  const page = new PageOfRows(query);
+  await scanUnsettled(db, page);
+  // Afterwards: what was settled meanwhile is met again there, as settled.
+  for (const number of slices.numbersSince(query.since)) await scanSlice(db, slices, number, page);
+  return page.result();
+}
+
+async function scanUnsettled(db: Database, page: PageOfRows): Promise<void> {
+  const step = db.prepare<[seq: number, limit: number], Row>(
+    `SELECT ${shared}, NULL AS settledAt, NULL AS outcome, NULL AS reason FROM message WHERE seq > ? ORDER BY seq LIMIT ?`,
+  );
+  for (let after = 0; ; await nextTurn()) {
+    const rows = step.all(after, rowsPerStep);
+    for (const row of rows) page.consider(row);
+    if (rows.length < rowsPerStep) return;
+    after = rows.at(-1)?.seq ?? after;
+  }
+}
+
+async function scanSlice(
+  db: Database,
+  slices: SettledSlices,
+  number: number,
+  page: PageOfRows,
+): Promise<void> {
+  let after: [string, string, string] = ['', '', ''];
+  while (slices.has(number)) {
+    const step = db.prepare<[string, string, string, limit: number], Row>(
+      `SELECT ${shared}, settled_at AS settledAt, outcome, reason FROM ${slices.tableOf(number)}
+       WHERE (id, inbox, sender) > (?, ?, ?) ORDER BY id, inbox, sender LIMIT ?`,
+    );
+    const rows = step.all(...after, rowsPerStep);
+    for (const row of rows) page.consider(row);
+    const last = rows.at(-1);
+    if (rows.length < rowsPerStep || !last) return;
+    after = [last.id, last.inbox, last.sender];
+    await nextTurn();
+  }
+}
+
+/** The first rows of a range that match, whatever order they come in. */
+class PageOfRows {
+  readonly #query: HistoryQuery;
+  readonly #from: Place;
+  readonly #bySeq = new Map<number, Row>();
+  #isCut = false;
+
+  constructor(query: HistoryQuery) {
+    this.#query = query;
+    this.#from = readCursor(query.cursor) ?? { createdAt: query.since, seq: 0 };
+  }
+
+  consider(row: Row): void {
+    const { until, agent, correlationId } = this.#query;
+    if (compare(row, this.#from) <= 0 || row.createdAt < this.#query.since) return;
+    if (until !== undefined && row.createdAt >= until) return;
+    if (agent !== undefined && row.sender !== agent && agentOf(row.inbox) !== agent) return;
+    if (correlationId !== undefined && row.correlationId !== correlationId && row.id !== correlationId) {
+      return;
+    }
+    this.#bySeq.set(row.seq, row);
+    if (this.#bySeq.size > 2 * this.#query.limit + rowsPerStep) this.#cut();
+  }
+
+  result(): HistoryPage {
+    this.#cut();
+    const rows = [...this.#bySeq.values()];
+    const last = rows.at(-1);
+    return {
+      entries: rows.map(toEntry),
+      ...(this.#isCut && last && { cursor: `${last.createdAt}.${last.seq}` }),
+    };
+  }
+
+  #cut(): void {
+    const rows = [...this.#bySeq.values()].sort(compare);
+    if (rows.length > this.#query.limit) this.#isCut = true;
+    this.#bySeq.clear();
+    for (const row of rows.slice(0, this.#query.limit)) this.#bySeq.set(row.seq, row);
+  }
+}
+
+type Place = Pick<Row, 'createdAt' | 'seq'>;
+
+function compare(a: Place, b: Place): number {
+  return a.createdAt - b.createdAt || a.seq - b.seq;
+}
+
+function readCursor(cursor: string | undefined): Place | undefined {
+  const found = /^(\d+)\.(\d+)$/.exec(cursor ?? '');
+  return found ? { createdAt: Number(found[1]), seq: Number(found[2]) } : undefined;
+}
+
+function agentOf(inbox: string): string {
+  const hash = inbox.indexOf('#');
+  return hash < 0 ? inbox : inbox.slice(0, hash);
+}
+
+function toEntry({ correlationId, settledAt, outcome, reason, ...rest }: Row): HistoryEntry {
+  return {
+    ...rest,
+    ...(correlationId !== null && { correlationId }),
+    ...(settledAt !== null &&
+      outcome !== null && { settled: { at: settledAt, outcome, ...(reason !== null && { reason }) } }),
+  };
+}

@@ -1,0 +1,56 @@
+/**
+ * Metadata comes before `body`, so that reading it never touches the overflow pages of a large one.
+ * Settled messages live in tables `settled_<slice>`, made as time goes by: see settled-slices.ts.
+ */
+export const inboxMigrations: readonly string[] = [
+  `
+  CREATE TABLE meta (key TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
+  INSERT INTO meta VALUES ('seq_reserved', 0), ('identity', lower(hex(randomblob(16))));
+
+  CREATE TABLE message (
+    seq INTEGER PRIMARY KEY,
+    inbox TEXT NOT NULL,
+    id TEXT NOT NULL,
+    sender TEXT NOT NULL,
+    sender_address TEXT NOT NULL,
+    sender_role TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    correlation_id TEXT,
+    traceparent TEXT,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    attempts INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    body TEXT
+  );
+  CREATE UNIQUE INDEX message_by_id ON message (id, inbox, sender);
+  CREATE INDEX message_by_inbox ON message (inbox, seq);
+
+  CREATE TABLE dead_letter (
+    seq INTEGER PRIMARY KEY,
+    inbox TEXT NOT NULL,
+    id TEXT NOT NULL,
+    sender TEXT NOT NULL,
+    sender_address TEXT NOT NULL,
+    sender_role TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    correlation_id TEXT,
+    traceparent TEXT,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    attempts INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    dead_at INTEGER NOT NULL,
+    reason TEXT,
+    body TEXT
+  );
+
+  CREATE TABLE slice (number INTEGER PRIMARY KEY, opened_at INTEGER NOT NULL, closed_at INTEGER, bytes INTEGER NOT NULL);
+  CREATE TABLE journal (inbox TEXT PRIMARY KEY, journal_id TEXT NOT NULL) WITHOUT ROWID;
+  `,
+  // Few messages have a token: the others pay nothing for the index.
+  `
+  ALTER TABLE message ADD COLUMN token_id TEXT;
+  CREATE INDEX message_by_token ON message (token_id) WHERE token_id IS NOT NULL;
+  `,
+];

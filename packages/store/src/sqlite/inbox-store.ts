@@ -1,0 +1,258 @@
+import type { Database, Statement } from 'better-sqlite3';
+import type { DeadLetter, DeadLetters, Retried } from '../dead-letters.ts';
+import type { HistoryPage, HistoryQuery } from '../history.ts';
+import type {
+  Appended,
+  Batch,
+  FoundMessage,
+  InboxStats,
+  InboxStore,
+  StoreCaps,
+  StoredMessage,
+  StoredMetadata,
+} from '../inbox-store.ts';
+import { defaultStoreCaps } from '../inbox-store.ts';
+import { closeDatabase, isOutOfRoom, logBytes, openDatabase, reuseLog, toStoreError } from './database.ts';
+import type { DeadLetterLimits } from './dead-letter-table.ts';
+import { DiskReserve } from './disk-reserve.ts';
+import { readHistory } from './history-reader.ts';
+import { inboxMigrations } from './inbox-schema.ts';
+import { MessageLedger } from './message-ledger.ts';
+import type { SliceLimits } from './settled-slices.ts';
+
+const MiB = 1024 * 1024;
+const hour = 60 * 60 * 1000;
+
+const maxBodyBytes = 4 * MiB;
+const sweepRows = 2000;
+const defaultReserveBytes = 4 * MiB;
+
+const defaultSliceLimits: SliceLimits = {
+  dedupeWindowMs: 10 * 60 * 1000,
+  retentionMs: 24 * hour,
+  retentionBytes: 512 * MiB,
+  sliceMs: 3 * hour,
+  sliceBytes: 32 * MiB,
+};
+
+export interface SqliteInboxStoreOptions extends Partial<SliceLimits> {
+  /** A file of its own, created when missing, readable by its owner only. */
+  file: string;
+  /** `full`: a resolved commit is fsynced. `process`: it survives the end of the process, not a power cut. */
+  durability: 'full' | 'process';
+  caps?: Partial<StoreCaps>;
+  deadLetters?: Partial<DeadLetterLimits>;
+  /** Room kept beside the database for settlements on a full disk; 4 MiB by default. */
+  reserveBytes?: number;
+  now?: () => number;
+}
+
+/** Opens the embedded store. Rejects with a `StoreError`: `store_corrupt`, `store_too_new`, `store_full`, `store_unwritable`, `store_failed`. */
+export async function openSqliteInboxStore(options: SqliteInboxStoreOptions): Promise<InboxStore> {
+  const synchronous = options.durability === 'full' ? 'full' : 'normal';
+  const database = { file: options.file, synchronous, migrations: inboxMigrations } as const;
+  return openDatabase(database, (db) => new SqliteInboxStore(db, options));
+}
+
+/** The store on an open database, which it closes. */
+export class SqliteInboxStore implements InboxStore {
+  readonly caps: InboxStore['caps'];
+  readonly dedupeWindowMs: number;
+  readonly dead: DeadLetters;
+  readonly #db: Database;
+  readonly #file: string;
+  readonly #now: () => number;
+  readonly #ledger: MessageLedger;
+  readonly #reserve: DiskReserve;
+  readonly #begin: Statement<[]>;
+  readonly #end: Statement<[]>;
+  #sweptSeq = 0;
+
+  constructor(db: Database, options: SqliteInboxStoreOptions) {
+    const { file, durability, caps, deadLetters, reserveBytes, now = Date.now, ...sliceLimits } = options;
+    this.caps = { receiptMeans: durability === 'full' ? 'fsynced' : 'written', maxBodyBytes };
+    this.#now = now;
+    this.#db = db;
+    this.#file = file;
+    const slices = { ...defaultSliceLimits, ...sliceLimits };
+    this.dedupeWindowMs = slices.dedupeWindowMs;
+    const limits = { caps: { ...defaultStoreCaps, ...caps }, slices, deadLetters };
+    this.#ledger = new MessageLedger(db, limits, now());
+    this.#reserve = new DiskReserve(`${file}.reserve`, reserveBytes ?? defaultReserveBytes);
+    this.#begin = db.prepare('BEGIN IMMEDIATE');
+    this.#end = db.prepare('COMMIT');
+    this.dead = this.#deadLetters();
+  }
+
+  async commit(batch: Batch): Promise<Appended[]> {
+    return this.#attempt(() => {
+      if (batch.messages.length > 0 && !this.#reserve.isHeld) return this.#settleOnly(batch);
+      try {
+        return this.#apply(batch);
+      } catch (thrown) {
+        if (!isOutOfRoom(thrown)) throw thrown;
+        this.#useReserve();
+        return this.#settleOnly(batch);
+      }
+    });
+  }
+
+  async read(inbox: string, afterSeq: number, limit: number, maxBytes: number): Promise<StoredMessage[]> {
+    return this.#attempt(() => this.#ledger.messages.read(inbox, afterSeq, limit, maxBytes));
+  }
+
+  async find(inbox: string, sender: string, id: string): Promise<FoundMessage | undefined> {
+    return this.#attempt(() => this.#ledger.find(id, inbox, sender));
+  }
+
+  async sentWith(tokenId: string, limit: number): Promise<StoredMetadata[]> {
+    return this.#attempt(() => this.#ledger.messages.sentWith(tokenId, limit));
+  }
+
+  async stats(inbox: string): Promise<InboxStats> {
+    return this.#attempt(() => this.#ledger.stats(inbox));
+  }
+
+  async usage(): Promise<{ usedBytes: number; maxBytes: number }> {
+    return this.#attempt(() => this.#ledger.usage());
+  }
+
+  async history(query: HistoryQuery): Promise<HistoryPage> {
+    try {
+      return await readHistory(this.#db, this.#ledger.slices, query);
+    } catch (thrown) {
+      throw toStoreError(thrown, this.#file);
+    }
+  }
+
+  async inboxes(after: string, limit: number): Promise<string[]> {
+    return this.#attempt(() => this.#ledger.messages.inboxes(after, limit));
+  }
+
+  async sweep(now: number): Promise<StoredMetadata[]> {
+    return this.#attempt(() => {
+      this.#regainReserve();
+      const { expired, lastSeq } = this.#ledger.messages.scanExpired(this.#sweptSeq, sweepRows, now);
+      this.#sweptSeq = lastSeq;
+      if (this.#reserve.isHeld) this.#ledger.tidy(now);
+      return expired;
+    });
+  }
+
+  async bindJournal(inbox: string, journalId: string): Promise<boolean> {
+    return this.#attempt(() => {
+      const known = this.#db
+        .prepare<[string], string>('SELECT journal_id FROM journal WHERE inbox = ?')
+        .pluck()
+        .get(inbox);
+      if (known === journalId) return true;
+      this.#db
+        .prepare(
+          'INSERT INTO journal VALUES (?, ?) ON CONFLICT (inbox) DO UPDATE SET journal_id = excluded.journal_id',
+        )
+        .run(inbox, journalId);
+      return known === undefined;
+    });
+  }
+
+  async identity(): Promise<string> {
+    return this.#attempt(() => {
+      const identity = this.#db
+        .prepare<[], string>(`SELECT value FROM meta WHERE key = 'identity'`)
+        .pluck()
+        .get();
+      if (identity === undefined) throw new Error('the store has no identity');
+      return identity;
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    closeDatabase(this.#db);
+  }
+
+  #deadLetters(): DeadLetters {
+    const { dead } = this.#ledger;
+    return {
+      list: async (inbox, afterSeq, limit) => this.#attempt(() => dead.list(inbox, afterSeq, limit)),
+      find: async (seq) => this.#attempt(() => dead.find(seq)),
+      retry: async (seq, now) => this.#attempt(() => this.#retry(seq, now)),
+      drop: async (seq) => this.#attempt(() => this.#freeing(() => dead.drop(seq))),
+      trim: async (now) => this.#attempt(() => this.#freeing(() => this.#trim(now))),
+    };
+  }
+
+  #retry(seq: number, now: number): Retried {
+    if (!this.#reserve.isHeld) return { result: 'storage_full' };
+    try {
+      return this.#transaction(() => this.#ledger.retry(seq, now));
+    } catch (thrown) {
+      if (isOutOfRoom(thrown)) return { result: 'storage_full' };
+      throw thrown;
+    }
+  }
+
+  #trim(now: number): DeadLetter[] {
+    const surplus = this.#ledger.dead.surplus(now);
+    if (surplus.length > 0) {
+      this.#transaction(() => {
+        for (const { seq } of surplus) this.#ledger.dead.drop(seq);
+      });
+    }
+    return surplus;
+  }
+
+  #apply(batch: Batch): Appended[] {
+    if (batch.messages.length + batch.settlements.length + batch.attempts.length === 0) return [];
+    return this.#transaction(() => this.#ledger.apply(batch, this.#now()));
+  }
+
+  /** A change that frees room, and must be possible when there is none. */
+  #freeing<T>(change: () => T): T {
+    try {
+      return change();
+    } catch (thrown) {
+      if (!isOutOfRoom(thrown)) throw thrown;
+      this.#useReserve();
+      return change();
+    }
+  }
+
+  #useReserve(): void {
+    this.#reserve.release();
+    reuseLog(this.#db, 'keep');
+  }
+
+  /** Where the disk alone has too little room, that of the log may do: the log grows again in what is left. */
+  #regainReserve(): void {
+    if (this.#reserve.hold() || !this.#reserve.isPossibleWith(logBytes(this.#file))) return;
+    reuseLog(this.#db, 'release');
+    this.#reserve.hold();
+  }
+
+  /** Settling frees room, so it must go on when there is none for messages. */
+  #settleOnly(batch: Batch): Appended[] {
+    this.#apply({ ...batch, messages: [] });
+    return batch.messages.map(() => ({ result: 'storage_full' }));
+  }
+
+  #transaction<T>(change: () => T): T {
+    this.#begin.run();
+    try {
+      const result = change();
+      this.#end.run();
+      return result;
+    } catch (thrown) {
+      if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
+      this.#ledger.forget();
+      throw thrown;
+    }
+  }
+
+  #attempt<T>(action: () => T): T {
+    try {
+      return action();
+    } catch (thrown) {
+      throw toStoreError(thrown, this.#file);
+    }
+  }
+}

@@ -1,0 +1,142 @@
+import type { Database, Statement } from 'better-sqlite3';
+import type { FoundMessage, NewMessage, StoredMessage, StoredMetadata } from '../inbox-store.ts';
+import type { SettledMessage } from './settled-slice.ts';
+
+type Key = [id: string, inbox: string, sender: string];
+type Place = [seq: number, inbox: string];
+type Content = Pick<NewMessage, 'kind' | 'correlationId' | 'body'>;
+export type Nullable<T> = { [K in keyof T]-?: undefined extends T[K] ? NonNullable<T[K]> | null : T[K] };
+
+/** Every column but the body, as it is stored and as it is read. */
+export const names =
+  'seq, inbox, id, sender, sender_address, sender_role, kind, correlation_id, traceparent, created_at, expires_at, attempts, size';
+export const metadata = `seq, inbox, id, sender, sender_address AS senderAddress, sender_role AS senderRole, kind,
+  correlation_id AS correlationId, traceparent, created_at AS createdAt, expires_at AS expiresAt, attempts, size`;
+
+/** The statements on unsettled messages. */
+export class MessageTable {
+  readonly #insert: Statement<(string | number | null)[]>;
+  readonly #content: Statement<Key, Nullable<Content>>;
+  readonly #find: Statement<Key, FoundMessage>;
+  readonly #settled: Statement<Place, SettledMessage>;
+  readonly #delete: Statement<[seq: number]>;
+  readonly #setAttempts: Statement<[attempts: number, ...Place]>;
+  readonly #read: Statement<[inbox: string, afterSeq: number, limit: number], Nullable<StoredMessage>>;
+  readonly #head: Statement<[inbox: string], number | null>;
+  readonly #nextInbox: Statement<[after: string], string | null>;
+  readonly #lastOfStep: Statement<[afterSeq: number, rows: number], number | null>;
+  readonly #expired: Statement<[afterSeq: number, lastSeq: number, now: number], Nullable<StoredMetadata>>;
+  readonly #sentWith: Statement<[tokenId: string, limit: number], Nullable<StoredMetadata>>;
+
+  constructor(db: Database) {
+    this.#insert = db.prepare(
+      `INSERT INTO message (${names}, body, token_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)
+       ON CONFLICT (id, inbox, sender) DO NOTHING`,
+    );
+    const byId = 'FROM message WHERE id = ? AND inbox = ? AND sender = ?';
+    this.#content = db.prepare(`SELECT kind, correlation_id AS correlationId, body ${byId}`);
+    this.#find = db.prepare(`SELECT seq, kind, sender_address AS senderAddress ${byId}`);
+    this.#settled = db.prepare(
+      `SELECT id, inbox, sender, sender_address AS senderAddress, kind, correlation_id AS correlationId, seq, size,
+         created_at AS createdAt
+       FROM message WHERE seq = ? AND inbox = ?`,
+    );
+    // Two statements: RETURNING goes through a temporary table and costs more than finding the row twice.
+    this.#delete = db.prepare('DELETE FROM message WHERE seq = ?');
+    this.#setAttempts = db.prepare('UPDATE message SET attempts = ? WHERE seq = ? AND inbox = ?');
+    this.#read = db.prepare(
+      `SELECT ${metadata}, body FROM message WHERE inbox = ? AND seq > ? ORDER BY seq LIMIT ?`,
+    );
+    this.#head = db.prepare<[string], number | null>('SELECT max(seq) FROM message WHERE inbox = ?').pluck();
+    this.#nextInbox = db
+      .prepare<[string], string | null>('SELECT min(inbox) FROM message WHERE inbox > ?')
+      .pluck();
+    this.#lastOfStep = db
+      .prepare<[number, number], number | null>(
+        'SELECT max(seq) FROM (SELECT seq FROM message WHERE seq > ? ORDER BY seq LIMIT ?)',
+      )
+      .pluck();
+    this.#expired = db.prepare(
+      `SELECT ${metadata} FROM message WHERE seq > ? AND seq <= ? AND expires_at <= ? ORDER BY seq`,
+    );
+    this.#sentWith = db.prepare(`SELECT ${metadata} FROM message WHERE token_id = ? ORDER BY seq LIMIT ?`);
+  }
+
+  /** False if a message with this id, inbox and sender is there already. */
+  insert(seq: number, message: NewMessage, size: number): boolean {
+    const { inbox, id, sender, senderAddress, senderRole, kind, createdAt, expiresAt } = message;
+    const { correlationId = null, traceparent = null, body = null, tokenId = null } = message;
+    const from = [sender, senderAddress, senderRole] as const;
+    const rest = [correlationId, traceparent, createdAt, expiresAt, size, body, tokenId] as const;
+    return this.#insert.run(seq, inbox, id, ...from, kind, ...rest).changes === 1;
+  }
+
+  /** How `message` compares with the one that is there under its id, if any. */
+  compare({ id, inbox, sender, kind, correlationId, body }: NewMessage): 'same' | 'different' | undefined {
+    const there = this.#content.get(id, inbox, sender);
+    if (!there) return undefined;
+    const isSame =
+      there.kind === kind && there.correlationId === (correlationId ?? null) && there.body === (body ?? null);
+    return isSame ? 'same' : 'different';
+  }
+
+  find(id: string, inbox: string, sender: string): FoundMessage | undefined {
+    return this.#find.get(id, inbox, sender);
+  }
+
+  /** Deletes a message and returns what outlives it; undefined if it isn't there or is in another inbox. */
+  take(inbox: string, seq: number): SettledMessage | undefined {
+    const settled = this.#settled.get(seq, inbox);
+    if (settled) this.#delete.run(seq);
+    return settled;
+  }
+
+  setAttempts(inbox: string, seq: number, attempts: number): void {
+    this.#setAttempts.run(attempts, seq, inbox);
+  }
+
+  read(inbox: string, afterSeq: number, limit: number, maxBytes: number): StoredMessage[] {
+    const messages: StoredMessage[] = [];
+    let bytes = 0;
+    for (const row of this.#read.iterate(inbox, afterSeq, Math.max(limit, 0))) {
+      bytes += row.size;
+      if (messages.length > 0 && bytes > maxBytes) break;
+      const { body, ...rest } = row;
+      messages.push({ ...withoutNulls(rest), ...(body !== null && { body }) });
+    }
+    return messages;
+  }
+
+  sentWith(tokenId: string, limit: number): StoredMetadata[] {
+    return this.#sentWith.all(tokenId, Math.max(limit, 0)).map(withoutNulls);
+  }
+
+  headSeq(inbox: string): number {
+    return this.#head.get(inbox) ?? 0;
+  }
+
+  inboxes(after: string, limit: number): string[] {
+    const names: string[] = [];
+    for (let name = after; names.length < limit; names.push(name)) {
+      const next = this.#nextInbox.get(name);
+      if (next == null) break;
+      name = next;
+    }
+    return names;
+  }
+
+  /** Looks at up to `rows` messages after `afterSeq`; `lastSeq` is the last one looked at, 0 at the end. */
+  scanExpired(afterSeq: number, rows: number, now: number): { expired: StoredMetadata[]; lastSeq: number } {
+    const lastSeq = this.#lastOfStep.get(afterSeq, rows) ?? 0;
+    return { expired: this.#expired.all(afterSeq, lastSeq, now).map(withoutNulls), lastSeq };
+  }
+}
+
+export function withoutNulls(row: Nullable<StoredMetadata>): StoredMetadata {
+  const { correlationId, traceparent, ...rest } = row;
+  return {
+    ...rest,
+    ...(correlationId !== null && { correlationId }),
+    ...(traceparent !== null && { traceparent }),
+  };
+}

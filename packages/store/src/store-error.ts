@@ -1,0 +1,23 @@
+/**
+ * `store_corrupt`: the file is damaged or not a database. `store_too_new`: written by a newer version.
+ * `store_full`: no room on the disk. `store_unwritable`: the file or its directory can't be written to. `data_directory_locked`: another process owns the directory.
+ * `store_failed`: anything else that the medium refused; see `cause`.
+ */
+export type StoreErrorCode =
+  | 'store_corrupt'
+  | 'store_too_new'
+  | 'store_full'
+  | 'store_unwritable'
+  | 'data_directory_locked'
+  | 'store_failed';
+
+/** What a store rejects with. Branch on `code`, never on `message`. */
+export class StoreError extends Error {
+  override readonly name = 'StoreError';
+  readonly code: StoreErrorCode;
+
+  constructor(code: StoreErrorCode, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+  }
+}

@@ -1,0 +1,138 @@
+import { deepStrictEqual } from 'node:assert/strict';
+import type { WireFrame } from '@signalbox/testing';
+import type { BrokerOp, SenderName } from './broker-ops.ts';
+
+/** Lifetime of a message that is `brief`, in milliseconds. */
+export const briefMs = 20_000;
+const tombstoneMs = 60_000;
+const maxTries = 5;
+
+/** What the contract says about one message with a receipt. */
+export interface ModelMessage {
+  sender: SenderName;
+  id: string;
+  kind: 'ask' | 'note';
+  body: string;
+  expiresAt: number;
+  attempts: number;
+  /** Once it was pushed. */
+  seq?: number;
+  settled: boolean;
+  /** Settled by something that has no answer, and so perhaps not on disk yet. */
+  unconfirmed: boolean;
+  /** Its sender gave up while it was in flight: it goes with the lease. */
+  cancelled: boolean;
+  replied: boolean;
+}
+
+export type Answer = 'delivered' | 'duplicate' | 'id_conflict';
+
+/** The messages of one inbox and its lease, as far as the contract fixes them. */
+export class BrokerModel {
+  readonly messages = new Map<string, ModelMessage>();
+  readonly inFlight = new Set<ModelMessage>();
+  window = 0;
+  now = 1_700_000_000_000;
+  readonly #tombstones = new Map<string, number>();
+  /** The highest number of each sender that this lease was pushed for the first time. */
+  #lastFirst = new Map<string, number>();
+
+  get(sender: string, id: string): ModelMessage | undefined {
+    return this.messages.get(`${sender} ${id}`);
+  }
+
+  /** Every answer that is right for this message; the model takes it in if it is new. */
+  deliver({ sender, id, kind, body, brief }: Extract<BrokerOp, { op: 'deliver' }>): Answer[] {
+    const there = this.get(sender, id);
+    if (there) {
+      if (there.kind === kind && there.body === body) return ['duplicate'];
+      if (there.settled) return there.unconfirmed ? ['id_conflict', 'duplicate'] : ['duplicate'];
+      return this.isOffered(there) ? ['id_conflict'] : ['id_conflict', 'duplicate'];
+    }
+    const name = `${sender} ${id}`;
+    const settled = (this.#tombstones.get(name) ?? 0) > this.now;
+    this.#tombstones.delete(name);
+    const expiresAt = this.now + (brief ? briefMs : 1e9);
+    const fresh = { attempts: 0, unconfirmed: settled, cancelled: false, replied: false };
+    this.messages.set(name, { sender, id, kind, body, expiresAt, settled, ...fresh });
+    return ['delivered'];
+  }
+
+  /** Takes in what the lease was pushed; throws if the contract forbids it. */
+  pushed(frame: WireFrame): ModelMessage {
+    const { agent } = frame.from as { agent: string };
+    const seq = frame.seq as number;
+    const name = `${agent} ${frame.id}`;
+    const message = this.messages.get(name);
+    if (!message) throw new Error(`${name} was never delivered`);
+    if (message.settled) throw new Error(`${name} was settled and is offered again`);
+    if (message.seq !== undefined && message.seq !== seq) throw new Error(`${name} is stored twice`);
+    if (this.inFlight.has(message)) throw new Error(`${name} is pushed twice to one lease`);
+    deepStrictEqual([frame.kind, frame.body], [message.kind, message.body]);
+    deepStrictEqual(frame.attempt, message.attempts === 0 ? undefined : message.attempts + 1);
+    if (message.attempts === 0) {
+      if (seq <= (this.#lastFirst.get(agent) ?? 0)) throw new Error(`${name} is out of order`);
+      this.#lastFirst.set(agent, seq);
+    }
+    message.seq = seq;
+    this.inFlight.add(message);
+    return message;
+  }
+
+  /** Un-settled and in its time, or in the hands of the lease: the contract owes it to somebody. */
+  isOffered(message: ModelMessage): boolean {
+    return !message.settled && (message.expiresAt > this.now || this.inFlight.has(message));
+  }
+
+  /** How many messages the holder has to have, no more and no fewer. */
+  owed(): number {
+    const offered = [...this.messages.values()].filter((message) => this.isOffered(message));
+    return Math.min(this.window, offered.length);
+  }
+
+  settle(message: ModelMessage): void {
+    message.settled = true;
+    this.inFlight.delete(message);
+  }
+
+  nack(message: ModelMessage): void {
+    this.inFlight.delete(message);
+    message.attempts++;
+    if (message.cancelled || message.attempts >= maxTries) message.settled = true;
+  }
+
+  /** True if the holder has to be told. */
+  cancel(sender: string, id: string): boolean {
+    const message = this.get(sender, id);
+    if (!message) this.#tombstones.set(`${sender} ${id}`, this.now + tombstoneMs);
+    else if (this.inFlight.has(message)) {
+      message.cancelled = true;
+      return true;
+    } else this.#withdraw(message);
+    return false;
+  }
+
+  #withdraw(message: ModelMessage): void {
+    message.unconfirmed ||= !message.settled;
+    message.settled = true;
+  }
+
+  endLease(): void {
+    for (const message of this.inFlight) if (message.cancelled) this.#withdraw(message);
+    this.inFlight.clear();
+    this.#lastFirst.clear();
+    this.window = 0;
+  }
+
+  /** `waiting` tells which of the cancelled ones the broker still holds: both are right. */
+  restart(waiting: ReadonlySet<string>): void {
+    for (const message of this.inFlight) {
+      if (message.cancelled && !waiting.has(`${message.sender} ${message.id}`)) message.settled = true;
+      message.cancelled = false;
+    }
+    this.inFlight.clear();
+    this.#lastFirst.clear();
+    this.window = 0;
+    this.#tombstones.clear();
+  }
+}

@@ -1,0 +1,284 @@
+import { deepStrictEqual } from 'node:assert/strict';
+import { connectWire, startTestBroker, type TestBroker, type WireClient } from '@signalbox/testing';
+import { BrokerModel, briefMs, type ModelMessage } from './broker-model.ts';
+import type { BrokerOp, Connection, SenderName } from './broker-ops.ts';
+import { answerOf, barrier, expectCounted } from './wire-answers.ts';
+
+/** What a broker under test may be made to do wrong, to show that the model notices. */
+export interface Sabotage {
+  /** The frames that are sent in place of one. */
+  deliver?: (frame: Record<string, unknown>) => Record<string, unknown>[];
+  /** Pretends that an ack was taken. */
+  forgetsAck?: () => boolean;
+}
+
+const agents = ['alice', 'carol', 'bob'] as const;
+
+/** A running broker, the clients that meet on the inbox `bob`, and the model beside it. */
+export class BrokerWorld implements AsyncDisposable {
+  readonly model = new BrokerModel();
+  readonly #broker: TestBroker;
+  readonly #tokens = new Map<string, string>();
+  readonly #senders = new Map<string, WireClient>();
+  readonly #recipients = new Map<Connection, WireClient>();
+  readonly #sabotage: Sabotage;
+  readonly #patienceMs: number;
+  #holder: WireClient | undefined;
+  /** How many of the holder's frames were looked at. */
+  #seen = 0;
+  #serial = 0;
+  readonly #pushed: ModelMessage[] = [];
+  #moved = 0;
+
+  private constructor(broker: TestBroker, sabotage: Sabotage, patienceMs: number) {
+    this.#broker = broker;
+    this.#sabotage = sabotage;
+    this.#patienceMs = patienceMs;
+  }
+
+  static async open(sabotage: Sabotage = {}, patienceMs = 5000): Promise<BrokerWorld> {
+    const clock: { world?: BrokerWorld } = {};
+    const broker = await startTestBroker({
+      durability: 'process',
+      now: () => clock.world?.model.now ?? 1_700_000_000_000,
+    });
+    const world = new BrokerWorld(broker, sabotage, patienceMs);
+    clock.world = world;
+    for (const agent of agents) world.#tokens.set(agent, await broker.token(agent));
+    await world.#connectSenders();
+    return world;
+  }
+
+  async step(op: BrokerOp): Promise<void> {
+    switch (op.op) {
+      case 'deliver':
+        await this.#deliver(op);
+        break;
+      case 'subscribe':
+        await this.#subscribe(op.as, op.window);
+        break;
+      case 'ack':
+      case 'nack':
+      case 'kill':
+        if (this.#pushed.length > 0) await this.settle(op.op, op.as, this.pushed(op.pick));
+        break;
+      case 'reply':
+        await this.#reply(op.as, op.pick);
+        break;
+      case 'cancel':
+        await this.cancel(op.sender, op.id);
+        break;
+      case 'leave':
+        await this.#leave(op.as);
+        break;
+      case 'advance':
+        // Not past the dedupe window: from there on the contract leaves the broker a choice.
+        if (this.#moved + op.ms > 540_000) return;
+        this.#moved += op.ms;
+        this.model.now += op.ms;
+        break;
+      case 'restart':
+        await this.restart();
+        break;
+    }
+    await this.compare();
+  }
+
+  /** The holder has what the contract owes it, all of it allowed, and nothing else. */
+  async compare(): Promise<void> {
+    const holder = this.#holder;
+    if (!holder) return;
+    this.#look(holder);
+    const until = Date.now() + this.#patienceMs;
+    while (this.model.inFlight.size < this.model.owed()) {
+      if (Date.now() > until) {
+        throw new Error(
+          `the holder has ${this.model.inFlight.size} messages and is owed ${this.model.owed()}`,
+        );
+      }
+      await barrier(holder, `b${this.#serial++}`);
+      this.#look(holder);
+    }
+    await barrier(holder, `b${this.#serial++}`);
+    this.#look(holder);
+    deepStrictEqual(this.model.inFlight.size, this.model.owed(), 'the holder has more than its window');
+  }
+
+  /** Everything that has a receipt reaches the newest lease, and after that and a restart is known by its id for ever. */
+  async finish(): Promise<void> {
+    await this.#subscribe(0, 100);
+    await this.compare();
+    for (const message of [...this.model.inFlight]) await this.settle('ack', 0, message);
+    await this.compare();
+    await this.restart();
+    await this.#subscribe(1, 100);
+    for (const { sender, id, kind, body, settled } of this.model.messages.values()) {
+      if (!settled) continue;
+      const [answer] = await this.#send(sender, { to: 'bob', id, kind }, body);
+      deepStrictEqual(answer, 'duplicate', `${sender} ${id} is not recognised after its end`);
+    }
+    await this.compare();
+    const replied = [...this.model.messages.values()].filter((message) => message.replied);
+    for (const sender of ['alice', 'carol']) {
+      const client = this.#senders.get(sender)!;
+      client.send({ type: 'peek', request_id: 'end', limit: 1000 });
+      const { messages } = await client.next('peeked', { request_id: 'end' });
+      const replies = (messages as { id: string; kind: string }[]).filter(({ kind }) => kind === 'reply');
+      const expected = replied.filter((message) => message.sender === sender).map(({ id }) => `re:${id}`);
+      deepStrictEqual(replies.map(({ id }) => id).sort(), expected.sort());
+    }
+  }
+
+  async restart(): Promise<void> {
+    await this.#broker.restart();
+    this.#recipients.clear();
+    this.#holder = undefined;
+    await this.#connectSenders();
+    const bob = await this.#recipient(0);
+    bob.send({ type: 'peek', request_id: 'p', limit: 1000 });
+    const { messages } = await bob.next('peeked');
+    const waiting = (messages as { id: string; from: { agent: string } }[]).map(
+      ({ id, from }) => `${from.agent} ${id}`,
+    );
+    deepStrictEqual(new Set(waiting).size, waiting.length, 'a message is stored twice');
+    this.model.restart(new Set(waiting));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const clients = [...this.#senders.values(), ...this.#recipients.values()];
+    await Promise.all(clients.map((client) => client[Symbol.asyncDispose]()));
+    await this.#broker[Symbol.asyncDispose]();
+  }
+
+  /** Takes in what the holder was pushed, and judges each message. */
+  #look(holder: WireClient): void {
+    for (; this.#seen < holder.received.length; this.#seen++) {
+      const frame = holder.received[this.#seen]!;
+      if (frame.type === 'message') this.#remember(this.model.pushed(frame));
+    }
+  }
+
+  #remember(message: ModelMessage): void {
+    if (!this.#pushed.includes(message)) this.#pushed.push(message);
+  }
+
+  async #deliver(op: Extract<BrokerOp, { op: 'deliver' }>): Promise<void> {
+    const { sender, id, kind, body, brief } = op;
+    const allowed = this.model.deliver(op);
+    const header = { to: 'bob', id, kind, ttl_ms: brief ? briefMs : 1e9 };
+    const frames = this.#sabotage.deliver?.(header) ?? [header];
+    for (const answer of await this.#send(sender, frames[0]!, body, frames.slice(1))) {
+      if (!allowed.includes(answer as never)) {
+        throw new Error(`deliver of ${sender} ${id}: ${answer}; allowed: ${allowed.join(', ')}`);
+      }
+    }
+  }
+
+  /** Sends it (and what sabotage sends with it); the answer to the first. */
+  async #send(
+    sender: SenderName,
+    header: Record<string, unknown>,
+    body: string,
+    more: Record<string, unknown>[] = [],
+  ): Promise<[string]> {
+    const client = this.#senders.get(sender)!;
+    for (const frame of [header, ...more]) client.send({ type: 'deliver', ...frame }, body);
+    for (const { id } of more) await client.next(['delivered', 'error'], { id });
+    return [answerOf(await client.next(['delivered', 'error'], { id: header.id }))];
+  }
+
+  async #subscribe(as: Connection, window: number): Promise<void> {
+    const client = await this.#recipient(as);
+    const previous = this.#holder;
+    if (previous) this.#look(previous);
+    this.model.endLease();
+    const request_id = `s${this.#serial++}`;
+    client.send({ type: 'subscribe', request_id, window });
+    await client.next('subscribed', { request_id });
+    if (previous && previous !== client) {
+      deepStrictEqual((await previous.next('lease_lost')).reason, 'taken_over');
+    }
+    this.#holder = client;
+    this.model.window = window;
+    this.#seen = client.received.findIndex((frame) => frame.request_id === request_id) + 1;
+  }
+
+  /** Settles a message from one of the connections; only that of the holder counts. */
+  async settle(op: 'ack' | 'nack' | 'kill', as: Connection, message: ModelMessage): Promise<void> {
+    const client = await this.#recipient(as);
+    const counts = client === this.#holder && this.model.inFlight.has(message);
+    if (op === 'ack' && this.#sabotage.forgetsAck?.() !== true) {
+      const request_id = `a${this.#serial++}`;
+      client.send({ type: 'ack', seqs: [message.seq], request_id });
+      expectCounted(await client.next('ack_result', { request_id }), message.seq!, counts);
+    } else if (op !== 'ack') {
+      const request_id = `n${this.#serial++}`;
+      client.send({ type: 'nack', seqs: [message.seq], request_id, dead: op === 'kill', reason: 'no' });
+      if (counts && op === 'nack') this.model.nack(message);
+      expectCounted(await client.next('ack_result', { request_id }), message.seq!, counts);
+    }
+    if (counts && op !== 'nack') this.model.settle(message);
+  }
+
+  /** A reply that settles: only the holder may, and then the request is gone with the commit that stores it. */
+  async #reply(as: Connection, pick: number): Promise<void> {
+    const asked = this.#pushed.filter(({ kind }) => kind === 'ask');
+    const request = asked[pick % Math.max(asked.length, 1)];
+    if (!request) return;
+    const client = await this.#recipient(as);
+    const { id, sender, seq } = request;
+    const reply = { to: sender, id: `re:${id}`, kind: 'reply', correlation_id: id, settles: seq };
+    client.send({ type: 'deliver', ...reply }, '"reply"');
+    const answer = answerOf(await client.next(['delivered', 'error'], { id: `re:${id}` }));
+    if (client !== this.#holder) {
+      deepStrictEqual(answer, 'no_lease');
+      return;
+    }
+    deepStrictEqual(answer, request.replied ? 'duplicate' : 'delivered');
+    request.replied = true;
+    this.model.settle(request);
+  }
+
+  /** A cancel has no answer; what it means for the model is known when the broker has handled it. */
+  async cancel(sender: SenderName, id: string): Promise<void> {
+    const client = this.#senders.get(sender)!;
+    client.send({ type: 'cancel', to: 'bob', correlation_id: id });
+    await barrier(client, `c${this.#serial++}`);
+    if (!this.model.cancel(sender, id) || !this.#holder) return;
+    const notice = await this.#holder.next('cancel', { correlation_id: id });
+    deepStrictEqual((notice.from as { agent: string }).agent, sender);
+  }
+
+  async #leave(as: Connection): Promise<void> {
+    const client = this.#recipients.get(as);
+    if (!client) return;
+    this.#recipients.delete(as);
+    client.socket.close();
+    await client.closed;
+    if (client !== this.#holder) return;
+    this.#look(client);
+    this.#holder = undefined;
+    this.model.endLease();
+  }
+
+  /** The n-th of the messages that were pushed to anybody so far, round and round. */
+  pushed(n: number): ModelMessage {
+    return this.#pushed[n % this.#pushed.length]!;
+  }
+
+  async #recipient(as: Connection): Promise<WireClient> {
+    const known = this.#recipients.get(as);
+    if (known) return known;
+    const client = await this.#connect('bob');
+    this.#recipients.set(as, client);
+    return client;
+  }
+
+  async #connectSenders(): Promise<void> {
+    for (const sender of ['alice', 'carol']) this.#senders.set(sender, await this.#connect(sender));
+  }
+
+  #connect(agent: string): Promise<WireClient> {
+    return connectWire(this.#broker.url, { agent, token: this.#tokens.get(agent)! });
+  }
+}

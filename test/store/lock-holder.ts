@@ -1,0 +1,5 @@
+import { lockDataDirectory } from '@signalbox/store';
+
+await lockDataDirectory(process.argv[2]!, { startedAt: 1 });
+process.stdout.write('locked\n');
+setInterval(() => {}, 60_000);

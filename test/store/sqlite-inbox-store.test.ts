@@ -1,0 +1,212 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type NewMessage, openSqliteInboxStore, type SqliteInboxStoreOptions } from '@signalbox/store';
+import { inboxStoreConformance, type StoreUnderTest } from '@signalbox/store/conformance';
+import { tempDir } from '@signalbox/testing';
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+
+const hour = 60 * 60 * 1000;
+const startedAt = 1_800_000_000_000;
+
+for (const durability of ['full', 'process'] as const) {
+  inboxStoreConformance(`SQLite with durability ${durability}`, (caps) =>
+    openStore({ durability, ...(caps && { caps }) }),
+  );
+}
+
+describe('The SQLite inbox store', () => {
+  it('says what a receipt means', async () => {
+    await using full = await openStore({ durability: 'full' });
+    await using process = await openStore({ durability: 'process' });
+    expect(full.store.caps.receiptMeans).toBe('fsynced');
+    expect(process.store.caps.receiptMeans).toBe('written');
+    expect(full.store.dedupeWindowMs).toBe(600_000);
+  });
+
+  it('keeps its file from other users', async () => {
+    await using setup = await openStore();
+    for (const file of [setup.file, `${setup.file}-wal`]) expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it('refuses a file that is no database, or a damaged one, and says how to recover it', async () => {
+    await using directory = await tempDir();
+    const file = join(directory.path, 'messages.db');
+    writeFileSync(file, 'not a database, but long enough to be read as the header of one, surely'.repeat(20));
+    const refused = openSqliteInboxStore({ file, durability: 'full' });
+    await expect(refused).rejects.toMatchObject({
+      code: 'store_corrupt',
+      message: expect.stringContaining('.recover'),
+    });
+  });
+
+  it('refuses a file that was cut short', async () => {
+    await using setup = await openStore();
+    await commit(
+      setup,
+      Array.from({ length: 200 }, (_, i) => message(`id-${i}`)),
+    );
+    await setup.store[Symbol.asyncDispose]();
+    const whole = readFileSync(setup.file);
+    writeFileSync(setup.file, whole.subarray(0, whole.length / 2));
+    await expect(setup.reopen()).rejects.toMatchObject({ code: 'store_corrupt' });
+    writeFileSync(setup.file, whole);
+    expect(await (await setup.reopen()).stats('inbox')).toMatchObject({ pending: 200 });
+  });
+
+  it('refuses a file of a newer version', async () => {
+    await using setup = await openStore();
+    await setup.store[Symbol.asyncDispose]();
+    const [version] = select(setup.file, 'PRAGMA user_version') as { user_version: number }[];
+    edit(setup.file, 'PRAGMA user_version = 99');
+    await expect(setup.reopen()).rejects.toMatchObject({ code: 'store_too_new' });
+    edit(setup.file, `PRAGMA user_version = ${version!.user_version}`);
+    expect(await (await setup.reopen()).identity()).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  it('drops settled messages by age, slice by slice', async () => {
+    await using setup = await openStore({ sliceMs: hour, retentionMs: 5 * hour });
+    for (let i = 0; i < 10; i++) {
+      await settle(setup, await commit(setup, [message(`id-${i}`)]));
+      setup.advance(hour);
+      await setup.store.sweep(setup.now());
+    }
+    const remembered = [];
+    for (let i = 0; i < 10; i++)
+      remembered.push((await setup.store.find('inbox', 'ann', `id-${i}`)) !== undefined);
+    expect(remembered).toEqual([false, false, false, false, false, true, true, true, true, true]);
+    expect(tables(setup.file, 'settled_%')).toHaveLength(6);
+  });
+
+  it('drops settled messages by size, but never within the dedupe window', async () => {
+    await using setup = await openStore({ sliceBytes: 1000, retentionBytes: 5000 });
+    const fill = async (round: number) => {
+      await settle(
+        setup,
+        await commit(
+          setup,
+          Array.from({ length: 20 }, (_, i) => message(`${round}-${i}`)),
+        ),
+      );
+      await setup.store.sweep(setup.now());
+    };
+    for (let round = 0; round < 10; round++) await fill(round);
+    expect(tables(setup.file, 'settled_%')).toHaveLength(11);
+    setup.advance(setup.store.dedupeWindowMs);
+    for (let step = 0; step < 20; step++) await setup.store.sweep(setup.now());
+    const left = tables(setup.file, 'settled_%');
+    expect(left.length).toBeGreaterThan(1);
+    expect(left.length).toBeLessThan(5);
+    expect(await setup.store.find('inbox', 'ann', '0-0')).toBeUndefined();
+    expect(await setup.store.find('inbox', 'ann', '9-0')).toMatchObject({ outcome: 'acked' });
+  });
+
+  it('drops the oldest dead letters beyond a number or a size, and keeps those within', async () => {
+    await using few = await openStore({ deadLetters: { maxCount: 3 } });
+    await using small = await openStore({ deadLetters: { maxBytes: 12 } });
+    for (const [setup, kept] of [
+      [few, ['c', 'd', 'e']],
+      [small, ['d', 'e']],
+    ] as const) {
+      const seqs = await commit(setup, ['a', 'b', 'c', 'd', 'e'].map(message));
+      const settlements = seqs.map((seq) => ({ inbox: 'inbox', seq, outcome: 'dead' as const }));
+      await setup.store.commit({ messages: [], settlements, attempts: [] });
+      const dropped = await setup.store.dead.trim(setup.now());
+      const left = (await setup.store.dead.list(undefined, 0, 9)).map(({ id }) => id);
+      expect(left).toEqual(kept);
+      expect([...dropped.map(({ id }) => id), ...left]).toEqual(['a', 'b', 'c', 'd', 'e']);
+      expect(await setup.store.dead.trim(setup.now())).toEqual([]);
+    }
+  });
+
+  it('keeps a dead message whole, with the reason', async () => {
+    await using setup = await openStore();
+    const [seq] = await commit(setup, [message('a')]);
+    await setup.store.commit({
+      messages: [],
+      settlements: [{ inbox: 'inbox', seq: seq!, outcome: 'dead', reason: 'tried five times' }],
+      attempts: [{ inbox: 'inbox', seq: seq!, attempts: 5 }],
+    });
+    expect(select(setup.file, 'SELECT seq, id, body, reason FROM dead_letter')).toEqual([
+      { seq, id: 'a', body: '"body"', reason: 'tried five times' },
+    ]);
+    expect(select(setup.file, 'SELECT * FROM message')).toEqual([]);
+  });
+
+  it('rejects what it is asked after it was closed', async () => {
+    await using setup = await openStore();
+    await setup.store[Symbol.asyncDispose]();
+    await expect(setup.store.stats('inbox')).rejects.toMatchObject({ code: 'store_failed' });
+    await expect(commit(setup, [message('a')])).rejects.toMatchObject({ code: 'store_failed' });
+  });
+});
+
+async function openStore(
+  options: Partial<SqliteInboxStoreOptions> = {},
+): Promise<StoreUnderTest & { readonly file: string }> {
+  const directory = await tempDir();
+  const file = join(directory.path, 'messages.db');
+  let clock = startedAt;
+  const now = () => clock;
+  const open = () => openSqliteInboxStore({ durability: 'process', now, ...options, file });
+  let store = await open();
+  return {
+    file,
+    get store() {
+      return store;
+    },
+    async reopen() {
+      await store[Symbol.asyncDispose]();
+      store = await open();
+      return store;
+    },
+    advance: (ms) => {
+      clock += ms;
+    },
+    now,
+    forgottenAfterMs: 24 * hour,
+    async [Symbol.asyncDispose]() {
+      await store[Symbol.asyncDispose]();
+      await directory[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function message(id: string): NewMessage {
+  const sender = { sender: 'ann', senderAddress: 'ann', senderRole: 'worker' };
+  const times = { createdAt: startedAt, expiresAt: startedAt + 1000 * hour };
+  return { inbox: 'inbox', id, ...sender, kind: 'note', ...times, body: '"body"' };
+}
+
+/** Sequence numbers of the messages, all of which must be stored. */
+async function commit({ store }: StoreUnderTest, messages: NewMessage[]): Promise<number[]> {
+  const appended = await store.commit({ messages, settlements: [], attempts: [] });
+  return appended.map((one) => (one.result === 'stored' ? one.seq : expect.fail(one.result)));
+}
+
+async function settle({ store }: StoreUnderTest, seqs: number[]): Promise<void> {
+  const settlements = seqs.map((seq) => ({ inbox: 'inbox', seq, outcome: 'acked' as const }));
+  await store.commit({ messages: [], settlements, attempts: [] });
+}
+
+function tables(file: string, like: string): unknown[] {
+  return select(file, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE '${like}'`);
+}
+
+function select(file: string, sql: string): unknown[] {
+  const db = new Database(file, { readonly: true });
+  try {
+    return db.prepare(sql).all();
+  } finally {
+    db.close();
+  }
+}
+
+function edit(file: string, sql: string): void {
+  const db = new Database(file);
+  try {
+    db.exec(sql);
+  } finally {
+    db.close();
+  }
+}

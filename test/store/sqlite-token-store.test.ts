@@ -1,0 +1,76 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { openSqliteTokenStore, type TokenRecord } from '@signalbox/store';
+import { tempDir } from '@signalbox/testing';
+import { expect, it } from 'vitest';
+
+const plain: TokenRecord = {
+  id: 'one',
+  hash: 'aa',
+  agent: 'ann',
+  role: 'worker',
+  permissions: [],
+  createdAt: 1,
+};
+const child: TokenRecord = {
+  id: 'two',
+  hash: 'bb',
+  agent: 'ci-*',
+  role: 'worker',
+  permissions: ['mint', 'operator'],
+  createdAt: 2,
+  expiresAt: 3,
+  parentId: 'one',
+};
+
+it('keeps tokens over a restart, in the order of their making, in a private file', async () => {
+  await using directory = await tempDir();
+  const file = join(directory.path, 'tokens.db');
+  {
+    await using store = await openSqliteTokenStore({ file });
+    expect(await store.all()).toEqual([]);
+    await store.add(child);
+    await store.add(plain);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  }
+  await using store = await openSqliteTokenStore({ file });
+  expect(await store.all()).toEqual([plain, child]);
+});
+
+it('forgets a token once', async () => {
+  await using directory = await tempDir();
+  await using store = await openSqliteTokenStore({ file: join(directory.path, 'tokens.db') });
+  await store.add(plain);
+  await store.add(child);
+  expect(await store.remove('one')).toBe(true);
+  expect(await store.remove('one')).toBe(false);
+  expect(await store.all()).toEqual([child]);
+});
+
+it('rejects a token whose id or hash is in use, and takes another', async () => {
+  await using directory = await tempDir();
+  await using store = await openSqliteTokenStore({ file: join(directory.path, 'tokens.db') });
+  await store.add(plain);
+  await expect(store.add({ ...child, id: 'one' })).rejects.toMatchObject({ code: 'store_failed' });
+  await expect(store.add({ ...child, hash: 'aa' })).rejects.toMatchObject({ code: 'store_failed' });
+  await store.add(child);
+  expect(await store.all()).toEqual([plain, child]);
+});
+
+it('remembers agents that connected, each once and the newest 100,000, over a restart', async () => {
+  await using directory = await tempDir();
+  const file = join(directory.path, 'tokens.db');
+  {
+    await using store = await openSqliteTokenStore({ file });
+    expect(await store.agents()).toEqual([]);
+    await store.addAgents(['ann', 'bob']);
+    await store.addAgents(['bob', 'kim']);
+  }
+  await using store = await openSqliteTokenStore({ file });
+  expect(await store.agents()).toEqual(['ann', 'bob', 'kim']);
+  await store.addAgents(Array.from({ length: 99_999 }, (_, i) => `agent-${i}`));
+  const agents = await store.agents();
+  expect(agents).not.toContain('ann');
+  expect(agents.slice(0, 2)).toEqual(['kim', 'agent-0']);
+  expect(agents.length).toBeLessThanOrEqual(100_000);
+});
