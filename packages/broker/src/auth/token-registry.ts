@@ -1,0 +1,124 @@
+import { timingSafeEqual } from 'node:crypto';
+import { isAgentId, tokenText } from '@signalbox/protocol';
+import type { TokenRecord, TokenStore } from '@signalbox/store';
+import { permissionsOf, type TokenRequest } from './token-rules.ts';
+import { hashToken, newSecret } from './token-secret.ts';
+
+/** Every token in memory, in step with the store, so that a hello costs one hash and one look-up. */
+export class TokenRegistry {
+  readonly #store: TokenStore;
+  readonly #byHash = new Map<string, TokenRecord>();
+  readonly #byId = new Map<string, TokenRecord>();
+  readonly #byAgent = new Map<string, Set<TokenRecord>>();
+  readonly #expired = new Set<string>();
+  readonly #now: () => number;
+  readonly #newId: () => string;
+
+  private constructor(store: TokenStore, now: () => number, newId: () => string) {
+    this.#store = store;
+    this.#now = now;
+    this.#newId = newId;
+  }
+
+  static async load(store: TokenStore, now: () => number, newId: () => string): Promise<TokenRegistry> {
+    const registry = new TokenRegistry(store, now, newId);
+    for (const record of await store.all()) registry.#remember(record);
+    return registry;
+  }
+
+  /** The record of a presented token, or why it is not good. */
+  authenticate(text: string): TokenRecord | 'unknown' | 'expired' {
+    const hash = hashToken(text);
+    const record = this.#byHash.get(hash);
+    if (!record || !timingSafeEqual(Buffer.from(record.hash), Buffer.from(hash))) return 'unknown';
+    return this.isLive(record) ? record : 'expired';
+  }
+
+  /** Known, and not past its expiry. */
+  isLive(record: TokenRecord): boolean {
+    return this.#byId.has(record.id) && (record.expiresAt === undefined || record.expiresAt > this.#now());
+  }
+
+  /** The roles that live tokens give an agent id. */
+  rolesOf(agent: string): Set<string> {
+    const roles = new Set<string>();
+    for (const record of this.#byAgent.get(agent) ?? []) {
+      if (this.isLive(record)) roles.add(record.role);
+    }
+    return roles;
+  }
+
+  /** True if a live token is for exactly this agent id. */
+  hasLive(agent: string): boolean {
+    for (const record of this.#byAgent.get(agent) ?? []) if (this.isLive(record)) return true;
+    return false;
+  }
+
+  /** Agents and roles of live tokens for exact ids. */
+  *liveAgents(): Generator<{ agent: string; role: string }> {
+    for (const record of this.#byId.values()) {
+      if (isAgentId(record.agent) && this.isLive(record)) yield record;
+    }
+  }
+
+  /** The ids of tokens that expired since the last call, or before this run. */
+  takeExpired(): string[] {
+    const expired: string[] = [];
+    for (const record of this.#byId.values()) {
+      if (this.isLive(record) || this.#expired.has(record.id)) continue;
+      this.#expired.add(record.id);
+      expired.push(record.id);
+    }
+    return expired;
+  }
+
+  list(): TokenRecord[] {
+    return [...this.#byId.values()];
+  }
+
+  get(id: string): TokenRecord | undefined {
+    return this.#byId.get(id);
+  }
+
+  /** Makes a token that the rules allow; its text is returned once and kept nowhere. */
+  async issue(request: TokenRequest, parent?: TokenRecord): Promise<{ record: TokenRecord; token: string }> {
+    const token = tokenText(request.agent, newSecret());
+    const now = this.#now();
+    const expiresAt = request.ttlMs === undefined ? parent?.expiresAt : now + request.ttlMs;
+    const record: TokenRecord = {
+      id: this.#newId(),
+      hash: hashToken(token),
+      agent: request.agent,
+      role: request.role,
+      permissions: permissionsOf(request),
+      createdAt: now,
+      ...(expiresAt !== undefined && { expiresAt }),
+      ...(parent && { parentId: parent.id }),
+    };
+    await this.#store.add(record);
+    this.#remember(record);
+    return { record, token };
+  }
+
+  /** Forgets a token and those it issued; the ids that are gone. */
+  async revoke(id: string): Promise<string[]> {
+    const gone: string[] = [];
+    for (const record of this.list()) {
+      if (record.id !== id && record.parentId !== id) continue;
+      await this.#store.remove(record.id);
+      this.#byId.delete(record.id);
+      this.#byHash.delete(record.hash);
+      this.#byAgent.get(record.agent)?.delete(record);
+      this.#expired.delete(record.id);
+      gone.push(record.id);
+    }
+    return gone;
+  }
+
+  #remember(record: TokenRecord): void {
+    this.#byId.set(record.id, record);
+    this.#byHash.set(record.hash, record);
+    const ofAgent = this.#byAgent.get(record.agent) ?? new Set();
+    this.#byAgent.set(record.agent, ofAgent.add(record));
+  }
+}

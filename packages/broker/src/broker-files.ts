@@ -1,0 +1,51 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Where the broker's files are inside its data directory. */
+export function brokerFiles(dataDir: string): {
+  messages: string;
+  tokens: string;
+  audit: string;
+  facts: string;
+  operatorToken: string;
+} {
+  return {
+    messages: join(dataDir, 'messages.db'),
+    tokens: join(dataDir, 'tokens.db'),
+    audit: join(dataDir, 'audit.db'),
+    facts: join(dataDir, 'broker.json'),
+    operatorToken: join(dataDir, 'operator.token'),
+  };
+}
+
+/** What `broker.json` says while a broker runs on a data directory. */
+export interface BrokerFacts {
+  pid: number;
+  url: string;
+  started_at: number;
+}
+
+/** Writes a file that only its owner may read. */
+export async function writePrivate(file: string, text: string): Promise<void> {
+  await writeFile(file, text, { mode: 0o600 });
+}
+
+/** The facts of the broker that runs, or last ran, on a data directory; `undefined` if none did. */
+export async function readBrokerFacts(dataDir: string): Promise<BrokerFacts | undefined> {
+  const text = await readText(brokerFiles(dataDir).facts);
+  return text === undefined ? undefined : (JSON.parse(text) as BrokerFacts);
+}
+
+/** The text of a file without its last line break; `undefined` if there is none. */
+export async function readText(file: string): Promise<string | undefined> {
+  try {
+    return (await readFile(file, 'utf8')).trim();
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+export async function removeFile(file: string): Promise<void> {
+  await rm(file, { force: true });
+}

@@ -1,0 +1,320 @@
+import type { Fault, MessageFrame, Sender } from '@signalbox/protocol';
+import type { Appended, InboxStore, NewMessage, Retried } from '@signalbox/store';
+import { Attempts } from './attempts.ts';
+import { CommitQueue } from './commit-queue.ts';
+import { Dispatcher } from './dispatcher.ts';
+import { Endings, givenUp } from './endings.ts';
+import { type Consumer, type InFlight, Lease, type LeaseOptions } from './lease.ts';
+import { Tombstones } from './tombstones.ts';
+import { isRequest } from './undeliverable.ts';
+import { Upkeep } from './upkeep.ts';
+import { WaitingRequests } from './waiting-requests.ts';
+
+/** Most requests of one token that are taken back when it goes: more than its quotas let it have. */
+const maxForbidden = 10_000;
+
+export interface DeliveryOptions {
+  store: InboxStore;
+  now: () => number;
+  newLeaseId: () => string;
+  /** After so many failed tries a message becomes a dead letter. */
+  maxDeliver: number;
+  /** Called when frames are ready to leave: after the answers of a commit, after a read. */
+  flush: () => void;
+  onError: (error: unknown) => void;
+  fault: Fault;
+}
+
+export interface SubscribeOptions extends LeaseOptions {
+  journalId?: string;
+}
+
+export interface SubscribeResult {
+  lease: Lease;
+  pending: number;
+  headSeq: number;
+  sameJournal: boolean;
+}
+
+/** What becomes of a message handed to {@link Delivery.deliver}. */
+export type DeliverResult = Appended | { result: 'failed'; error: unknown };
+
+interface Judged {
+  accepted: number[];
+  rejected: number[];
+}
+
+/**
+ * All that is in flight, for every store: leases, windows, attempts, delays, cancels. Knows nothing of sockets
+ * and frames on the wire, nor who may do what.
+ */
+export class Delivery {
+  /** Deadlines and expiry, to be called again and again. */
+  readonly upkeep: Upkeep;
+  readonly #options: DeliveryOptions;
+  readonly #store: InboxStore;
+  readonly #commits: CommitQueue;
+  readonly #dispatcher: Dispatcher;
+  readonly #endings: Endings;
+  readonly #attempts: Attempts;
+  readonly #waiting = new WaitingRequests();
+  readonly #cancelled = new Tombstones({ lifeMs: 60_000, limit: 10_000 });
+
+  constructor(options: DeliveryOptions) {
+    const { store, now, flush, onError, fault, maxDeliver } = options;
+    this.#options = options;
+    this.#store = store;
+    this.#commits = new CommitQueue(store, {
+      onCommitted: flush,
+      onNotice: (inbox) => this.#dispatcher.wake(inbox),
+      onError,
+      lazyMs: 4,
+      fault,
+    });
+    const [commits, waiting] = [this.#commits, this.#waiting];
+    const endings = new Endings(commits, waiting, now);
+    this.#endings = endings;
+    const dispatcher = new Dispatcher({ store, commits, endings, waiting, now, flush, onError, fault });
+    this.#dispatcher = dispatcher;
+    const { redeliveries } = dispatcher;
+    const attempts = new Attempts({ commits, endings, redeliveries, waiting, maxDeliver, now });
+    this.#attempts = attempts;
+    this.upkeep = new Upkeep({ store, dispatcher, endings, attempts, waiting });
+  }
+
+  get leaseCount(): number {
+    return this.#dispatcher.leases.size;
+  }
+
+  /** Stores a message; `answer` runs after the commit that holds it, the push right after the answer. */
+  deliver(message: NewMessage, answer: (result: DeliverResult) => void): void {
+    this.#commits.append(message, (result) => {
+      answer(result);
+      const settled = message.settles;
+      if (
+        settled &&
+        (result.result === 'stored' || result.result === 'duplicate' || result.result === 'id_conflict')
+      ) {
+        this.#dispatcher.released(settled.inbox, settled.seq);
+      }
+      if (result.result === 'stored') this.#stored(message, result.seq);
+    });
+  }
+
+  /** Hands a message to the live holder of its inbox without storing it; false if there is none. */
+  deliverEphemeral(frame: MessageFrame, body: string | undefined): boolean {
+    const lease = this.#dispatcher.leases.get(frame.to);
+    if (!lease?.started) return false;
+    lease.consumer.pushEphemeral(frame, body);
+    return true;
+  }
+
+  /**
+   * Gives the inbox to this consumer; the newest subscriber wins. The lease counts at once; messages flow after
+   * `onReady`, so that nothing overtakes the answer to the subscriber.
+   */
+  async subscribe(
+    address: string,
+    consumer: Consumer,
+    options: SubscribeOptions,
+    onReady: (result: SubscribeResult) => void,
+  ): Promise<void> {
+    const { leases } = this.#dispatcher;
+    const lease = new Lease(this.#options.newLeaseId(), address, consumer, options);
+    const previous = leases.get(address);
+    if (previous) {
+      const working = this.#end(previous);
+      if (previous.consumer !== consumer) {
+        this.#attempts.takenOver(working);
+        previous.consumer.leaseLost('taken_over');
+      }
+    }
+    this.#attempts.cameBack(address);
+    leases.set(address, lease);
+    await this.#commits.flushed();
+    const [{ pending, headSeq }, sameJournal] = await Promise.all([
+      this.#store.stats(address),
+      options.journalId === undefined ? true : this.#store.bindJournal(address, options.journalId),
+    ]);
+    if (lease.ended) return;
+    onReady({ lease, pending, headSeq, sameJournal });
+    lease.started = true;
+    this.#dispatcher.pump(lease);
+  }
+
+  /** True if this consumer holds the inbox now. */
+  holds(address: string, consumer: Consumer): boolean {
+    return this.#dispatcher.leases.get(address)?.consumer === consumer;
+  }
+
+  isHeld(address: string): boolean {
+    return this.#dispatcher.leases.has(address);
+  }
+
+  /** A pushed, unsettled message of the lease this consumer holds. */
+  inFlight(address: string, consumer: Consumer, seq: number): InFlight | undefined {
+    return this.#leaseOf(address, consumer)?.inFlight.get(seq);
+  }
+
+  /** Ends whatever this consumer holds; its un-acked messages wait for the next lease. */
+  release(address: string, consumer: Consumer): void {
+    const lease = this.#leaseOf(address, consumer);
+    if (!lease) return;
+    const working = this.#end(lease);
+    if (working.length > 0) this.#attempts.left(address, working);
+  }
+
+  /** Settles what this consumer's current lease holds; other sequence numbers are rejected and change nothing. */
+  ack(address: string, consumer: Consumer, seqs: readonly number[]): Judged {
+    return this.#eachHeld(address, consumer, seqs, (lease, seq) => {
+      lease.release(seq);
+      this.#commits.settle({ inbox: address, seq, outcome: 'acked' });
+    });
+  }
+
+  /** Gives messages back: to be offered again after `delayMs`, or dead at once or after too many tries. */
+  nack(
+    address: string,
+    consumer: Consumer,
+    seqs: readonly number[],
+    options: { delayMs: number; dead: boolean; reason?: string },
+  ): Judged {
+    const how = { ...options, reason: options.reason ?? 'no reason given' };
+    return this.#eachHeld(address, consumer, seqs, (lease, seq) => {
+      this.#attempts.givenBack(seq, lease.release(seq)!, how);
+    });
+  }
+
+  /** These were handed to a handler: from now on it counts if they come to nothing. Renews their ack deadlines. */
+  working(address: string, consumer: Consumer, seqs: readonly number[]): void {
+    const now = this.#options.now();
+    for (const seq of seqs) {
+      const message = this.inFlight(address, consumer, seq);
+      if (!message) continue;
+      message.working = true;
+      message.renewedAt = now;
+    }
+  }
+
+  /**
+   * Cancels a request of `sender`: one that was not pushed is settled and never will be; one that was is announced
+   * to its holder; one that has not arrived yet is cancelled when it does.
+   */
+  async cancel(sender: Sender, to: string, id: string): Promise<void> {
+    const key = cancelKey(to, sender.agent, id);
+    this.#cancelled.add(key, this.#options.now());
+    const found = await this.#store.find(to, sender.agent, id);
+    if (!found || !this.#cancelled.take(key, this.#options.now()) || found.outcome !== undefined) return;
+    const lease = this.#dispatcher.leases.get(to);
+    const pushed = lease?.inFlight.get(found.seq);
+    if (!lease || !pushed) {
+      this.#endings.cancel(to, found.seq);
+      return;
+    }
+    pushed.cancelled = true;
+    lease.consumer.cancelRequest({ correlation_id: id, from: sender });
+  }
+
+  /**
+   * A token is gone: its stored requests are taken back, and whoever holds one without working on it is told. Those in
+   * the hands of a handler run on.
+   */
+  async forbid(tokenId: string, why: string): Promise<void> {
+    await this.#commits.flushed();
+    for (const stored of await this.#store.sentWith(tokenId, maxForbidden)) {
+      const { inbox, seq } = stored;
+      const lease = this.#dispatcher.leases.get(inbox);
+      const pushed = lease?.inFlight.get(seq);
+      if (pushed?.working) continue;
+      const request = givenUp(stored);
+      this.#endings.giveUp(seq, request, { outcome: 'cancelled', reason: 'forbidden', detail: why });
+      if (!lease || !pushed) continue;
+      pushed.ended = true;
+      lease.consumer.cancelRequest({ correlation_id: request.id, from: request.from });
+    }
+    await this.#commits.flushed();
+  }
+
+  /** Puts a dead letter back into its inbox. */
+  async retryDead(seq: number): Promise<Retried> {
+    const retried = await this.#store.dead.retry(seq, this.#options.now());
+    if (retried.result === 'stored') this.#dispatcher.wake(retried.inbox);
+    return retried;
+  }
+
+  /** The consumer's socket takes frames again. */
+  resume(address: string, consumer: Consumer): void {
+    const lease = this.#leaseOf(address, consumer);
+    if (lease) this.#dispatcher.pump(lease);
+  }
+
+  /** Resolves when every settlement asked for so far is on disk. */
+  flushed(): Promise<void> {
+    return this.#commits.flushed();
+  }
+
+  /**
+   * Commits what waits and lets it be answered; nothing is pushed, counted or redelivered afterwards. In the step in
+   * which it resolves, nothing is under way.
+   */
+  async close(): Promise<void> {
+    this.upkeep.close();
+    this.#dispatcher.close();
+    while (this.#commits.isBusy) await this.#commits.flushed().catch(this.#options.onError);
+  }
+
+  /** Ends a lease; what its holder was working on and nobody settled. */
+  #end(lease: Lease): [seq: number, message: InFlight][] {
+    const { leases } = this.#dispatcher;
+    const now = this.#options.now();
+    const working: [number, InFlight][] = [];
+    lease.ended = true;
+    if (leases.get(lease.address) === lease) leases.delete(lease.address);
+    for (const [seq, message] of lease.inFlight) {
+      if (message.ended) continue;
+      if (message.cancelled) this.#endings.cancel(lease.address, seq);
+      else {
+        const { inbox, expiresAt, kind } = message;
+        if (isRequest(kind)) this.#waiting.add({ inbox, seq, expiresAt, wasPushed: true }, now);
+        if (message.working) working.push([seq, message]);
+      }
+    }
+    lease.inFlight.clear();
+    return working;
+  }
+
+  #eachHeld(
+    address: string,
+    consumer: Consumer,
+    seqs: readonly number[],
+    act: (lease: Lease, seq: number) => void,
+  ): Judged {
+    const lease = this.#leaseOf(address, consumer);
+    if (!lease) return { accepted: [], rejected: [...seqs] };
+    const accepted: number[] = [];
+    const rejected: number[] = [];
+    for (const seq of seqs) {
+      if (lease.inFlight.has(seq)) {
+        act(lease, seq);
+        accepted.push(seq);
+      } else rejected.push(seq);
+    }
+    this.#dispatcher.pump(lease);
+    return { accepted, rejected };
+  }
+
+  #leaseOf(address: string, consumer: Consumer): Lease | undefined {
+    const lease = this.#dispatcher.leases.get(address);
+    return lease?.consumer === consumer ? lease : undefined;
+  }
+
+  #stored(message: NewMessage, seq: number): void {
+    const key = cancelKey(message.inbox, message.sender, message.id);
+    if (this.#cancelled.take(key, this.#options.now())) this.#endings.cancel(message.inbox, seq);
+    else this.#dispatcher.stored(message, seq);
+  }
+}
+
+function cancelKey(to: string, sender: string, id: string): string {
+  return `${to}\n${sender}\n${id}`;
+}

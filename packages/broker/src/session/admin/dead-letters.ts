@@ -1,0 +1,73 @@
+import type { DeadLetter } from '@signalbox/store';
+import type { Operation } from './operation.ts';
+import { limit, readParams, seq, seqs, text, wholeNumber } from './params.ts';
+
+/** `dead_list`: messages that were given up, by sequence number. */
+export async function listDead(...[, context, params]: Parameters<Operation>): ReturnType<Operation> {
+  const read = readParams(params, {}, { inbox: text, after: wholeNumber(0), limit });
+  if ('refusal' in read) return read;
+  const { inbox, after = 0, limit: most = 100 } = read.values;
+  const found = await context.store.dead.list(inbox, after, most + 1);
+  return { result: { messages: found.slice(0, most).map(describe), more: found.length > most } };
+}
+
+/** `dead_show`: one of them with its body. */
+export async function showDead(...[, context, params]: Parameters<Operation>): ReturnType<Operation> {
+  const read = readParams(params, { seq }, {});
+  if ('refusal' in read) return read;
+  const found = await context.store.dead.find(read.values.seq);
+  if (!found) {
+    const message = `no dead letter has the number ${read.values.seq}; 'dead list' shows them`;
+    return { refusal: { code: 'bad_frame', field: 'params.seq', message } };
+  }
+  const { body } = found;
+  return { result: { message: { ...describe(found), ...(body !== undefined && { body }) } } };
+}
+
+/** `dead_retry`: back into their inboxes, as if new. What can't be stored stays dead and is told as `refused`. */
+export async function retryDead(...[session, context, params]: Parameters<Operation>): ReturnType<Operation> {
+  const read = readParams(params, { seqs }, {});
+  if ('refusal' in read) return read;
+  const retried: number[] = [];
+  const unknown: number[] = [];
+  const refused: { seq: number; code: string }[] = [];
+  for (const one of read.values.seqs) {
+    const { result } = await context.delivery.retryDead(one);
+    if (result === 'stored') retried.push(one);
+    else if (result === 'unknown') unknown.push(one);
+    else refused.push({ seq: one, code: result });
+  }
+  if (retried.length > 0) session.audit('dead_letters_retried', `sequence numbers ${retried.join(', ')}`);
+  return { result: { retried, unknown, ...(refused.length > 0 && { refused }) } };
+}
+
+/** `dead_drop`: forgotten for good. */
+export async function dropDead(...[session, context, params]: Parameters<Operation>): ReturnType<Operation> {
+  const read = readParams(params, { seqs }, {});
+  if ('refusal' in read) return read;
+  const dropped: number[] = [];
+  const unknown: number[] = [];
+  for (const one of read.values.seqs) {
+    if (await context.store.dead.drop(one)) dropped.push(one);
+    else unknown.push(one);
+  }
+  if (dropped.length > 0) session.audit('dead_letters_dropped', `sequence numbers ${dropped.join(', ')}`);
+  return { result: { dropped, unknown } };
+}
+
+function describe(letter: DeadLetter): Record<string, unknown> {
+  const { correlationId } = letter;
+  return {
+    seq: letter.seq,
+    inbox: letter.inbox,
+    id: letter.id,
+    from: { agent: letter.sender, address: letter.senderAddress, role: letter.senderRole },
+    kind: letter.kind,
+    ...(correlationId !== undefined && { correlation_id: correlationId }),
+    created_at: letter.createdAt,
+    dead_at: letter.deadAt,
+    attempts: letter.attempts,
+    size: letter.size,
+    reason: letter.reason,
+  };
+}

@@ -1,0 +1,83 @@
+import type { AuditRow, HistoryEntry } from '@signalbox/store';
+import type { Operation } from './operation.ts';
+import { limit, readParams, text, time } from './params.ts';
+
+/** `history`: messages by time of creation, settled or not. */
+export async function history(...[, context, params]: Parameters<Operation>): ReturnType<Operation> {
+  const read = readParams(
+    params,
+    { since: time },
+    { until: time, agent: text, correlation_id: text, limit, cursor: text },
+  );
+  if ('refusal' in read) return read;
+  const { since, until, agent, correlation_id: correlationId, limit: most = 200, cursor } = read.values;
+  const page = await context.store.history({
+    since,
+    limit: most,
+    ...(until !== undefined && { until }),
+    ...(agent !== undefined && { agent }),
+    ...(correlationId !== undefined && { correlationId }),
+    ...(cursor !== undefined && { cursor }),
+  });
+  return {
+    result: {
+      messages: page.entries.map(describeEntry),
+      ...(page.cursor !== undefined && { cursor: page.cursor }),
+    },
+  };
+}
+
+/** `audit`: refusals, token events and other things worth keeping, oldest first. */
+export async function audit(...[, context, params]: Parameters<Operation>): ReturnType<Operation> {
+  const read = readParams(params, { since: time }, { limit });
+  if ('refusal' in read) return read;
+  const rows = await context.audit.query(read.values.since, read.values.limit ?? 200);
+  return { result: { rows: rows.map(describeRow) } };
+}
+
+/** `stats`: how much there is of everything. */
+export async function stats(...[, context]: Parameters<Operation>): ReturnType<Operation> {
+  const { usedBytes, maxBytes } = await context.store.usage();
+  return {
+    result: {
+      connections: context.sessions.size,
+      leases: context.delivery.leaseCount,
+      used_bytes: usedBytes,
+      max_bytes: maxBytes,
+      receipt_means: context.receiptMeans,
+    },
+  };
+}
+
+function describeEntry(entry: HistoryEntry): Record<string, unknown> {
+  const { seq, inbox, id, sender, kind, correlationId, createdAt, size, settled } = entry;
+  return {
+    seq,
+    inbox,
+    id,
+    from_agent: sender,
+    kind,
+    ...(correlationId !== undefined && { correlation_id: correlationId }),
+    created_at: createdAt,
+    ...(settled && {
+      settled_at: settled.at,
+      outcome: settled.outcome,
+      ...(settled.reason !== undefined && { reason: settled.reason }),
+    }),
+    size,
+  };
+}
+
+function describeRow(row: AuditRow): Record<string, unknown> {
+  const { minute, tokenId, agent, code, count, firstAt, lastAt, detail } = row;
+  return {
+    minute,
+    ...(tokenId !== undefined && { token_id: tokenId }),
+    ...(agent !== undefined && { agent }),
+    code,
+    count,
+    first_at: firstAt,
+    last_at: lastAt,
+    detail,
+  };
+}

@@ -1,0 +1,74 @@
+import { roleSchema } from '@signalbox/protocol';
+import type { TokenRecord } from '@signalbox/store';
+import { refuseChild, refuseToken, type TokenRequest } from '../../auth/token-rules.ts';
+import type { AdminRefusal, Operation } from './operation.ts';
+import { badParam } from './params.ts';
+
+export async function issueToken(
+  ...[session, context, params]: Parameters<Operation>
+): ReturnType<Operation> {
+  const read = readTokenRequest(params);
+  if ('refusal' in read) return read;
+  const { request } = read;
+  const refusal =
+    refuseToken(request) ??
+    (session.mintsOnly ? refuseChild(session.token, request, context.now()) : undefined);
+  if (refusal) return { refusal };
+  const { record, token } = await context.tokens.issue(
+    request,
+    session.mintsOnly ? session.token : undefined,
+  );
+  session.audit('token_issued', `token ${record.id} for '${record.agent}' with role '${record.role}'`);
+  const { id, agent, role, expiresAt } = record;
+  return { result: { id, agent, role, ...(expiresAt !== undefined && { expires_at: expiresAt }), token } };
+}
+
+function readTokenRequest(params: Record<string, unknown>): { request: TokenRequest } | AdminRefusal {
+  const { agent, role, ttl_ms: ttlMs } = params;
+  if (typeof agent !== 'string') return badParam('agent', 'an agent id');
+  if (!roleSchema.safeParse(role).success) return badParam('role', 'a role: [a-z0-9][a-z0-9_.-]*');
+  if (ttlMs !== undefined && !(Number.isSafeInteger(ttlMs) && (ttlMs as number) > 0)) {
+    return badParam('ttl_ms', 'a whole number of milliseconds above 0');
+  }
+  return { request: { agent, role: role as string, ...(ttlMs !== undefined && { ttlMs: ttlMs as number }) } };
+}
+
+export async function listTokens(...[, context]: Parameters<Operation>): ReturnType<Operation> {
+  return { result: { tokens: context.tokens.list().map(describeToken) } };
+}
+
+function describeToken(record: TokenRecord): Record<string, unknown> {
+  const { id, agent, role, permissions, createdAt, expiresAt, parentId } = record;
+  return {
+    id,
+    agent,
+    role,
+    permissions,
+    created_at: createdAt,
+    ...(expiresAt !== undefined && { expires_at: expiresAt }),
+    ...(parentId !== undefined && { parent_id: parentId }),
+  };
+}
+
+export async function revokeToken(
+  ...[session, context, params]: Parameters<Operation>
+): ReturnType<Operation> {
+  const { id } = params;
+  if (typeof id !== 'string') return badParam('id', "a token's id");
+  const record = context.tokens.get(id);
+  if (!record || (session.mintsOnly && record.parentId !== session.token.id)) {
+    return {
+      refusal: {
+        code: 'unknown_token',
+        field: 'params.id',
+        message: `no token has the id '${id}'; 'token list' shows them`,
+      },
+    };
+  }
+  const gone = new Set(await context.tokens.revoke(id));
+  session.audit('token_revoked', `token ${id} of '${record.agent}'`);
+  context.sessions.endWhere((other) => gone.has(other.token.id), 'the token of this connection was revoked');
+  for (const tokenId of gone)
+    await context.delivery.forbid(tokenId, 'the token it was sent with was revoked');
+  return { result: { id, revoked: true } };
+}

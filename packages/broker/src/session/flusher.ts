@@ -1,0 +1,37 @@
+import type { Fault } from '@signalbox/protocol';
+import type { Outbox } from './outbox.ts';
+
+/** Sends what all outboxes gathered, once per turn of the event loop or earlier when asked. */
+export class Flusher {
+  readonly #fault: Fault;
+  #dirty: Outbox[] = [];
+  #scheduled = false;
+
+  constructor(fault: Fault) {
+    this.#fault = fault;
+  }
+
+  /** An outbox got its first frame since the last flush. */
+  readonly add = (outbox: Outbox): void => {
+    this.#dirty.push(outbox);
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.flush();
+    });
+  };
+
+  flush(): void {
+    const dirty = this.#dirty;
+    if (dirty.length === 0) return;
+    this.#dirty = [];
+    // Somebody can start working on a message; nobody is held up by a receipt.
+    for (const outbox of dirty) {
+      if (!outbox.hasMessages) continue;
+      outbox.flush();
+      this.#fault('broker.push.after');
+    }
+    for (const outbox of dirty) outbox.flush();
+  }
+}

@@ -1,0 +1,91 @@
+import {
+  agentOf,
+  type ErrorCode,
+  type HelloFrame,
+  isAgentId,
+  parseClientFrame,
+  protocolVersion,
+  splitFrames,
+} from '@signalbox/protocol';
+import type { TokenRegistry } from '../auth/token-registry.ts';
+import { patternCovers } from '../auth/token-rules.ts';
+import type { Identity } from './session.ts';
+
+/** How a connection's first message is answered: let in with the rest of the message, or turned away. */
+export type Admission =
+  | { identity: Identity; rest: string }
+  | { refusal: { code: ErrorCode; message: string; field?: string; agent?: string } };
+
+/** Judges the first message of a connection. `bearer`: the token of the upgrade's Authorization header, if any. */
+export function admit(message: string, bearer: string | undefined, tokens: TokenRegistry): Admission {
+  const first = splitFrames(message).next();
+  if (first.done) return refuse('bad_hello', "the first frame must be 'hello'");
+  const { frame, refusal } = parseClientFrame(first.value.header);
+  if (refusal) {
+    return refuse('bad_hello', refusal.message, refusal.field);
+  }
+  if (frame.type !== 'hello')
+    return refuse('bad_hello', `the first frame must be 'hello', not '${frame.type}'`, 'type');
+  if (frame.protocol !== protocolVersion) {
+    return refuse(
+      'unsupported_protocol',
+      `this broker speaks protocol ${protocolVersion}, not ${frame.protocol}`,
+      'protocol',
+    );
+  }
+  const admission = identify(frame, bearer, tokens);
+  if ('refusal' in admission) return admission;
+  return { identity: admission.identity, rest: afterFirstFrame(message, first.value) };
+}
+
+function identify(
+  frame: HelloFrame,
+  bearer: string | undefined,
+  tokens: TokenRegistry,
+): { identity: Identity } | Extract<Admission, { refusal: unknown }> {
+  const text = frame.token ?? bearer;
+  if (text === undefined)
+    return refuse('unauthorized', "no token: put it in 'hello.token' or the Authorization header", 'token');
+  const record = tokens.authenticate(text);
+  if (record === 'unknown')
+    return refuse('unauthorized', 'the token is not known here, or was revoked', 'token');
+  if (record === 'expired') return refuse('unauthorized', 'the token has expired; issue a new one', 'token');
+  const agent = agentOf(frame.agent);
+  const minting = record.permissions.includes('mint');
+  const covered = minting
+    ? patternCovers(record.agent, agent) && isAgentId(frame.agent)
+    : record.agent === agent;
+  if (!covered) {
+    return refuse(
+      'forged_sender',
+      `the token is for '${record.agent}', not '${frame.agent}'`,
+      'agent',
+      record.agent,
+    );
+  }
+  if (frame.role !== undefined && frame.role !== record.role) {
+    return refuse(
+      'forged_sender',
+      `the token's role is '${record.role}', not '${frame.role}'`,
+      'role',
+      record.agent,
+    );
+  }
+  return { identity: { token: record, sender: { agent, address: frame.agent, role: record.role } } };
+}
+
+function refuse(
+  code: ErrorCode,
+  message: string,
+  field?: string,
+  agent?: string,
+): Extract<Admission, { refusal: unknown }> {
+  return {
+    refusal: { code, message, ...(field !== undefined && { field }), ...(agent !== undefined && { agent }) },
+  };
+}
+
+function afterFirstFrame(message: string, first: { header: string; body?: string }): string {
+  const start = message.indexOf(first.header) + first.header.length + 1;
+  return message.slice(first.body === undefined ? start : start + first.body.length + 1);
+}

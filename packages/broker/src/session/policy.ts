@@ -1,0 +1,55 @@
+import { agentOf } from '@signalbox/protocol';
+
+/** What a role may send beyond the fixed rules. Patterns are agent ids, or a beginning and `*`. */
+export interface RolePolicy {
+  /** Agents it may write to; default every agent. */
+  to?: readonly string[];
+  /** Kinds it may send unasked; default ask, task, note. */
+  kinds?: readonly string[];
+  /** Roles it may list as connected; default every role. */
+  list?: readonly string[];
+}
+
+const defaultKinds = ['ask', 'task', 'note'];
+const answers = new Set(['reply', 'progress']);
+
+/** True for the roles that no policy holds back. */
+export function isPrivileged(role: string): boolean {
+  return role === 'operator' || role === 'orchestrator';
+}
+
+/** How a deliver is judged: allowed, only as the answer to a request that the sender was sent, or why not. */
+export type Verdict = 'allowed' | 'only_as_answer' | { refusal: string };
+
+/** Decides from roles, kind and address alone. `recipientIsOrchestrator`: the address belongs to an orchestrator. */
+export function judgeDeliver(
+  sender: { role: string; policy: RolePolicy | undefined },
+  message: { kind: string; to: string },
+  recipientIsOrchestrator: () => boolean,
+): Verdict {
+  if (isPrivileged(sender.role)) return 'allowed';
+  const { kind, to } = message;
+  if (answers.has(kind)) return 'only_as_answer';
+  if (kind === 'mcp_request') {
+    if (recipientIsOrchestrator()) return 'allowed';
+    return { refusal: `'mcp_request' goes to an orchestrator only, and '${to}' is none` };
+  }
+  const kinds = sender.policy?.kinds ?? defaultKinds;
+  if (!kinds.includes(kind)) {
+    return { refusal: `role '${sender.role}' may not send kind '${kind}'; it may send: ${kinds.join(', ')}` };
+  }
+  const patterns = sender.policy?.to ?? ['*'];
+  if (!patterns.some((pattern) => covers(pattern, agentOf(to)))) {
+    return { refusal: `role '${sender.role}' may not send to '${to}'` };
+  }
+  return 'allowed';
+}
+
+/** May this role see agents of that role in `list_connected`? */
+export function mayList(policy: RolePolicy | undefined, role: string): boolean {
+  return policy?.list?.some((pattern) => covers(pattern, role)) ?? true;
+}
+
+function covers(pattern: string, name: string): boolean {
+  return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name;
+}

@@ -1,0 +1,66 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { subprotocol } from '@signalbox/protocol';
+
+const loopbackNames = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+/** Why an upgrade is refused before a WebSocket exists. */
+export interface UpgradeRefusal {
+  status: string;
+  code: 'forbidden_origin' | 'forbidden_host' | 'bad_subprotocol' | 'too_many_connections';
+  message: string;
+}
+
+/**
+ * Browsers send an Origin, other clients don't: a page of another site must not reach a broker on this machine, nor
+ * by a host name that was rebound to it.
+ */
+export function refuseUpgrade(
+  headers: IncomingHttpHeaders,
+  server: { host: string; port: number; full: boolean },
+): UpgradeRefusal | undefined {
+  const { origin, host } = headers;
+  const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
+  if (origin !== undefined && !isOwnOrigin(origin, server.port)) {
+    return {
+      status: '403 Forbidden',
+      code: 'forbidden_origin',
+      message: 'connections from web pages of this origin are refused',
+    };
+  }
+  if (isLoopback(server.host) && !loopbackNames.has(hostName(host ?? ''))) {
+    return {
+      status: '403 Forbidden',
+      code: 'forbidden_host',
+      message: 'the Host header must name this machine',
+    };
+  }
+  if (!offered.includes(subprotocol)) {
+    return {
+      status: '400 Bad Request',
+      code: 'bad_subprotocol',
+      message: `offer the WebSocket subprotocol ${subprotocol}`,
+    };
+  }
+  if (server.full) {
+    return {
+      status: '503 Service Unavailable',
+      code: 'too_many_connections',
+      message: 'the broker has all the connections it takes',
+    };
+  }
+  return undefined;
+}
+
+/** True for the names and addresses of the machine itself. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+function isOwnOrigin(origin: string, port: number): boolean {
+  const url = URL.parse(origin);
+  return url?.protocol === 'http:' && loopbackNames.has(url.hostname) && url.port === String(port);
+}
+
+function hostName(host: string): string {
+  return host.replace(/:\d+$/, '');
+}

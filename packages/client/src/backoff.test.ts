@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { backoffMs, backoffPolicies, eagerForMs, healthyAfterMs, ReconnectPacer } from './backoff.ts';
+
+const almostOne = 0.999_999;
+
+describe('back-off', () => {
+  it('doubles up to its cap and never goes past it', () => {
+    const waits = [0, 1, 2, 3, 4, 1000].map((attempt) =>
+      Math.round(backoffMs(backoffPolicies.worker, attempt, almostOne)),
+    );
+    expect(waits).toEqual([200, 400, 800, 1600, 2000, 2000]);
+    expect(Math.round(backoffMs(backoffPolicies.orchestrator, 1000, almostOne))).toBe(30_000);
+  });
+
+  it('spreads retries over the whole interval', () => {
+    expect(backoffMs(backoffPolicies.worker, 3, 0)).toBe(0);
+    expect(backoffMs(backoffPolicies.worker, 3, 0.5)).toBe(800);
+  });
+});
+
+describe('the reconnect pacer', () => {
+  it('is eager for ten seconds after a healthy connection, then backs off from the start', () => {
+    const pacer = new ReconnectPacer(backoffPolicies.worker);
+    pacer.lost(healthyAfterMs, 1_000);
+    expect(pacer.nextDelayMs(1_000, almostOne)).toBeLessThanOrEqual(250);
+    expect(pacer.nextDelayMs(1_000 + eagerForMs - 1, almostOne)).toBeLessThanOrEqual(250);
+    expect(Math.round(pacer.nextDelayMs(1_000 + eagerForMs, almostOne))).toBe(200);
+    expect(Math.round(pacer.nextDelayMs(1_000 + eagerForMs, almostOne))).toBe(400);
+  });
+
+  it('is not reset by a connection that was welcomed and dropped, but by one that lasted', () => {
+    const pacer = new ReconnectPacer(backoffPolicies.worker);
+    for (let i = 0; i < 5; i++) {
+      pacer.lost(healthyAfterMs - 1, i);
+      pacer.nextDelayMs(i, almostOne);
+    }
+    expect(Math.round(pacer.nextDelayMs(6, almostOne))).toBe(2_000);
+    pacer.lost(healthyAfterMs, 7);
+    expect(Math.round(pacer.nextDelayMs(7 + eagerForMs, almostOne))).toBe(200);
+  });
+
+  it('waits at least as long as the broker asks', () => {
+    const pacer = new ReconnectPacer(backoffPolicies.worker);
+    expect(pacer.nextDelayMs(0, 0, 5_000)).toBe(5_000);
+    expect(pacer.nextDelayMs(0, almostOne, 5_000)).toBeLessThanOrEqual(5_250);
+  });
+});

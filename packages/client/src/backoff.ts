@@ -1,0 +1,48 @@
+/** Exponential back-off with full jitter: the wait is uniform in `[0, min(capMs, baseMs · 2^attempt))`. */
+export interface BackoffPolicy {
+  baseMs: number;
+  capMs: number;
+}
+
+export const backoffPolicies = {
+  worker: { baseMs: 200, capMs: 2_000 },
+  orchestrator: { baseMs: 500, capMs: 30_000 },
+} as const satisfies Record<string, BackoffPolicy>;
+
+/** How long a connection must last before it counts as healthy, and how long retries stay eager after it, in ms. */
+export const healthyAfterMs = 10_000;
+export const eagerForMs = 10_000;
+export const eagerJitterMs = 250;
+
+/** The wait before retry number `attempt` (from 0), in milliseconds. */
+export function backoffMs(policy: BackoffPolicy, attempt: number, random: number): number {
+  return random * Math.min(policy.capMs, policy.baseMs * 2 ** Math.min(attempt, 30));
+}
+
+/**
+ * Paces reconnects. Only a connection that lasted {@link healthyAfterMs} resets it, never a handshake, so that a
+ * broker which accepts and drops clients sees them ever more slowly.
+ */
+export class ReconnectPacer {
+  readonly #policy: BackoffPolicy;
+  #attempt = 0;
+  #eagerUntil = Number.NEGATIVE_INFINITY;
+
+  constructor(policy: BackoffPolicy) {
+    this.#policy = policy;
+  }
+
+  /** A connection ended that had been welcomed `uptimeMs` ago. */
+  lost(uptimeMs: number, now: number): void {
+    if (uptimeMs < healthyAfterMs) return;
+    this.#attempt = 0;
+    this.#eagerUntil = now + eagerForMs;
+  }
+
+  /** The wait before the next attempt; `minimumMs` is what the broker asked for, jitter comes on top. */
+  nextDelayMs(now: number, random: number, minimumMs = 0): number {
+    if (minimumMs > 0) return minimumMs + random * eagerJitterMs;
+    if (now < this.#eagerUntil) return random * eagerJitterMs;
+    return backoffMs(this.#policy, this.#attempt++, random);
+  }
+}

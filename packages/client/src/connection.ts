@@ -1,0 +1,187 @@
+import {
+  type BrokerFrame,
+  type CloseCode,
+  closeCodeOf,
+  closeCodes,
+  type ErrorCode,
+  type ErrorFrame,
+  encodeFrame,
+  errorCodes,
+  parseBrokerFrame,
+  protocolVersion,
+  SignalboxError,
+  splitFrames,
+  subprotocol,
+  type WelcomeFrame,
+} from '@signalbox/protocol';
+import { WebSocket } from 'ws';
+import type { Clock, Log } from './clock.ts';
+import { brokerError, clientError } from './errors.ts';
+
+/** Why a connection ended. `final`: the broker does not want this client back. */
+export interface Loss {
+  error: SignalboxError;
+  final: boolean;
+  /** Since the welcome; 0 without one. */
+  uptimeMs: number;
+  /** What the broker asked to wait, 0 if nothing. */
+  reconnectAfterMs: number;
+}
+
+export interface ConnectionOptions {
+  url: string;
+  token: string;
+  /** The address to be: `agent` or `agent#sub`. */
+  address: string;
+  /** For the handshake up to the welcome. */
+  timeoutMs: number;
+  clock: Clock;
+  log: Log;
+  onWelcome(welcome: WelcomeFrame): void;
+  /** Every other frame, with its body line. */
+  onFrame(frame: BrokerFrame, body: string | undefined): void;
+  /** Called exactly once. */
+  onLost(loss: Loss): void;
+}
+
+/** On top of two heartbeats, before silence counts as death. */
+const silenceSlackMs = 1_000;
+const closeTimeoutMs = 1_000;
+const maxPayloadBytes = 64 * 1024 * 1024;
+
+/** One socket: hello, frames in and out, and the watch for silence. It never comes back; the supervisor makes a new one. */
+export class Connection {
+  readonly #options: ConnectionOptions;
+  readonly #socket: WebSocket;
+  readonly #ended = Promise.withResolvers<void>();
+  #cancelTimer: () => void;
+  #welcomedAt: number | undefined;
+  #heardAt = 0;
+  #reconnectAfterMs = 0;
+  #lastError: ErrorFrame | undefined;
+  #cause: unknown;
+  #timedOut = false;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    this.#socket = new WebSocket(options.url, subprotocol, {
+      perMessageDeflate: false,
+      maxPayload: maxPayloadBytes,
+    });
+    this.#cancelTimer = options.clock.startTimer(() => {
+      this.#timedOut = true;
+      this.#socket.terminate();
+    }, options.timeoutMs);
+    this.#socket.on('open', () => this.#hello());
+    this.#socket.on('ping', () => this.#heard());
+    this.#socket.on('error', (error) => {
+      this.#cause ??= error;
+    });
+    this.#socket.on('message', (data, isBinary) => {
+      this.#heard();
+      if (!isBinary) this.#read((data as Buffer).toString());
+    });
+    this.#socket.on('close', (code) => this.#end(code));
+  }
+
+  /** Sends one WebSocket message; what is sent while the socket closes is lost. */
+  send(text: string): void {
+    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(text);
+  }
+
+  /** Says goodbye after what was sent, and resolves when the socket is gone (after 1 s by force). */
+  async close(): Promise<void> {
+    this.#cancelTimer();
+    this.#cancelTimer = this.#options.clock.startTimer(() => this.#socket.terminate(), closeTimeoutMs);
+    this.#socket.close(1000);
+    await this.#ended.promise;
+  }
+
+  #hello(): void {
+    const { address, token } = this.#options;
+    this.#socket.send(encodeFrame({ type: 'hello', agent: address, token, protocol: protocolVersion }));
+  }
+
+  #heard(): void {
+    this.#heardAt = this.#options.clock.now();
+  }
+
+  #read(text: string): void {
+    for (const { header, body } of splitFrames(text)) {
+      const frame = parseBrokerFrame(header);
+      if (frame === undefined) {
+        this.#options.log({ event: 'unreadable_frame', length: header.length });
+      } else {
+        this.#handle(frame, body);
+      }
+    }
+  }
+
+  #handle(frame: BrokerFrame, body: string | undefined): void {
+    if (frame.type === 'welcome') {
+      this.#cancelTimer();
+      this.#welcomedAt = this.#options.clock.now();
+      this.#watch(frame.heartbeat_ms);
+      this.#options.onWelcome(frame);
+      return;
+    }
+    if (frame.type === 'going_away') {
+      this.#reconnectAfterMs = frame.reconnect_after_ms;
+      this.#options.log({ event: 'broker_going_away', reconnectAfterMs: frame.reconnect_after_ms });
+    } else if (frame.type === 'error' && frame.id === undefined && frame.request_id === undefined) {
+      this.#lastError = frame;
+      this.#options.log({ event: 'broker_error', code: frame.code, message: frame.message });
+    }
+    this.#options.onFrame(frame, body);
+  }
+
+  /** The broker pings once a heartbeat; a socket that is silent for two is dead, whatever TCP says. */
+  #watch(heartbeatMs: number): void {
+    const { clock } = this.#options;
+    const silent = (): boolean => clock.now() - this.#heardAt > 2 * heartbeatMs + silenceSlackMs;
+    const check = (): void => {
+      this.#cancelTimer = clock.startTimer(check, heartbeatMs);
+      if (!silent()) return;
+      // After a pause of this process the ping may be waiting in the socket: let it be read before judging.
+      setImmediate(() => {
+        if (!silent()) return;
+        this.#cause ??= clientError('connection_lost', 'the broker was silent for two heartbeats');
+        this.#socket.terminate();
+      });
+    };
+    this.#cancelTimer = clock.startTimer(check, heartbeatMs);
+  }
+
+  #end(code: number): void {
+    this.#cancelTimer();
+    this.#ended.resolve();
+    const entry = Object.hasOwn(closeCodes, code) ? closeCodes[code as CloseCode] : undefined;
+    const final = entry?.reconnect === false;
+    const error = this.#statedReason(code) ?? this.#guessedReason(code, final, entry?.name);
+    const uptimeMs = this.#welcomedAt === undefined ? 0 : this.#options.clock.now() - this.#welcomedAt;
+    this.#options.onLost({ error, final, uptimeMs, reconnectAfterMs: this.#reconnectAfterMs });
+  }
+
+  /** The error frame that announced this close, if one did. */
+  #statedReason(code: number): SignalboxError | undefined {
+    const frame = this.#lastError;
+    if (frame === undefined || !Object.hasOwn(errorCodes, frame.code)) return undefined;
+    return closeCodeOf(frame.code as ErrorCode) === code ? brokerError(frame) : undefined;
+  }
+
+  #guessedReason(code: number, final: boolean, name: string | undefined): SignalboxError {
+    const { url, timeoutMs } = this.#options;
+    const details = { closeCode: code };
+    if (final && name !== undefined && code !== 1000) {
+      return new SignalboxError(name, `the broker closed the connection: ${name}`, { details });
+    }
+    if (final)
+      return clientError('closed_by_broker', 'the broker closed the connection for good', { details });
+    const cause = this.#cause;
+    if (this.#welcomedAt !== undefined) {
+      return clientError('connection_lost', `the connection to ${url} was lost`, { cause, details });
+    }
+    const why = this.#timedOut ? `no welcome within ${timeoutMs} ms` : 'nobody answers there as a broker';
+    return clientError('unreachable', `can't connect to ${url}: ${why}`, { cause, details });
+  }
+}

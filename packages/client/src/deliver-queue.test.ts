@@ -1,0 +1,155 @@
+import { splitFrames } from '@signalbox/protocol';
+import { describe, expect, it } from 'vitest';
+import { HandClock } from '../test/hand-clock.ts';
+import { DeadlineTable } from './deadline-table.ts';
+import { DeliverQueue, refusalDelayMs } from './deliver-queue.ts';
+import { brokerError } from './errors.ts';
+import { Outbox } from './outbox.ts';
+
+/** A queue on a hand-moved clock, with a socket that notes what leaves. */
+function openQueue() {
+  const clock = new HandClock();
+  const outbox = new Outbox();
+  const queue = new DeliverQueue({ outbox, deadlines: new DeadlineTable(clock), clock });
+  const left: Record<string, unknown>[] = [];
+  const heard: string[] = [];
+  const connect = () => {
+    outbox.attach((text) => {
+      left.push(...[...splitFrames(text)].map(({ header }) => JSON.parse(header)));
+    });
+    queue.resume();
+  };
+  connect();
+  return {
+    queue,
+    left,
+    heard,
+    connect,
+    disconnect() {
+      outbox.detach();
+      queue.disconnected();
+    },
+    add: (name: string, options: { id?: string; expiresAt?: number; retry?: boolean } = {}) =>
+      queue.add({
+        frame: { type: 'deliver', to: name, id: options.id ?? name, kind: 'note' },
+        body: undefined,
+        ...(options.expiresAt !== undefined && { expiresAt: options.expiresAt }),
+        owner: {
+          receipted: (duplicate) => heard.push(`${name} receipted${duplicate ? ' again' : ''}`),
+          refused: (error, mayBeStored) => {
+            heard.push(`${name} ${error.code}${mayBeStored ? ' uncertain' : ''}`);
+            return options.retry ?? false;
+          },
+          closed: (error) => heard.push(`${name} ${error.code}`),
+        },
+      }),
+    flush: () => outbox.flush(),
+    advance: (toMs: number) => clock.advance(toMs),
+  };
+}
+
+const busy = { type: 'error', code: 'inbox_full', message: 'full', retryable: true } as const;
+
+describe('the deliver queue', () => {
+  it('sends what has no receipt again on the next connection, in order, with what is left of its lifetime', () => {
+    const { queue, add, left, flush, disconnect, connect, advance, heard } = openQueue();
+    for (const name of ['a', 'b', 'c']) add(name, { expiresAt: 1_000 });
+    flush();
+    queue.receipted('b', false);
+    disconnect();
+    advance(400);
+    add('d');
+    connect();
+    flush();
+    expect(left.map(({ id, ttl_ms }) => [id, ttl_ms])).toEqual([
+      ['a', 1_000],
+      ['b', 1_000],
+      ['c', 1_000],
+      ['a', 600],
+      ['c', 600],
+      ['d', undefined],
+    ]);
+    queue.receipted('a', true);
+    expect(heard).toEqual(['b receipted', 'a receipted again']);
+  });
+
+  it('tells the owner if an earlier sending may be stored although this one was refused', () => {
+    const { queue, add, flush, disconnect, connect, heard } = openQueue();
+    add('sent-before');
+    flush();
+    disconnect();
+    connect();
+    add('new');
+    flush();
+    queue.refused('sent-before', busy);
+    queue.refused('new', busy);
+    expect(heard).toEqual(['sent-before inbox_full uncertain', 'new inbox_full']);
+  });
+
+  it('tries a refused one again after the time the broker named, if its owner wants that', () => {
+    const { queue, add, left, flush, advance } = openQueue();
+    add('a', { retry: true });
+    flush();
+    queue.refused('a', { ...busy, retry_after_ms: 700 });
+    advance(600);
+    flush();
+    expect(left).toHaveLength(1);
+    advance(700);
+    flush();
+    expect(left).toHaveLength(2);
+  });
+
+  it('waits for the next connection when the broker is shutting down', () => {
+    const { queue, add, left, flush, disconnect, connect, heard } = openQueue();
+    const deliver = add('a');
+    flush();
+    queue.refused('a', { ...busy, code: 'shutting_down' });
+    expect(deliver.mayBeStored).toBe(false);
+    disconnect();
+    connect();
+    flush();
+    expect(left).toHaveLength(2);
+    expect(heard).toEqual([]);
+  });
+
+  it('never gives the answer to one deliver to another with the same id', () => {
+    const { queue, add, left, flush, heard } = openQueue();
+    const first = add('one', { id: 'same' });
+    add('two', { id: 'same' });
+    flush();
+    expect(left.map(({ to }) => to)).toEqual(['one']);
+    queue.drop(first);
+    flush();
+    expect(left).toHaveLength(1);
+    queue.receipted('same', false);
+    flush();
+    expect(left.map(({ to }) => to)).toEqual(['one', 'two']);
+    queue.receipted('same', false);
+    expect(heard).toEqual(['two receipted']);
+  });
+
+  it('does not send what was dropped before it left', () => {
+    const { queue, add, left, flush } = openQueue();
+    queue.drop(add('gone'));
+    add('kept');
+    flush();
+    expect(left.map(({ to }) => to)).toEqual(['kept']);
+  });
+
+  it('ends everything once when the client is closed', () => {
+    const { queue, add, heard } = openQueue();
+    add('one', { id: 'same' });
+    add('two', { id: 'same' });
+    const error = brokerError({ ...busy, code: 'unauthorized', retryable: false });
+    queue.endAll(error);
+    queue.endAll(error);
+    expect(heard).toEqual(['one unauthorized', 'two unauthorized']);
+  });
+});
+
+it('waits after a refusal as long as the broker says, else with a bounded back-off', () => {
+  const named = brokerError({ ...busy, retry_after_ms: 1_234 });
+  expect(refusalDelayMs(named, 0, 0.5)).toBe(1_234);
+  expect(refusalDelayMs(brokerError(busy), 0, 0)).toBeGreaterThan(0);
+  expect(refusalDelayMs(brokerError(busy), 50, 0.999)).toBeLessThan(2_100);
+});

@@ -1,0 +1,48 @@
+import { type ErrorFrame, SignalboxError } from '@signalbox/protocol';
+
+/** Codes of errors that arise in the client itself; those of the broker's `error` frames are the protocol's. */
+export const clientErrorCodes = {
+  /** No welcome was reached: nobody listens, or the handshake did not finish in time. */
+  unreachable: { retryable: true },
+  /** The connection ended before the answer came. */
+  connection_lost: { retryable: true },
+  /** The deadline passed first. */
+  timed_out: { retryable: true },
+  /** The caller's AbortSignal ended it. */
+  aborted: { retryable: false },
+  /** The client was closed by its owner. */
+  closed: { retryable: false },
+  /** Another client subscribed to the same address and holds it now. */
+  taken_over: { retryable: false },
+  /** The broker ended the connection and does not want this client back. */
+  closed_by_broker: { retryable: false },
+  /** The message breaks a rule that is checked before sending. */
+  invalid_message: { retryable: false },
+} as const;
+
+export type ClientErrorCode = keyof typeof clientErrorCodes;
+
+export function clientError(
+  code: ClientErrorCode,
+  message: string,
+  options: { cause?: unknown; details?: Record<string, unknown> } = {},
+): SignalboxError {
+  return new SignalboxError(code, message, { ...options, retryable: clientErrorCodes[code].retryable });
+}
+
+/** The broker's `error` frame as an error; `retry_after_ms` is in `details.retryAfterMs`. */
+export function brokerError(frame: ErrorFrame): SignalboxError {
+  return new SignalboxError(frame.code, frame.message, {
+    retryable: frame.retryable,
+    details: {
+      ...(frame.field !== undefined && { field: frame.field }),
+      ...(frame.retry_after_ms !== undefined && { retryAfterMs: frame.retry_after_ms }),
+    },
+  });
+}
+
+/** What the broker asked to wait before a retry, in milliseconds. */
+export function retryAfterMsOf(error: SignalboxError): number | undefined {
+  const { retryAfterMs } = error.details;
+  return typeof retryAfterMs === 'number' ? retryAfterMs : undefined;
+}

@@ -1,0 +1,93 @@
+import {
+  type DeliverFrame,
+  defaultLimits,
+  idSchema,
+  kindSchema,
+  messageOf,
+  parseAddress,
+  SignalboxError,
+  type WelcomeFrame,
+} from '@signalbox/protocol';
+import { clientError } from './errors.ts';
+
+/** A message to be delivered. */
+export interface Outgoing {
+  /** `agent` or `agent#sub`. */
+  to: string;
+  kind: string;
+  /** A JSON value; left out for a message without a body. */
+  body?: unknown;
+  /** The same id again is the same message: the broker stores it once. One is made if it is left out. */
+  id?: string;
+  correlationId?: string;
+  /** Lifetime in milliseconds; the broker's default is 7 days. */
+  ttlMs?: number;
+  /** `seq` of a message of the present lease, acked in the commit that stores this one. */
+  settles?: number;
+  /** To a live holder only, never stored, without a receipt. */
+  ephemeral?: boolean;
+  traceparent?: string;
+}
+
+/** The frame and body line of a message. Throws `invalid_message`, or `message_too_large` for the broker's limit. */
+export function encodeOutgoing(
+  message: Outgoing,
+  id: string,
+  limits: WelcomeFrame['limits'],
+): { frame: DeliverFrame; body: string | undefined } {
+  checkHeader(message.to, message.kind, id);
+  const { to, kind, correlationId, ttlMs, settles, ephemeral, traceparent } = message;
+  const frame: DeliverFrame = {
+    type: 'deliver',
+    to,
+    id,
+    kind,
+    ...(correlationId !== undefined && { correlation_id: correlationId }),
+    ...(ttlMs !== undefined && { ttl_ms: Math.max(1, Math.ceil(ttlMs)) }),
+    ...(settles !== undefined && { settles }),
+    ...(ephemeral === true && { ephemeral }),
+    ...(traceparent !== undefined && { traceparent }),
+  };
+  return { frame, body: encodeBody(message.body, limits) };
+}
+
+/** Throws `invalid_message` for what the broker would refuse anyway, possibly without being able to say which. */
+export function checkHeader(to: string, kind: string, id: string): void {
+  if (parseAddress(to) === undefined) {
+    throw clientError('invalid_message', `'${to}' is not an address: use an agent id, or agent#sub`);
+  }
+  if (!kindSchema.safeParse(kind).success) {
+    throw clientError('invalid_message', `'${kind}' is not a kind: use lower-case letters and underscores`);
+  }
+  if (!idSchema.safeParse(id).success) {
+    throw clientError('invalid_message', 'a message id is 1 to 64 printable ASCII characters without spaces');
+  }
+}
+
+/**
+ * The JSON text of a body. Too large a one is refused here: on the wire it would cost the connection, and again
+ * after each reconnect.
+ */
+export function encodeBody(body: unknown, limits: WelcomeFrame['limits']): string | undefined {
+  if (body === undefined) return undefined;
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(body);
+  } catch (cause) {
+    throw clientError('invalid_message', `the body can't be written as JSON: ${messageOf(cause)}`, { cause });
+  }
+  if (text === undefined) throw clientError('invalid_message', 'the body is not a JSON value');
+  const max = limits.maxMessageBytes ?? defaultLimits.maxMessageBytes;
+  if (text.length * 3 > max && Buffer.byteLength(text) > max) {
+    throw tooLarge(Buffer.byteLength(text), max);
+  }
+  return text;
+}
+
+function tooLarge(bytes: number, max: number): Error {
+  return new SignalboxError(
+    'message_too_large',
+    `the body is ${bytes} bytes long; the broker takes at most ${max}`,
+    { details: { bytes, max } },
+  );
+}

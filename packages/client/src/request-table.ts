@@ -1,0 +1,284 @@
+import { agentOf, type Message, messageOf, parseJson, type SignalboxError } from '@signalbox/protocol';
+import type { Clock, Log } from './clock.ts';
+import type { Deadline, DeadlineTable } from './deadline-table.ts';
+import type { Deliver, DeliverQueue } from './deliver-queue.ts';
+import { clientError } from './errors.ts';
+import type { Outbox } from './outbox.ts';
+import { RecentMap } from './recent-map.ts';
+
+/** A message with its body read as JSON (`undefined` if it has no body). */
+export type ParsedMessage = Message & { json: unknown };
+
+/**
+ * How a request ended. `mayHaveRun` is false only where the recipient can't have got it.
+ * `not_sent`: it never left this client. `rejected`: the broker refused it (`error.retryable` says if for now).
+ * `undeliverable`: the broker gave it up, or the reply was no JSON (`bad_body`).
+ * `connection_lost`: the client was closed for good, or the broker refused a repeat of a send whose fate is unknown.
+ */
+export type RequestOutcome =
+  | { status: 'completed'; reply: ParsedMessage; mayHaveRun: true }
+  | { status: 'not_sent' | 'rejected'; error: SignalboxError; mayHaveRun: false }
+  | { status: 'undeliverable'; reason: string; mayHaveRun: boolean }
+  | { status: 'cancelled' | 'timed_out' | 'connection_lost'; mayHaveRun: boolean; error?: SignalboxError };
+
+export interface RequestOptions {
+  /** Id of the request, unique per sender, so that it can be asked about after a crash; a new one unless given. */
+  id?: string;
+  /** One deadline for receipt, reply and ack together, in milliseconds from now. */
+  timeoutMs: number;
+  signal?: AbortSignal;
+  /** Bodies of the recipient's `progress` messages. */
+  onProgress?: (body: unknown) => void;
+  /**
+   * For harmless reads: never stored, and sent again after a reconnect or while nobody holds the recipient's inbox.
+   * `no_consumer` is reported (as `rejected`) only when the deadline ends.
+   */
+  ephemeral?: boolean;
+  /** `mcp_reply` for an `mcp_request`, else `reply`. */
+  replyKind?: string;
+}
+
+/** A request whose body is encoded already. */
+export interface NewRequest {
+  id: string;
+  to: string;
+  kind: string;
+  body: string | undefined;
+}
+
+interface Waiter {
+  request: NewRequest;
+  options: RequestOptions;
+  resolve: (outcome: RequestOutcome) => void;
+  /** The agent whose reply counts. */
+  agent: string;
+  replyKind: string;
+  expiresAt: number;
+  deadline: Deadline;
+  deliver: Deliver | undefined;
+  receipted: boolean;
+  refusal: SignalboxError | undefined;
+  onAbort: (() => void) | undefined;
+}
+
+export interface RequestTablePorts {
+  outbox: Outbox;
+  delivers: DeliverQueue;
+  deadlines: DeadlineTable;
+  clock: Clock;
+  log: Log;
+}
+
+const rememberedRequests = 10_000;
+
+/** The multiplexer: who waits for which reply. Waiters outlive connections; a reply, a deadline or an abort ends them. */
+export class RequestTable {
+  readonly #ports: RequestTablePorts;
+  readonly #waiters = new Map<string, Waiter>();
+  /** Requests that ended here, whose late replies are retired. */
+  readonly #ended = new RecentMap<Pick<Waiter, 'agent' | 'replyKind'>>(rememberedRequests);
+
+  constructor(ports: RequestTablePorts) {
+    this.#ports = ports;
+  }
+
+  start(request: NewRequest, options: RequestOptions): Promise<RequestOutcome> {
+    if (options.signal?.aborted) return Promise.resolve({ status: 'cancelled', mayHaveRun: false });
+    if (this.#waiters.has(request.id)) {
+      const error = clientError('invalid_message', `a request with the id '${request.id}' is under way`);
+      return Promise.resolve({ status: 'not_sent', error, mayHaveRun: false });
+    }
+    return new Promise((resolve) => this.#start(request, options, resolve));
+  }
+
+  #start(request: NewRequest, options: RequestOptions, resolve: Waiter['resolve']): void {
+    const { deadlines, clock } = this.#ports;
+    const expiresAt = clock.now() + options.timeoutMs;
+    const waiter: Waiter = {
+      request,
+      options,
+      resolve,
+      agent: agentOf(request.to),
+      replyKind: options.replyKind ?? (request.kind === 'mcp_request' ? 'mcp_reply' : 'reply'),
+      expiresAt,
+      deadline: deadlines.add(expiresAt, () => this.#giveUp(waiter, 'timed_out')),
+      deliver: undefined,
+      receipted: false,
+      refusal: undefined,
+      onAbort: undefined,
+    };
+    this.#waiters.set(request.id, waiter);
+    if (options.signal !== undefined) {
+      waiter.onAbort = () => this.#giveUp(waiter, 'cancelled');
+      options.signal.addEventListener('abort', waiter.onAbort, { once: true });
+    }
+    this.#send(waiter);
+  }
+
+  #send(waiter: Waiter): void {
+    const { request, options, expiresAt } = waiter;
+    const { id, to, kind, body } = request;
+    waiter.deliver = this.#ports.delivers.add({
+      frame: {
+        type: 'deliver',
+        to,
+        id,
+        kind,
+        ...(options.ephemeral === true && { ephemeral: true }),
+      },
+      body,
+      expiresAt,
+      owner: {
+        receipted: () => {
+          waiter.receipted = true;
+          waiter.refusal = undefined;
+        },
+        refused: (error, mayBeStored) => this.#refused(waiter, error, mayBeStored),
+      },
+    });
+  }
+
+  #refused(waiter: Waiter, error: SignalboxError, mayBeStored: boolean): boolean {
+    if (waiter.options.ephemeral === true && error.code === 'no_consumer') {
+      waiter.refusal = error;
+      return true;
+    }
+    const mayHaveRun = mayBeStored || waiter.receipted;
+    // "Not now" doesn't tell what became of the first sending; only a receipt or a reply does.
+    if (mayHaveRun && error.retryable) return true;
+    this.#end(
+      waiter,
+      mayHaveRun
+        ? { status: 'connection_lost', mayHaveRun, error }
+        : { status: 'rejected', error, mayHaveRun },
+    );
+    return false;
+  }
+
+  /** Ends every request, because the client was closed or its own inbox can't be had. */
+  endAll(error: SignalboxError): void {
+    for (const waiter of [...this.#waiters.values()]) {
+      const mayHaveRun = hasLeft(waiter);
+      this.#end(
+        waiter,
+        mayHaveRun
+          ? { status: 'connection_lost', mayHaveRun, error }
+          : { status: 'not_sent', error, mayHaveRun },
+      );
+    }
+  }
+
+  /** True if the message belongs to a request of this client, past or present, and was dealt with. */
+  take(message: Message): boolean {
+    const id = message.correlation_id;
+    if (id === undefined) return false;
+    const waiter = this.#waiters.get(id);
+    if (waiter === undefined) return this.#retire(id, message);
+    if (message.kind === waiter.replyKind && message.from.agent === waiter.agent) {
+      this.#complete(waiter, message);
+    } else if (message.kind === 'undeliverable' && message.from.agent === 'broker') {
+      this.#undeliverable(waiter, message);
+    } else if (isProgress(message) && message.from.agent === waiter.agent) {
+      this.#progress(waiter, message);
+    } else {
+      this.#ports.log({
+        event: 'reply_mismatch',
+        id: message.id,
+        kind: message.kind,
+        from: message.from.agent,
+      });
+      return false;
+    }
+    return true;
+  }
+
+  /** A late reply, or one that is redelivered because its ack was lost; only from whom it was asked of. */
+  #retire(id: string, message: Message): boolean {
+    const ended = this.#ended.get(id);
+    if (ended === undefined) return false;
+    const { kind, from } = message;
+    const own = (kind === ended.replyKind || isProgress(message)) && from.agent === ended.agent;
+    if (!own && !(kind === 'undeliverable' && from.agent === 'broker')) return false;
+    this.#ack(message);
+    return true;
+  }
+
+  #complete(waiter: Waiter, message: Message): void {
+    let json: unknown;
+    try {
+      json = message.body === undefined ? undefined : parseJson(message.body);
+    } catch (error) {
+      this.#ports.log({ event: 'bad_body', id: message.id, message: messageOf(error) });
+      if (message.seq !== undefined) {
+        this.#ports.outbox.control({ type: 'nack', seqs: [message.seq], dead: true, reason: 'bad_body' });
+      }
+      this.#end(waiter, { status: 'undeliverable', reason: 'bad_body', mayHaveRun: true });
+      return;
+    }
+    this.#ack(message);
+    this.#end(waiter, { status: 'completed', reply: Object.assign(message, { json }), mayHaveRun: true });
+  }
+
+  #undeliverable(waiter: Waiter, message: Message): void {
+    this.#ack(message);
+    const { reason, mayHaveRun } = readUndeliverable(message.body);
+    this.#end(waiter, { status: 'undeliverable', reason, mayHaveRun });
+  }
+
+  #progress(waiter: Waiter, message: Message): void {
+    const { onProgress } = waiter.options;
+    if (onProgress === undefined) return;
+    try {
+      onProgress(message.body === undefined ? undefined : parseJson(message.body));
+    } catch (error) {
+      this.#ports.log({ event: 'listener_failed', kind: message.kind, message: messageOf(error) });
+    }
+  }
+
+  #giveUp(waiter: Waiter, status: 'timed_out' | 'cancelled'): void {
+    const { request, options, refusal } = waiter;
+    const mayHaveRun = hasLeft(waiter);
+    if (status === 'timed_out' && refusal !== undefined && !mayHaveRun) {
+      this.#end(waiter, { status: 'rejected', error: refusal, mayHaveRun });
+      return;
+    }
+    if (mayHaveRun && options.ephemeral !== true) this.#ports.outbox.cancel(request.to, request.id);
+    this.#end(waiter, { status, mayHaveRun });
+  }
+
+  #ack(message: Message): void {
+    if (message.seq !== undefined) this.#ports.outbox.ack(message.seq);
+  }
+
+  #end(waiter: Waiter, outcome: RequestOutcome): void {
+    const { request, options, onAbort, deliver } = waiter;
+    if (!this.#waiters.delete(request.id)) return;
+    this.#ports.deadlines.cancel(waiter.deadline);
+    if (onAbort !== undefined) options.signal?.removeEventListener('abort', onAbort);
+    if (deliver !== undefined) this.#ports.delivers.drop(deliver);
+    this.#ended.set(request.id, { agent: waiter.agent, replyKind: waiter.replyKind });
+    waiter.resolve(outcome);
+  }
+}
+
+function hasLeft(waiter: Waiter): boolean {
+  return waiter.receipted || waiter.deliver?.mayBeStored === true;
+}
+
+function isProgress(message: Message): boolean {
+  return message.kind === 'progress' && message.seq === undefined;
+}
+
+/** Body of the broker's `undeliverable`: `{reason, may_have_run?}`. Without a word on it, it may have run. */
+function readUndeliverable(body: string | undefined): { reason: string; mayHaveRun: boolean } {
+  try {
+    const parsed = body === undefined ? undefined : parseJson(body);
+    if (parsed !== null && typeof parsed === 'object') {
+      const reason = 'reason' in parsed && typeof parsed.reason === 'string' ? parsed.reason : 'unknown';
+      return { reason, mayHaveRun: !('may_have_run' in parsed && parsed.may_have_run === false) };
+    }
+  } catch {
+    // The message itself says what counts: the request has ended.
+  }
+  return { reason: 'unknown', mayHaveRun: true };
+}

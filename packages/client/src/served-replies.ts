@@ -1,0 +1,122 @@
+import { replyIdOf, type SignalboxError } from '@signalbox/protocol';
+import { backoffMs } from './backoff.ts';
+import type { Clock, Log } from './clock.ts';
+import type { DeliverQueue } from './deliver-queue.ts';
+import type { Outbox } from './outbox.ts';
+import type { ServedReply, ServedRun } from './served-run.ts';
+
+export interface ReplyPorts {
+  outbox: Outbox;
+  delivers: DeliverQueue;
+  clock: Clock;
+  log: Log;
+  newId: () => string;
+  epoch: () => number;
+}
+
+/** A reply outlives its request by this much, so that a requester that reconnects late still finds it. */
+const replyGraceMs = 5 * 60_000;
+const maxReplyRefusals = 5;
+const nackPolicy = { baseMs: 500, capMs: 10_000 };
+
+/**
+ * Sends a reply that settles its request in the same commit, as often as connections are lost under it. `settled` is
+ * called once: the reply is stored, or it can't be. Returns false, and sends nothing, if its body is no JSON value.
+ */
+export function sendReply(
+  ports: ReplyPorts,
+  run: ServedRun,
+  reply: ServedReply,
+  settled: () => void,
+): boolean {
+  const body = encodeReply(reply);
+  if (body === undefined) return false;
+  const end = (how: 'stored' | 'refused') => {
+    reply.settled?.(how);
+    settled();
+  };
+  const { clock, epoch } = ports;
+  const { id, from } = run.message;
+  const isStored = run.message.seq !== undefined;
+  let refusals = 0;
+  ports.delivers.add({
+    frame: {
+      type: 'deliver',
+      to: from.address,
+      id: replyIdOf(id),
+      kind: reply.kind,
+      correlation_id: id,
+      ...(!isStored && { ephemeral: true }),
+    },
+    body,
+    sentIsEnough: !isStored,
+    ...(run.deadline !== undefined && { expiresAt: Math.max(run.deadline, clock.now()) + replyGraceMs }),
+    ...(isStored && {
+      settles: () => {
+        run.settledIn = run.epoch === epoch() ? run.epoch : undefined;
+        return run.settledIn === undefined ? undefined : run.seq;
+      },
+    }),
+    owner: {
+      receipted: () => end('stored'),
+      refused: (error) => {
+        if (maySendAgain(ports, run, error, refusals++)) return true;
+        end('refused');
+        return false;
+      },
+    },
+  });
+  return true;
+}
+
+/** A reply that can't be placed must not stop the loop, nor have the request run again. */
+function maySendAgain(ports: ReplyPorts, run: ServedRun, error: SignalboxError, refusals: number): boolean {
+  if ((error.code === 'no_lease' || error.code === 'not_yours') && run.settledIn !== undefined) {
+    run.epoch = ports.epoch() - 1;
+    return true;
+  }
+  const hasTime = run.remainingMs() !== 0;
+  if (error.retryable && refusals < maxReplyRefusals && hasTime) return true;
+  ports.log({ event: 'reply_refused', id: run.message.id, code: error.code, message: error.message });
+  run.settledIn = undefined;
+  return false;
+}
+
+export function sendProgress(ports: ReplyPorts, run: ServedRun, body: string): void {
+  const { id, from } = run.message;
+  ports.delivers.sendOnce(
+    {
+      type: 'deliver',
+      to: from.address,
+      id: ports.newId(),
+      kind: 'progress',
+      correlation_id: id,
+      ephemeral: true,
+    },
+    body,
+  );
+}
+
+export function sendWorking(ports: ReplyPorts, run: ServedRun): void {
+  if (run.seq !== undefined && run.epoch === ports.epoch()) ports.outbox.working(run.seq);
+}
+
+export function sendAck(ports: ReplyPorts, run: ServedRun): void {
+  if (run.seq !== undefined && run.epoch === ports.epoch()) ports.outbox.ack(run.seq);
+}
+
+/** Has the request tried again, later each time. */
+export function sendNack(ports: ReplyPorts, run: ServedRun, reason: string): void {
+  const { outbox, clock, epoch } = ports;
+  if (run.seq === undefined || run.epoch !== epoch()) return;
+  const delay_ms = Math.round(backoffMs(nackPolicy, run.message.attempt ?? 0, clock.random()));
+  outbox.control({ type: 'nack', seqs: [run.seq], delay_ms, reason });
+}
+
+function encodeReply(reply: ServedReply): string | undefined {
+  try {
+    return JSON.stringify(reply.body);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,159 @@
+import type { BrokerFrame, SignalboxError, WelcomeFrame } from '@signalbox/protocol';
+import { type BackoffPolicy, ReconnectPacer } from './backoff.ts';
+import type { Clock, Log } from './clock.ts';
+import { Connection, type Loss } from './connection.ts';
+import { clientError } from './errors.ts';
+
+/** `closed` is final; its `reason` is absent if the owner closed the client. */
+export type ClientState =
+  | { readonly name: 'connecting' | 'ready' | 'reconnecting' }
+  | { readonly name: 'closed'; readonly reason: SignalboxError | undefined };
+
+export interface SupervisorOptions {
+  url: string;
+  token: string;
+  address: string;
+  connectTimeoutMs: number;
+  /** Also retry the first connection. */
+  waitForBroker: boolean;
+  policy: BackoffPolicy;
+  signal: AbortSignal | undefined;
+  clock: Clock;
+  log: Log;
+  /** A welcomed connection; `send` is its way out. */
+  onConnected(send: (text: string) => void): void;
+  onFrame(frame: BrokerFrame, body: string | undefined): void;
+  onDisconnected(): void;
+  onClosed(reason: SignalboxError | undefined): void;
+}
+
+/** The one owner of the connection: makes it, loses it, makes it again, and decides when to stop for good. */
+export class Supervisor {
+  readonly #options: SupervisorOptions;
+  readonly #pacer: ReconnectPacer;
+  readonly #listeners = new Set<(state: ClientState) => void>();
+  readonly #closed = Promise.withResolvers<SignalboxError | undefined>();
+  readonly #first = Promise.withResolvers<WelcomeFrame>();
+  #state: ClientState = { name: 'connecting' };
+  #connection: Connection | undefined;
+  #welcome: WelcomeFrame | undefined;
+  #cancelRetry: (() => void) | undefined;
+  #abort = (): void => {
+    const cause: unknown = this.#options.signal?.reason;
+    void this.stop(clientError('aborted', 'the connection was ended by its AbortSignal', { cause }));
+  };
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+    this.#pacer = new ReconnectPacer(options.policy);
+  }
+
+  get state(): ClientState {
+    return this.#state;
+  }
+
+  /** The newest welcome; `undefined` before the first. */
+  get welcome(): WelcomeFrame | undefined {
+    return this.#welcome;
+  }
+
+  get closed(): Promise<SignalboxError | undefined> {
+    return this.#closed.promise;
+  }
+
+  onState(listener: (state: ClientState) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Resolves at the first welcome; rejects if it is given up before. */
+  start(): Promise<WelcomeFrame> {
+    const { signal } = this.#options;
+    if (signal?.aborted) {
+      this.#abort();
+    } else {
+      signal?.addEventListener('abort', this.#abort, { once: true });
+      this.#dial();
+    }
+    return this.#first.promise;
+  }
+
+  /** Stops for good; resolves when the socket is gone. */
+  async stop(reason: SignalboxError | undefined): Promise<void> {
+    const connection = this.#connection;
+    this.#finish(reason);
+    await connection?.close();
+  }
+
+  #dial(): void {
+    const { url, token, address, connectTimeoutMs: timeoutMs, clock, log } = this.#options;
+    const connection = new Connection({
+      url,
+      token,
+      address,
+      timeoutMs,
+      clock,
+      log,
+      onWelcome: (welcome) => {
+        if (this.#connection === connection) this.#connected(connection, welcome);
+      },
+      onFrame: (frame, body) => {
+        if (this.#connection === connection) this.#options.onFrame(frame, body);
+      },
+      onLost: (loss) => {
+        if (this.#connection === connection) this.#lost(loss);
+      },
+    });
+    this.#connection = connection;
+  }
+
+  #connected(connection: Connection, welcome: WelcomeFrame): void {
+    this.#welcome = welcome;
+    this.#options.log({ event: 'connected', brokerId: welcome.broker_id, address: welcome.address });
+    this.#options.onConnected((text) => connection.send(text));
+    this.#first.resolve(welcome);
+    this.#setState({ name: 'ready' });
+  }
+
+  #lost(loss: Loss): void {
+    const { clock, log, waitForBroker } = this.#options;
+    this.#connection = undefined;
+    const never = this.#welcome === undefined;
+    if (loss.final || (never && !waitForBroker)) {
+      this.#finish(loss.error);
+      return;
+    }
+    const now = clock.now();
+    this.#pacer.lost(loss.uptimeMs, now);
+    const delayMs = this.#pacer.nextDelayMs(now, clock.random(), loss.reconnectAfterMs);
+    log({ event: 'disconnected', code: loss.error.code, message: loss.error.message, retryInMs: delayMs });
+    this.#cancelRetry = clock.startTimer(() => this.#dial(), delayMs);
+    this.#options.onDisconnected();
+    if (!never) this.#setState({ name: 'reconnecting' });
+  }
+
+  #finish(reason: SignalboxError | undefined): void {
+    if (this.#state.name === 'closed') return;
+    this.#cancelRetry?.();
+    this.#connection = undefined;
+    this.#options.signal?.removeEventListener('abort', this.#abort);
+    this.#options.log({ event: 'closed', ...(reason && { code: reason.code, message: reason.message }) });
+    this.#state = { name: 'closed', reason };
+    this.#options.onClosed(reason);
+    this.#first.reject(reason ?? clientError('closed', 'the client was closed'));
+    this.#closed.resolve(reason);
+    this.#setState(this.#state);
+  }
+
+  #setState(state: ClientState): void {
+    if (this.#state.name === state.name && state.name !== 'closed') return;
+    this.#state = state;
+    for (const listener of this.#listeners) {
+      try {
+        listener(state);
+      } catch (error) {
+        this.#options.log({ event: 'listener_failed', error });
+      }
+    }
+  }
+}

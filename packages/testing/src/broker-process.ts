@@ -1,0 +1,41 @@
+import { readFile } from 'node:fs/promises';
+import { startChild } from './child-process.ts';
+
+/** The script of a broker's own process: argv is data directory and port; its first message is a {@link BrokerReady}. */
+export const brokerMain = new URL('./broker-main.ts', import.meta.url);
+
+/** What a broker's process says when it listens. */
+export interface BrokerReady {
+  url: string;
+  port: number;
+  operatorTokenFile: string;
+}
+
+/** A broker in a process of its own, so that it can be killed. */
+export interface BrokerProcess extends AsyncDisposable {
+  readonly pid: number;
+  readonly url: string;
+  readonly port: number;
+  operatorToken(): Promise<string>;
+  /** kill -9, and waits for the exit. */
+  kill(): Promise<void>;
+  /** SIGTERM; resolves with the exit code. */
+  terminate(): Promise<number | null>;
+}
+
+/** Starts it and waits until it listens. Rejects with its stderr if it ends before. */
+export async function startBrokerProcess(dataDir: string, port = 0): Promise<BrokerProcess> {
+  const child = await startChild<BrokerReady>(brokerMain, { args: [dataDir, String(port)] });
+  const { url, port: actual, operatorTokenFile } = child.ready;
+  return {
+    pid: child.pid,
+    url,
+    port: actual,
+    operatorToken: async () => (await readFile(operatorTokenFile, 'utf8')).trim(),
+    async kill() {
+      await child.end('SIGKILL');
+    },
+    terminate: async () => (await child.end('SIGTERM')).code,
+    [Symbol.asyncDispose]: () => child[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,66 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+/** How a process ended: one of the two is null. */
+export interface ChildEnd {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+/** A Node process run from source, which talks over its channel. Disposing it is `end('SIGKILL')`. */
+export interface Child<Ready> extends AsyncDisposable {
+  readonly pid: number;
+  /** The first message it sent. */
+  readonly ready: Ready;
+  readonly exited: Promise<ChildEnd>;
+  /** What it wrote to standard error so far. */
+  stderr(): string;
+  /** Lost without a word if it has ended. */
+  send(message: object): void;
+  end(signal: NodeJS.Signals): Promise<ChildEnd>;
+}
+
+export interface ChildOptions {
+  args?: readonly string[];
+  env?: Readonly<Record<string, string>>;
+  /** Gets every message after the first. */
+  onMessage?: (message: unknown) => void;
+}
+
+/** Starts the script and resolves with its first message. Rejects with its standard error if it ends before. */
+export async function startChild<Ready>(main: URL, options: ChildOptions = {}): Promise<Child<Ready>> {
+  const child = fork(fileURLToPath(main), options.args ?? [], {
+    execArgv: ['--conditions=@signalbox/source'],
+    env: { ...process.env, ...options.env },
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
+  let stderr = '';
+  child.stderr!.on('data', (chunk) => {
+    stderr = `${stderr}${chunk}`.slice(-65_536);
+  });
+  // Its channel may hold messages when it is gone already; they count as long as it was alive.
+  const exited = Promise.all([once(child, 'exit'), once(child, 'disconnect')]).then(
+    ([[code, signal]]): ChildEnd => ({ code, signal }),
+  );
+  const first = await Promise.race([once(child, 'message'), exited.then(() => undefined)]);
+  if (!first) throw new Error(`${main.pathname} ended at its start: ${stderr}`);
+  child.on('message', (message) => options.onMessage?.(message));
+  const end = async (signal: NodeJS.Signals): Promise<ChildEnd> => {
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+    return exited;
+  };
+  return {
+    pid: child.pid!,
+    ready: first[0] as Ready,
+    exited,
+    stderr: () => stderr,
+    send: (message) => {
+      if (child.connected) child.send(message, () => {});
+    },
+    end,
+    async [Symbol.asyncDispose]() {
+      await end('SIGKILL');
+    },
+  };
+}

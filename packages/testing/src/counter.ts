@@ -1,0 +1,34 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+/** One thing the counter server did. `pid` is the server process it happened in. */
+export interface CounterLine {
+  tool: string;
+  args: Record<string, unknown>;
+  pid: number;
+  at: 'start' | 'end' | 'cancelled';
+}
+
+/** A stdio MCP server as every MCP client configures it. */
+export interface CounterServerConfig {
+  type: 'stdio';
+  command: string;
+  args: string[];
+  env: Record<string, string>;
+}
+
+/**
+ * The configuration of a counter server that writes to `file`. Tools: `count`, `slow {ms, label?}`, `echo`, `crash`,
+ * `big {bytes}`, `gate {calls?, file?}`; only `echo` and `big` are safe to repeat.
+ */
+export function counterServer(file: string): CounterServerConfig {
+  const script = fileURLToPath(new URL('./counter-server.ts', import.meta.url));
+  return { type: 'stdio', command: process.execPath, args: [script], env: { COUNTER_FILE: file } };
+}
+
+/** What the counter servers on this file have done so far, in order. */
+export function readCounter(file: string): CounterLine[] {
+  if (!existsSync(file)) return [];
+  const lines = readFileSync(file, 'utf8').split('\n');
+  return lines.filter((line) => line !== '').map((line) => JSON.parse(line));
+}

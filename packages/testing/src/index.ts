@@ -1,0 +1,8 @@
+export { type BrokerProcess, type BrokerReady, brokerMain, startBrokerProcess } from './broker-process.ts';
+export { type Child, type ChildEnd, startChild } from './child-process.ts';
+export { type CounterLine, type CounterServerConfig, counterServer, readCounter } from './counter.ts';
+export { processFaults } from './process-faults.ts';
+export { storedRows } from './stored-rows.ts';
+export { tempDir } from './temp-dir.ts';
+export { startTestBroker, type TestBroker } from './test-broker.ts';
+export { connectWire, type WireClient, type WireFrame } from './wire-client.ts';

@@ -1,0 +1,106 @@
+import { readFile } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { BrokerOptions } from '@signalbox/broker';
+import { connectWire, startChild, tempDir, type WireClient } from '@signalbox/testing';
+import { expect } from 'vitest';
+
+const MiB = 1024 * 1024;
+
+/** In bytes. `live`: what is held after a garbage collection; `peak`: the largest resident set so far. */
+interface Memory {
+  live: number;
+  peak: number;
+}
+
+/** A broker in its own process with an honest pair of clients that must be served whatever others do. */
+export interface AbusedBroker extends AsyncDisposable {
+  readonly url: string;
+  readonly dataDir: string;
+  readonly operator: WireClient;
+  token(agent: string, role?: string): Promise<string>;
+  connect(agent: string, role?: string): Promise<WireClient>;
+  /**
+   * Runs the abuse while the honest pair keeps exchanging messages. Expects every round of theirs to succeed, the last
+   * one begun after the abuse; what the broker holds at its end, garbage apart, to have grown by less than 32 MiB; and the
+   * peak of the process, garbage included, by less than `peakMiB` (default 192). Resolves with what the abuse found.
+   */
+  during<T>(abuse: () => Promise<T>, peakMiB?: number): Promise<T>;
+}
+
+export async function startAbusedBroker(
+  options: Pick<BrokerOptions, 'heartbeatMs' | 'limits'> = {},
+): Promise<AbusedBroker> {
+  await using starting = new AsyncDisposableStack();
+  const directory = starting.use(await tempDir());
+  const dataDir = `${directory.path}/data`;
+  let reported: ((memory: Memory) => void) | undefined;
+  const child = starting.use(
+    await startChild<{ url: string; operatorTokenFile: string }>(
+      new URL('./broker-main.ts', import.meta.url),
+      {
+        args: [JSON.stringify({ dataDir, durability: 'process', ...options })],
+        onMessage: (message) => reported?.(message as Memory),
+      },
+    ),
+  );
+  const { url, operatorTokenFile } = child.ready;
+  const secret = (await readFile(operatorTokenFile, 'utf8')).trim();
+  const operator = starting.use(await connectWire(url, { agent: 'operator', token: secret }));
+  const token = async (agent: string, role = 'worker'): Promise<string> => {
+    operator.send({ type: 'admin', request_id: `for-${agent}`, op: 'token_issue', params: { agent, role } });
+    const { result } = await operator.next('admin_result', { request_id: `for-${agent}` });
+    return (result as { token: string }).token;
+  };
+  const opened = starting.move();
+  const connect = async (agent: string, role?: string): Promise<WireClient> =>
+    opened.use(await connectWire(url, { agent, token: await token(agent, role) }));
+  const memory = (): Promise<Memory> =>
+    new Promise((resolve) => {
+      reported = resolve;
+      child.send({});
+    });
+  const pair = { from: await connect('honest-sender', 'orchestrator'), to: await connect('honest-reader') };
+  pair.to.send({ type: 'subscribe', request_id: 's' });
+  await pair.to.next('subscribed');
+  let rounds = 0;
+  return {
+    url,
+    dataDir,
+    operator,
+    token,
+    connect,
+    async during(abuse, peakMiB = 192) {
+      const before = await memory();
+      const abused = abuse();
+      const first = rounds;
+      let isOver = false;
+      const over = (): void => {
+        isOver = true;
+      };
+      abused.then(over, over);
+      do {
+        await round(pair, ++rounds);
+        // A pace, so that the pair's own work doesn't hide what the abuse costs.
+        await pause(2);
+      } while (!isOver);
+      const found = await abused;
+      await round(pair, ++rounds);
+      const after = await memory();
+      expect(rounds - first).toBeGreaterThan(1);
+      expect((after.live - before.live) / MiB).toBeLessThan(32);
+      expect((after.peak - before.peak) / MiB).toBeLessThan(peakMiB);
+      return found;
+    },
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}
+
+/** One durable message from receipt to confirmed ack. */
+async function round({ from, to }: { from: WireClient; to: WireClient }, n: number): Promise<void> {
+  const id = `round-${n}`;
+  from.send({ type: 'deliver', to: 'honest-reader', id, kind: 'note' }, '{}');
+  await from.next('delivered', { id });
+  const { seq } = await to.next('message', { id });
+  to.send({ type: 'ack', seqs: [seq], request_id: id });
+  await to.next('ack_result', { request_id: id });
+}

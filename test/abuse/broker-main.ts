@@ -1,0 +1,29 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { startBroker } from '@signalbox/broker';
+
+/**
+ * A broker in its own process, so that its memory and its system calls are its own. The options are JSON in the first
+ * argument; it says over its channel, or on standard output, when it listens, and answers messages with its memory.
+ */
+const options = JSON.parse(process.argv[2]!);
+const broker = await startBroker({ port: 0, ...options });
+const stop = (): void => {
+  broker.stop().then(() => process.exit(0));
+};
+process.on('SIGTERM', stop);
+process.on('disconnect', stop);
+const ready = { url: broker.url, operatorTokenFile: broker.operatorTokenFile };
+if (process.send) {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc');
+  process.on('message', async () => {
+    collect();
+    // What was closed in this turn lets go of its buffers in the next.
+    await new Promise(setImmediate);
+    collect();
+    const { heapUsed, external } = process.memoryUsage();
+    process.send?.({ live: heapUsed + external, peak: process.resourceUsage().maxRSS * 1024 });
+  });
+  process.send(ready);
+} else process.stdout.write(`${JSON.stringify(ready)}\n`);

@@ -1,0 +1,167 @@
+import { connectWire, type WireClient } from '@signalbox/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type AbusedBroker, startAbusedBroker } from './abused-broker.ts';
+
+let broker: AbusedBroker;
+beforeAll(async () => {
+  broker = await startAbusedBroker();
+});
+afterAll(() => broker[Symbol.asyncDispose]());
+
+/** Resolves when everything sent before on this connection was handled. */
+async function handled(client: WireClient, id: string): Promise<void> {
+  client.send({ type: 'list_connected', request_id: id, role: 'nobody' });
+  await client.next('connected', { request_id: id });
+}
+
+function count(client: WireClient, type: string): number {
+  return client.received.filter((frame) => frame.type === type).length;
+}
+
+describe('many frames in one message', () => {
+  it('are handled in turns with everybody else when they are valid', async () => {
+    await using client = await broker.connect('many-valid');
+    await broker.during(async () => {
+      client.raw('{"type":"working","seqs":[1]}\n'.repeat(100_000));
+      await handled(client, 'barrier');
+    });
+    expect(count(client, 'error')).toBe(0);
+  });
+
+  it('are each answered when they are bad, in memory that is bounded', async () => {
+    await using client = await broker.connect('many-bad');
+    await broker.during(async () => {
+      client.raw('x\n'.repeat(100_000));
+      await handled(client, 'barrier');
+    });
+    expect(count(client, 'error')).toBe(100_000);
+  });
+
+  it('end with the message when there is one byte too many, and the connection with it', async () => {
+    await using client = await broker.connect('too-many');
+    const line = '{"type":"working","seqs":[1]}\n';
+    const { maxFrameBytes } = client.received[0]!.limits as { maxFrameBytes: number };
+    const fits = line.repeat(Math.floor(maxFrameBytes / line.length));
+    await broker.during(async () => {
+      client.raw(fits.padEnd(maxFrameBytes, '\n'));
+      await handled(client, 'it-fits');
+      client.raw(fits.padEnd(maxFrameBytes + 1, '\n'));
+      expect((await client.closed).code).toBe(1009);
+    });
+  });
+});
+
+describe('a flood', () => {
+  it('of messages is held to its rate, and each refusal names the frame and when to come back', async () => {
+    await using client = await broker.connect('flooder');
+    await broker.token('flooded');
+    const ids = Array.from({ length: 6000 }, (_, i) => `f${i}`);
+    await broker.during(async () => {
+      for (const id of ids) client.send({ type: 'deliver', to: 'flooded', id, kind: 'note' });
+      await handled(client, 'barrier');
+    });
+    const refused = client.received.filter(({ code }) => code === 'rate_limited');
+    expect(refused.length).toBeGreaterThan(0);
+    expect(refused.every((frame) => Number(frame.retry_after_ms) > 0 && ids.includes(String(frame.id)))).toBe(
+      true,
+    );
+    const others = client.received.filter(({ code }) => code === 'quota_exceeded');
+    expect(count(client, 'delivered') + refused.length + others.length).toBe(ids.length);
+    expect(count(client, 'delivered')).toBe(1000);
+  });
+
+  it('of announcements leaves the first of each second', async () => {
+    await using client = await broker.connect('announcer');
+    await broker.during(async () => {
+      client.raw('{"type":"announce","status":1}\n'.repeat(20_000));
+      await handled(client, 'barrier');
+    });
+    const refused = client.received.filter(({ code }) => code === 'rate_limited');
+    expect(refused.length).toBeGreaterThanOrEqual(20_000 - 10);
+    expect(refused.length).toBeLessThan(20_000);
+  });
+
+  it('of subscriptions leaves the last one in charge', async () => {
+    await using client = await broker.connect('subscriber');
+    await using sender = await broker.connect('subscriber-friend');
+    await broker.during(async () => {
+      for (let i = 0; i < 5000; i++) client.send({ type: 'subscribe', request_id: `s${i}`, window: 3 });
+      await client.next('subscribed', { request_id: 's4999' });
+    });
+    sender.send({ type: 'deliver', to: 'subscriber', id: 'once', kind: 'note' }, '{}');
+    const { seq } = await client.next('message');
+    client.send({ type: 'ack', seqs: [seq], request_id: 'a' });
+    expect(await client.next('ack_result')).toMatchObject({ accepted: [seq] });
+    expect(count(client, 'subscribed')).toBe(5000);
+    expect(count(client, 'message')).toBe(1);
+  });
+
+  it('of connections that subscribe and leave ends with the one that stays', async () => {
+    const token = await broker.token('hopper');
+    await using sender = await broker.connect('hopper-friend');
+    await broker.during(async () => {
+      for (let i = 0; i < 150; i++) {
+        await using hopper = await connectWire(broker.url, { agent: 'hopper', token });
+        hopper.send({ type: 'subscribe', request_id: 's' });
+      }
+    });
+    await using last = await connectWire(broker.url, { agent: 'hopper', token });
+    last.send({ type: 'subscribe', request_id: 's' });
+    await last.next('subscribed');
+    sender.send({ type: 'deliver', to: 'hopper', id: 'm', kind: 'note' }, '{}');
+    expect(await last.next('message')).toMatchObject({ id: 'm' });
+  });
+});
+
+describe('strangers', () => {
+  it('of two thousand sockets without a hello keep nobody out', async () => {
+    const strangers = new Set<WireClient>();
+    await broker.during(async () => {
+      for (let batch = 0; batch < 20; batch++) {
+        const opening = Array.from({ length: 100 }, () => connectWire(broker.url));
+        for (const stranger of await Promise.all(opening)) strangers.add(stranger);
+      }
+      const evicted = [...strangers].slice(0, 2000 - 256);
+      await Promise.all(evicted.map((stranger) => stranger.closed));
+      await using newcomer = await broker.connect('newcomer');
+      expect(newcomer.received[0]).toMatchObject({ type: 'welcome' });
+    }, 64);
+    const left = [...strangers].filter(({ socket }) => socket.readyState === socket.OPEN);
+    expect(left.length).toBeLessThanOrEqual(256);
+    await Promise.all([...strangers].map((stranger) => stranger[Symbol.asyncDispose]()));
+  });
+
+  it('with bad tokens are turned away one by one', async () => {
+    const good = await broker.token('good');
+    await broker.during(async () => {
+      const storm = Array.from({ length: 200 }, async (_, i) => {
+        await using stranger = await connectWire(broker.url);
+        stranger.send({ type: 'hello', agent: 'good', token: `${good}${i}`, protocol: 1 });
+        return (await stranger.closed).code;
+      });
+      const codes = await Promise.all(storm);
+      expect(new Set(codes)).toEqual(new Set([4401]));
+    });
+    await using allowed = await connectWire(broker.url, { agent: 'good', token: good });
+    expect(allowed.received[0]).toMatchObject({ type: 'welcome', agent: 'good' });
+  });
+
+  it('that send large messages by halves take no memory from the others', async () => {
+    const strangers: WireClient[] = [];
+    await broker.during(async () => {
+      for (let i = 0; i < 24; i++) {
+        const stranger = await connectWire(broker.url);
+        strangers.push(stranger);
+        stranger.socket.send('x'.repeat(4_000_000), { fin: false });
+        await Promise.race([stranger.closed, sent(stranger)]);
+      }
+    });
+    expect(strangers.some(({ socket }) => socket.readyState === socket.CLOSED)).toBe(true);
+    await Promise.all(strangers.map((stranger) => stranger[Symbol.asyncDispose]()));
+  });
+});
+
+/** Resolves when the socket has nothing left to write. */
+async function sent({ socket }: WireClient): Promise<void> {
+  while (socket.bufferedAmount > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+}

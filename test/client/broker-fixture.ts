@@ -1,0 +1,83 @@
+import type { BrokerOptions } from '@signalbox/broker';
+import { type BrokerClient, type ConnectOptions, connectBroker } from '@signalbox/client';
+import { agentOf } from '@signalbox/protocol';
+import { startTestBroker, type TestBroker } from '@signalbox/testing';
+import { expect, vi } from 'vitest';
+
+type Event = { event: string; [fact: string]: unknown };
+
+/** A broker with clients that are closed before it, and with one token an agent. */
+export interface ClientBroker extends AsyncDisposable {
+  readonly test: TestBroker;
+  readonly url: string;
+  token(agent: string, role?: string): Promise<string>;
+  /** A client for `agent` or `agent#sub`, and what it logs. */
+  connect(
+    address: string,
+    options?: Partial<ConnectOptions> & { role?: string },
+  ): Promise<{ client: BrokerClient; events: Event[] }>;
+  stop(): Promise<void>;
+  /** Starts again on the same port and data. */
+  start(): Promise<void>;
+}
+
+export async function openBroker(options: Partial<BrokerOptions> = {}): Promise<ClientBroker> {
+  const test = await startTestBroker({ durability: 'process', ...options });
+  const clients: BrokerClient[] = [];
+  const tokens = new Map<string, Promise<string>>();
+  const token = (agent: string, role?: string): Promise<string> => {
+    const known =
+      tokens.get(agent) ?? (agent === 'operator' ? test.operatorToken() : test.token(agent, role));
+    tokens.set(agent, known);
+    return known;
+  };
+  return {
+    test,
+    url: test.url,
+    token,
+    async connect(address, { role, ...rest } = {}) {
+      const events: Event[] = [];
+      const log = (event: Event): void => void events.push(event);
+      const secret = await token(agentOf(address), role);
+      const client = await connectBroker({ url: test.url, token: secret, agent: address, log, ...rest });
+      clients.push(client);
+      return { client, events };
+    },
+    stop: () => test.broker.stop(),
+    start: () => test.restart(),
+    async [Symbol.asyncDispose]() {
+      await Promise.all(clients.map((client) => client.close()));
+      await test[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** A promise that the test settles. */
+export function gate(): { opened: Promise<void>; open: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { opened: promise, open: resolve };
+}
+
+/** Resolves when the client reaches a state. */
+export function reached(client: BrokerClient, name: BrokerClient['state']['name']): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  if (client.state.name === name) resolve();
+  client.onState((state) => {
+    if (state.name === name) resolve();
+  });
+  return promise;
+}
+
+/** Resolves when a handler's signal is aborted, with the code of its reason. */
+export function aborted(signal: AbortSignal): Promise<string> {
+  return new Promise((resolve) => {
+    const done = (): void => resolve((signal.reason as { code: string }).code);
+    if (signal.aborted) done();
+    else signal.addEventListener('abort', done, { once: true });
+  });
+}
+
+/** Resolves when nothing un-acked is left in the client's inbox; the broker commits acks a few milliseconds later. */
+export async function drained(client: BrokerClient): Promise<void> {
+  await vi.waitFor(async () => expect(await client.peek()).toEqual([]), { timeout: 5_000 });
+}
