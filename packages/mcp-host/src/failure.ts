@@ -1,0 +1,83 @@
+import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
+import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { streamLost } from './http/http-transport.ts';
+
+/**
+ * What an error of the SDK or a transport means for the request.
+ * `not_sent`: the server never saw it. `refused`: the server turned it away unrun. `lost`: sent, and the answer can't
+ * come any more. `timed_out`: our timeout or the caller's abort, which the SDK doesn't tell apart. `answered`: a JSON-RPC
+ * error. `bad_answer`: sent, and answered with something we can't use.
+ */
+export type Failure =
+  | { kind: 'not_sent' | 'lost' | 'timed_out' | 'bad_answer'; reason: string }
+  | { kind: 'refused'; reason: string; status: number }
+  | { kind: 'answered'; reason: string; code: number };
+
+/** Decides by type and code, never by text. `reason` is for people; the server's own words may be in it. */
+export function failureOf(thrown: unknown): Failure {
+  if (thrown instanceof ProtocolError) {
+    if (thrown.data === streamLost) return { kind: 'lost', reason: streamLost.reason };
+    return { kind: 'answered', code: thrown.code, reason: thrown.message.slice(0, 1_000) };
+  }
+  if (thrown instanceof SdkHttpError) return httpFailure(thrown.status);
+  if (thrown instanceof SdkError) return sdkFailure(thrown);
+  if (thrown instanceof SignalboxError) {
+    return { kind: thrown.code === 'not_sent' ? 'not_sent' : 'bad_answer', reason: thrown.message };
+  }
+  if (thrown instanceof DOMException) return { kind: 'lost', reason: 'the request was broken off' };
+  return networkFailure(thrown) ?? { kind: 'bad_answer', reason: messageOf(thrown) };
+}
+
+function httpFailure(status: number): Failure {
+  const reason = `HTTP ${status}`;
+  return status >= 400 && status < 500 ? { kind: 'refused', status, reason } : { kind: 'lost', reason };
+}
+
+function sdkFailure(error: SdkError): Failure {
+  switch (error.code) {
+    case SdkErrorCode.RequestTimeout:
+      return { kind: 'timed_out', reason: 'no answer in time' };
+    case SdkErrorCode.NotConnected:
+      return { kind: 'not_sent', reason: 'not connected' };
+    case SdkErrorCode.ConnectionClosed:
+      return { kind: 'lost', reason: 'the connection closed' };
+    case SdkErrorCode.UnsupportedResultType:
+      return {
+        kind: 'bad_answer',
+        reason: 'the server asks for input from its caller, which is not relayed',
+      };
+    default:
+      return networkFailure(error) ?? { kind: 'bad_answer', reason: `unusable answer (${error.code})` };
+  }
+}
+
+/** Errors of connecting: no byte of the request has left. */
+const beforeConnected = new Set([
+  'ECONNREFUSED',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+/** Failures of `fetch` and of reading its response, which carry the system's code in their causes. */
+function networkFailure(thrown: unknown): Failure | undefined {
+  const code = networkCode(thrown);
+  if (code === undefined) return undefined;
+  const reason = `cannot be reached (${code})`;
+  return { kind: beforeConnected.has(code) ? 'not_sent' : 'lost', reason };
+}
+
+function networkCode(thrown: unknown, depth = 0): string | undefined {
+  if (!(thrown instanceof Error) || depth > 5) return undefined;
+  if (
+    'code' in thrown &&
+    typeof thrown.code === 'string' &&
+    /^(E[A-Z]+|EAI_[A-Z]+|UND_ERR_[A-Z_]+)$/.test(thrown.code)
+  ) {
+    return thrown.code;
+  }
+  const inner = thrown instanceof AggregateError ? thrown.errors[0] : thrown.cause;
+  return networkCode(inner, depth + 1) ?? (thrown instanceof TypeError ? 'network error' : undefined);
+}

@@ -1,0 +1,75 @@
+/** What the transport hands to `fetch`, by the SDK's own type. */
+type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
+
+/** Told of every request that says something about the connection. */
+export interface FetchWatch {
+  /** The endpoint could not be reached, or broke off before it answered. */
+  onUnreachable(error: unknown): void;
+  /** The endpoint does not know our session any more. `streaming`: it said so to a stream, so no answer will come on any. */
+  onSessionRefused(streaming: boolean): void;
+}
+
+/**
+ * A `fetch` with one AbortController per request, let go of when the response has been read to its end: the SDK passes
+ * one signal for the life of the transport, on which plain `fetch` would pile up listeners.
+ */
+export function requestFetch(watch: FetchWatch, send: Fetch = fetch): Fetch {
+  let streamed = false;
+  return async (url, init = {}) => {
+    const controller = new AbortController();
+    const outer = init.signal;
+    const abort = () => controller.abort(outer?.reason);
+    const release = () => outer?.removeEventListener('abort', abort);
+    if (outer?.aborted) abort();
+    outer?.addEventListener('abort', abort, { once: true });
+    try {
+      const response = await send(url, { ...init, signal: controller.signal });
+      const streaming = init.method === 'GET';
+      if (isSessionRefusal(response.status, new Headers(init.headers), !streaming || streamed)) {
+        watch.onSessionRefused(streaming);
+      }
+      if (streaming && response.ok) streamed = true;
+      return releasedAtEnd(response, release);
+    } catch (error) {
+      release();
+      if (!controller.signal.aborted) watch.onUnreachable(error);
+      throw error;
+    }
+  };
+}
+
+/**
+ * 404 is what the specification asks for; several servers answer 400 to a session they do not know. A first GET that is
+ * refused says nothing about the session, only that the server offers no stream.
+ */
+function isSessionRefusal(status: number, request: Headers, servedBefore: boolean): boolean {
+  if (status !== 404 && status !== 400) return false;
+  return request.has('mcp-session-id') && (servedBefore || request.has('last-event-id'));
+}
+
+function releasedAtEnd(response: Response, release: () => void): Response {
+  if (!response.body) {
+    release();
+    return response;
+  }
+  const reader = response.body.getReader();
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (!done) return controller.enqueue(value);
+        release();
+        controller.close();
+      } catch (error) {
+        release();
+        controller.error(error);
+      }
+    },
+    cancel(reason) {
+      release();
+      return reader.cancel(reason);
+    },
+  });
+  const { status, statusText, headers } = response;
+  return new Response(body, { status, statusText, headers });
+}

@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest';
+import { LineReader } from './line-reader.ts';
+
+it('gives the same lines wherever the stream is cut, even inside a character', () => {
+  const text = '{"a":"é\u2028日"}\n\n{"b":1}\r\nlast';
+  const bytes = Buffer.from(text);
+  for (let size = 1; size <= bytes.length; size++) {
+    const reader = new LineReader();
+    const lines: string[] = [];
+    for (let at = 0; at < bytes.length; at += size) lines.push(...reader.push(bytes.subarray(at, at + size)));
+    expect(lines).toEqual(['{"a":"é\u2028日"}', '', '{"b":1}']);
+    expect(reader.push(Buffer.from('\n'))).toEqual(['last']);
+  }
+});
+
+it('takes a line up to the cap and refuses one byte more', () => {
+  expect(new LineReader(4).push(Buffer.from('1234\n12\n'))).toEqual(['1234', '12']);
+  const reader = new LineReader(4);
+  reader.push(Buffer.from('123'));
+  expect(() => reader.push(Buffer.from('45'))).toThrow(expect.objectContaining({ code: 'line_too_long' }));
+});

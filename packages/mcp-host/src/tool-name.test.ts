@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import {
+  assignToolNames,
+  defaultToolNameMax,
+  isMcpTool,
+  mayBelongTo,
+  mcpToolName,
+  parseMcpToolName,
+  serversAlike,
+  smallestToolNameMax,
+} from './tool-name.ts';
+
+const allowed = /^[A-Za-z0-9_-]+$/;
+const parts = [
+  'a',
+  'GitHub',
+  'my server',
+  'a.b',
+  'a_b',
+  'a-b',
+  'é',
+  '日本',
+  'x'.repeat(30),
+  'y'.repeat(200),
+  '..',
+  '_',
+];
+const pairs = parts.flatMap((server) => parts.map((tool) => ({ server, tool })));
+
+describe('tool names', () => {
+  it('lower-cases the server and keeps the tool as it is where it can', () => {
+    expect(mcpToolName('GitHub Enterprise', 'create-Issue')).toBe('mcp_github_enterprise__create-Issue');
+    expect(mcpToolName('a-b', 'x.y')).toBe('mcp_a_b__x_y');
+  });
+
+  it.each([smallestToolNameMax, defaultToolNameMax, 64])(
+    'are legal, stable and at most %i characters',
+    (max) => {
+      for (const { server, tool } of pairs) {
+        const name = mcpToolName(server, tool, max);
+        expect(name).toMatch(allowed);
+        expect(name.length).toBeLessThanOrEqual(max);
+        expect(mcpToolName(server, tool, max)).toBe(name);
+        expect(isMcpTool(name)).toBe(true);
+        expect(mayBelongTo(server, name)).toBe(true);
+      }
+    },
+  );
+
+  it('stay apart when cut', () => {
+    const long = 'z'.repeat(60);
+    expect(mcpToolName('s', `${long}1`)).not.toBe(mcpToolName('s', `${long}2`));
+    expect(mcpToolName(`${long}1`, 't')).not.toBe(mcpToolName(`${long}2`, 't'));
+  });
+
+  it('are read back for people, and nothing else is taken for one', () => {
+    expect(parseMcpToolName('mcp_github__create-Issue')).toEqual({ server: 'github', tool: 'create-Issue' });
+    expect(parseMcpToolName('mcp_a_b__c__d')).toEqual({ server: 'a_b', tool: 'c__d' });
+    for (const other of [
+      '',
+      'mcp_',
+      'mcp___',
+      'github__x',
+      'mcp_A__x',
+      'mcp_a__',
+      'mcp_a__b c',
+      'send_message',
+    ]) {
+      expect(isMcpTool(other)).toBe(false);
+    }
+  });
+});
+
+describe('assigning names', () => {
+  const assign = (tools: { server: string; tool: string }[], servers = tools.map((t) => t.server)) =>
+    assignToolNames(tools, serversAlike([...new Set(servers)]));
+
+  it('gives every tool of any mix of servers a name of its own', () => {
+    const names = assign(pairs);
+    expect(names).not.toContain(undefined);
+    expect(new Set(names).size).toBe(pairs.length);
+  });
+
+  it('marks the tools of servers that sanitise alike, whichever of them is up', () => {
+    const both = assign([
+      { server: 'a.b', tool: 'x' },
+      { server: 'A-B', tool: 'x' },
+    ]);
+    const one = assign([{ server: 'A-B', tool: 'x' }], ['a.b', 'A-B']);
+    expect(both[0]).toMatch(/^mcp_a_b__x_[0-9a-f]{8}$/);
+    expect(one[0]).toBe(both[1]);
+    expect(both[0]).not.toBe(both[1]);
+  });
+
+  it('lets the tool that is spelled so keep the plain name', () => {
+    const names = assign([
+      { server: 's', tool: 'a.b' },
+      { server: 's', tool: 'a_b' },
+    ]);
+    expect(names[1]).toBe('mcp_s__a_b');
+    expect(names[0]).toMatch(/^mcp_s__a_b_[0-9a-f]{8}$/);
+  });
+
+  it('keeps tools apart whose names only look alike when joined', () => {
+    const names = assign([
+      { server: 'a', tool: 'b__c' },
+      { server: 'a__b', tool: 'c' },
+    ]);
+    expect(new Set(names).size).toBe(2);
+  });
+
+  it('keeps the first of two that cannot be told apart', () => {
+    const twice = { server: 's', tool: 't' };
+    expect(assign([twice, twice])).toEqual(['mcp_s__t', undefined]);
+  });
+});

@@ -1,0 +1,109 @@
+import { createHash } from 'node:crypto';
+
+/** Clients prefix tool names again and cap the whole at 60 to 64 characters. */
+export const defaultToolNameMax = 48;
+
+const hashLength = 8;
+const frame = 'mcp_'.length + '__'.length;
+
+/** Shortest `toolNameMax` that leaves room for a few letters of server and tool beside the hash. */
+export const smallestToolNameMax = frame + hashLength + 10;
+
+/**
+ * The name under which a server's tool is offered: `mcp_{server}__{tool}`. A name longer than `max` characters is cut
+ * and ends in a hash of both parts, so that it stays the same from run to run.
+ */
+export function mcpToolName(server: string, tool: string, max = defaultToolNameMax): string {
+  const name = `mcp_${serverPart(server)}__${toolPart(tool)}`;
+  return name.length <= max ? name : hashedName(server, tool, max);
+}
+
+/**
+ * Reads a name as {@link mcpToolName} spells it. Both parts are as sanitised (and perhaps cut), so they name a server
+ * and a tool for people, not for routing: the host routes by table.
+ */
+export function parseMcpToolName(name: string): { server: string; tool: string } | undefined {
+  const match = /^mcp_([a-z0-9_]+?)__([A-Za-z0-9_-]+)$/.exec(name);
+  return match ? { server: match[1]!, tool: match[2]! } : undefined;
+}
+
+/** True for a name of the form `mcp_{server}__{tool}`. */
+export function isMcpTool(name: string): boolean {
+  return parseMcpToolName(name) !== undefined;
+}
+
+/** Whether `name` could be the (perhaps cut) name of a tool of this server. Never enough to route by. */
+export function mayBelongTo(server: string, name: string): boolean {
+  const parsed = parseMcpToolName(name);
+  return parsed !== undefined && serverPart(server).startsWith(parsed.server);
+}
+
+/** A tool by the names its server and the configuration give it. */
+export interface ToolKey {
+  server: string;
+  tool: string;
+}
+
+/** The servers among `names` whose names sanitise alike; known from the configuration alone, so it never changes with who is up. */
+export function serversAlike(names: readonly string[]): Set<string> {
+  const groups = Map.groupBy(names, serverPart);
+  return new Set([...groups.values()].filter((group) => group.length > 1).flat());
+}
+
+/**
+ * One distinct name per tool, in order; `undefined` for a tool that has to be left out because an earlier one holds its
+ * name. Where plain names collide, a tool that is spelled exactly so keeps the plain name, the others get the hash.
+ */
+export function assignToolNames(
+  tools: readonly ToolKey[],
+  alike: ReadonlySet<string>,
+  max = defaultToolNameMax,
+): (string | undefined)[] {
+  const plain = tools.map(({ server, tool }) =>
+    alike.has(server) ? hashedName(server, tool, max) : mcpToolName(server, tool, max),
+  );
+  const rivals = new Map<string, Map<string, ToolKey>>();
+  for (const [i, key] of tools.entries()) {
+    const group = rivals.get(plain[i]!) ?? new Map<string, ToolKey>();
+    rivals.set(plain[i]!, group.set(identity(key), key));
+  }
+  const taken = new Set<string>();
+  return tools.map((key, i) => {
+    const group = rivals.get(plain[i]!)!;
+    const name =
+      group.size === 1 || ownsPlainName(key, group) ? plain[i]! : hashedName(key.server, key.tool, max);
+    if (taken.has(name)) return undefined;
+    taken.add(name);
+    return name;
+  });
+}
+
+function ownsPlainName(key: ToolKey, group: ReadonlyMap<string, ToolKey>): boolean {
+  const exact = [...group.values()].filter(isSpelledExactly);
+  return exact.length === 1 && identity(exact[0]!) === identity(key);
+}
+
+function isSpelledExactly({ server, tool }: ToolKey): boolean {
+  return serverPart(server) === server && toolPart(tool) === tool;
+}
+
+function hashedName(server: string, tool: string, max: number): string {
+  const room = max - frame - hashLength - 1;
+  const wholeTool = toolPart(tool);
+  const shortServer = serverPart(server).slice(0, Math.max(room - wholeTool.length, Math.floor(room / 2)));
+  const shortTool = wholeTool.slice(0, room - shortServer.length);
+  const hash = createHash('sha256').update(identity({ server, tool })).digest('hex').slice(0, hashLength);
+  return `mcp_${shortServer}__${shortTool}_${hash}`;
+}
+
+function identity({ server, tool }: ToolKey): string {
+  return JSON.stringify([server, tool]);
+}
+
+function serverPart(server: string): string {
+  return server.toLowerCase().replace(/[^a-z0-9]/g, '_');
+}
+
+function toolPart(tool: string): string {
+  return tool.replace(/[^A-Za-z0-9_-]/g, '_');
+}

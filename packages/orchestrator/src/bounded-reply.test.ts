@@ -1,0 +1,37 @@
+import { type McpReply, toolCallError, toProxiedResult } from '@signalbox/protocol';
+import { expect, test } from 'vitest';
+import { boundedReply } from './bounded-reply.ts';
+
+const reply = (text: string): McpReply => ({
+  result: toProxiedResult({ content: [{ type: 'text', text }] }),
+});
+
+test('a reply that fits is handed on as it is', () => {
+  const fits = reply('x'.repeat(100));
+  const text = JSON.stringify(fits);
+  const bounded = boundedReply(fits, Buffer.byteLength(text));
+  expect(bounded.reply).toBe(fits);
+  expect(bounded.text).toBe(text);
+});
+
+test('a reply of more bytes than a message may have becomes an error, counted in bytes', () => {
+  const long = reply('é'.repeat(100));
+  expect(boundedReply(long, JSON.stringify(long).length).reply).toMatchObject({
+    error: { code: 'result_too_large', may_have_run: true, retryable: false },
+  });
+});
+
+test('a result that nests deeper than readers accept becomes an error', () => {
+  const nested = (levels: number): McpReply => {
+    let value: unknown = 'leaf';
+    for (let i = 0; i < levels; i++) value = [value];
+    return { result: toProxiedResult({ content: [], structuredContent: value }) };
+  };
+  expect(boundedReply(nested(62), 1e6).reply).toHaveProperty('result');
+  expect(boundedReply(nested(63), 1e6).reply).toMatchObject({ error: { code: 'result_too_large' } });
+});
+
+test('an oversized reply that is no result has not run anything', () => {
+  const error = toolCallError('tool_not_found', 'x'.repeat(200), { mayHaveRun: false });
+  expect(boundedReply({ error }, 100).reply).toMatchObject({ error: { may_have_run: false } });
+});

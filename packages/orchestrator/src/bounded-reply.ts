@@ -1,0 +1,39 @@
+import { bodyLimits, type McpReply, toolCallError } from '@signalbox/protocol';
+
+/** A reply and its JSON text. */
+export interface BoundedReply {
+  reply: McpReply;
+  text: string;
+}
+
+/**
+ * The reply itself, or a `result_too_large` error where the reply could not reach the worker: more bytes than the
+ * broker takes in one message, or deeper nesting than readers of bodies accept.
+ */
+export function boundedReply(reply: McpReply, maxBytes: number): BoundedReply {
+  const text = JSON.stringify(reply);
+  const bytes = Buffer.byteLength(text);
+  if (bytes > maxBytes) {
+    return tooLarge(`the result is ${bytes} bytes long; at most ${maxBytes} can be delivered`, reply);
+  }
+  if (isDeeperThan(reply, bodyLimits.maxDepth)) {
+    return tooLarge(`the result nests deeper than ${bodyLimits.maxDepth} levels`, reply);
+  }
+  return { reply, text };
+}
+
+function tooLarge(message: string, before: McpReply): BoundedReply {
+  const reply = {
+    error: toolCallError('result_too_large', message, {
+      mayHaveRun: 'result' in before,
+      hint: 'Ask for less at once: a filter, a smaller range or a page.',
+    }),
+  };
+  return { reply, text: JSON.stringify(reply) };
+}
+
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (value === null || typeof value !== 'object') return false;
+  if (levels === 0) return true;
+  return Object.values(value).some((inner) => isDeeperThan(inner, levels - 1));
+}

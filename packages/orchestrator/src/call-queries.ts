@@ -1,0 +1,86 @@
+import type { Sender } from '@signalbox/protocol';
+import {
+  type CallRecord,
+  type CallStatus,
+  type CallsRequest,
+  type McpReply,
+  type StatusRequest,
+  toolCallError,
+} from '@signalbox/protocol';
+import type { CallBook } from './call-book.ts';
+import { outcomeUnknown } from './call-outcome.ts';
+import type { Journal, JournalEntry } from './journal/journal.ts';
+
+const defaultLimit = 100;
+
+/** Where calls are looked up: the journal outlives the process, but knows only those that are not safe to repeat. */
+export interface CallRecords {
+  book: CallBook;
+  journal: Journal | undefined;
+}
+
+/** What became of a request of the asker's own; others' requests are as unknown as those that never were. */
+export async function answerStatus(
+  { book, journal }: CallRecords,
+  asker: Sender,
+  { request_id: requestId }: StatusRequest,
+): Promise<McpReply> {
+  const key = { agent: asker.agent, requestId };
+  const here = book.status(key);
+  if (here && !(here.state === 'finished' && here.reply === undefined)) return { data: here };
+  const entry = await journal?.find(key);
+  const status: CallStatus = (entry && statusOf(entry)) ?? here ?? { state: 'unknown' };
+  return { data: status };
+}
+
+function statusOf({ requestId, end }: JournalEntry): CallStatus {
+  if (!end) {
+    const error = outcomeUnknown(requestId);
+    return { state: 'finished', outcome: error.code, reply: { error } };
+  }
+  return {
+    state: 'finished',
+    outcome: end.outcome,
+    ...(end.reply !== undefined && { reply: JSON.parse(end.reply) as McpReply }),
+  };
+}
+
+/** The calls of everybody, for operators; newest first. */
+export async function answerCalls(
+  { book, journal }: CallRecords,
+  asker: Sender,
+  { running, since = 0, limit = defaultLimit }: CallsRequest,
+): Promise<McpReply> {
+  if (asker.role !== 'operator') {
+    const message = `op 'calls' is not allowed for role '${asker.role}'; only operators see the calls of everybody`;
+    return { error: toolCallError('permission_denied', message, { mayHaveRun: false }) };
+  }
+  const known = [...book.underWay(), ...(running ? [] : book.recent())];
+  const here = new Set(known.map(keyOf));
+  const earlier = running ? [] : ((await journal?.list({ since, limit })) ?? []).map(recordOf);
+  const calls = [...known, ...earlier.filter((call) => !here.has(keyOf(call)))]
+    .filter(({ received_at }) => received_at >= since)
+    .sort((a, b) => b.received_at - a.received_at)
+    .slice(0, limit);
+  return { data: { calls } };
+}
+
+function recordOf(entry: JournalEntry): CallRecord {
+  const { agent, requestId, role, tool, server, receivedAt, startedAt, end } = entry;
+  return {
+    request_id: requestId,
+    agent,
+    role,
+    tool,
+    ...(server !== undefined && { server }),
+    state: 'finished',
+    received_at: receivedAt,
+    started_at: startedAt,
+    ...(end && { finished_at: end.finishedAt }),
+    outcome: end?.outcome ?? 'outcome_unknown',
+  };
+}
+
+function keyOf({ agent, request_id }: CallRecord): string {
+  return `${agent} ${request_id}`;
+}

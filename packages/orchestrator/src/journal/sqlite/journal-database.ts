@@ -1,0 +1,107 @@
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { messageOf, SignalboxError } from '@signalbox/protocol';
+import Database from 'better-sqlite3';
+
+/** Entry `i` brings the schema from version `i` to `i + 1`. Entries are only ever added. */
+const migrations = [
+  `
+  CREATE TABLE journal (id TEXT NOT NULL);
+  CREATE TABLE inbox (
+    name TEXT PRIMARY KEY,
+    unanswered INTEGER NOT NULL,
+    foreign_up_to INTEGER NOT NULL
+  ) WITHOUT ROWID;
+  CREATE TABLE call (
+    agent TEXT NOT NULL,
+    request_id TEXT NOT NULL,
+    role TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    server TEXT,
+    received_at INTEGER NOT NULL,
+    started_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    finished_at INTEGER,
+    outcome TEXT,
+    settled_at INTEGER,
+    reply_bytes INTEGER NOT NULL DEFAULT 0,
+    reply TEXT,
+    PRIMARY KEY (agent, request_id)
+  );
+  CREATE INDEX call_received ON call (received_at);
+  CREATE INDEX call_settled ON call (settled_at) WHERE settled_at IS NOT NULL;
+  CREATE INDEX call_unsettled ON call (expires_at) WHERE settled_at IS NULL;
+  `,
+];
+
+/** Longest wait for a process that is just letting go of the file; it blocks the event loop. */
+const busyTimeoutMs = 1000;
+
+/** Opens or creates the database, readable by its owner only, held by this process alone until it is closed. */
+export function openJournalDatabase(file: string): Database.Database {
+  let db: Database.Database | undefined;
+  try {
+    makePrivate(file);
+    db = new Database(file, { timeout: busyTimeoutMs });
+    db.pragma('locking_mode = EXCLUSIVE');
+    db.pragma('journal_mode = WAL');
+    db.pragma('synchronous = FULL');
+    db.pragma('journal_size_limit = 67108864');
+    migrate(db, file);
+    return db;
+  } catch (thrown) {
+    db?.close();
+    throw journalError(thrown, file);
+  }
+}
+
+/** What a failure of SQLite means for the journal's user. */
+export function journalError(thrown: unknown, file: string): SignalboxError {
+  if (thrown instanceof SignalboxError) return thrown;
+  const sqlite = thrown instanceof Database.SqliteError ? thrown.code : '';
+  const fail = (code: string, advice: string, retryable = false) =>
+    new SignalboxError(code, `${file}: ${messageOf(thrown)}. ${advice}`, { retryable, cause: thrown });
+  if (sqlite.startsWith('SQLITE_BUSY')) {
+    return fail('journal_in_use', 'Another orchestrator runs on it: stop that one, or use another directory');
+  }
+  if (sqlite === 'SQLITE_NOTADB' || sqlite.startsWith('SQLITE_CORRUPT')) {
+    return fail(
+      'journal_corrupt',
+      'Move the file away to begin a new journal: calls that were under way are then reported as outcome_unknown',
+    );
+  }
+  if (sqlite === 'SQLITE_FULL') return fail('journal_full', 'Make room on the disk', true);
+  return fail('journal_failed', 'See that the orchestrator may write there', true);
+}
+
+function makePrivate(file: string): void {
+  makeDirectory(dirname(file));
+  try {
+    closeSync(openSync(file, 'wx', 0o600));
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown;
+    chmodSync(file, 0o600);
+  }
+}
+
+/** Parent by parent, as Node's own recursive mode can hang where a file system refuses with ENOENT. */
+function makeDirectory(directory: string): void {
+  if (existsSync(directory)) return;
+  makeDirectory(dirname(directory));
+  mkdirSync(directory, { mode: 0o700 });
+}
+
+function migrate(db: Database.Database, file: string): void {
+  const version = db.pragma('user_version', { simple: true }) as number;
+  if (version > migrations.length) {
+    throw new SignalboxError(
+      'journal_too_new',
+      `${file} was written by a newer version (schema ${version}, this one knows ${migrations.length}). Use that version.`,
+    );
+  }
+  const apply = db.transaction((sql: string, next: number) => {
+    db.exec(sql);
+    db.pragma(`user_version = ${next}`);
+  });
+  for (let at = version; at < migrations.length; at++) apply.immediate(migrations[at] ?? '', at + 1);
+}

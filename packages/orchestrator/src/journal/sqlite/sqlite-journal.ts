@@ -1,0 +1,139 @@
+import { randomBytes } from 'node:crypto';
+import type { Database } from 'better-sqlite3';
+import type { CallEnd, CallKey, Journal, JournalEntry, StartedCall } from '../journal.ts';
+import { CallTable, type JournalRetention } from './call-table.ts';
+import { GroupCommit } from './group-commit.ts';
+import { InboxTable } from './inbox-table.ts';
+import { journalError, openJournalDatabase } from './journal-database.ts';
+
+export interface SqliteJournalOptions {
+  /** A file of its own, created when missing (0600, its folder 0700) and held by one process at a time. */
+  file: string;
+  /** Default: 24 hours, 50,000 calls, 256 MiB of replies. */
+  retention?: Partial<JournalRetention>;
+  /** How often old calls are forgotten; default a minute. */
+  pruneEveryMs?: number;
+  /** Epoch milliseconds. */
+  now?: () => number;
+}
+
+const MiB = 1024 * 1024;
+const defaultRetention: JournalRetention = {
+  maxAgeMs: 24 * 60 * 60 * 1000,
+  maxRows: 50_000,
+  maxBytes: 256 * MiB,
+};
+
+/**
+ * Opens the journal. Rejects with `SignalboxError` `journal_in_use`, `journal_corrupt`, `journal_too_new`,
+ * `journal_full` or `journal_failed`.
+ */
+export async function openSqliteJournal(options: SqliteJournalOptions): Promise<Journal> {
+  const db = openJournalDatabase(options.file);
+  try {
+    return new SqliteJournal(db, options);
+  } catch (thrown) {
+    db.close();
+    throw journalError(thrown, options.file);
+  }
+}
+
+class SqliteJournal implements Journal {
+  readonly id: string;
+  readonly #db: Database;
+  readonly #file: string;
+  readonly #now: () => number;
+  readonly #retention: JournalRetention;
+  readonly #calls: CallTable;
+  readonly #inboxes: InboxTable;
+  readonly #commits: GroupCommit;
+  readonly #pruning: NodeJS.Timeout;
+
+  constructor(db: Database, options: SqliteJournalOptions) {
+    this.#db = db;
+    this.#file = options.file;
+    this.#now = options.now ?? Date.now;
+    this.#retention = { ...defaultRetention, ...options.retention };
+    this.#calls = new CallTable(db);
+    this.#inboxes = new InboxTable(db);
+    this.#commits = new GroupCommit(db, (thrown) => journalError(thrown, options.file));
+    this.id = this.#ownId();
+    this.#pruning = setInterval(() => this.#prune(), options.pruneEveryMs ?? 60_000);
+    this.#pruning.unref();
+  }
+
+  async find(key: CallKey): Promise<JournalEntry | undefined> {
+    return this.#attempt(() => this.#calls.find(key));
+  }
+
+  start(call: StartedCall): Promise<void> {
+    return this.#commits.write(() => this.#calls.start(call), { sync: true });
+  }
+
+  finish(key: CallKey, end: CallEnd): Promise<void> {
+    return this.#commits.write(() => this.#calls.finish(key, end), { sync: false });
+  }
+
+  settle(key: CallKey, how: 'stored' | 'refused'): void {
+    const now = this.#now();
+    this.#commits.lazily(() => this.#calls.settle(key, how, now));
+  }
+
+  async list({ since = 0, limit }: { since?: number; limit: number }): Promise<JournalEntry[]> {
+    return this.#attempt(() => this.#calls.list(since, limit));
+  }
+
+  subscribing(inbox: string): void {
+    this.#attempt(() => this.#commits.now([this.#inboxes.asked(inbox)], { sync: true }));
+  }
+
+  subscribed(inbox: string, answer: { sameJournal: boolean; headSeq: number }): void {
+    this.#attempt(() => this.#commits.now([this.#inboxes.answered(inbox, answer)], { sync: true }));
+  }
+
+  isForeign(inbox: string, seq: number): boolean {
+    return seq <= this.#inboxes.foreignUpTo(inbox);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#db.open) return;
+    clearInterval(this.#pruning);
+    this.#commits.flush();
+    this.#db.close();
+  }
+
+  /** Forgets step by step, each in a turn of its own. */
+  #prune(): void {
+    if (!this.#db.open) return;
+    let isMore = false;
+    try {
+      this.#commits.now(
+        [
+          () => {
+            isMore = this.#calls.prune(this.#retention, this.#now());
+          },
+        ],
+        { sync: false },
+      );
+    } catch {
+      // Whatever is wrong with the file, the next call to be written down says so to somebody who can act.
+    }
+    if (isMore) setImmediate(() => this.#prune());
+  }
+
+  #ownId(): string {
+    const known = this.#db.prepare<[], string>('SELECT id FROM journal').pluck().get();
+    if (known !== undefined) return known;
+    const id = `j-${randomBytes(12).toString('base64url')}`;
+    this.#db.prepare('INSERT INTO journal (id) VALUES (?)').run(id);
+    return id;
+  }
+
+  #attempt<T>(action: () => T): T {
+    try {
+      return action();
+    } catch (thrown) {
+      throw journalError(thrown, this.#file);
+    }
+  }
+}

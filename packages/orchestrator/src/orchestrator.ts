@@ -1,0 +1,173 @@
+import type { BrokerClient, Log, ServeAnswer, ServedRequest } from '@signalbox/client';
+import type { McpHost } from '@signalbox/mcp-host';
+import {
+  type Fault,
+  type Manifest,
+  type ManifestRequest,
+  type McpReply,
+  type McpRequest,
+  messageOf,
+  noFault,
+  toolCallError,
+} from '@signalbox/protocol';
+import { boundedReply } from './bounded-reply.ts';
+import { CallBook } from './call-book.ts';
+import { answerCalls, answerStatus } from './call-queries.ts';
+import { trackCatalog } from './catalog-tracker.ts';
+import { inboxHistory } from './inbox-history.ts';
+import type { Journal } from './journal/journal.ts';
+import type { RepeatLists } from './repeat-words.ts';
+import { parseRequest } from './request-body.ts';
+import { RoleToolAllowlist } from './role-tool-allowlist.ts';
+import type { Catalog } from './role-view.ts';
+import { type CallLimits, defaultCallLimits, inboxWindow } from './scheduling/call-limits.ts';
+import { createCallScheduler } from './scheduling/call-scheduler.ts';
+import { type CallDesk, serveCall } from './served-call.ts';
+import { retireStrays } from './stray-messages.ts';
+
+const defaultCallTimeoutMs = 60_000;
+const defaultDrainMs = 5000;
+
+/** What an orchestrator is made of. */
+export interface OrchestratorOptions {
+  /** Connected as the orchestrator; stays the caller's to close. */
+  client: BrokerClient;
+  /** Stays the caller's to close. */
+  host: McpHost;
+  /** Default: every role may use every tool. */
+  allowlist?: RoleToolAllowlist;
+  /** Stays the caller's to close, after `host`. Without one, calls that were running in a crash run again after it. */
+  journal?: Journal | undefined;
+  /** What may be called again although it was called before, whatever the servers declare. */
+  repeat?: RepeatLists;
+  concurrency?: Partial<CallLimits>;
+  /** Bounds the run of a call that names no timeout of its own; default 60 s. */
+  callTimeoutMs?: number;
+  /** How long `stop` waits for what runs; default 5 s. */
+  drainMs?: number;
+  log?: Log;
+  /** Told of every named point that a call passes. */
+  fault?: Fault;
+  /** Epoch milliseconds. */
+  now?: () => number;
+}
+
+/** Serves `mcp_request` messages until it is stopped. */
+export interface Orchestrator extends AsyncDisposable {
+  /**
+   * Takes no new requests, leaves those whose turn hasn't come to the next orchestrator on this inbox, and waits until
+   * those that run are answered, at most `drainMs`.
+   */
+  stop(): Promise<void>;
+  /** Replaces the policy for calls that start from now on, and tells the roles whose tools changed. */
+  setAllowlist(allowlist: RoleToolAllowlist): void;
+  /** Requests that wait, run, or whose reply the broker has not confirmed yet. */
+  readonly inFlight: number;
+}
+
+/**
+ * Subscribes the client's inbox and answers manifest requests and tool calls, concurrently, each under the allowlist
+ * of the role that the broker attests. Every request gets a reply; the orchestrator's own faults read `tool_panicked`.
+ */
+export async function startOrchestrator(options: OrchestratorOptions): Promise<Orchestrator> {
+  const { client, host, journal, log = () => {}, now = Date.now } = options;
+  await using starting = new AsyncDisposableStack();
+  const allowlist = options.allowlist ?? RoleToolAllowlist.unrestricted();
+  const catalogs = trackCatalog(client, host, { allowlist, repeat: options.repeat ?? {} }, log);
+  starting.defer(catalogs.stop);
+  const scheduler = createCallScheduler({ ...defaultCallLimits, ...options.concurrency });
+  const desk: CallDesk = {
+    runner: {
+      host,
+      scheduler,
+      catalog: catalogs.current,
+      callTimeoutMs: options.callTimeoutMs ?? defaultCallTimeoutMs,
+    },
+    book: new CallBook(now),
+    journal,
+    history: inboxHistory(client, journal, log),
+    maxReplyBytes: () => client.welcome.limits.maxMessageBytes ?? Number.POSITIVE_INFINITY,
+    now,
+    fault: options.fault ?? noFault,
+    log,
+  };
+  const loop = starting.use(
+    await client.serve(['mcp_request'], (request) => answer(desk, request), {
+      concurrency: inboxWindow.window,
+      ...inboxWindow,
+      ...desk.history.serveOptions,
+      tellsStart: true,
+      badBody: ({ message }) => ({
+        kind: 'mcp_reply',
+        body: { error: toolCallError('invalid_arguments', message, { mayHaveRun: false }) },
+      }),
+    }),
+  );
+  const strays = starting.use(await client.subscribe());
+  void retireStrays(client, strays, log);
+  starting.defer(scheduler.close);
+  catalogs.current().catch((thrown) => log({ event: 'inventory_failed', reason: messageOf(thrown) }));
+
+  const started = starting.move();
+  let stopping: Promise<void> | undefined;
+  const stop = () => {
+    stopping ??= atMost(options.drainMs ?? defaultDrainMs, started.disposeAsync(), () =>
+      log({ event: 'drain_gave_up', inFlight: loop.inFlight }),
+    );
+    return stopping;
+  };
+  return {
+    stop,
+    setAllowlist: catalogs.setAllowlist,
+    get inFlight() {
+      return loop.inFlight;
+    },
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+/** Waits for `work`, but no longer than `ms`. */
+async function atMost(ms: number, work: Promise<void>, onLate: () => void): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(() => {
+      onLate();
+      resolve();
+    }, ms);
+  });
+  await Promise.race([work, late]);
+  clearTimeout(timer);
+}
+
+async function answer(desk: CallDesk, served: ServedRequest): Promise<ServeAnswer> {
+  const { request, refusal } = parseRequest(served.json);
+  if (request?.op === 'call') return serveCall(desk, served, request);
+  const reply = refusal ? { error: refusal } : await answerQuestion(desk, served, request);
+  return { kind: 'mcp_reply', body: boundedReply(reply, desk.maxReplyBytes()).reply };
+}
+
+async function answerQuestion(
+  desk: CallDesk,
+  { message }: ServedRequest,
+  request: Exclude<McpRequest, { op: 'call' }>,
+): Promise<McpReply> {
+  try {
+    switch (request.op) {
+      case 'manifest':
+        return { manifest: manifestFor(await desk.runner.catalog(), message.from.role, request) };
+      case 'status':
+        return await answerStatus(desk, message.from, request);
+      case 'calls':
+        return await answerCalls(desk, message.from, request);
+    }
+  } catch (thrown) {
+    desk.log({ event: 'request_panicked', id: message.id, reason: messageOf(thrown) });
+    return { error: toolCallError('tool_panicked', messageOf(thrown), { mayHaveRun: false }) };
+  }
+}
+
+function manifestFor(catalog: Catalog, role: string, request: ManifestRequest): Manifest {
+  const { version, tools } = catalog.view(role);
+  if (request.known_version === version) return { version, unchanged: true };
+  return { version, tools: [...tools] };
+}

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { parseRequest } from './request-body.ts';
+
+test.each([[{ op: 'manifest' }], [{ op: 'call', tool: 'x', arguments: '{}', options: { timeout_ms: 5 } }]])(
+  'the body %j is read',
+  (body) => {
+    expect(parseRequest(body).request).toEqual(body);
+  },
+);
+
+test.each([
+  [undefined, "field 'body'"],
+  ['text', "field 'body'"],
+  [{}, "field 'op': must be 'manifest', 'call', 'status' or 'calls'"],
+  [{ op: 'dance' }, "field 'op': must be 'manifest', 'call', 'status' or 'calls'"],
+  [{ op: 'call' }, "field 'tool'"],
+  [{ op: 'call', tool: 'x', options: { timeout_ms: -1 } }, "field 'options.timeout_ms'"],
+])('the body %j is refused, naming what is wrong', (body, reason) => {
+  expect(parseRequest(body).refusal).toMatchObject({ code: 'invalid_arguments', may_have_run: false });
+  expect(parseRequest(body).refusal?.message).toContain(reason);
+});

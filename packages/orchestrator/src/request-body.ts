@@ -1,0 +1,13 @@
+import { type McpRequest, mcpRequestSchema, type ToolCallError, toolCallError } from '@signalbox/protocol';
+
+/** Reads the body of an `mcp_request`; a refusal names the field and the rule. */
+export function parseRequest(
+  json: unknown,
+): { request: McpRequest; refusal?: undefined } | { request?: undefined; refusal: ToolCallError } {
+  const parsed = mcpRequestSchema.safeParse(json);
+  if (parsed.success) return { request: parsed.data };
+  const issue = parsed.error.issues[0]!;
+  const field = issue.path.join('.') || 'body';
+  const rule = field === 'op' ? "must be 'manifest', 'call', 'status' or 'calls'" : issue.message;
+  return { refusal: toolCallError('invalid_arguments', `field '${field}': ${rule}`, { mayHaveRun: false }) };
+}

@@ -1,0 +1,138 @@
+import { expect, test } from 'vitest';
+import { type CallLimits, defaultCallLimits } from './call-limits.ts';
+import { createCallScheduler } from './call-scheduler.ts';
+
+/** Tasks that end when told to, and a count of how many were at work at once. */
+function gatedTasks() {
+  const open: (() => void)[] = [];
+  let highest = 0;
+  return {
+    task: () =>
+      new Promise<string>((resolve) => {
+        highest = Math.max(
+          highest,
+          open.push(() => resolve('done')),
+        );
+      }),
+    get running() {
+      return open.length;
+    },
+    get highest() {
+      return highest;
+    },
+    release: () => {
+      for (const end of open.splice(0)) end();
+    },
+  };
+}
+
+const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
+const never = new AbortController().signal;
+const call = (worker = 'w', server = 's') => ({ worker, server, bytes: 10 });
+const scheduler = (limits: Partial<CallLimits>, now?: () => number) =>
+  createCallScheduler({ ...defaultCallLimits, ...limits }, now);
+
+async function drain(gate: ReturnType<typeof gatedTasks>, calls: Promise<unknown>[]) {
+  const all = Promise.all(calls);
+  let open = true;
+  all.finally(() => {
+    open = false;
+  });
+  while (open) {
+    await settle();
+    gate.release();
+  }
+  return all;
+}
+
+test.each([
+  ['in all', { global: 3, perServer: 9, perWorker: 9 }, 3],
+  ['on one server', { global: 9, perServer: 2, perWorker: 9 }, 2],
+  ['for one worker', { global: 9, perServer: 9, perWorker: 4 }, 4],
+])('as many calls run at once as the limit %s allows, and all of them run', async (_what, limits, most) => {
+  const calls = scheduler(limits);
+  const gate = gatedTasks();
+  const turns = Array.from({ length: 8 }, () => calls.run(call(), never, gate.task));
+  expect(await drain(gate, turns)).toEqual(Array(8).fill({ status: 'ran', value: 'done' }));
+  expect(gate.highest).toBe(most);
+  expect([calls.running, calls.waiting]).toEqual([0, 0]);
+});
+
+test('a call that is aborted while it waits leaves the queue at once and never starts', async () => {
+  const calls = scheduler({ perWorker: 1, waitingPerWorker: 1 });
+  const gate = gatedTasks();
+  const first = calls.run(call(), never, gate.task);
+  const abort = new AbortController();
+  let ran = false;
+  const second = calls.run(call(), abort.signal, async () => {
+    ran = true;
+  });
+  expect(await calls.run(call(), never, gate.task)).toMatchObject({ status: 'refused', waiting: 1 });
+  abort.abort();
+  expect(calls.waiting).toBe(0);
+  const third = calls.run(call(), never, async () => 'third');
+  expect(await second).toEqual({ status: 'aborted' });
+  gate.release();
+  expect([await first, await third]).toEqual([
+    { status: 'ran', value: 'done' },
+    { status: 'ran', value: 'third' },
+  ]);
+  expect(ran).toBe(false);
+});
+
+test('a call that is aborted before it comes never starts', async () => {
+  const calls = scheduler({});
+  expect(await calls.run(call(), AbortSignal.abort(), async () => 1)).toEqual({ status: 'aborted' });
+  expect(await calls.run(call(), never, async () => 1)).toEqual({ status: 'ran', value: 1 });
+});
+
+test('a call that is aborted while it runs holds its place until it ends', async () => {
+  const calls = scheduler({ global: 1 });
+  const gate = gatedTasks();
+  const abort = new AbortController();
+  const running = calls.run(call(), abort.signal, gate.task);
+  abort.abort();
+  await settle();
+  expect(calls.running).toBe(1);
+  gate.release();
+  expect(await running).toEqual({ status: 'ran', value: 'done' });
+});
+
+test('what a call throws reaches its caller and frees its place', async () => {
+  const calls = scheduler({ global: 1 });
+  const failing = calls.run(call(), never, () => {
+    throw new Error('broken');
+  });
+  await expect(failing).rejects.toThrow('broken');
+  expect(await calls.run(call(), never, async () => 1)).toEqual({ status: 'ran', value: 1 });
+});
+
+test('closing hands back what waits and what comes, and what runs goes on', async () => {
+  const calls = scheduler({ perWorker: 1 });
+  const gate = gatedTasks();
+  const [running, waiting] = [1, 2].map(() => calls.run(call(), never, gate.task));
+  calls.close();
+  expect(await waiting).toEqual({ status: 'handed_back' });
+  expect(await calls.run(call('other'), never, gate.task)).toEqual({ status: 'handed_back' });
+  expect(gate.running).toBe(1);
+  gate.release();
+  expect(await running).toEqual({ status: 'ran', value: 'done' });
+});
+
+test('who is turned away learns how long calls take: from those that ended, until the queue itself moves', async () => {
+  let now = 0;
+  const calls = scheduler({ perWorker: 2, waitingPerWorker: 3 }, () => now);
+  const gate = gatedTasks();
+  const turns = [calls.run(call(), never, gate.task)];
+  now = 10_000;
+  await drain(gate, turns.splice(0));
+  turns.push(...[1, 2, 3, 4, 5].map(() => calls.run(call(), never, gate.task)));
+  const refused = { status: 'refused', reason: 'queue_full', waiting: 3 };
+  expect(await calls.run(call(), never, gate.task)).toEqual({ ...refused, retryAfterSeconds: 5 });
+  now = 13_000;
+  gate.release();
+  await settle();
+  turns.push(...[1, 2].map(() => calls.run(call(), never, gate.task)));
+  expect(await calls.run(call(), never, gate.task)).toEqual({ ...refused, retryAfterSeconds: 2 });
+  await drain(gate, turns);
+});

@@ -1,0 +1,113 @@
+import type { CallLimits } from './call-limits.ts';
+import { FairQueue, type QueuedCall, type Refusal } from './fair-queue.ts';
+import { WaitingPace } from './waiting-pace.ts';
+
+/**
+ * What became of a call. Only one that `ran` was started: `aborted` gave up while it waited, `handed_back` waited when
+ * the scheduler was closed, `refused` found no place to wait; `waiting` are the calls of its worker that do.
+ */
+export type CallTurn<T> =
+  | { status: 'ran'; value: T }
+  | { status: 'aborted' }
+  | { status: 'handed_back' }
+  | { status: 'refused'; reason: Refusal; waiting: number; retryAfterSeconds: number };
+
+/** Runs calls within {@link CallLimits}, in the order of {@link FairQueue}. */
+export interface CallScheduler {
+  /** Holds the places of a call until the task ends, however it ends; rejects with what the task throws. */
+  run<T>(call: QueuedCall, signal: AbortSignal, task: () => Promise<T>): Promise<CallTurn<T>>;
+  /** Hands back what waits and all that comes; what runs goes on. */
+  close(): void;
+  readonly running: number;
+  readonly waiting: number;
+}
+
+interface Entry extends QueuedCall {
+  start(): Promise<unknown>;
+  handBack(): void;
+}
+
+/** Weight of the newest call in the average of how long calls run. */
+const newestWeight = 0.1;
+
+/** `now` is in monotonic milliseconds. */
+export function createCallScheduler(
+  limits: CallLimits,
+  now: () => number = () => performance.now(),
+): CallScheduler {
+  const queue = new FairQueue<Entry>(limits);
+  const paces = new Map<string, WaitingPace>();
+  let averageMs: number | undefined;
+  let isClosed = false;
+
+  const left = (worker: string) => {
+    if (queue.load(worker).waiting === 0) paces.delete(worker);
+  };
+  const runNext = async (entry: Entry) => {
+    const startedAt = now();
+    paces.get(entry.worker)?.started(startedAt);
+    left(entry.worker);
+    await entry.start();
+    const ranMs = now() - startedAt;
+    averageMs = averageMs === undefined ? ranMs : averageMs + newestWeight * (ranMs - averageMs);
+    queue.finished(entry);
+    startWhatCan();
+  };
+  const startWhatCan = () => {
+    for (let entry = queue.next(); entry !== undefined; entry = queue.next()) void runNext(entry);
+  };
+  const turnAway = (worker: string, reason: Refusal): CallTurn<never> => {
+    const { running, waiting } = queue.load(worker);
+    const pace = paces.get(worker) ?? new WaitingPace(now());
+    const expectedMs = (averageMs ?? 0) / Math.max(1, running);
+    return { status: 'refused', reason, waiting, retryAfterSeconds: pace.turnAway(now(), expectedMs) };
+  };
+
+  return {
+    get running() {
+      return queue.running;
+    },
+    get waiting() {
+      return queue.waiting;
+    },
+    run<T>({ worker, server, bytes }: QueuedCall, signal: AbortSignal, task: () => Promise<T>) {
+      if (signal.aborted) return Promise.resolve<CallTurn<T>>({ status: 'aborted' });
+      if (isClosed) return Promise.resolve<CallTurn<T>>({ status: 'handed_back' });
+      const { promise, resolve, reject } = Promise.withResolvers<CallTurn<T>>();
+      const giveUp = () => {
+        if (!queue.remove(entry)) return;
+        left(worker);
+        resolve({ status: 'aborted' });
+      };
+      const stopWaiting = () => signal.removeEventListener('abort', giveUp);
+      const entry: Entry = {
+        worker,
+        server,
+        bytes,
+        async start() {
+          stopWaiting();
+          try {
+            resolve({ status: 'ran', value: await task() });
+          } catch (thrown) {
+            reject(thrown);
+          }
+        },
+        handBack() {
+          stopWaiting();
+          resolve({ status: 'handed_back' });
+        },
+      };
+      const refusal = queue.enqueue(entry);
+      if (refusal !== undefined) return Promise.resolve(turnAway(worker, refusal));
+      signal.addEventListener('abort', giveUp, { once: true });
+      startWhatCan();
+      if (queue.load(worker).waiting > 0 && !paces.has(worker)) paces.set(worker, new WaitingPace(now()));
+      return promise;
+    },
+    close() {
+      isClosed = true;
+      for (const entry of queue.removeAll()) entry.handBack();
+      paces.clear();
+    },
+  };
+}

@@ -1,0 +1,19 @@
+import { type ToolCallError, toolCallError } from '@signalbox/protocol';
+import type { CallTurn } from './call-scheduler.ts';
+
+/** What the caller of a call that found no place to wait is told. */
+export function turnedAway(
+  worker: string,
+  { reason, waiting, retryAfterSeconds }: Extract<CallTurn<never>, { status: 'refused' }>,
+): ToolCallError {
+  const calls = waiting === 1 ? '1 call' : `${waiting} calls`;
+  const message =
+    reason === 'queue_full'
+      ? `the queue of '${worker}' is full: ${calls} wait in it already`
+      : `the tools are in such demand that '${worker}' can't have more than ${calls} waiting now`;
+  return toolCallError('quota_exceeded', message, {
+    mayHaveRun: false,
+    retryAfterSeconds,
+    hint: `This call did not run. Try it again in about ${retryAfterSeconds} s, with fewer calls at once.`,
+  });
+}

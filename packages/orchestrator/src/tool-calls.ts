@@ -1,0 +1,100 @@
+import { handBack, type ServedRequest } from '@signalbox/client';
+import type { McpHost, ToolProgress } from '@signalbox/mcp-host';
+import {
+  type CallRequest,
+  type McpReply,
+  mayRepeat,
+  type ToolCallError,
+  toolCallError,
+  toProxiedResult,
+} from '@signalbox/protocol';
+import { parseArguments } from './call-arguments.ts';
+import type { Catalog } from './role-view.ts';
+import type { CallScheduler } from './scheduling/call-scheduler.ts';
+import { turnedAway } from './scheduling/turned-away.ts';
+import { admit } from './tool-refusals.ts';
+
+/** What running a call needs. `callTimeoutMs` bounds the run of a call that names no timeout of its own. */
+export interface CallRunner {
+  host: McpHost;
+  scheduler: CallScheduler;
+  catalog: () => Promise<Catalog>;
+  callTimeoutMs: number;
+}
+
+/** Who must know how far a call has come. */
+export interface CallWatch {
+  /** Its turn has come, and it goes to the host now. */
+  calling(server: string | undefined): void;
+  /** Awaited right before a call leaves that is not safe to repeat; an error ends it unsent. */
+  writeStart(server: string | undefined): Promise<ToolCallError | undefined>;
+  /** It is on its way to the MCP server. */
+  sent(): void;
+}
+
+/**
+ * Runs one call and returns its result or error. The allowlist decides when the call starts, with the catalog of that
+ * moment; waiting for its turn counts against the caller's deadline only. Handed back if the scheduler is closed first.
+ */
+export async function runCall(
+  runner: CallRunner,
+  request: ServedRequest,
+  call: CallRequest,
+  watch: CallWatch,
+): Promise<McpReply | typeof handBack> {
+  const { signal } = request;
+  const { agent, role } = request.message.from;
+  const early = admit(await runner.catalog(), role, call.tool);
+  if (early.refusal) return { error: early.refusal };
+  const parsed = parseArguments(call.arguments);
+  if (parsed.problem !== undefined) {
+    return { error: toolCallError('invalid_arguments', parsed.problem, { mayHaveRun: false }) };
+  }
+  const server = runner.host.route(call.tool)?.server ?? call.tool;
+  const bytes = Buffer.byteLength(request.message.body ?? '');
+  const turn = await runner.scheduler.run(
+    { worker: agent, server, bytes },
+    signal,
+    async (): Promise<McpReply> => {
+      request.started();
+      const { tool, refusal } = admit(await runner.catalog(), role, call.tool);
+      if (refusal) return { error: refusal };
+      const timeoutMs = Math.min(
+        call.options?.timeout_ms ?? runner.callTimeoutMs,
+        request.remainingMs() ?? Number.POSITIVE_INFINITY,
+      );
+      if (timeoutMs <= 0) return { error: neverStarted(request) };
+      const repeatable = mayRepeat(tool, true);
+      const target = runner.host.route(call.tool)?.server;
+      watch.calling(target);
+      const outcome = await runner.host.call(call.tool, parsed.arguments, {
+        signal,
+        timeoutMs,
+        repeatable,
+        ...(!repeatable && { beforeSend: () => watch.writeStart(target) }),
+        onSent: watch.sent,
+        ...(call.options?.progress && { onProgress: (progress: ToolProgress) => request.progress(progress) }),
+      });
+      return 'error' in outcome ? outcome : { result: toProxiedResult(outcome.result) };
+    },
+  );
+  switch (turn.status) {
+    case 'ran':
+      return turn.value;
+    case 'handed_back':
+      return handBack;
+    case 'refused':
+      return { error: turnedAway(agent, turn) };
+    case 'aborted':
+      return { error: neverStarted(request) };
+  }
+}
+
+function neverStarted(request: ServedRequest): ToolCallError {
+  const remaining = request.remainingMs();
+  return remaining !== undefined && remaining <= 0
+    ? toolCallError('tool_timeout', 'the deadline of the call passed before it could start', {
+        mayHaveRun: false,
+      })
+    : toolCallError('cancelled', 'the call was cancelled before it started', { mayHaveRun: false });
+}

@@ -1,0 +1,207 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createMcpHandler, type McpHttpHandler, Server } from '@modelcontextprotocol/server';
+import { expect, it, vi } from 'vitest';
+import { aTool, call, npmServer, startTestHost, type TestHost } from './hosting.ts';
+import { type HttpEndpoint, startEndpoint } from './http-endpoint.ts';
+
+interface Modern extends AsyncDisposable {
+  endpoint: HttpEndpoint;
+  handler: McpHttpHandler;
+  tools: unknown[];
+  eras: Set<string>;
+  log: string[];
+}
+
+/** A server of the 2026 revision with two tools: `hang` reports progress and waits for its end, `greet` answers. */
+async function modernServer(port = 0): Promise<Modern> {
+  const tools: unknown[] = [aTool('greet', { 'x-vendor': 1 }), aTool('hang')];
+  const eras = new Set<string>();
+  const log: string[] = [];
+  const handler = createMcpHandler(({ era }) => {
+    eras.add(era);
+    const server = new Server(
+      { name: 'm', version: '1' },
+      { capabilities: { tools: { listChanged: true } } },
+    );
+    server.setRequestHandler('tools/list', () => ({ tools: tools as [] }));
+    server.setRequestHandler('tools/call', async ({ params }, ctx) => {
+      log.push(`${params.name} started`);
+      if (params.name === 'greet') return { content: [{ type: 'text', text: 'hello' }], 'x-extra': 1 };
+      const progressToken = ctx.mcpReq._meta?.progressToken ?? 'none';
+      await ctx.mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress: 1 } });
+      await once(ctx.mcpReq.signal, 'abort');
+      log.push('hang cancelled');
+      return { content: [] };
+    });
+    return server;
+  });
+  const endpoint = await startEndpoint((request) => handler.fetch(request), port);
+  return {
+    endpoint,
+    handler,
+    tools,
+    eras,
+    log,
+    async [Symbol.asyncDispose]() {
+      await endpoint[Symbol.asyncDispose]();
+      await handler.close();
+    },
+  };
+}
+
+/** server-everything over HTTP, in a process of its own: the 2025 revision, with sessions. */
+async function legacyServer(
+  port: number,
+): Promise<AsyncDisposable & { child: ChildProcess; kill(): Promise<void> }> {
+  const { command, args = [] } = npmServer('everything', 'streamableHttp');
+  const child = spawn(command, args, {
+    env: { PATH: process.env.PATH, PORT: String(port) },
+    stdio: 'ignore',
+  });
+  const kill = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exited;
+  };
+  return { child, kill, [Symbol.asyncDispose]: kill };
+}
+
+async function freePort(): Promise<number> {
+  await using endpoint = await startEndpoint(async () => new Response());
+  return endpoint.port;
+}
+
+function start(url: string, headers: Record<string, string> = {}): TestHost {
+  return startTestHost({ servers: { web: { type: 'http', url, headers } } });
+}
+
+it('speaks the current revision with a server that knows it', async () => {
+  await using server = await modernServer();
+  await using host = start(server.endpoint.url, { authorization: 'Bearer tok-123456' });
+  const { tools, problems } = await host.inventory();
+  expect(problems).toEqual([]);
+  expect(tools).toEqual([aTool('mcp_web__greet', { 'x-vendor': 1 }), aTool('mcp_web__hang')]);
+  expect(await call(host, 'mcp_web__greet')).toMatchObject({
+    result: { content: [{ type: 'text', text: 'hello' }], 'x-extra': 1 },
+  });
+  expect([...server.eras]).toEqual(['modern']);
+  expect(
+    server.endpoint.requests.every((headers) => headers.get('authorization') === 'Bearer tok-123456'),
+  ).toBe(true);
+});
+
+it('quarantines a bad tool of a server of the current revision, too', async () => {
+  await using server = await modernServer();
+  server.tools.push({ name: 'broken', inputSchema: 'none' });
+  await using host = start(server.endpoint.url);
+  const { tools, problems } = await host.inventory();
+  expect(tools.map(({ name }) => name)).toEqual(['mcp_web__greet', 'mcp_web__hang']);
+  expect(problems).toEqual([
+    { server: 'web', tool: 'broken', message: expect.stringContaining('inputSchema') },
+  ]);
+});
+
+it('learns of changed tools from a server of the current revision', async () => {
+  await using server = await modernServer();
+  await using host = start(server.endpoint.url);
+  await host.inventory();
+  const changed = new Promise((resolve) => host.onInventoryChanged(resolve));
+  server.tools.push(aTool('later'));
+  server.handler.notify.toolsChanged();
+  expect(await changed).toMatchObject({ tools: [{}, {}, { name: 'mcp_web__later' }] });
+});
+
+it('carries progress and an abort over HTTP', async () => {
+  await using server = await modernServer();
+  await using host = start(server.endpoint.url);
+  await host.inventory();
+  const abort = new AbortController();
+  const onProgress = vi.fn(() => abort.abort());
+  const outcome = await call(host, 'mcp_web__hang', {}, { signal: abort.signal, onProgress });
+  expect(outcome).toMatchObject({ error: { code: 'cancelled', may_have_run: true } });
+  expect(onProgress).toHaveBeenCalledExactlyOnceWith({ progress: 1 });
+  await vi.waitFor(() => expect(server.log).toEqual(['hang started', 'hang cancelled']));
+});
+
+it('ends a call at once when its server breaks off, and uses the server again when it is back', async () => {
+  await using server = await modernServer();
+  await using host = start(server.endpoint.url);
+  await host.inventory();
+  const onProgress = vi.fn();
+  const running = call(host, 'mcp_web__hang', {}, { onProgress });
+  await vi.waitFor(() => expect(onProgress).toHaveBeenCalled());
+  await server.endpoint.crash();
+  expect(await running).toMatchObject({ error: { code: 'outcome_unknown', may_have_run: true } });
+  expect(await call(host, 'mcp_web__greet', {}, { timeoutMs: 200 })).toMatchObject({
+    error: { code: 'mcp_server_unreachable', retryable: true, may_have_run: false },
+  });
+  await using again = await modernServer(server.endpoint.port);
+  expect(await call(host, 'mcp_web__greet')).toHaveProperty('result');
+  expect(again.log).toEqual(['greet started']);
+});
+
+it('says what is wrong with an endpoint that refuses us, without the credentials', async () => {
+  await using endpoint = await startEndpoint(async () => new Response('no tok-123456', { status: 401 }));
+  await using host = start(`${endpoint.url}?key=key-123456`, { authorization: 'Bearer tok-123456' });
+  const { tools, problems } = await host.inventory();
+  expect(tools).toEqual([]);
+  expect(problems).toEqual([{ server: 'web', message: 'not available: HTTP 401' }]);
+  expect(JSON.stringify([host.events, host.servers()])).not.toContain('123456');
+});
+
+it('says that nobody answers at a URL', async () => {
+  await using host = start(`http://127.0.0.1:${await freePort()}/mcp`);
+  expect((await host.inventory()).problems).toEqual([
+    { server: 'web', message: 'not available: cannot be reached (ECONNREFUSED)' },
+  ]);
+});
+
+it('gets a new session after a server of the 2025 revision was killed and started again', async () => {
+  const port = await freePort();
+  await using first = await legacyServer(port);
+  await using host = start(`http://127.0.0.1:${port}/mcp`);
+  await host.seen('server_ready');
+  const name = 'mcp_web__trigger-long-running-operation';
+  expect((await host.inventory()).tools.map((tool) => tool.name)).toContain(name);
+  const onProgress = vi.fn();
+  const running = call(host, name, { duration: 60, steps: 300 }, { onProgress });
+  await vi.waitFor(() => expect(onProgress).toHaveBeenCalled(), 5_000);
+  await first.kill();
+  // This tool says it is idempotent.
+  expect(await running).toMatchObject({
+    error: { code: 'mcp_server_unreachable', retryable: true, may_have_run: true },
+  });
+  await using _second = await legacyServer(port);
+  expect(await call(host, 'mcp_web__get-sum', { a: 1, b: 1 })).toHaveProperty('result');
+});
+
+it('gets a new session when the server has forgotten the old one', async () => {
+  const port = await freePort();
+  await using _server = await legacyServer(port);
+  const forget = { session: '' };
+  // A relay that makes the server forget one session, as a restart between two calls would.
+  await using relay = await startEndpoint(async (request) => {
+    const headers = new Headers(request.headers);
+    headers.delete('connection');
+    headers.delete('content-length');
+    if (forget.session !== '' && headers.get('mcp-session-id') === forget.session) {
+      return new Response('unknown session', { status: 404 });
+    }
+    const body = request.method === 'POST' ? await request.text() : null;
+    const { signal, method } = request;
+    const response = await fetch(`http://127.0.0.1:${port}/mcp`, { method, headers, body, signal });
+    const answered = new Headers(response.headers);
+    answered.delete('content-encoding');
+    answered.delete('transfer-encoding');
+    return new Response(response.body, { status: response.status, headers: answered });
+  });
+  await using host = start(relay.url);
+  await host.seen('server_ready');
+  const sum = () => call(host, 'mcp_web__get-sum', { a: 1, b: 1 });
+  expect(await sum()).toHaveProperty('result');
+  forget.session = relay.requests.at(-1)!.get('mcp-session-id')!;
+  expect(await sum()).toHaveProperty('result');
+  expect(relay.requests.at(-1)!.get('mcp-session-id')).not.toBe(forget.session);
+});

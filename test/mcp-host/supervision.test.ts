@@ -1,0 +1,218 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { counterServer, readCounter, tempDir } from '@signalbox/testing';
+import { expect, it, vi } from 'vitest';
+import { aTool, call, isAlive, oddServer, startTestHost } from './hosting.ts';
+
+async function twoCounters(random = 0) {
+  const dir = await tempDir();
+  const files = { a: join(dir.path, 'a'), b: join(dir.path, 'b') };
+  const servers = { a: counterServer(files.a), b: counterServer(files.b) };
+  const host = startTestHost({ servers, random: () => random });
+  await host.inventory();
+  const pidOf = (name: string) => host.servers().find((server) => server.name === name)!.pid!;
+  return {
+    host,
+    files,
+    pidOf,
+    async [Symbol.asyncDispose]() {
+      await host.close();
+      await dir[Symbol.asyncDispose]();
+    },
+  };
+}
+
+it('restarts a server that crashed; the next call runs once, in the new process', async () => {
+  await using t = await twoCounters();
+  const before = t.pidOf('a');
+  await call(t.host, 'mcp_a__crash');
+  expect(await call(t.host, 'mcp_a__count')).toMatchObject({ result: { structuredContent: { n: 1 } } });
+  expect(t.pidOf('a')).not.toBe(before);
+  expect(readCounter(t.files.a).filter(({ tool, at }) => tool === 'count' && at === 'start')).toHaveLength(1);
+  expect(t.host.servers()[0]).toMatchObject({ state: 'ready', restarts: 1, lastError: 'exited with code 1' });
+});
+
+it('does not know the outcome of an unsafe call whose server died, and says that a safe one may be repeated', async () => {
+  await using dir = await tempDir();
+  const list = join(dir.path, 'list.json');
+  const tools = [aTool('silent'), aTool('silent_safe', { annotations: { idempotentHint: true } })];
+  await writeFile(list, JSON.stringify({ pages: [tools] }));
+  await using host = startTestHost({ servers: { odd: oddServer(list) } });
+  await host.inventory();
+  const calls = [call(host, 'mcp_odd__silent'), call(host, 'mcp_odd__silent_safe')];
+  await vi.waitFor(() => expect(host.servers()[0]!.inFlight).toBe(2));
+  process.kill(host.servers()[0]!.pid!, 'SIGKILL');
+  const message = expect.stringContaining('SIGKILL');
+  expect(await Promise.all(calls)).toMatchObject([
+    { error: { code: 'outcome_unknown', retryable: false, may_have_run: true, message } },
+    { error: { code: 'mcp_server_unreachable', retryable: true, may_have_run: true, message } },
+  ]);
+});
+
+it('leaves the other servers and their calls alone when one crashes', async () => {
+  await using t = await twoCounters();
+  const pid = t.pidOf('b');
+  const open = join(t.files.b, '..', 'open');
+  const running = call(t.host, 'mcp_b__gate', { file: open });
+  await vi.waitFor(() => expect(readCounter(t.files.b)).toHaveLength(1));
+  expect(await call(t.host, 'mcp_a__crash')).toMatchObject({ error: { code: 'outcome_unknown' } });
+  await t.host.seen('server_ready', { server: 'a' }, 2);
+  await writeFile(open, '');
+  expect(await running).toHaveProperty('result');
+  expect(t.pidOf('b')).toBe(pid);
+  expect((await t.host.inventory()).problems).toEqual([]);
+});
+
+it('keeps the tools of a server that is down, and names it as a problem meanwhile', async () => {
+  await using t = await twoCounters(1);
+  const before = await t.host.inventory();
+  await call(t.host, 'mcp_a__crash');
+  await t.host.seen('server_backing_off', { server: 'a' });
+  const meanwhile = await t.host.inventory();
+  expect(meanwhile.version).toBe(before.version);
+  expect(meanwhile.problems).toEqual([{ server: 'a', message: 'not available: exited with code 1' }]);
+  await t.host.seen('server_ready', { server: 'a' }, 2);
+  expect(await t.host.inventory()).toEqual(before);
+});
+
+it('answers what the server wrote before it exited', async () => {
+  await using dir = await tempDir();
+  const list = join(dir.path, 'list.json');
+  await writeFile(list, JSON.stringify({ pages: [[aTool('answer_and_exit')]] }));
+  await using host = startTestHost({ servers: { odd: oddServer(list) } });
+  await host.inventory();
+  expect(await call(host, 'mcp_odd__answer_and_exit')).toMatchObject({
+    result: { content: [{ text: '"last words"' }] },
+  });
+});
+
+it('backs off further with every failed start, and an empty list is never the answer', async () => {
+  await using dir = await tempDir();
+  const list = join(dir.path, 'list.json');
+  await writeFile(list, JSON.stringify({ pages: [[aTool('fail')]], exit: 3 }));
+  await using host = startTestHost({ servers: { odd: oddServer(list) }, random: () => 1 });
+  expect(await host.inventory()).toMatchObject({
+    tools: [],
+    problems: [{ server: 'odd', message: 'not available: exited with code 3' }],
+  });
+  await host.seen('server_backing_off', {}, 3);
+  const delays = host.events
+    .filter(({ event }) => event === 'server_backing_off')
+    .map(({ delayMs }) => delayMs);
+  expect(delays.slice(0, 3)).toEqual([100, 200, 400]);
+
+  const changed = new Promise((resolve) => host.onInventoryChanged(resolve));
+  await writeFile(list, JSON.stringify({ pages: [[aTool('fail')]] }));
+  expect(await call(host, 'mcp_odd__fail')).toMatchObject({ result: { isError: true } });
+  expect(await changed).toMatchObject({ tools: [{ name: 'mcp_odd__fail' }], problems: [] });
+});
+
+it('resets the backoff after sustained uptime, not after a handshake', async () => {
+  let clock = 0;
+  await using dir = await tempDir();
+  const servers = { a: counterServer(join(dir.path, 'a')) };
+  await using host = startTestHost({ servers, random: () => 1, now: () => clock });
+  await host.inventory();
+  const crashAndWait = async (times: number) => {
+    await call(host, 'mcp_a__crash');
+    await host.seen('server_ready', { server: 'a' }, times + 1);
+  };
+  await crashAndWait(1);
+  await crashAndWait(2);
+  clock += 10_000;
+  await crashAndWait(3);
+  const delays = host.events
+    .filter(({ event }) => event === 'server_backing_off')
+    .map(({ delayMs }) => delayMs);
+  expect(delays).toEqual([100, 200, 100]);
+});
+
+it('gives up on a server that is down only when the deadline of the call has come', async () => {
+  await using dir = await tempDir();
+  const list = join(dir.path, 'list.json');
+  await writeFile(list, JSON.stringify({ pages: [[aTool('announce')]] }));
+  await using host = startTestHost({ servers: { odd: oddServer(list) }, random: () => 1 });
+  await host.inventory();
+  await writeFile(list, JSON.stringify({ pages: [], exit: 3 }));
+  process.kill(host.servers()[0]!.pid!, 'SIGKILL');
+  await host.seen('server_backing_off');
+  expect(await call(host, 'mcp_odd__announce', {}, { timeoutMs: 100 })).toMatchObject({
+    error: { code: 'mcp_server_unreachable', retryable: true, may_have_run: false },
+  });
+  const abort = new AbortController();
+  const waiting = call(host, 'mcp_odd__announce', {}, { signal: abort.signal });
+  abort.abort();
+  expect(await waiting).toMatchObject({ error: { code: 'cancelled', may_have_run: false } });
+});
+
+it('waits for a server that has not listed yet rather than deny its tool', async () => {
+  await using dir = await tempDir();
+  await using host = startTestHost({ servers: { a: counterServer(join(dir.path, 'a')) } });
+  expect(await call(host, 'mcp_a__echo', { x: 1 })).toMatchObject({
+    result: { structuredContent: { x: 1 } },
+  });
+});
+
+it('reports a command that does not exist without telling it', async () => {
+  await using host = startTestHost({
+    servers: { gone: { type: 'stdio', command: '/no/such/program', args: ['--token', 'sekret'] } },
+  });
+  expect((await host.inventory()).problems).toEqual([
+    { server: 'gone', message: 'not available: could not be started (ENOENT)' },
+  ]);
+});
+
+it('kills the whole process group of a server that will not go', async () => {
+  await using dir = await tempDir();
+  const [list, pids] = [join(dir.path, 'list.json'), join(dir.path, 'pids')];
+  await writeFile(list, JSON.stringify({ pages: [[]] }));
+  const host = startTestHost({
+    servers: { odd: oddServer(list, { ODD_PIDS: pids }) },
+    tuning: { inputEndMs: 50, terminateMs: 50 },
+  });
+  await host.inventory();
+  const family = await vi.waitFor(async () => (await readFile(pids, 'utf8')).split(' ').map(Number));
+  expect(family.map(isAlive)).toEqual([true, true]);
+  await host.close();
+  await vi.waitFor(() => expect(family.map(isAlive)).toEqual([false, false]));
+});
+
+it('kills the grandchildren of a server that was killed', async () => {
+  await using dir = await tempDir();
+  const [list, pids] = [join(dir.path, 'list.json'), join(dir.path, 'pids')];
+  await writeFile(list, JSON.stringify({ pages: [[]] }));
+  await using host = startTestHost({
+    servers: { odd: oddServer(list, { ODD_PIDS: pids }) },
+    tuning: { inputEndMs: 50, terminateMs: 50 },
+  });
+  await host.inventory();
+  const family = await vi.waitFor(async () => (await readFile(pids, 'utf8')).split(' ').map(Number));
+  process.kill(family[0]!, 'SIGKILL');
+  await vi.waitFor(() => expect(family.map(isAlive)).toEqual([false, false]));
+});
+
+it('leaves no server behind when the host itself is killed', async () => {
+  await using dir = await tempDir();
+  const main = fileURLToPath(new URL('./host-main.ts', import.meta.url));
+  const args = ['--conditions=@signalbox/source', main, join(dir.path, 'count')];
+  const host = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const exited = once(host, 'exit');
+  const [pid] = (await once(host.stdout, 'data')).map(Number);
+  expect(isAlive(pid!)).toBe(true);
+  host.kill('SIGKILL');
+  await exited;
+  await vi.waitFor(() => expect(isAlive(pid!)).toBe(false));
+});
+
+it('closes while its servers are still starting', async () => {
+  await using dir = await tempDir();
+  const host = startTestHost({ servers: { a: counterServer(join(dir.path, 'a')) } });
+  await host.close();
+  expect(host.servers()).toMatchObject([{ state: 'stopped' }]);
+  expect(host.servers()[0]).not.toHaveProperty('pid');
+  expect(await call(host, 'mcp_a__count')).toMatchObject({ error: { code: 'mcp_server_unreachable' } });
+  expect((await host.inventory()).problems).toHaveLength(1);
+});

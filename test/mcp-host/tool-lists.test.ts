@@ -1,0 +1,171 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Inventory } from '@signalbox/mcp-host';
+import { tempDir } from '@signalbox/testing';
+import { expect, it } from 'vitest';
+import { aTool, call, oddServer, startTestHost } from './hosting.ts';
+
+async function oddHost(list: { pages: unknown[][]; fail?: boolean }, env: Record<string, string> = {}) {
+  const dir = await tempDir();
+  const file = join(dir.path, 'list.json');
+  const write = (next: typeof list) => writeFile(file, JSON.stringify(next));
+  await write(list);
+  const host = startTestHost({ servers: { odd: oddServer(file, env) } });
+  return {
+    host,
+    write,
+    async [Symbol.asyncDispose]() {
+      await host.close();
+      await dir[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function nextChange(host: { onInventoryChanged(l: (i: Inventory) => void): () => void }): Promise<Inventory> {
+  return new Promise((resolve) => {
+    const stop = host.onInventoryChanged((inventory) => {
+      stop();
+      resolve(inventory);
+    });
+  });
+}
+
+it('drains every page, keeps unknown fields and quarantines a tool that is none', async () => {
+  const odd = aTool('vendor', { icons: [{ src: 'x', 'x-size': 1 }], _meta: { a: { b: 1 } }, 'x-cost': 3 });
+  await using t = await oddHost({ pages: [[aTool('fail')], [{ name: 'broken' }, odd], [aTool('refuse')]] });
+  const { tools, problems } = await t.host.inventory();
+  expect(tools.map(({ name }) => name)).toEqual(['mcp_odd__fail', 'mcp_odd__refuse', 'mcp_odd__vendor']);
+  expect(tools[2]).toEqual({ ...odd, name: 'mcp_odd__vendor' });
+  expect(problems).toEqual([
+    { server: 'odd', tool: 'broken', message: expect.stringContaining('inputSchema') },
+  ]);
+  expect(await call(t.host, 'mcp_odd__broken')).toMatchObject({ error: { code: 'tool_not_found' } });
+});
+
+it('returns a result exactly as the server sent it', async () => {
+  await using t = await oddHost({ pages: [[aTool('vendor')]] });
+  await t.host.inventory();
+  expect(await call(t.host, 'mcp_odd__vendor')).toEqual({
+    result: {
+      content: [
+        { type: 'vendor/chart', data: [1, 2] },
+        { type: 'text', text: 'x', 'x-mark': 1 },
+      ],
+      structuredContent: ['not', 'an', 'object'],
+      'x-vendor': { deep: [null] },
+      _meta: { 'vendor/trace': 'abc' },
+    },
+  });
+});
+
+it('rebuilds when a server announces a change, and tells only of a new version', async () => {
+  await using t = await oddHost({ pages: [[aTool('announce')]] });
+  const before = await t.host.inventory();
+  const versions: string[] = [];
+  t.host.onInventoryChanged(({ version }) => versions.push(version));
+  await call(t.host, 'mcp_odd__announce');
+
+  const changed = nextChange(t.host);
+  await t.write({ pages: [[aTool('announce'), aTool('fail')]] });
+  await call(t.host, 'mcp_odd__announce');
+  const after = await changed;
+  expect(after.tools.map(({ name }) => name)).toEqual(['mcp_odd__announce', 'mcp_odd__fail']);
+  expect(versions).toEqual([after.version]);
+  expect(after.version).not.toBe(before.version);
+});
+
+it('keeps the last good tools when a server fails to list again, and comes back by itself', async () => {
+  await using t = await oddHost({ pages: [[aTool('announce')]] }, { ODD_SECRET: 'sekret-value' });
+  const before = await t.host.inventory();
+  await t.write({ pages: [], fail: true });
+  await call(t.host, 'mcp_odd__announce');
+  await expect
+    .poll(async () => (await t.host.inventory()).problems)
+    .toEqual([{ server: 'odd', message: expect.stringContaining('no list today, [redacted]') }]);
+  expect((await t.host.inventory()).tools).toEqual(before.tools);
+  expect(await call(t.host, 'mcp_odd__announce')).toHaveProperty('result');
+
+  const changed = nextChange(t.host);
+  await t.write({ pages: [[aTool('fail')]] });
+  expect(await changed).toMatchObject({ tools: [{ name: 'mcp_odd__fail' }], problems: [] });
+});
+
+it('is not ready while connected to a server that cannot list', async () => {
+  await using t = await oddHost({ pages: [], fail: true });
+  const { tools, problems } = await t.host.inventory();
+  expect({ tools, problems }).toEqual({
+    tools: [],
+    problems: [{ server: 'odd', message: expect.stringContaining('could not be listed: no list today') }],
+  });
+  expect(t.host.servers()[0]!.state).not.toBe('ready');
+});
+
+it('lets no secret of its configuration out in errors and stderr, and nothing of ours into the server', async () => {
+  await using t = await oddHost(
+    { pages: [[aTool('refuse'), aTool('environment')]] },
+    { ODD_SECRET: 'sekret-value', SIGNALBOX_TOKEN: 'our-token' },
+  );
+  await t.host.inventory();
+  expect(await call(t.host, 'mcp_odd__refuse')).toMatchObject({
+    error: {
+      code: 'invalid_arguments',
+      message: "server 'odd': bad arguments, [redacted]",
+      may_have_run: false,
+    },
+  });
+  const { result } = (await call(t.host, 'mcp_odd__environment')) as {
+    result: { content: [{ text: string }] };
+  };
+  expect(JSON.parse(result.content[0].text)).toMatchObject({
+    ODD_SECRET: 'sekret-value',
+    PATH: expect.any(String),
+  });
+  expect(result.content[0].text).not.toContain('SIGNALBOX');
+  await expect.poll(() => t.host.stderrTail('odd')).toContain('[redacted] end of noise');
+  expect(t.host.stderrTail('odd').length).toBeLessThanOrEqual(64 * 1024);
+});
+
+it('drops progress that comes with or after the result', async () => {
+  await using t = await oddHost({ pages: [[aTool('late_progress')]] });
+  await t.host.inventory();
+  let returned = false;
+  const late: number[] = [];
+  const outcome = await call(
+    t.host,
+    'mcp_odd__late_progress',
+    {},
+    { onProgress: (p) => returned && late.push(p.progress) },
+  );
+  returned = true;
+  expect(outcome).toMatchObject({ result: { content: [{ text: '"done"' }] } });
+  await call(t.host, 'mcp_odd__late_progress');
+  expect(late).toEqual([]);
+});
+
+it('keeps the tools of servers apart whose names sanitise alike', async () => {
+  await using dir = await tempDir();
+  const [one, two] = [join(dir.path, 'one'), join(dir.path, 'two')];
+  await writeFile(one, JSON.stringify({ pages: [[aTool('fail')]] }));
+  await writeFile(two, JSON.stringify({ pages: [[aTool('fail', { description: 'second' })]] }));
+  await using host = startTestHost({ servers: { 'o.d': oddServer(one), 'o-d': oddServer(two) } });
+  const { tools, problems } = await host.inventory();
+  expect(tools.map(({ name }) => name)).toEqual(
+    Array(2).fill(expect.stringMatching(/^mcp_o_d__fail_[0-9a-f]{8}$/)),
+  );
+  expect(problems).toEqual([]);
+  for (const tool of tools) {
+    expect(host.route(tool.name)).toMatchObject({
+      server: tool.description ? 'o-d' : 'o.d',
+      tool: { name: 'fail' },
+    });
+  }
+});
+
+it('refuses a configuration that cannot work', () => {
+  const start = (url: string) => () => startTestHost({ servers: { web: { type: 'http', url } } });
+  expect(start('file:///etc/passwd')).toThrow(expect.objectContaining({ code: 'bad_config' }));
+  expect(start('not a url')).toThrow(expect.objectContaining({ code: 'bad_config' }));
+  expect(() => startTestHost({ servers: {}, toolNameMax: 8 })).toThrow(
+    expect.objectContaining({ code: 'bad_config' }),
+  );
+});

@@ -1,0 +1,273 @@
+import { writeFile } from 'node:fs/promises';
+import { connectBroker } from '@signalbox/client';
+import type { McpHost } from '@signalbox/mcp-host';
+import { startOrchestrator } from '@signalbox/orchestrator';
+import { connectWire } from '@signalbox/testing';
+import { expect, test } from 'vitest';
+import { startToolFleet } from './tool-fleet.ts';
+
+const count = 'mcp_counter__count';
+const echo = 'mcp_counter__echo';
+const gate = 'mcp_counter__gate';
+const slow = 'mcp_counter__slow';
+
+test('four calls of one worker overlap, and each gets its own answer', async () => {
+  await using fleet = await startToolFleet();
+  const worker = await fleet.executor('w1');
+  const calls = [1, 2, 3, 4].map(() => worker.execute({ name: gate, arguments: { calls: 4 } }));
+  for (const { result } of await Promise.all(calls)) {
+    expect(result?.structuredContent).toEqual({ highWater: 4 });
+  }
+  const labels = await Promise.all([1, 2, 3].map((n) => worker.execute({ name: echo, arguments: { n } })));
+  expect(labels.map(({ result }) => result?.structuredContent)).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
+});
+
+test('a limit on calls per worker holds one worker back and lets another pass', async () => {
+  await using fleet = await startToolFleet({ concurrency: { perWorker: 1 } });
+  const greedy = await fleet.executor('greedy');
+  const modest = await fleet.executor('modest');
+  const opener = `${fleet.directory}/open`;
+  const waiting = [1, 2].map(() => greedy.execute({ name: gate, arguments: { file: opener } }));
+  await expect.poll(() => fleet.ran('gate').length).toBe(1);
+  expect(await modest.execute({ name: count })).toHaveProperty('result.structuredContent', { n: 1 });
+  expect(fleet.ran('gate').length).toBe(1);
+  await writeFile(opener, '');
+  for (const { result } of await Promise.all(waiting)) {
+    expect(result?.structuredContent).toEqual({ highWater: 1 });
+  }
+});
+
+test('a cancelled call is cancelled in the server, and the worker goes on', async () => {
+  await using fleet = await startToolFleet();
+  const worker = await fleet.executor('w1');
+  const abort = new AbortController();
+  const call = worker.execute({ name: slow, arguments: { ms: 60_000 } }, { signal: abort.signal });
+  await expect.poll(() => fleet.ran('slow').length).toBe(1);
+  abort.abort();
+  expect(await call).toMatchObject({ error: { code: 'cancelled', may_have_run: true } });
+  await expect.poll(() => fleet.ran('slow').map((line) => line.at)).toEqual(['start', 'cancelled']);
+  await expect.poll(() => fleet.orchestrator.inFlight).toBe(0);
+  expect(await worker.execute({ name: count })).toHaveProperty('result.structuredContent', { n: 1 });
+});
+
+test("a call past its deadline is stopped in the server, and its unsafe tool's outcome is unknown", async () => {
+  await using fleet = await startToolFleet();
+  const worker = await fleet.executor('w1');
+  const late = await worker.execute({ name: slow, arguments: { ms: 60_000 } }, { timeoutMs: 1_000 });
+  expect(late.error).toMatchObject({ may_have_run: true, retryable: false });
+  expect(['outcome_unknown', 'tool_timeout']).toContain(late.error?.code);
+  await expect.poll(() => fleet.ran('slow').map((line) => line.at)).toEqual(['start', 'cancelled']);
+});
+
+test("a call's own timeout starts when it starts; its wait in the queue is not counted", async () => {
+  await using fleet = await startToolFleet({ concurrency: { global: 1 } });
+  const client = await fleet.client('w1');
+  const call = (ms: number) =>
+    client.request(
+      'orchestrator',
+      'mcp_request',
+      { op: 'call', tool: slow, arguments: { ms }, options: { timeout_ms: 1_400 } },
+      { timeoutMs: 20_000 },
+    );
+  const outcomes = await Promise.all([call(500), call(500), call(500)]);
+  for (const outcome of outcomes) expect(outcome).toHaveProperty('reply.json.result.success', true);
+});
+
+test('a call whose caller gives up while it waits never runs', async () => {
+  await using fleet = await startToolFleet({ concurrency: { perWorker: 1 } });
+  const worker = await fleet.executor('w1');
+  const abort = new AbortController();
+  const running = worker.execute({ name: slow, arguments: { ms: 60_000 } }, { signal: abort.signal });
+  await expect.poll(() => fleet.ran('slow').length).toBe(1);
+  const waiting = await worker.execute({ name: count }, { timeoutMs: 500 });
+  expect(waiting.error?.may_have_run).toBeDefined();
+  abort.abort();
+  await running;
+  expect(await worker.execute({ name: echo })).toHaveProperty('result.success', true);
+  expect(fleet.ran('count')).toEqual([]);
+});
+
+test('progress reaches the calling worker, and only that one', async () => {
+  await using fleet = await startToolFleet();
+  const worker = await fleet.executor('w1');
+  const other = await fleet.executor('w2');
+  const [mine, theirs]: unknown[][] = [[], []];
+  const quiet = other.execute(
+    { name: slow, arguments: { ms: 200 } },
+    { onProgress: (progress) => theirs!.push(progress.message) },
+  );
+  await worker.execute(
+    { name: slow, arguments: { ms: 400 } },
+    { onProgress: (progress) => mine!.push(progress) },
+  );
+  await quiet;
+  expect(mine).toEqual([
+    { progress: 1, total: 4, message: 'step 1' },
+    { progress: 2, total: 4, message: 'step 2' },
+    { progress: 3, total: 4, message: 'step 3' },
+  ]);
+  expect(theirs).toEqual(['step 1', 'step 2', 'step 3']);
+});
+
+test('arguments may be an object or the JSON text of one, and nothing else', async () => {
+  await using fleet = await startToolFleet();
+  const worker = await fleet.executor('w1');
+  const given = { text: 'größer', n: 12 };
+  for (const args of [given, JSON.stringify(given)]) {
+    const { result } = await worker.execute({ name: echo, arguments: args });
+    expect(result?.structuredContent).toEqual(given);
+  }
+  const refused = await worker.execute({ name: echo, arguments: '[1]' });
+  expect(refused.error).toMatchObject({ code: 'invalid_arguments', may_have_run: false });
+  expect(fleet.ran('echo').filter((line) => line.at === 'start')).toHaveLength(2);
+});
+
+test('a body that cannot be read gets an error reply that names the field', async () => {
+  await using fleet = await startToolFleet();
+  const client = await fleet.client('w1');
+  const ask = (body: unknown) => client.request('orchestrator', 'mcp_request', body, { timeoutMs: 10_000 });
+  for (const [body, field] of [
+    [{ op: 'dance' }, "field 'op'"],
+    [{ op: 'call', tool: '' }, "field 'tool'"],
+    ['text', "field 'body'"],
+  ] as const) {
+    expect(await ask(body)).toMatchObject({
+      reply: { json: { error: { code: 'invalid_arguments', message: expect.stringContaining(field) } } },
+    });
+  }
+  expect(await ask({ op: 'call', tool: echo })).toHaveProperty('reply.json.result.success', true);
+});
+
+test('a body that is no JSON at all, or a depth bomb, gets an error reply too', async () => {
+  await using fleet = await startToolFleet();
+  const token = await fleet.broker.token('w1');
+  await using wire = await connectWire(fleet.broker.url, { agent: 'w1', token });
+  wire.send({ type: 'subscribe', request_id: 's' });
+  const ask = async (id: string, body: string): Promise<unknown> => {
+    wire.send({ type: 'deliver', to: 'orchestrator', id, kind: 'mcp_request' }, body);
+    const reply = await wire.next('message', { correlation_id: id });
+    return JSON.parse(reply.body!);
+  };
+  for (const [id, body] of [
+    ['text', 'not json'],
+    ['bomb', '['.repeat(100_000)],
+  ] as const) {
+    expect(await ask(id, body)).toMatchObject({ error: { code: 'invalid_arguments', may_have_run: false } });
+  }
+  const good = JSON.stringify({ op: 'call', tool: echo, arguments: { n: 1 } });
+  expect(await ask('good', good)).toHaveProperty('result.structuredContent', { n: 1 });
+});
+
+test('an unknown tool is answered with the nearest name', async () => {
+  await using fleet = await startToolFleet();
+  const client = await fleet.client('w1');
+  const body = { op: 'call', tool: 'mcp_counter__ecko' };
+  const outcome = await client.request('orchestrator', 'mcp_request', body, { timeoutMs: 10_000 });
+  expect(outcome).toMatchObject({
+    reply: { json: { error: { code: 'tool_not_found', hint: expect.stringContaining(`'${echo}'`) } } },
+  });
+});
+
+test('a result that is larger than a message may be is an error, the next smaller one is not', async () => {
+  await using fleet = await startToolFleet({ limits: { maxMessageBytes: 20_000 } });
+  const worker = await fleet.executor('w1');
+  const big = (bytes: number) => worker.execute({ name: 'mcp_counter__big', arguments: { bytes } });
+  expect((await big(30_000)).error).toMatchObject({ code: 'result_too_large', may_have_run: true });
+  // The text counts twice: once as content, once as the plain text beside it.
+  expect((await big(9_000)).result?.text).toHaveLength(9_000);
+});
+
+test('a server that dies in mid-call is a typed failure, and the next call works', async () => {
+  await using fleet = await startToolFleet();
+  const worker = await fleet.executor('w1');
+  const crashed = await worker.execute({ name: 'mcp_counter__crash' });
+  expect(crashed.error).toMatchObject({ code: 'outcome_unknown', may_have_run: true, retryable: false });
+  expect(await worker.execute({ name: count })).toHaveProperty('result.success', true);
+});
+
+test('a running request that is delivered again is not run twice', async () => {
+  await using fleet = await startToolFleet();
+  const worker = await fleet.executor('w1');
+  const opener = `${fleet.directory}/open`;
+  const call = worker.execute({ name: gate, arguments: { file: opener } });
+  await expect.poll(() => fleet.ran('gate').length).toBe(1);
+  await fleet.broker.restart();
+  // Answered after both sides are back, so the request has been delivered again by then.
+  expect(await worker.execute({ name: echo })).toHaveProperty('result.success', true);
+  await writeFile(opener, '');
+  expect(await call).toHaveProperty('result.success', true);
+  expect(fleet.ran('gate').map((line) => line.at)).toEqual(['start', 'end']);
+});
+
+test('stopping waits for the calls that run, and their answers arrive', async () => {
+  await using fleet = await startToolFleet();
+  const worker = await fleet.executor('w1');
+  const opener = `${fleet.directory}/open`;
+  const call = worker.execute({ name: gate, arguments: { file: opener } });
+  await expect.poll(() => fleet.ran('gate').length).toBe(1);
+  let stopped = false;
+  const stop = fleet.orchestrator.stop().then(() => {
+    stopped = true;
+  });
+  expect([stopped, fleet.orchestrator.inFlight]).toEqual([false, 1]);
+  await writeFile(opener, '');
+  expect(await call).toHaveProperty('result.success', true);
+  await stop;
+  expect([stopped, fleet.orchestrator.inFlight]).toEqual([true, 0]);
+});
+
+test('stopping gives up on calls that do not end, after the time it is given', async () => {
+  await using fleet = await startToolFleet({ drainMs: 100 });
+  const worker = await fleet.executor('w1');
+  const call = worker.execute({ name: slow, arguments: { ms: 60_000 } });
+  await expect.poll(() => fleet.ran('slow').length).toBe(1);
+  await fleet.orchestrator.stop();
+  expect(fleet.orchestrator.inFlight).toBe(1);
+  await worker.close();
+  expect(await call).toHaveProperty('error.may_have_run', true);
+});
+
+test('messages of other kinds are retired and keep nobody from being served', async () => {
+  await using fleet = await startToolFleet();
+  const worker = await fleet.executor('w1');
+  const client = await fleet.client('w1');
+  for (let i = 0; i < 3; i++) await client.deliver({ to: 'orchestrator', kind: 'note', body: { i } });
+  expect(await worker.execute({ name: count })).toHaveProperty('result.success', true);
+  const operator = await connectBroker({
+    url: fleet.broker.url,
+    token: await fleet.broker.operatorToken(),
+    agent: 'operator#test',
+  });
+  await using _closing = operator;
+  await expect.poll(() => operator.peek({ address: 'orchestrator' })).toEqual([]);
+});
+
+test('a fault of the orchestrator itself becomes an error reply, and the next call is served', async () => {
+  await using fleet = await startToolFleet();
+  const worker = await fleet.executor('w1');
+  await fleet.orchestrator.stop();
+  const { host } = fleet;
+  const faulty: McpHost = {
+    inventory: () => host.inventory(),
+    onInventoryChanged: (listener) => host.onInventoryChanged(listener),
+    call: (name, args, options) => {
+      if (name === count) throw new Error('a fault');
+      return host.call(name, args, options);
+    },
+    route: (name) => host.route(name),
+    servers: () => host.servers(),
+    stderrTail: (server) => host.stderrTail(server),
+    close: () => host.close(),
+    [Symbol.asyncDispose]: () => host.close(),
+  };
+  await using client = await connectBroker({
+    url: fleet.broker.url,
+    token: await fleet.broker.token('orchestrator', 'orchestrator'),
+    agent: 'orchestrator',
+  });
+  await using _orchestrator = await startOrchestrator({ client, host: faulty });
+  expect(await worker.execute({ name: count })).toMatchObject({
+    error: { code: 'tool_panicked', message: 'a fault', retryable: false, may_have_run: true },
+  });
+  expect(await worker.execute({ name: echo })).toHaveProperty('result.success', true);
+});

@@ -1,0 +1,21 @@
+import { openSqliteJournal } from '@signalbox/orchestrator';
+
+/** Writes a call that started and one that ended, and dies at once. */
+const journal = await openSqliteJournal({ file: process.argv[2]! });
+const call = (requestId: string) => ({
+  agent: 'rosa',
+  requestId,
+  role: 'worker',
+  tool: 'mcp_counter__count',
+  server: 'counter',
+  receivedAt: 100,
+  startedAt: 200,
+  expiresAt: 36_000_000,
+});
+await journal.start(call('ended'));
+await journal.finish(
+  { agent: 'rosa', requestId: 'ended' },
+  { outcome: 'ok', finishedAt: 300, reply: '{"result":{}}' },
+);
+await journal.start(call('started'));
+process.send?.({}, () => process.kill(process.pid, 'SIGKILL'));

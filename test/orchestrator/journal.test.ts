@@ -1,0 +1,229 @@
+import { statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { openSqliteJournal, type SqliteJournalOptions, type StartedCall } from '@signalbox/orchestrator';
+import { startChild, tempDir } from '@signalbox/testing';
+import Database from 'better-sqlite3';
+import { expect, test, vi } from 'vitest';
+
+const hour = 3_600_000;
+
+/** A journal's file, and its journal opened again and again. */
+async function journalFile() {
+  const directory = await tempDir();
+  const file = join(directory.path, 'state', 'journal.db');
+  const open = (options: Partial<SqliteJournalOptions> = {}) => openSqliteJournal({ file, ...options });
+  return { file, open, [Symbol.asyncDispose]: () => directory[Symbol.asyncDispose]() };
+}
+
+const call = (requestId: string, more: Partial<StartedCall> = {}): StartedCall => ({
+  agent: 'rosa',
+  requestId,
+  role: 'worker',
+  tool: 'mcp_counter__count',
+  server: 'counter',
+  receivedAt: 100,
+  startedAt: 200,
+  expiresAt: 10 * hour,
+  ...more,
+});
+
+const end = { outcome: 'ok', finishedAt: 300, reply: '{"result":{}}' } as const;
+
+test('what was started is found again after a kill -9, and so is how it ended', async () => {
+  await using t = await journalFile();
+  await using child = await startChild(new URL('./journal-writer.ts', import.meta.url), { args: [t.file] });
+  expect(await child.exited).toMatchObject({ signal: 'SIGKILL' });
+  await using journal = await t.open();
+  expect(await journal.find({ agent: 'rosa', requestId: 'started' })).toEqual(call('started'));
+  expect(await journal.find({ agent: 'rosa', requestId: 'ended' })).toEqual({ ...call('ended'), end });
+  expect(await journal.find({ agent: 'rosa', requestId: 'never' })).toBeUndefined();
+});
+
+test('calls are told apart by agent and request, and come newest first', async () => {
+  await using t = await journalFile();
+  await using journal = await t.open();
+  await journal.start(call('one', { receivedAt: 1 }));
+  await journal.start(call('one', { agent: 'walt', receivedAt: 3 }));
+  await journal.start(call('two', { receivedAt: 2 }));
+  await journal.finish({ agent: 'walt', requestId: 'one' }, end);
+  expect(await journal.find({ agent: 'rosa', requestId: 'one' })).not.toHaveProperty('end');
+  const names = (calls: StartedCall[]) => calls.map(({ agent, requestId }) => `${agent} ${requestId}`);
+  expect(names(await journal.list({ limit: 10 }))).toEqual(['walt one', 'rosa two', 'rosa one']);
+  expect(names(await journal.list({ since: 2, limit: 1 }))).toEqual(['walt one']);
+});
+
+test('starts of one turn are one commit, and a start without its neighbours is one too', async () => {
+  await using t = await journalFile();
+  await using journal = await t.open();
+  let done = 0;
+  for (let i = 0; i < 100; i++) {
+    void journal.start(call(`r${i}`)).then(() => {
+      done++;
+    });
+  }
+  await nextTurn();
+  await nextTurn();
+  expect(done).toBe(100);
+  await journal.start(call('alone'));
+  expect(await journal.list({ limit: 1000 })).toHaveLength(101);
+});
+
+test('the first end counts, and one without a start is nothing', async () => {
+  await using t = await journalFile();
+  await using journal = await t.open();
+  const key = { agent: 'rosa', requestId: 'r' };
+  await journal.finish(key, end);
+  expect(await journal.find(key)).toBeUndefined();
+  await journal.start(call('r'));
+  await journal.finish(key, end);
+  await journal.finish(key, { outcome: 'internal', finishedAt: 999, reply: '{}' });
+  expect(await journal.find(key)).toEqual({ ...call('r'), end });
+});
+
+test('a stored reply is dropped, a refused one is kept', async () => {
+  await using t = await journalFile();
+  await using journal = await t.open();
+  for (const requestId of ['stored', 'refused'] as const) {
+    const key = { agent: 'rosa', requestId };
+    await journal.start(call(requestId));
+    await journal.finish(key, end);
+    journal.settle(key, requestId);
+    await vi.waitFor(async () => {
+      const entry = await journal.find(key);
+      expect(entry?.end?.reply).toBe(requestId === 'refused' ? end.reply : undefined);
+    });
+    expect(await journal.find(key)).toHaveProperty('end.outcome', 'ok');
+  }
+});
+
+test('what is settled when the journal closes is settled when it opens again', async () => {
+  await using t = await journalFile();
+  const key = { agent: 'rosa', requestId: 'r' };
+  {
+    await using journal = await t.open();
+    await journal.start(call('r'));
+    await journal.finish(key, end);
+    journal.settle(key, 'stored');
+  }
+  await using journal = await t.open();
+  expect((await journal.find(key))?.end).toEqual({ outcome: 'ok', finishedAt: 300 });
+});
+
+test('a settled call is forgotten after its time; one that could still be delivered never is', async () => {
+  await using t = await journalFile();
+  let now = 1_000;
+  await using journal = await t.open({ now: () => now, pruneEveryMs: 2, retention: { maxAgeMs: hour } });
+  const of = (requestId: string) => journal.find({ agent: 'rosa', requestId });
+  await journal.start(call('settled'));
+  journal.settle({ agent: 'rosa', requestId: 'settled' }, 'stored');
+  await journal.start(call('expired', { expiresAt: now }));
+  await journal.start(call('open', { expiresAt: 10 * hour }));
+  const turns = async () => {
+    await journal.start(call('marker', { expiresAt: now - hour }));
+    await vi.waitFor(async () => expect(await of('marker')).toBeUndefined());
+  };
+  await turns();
+  expect(await Promise.all([of('settled'), of('expired'), of('open')])).not.toContain(undefined);
+  now += hour;
+  await turns();
+  expect([await of('settled'), await of('expired')]).toEqual([undefined, undefined]);
+  expect(await of('open')).toEqual(call('open'));
+});
+
+test('too many calls or bytes are forgotten from the oldest settled one on, never an unsettled one', async () => {
+  await using t = await journalFile();
+  const retention = { maxRows: 3, maxBytes: 1_000 };
+  await using journal = await t.open({ now: () => 1_000, pruneEveryMs: 2, retention });
+  const list = async () => (await journal.list({ limit: 100 })).map(({ requestId }) => requestId).sort();
+  for (const id of ['a', 'b', 'c', 'd', 'e']) await journal.start(call(id));
+  for (const requestId of ['b', 'd', 'e']) journal.settle({ agent: 'rosa', requestId }, 'refused');
+  await vi.waitFor(async () => expect(await list()).toEqual(['a', 'c', 'e']));
+  const reply = 'x'.repeat(2_000);
+  await journal.finish({ agent: 'rosa', requestId: 'a' }, { ...end, reply });
+  await journal.finish({ agent: 'rosa', requestId: 'e' }, { ...end, reply });
+  const replyOf = async (requestId: string) => (await journal.find({ agent: 'rosa', requestId }))?.end?.reply;
+  await vi.waitFor(async () => expect(await replyOf('e')).toBeUndefined());
+  expect(await replyOf('a')).toBe(reply);
+});
+
+test('an inbox that only this journal served has nothing foreign in it', async () => {
+  await using t = await journalFile();
+  for (let round = 0; round < 3; round++) {
+    await using journal = await t.open();
+    journal.subscribing('inbox');
+    journal.subscribed('inbox', { sameJournal: true, headSeq: 40 });
+    expect(journal.isForeign('inbox', 1)).toBe(false);
+  }
+});
+
+test('what waited under another journal stays foreign, also for the next process; what came later is not', async () => {
+  await using t = await journalFile();
+  {
+    await using journal = await t.open();
+    journal.subscribing('inbox');
+    journal.subscribed('inbox', { sameJournal: false, headSeq: 40 });
+  }
+  await using journal = await t.open();
+  journal.subscribing('inbox');
+  journal.subscribed('inbox', { sameJournal: true, headSeq: 50 });
+  expect([40, 41].map((seq) => journal.isForeign('inbox', seq))).toEqual([true, false]);
+  expect(journal.isForeign('another inbox', 40)).toBe(false);
+});
+
+test('a subscription whose answer was lost counts as one that said another journal was there', async () => {
+  await using t = await journalFile();
+  {
+    await using journal = await t.open();
+    journal.subscribing('inbox');
+  }
+  await using journal = await t.open();
+  journal.subscribing('inbox');
+  journal.subscribed('inbox', { sameJournal: true, headSeq: 7 });
+  expect([7, 8].map((seq) => journal.isForeign('inbox', seq))).toEqual([true, false]);
+  journal.subscribing('inbox');
+  journal.subscribed('inbox', { sameJournal: true, headSeq: 9 });
+  expect([7, 9].map((seq) => journal.isForeign('inbox', seq))).toEqual([true, false]);
+});
+
+test('a journal keeps its id, shares it with no other, and is private', async () => {
+  await using t = await journalFile();
+  await using other = await journalFile();
+  const ids: string[] = [];
+  for (const { open } of [t, t, other]) {
+    await using journal = await open();
+    ids.push(journal.id);
+  }
+  expect(ids[0]).toBe(ids[1]);
+  expect(ids[2]).not.toBe(ids[0]);
+  expect(ids[0]).toMatch(/^[!-~]{1,64}$/);
+  expect(statSync(t.file).mode & 0o777).toBe(0o600);
+  expect(statSync(join(t.file, '..')).mode & 0o777).toBe(0o700);
+});
+
+test('a journal that is in use is refused, and can be had when its holder has closed it', async () => {
+  await using t = await journalFile();
+  {
+    await using _holder = await t.open();
+    await expect(t.open()).rejects.toMatchObject({ code: 'journal_in_use' });
+  }
+  await using journal = await t.open();
+  expect(journal.id).toMatch(/^j-/);
+});
+
+test('a file that is no journal, or one of a newer version, is refused by name', async () => {
+  await using t = await journalFile();
+  await (await t.open())[Symbol.asyncDispose]();
+  const db = new Database(t.file);
+  db.pragma('user_version = 999');
+  db.close();
+  await expect(t.open()).rejects.toMatchObject({
+    code: 'journal_too_new',
+    message: expect.stringContaining(t.file),
+  });
+  writeFileSync(t.file, 'no database '.repeat(1_000));
+  await expect(t.open()).rejects.toMatchObject({
+    code: 'journal_corrupt',
+    message: expect.stringContaining(t.file),
+  });
+});

@@ -1,0 +1,276 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { connectBroker } from '@signalbox/client';
+import { type Journal, openSqliteJournal, startOrchestrator } from '@signalbox/orchestrator';
+import { callRecordSchema, callStatusSchema, timeSortedId } from '@signalbox/protocol';
+import { connectWire, tempDir } from '@signalbox/testing';
+import { expect, test, vi } from 'vitest';
+import { aTool, oddServer } from '../mcp-host/hosting.ts';
+import { startToolFleet, type ToolFleet, type ToolFleetOptions } from './tool-fleet.ts';
+
+const count = 'mcp_counter__count';
+const crash = 'mcp_counter__crash';
+const echo = 'mcp_counter__echo';
+const gate = 'mcp_counter__gate';
+const slow = 'mcp_counter__slow';
+/** For what happens in other processes. */
+const patience = { timeout: 15_000, interval: 25 };
+
+/** A fleet whose orchestrator keeps a journal, which can be given to another one. */
+async function startJournaledFleet(options: ToolFleetOptions = {}) {
+  await using starting = new AsyncDisposableStack();
+  const directory = starting.use(await tempDir());
+  const journal = starting.use(await openSqliteJournal({ file: join(directory.path, 'journal.db') }));
+  const fleet = starting.use(await startToolFleet({ journal, ...options }));
+  const started = starting.move();
+  return { ...fleet, journal, [Symbol.asyncDispose]: () => started.disposeAsync() };
+}
+
+/** Another orchestrator on the same inbox and MCP servers, with another journal or none. */
+async function takeOver({ broker, host }: ToolFleet, journal?: Journal) {
+  await using starting = new AsyncDisposableStack();
+  const token = await broker.token('orchestrator', 'orchestrator');
+  const client = starting.use(await connectBroker({ url: broker.url, token, agent: 'orchestrator' }));
+  starting.use(await startOrchestrator({ client, host, journal, drainMs: 50 }));
+  const started = starting.move();
+  return { [Symbol.asyncDispose]: () => started.disposeAsync() };
+}
+
+async function ask(fleet: ToolFleet, agent: string, body: unknown, role?: string): Promise<unknown> {
+  const client = await fleet.client(agent, role);
+  const outcome = await client.request('orchestrator', 'mcp_request', body, { timeoutMs: 10_000 });
+  await client.close();
+  return outcome.status === 'completed' ? outcome.reply.json : outcome;
+}
+
+async function statusOf(fleet: ToolFleet, agent: string, requestId: string) {
+  const reply = await ask(fleet, agent, { op: 'status', request_id: requestId });
+  return callStatusSchema.parse((reply as { data: unknown }).data);
+}
+
+test('the status of a call is queued, running, then finished with its reply; to another agent it is unknown', async () => {
+  await using fleet = await startJournaledFleet({ concurrency: { global: 1 } });
+  const rosa = await fleet.executor('rosa');
+  const opener = `${fleet.directory}/open`;
+  const calls = ['one', 'two'].map((requestId) =>
+    rosa.execute({ name: gate, arguments: { file: opener } }, { requestId }),
+  );
+  await expect.poll(() => statusOf(fleet, 'rosa', 'one'), patience).toEqual({ state: 'running' });
+  expect(await statusOf(fleet, 'rosa', 'two')).toEqual({ state: 'queued' });
+  expect(await statusOf(fleet, 'walt', 'one')).toEqual({ state: 'unknown' });
+  await writeFile(opener, '');
+  await Promise.all(calls);
+  expect(await statusOf(fleet, 'rosa', 'one')).toMatchObject({
+    state: 'finished',
+    outcome: 'ok',
+    reply: { result: { structuredContent: { highWater: 1 } } },
+  });
+  expect(await statusOf(fleet, 'walt', 'one')).toEqual({ state: 'unknown' });
+  expect(await statusOf(fleet, 'rosa', 'never')).toEqual({ state: 'unknown' });
+});
+
+test('operators see the calls of everybody, safe or not; workers are refused', async () => {
+  await using fleet = await startJournaledFleet();
+  const rosa = await fleet.executor('rosa');
+  const walt = await fleet.executor('walt');
+  const opener = `${fleet.directory}/open`;
+  await rosa.execute({ name: echo }, { requestId: 'r1' });
+  await walt.execute({ name: crash }, { requestId: 'w1' });
+  const running = rosa.execute({ name: gate, arguments: { file: opener } }, { requestId: 'r2' });
+  await expect.poll(() => fleet.ran('gate').length, patience).toBe(1);
+  const calls = async (more = {}) => {
+    const reply = await ask(fleet, 'operator', { op: 'calls', ...more }, 'operator');
+    const listed = (reply as { data: { calls: unknown[] } }).data.calls;
+    return listed.map((call) => callRecordSchema.parse(call));
+  };
+  const names = (found: { request_id: string }[]) => found.map(({ request_id }) => request_id);
+  const all = await calls();
+  expect(names(all)).toEqual(['r2', 'w1', 'r1']);
+  expect(all).toMatchObject([
+    { agent: 'rosa', tool: gate, server: 'counter', state: 'running' },
+    { agent: 'walt', tool: crash, role: 'worker', state: 'finished', outcome: 'outcome_unknown' },
+    { agent: 'rosa', tool: echo, state: 'finished', outcome: 'ok' },
+  ]);
+  expect(names(await calls({ running: true }))).toEqual(['r2']);
+  expect(names(await calls({ limit: 1 }))).toEqual(['r2']);
+  expect(names(await calls({ since: Date.now() + 60_000 }))).toEqual([]);
+  expect(await ask(fleet, 'rosa', { op: 'calls' })).toMatchObject({
+    error: { code: 'permission_denied', may_have_run: false },
+  });
+  await writeFile(opener, '');
+  await running;
+  // What the journal kept is known to the next orchestrator too: the unsafe ones.
+  await fleet.orchestrator.stop();
+  await using _next = await takeOver(fleet, fleet.journal);
+  expect(names(await calls())).toEqual(['r2', 'w1']);
+  // Its reply goes a little after its delivery was confirmed.
+  await expect
+    .poll(() => statusOf(fleet, 'rosa', 'r2'), patience)
+    .toEqual({ state: 'finished', outcome: 'ok' });
+});
+
+test('what was started under another journal is not run again, unless it is safe; later calls run', async () => {
+  await using fleet = await startJournaledFleet({ drainMs: 50 });
+  await using directory = await tempDir();
+  await using other = await openSqliteJournal({ file: join(directory.path, 'journal.db') });
+  const rosa = await fleet.executor('rosa');
+  const unsafe = rosa.execute({ name: slow, arguments: { ms: 60_000 } }, { requestId: 'unsafe' });
+  await expect.poll(() => fleet.ran('slow').length, patience).toBe(1);
+  // Gives up on the call that runs, as one that dies does.
+  await fleet.orchestrator.stop();
+  const safe = rosa.execute({ name: echo, arguments: { n: 1 } });
+  const fresh = rosa.execute({ name: count });
+  await expect.poll(() => waiting(fleet), patience).toBe(3);
+  await using _next = await takeOver(fleet, other);
+  const unknown = { error: { code: 'outcome_unknown', may_have_run: true } };
+  expect(await unsafe).toMatchObject(unknown);
+  expect(await safe).toHaveProperty('result.structuredContent', { n: 1 });
+  // It never ran, but nobody here can know that.
+  expect(await fresh).toMatchObject(unknown);
+  expect(await rosa.execute({ name: count })).toHaveProperty('result.structuredContent', { n: 1 });
+  expect(fleet.ran('slow').filter(({ at }) => at === 'start')).toHaveLength(1);
+});
+
+test('what waited before the first orchestrator ever came is run', async () => {
+  await using fleet = await startJournaledFleet();
+  const rosa = await fleet.executor('rosa');
+  await fleet.orchestrator.stop();
+  const call = rosa.execute({ name: count });
+  await expect.poll(() => waiting(fleet), patience).toBe(1);
+  await using _next = await takeOver(fleet, fleet.journal);
+  expect(await call).toHaveProperty('result.structuredContent', { n: 1 });
+});
+
+/** Messages in the orchestrator's inbox. */
+async function waiting({ broker }: ToolFleet): Promise<number> {
+  const token = await broker.operatorToken();
+  await using operator = await connectBroker({ url: broker.url, token, agent: 'operator#peeks' });
+  return (await operator.peek({ address: 'orchestrator' })).length;
+}
+
+test('a reply that its requester has no room for stays to be asked for, and others are served meanwhile', async () => {
+  await using fleet = await startJournaledFleet({ limits: { maxInboxMessages: 3 } });
+  const token = await fleet.broker.token('rosa');
+  await using full = await connectWire(fleet.broker.url, { agent: 'rosa', token });
+  const id = () => timeSortedId(Date.now(), Math.random().toString(36).slice(2, 10));
+  for (let i = 0; i < 3; i++) {
+    full.send({ type: 'deliver', to: 'rosa', id: id(), kind: 'note' }, '{}');
+    await full.next('delivered');
+  }
+  const body = JSON.stringify({ op: 'call', tool: count });
+  full.send({ type: 'deliver', to: 'orchestrator', id: 'full', kind: 'mcp_request' }, body);
+  await full.next('delivered', { id: 'full' });
+  const walt = await fleet.executor('walt');
+  expect(await walt.execute({ name: echo })).toHaveProperty('result.success', true);
+  await vi.waitFor(async () => expect(await waiting(fleet)).toBe(0), patience);
+  expect(await statusOf(fleet, 'rosa', 'full')).toMatchObject({
+    state: 'finished',
+    reply: { result: { structuredContent: { n: 1 } } },
+  });
+  expect(await fleet.journal.find({ agent: 'rosa', requestId: 'full' })).toHaveProperty('end.reply');
+});
+
+test('a call whose start cannot be written down is not made, and one that needs no journal is', async () => {
+  await using directory = await tempDir();
+  const real = await openSqliteJournal({ file: join(directory.path, 'journal.db') });
+  const failing: Journal = {
+    id: real.id,
+    find: (key) => real.find(key),
+    start: () => Promise.reject(new Error('no room')),
+    finish: (key, end) => real.finish(key, end),
+    settle: (key, how) => real.settle(key, how),
+    list: (options) => real.list(options),
+    subscribing: (inbox) => real.subscribing(inbox),
+    subscribed: (inbox, answer) => real.subscribed(inbox, answer),
+    isForeign: (inbox, seq) => real.isForeign(inbox, seq),
+    [Symbol.asyncDispose]: () => real[Symbol.asyncDispose](),
+  };
+  await using _closing = failing;
+  await using fleet = await startToolFleet({ journal: failing });
+  const rosa = await fleet.executor('rosa');
+  expect(await rosa.execute({ name: count })).toMatchObject({
+    error: { code: 'internal', may_have_run: false, retryable: true, cause_chain: ['no room'] },
+  });
+  expect(await rosa.execute({ name: echo })).toHaveProperty('result.success', true);
+  expect(fleet.ran('count')).toEqual([]);
+});
+
+test("the operator's lists decide what is safe to repeat, over the servers' own claims, everywhere", async () => {
+  await using fleet = await startJournaledFleet({ repeat: { safe: ['mcp_*__crash', slow], never: [echo] } });
+  const rosa = await fleet.executor('rosa');
+  expect((await rosa.execute({ name: crash }, { requestId: 'c' })).error).toMatchObject({
+    code: 'mcp_server_unreachable',
+    retryable: true,
+    may_have_run: true,
+  });
+  const late = await rosa.execute({ name: slow, arguments: { ms: 60_000 } }, { timeoutMs: 600 });
+  expect(late.error).toMatchObject({ code: 'tool_timeout', retryable: true, may_have_run: true });
+  await rosa.execute({ name: echo }, { requestId: 'e' });
+  await rosa.execute({ name: count }, { requestId: 'n' });
+  const journaled = (await fleet.journal.list({ limit: 10 })).map(({ requestId }) => requestId);
+  expect(journaled).toEqual(['n', 'e']);
+  const words = rosa.listTools().map(({ name, _meta }) => [name, _meta?.['signalbox/repeat']]);
+  expect(Object.fromEntries(words)).toMatchObject({ [crash]: 'safe', [echo]: 'never', [count]: undefined });
+});
+
+test('a cancel and a deadline reach the server within a second', async () => {
+  await using fleet = await startJournaledFleet();
+  const rosa = await fleet.executor('rosa');
+  const abort = new AbortController();
+  const cancelledLines = () => fleet.ran('slow').filter(({ at }) => at === 'cancelled').length;
+  const cancelled = rosa.execute(
+    { name: slow, arguments: { ms: 60_000 } },
+    { signal: abort.signal, requestId: 'cancelled' },
+  );
+  await expect.poll(() => fleet.ran('slow').length, patience).toBe(1);
+  abort.abort();
+  await vi.waitFor(() => expect(cancelledLines()).toBe(1), { timeout: 1_000, interval: 20 });
+  expect(await cancelled).toMatchObject({ error: { code: 'cancelled', may_have_run: true } });
+  const late = await rosa.execute(
+    { name: slow, arguments: { ms: 60_000 } },
+    { timeoutMs: 700, requestId: 'late' },
+  );
+  expect(late).toMatchObject({ error: { code: 'outcome_unknown', may_have_run: true, retryable: false } });
+  await vi.waitFor(() => expect(cancelledLines()).toBe(2), { timeout: 1_000, interval: 20 });
+  // Whichever came first here, the deadline or the word of its caller, whose deadline is the same.
+  for (const requestId of ['cancelled', 'late']) {
+    expect(await statusOf(fleet, 'rosa', requestId)).toMatchObject({
+      state: 'finished',
+      reply: { error: { may_have_run: true, retryable: false } },
+    });
+  }
+});
+
+test('a call that expires before its turn never runs and says so', async () => {
+  await using fleet = await startJournaledFleet({ concurrency: { global: 1 } });
+  const rosa = await fleet.executor('rosa');
+  const opener = `${fleet.directory}/open`;
+  const running = rosa.execute({ name: gate, arguments: { file: opener } });
+  await expect.poll(() => fleet.ran('gate').length, patience).toBe(1);
+  await rosa.execute({ name: count }, { timeoutMs: 300, requestId: 'expired' });
+  await expect
+    .poll(() => statusOf(fleet, 'rosa', 'expired'))
+    .toMatchObject({
+      state: 'finished',
+      reply: { error: { may_have_run: false } },
+    });
+  await writeFile(opener, '');
+  await running;
+  expect(await rosa.execute({ name: count })).toHaveProperty('result.structuredContent', { n: 1 });
+});
+
+test('progress that comes after the result reaches nobody', async () => {
+  await using directory = await tempDir();
+  const list = join(directory.path, 'list');
+  await writeFile(list, JSON.stringify({ pages: [[aTool('late_progress')]] }));
+  await using fleet = await startJournaledFleet({ servers: { odd: oddServer(list) } });
+  const rosa = await fleet.executor('rosa');
+  const seen: number[] = [];
+  for (let i = 0; i < 3; i++) {
+    await rosa.execute(
+      { name: 'mcp_odd__late_progress' },
+      { onProgress: ({ progress }) => seen.push(progress) },
+    );
+  }
+  expect(seen.filter((progress) => progress !== 1)).toEqual([]);
+});

@@ -1,0 +1,197 @@
+import { readFile, realpath, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { BrokerClient } from '@signalbox/client';
+import { RoleToolAllowlist } from '@signalbox/orchestrator';
+import { tempDir } from '@signalbox/testing';
+import type { McpProxyExecutor } from '@signalbox/worker';
+import { expect, test } from 'vitest';
+import { aTool, npmServer, oddServer } from '../mcp-host/hosting.ts';
+import { startToolFleet } from './tool-fleet.ts';
+
+const readers = RoleToolAllowlist.fromEntries([
+  ['reader', ['mcp_counter__e*']],
+  ['guest', []],
+]);
+
+test('each role sees exactly its tools, by the role that the broker attests', async () => {
+  await using fleet = await startToolFleet({ allowlist: readers });
+  const reader = await fleet.executor('rita', 'reader');
+  const guest = await fleet.executor('gus', 'guest');
+  const builder = await fleet.executor('bob', 'builder');
+  expect(reader.listTools().map((tool) => tool.name)).toEqual(['mcp_counter__echo']);
+  expect(guest.toolCount).toBe(0);
+  expect(builder.toolCount).toBe(6);
+  expect(builder.findTool('mcp_counter__echo')).toEqual({
+    name: 'mcp_counter__echo',
+    description: 'Returns its arguments.',
+    inputSchema: { type: 'object', properties: {} },
+    annotations: { readOnlyHint: true },
+  });
+  expect(new Set([reader.version, guest.version, builder.version]).size).toBe(3);
+});
+
+test('a refused call never reaches the server, while the allowed one does', async () => {
+  await using fleet = await startToolFleet({ allowlist: readers });
+  const reader = await fleet.client('rita', 'reader');
+  const call = (tool: string) =>
+    reader.request('orchestrator', 'mcp_request', { op: 'call', tool }, { timeoutMs: 10_000 });
+  const refused = await call('mcp_counter__count');
+  expect(refused).toMatchObject({
+    status: 'completed',
+    reply: {
+      json: {
+        error: {
+          code: 'permission_denied',
+          category: 'auth',
+          message: "tool 'mcp_counter__count' is not allowed for role 'reader'",
+          may_have_run: false,
+        },
+      },
+    },
+  });
+  const allowed = await call('mcp_counter__echo');
+  expect(allowed).toMatchObject({ reply: { json: { result: { success: true } } } });
+  expect([fleet.ran('count').length, fleet.ran('echo').length]).toEqual([0, 2]);
+});
+
+test('on a real file server a reader may read and not write, and a writer may', async () => {
+  await using files = await tempDir();
+  const path = join(await realpath(files.path), 'note.txt');
+  await writeFile(path, 'as it was');
+  await using fleet = await startToolFleet({
+    servers: { files: npmServer('filesystem', await realpath(files.path)) },
+    allowlist: RoleToolAllowlist.fromEntries([['reader', ['mcp_files__read_*', 'mcp_files__list_*']]]),
+  });
+  const reader = await fleet.executor('rita', 'reader');
+  const raw = await fleet.client('rita', 'reader');
+  const write = { tool: 'mcp_files__write_file', arguments: { path, content: 'changed' } };
+  const refused = await raw.request(
+    'orchestrator',
+    'mcp_request',
+    { op: 'call', ...write },
+    { timeoutMs: 10_000 },
+  );
+  expect(refused).toHaveProperty('reply.json.error.code', 'permission_denied');
+  const read = await reader.execute({ name: 'mcp_files__read_text_file', arguments: { path } });
+  expect(read.result?.text).toBe('as it was');
+  const writer = await fleet.executor('will', 'writer');
+  const wrote = await writer.execute({ name: write.tool, arguments: write.arguments });
+  expect(wrote.result?.success).toBe(true);
+  expect(await readFile(path, 'utf8')).toBe('changed');
+});
+
+test('a claimed role changes nothing: the view follows the token', async () => {
+  await using fleet = await startToolFleet({ allowlist: readers });
+  const reader = await fleet.client('rita', 'reader');
+  const body = { op: 'manifest', role: 'builder', from: { role: 'builder' } };
+  const outcome = await reader.request('orchestrator', 'mcp_request', body, {
+    timeoutMs: 10_000,
+    ephemeral: true,
+  });
+  expect(outcome).toMatchObject({
+    reply: { json: { manifest: { tools: [{ name: 'mcp_counter__echo' }] } } },
+  });
+});
+
+test('an asked-for version that is still right is answered without the list', async () => {
+  await using fleet = await startToolFleet({ allowlist: readers });
+  const executor = await fleet.executor('rita', 'reader');
+  const client = await fleet.client('rita', 'reader');
+  const ask = async (known_version: string) =>
+    client.request(
+      'orchestrator',
+      'mcp_request',
+      { op: 'manifest', known_version },
+      { timeoutMs: 10_000, ephemeral: true },
+    );
+  const { version } = executor;
+  expect(await ask(version)).toHaveProperty('reply.json', { manifest: { version, unchanged: true } });
+  expect(await ask('older')).toHaveProperty('reply.json.manifest.tools.length', 1);
+});
+
+test('a change of policy reaches only the agents of the role concerned, and applies to the next call', async () => {
+  await using fleet = await startToolFleet({ allowlist: readers });
+  const reader = await fleet.executor('rita', 'reader');
+  const builder = await fleet.executor('bob', 'builder');
+  const forReaders = await eventsOf(await fleet.client('rita', 'reader'));
+  const forBuilders = await eventsOf(await fleet.client('bob', 'builder'));
+
+  const readerChanged = changeOf(reader);
+  fleet.orchestrator.setAllowlist(readers.withRole('reader', ['mcp_counter__count']));
+  await readerChanged;
+  expect(reader.listTools().map((tool) => tool.name)).toEqual(['mcp_counter__count']);
+  expect(await reader.execute({ name: 'mcp_counter__count' })).toHaveProperty('result.success', true);
+  expect(await forReaders.next()).toEqual({
+    event: 'manifest_changed',
+    version: reader.version,
+    added: ['mcp_counter__count'],
+    removed: ['mcp_counter__echo'],
+    changed: [],
+  });
+
+  // The next change is the builder's own. Had the first one gone to builders too, it would have come before it.
+  const builderChanged = changeOf(builder);
+  fleet.orchestrator.setAllowlist(
+    readers.withRole('reader', ['mcp_counter__count']).withRole('builder', ['mcp_counter__gate']),
+  );
+  await builderChanged;
+  expect(await forBuilders.next()).toMatchObject({ version: builder.version, added: [] });
+  expect(forReaders.waiting).toBe(0);
+});
+
+test('a list that changes in its server reaches the roles that see it, and calls follow it at once', async () => {
+  await using directory = await tempDir();
+  const listFile = join(directory.path, 'list.json');
+  const offer = (...tools: object[]) => writeFile(listFile, JSON.stringify({ pages: [tools] }));
+  await offer(aTool('announce'), aTool('vendor'));
+  await using fleet = await startToolFleet({
+    servers: { odd: oddServer(listFile) },
+    allowlist: RoleToolAllowlist.fromEntries([
+      ['odd', ['mcp_odd__*']],
+      ['even', ['mcp_counter__*']],
+    ]),
+  });
+  const worker = await fleet.executor('olga', 'odd');
+  const forOdd = await eventsOf(await fleet.client('olga', 'odd'));
+  const forEven = await eventsOf(await fleet.client('eve', 'even'));
+  const changed = changeOf(worker);
+  await offer(aTool('announce', { title: 'New' }), aTool('environment'));
+  await worker.execute({ name: 'mcp_odd__announce' });
+  await changed;
+  expect(await forOdd.next()).toEqual({
+    event: 'manifest_changed',
+    version: worker.version,
+    added: ['mcp_odd__environment'],
+    removed: ['mcp_odd__vendor'],
+    changed: ['mcp_odd__announce'],
+  });
+  expect(await worker.execute({ name: 'mcp_odd__vendor' })).toHaveProperty('error.code', 'tool_not_found');
+  expect(await worker.execute({ name: 'mcp_odd__environment' })).toHaveProperty('result.success', true);
+  expect(forEven.waiting).toBe(0);
+});
+
+const changeOf = (executor: McpProxyExecutor) =>
+  new Promise<void>((resolve) => executor.onManifestChanged(resolve));
+
+/** The events that a client gets once it has seen its manifest. */
+async function eventsOf(client: BrokerClient) {
+  await client.request(
+    'orchestrator',
+    'mcp_request',
+    { op: 'manifest' },
+    { timeoutMs: 10_000, ephemeral: true },
+  );
+  const arrived: unknown[] = [];
+  const waiters: ((event: unknown) => void)[] = [];
+  client.onMessage(({ json }) => {
+    const waiter = waiters.shift();
+    if (waiter) waiter(json);
+    else arrived.push(json);
+  });
+  return {
+    next: () => (arrived.length > 0 ? arrived.shift() : new Promise((resolve) => waiters.push(resolve))),
+    get waiting() {
+      return arrived.length;
+    },
+  };
+}
