@@ -1,0 +1,68 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { parseDuration } from './duration.ts';
+
+/**
+ * Adds the options by which a command finds the broker and says who it is. `agent: false` leaves out `--agent`, for
+ * commands in which it means another.
+ */
+export function withConnectionOptions(command: Command, { agent = true } = {}): Command {
+  command
+    .option('--url <url>', 'the broker, as in ws://127.0.0.1:7420 (or SIGNALBOX_URL)')
+    .option('--token-file <file>', 'file that holds the token (or SIGNALBOX_TOKEN_FILE, SIGNALBOX_TOKEN)');
+  if (agent) command.option('--agent <name>', 'agent id to act as (or SIGNALBOX_AGENT)');
+  return command
+    .option('--config <file>', 'find broker and operator token through this signalbox.yaml')
+    .option('--data <dir>', 'find broker and operator token in this data directory');
+}
+
+export function withJsonOption(command: Command): Command {
+  return command.option('--json', 'print JSON for machines, failures as {"error":…}');
+}
+
+/** Ends a command's help with examples. */
+export function withExamples(command: Command, ...examples: string[]): Command {
+  const title = examples.length === 1 ? 'Example' : 'Examples';
+  return command.addHelpText('after', `\n${title}:\n${examples.map((line) => `  $ ${line}`).join('\n')}`);
+}
+
+/** An option such as `--timeout 30s`, in milliseconds; `byDefault` is written the same way. */
+export function timeOption(flags: string, description: string, byDefault?: string): Option {
+  const option = new Option(flags, description).argParser(milliseconds);
+  return byDefault === undefined ? option : option.default(milliseconds(byDefault), byDefault);
+}
+
+function milliseconds(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === undefined) throw new InvalidArgumentError('Write it like 500ms, 30s, 15m, 8h or 7d.');
+  return ms;
+}
+
+/** Reads an option that is a whole number from 1. */
+export function countOption(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('Write a whole number from 1.');
+  return Number(text);
+}
+
+/** Reads an address: an agent id, or one of its sub-inboxes. */
+export function addressOption(text: string): string {
+  if (/^[a-z0-9][a-z0-9_.-]{0,127}(#[A-Za-z0-9_.-]{1,64})?$/.test(text)) return text;
+  throw new InvalidArgumentError('An inbox is an agent id, as in writer-1, or agent#sub.');
+}
+
+/** Reads an agent id. */
+export function agentOption(text: string): string {
+  if (/^[a-z0-9][a-z0-9_.-]{0,127}$/.test(text)) return text;
+  throw new InvalidArgumentError('An agent id is lower-case, as in writer-1.');
+}
+
+/** Reads a sequence number. */
+export function seqOption(text: string): number {
+  const seq = Number(text);
+  if (/^[1-9]\d*$/.test(text) && Number.isSafeInteger(seq)) return seq;
+  throw new InvalidArgumentError('A sequence number is a whole number from 1, as dead list shows it.');
+}
+
+/** Reads one more of any number of sequence numbers. */
+export function seqArguments(text: string, before: number[] = []): number[] {
+  return [...before, seqOption(text)];
+}

@@ -1,0 +1,24 @@
+import { Command, Option } from 'commander';
+import type { BrokerFlags } from '../broker/run-broker.ts';
+import { withExamples, withJsonOption } from '../command-options.ts';
+
+/** `signalbox broker`. */
+export function brokerCommand(): Command {
+  const command = new Command('broker')
+    .description('Run the broker: it keeps every message until its reader has acknowledged it.')
+    .option('--listen <address>', 'HOST:PORT; default 127.0.0.1:7420, port 0 takes any free one')
+    .option('--data <dir>', 'data directory; default from the config, else $XDG_STATE_HOME/signalbox')
+    .addOption(
+      new Option(
+        '--durability <mode>',
+        'full: on disk before the receipt; process: survives a crash of the broker, not a power cut',
+      ).choices(['full', 'process']),
+    )
+    .option('--config <file>', 'configuration; ./signalbox.yaml where there is one')
+    .option('--insecure', 'allow an address that other machines can reach, without encryption');
+  withExamples(withJsonOption(command), 'signalbox broker --listen 127.0.0.1:7420 --data ./state');
+  return command.action(async (flags: BrokerFlags) => {
+    const { runBroker } = await import('../broker/run-broker.ts');
+    await runBroker(flags);
+  });
+}

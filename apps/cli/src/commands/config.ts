@@ -1,0 +1,31 @@
+import { Command } from 'commander';
+import { withExamples, withJsonOption } from '../command-options.ts';
+
+/** `signalbox config check|schema`. */
+export function configCommand(): Command {
+  const command = new Command('config').description(
+    'Check a configuration, or print its JSON Schema for editors.',
+  );
+  withExamples(command, 'signalbox config check signalbox.yaml');
+  return command.addCommand(checkCommand()).addCommand(schemaCommand());
+}
+
+function checkCommand(): Command {
+  const command = new Command('check')
+    .description('Read a configuration as every process would, and report all that is wrong with it.')
+    .argument('[file]', 'the file', 'signalbox.yaml');
+  withExamples(withJsonOption(command), 'signalbox config check signalbox.yaml');
+  return command.action(async (file: string, flags: { json?: boolean }) => {
+    const { checkConfig } = await import('../config/print-config.ts');
+    checkConfig(file, flags);
+  });
+}
+
+function schemaCommand(): Command {
+  const command = new Command('schema').description('Print the JSON Schema of signalbox.yaml.');
+  withExamples(withJsonOption(command), 'signalbox config schema > signalbox.schema.json');
+  return command.action(async () => {
+    const { printConfigSchema } = await import('../config/print-config.ts');
+    printConfigSchema();
+  });
+}

@@ -1,0 +1,95 @@
+import { Command } from 'commander';
+import {
+  addressOption,
+  countOption,
+  seqArguments,
+  seqOption,
+  withConnectionOptions,
+  withExamples,
+  withJsonOption,
+} from '../command-options.ts';
+import type { DeadDisposeFlags, DeadListFlags } from '../dead/dead.ts';
+
+/** `signalbox dead list|show|retry|drop`. */
+export function deadCommand(): Command {
+  const command = new Command('dead').description(
+    'Messages that were given up: see them, put them back, or drop them. For the operator.',
+  );
+  withExamples(command, 'signalbox dead list --config signalbox.yaml');
+  for (const child of [listCommand(), showCommand(), retryCommand(), dropCommand()]) {
+    command.addCommand(child);
+  }
+  return command;
+}
+
+function listCommand(): Command {
+  const command = withConnectionOptions(
+    new Command('list').description('List the messages that were given up, and why.'),
+  )
+    .option('--inbox <name>', 'only those of this inbox', addressOption)
+    .option('--after <seq>', 'only those after this sequence number', seqOption)
+    .option('--limit <n>', 'show at most this many', countOption, 100);
+  withExamples(withJsonOption(command), 'signalbox dead list --inbox writer-1 --config signalbox.yaml');
+  return command.action(async (flags: DeadListFlags) => {
+    const { listDead } = await import('../dead/dead.ts');
+    await listDead(flags);
+  });
+}
+
+function showCommand(): Command {
+  const command = withConnectionOptions(
+    new Command('show')
+      .description('Show one of them with its body.')
+      .argument('<seq>', 'its sequence number, as dead list shows it', seqOption),
+  );
+  withExamples(withJsonOption(command), 'signalbox dead show 42 --config signalbox.yaml');
+  return command.action(async (seq: number, flags: DeadListFlags) => {
+    const { showDead } = await import('../dead/dead.ts');
+    await showDead(seq, flags);
+  });
+}
+
+function retryCommand(): Command {
+  const command = disposeCommand(
+    'retry',
+    'Put messages back into their inboxes, with their tries at zero and a fresh lifetime.',
+  ).addHelpText(
+    'after',
+    '\nNothing is asked back: --all puts back every message of every inbox at once. See what that is with dead list.',
+  );
+  withExamples(
+    withJsonOption(command),
+    'signalbox dead retry 42 43 --config signalbox.yaml',
+    'signalbox dead retry --inbox writer-1 --config signalbox.yaml',
+  );
+  return command.action(async (seqs: number[], flags: DeadDisposeFlags) => {
+    const { retryDead } = await import('../dead/dead.ts');
+    await retryDead(seqs, flags);
+  });
+}
+
+function dropCommand(): Command {
+  const command = disposeCommand('drop', 'Drop messages for good.').addHelpText(
+    'after',
+    '\nNothing is asked back, and what is dropped cannot be had again: look with dead list or dead show first.',
+  );
+  withExamples(
+    withJsonOption(command),
+    'signalbox dead drop 42 43 --config signalbox.yaml',
+    'signalbox dead drop --all --config signalbox.yaml',
+  );
+  return command.action(async (seqs: number[], flags: DeadDisposeFlags) => {
+    const { dropDead } = await import('../dead/dead.ts');
+    await dropDead(seqs, flags);
+  });
+}
+
+function disposeCommand(name: string, description: string): Command {
+  return withConnectionOptions(
+    new Command(name)
+      .description(description)
+      .argument('[seq...]', 'their sequence numbers, as dead list shows them', seqArguments),
+  )
+    .option('--inbox <name>', 'instead of numbers: all of this inbox', addressOption)
+    .option('--all', 'instead of numbers: all of them');
+}

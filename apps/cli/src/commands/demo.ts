@@ -1,0 +1,20 @@
+import { Command, Option } from 'commander';
+import { withExamples, withJsonOption } from '../command-options.ts';
+import { demoPoints } from '../demo/points.ts';
+import type { DemoFlags } from '../demo/run-demo.ts';
+
+/** `signalbox demo`. */
+export function demoCommand(): Command {
+  const command = new Command('demo')
+    .description(
+      'Run everything for real on free ports, prove five points, and leave nothing behind (about 10 s).',
+    )
+    .addOption(
+      new Option('--break <point>', 'sabotage one point; the demo must then fail').choices(demoPoints),
+    );
+  withExamples(withJsonOption(command), 'signalbox demo');
+  return command.action(async (flags: DemoFlags) => {
+    const { runDemo } = await import('../demo/run-demo.ts');
+    await runDemo(flags);
+  });
+}

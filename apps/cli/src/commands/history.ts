@@ -1,0 +1,43 @@
+import { Command } from 'commander';
+import {
+  agentOption,
+  countOption,
+  timeOption,
+  withConnectionOptions,
+  withExamples,
+  withJsonOption,
+} from '../command-options.ts';
+import type { HistoryFlags } from '../history/history.ts';
+
+/** `signalbox history`. */
+export function historyCommand(): Command {
+  const command = withConnectionOptions(
+    new Command('history').description(
+      'One timeline of messages and tool calls: each request with its call and its answer. For the operator.',
+    ),
+    { agent: false },
+  )
+    .addOption(timeOption('--since <time>', 'how far back, as in 1h; default 1h, with --audit 1d'))
+    .option('--agent <name>', 'only what this agent sent, got or called', agentOption)
+    .option('--correlation <id>', 'only the request with this id, and what belongs to it')
+    .option('--limit <n>', 'show at most this many messages, or rows of the audit', countOption, 200)
+    .option('--audit', 'instead: what was refused, and which tokens were issued and revoked')
+    .option(
+      '--orchestrator <name>',
+      'agent id of the orchestrator; default from the config, else orchestrator',
+    )
+    .addHelpText(
+      'after',
+      '\nWithout an orchestrator the messages are shown all the same; standard error says that the calls are missing.',
+    );
+  withExamples(
+    withJsonOption(command),
+    'signalbox history --since 1h --config signalbox.yaml',
+    'signalbox history --agent writer-1 --since 10m --config signalbox.yaml --json',
+    'signalbox history --audit --since 1d --config signalbox.yaml',
+  );
+  return command.action(async ({ agent, ...flags }: HistoryFlags) => {
+    const { history } = await import('../history/history.ts');
+    await history({ ...flags, ...(agent !== undefined && { about: agent }) });
+  });
+}

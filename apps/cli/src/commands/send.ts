@@ -1,0 +1,25 @@
+import { Command } from 'commander';
+import { timeOption, withConnectionOptions, withExamples, withJsonOption } from '../command-options.ts';
+import type { SendFlags } from '../messages/send.ts';
+
+/** `signalbox send`. */
+export function sendCommand(): Command {
+  const command = withConnectionOptions(
+    new Command('send')
+      .description('Put a message into an agent’s inbox. Done means: it is stored, and will be delivered.')
+      .argument('<to>', 'agent id, or agent#sub')
+      .argument('<text>', 'the message; - reads it from standard input'),
+  )
+    .option('--kind <kind>', 'kind of message: note, task, ask, or your own word; default note')
+    .option('--reply-to <id>', 'answer the ask or task with this id')
+    .option('--id <id>', 'id of your own; sending it twice stores one message')
+    .addOption(timeOption('--ttl <time>', 'drop it if nobody has read it by then; default 7d'));
+  withExamples(
+    withJsonOption(command),
+    "signalbox send writer-1 'the sources are ready' --token-file researcher.token",
+  );
+  return command.action(async (to: string, text: string, flags: SendFlags) => {
+    const { send } = await import('../messages/send.ts');
+    await send(to, text, flags);
+  });
+}

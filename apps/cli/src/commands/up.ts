@@ -1,0 +1,18 @@
+import { Command } from 'commander';
+import { withExamples, withJsonOption } from '../command-options.ts';
+import type { UpFlags } from '../up/up.ts';
+
+/** `signalbox up`. */
+export function upCommand(): Command {
+  const command = new Command('up')
+    .description('Start the broker and the orchestrator as two supervised processes.')
+    .option('--config <file>', 'configuration; ./signalbox.yaml where there is one')
+    .option('--data <dir>', 'data directory; default from the config, else $XDG_STATE_HOME/signalbox')
+    .option('--listen <address>', 'HOST:PORT of the broker; port 0 takes any free one')
+    .option('--insecure', 'allow an address that other machines can reach, without encryption');
+  withExamples(withJsonOption(command), 'signalbox up --config signalbox.yaml');
+  return command.action(async (flags: UpFlags) => {
+    const { up } = await import('../up/up.ts');
+    await up(flags);
+  });
+}

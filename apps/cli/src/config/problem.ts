@@ -1,0 +1,75 @@
+import type { z } from 'zod';
+import { nearestName, suggestion } from '../nearest.ts';
+import { keysAt } from './schema-keys.ts';
+
+/** One thing wrong with a configuration, where it stands and what would be right. */
+export interface ConfigProblem {
+  line: number;
+  path: string;
+  message: string;
+}
+
+/** A schema's complaint, not yet placed on a line. `key` is set where the key itself is wrong, not its value. */
+export interface SchemaComplaint {
+  at: readonly PropertyKey[];
+  key?: string;
+  message: string;
+}
+
+/** Complaints of one zod issue. `read` gives the raw value at a path; it only feeds suggestions, never a message. */
+export function complaintsOf(
+  issue: z.core.$ZodIssue,
+  schema: z.ZodType,
+  read: (path: readonly PropertyKey[]) => unknown,
+): SchemaComplaint[] {
+  const at = issue.path;
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return issue.keys.map((key) => ({ at, key, message: unknownKey(key, keysAt(schema, at)) }));
+    case 'invalid_key':
+      return [
+        {
+          at: at.slice(0, -1),
+          key: String(at.at(-1)),
+          message: `not a valid name: ${issue.issues[0]?.message ?? issue.message}`,
+        },
+      ];
+    case 'invalid_value': {
+      const names = issue.values.map(String);
+      return [{ at, message: `must be one of: ${names.join(', ')}${suggestion(String(read(at)), names)}` }];
+    }
+    case 'invalid_type':
+      return [{ at, message: read(at) === undefined ? 'is missing' : `must be ${article(issue.expected)}` }];
+    default:
+      return [{ at, message: issue.message }];
+  }
+}
+
+function unknownKey(key: string, known: string[]): string {
+  if (known.length === 0) return `unknown key '${key}'`;
+  return nearestName(key, known) === undefined
+    ? `unknown key '${key}'; known here: ${known.join(', ')}`
+    : `unknown key '${key}'${suggestion(key, known)}`;
+}
+
+const typeNames: Record<string, string> = {
+  object: 'a mapping (key: value)',
+  record: 'a mapping (name: value)',
+  array: 'a list',
+  string: 'a text (put it in quotes)',
+  number: 'a number',
+  int: 'a whole number',
+};
+
+function article(expected: string): string {
+  return typeNames[expected] ?? `of type ${expected}`;
+}
+
+/** `roles.researcher.tools[0]`; the whole file is `(top level)`. */
+export function pathText(path: readonly PropertyKey[]): string {
+  let text = '';
+  for (const step of path) {
+    text += typeof step === 'number' ? `[${step}]` : `${text === '' ? '' : '.'}${String(step)}`;
+  }
+  return text === '' ? '(top level)' : text;
+}

@@ -1,0 +1,147 @@
+import { SignalboxError } from '@signalbox/protocol';
+import { withSession } from '../client-session.ts';
+import type { ConnectionFlags } from '../connection.ts';
+import { formatDuration } from '../duration.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { bodyText, printable } from '../messages/message-text.ts';
+import { count, oneLine, printJson, printLines, tableLines } from '../output.ts';
+import {
+  type DeadLetter,
+  type Disposal,
+  disposeDeadLetters,
+  listDeadLetters,
+  readDeadLetter,
+} from './dead-letters.ts';
+
+interface DeadFlags extends ConnectionFlags {
+  json?: boolean;
+}
+
+export interface DeadListFlags extends DeadFlags {
+  inbox?: string;
+  after?: number;
+  limit: number;
+}
+
+export interface DeadDisposeFlags extends DeadFlags {
+  inbox?: string;
+  all?: boolean;
+}
+
+/** Lists messages that were given up. */
+export async function listDead(flags: DeadListFlags): Promise<void> {
+  const found = await withSession(flags, ({ client }) => listDeadLetters(client, flags));
+  if (flags.json) return printJson(found);
+  const { messages, more } = found;
+  if (messages.length === 0) return printLines('no message was given up');
+  const rows = messages.map(({ seq, inbox, from, kind, dead_at, attempts, reason }) => [
+    String(seq),
+    inbox,
+    from.agent,
+    kind,
+    ago(dead_at),
+    String(attempts),
+    oneLine(reason, 80),
+  ]);
+  printLines(
+    ...tableLines(['SEQ', 'INBOX', 'FROM', 'KIND', 'DIED', 'ATTEMPTS', 'REASON'], rows),
+    '',
+    more
+      ? `There are more: go on with --after ${messages.at(-1)?.seq}, or raise --limit.`
+      : `${count(messages.length, 'message')}; see one with: signalbox dead show SEQ`,
+  );
+}
+
+/** Shows one message that was given up, with its body. */
+export async function showDead(seq: number, flags: DeadFlags): Promise<void> {
+  const message = await withSession(flags, ({ client }) => readDeadLetter(client, seq));
+  const { body, ...header } = message;
+  const { body: value } = printable({ ...header, to: header.inbox, ...(body !== undefined && { body }) });
+  if (flags.json) return printJson({ message: { ...header, body: value } });
+  printLines(...headerLines(header), '', body === undefined ? '(no body)' : bodyText(value));
+}
+
+/** Puts messages that were given up back into their inboxes. */
+export async function retryDead(named: readonly number[], flags: DeadDisposeFlags): Promise<void> {
+  const { done, unknown, refused } = await dispose('retry', named, flags);
+  if (flags.json) printJson({ retried: done, unknown, ...(refused.length > 0 && { refused }) });
+  else {
+    printLines(
+      `${count(done.length, 'message')} put back, to be delivered as if new.`,
+      ...unknownLines(unknown),
+      ...refused.map(({ seq, code }) => `${seq} cannot be put back now (${code}) and stays here.`),
+    );
+  }
+}
+
+/** Drops messages that were given up, for good. */
+export async function dropDead(named: readonly number[], flags: DeadDisposeFlags): Promise<void> {
+  const { done, unknown } = await dispose('drop', named, flags);
+  if (flags.json) printJson({ dropped: done, unknown });
+  else printLines(`${count(done.length, 'message')} dropped for good.`, ...unknownLines(unknown));
+}
+
+async function dispose(
+  how: 'retry' | 'drop',
+  named: readonly number[],
+  flags: DeadDisposeFlags,
+): Promise<Disposal> {
+  checkChoice(how, named, flags);
+  const { inbox } = flags;
+  const disposal = await withSession(flags, async ({ client }) => {
+    // Listed before the first is touched: one that dies again at once must not be met again.
+    const all = { ...(inbox !== undefined && { inbox }), limit: Number.POSITIVE_INFINITY };
+    const seqs =
+      named.length > 0 ? named : (await listDeadLetters(client, all)).messages.map(({ seq }) => seq);
+    return await disposeDeadLetters(client, how, seqs);
+  });
+  if (disposal.refused.length > 0) process.exitCode = exitCodes.retryable;
+  // Of those that were not named, another may have disposed meanwhile: that is no failure.
+  else if (named.length > 0 && disposal.unknown.length > 0) process.exitCode = exitCodes.failed;
+  return disposal;
+}
+
+/** Either numbers, or one of the options that mean many: never many by an oversight. */
+function checkChoice(how: string, named: readonly number[], { inbox, all }: DeadDisposeFlags): void {
+  const many = inbox !== undefined || all === true;
+  if (named.length > 0 !== many) return;
+  const message = many
+    ? 'both sequence numbers and --inbox or --all are given'
+    : 'no message is named, so nothing was changed';
+  throw new SignalboxError('usage', message, {
+    details: {
+      hint: `name them: signalbox dead ${how} SEQ…   or all of one inbox: --inbox NAME   or really all: --all`,
+    },
+  });
+}
+
+function headerLines({ seq, inbox, id, from, kind, correlation_id, ...rest }: DeadLetter): string[] {
+  const { created_at, dead_at, attempts, reason, size } = rest;
+  return tableRows([
+    ['seq', String(seq)],
+    ['inbox', inbox],
+    ['id', id],
+    ['from', `${from.address} (role ${from.role})`],
+    ['kind', kind],
+    ...(correlation_id === undefined ? [] : [['answers', correlation_id]]),
+    ['sent', `${new Date(created_at).toISOString()} (${ago(created_at)})`],
+    ['died', `${new Date(dead_at).toISOString()} (${ago(dead_at)})`],
+    ['attempts', String(attempts)],
+    ['reason', oneLine(reason, 500)],
+    ['size', `${size} bytes`],
+  ]);
+}
+
+function tableRows([first = [], ...rest]: string[][]): string[] {
+  return tableLines(first, rest);
+}
+
+function unknownLines(unknown: readonly number[]): string[] {
+  return unknown.length === 0
+    ? []
+    : [`No dead letter has the number ${unknown.join(', ')}; nothing was done there.`];
+}
+
+function ago(at: number): string {
+  return `${formatDuration(Date.now() - at)} ago`;
+}

@@ -1,0 +1,67 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import { SignalboxError } from '@signalbox/protocol';
+
+/** How this very command line is started again: the program and the arguments before a command's own. */
+export function ownCommand(): { command: string; args: string[] } {
+  return { command: process.execPath, args: [...process.execArgv, process.argv[1]!] };
+}
+
+/** The environment of our own, without anything that says who this shell is. */
+export function neutralEnvironment(): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('SIGNALBOX_'));
+  return { ...Object.fromEntries(kept), SIGNALBOX_LOG: 'error' };
+}
+
+/** A daemon of ours as its own process. */
+export interface Daemon {
+  readonly pid: number;
+  /** What it said when it was ready. */
+  readonly ready: Record<string, unknown>;
+  readonly running: boolean;
+  end(signal: NodeJS.Signals): Promise<void>;
+}
+
+/** Starts `signalbox <argv> --json` and waits for its line of readiness; fails with what it said instead. */
+export async function startDaemon(argv: readonly string[]): Promise<Daemon> {
+  const { command, args } = ownCommand();
+  const child = spawn(command, [...args, ...argv, '--json'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: neutralEnvironment(),
+  });
+  const exited = once(child, 'exit');
+  const line = await firstLine(child);
+  const ready = line === undefined ? undefined : (JSON.parse(line) as Record<string, unknown>);
+  if (ready === undefined || 'error' in ready) {
+    throw new SignalboxError('internal', `signalbox ${argv[0]} didn't start: ${line ?? 'it said nothing'}`);
+  }
+  return {
+    pid: child.pid!,
+    ready,
+    get running() {
+      return child.exitCode === null && child.signalCode === null;
+    },
+    async end(signal) {
+      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+      await exited;
+    },
+  };
+}
+
+/** Runs `signalbox <argv> --json` to its end and reads what it printed. */
+export async function runCommand(argv: readonly string[]): Promise<Record<string, unknown>> {
+  const { command, args } = ownCommand();
+  const run = promisify(execFile);
+  const { stdout } = await run(command, [...args, ...argv, '--json'], { env: neutralEnvironment() });
+  return JSON.parse(stdout) as Record<string, unknown>;
+}
+
+async function firstLine(child: ChildProcess): Promise<string | undefined> {
+  for await (const line of createInterface({ input: child.stdout! })) {
+    child.stdout!.resume();
+    return line;
+  }
+  return undefined;
+}

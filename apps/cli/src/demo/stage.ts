@@ -1,0 +1,112 @@
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { AgentProcess } from './agent-process.ts';
+import { type Daemon, runCommand, startDaemon } from './own-command.ts';
+import type { DemoPoint } from './points.ts';
+
+/** The agents of the demo and the tools each role may use. */
+export const roles = {
+  researcher: ['mcp_everything__*', 'mcp_files__read_text_file', 'mcp_files__list_directory'],
+  writer: ['mcp_files__*', 'mcp_everything__trigger-long-running-operation'],
+};
+
+/** Everything the demo runs, each in a process of its own. */
+export interface Stage extends AsyncDisposable {
+  /** The folder that the file tools may touch. */
+  readonly folder: string;
+  readonly broker: Daemon;
+  readonly orchestrator: Daemon;
+  readonly researcher: AgentProcess;
+  readonly writer: AgentProcess;
+  /** Kills the broker and starts another on the same address and data. */
+  replaceBroker(options: { restart: boolean }): Promise<void>;
+}
+
+/** Starts broker, orchestrator with two real MCP servers, and two agents. Stops what it started if one of them fails. */
+export async function setStage(broken: DemoPoint | undefined): Promise<Stage> {
+  await using started = new AsyncDisposableStack();
+  const home = await realpath(await mkdtemp(join(tmpdir(), 'signalbox-demo-')));
+  started.defer(() => rm(home, { recursive: true, force: true }));
+  const folder = join(home, 'files');
+  await mkdir(folder);
+  await writeFile(join(folder, 'notes.txt'), 'the plan is simple\n');
+  const config = join(home, 'signalbox.yaml');
+  await writeFile(config, JSON.stringify(demoConfig(folder, broken)));
+
+  let broker = await startDaemon(['broker', '--config', config, '--listen', '127.0.0.1:0']);
+  started.defer(() => broker.end('SIGTERM'));
+  const url = String(broker.ready.url);
+  const orchestrator = await startDaemon(['orchestrator', '--config', config, '--url', url]);
+  started.defer(() => orchestrator.end('SIGTERM'));
+  const joinAs = (agent: string, role: string) => joinAgent({ home, config, url, agent, role });
+  const [researcher, writer] = await Promise.all([joinAs('rosa', 'researcher'), joinAs('walt', 'writer')]);
+  started.defer(() => Promise.all([researcher.stop(), writer.stop()]).then(() => {}));
+  const resources = started.move();
+  return {
+    folder,
+    get broker() {
+      return broker;
+    },
+    orchestrator,
+    researcher,
+    writer,
+    async replaceBroker({ restart }) {
+      await broker.end('SIGKILL');
+      if (restart)
+        broker = await startDaemon(['broker', '--config', config, '--listen', url.replace('ws://', '')]);
+    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+function demoConfig(folder: string, broken: DemoPoint | undefined): object {
+  return {
+    broker: { data: './state' },
+    ...(broken === 'overlap' && { orchestrator: { concurrency: { global: 1 } } }),
+    mcpServers: {
+      everything: { command: process.execPath, args: [binOf('@modelcontextprotocol/server-everything')] },
+      files: { command: process.execPath, args: [binOf('@modelcontextprotocol/server-filesystem'), folder] },
+    },
+    roles: {
+      researcher: { tools: broken === 'manifest' ? ['*'] : roles.researcher },
+      writer: { tools: roles.writer },
+    },
+  };
+}
+
+async function joinAgent(who: {
+  home: string;
+  config: string;
+  url: string;
+  agent: string;
+  role: string;
+}): Promise<AgentProcess> {
+  const { home, config, url, agent, role } = who;
+  const tokenFile = join(home, `${agent}.token`);
+  await runCommand([
+    'token',
+    'issue',
+    '--agent',
+    agent,
+    '--role',
+    role,
+    '--out',
+    tokenFile,
+    '--config',
+    config,
+    '--url',
+    url,
+  ]);
+  const token = (await readFile(tokenFile, 'utf8')).trim();
+  return AgentProcess.start({ url, agent, tokenFile, token });
+}
+
+/** The script behind a package's first command. */
+function binOf(name: string): string {
+  const require = createRequire(import.meta.url);
+  const manifest = require.resolve(`${name}/package.json`);
+  const { bin } = require(manifest) as { bin: Record<string, string> };
+  return join(dirname(manifest), Object.values(bin)[0]!);
+}

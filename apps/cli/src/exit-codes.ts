@@ -1,0 +1,37 @@
+import type { ToolErrorCode } from '@signalbox/protocol';
+
+/** Exit codes of every command, after sysexits.h where it has a word for it. */
+export const exitCodes = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  unreachable: 69,
+  retryable: 75,
+  notPermitted: 77,
+  interrupted: 130,
+} as const;
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+
+const byCode: Readonly<Record<string, ExitCode>> = {
+  usage: exitCodes.usage,
+  bad_config: exitCodes.usage,
+  bad_frame: exitCodes.usage,
+  invalid_message: exitCodes.usage,
+  insecure_listen: exitCodes.usage,
+  bad_data_directory: exitCodes.usage,
+  unreachable: exitCodes.unreachable,
+  unauthorized: exitCodes.notPermitted,
+  forbidden: exitCodes.notPermitted,
+  forged_sender: exitCodes.notPermitted,
+  permission_denied: exitCodes.notPermitted,
+} satisfies Record<string, ExitCode> & Partial<Record<ToolErrorCode, ExitCode>>;
+
+/**
+ * The exit code for an error with a code, a broker's or a tool's: by the table, then by whether trying again can help.
+ * `interrupted`: it only ended because this process was asked to end.
+ */
+export function exitCodeOf(error: { code: string; retryable: boolean; interrupted?: unknown }): ExitCode {
+  if (error.interrupted === true) return exitCodes.interrupted;
+  return byCode[error.code] ?? (error.retryable ? exitCodes.retryable : exitCodes.failed);
+}

@@ -1,0 +1,78 @@
+import type { BrokerClient } from '@signalbox/client';
+import { z } from 'zod';
+
+const historyMessageSchema = z.object({
+  seq: z.int(),
+  inbox: z.string(),
+  id: z.string(),
+  from_agent: z.string(),
+  kind: z.string(),
+  correlation_id: z.string().optional(),
+  created_at: z.number(),
+  settled_at: z.number().optional(),
+  outcome: z.string().optional(),
+  reason: z.string().optional(),
+  size: z.int(),
+});
+
+/** What the broker knows of a message that was stored, settled or not; never its body. Times in epoch milliseconds. */
+export type HistoryMessage = z.infer<typeof historyMessageSchema>;
+
+const pageSchema = z.object({ messages: z.array(historyMessageSchema), cursor: z.string().optional() });
+
+const auditRowSchema = z.object({
+  minute: z.number(),
+  token_id: z.string().optional(),
+  agent: z.string().optional(),
+  code: z.string(),
+  count: z.int(),
+  first_at: z.number(),
+  last_at: z.number(),
+  detail: z.string(),
+});
+
+/** Refusals, token events and policy changes of one token, agent and code within one minute. */
+export type AuditRow = z.infer<typeof auditRowSchema>;
+
+const auditSchema = z.object({ rows: z.array(auditRowSchema) });
+
+const pageSize = 200;
+
+/** Which part of the history. `since` in epoch milliseconds. */
+export interface HistoryQuery {
+  since: number;
+  agent?: string;
+  correlation?: string;
+  limit: number;
+}
+
+/** Messages since a time, oldest first; `more` if there are some beyond the limit. */
+export async function readHistory(
+  client: BrokerClient,
+  { since, agent, correlation, limit }: HistoryQuery,
+): Promise<{ messages: HistoryMessage[]; more: boolean }> {
+  const messages: HistoryMessage[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = pageSchema.parse(
+      await client.admin('history', {
+        since,
+        ...(agent !== undefined && { agent }),
+        ...(correlation !== undefined && { correlation_id: correlation }),
+        ...(cursor !== undefined && { cursor }),
+        limit: Math.min(pageSize, limit - messages.length),
+      }),
+    );
+    messages.push(...page.messages);
+    ({ cursor } = page);
+  } while (cursor !== undefined && messages.length < limit);
+  return { messages, more: cursor !== undefined };
+}
+
+/** Audit rows since a time, oldest first. */
+export async function readAudit(
+  client: BrokerClient,
+  query: { since: number; limit: number },
+): Promise<AuditRow[]> {
+  return auditSchema.parse(await client.admin('audit', query)).rows;
+}

@@ -1,0 +1,14 @@
+import { run } from './run.ts';
+
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') {
+    process.stderr.write(`signalbox: the answer could not be written: ${error.message}\n`);
+    process.exit(1);
+  }
+  // Whoever read the answer is gone. A daemon works on: it only ever prints that it is ready.
+  if (process.listenerCount('SIGTERM') === 0 || process.argv[2] === 'worker') process.exit(0);
+});
+process.stderr.on('error', () => {
+  // Nobody is left to be told.
+});
+process.exitCode = await run(process.argv.slice(2));

@@ -1,0 +1,27 @@
+import { withSession } from '../client-session.ts';
+import type { ConnectionFlags } from '../connection.ts';
+import { printJson, printLines } from '../output.ts';
+import { withdrawOnSignal } from '../process-life.ts';
+import { bodyText } from './message-text.ts';
+import { outcomeError } from './outcome.ts';
+import { textArgument } from './text-argument.ts';
+
+export interface AskFlags extends ConnectionFlags {
+  timeout: number;
+  json?: boolean;
+}
+
+/** Asks an agent and prints what it answers. */
+export async function ask(to: string, argument: string, flags: AskFlags): Promise<void> {
+  const question = await textArgument(argument);
+  const outcome = await withSession(flags, async ({ client }) => {
+    using withdrawal = withdrawOnSignal();
+    return await client.request(to, 'ask', question, {
+      timeoutMs: flags.timeout,
+      signal: withdrawal.signal,
+    });
+  });
+  if (outcome.status !== 'completed') throw outcomeError(outcome, to);
+  if (flags.json) printJson({ reply: outcome.reply.json ?? null });
+  else printLines(bodyText(outcome.reply.json));
+}

@@ -1,0 +1,66 @@
+import type { RequestOutcome } from '@signalbox/client';
+import { SignalboxError } from '@signalbox/protocol';
+
+/** How a request ends that brings no reply. */
+export type FailedOutcome = Exclude<RequestOutcome, { status: 'completed' }>;
+
+/**
+ * A question that got no reply, as an error: asking again does no harm, whoever heard it the first time.
+ * `details.may_have_run` says whether it could have been heard, `details.interrupted` that we ended it ourselves.
+ */
+export function outcomeError(outcome: FailedOutcome, to: string): SignalboxError {
+  const details = { may_have_run: outcome.mayHaveRun };
+  switch (outcome.status) {
+    case 'not_sent':
+    case 'rejected':
+      return new SignalboxError(outcome.error.code, outcome.error.message, {
+        retryable: outcome.error.retryable,
+        cause: outcome.error,
+        details: { ...outcome.error.details, ...details },
+      });
+    case 'undeliverable':
+      return new SignalboxError(
+        'undeliverable',
+        `${to}: ${undeliverable[outcome.reason] ?? outcome.reason}`,
+        {
+          details: { ...details, reason: outcome.reason },
+        },
+      );
+    case 'timed_out':
+      return new SignalboxError('timed_out', `${to} did not answer in time; the request is withdrawn`, {
+        retryable: true,
+        details: {
+          ...details,
+          hint: 'give it longer with --timeout, or see who is there with: signalbox agents',
+        },
+      });
+    case 'cancelled':
+      return new SignalboxError('cancelled', 'interrupted; the request is withdrawn', {
+        details: { ...details, interrupted: true },
+      });
+    case 'connection_lost':
+      return lostConnection(outcome.error, details);
+  }
+}
+
+/** The reason that the broker gave, where it gave one: after a revoked token, waiting or asking again is of no use. */
+function lostConnection(
+  reason: SignalboxError | undefined,
+  details: Record<string, unknown>,
+): SignalboxError {
+  const lost = 'the connection to the broker was lost before an answer came';
+  if (!reason) return new SignalboxError('connection_lost', lost, { retryable: true, details });
+  return new SignalboxError(reason.code, `${lost}: ${reason.message}`, {
+    retryable: reason.retryable,
+    cause: reason,
+    details: { ...reason.details, ...details },
+  });
+}
+
+const undeliverable: Readonly<Record<string, string>> = {
+  expired: 'nobody answered before the message expired',
+  dead: 'the message was given up after too many tries; the operator sees it with: signalbox dead list',
+  dropped: 'the message was taken away before it was answered',
+  forbidden: 'the answer was refused',
+  bad_body: 'the answer cannot be read: it is no JSON',
+};

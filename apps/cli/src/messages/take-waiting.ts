@@ -1,0 +1,46 @@
+import type { BrokerClient } from '@signalbox/client';
+import { type Message, SignalboxError } from '@signalbox/protocol';
+
+const maxWindow = 10_000;
+const windowBytes = 64 * 1024 * 1024;
+/** The backlog is pushed at once; after this much silence, in milliseconds, what is left is not for now. */
+const quietMs = 500;
+
+/**
+ * Claims up to `limit` messages that wait in the client's own inbox, hands them to `show`, and only then acknowledges
+ * them: what could not be shown comes again. Throws `connection_lost` for messages that could not be acknowledged.
+ */
+export async function takeWaiting(
+  client: BrokerClient,
+  limit: number,
+  show: (messages: readonly Message[]) => Promise<void>,
+): Promise<void> {
+  await using subscription = await client.subscribe({ window: Math.min(limit, maxWindow), windowBytes });
+  const wanted = Math.min(limit, subscription.subscribed.pending);
+  const taken: Message[] = [];
+  while (taken.length < wanted) {
+    const next = await beforeQuiet(subscription.messages.next());
+    if (next === undefined || next.done) break;
+    taken.push(next.value);
+  }
+  await show(taken);
+  const seqs = taken.flatMap(({ seq }) => (seq === undefined ? [] : [seq]));
+  if (seqs.length === 0) return;
+  const { rejected } = await client.ack(seqs);
+  if (rejected.length > 0) {
+    const message = `${rejected.length} of these messages could not be acknowledged and will be delivered again`;
+    throw new SignalboxError('connection_lost', message, { retryable: true });
+  }
+}
+
+async function beforeQuiet<T>(promise: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const quiet = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, quietMs, undefined);
+  });
+  try {
+    return await Promise.race([promise, quiet]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,60 @@
+import { exitCodes } from './exit-codes.ts';
+import type { Failure } from './failure.ts';
+
+/** What a supervised process tells the one that started it. */
+export type ProcessReport = { ready: Record<string, unknown> } | { failure: Failure };
+
+/** Set for the children of `up`: they report over their channel and print nothing. */
+export const supervisedVariable = 'SIGNALBOX_SUPERVISED';
+
+/** True in a child of `up`. */
+export function isSupervised(): boolean {
+  return process.env[supervisedVariable] !== undefined && process.send !== undefined;
+}
+
+/** Tells the supervisor; resolves when the report is on its way, or when nobody listens any more. */
+export function reportToSupervisor(report: ProcessReport): Promise<void> {
+  return new Promise((resolve) => {
+    if (!process.connected) resolve();
+    else process.send?.(report, undefined, undefined, () => resolve());
+  });
+}
+
+const endSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+
+/**
+ * Resolves with the reason when this process is asked to end: SIGTERM, SIGINT, SIGHUP, or the end of the process
+ * that supervises it. A second signal ends it at once. From then on nothing keeps it waiting for its supervisor.
+ */
+export function stopRequested(): Promise<string> {
+  return new Promise((resolve) => {
+    let asked = false;
+    const ask = (reason: string): void => {
+      if (asked && reason !== 'disconnect') process.exit(1);
+      asked = true;
+      if (process.connected) process.disconnect();
+      resolve(reason);
+    };
+    for (const signal of endSignals) process.on(signal, () => ask(signal));
+    if (isSupervised()) process.once('disconnect', () => ask('disconnect'));
+  });
+}
+
+/**
+ * A signal that aborts when this process is asked to end, so that what it waits for is withdrawn first. A second
+ * request ends it at once, and so does any after this was disposed.
+ */
+export function withdrawOnSignal(): Disposable & { readonly signal: AbortSignal } {
+  const given = new AbortController();
+  const ask = (): void => {
+    if (given.signal.aborted) process.exit(exitCodes.interrupted);
+    given.abort();
+  };
+  for (const signal of endSignals) process.on(signal, ask);
+  return {
+    signal: given.signal,
+    [Symbol.dispose]: () => {
+      for (const signal of endSignals) process.off(signal, ask);
+    },
+  };
+}

@@ -1,0 +1,13 @@
+import { printJson, printLines } from './output.ts';
+import { isSupervised, reportToSupervisor } from './process-life.ts';
+
+/** Says once that a process is ready: to its supervisor, as one line of JSON, or to people. */
+export function announceReady(
+  facts: Record<string, unknown>,
+  lines: string[],
+  flags: { json?: boolean },
+): void {
+  if (isSupervised()) void reportToSupervisor({ ready: facts });
+  else if (flags.json) printJson(facts);
+  else printLines(...lines);
+}

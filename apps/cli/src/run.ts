@@ -1,0 +1,107 @@
+import { type Command, CommanderError } from 'commander';
+import { createProgram } from './program.ts';
+
+/** A command line that cannot be read, and the command whose help says how it should look. */
+class CommandLineError extends Error {
+  override readonly name = 'CommandLineError';
+  readonly hint: string;
+  readonly help: string | undefined;
+
+  constructor(message: string, hint: string, help?: string) {
+    super(message);
+    this.hint = hint;
+    this.help = help;
+  }
+}
+
+/** Runs one command line and gives its exit code. Never rejects: each failure is said where the caller looks for it. */
+export async function run(argv: readonly string[]): Promise<number> {
+  const program = createProgram();
+  prepare(program, 'signalbox');
+  program.hook('preAction', (_, command) => refuseEmptyOptions(command));
+  try {
+    await program.parseAsync(argv, { from: 'user' });
+    return Number(process.exitCode ?? 0);
+  } catch (error) {
+    return error instanceof CommanderError ? 0 : await fail(error, argv);
+  }
+}
+
+/** Makes commander throw instead of printing and exiting, for every command. `path` is what one types to get there. */
+function prepare(command: Command, path: string): void {
+  let written = '';
+  command.configureOutput({
+    writeErr: (text) => {
+      written += text;
+    },
+  });
+  command.exitOverride((error) => {
+    if (error.exitCode === 0) throw error;
+    throw error.code === 'commander.help'
+      ? new CommandLineError('no command given', seeHelp(path), written)
+      : new CommandLineError(usageText(error.message), `${dashHints[error.code] ?? ''}${seeHelp(path)}`);
+  });
+  for (const child of command.commands) prepare(child, `${path} ${child.name()}`);
+}
+
+/** An empty value is an unset variable of a shell, and never meant: as a folder or a name it would be a wrong one. */
+function refuseEmptyOptions(command: Command): void {
+  const empty = command.options.find((option) => command.opts()[option.attributeName()] === '');
+  if (!empty) return;
+  throw new CommandLineError(`option '${empty.flags}' is empty`, seeHelp(pathOf(command)));
+}
+
+function pathOf(command: Command): string {
+  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
+}
+
+function seeHelp(path: string): string {
+  return `see: ${path} --help`;
+}
+
+const dashHints: Readonly<Record<string, string>> = {
+  'commander.unknownOption': 'an argument that begins with - goes last, after --; ',
+  'commander.excessArguments': 'quote a text of several words; after -- come arguments only, no options; ',
+};
+
+/** Commander's message in our own form: one line, the suggestion in brackets. */
+function usageText(message: string): string {
+  return message
+    .replace(/^error: /, '')
+    .replace(/\n\(Did you mean (one of )?(.+)\?\)$/s, (_, oneOf: string | undefined, names: string) =>
+      oneOf ? ` (did you mean one of ${names}?)` : ` (did you mean '${names}'?)`,
+    );
+}
+
+async function fail(error: unknown, argv: readonly string[]): Promise<number> {
+  const [{ SignalboxError }, { failureOf, failureText }, { exitCodeOf }, life] = await Promise.all([
+    import('@signalbox/protocol'),
+    import('./failure.ts'),
+    import('./exit-codes.ts'),
+    import('./process-life.ts'),
+  ]);
+  const failure = failureOf(
+    error instanceof CommandLineError
+      ? new SignalboxError('usage', error.message, { details: { hint: error.hint } })
+      : error,
+  );
+  if (life.isSupervised()) {
+    await life.reportToSupervisor({ failure });
+    if (process.connected) process.disconnect();
+  } else if (wantsJson(argv)) {
+    machineStream(argv).write(`${JSON.stringify({ error: failure })}\n`);
+  } else {
+    process.stderr.write(error instanceof CommandLineError && error.help ? error.help : failureText(failure));
+  }
+  return exitCodeOf(failure);
+}
+
+function wantsJson(argv: readonly string[]): boolean {
+  const end = argv.indexOf('--');
+  return (end < 0 ? argv : argv.slice(0, end)).includes('--json');
+}
+
+/** Standard output, except for workers: theirs belongs to MCP. */
+function machineStream(argv: readonly string[]): NodeJS.WriteStream {
+  return argv[0] === 'worker' ? process.stderr : process.stdout;
+}

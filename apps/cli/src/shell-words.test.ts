@@ -1,0 +1,9 @@
+import { expect, test } from 'vitest';
+import { shellWords } from './shell-words.ts';
+
+test('Only what a shell would take apart is quoted.', () => {
+  expect(shellWords('signalbox', 'tools', '--token-file', './a.token')).toBe(
+    'signalbox tools --token-file ./a.token',
+  );
+  expect(shellWords('a b', "it's", '$HOME', '')).toBe(`'a b' 'it'\\''s' '$HOME' ''`);
+});

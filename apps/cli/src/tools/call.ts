@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto';
+import { type CallRequest, messageOf, parseJson, SignalboxError, timeSortedId } from '@signalbox/protocol';
+import { withSession } from '../client-session.ts';
+import type { ConnectionFlags } from '../connection.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { textArgument } from '../messages/text-argument.ts';
+import { printJson } from '../output.ts';
+import { withdrawOnSignal } from '../process-life.ts';
+import { shellWords } from '../shell-words.ts';
+import { askOrchestrator, type OrchestratorChoice, replyError } from './orchestrator-request.ts';
+import { printResult } from './print-result.ts';
+
+export interface ToolsCallFlags extends ConnectionFlags, OrchestratorChoice {
+  /** In milliseconds. */
+  timeout: number;
+  json?: boolean;
+}
+
+/**
+ * Calls one tool and prints its result. A tool that reports a failure of its own ends the command with 1. A failure
+ * carries the id of the request and the command that asks what became of it.
+ */
+export async function callTool(name: string, text: string, flags: ToolsCallFlags): Promise<void> {
+  const request: CallRequest = {
+    op: 'call',
+    tool: toolName(name),
+    arguments: toolArguments(await textArgument(text)),
+    options: { timeout_ms: flags.timeout },
+  };
+  const id = timeSortedId(Date.now(), randomBytes(10).toString('base64url').slice(0, 13));
+  const { json, timeout: timeoutMs } = flags;
+  const result = await withSession(flags, async (session) => {
+    try {
+      using withdrawal = withdrawOnSignal();
+      const { signal } = withdrawal;
+      const reply = await askOrchestrator(session, flags, request, { id, timeoutMs, signal });
+      if ('result' in reply) return reply.result;
+      throw replyError(reply);
+    } catch (error) {
+      throw error instanceof SignalboxError ? withRequestId(error, id, flags) : error;
+    }
+  });
+  if (!json) return printResult(result, name);
+  if (!result.success) process.exitCode = exitCodes.failed;
+  printJson({ result });
+}
+
+function withRequestId(error: SignalboxError, id: string, flags: ToolsCallFlags): SignalboxError {
+  const { url, tokenFile, agent, config, data, orchestrator } = flags;
+  const named = { url, 'token-file': tokenFile, agent, config, data, orchestrator };
+  const options = Object.entries(named).flatMap(([option, value]) =>
+    value === undefined ? [] : [`--${option}`, value],
+  );
+  const askAgain = shellWords('signalbox', 'tools', 'result', id, ...options);
+  return new SignalboxError(error.code, error.message, {
+    retryable: error.retryable,
+    cause: error,
+    details: { ...error.details, request_id: id, ...(isOpen(error) && { ask_again: askAgain }) },
+  });
+}
+
+/** True where the end of the call may be known elsewhere, or later: what is refused before it ran is settled. */
+function isOpen({ code, details }: SignalboxError): boolean {
+  return details.may_have_run !== false || code === 'tool_timeout';
+}
+
+function toolName(name: string): string {
+  if (name !== '' && name.length <= 256) return name;
+  throw new SignalboxError('usage', 'the name of the tool is empty or longer than 256 characters', {
+    details: { hint: 'signalbox tools list shows the names' },
+  });
+}
+
+function toolArguments(text: string): Record<string, unknown> {
+  const example = `write one JSON object in single quotes, as in '{"message":"hello"}'`;
+  let value: unknown;
+  try {
+    value = parseJson(text);
+  } catch (cause) {
+    const message = `the arguments cannot be read: ${messageOf(cause)}`;
+    throw new SignalboxError('usage', message, { cause, details: { hint: example } });
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return value as Record<string, unknown>;
+  throw new SignalboxError('usage', 'the arguments must be a JSON object', { details: { hint: example } });
+}

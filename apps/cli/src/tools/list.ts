@@ -1,0 +1,23 @@
+import { withSession } from '../client-session.ts';
+import type { ConnectionFlags } from '../connection.ts';
+import { count, oneLine, printJson, printLines, tableLines } from '../output.ts';
+import { askOrchestrator, type OrchestratorChoice, replyError } from './orchestrator-request.ts';
+
+export interface ToolsListFlags extends ConnectionFlags, OrchestratorChoice {
+  json?: boolean;
+}
+
+const manifestTimeoutMs = 10_000;
+
+/** Prints the tools that the caller's role may use. */
+export async function listTools(flags: ToolsListFlags): Promise<void> {
+  const reply = await withSession(flags, (session) =>
+    askOrchestrator(session, flags, { op: 'manifest' }, { timeoutMs: manifestTimeoutMs, ephemeral: true }),
+  );
+  if (!('manifest' in reply)) throw replyError(reply);
+  const { version, tools = [] } = reply.manifest;
+  if (flags.json) return printJson({ version, tools });
+  if (tools.length === 0) return printLines('your role may use no tools');
+  const rows = tools.map(({ name, title, description }) => [name, oneLine(description ?? title ?? '', 90)]);
+  printLines(...tableLines(['TOOL', 'DOES'], rows), '', `${count(tools.length, 'tool')} for your role.`);
+}

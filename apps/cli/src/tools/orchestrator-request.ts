@@ -1,0 +1,58 @@
+import type { RequestOptions } from '@signalbox/client';
+import {
+  type McpReply,
+  type McpRequest,
+  mcpReplySchema,
+  parseAddress,
+  SignalboxError,
+} from '@signalbox/protocol';
+import type { z } from 'zod';
+import type { Session } from '../client-session.ts';
+import { failedRequest } from './failed-request.ts';
+
+/** Which orchestrator is asked; by default the one of the configuration. */
+export interface OrchestratorChoice {
+  orchestrator?: string;
+}
+
+/** Sends a request and reads the reply: the whole reply, as it came, or its error in the table's words. */
+export async function askOrchestrator(
+  { client, connection }: Session,
+  { orchestrator = connection.orchestrator }: OrchestratorChoice,
+  request: McpRequest,
+  options: RequestOptions,
+): Promise<McpReply> {
+  if (parseAddress(orchestrator) === undefined) {
+    throw new SignalboxError('usage', `--orchestrator '${orchestrator}' is not an agent id`, {
+      details: {
+        hint: 'ids are lower-case, as in orchestrator; leave it out to take the one of the configuration',
+      },
+    });
+  }
+  const outcome = await client.request(orchestrator, 'mcp_request', request, options);
+  if (outcome.status !== 'completed') throw failedRequest(outcome, request, orchestrator);
+  const parsed = mcpReplySchema.safeParse(outcome.reply.json);
+  if (!parsed.success) throw strangeReply();
+  return 'error' in parsed.data ? parsed.data : (outcome.reply.json as McpReply);
+}
+
+/** The `data` of a reply, by its schema. Throws the reply's error. */
+export function dataOf<T>(reply: McpReply, schema: z.ZodType<T>): T {
+  if (!('data' in reply)) throw replyError(reply);
+  const parsed = schema.safeParse(reply.data);
+  if (!parsed.success) throw strangeReply();
+  return parsed.data;
+}
+
+/** A reply that is not what was asked for, as an error: with every field of the orchestrator's own. */
+export function replyError(reply: McpReply): SignalboxError {
+  if (!('error' in reply)) return strangeReply();
+  const { code, message, retryable, ...details } = reply.error;
+  return new SignalboxError(code, message, { retryable, details });
+}
+
+function strangeReply(): SignalboxError {
+  return new SignalboxError('bad_body', 'the orchestrator answered something else than what was asked', {
+    details: { hint: 'broker, orchestrator and this command may be of different versions' },
+  });
+}

@@ -1,0 +1,63 @@
+import { type CallStatus, callStatusSchema, SignalboxError, toolErrorCodes } from '@signalbox/protocol';
+import { withSession } from '../client-session.ts';
+import type { ConnectionFlags } from '../connection.ts';
+import { exitCodeOf, exitCodes } from '../exit-codes.ts';
+import { printJson, printLines } from '../output.ts';
+import { askOrchestrator, dataOf, type OrchestratorChoice, replyError } from './orchestrator-request.ts';
+import { printResult } from './print-result.ts';
+
+export interface ToolsResultFlags extends ConnectionFlags, OrchestratorChoice {
+  json?: boolean;
+}
+
+const timeoutMs = 10_000;
+
+/** Prints what became of a call of one's own, its reply included. A call that has not ended is exit code 75. */
+export async function callResult(requestId: string, flags: ToolsResultFlags): Promise<void> {
+  checkId(requestId);
+  const status = await withSession(flags, async (session) => {
+    const request = { op: 'status' as const, request_id: requestId };
+    const reply = await askOrchestrator(session, flags, request, { timeoutMs, ephemeral: true });
+    return dataOf(reply, callStatusSchema);
+  });
+  if (status.state === 'finished') return printFinished(status, flags);
+  process.exitCode = status.state === 'unknown' ? exitCodes.failed : exitCodes.retryable;
+  if (flags.json) return printJson(status);
+  printLines(words[status.state]);
+}
+
+const words = {
+  queued: 'queued: the call waits for its turn and has not run yet',
+  running: 'running: the tool works on it',
+  unknown:
+    'unknown: the orchestrator knows no call of yours with this id; it never came there, or it is forgotten by now',
+};
+
+type Finished = CallStatus & { state: 'finished' };
+
+function printFinished(status: Finished, { json }: ToolsResultFlags): void {
+  const { reply, outcome } = status;
+  process.exitCode = exitCodeOfOutcome(outcome);
+  if (json) printJson(status);
+  else if (reply === undefined) {
+    printLines(`finished (${outcome}): its reply was delivered once and is no longer kept`);
+  } else if ('result' in reply) {
+    printLines('finished:');
+    printResult(reply.result, 'the tool');
+  } else {
+    throw replyError(reply);
+  }
+}
+
+function exitCodeOfOutcome(outcome: Finished['outcome']): number {
+  if (outcome === 'ok') return exitCodes.ok;
+  if (outcome === 'tool_error') return exitCodes.failed;
+  return exitCodeOf({ code: outcome, retryable: toolErrorCodes[outcome].retryable });
+}
+
+function checkId(id: string): void {
+  if (/^(re:)?[!-~]{1,64}$/.test(id)) return;
+  throw new SignalboxError('usage', `'${id}' is not the id of a request`, {
+    details: { hint: 'it stands in what a failed tools call says, and in signalbox tools calls' },
+  });
+}

@@ -1,0 +1,88 @@
+import { SignalboxError } from '@signalbox/protocol';
+import { type ExecutorOptions, McpProxyExecutor, serveMcpFace } from '@signalbox/worker';
+import { explain } from '../client-session.ts';
+import { type Connection, type ConnectionFlags, namedToken, resolveConnection } from '../connection.ts';
+import { formatDuration } from '../duration.ts';
+import { faultFromEnvironment } from '../fault-environment.ts';
+import { logInto, openLog } from '../log.ts';
+import { stopRequested } from '../process-life.ts';
+import { ownVersion } from '../version.ts';
+
+export interface WorkerMcpFlags extends ConnectionFlags {
+  orchestrator?: string;
+  /** How long to wait for the broker, in milliseconds. */
+  wait: number;
+  /** Deadline of a tool call, in milliseconds. */
+  timeout: number;
+}
+
+/**
+ * Is an MCP server on standard input and output until the client hangs up or the process is asked to end.
+ * Standard output carries MCP and nothing else; all that is to be said goes to standard error.
+ */
+export async function runWorkerMcp(flags: WorkerMcpFlags): Promise<void> {
+  const fault = faultFromEnvironment(process.env);
+  if (namedToken(flags, process.env) === undefined) {
+    throw new SignalboxError('usage', 'a worker needs a token of its own', {
+      details: {
+        hint: 'issue one with signalbox token issue, and pass it with --token-file or SIGNALBOX_TOKEN_FILE',
+      },
+    });
+  }
+  const connection = resolveConnection(flags);
+  const log = await openLog('worker', 'info');
+  const stop = stopRequested();
+  const executor = await connect(connection, flags, stop, { log: logInto(log, 'debug'), fault });
+  if (executor === undefined) return;
+  try {
+    log.info({ agent: executor.agent, role: executor.role, tools: executor.toolCount }, 'serving MCP');
+    await using face = serveMcpFace(executor, { version: ownVersion(), log: logInto(log, 'debug') });
+    const lost = executor.closed.then((reason) => reason ?? 'closed');
+    const end = await Promise.race([face.closed.then(() => 'client hung up'), stop, lost]);
+    log.info({ reason: String(end) }, 'ending');
+    if (end instanceof SignalboxError) throw explain(end, connection.url);
+  } finally {
+    await executor.close();
+    process.stdin.destroy();
+  }
+}
+
+/** The executor, or `undefined` if the process was asked to end before it was there. */
+async function connect(
+  connection: Connection,
+  flags: WorkerMcpFlags,
+  stop: Promise<string>,
+  ports: Pick<ExecutorOptions, 'log' | 'fault'>,
+): Promise<McpProxyExecutor | undefined> {
+  const given = new AbortController();
+  const timer = setTimeout(() => given.abort('waited'), flags.wait);
+  // Once connected, the connection lives on until the calls that run are answered.
+  let connecting = true;
+  void stop.then(() => connecting && given.abort('stopped'));
+  try {
+    return await McpProxyExecutor.connect({
+      url: connection.url,
+      token: connection.token,
+      agent: connection.agent,
+      orchestrator: flags.orchestrator ?? connection.orchestrator,
+      timeoutMs: flags.timeout,
+      signal: given.signal,
+      waitForBroker: true,
+      ...ports,
+    });
+  } catch (error) {
+    if (given.signal.reason === 'stopped') return undefined;
+    if (given.signal.reason === 'waited') {
+      const message = `no broker answered at ${connection.url} for ${formatDuration(flags.wait)}`;
+      throw new SignalboxError('unreachable', message, {
+        cause: error,
+        retryable: true,
+        details: { url: connection.url, hint: 'start one with: signalbox up   (or wait longer with --wait)' },
+      });
+    }
+    throw error instanceof SignalboxError ? explain(error, connection.url) : error;
+  } finally {
+    connecting = false;
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,99 @@
+import type { RequestOutcome } from '@signalbox/client';
+import {
+  mayRepeat,
+  mcpReplySchema,
+  type ProxiedResult,
+  type SignalboxError,
+  type Tool,
+  type ToolCallError,
+  type ToolErrorCode,
+  toolCallError,
+} from '@signalbox/protocol';
+
+/** How a call ended: the whole MCP result, or an error whose `may_have_run` is truthful. */
+export type CallResult =
+  | { result: ProxiedResult; error?: undefined }
+  | { error: ToolCallError; result?: undefined };
+
+/** Turns the outcome of a call's request into its result or error. */
+export function callResultOf(outcome: RequestOutcome, tool: Tool): CallResult {
+  switch (outcome.status) {
+    case 'completed':
+      return readReply(outcome.reply.json);
+    case 'not_sent':
+    case 'rejected':
+      return { error: refusalOf(outcome.error) };
+    case 'cancelled':
+      return { error: toolCallError('cancelled', 'the call was cancelled', outcome) };
+    case 'timed_out':
+      return { error: lostOr('tool_timeout', 'no result came before the deadline', outcome, tool) };
+    case 'undeliverable':
+      return {
+        error: lostOr(
+          outcome.reason === 'expired' ? 'tool_timeout' : 'mcp_server_unreachable',
+          `the broker could not hand the call to the orchestrator (${outcome.reason})`,
+          outcome,
+          tool,
+        ),
+      };
+    case 'connection_lost':
+      return {
+        error: lostOr('mcp_server_unreachable', 'the connection to the broker was lost', outcome, tool),
+      };
+  }
+}
+
+/** `code` where a repetition can do no harm; `outcome_unknown` where the tool may have had its effect. */
+function lostOr(
+  code: ToolErrorCode,
+  message: string,
+  { mayHaveRun }: { mayHaveRun: boolean },
+  tool: Tool,
+): ToolCallError {
+  if (mayRepeat(tool, mayHaveRun)) return toolCallError(code, message, { mayHaveRun });
+  return toolCallError('outcome_unknown', `${message}; '${tool.name}' may have run`, {
+    mayHaveRun,
+    hint: 'Find out whether it took effect before you call it again.',
+  });
+}
+
+function readReply(json: unknown): CallResult {
+  const parsed = mcpReplySchema.safeParse(json);
+  if (parsed.success && 'error' in parsed.data) return { error: parsed.data.error };
+  if (parsed.success && 'result' in parsed.data) return json as { result: ProxiedResult };
+  const message = 'the reply of the orchestrator is neither a result nor an error';
+  return { error: toolCallError('internal', message, { mayHaveRun: true }) };
+}
+
+const refusalCodes: Readonly<Record<string, ToolErrorCode>> = {
+  quota_exceeded: 'quota_exceeded',
+  rate_limited: 'quota_exceeded',
+  inbox_full: 'quota_exceeded',
+  storage_full: 'quota_exceeded',
+  forbidden: 'permission_denied',
+  unauthorized: 'permission_denied',
+  message_too_large: 'invalid_arguments',
+  invalid_message: 'invalid_arguments',
+  no_consumer: 'mcp_server_unreachable',
+  unknown_recipient: 'mcp_server_unreachable',
+  shutting_down: 'mcp_server_unreachable',
+  unreachable: 'mcp_server_unreachable',
+  connection_lost: 'mcp_server_unreachable',
+  closed: 'mcp_server_unreachable',
+  taken_over: 'mcp_server_unreachable',
+  closed_by_broker: 'mcp_server_unreachable',
+  timed_out: 'tool_timeout',
+  aborted: 'cancelled',
+};
+
+/** A request that never got as far as the orchestrator: nothing has run. */
+function refusalOf(error: SignalboxError): ToolCallError {
+  const code = Object.hasOwn(refusalCodes, error.code) ? refusalCodes[error.code]! : 'internal';
+  const { retryAfterMs } = error.details;
+  return toolCallError(code, error.message, {
+    mayHaveRun: false,
+    retryable: error.retryable,
+    causeChain: [error.code],
+    ...(typeof retryAfterMs === 'number' && { retryAfterSeconds: Math.ceil(retryAfterMs / 1000) }),
+  });
+}

@@ -1,0 +1,46 @@
+import type { ToolProgress } from './mcp-proxy-executor.ts';
+
+/** Smaller than the steps servers count in, so that signs of life do not get ahead of real progress. */
+const heartbeatStep = 1e-6;
+
+/**
+ * Progress of one call towards a client that asked for it: what the server reports, and a sign of life whenever
+ * nothing was sent for `heartbeatMs`. The number always grows, as MCP demands. After `end` nothing is sent.
+ */
+export interface CallProgress {
+  report(progress: ToolProgress): void;
+  /** Resolves a turn after the last notification, so that the result never travels in the same breath. */
+  end(): Promise<void>;
+}
+
+export function startCallProgress(heartbeatMs: number, send: (progress: ToolProgress) => void): CallProgress {
+  const startedAt = performance.now();
+  let last: number | undefined;
+  let total: number | undefined;
+  let ended = false;
+  const notify = (progress: ToolProgress) => {
+    last = last === undefined ? progress.progress : Math.max(progress.progress, last + heartbeatStep);
+    timer.refresh();
+    send({ ...progress, progress: last });
+  };
+  const timer = setInterval(() => {
+    const seconds = Math.round((performance.now() - startedAt) / 1000);
+    notify({
+      progress: last ?? 0,
+      ...(total !== undefined && { total }),
+      message: `still running after ${seconds} s`,
+    });
+  }, heartbeatMs);
+  return {
+    report(progress) {
+      if (ended) return;
+      total = progress.total;
+      notify(progress);
+    },
+    async end() {
+      ended = true;
+      clearInterval(timer);
+      if (last !== undefined) await new Promise((resolve) => setImmediate(resolve));
+    },
+  };
+}

@@ -1,0 +1,9 @@
+export type { CallResult } from './call-outcome.ts';
+export { type McpFace, type McpFaceOptions, serveMcpFace } from './mcp-face.ts';
+export {
+  type ExecuteOptions,
+  type ExecutorOptions,
+  McpProxyExecutor,
+  type ToolCall,
+  type ToolProgress,
+} from './mcp-proxy-executor.ts';

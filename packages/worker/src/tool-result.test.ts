@@ -1,0 +1,44 @@
+import { type Tool, toolCallError } from '@signalbox/protocol';
+import { expect, test } from 'vitest';
+import { failedResultOf, toolResultOf } from './tool-result.ts';
+
+const tool: Tool = { name: 'mcp_a__b', inputSchema: { type: 'object' } };
+
+test('a result goes out without what was added for callers that want a string', () => {
+  const own = { content: [{ type: 'text', text: 'hi', vendor: 1 }], _meta: { m: 1 }, extra: true };
+  expect(toolResultOf({ ...own, success: true, text: 'hi' })).toEqual(own);
+});
+
+test('a failure is text a model can act on, with the envelope as data', () => {
+  const error = toolCallError('quota_exceeded', 'too many calls are waiting', {
+    mayHaveRun: false,
+    retryAfterSeconds: 3,
+  });
+  expect(failedResultOf(error, tool)).toEqual({
+    content: [
+      { type: 'text', text: 'quota_exceeded: too many calls are waiting. You may try again in 3 s.' },
+    ],
+    structuredContent: { error },
+    isError: true,
+    _meta: { 'signalbox/error': error },
+  });
+});
+
+test('a failure that may have had an effect says so, a harmless one does not', () => {
+  const unknown = toolCallError('outcome_unknown', 'lost', { mayHaveRun: true });
+  expect(failedResultOf(unknown, tool).content).toEqual([
+    {
+      type: 'text',
+      text: 'outcome_unknown: lost. The call may have had an effect; do not simply repeat it.',
+    },
+  ]);
+  const denied = toolCallError('permission_denied', 'no', { mayHaveRun: false });
+  expect(failedResultOf(denied, tool).content).toEqual([{ type: 'text', text: 'permission_denied: no.' }]);
+});
+
+test('a tool with an output schema fails without structured content that could not match it', () => {
+  const error = toolCallError('cancelled', 'stopped', { mayHaveRun: false });
+  const failed = failedResultOf(error, { ...tool, outputSchema: { type: 'object' } });
+  expect(failed).not.toHaveProperty('structuredContent');
+  expect(failed._meta).toEqual({ 'signalbox/error': error });
+});

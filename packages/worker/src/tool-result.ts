@@ -1,0 +1,34 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { ProxiedResult, Tool, ToolCallError } from '@signalbox/protocol';
+
+/** The MCP server's own result again: what the orchestrator added for callers that want a string is left out. */
+export function toolResultOf(result: ProxiedResult): CallToolResult {
+  const { success: _success, text: _text, ...own } = result;
+  return own as CallToolResult;
+}
+
+/**
+ * A failure as a result that a model can act on, with the error envelope in `_meta['signalbox/error']` and in
+ * `structuredContent.error`. A tool with an output schema gets no `structuredContent`: clients check it against that
+ * schema, and would report a mismatch instead of the failure.
+ */
+export function failedResultOf(error: ToolCallError, tool: Tool | undefined): CallToolResult {
+  return {
+    content: [{ type: 'text', text: failureText(error) }],
+    ...(!tool?.outputSchema && { structuredContent: { error } }),
+    isError: true,
+    _meta: { 'signalbox/error': error },
+  };
+}
+
+function failureText(error: ToolCallError): string {
+  return [`${error.code}: ${error.message}.`, error.hint, retryAdvice(error)].filter(Boolean).join(' ');
+}
+
+function retryAdvice(error: ToolCallError): string | undefined {
+  const { retryable, retry_after_seconds: seconds } = error;
+  if (retryable && seconds !== undefined) return `You may try again in ${seconds} s.`;
+  if (retryable) return 'You may try again.';
+  if (error.may_have_run) return 'The call may have had an effect; do not simply repeat it.';
+  return undefined;
+}

@@ -1,0 +1,99 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+const entry = fileURLToPath(new URL('../../apps/cli/src/main.ts', import.meta.url));
+const conditions = '--conditions=@signalbox/source';
+
+/** How one run of the command line ended. */
+export interface Run {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface RunOptions {
+  cwd?: string;
+  env?: Record<string, string>;
+  input?: string;
+}
+
+/** Runs `signalbox` from source to its end. */
+export async function signalbox(args: readonly string[], options: RunOptions = {}): Promise<Run> {
+  const child = launch(args, options);
+  child.stdin?.end(options.input ?? '');
+  const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, stdout: stdout(), stderr: stderr() };
+}
+
+/** The JSON that a run printed. */
+export function jsonOf(run: Run): unknown {
+  try {
+    return JSON.parse(run.stdout);
+  } catch {
+    throw new Error(`not JSON (exit ${run.code}): ${run.stdout}\n${run.stderr}`);
+  }
+}
+
+/** A `signalbox` that stays: its first line of JSON, and its end. Disposing it stops it and waits. */
+export interface Daemon extends AsyncDisposable {
+  readonly pid: number;
+  readonly ready: unknown;
+  readonly stderr: () => string;
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+/** Starts `signalbox … --json` and resolves when it has printed that it is ready. */
+export async function startDaemon(args: readonly string[], options: RunOptions = {}): Promise<Daemon> {
+  const child = launch([...args, '--json'], options);
+  const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
+  const ended = once(child, 'close') as Promise<[number | null]>;
+  await new Promise<void>((resolve, reject) => {
+    child.stdout?.on('data', () => stdout().includes('\n') && resolve());
+    void ended.then(() => reject(new Error(`ended before it was ready: ${stdout()}${stderr()}`)));
+  });
+  const stop = async (signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> => {
+    child.kill(signal);
+    return (await ended)[0];
+  };
+  const dispose = async (): Promise<void> => {
+    await stop();
+  };
+  return {
+    pid: child.pid!,
+    ready: JSON.parse(stdout()),
+    stderr,
+    stop,
+    [Symbol.asyncDispose]: dispose,
+  };
+}
+
+/** Node's arguments that run `signalbox` from source, for whoever starts it himself. */
+export function signalboxArgv(args: readonly string[]): string[] {
+  return [conditions, entry, ...args];
+}
+
+/** The environment without anything that would say who one is or where data lies. */
+export function cleanEnv(extra: Record<string, string> = {}): Record<string, string> {
+  const kept = Object.entries(process.env).filter(
+    ([name, value]) => value !== undefined && !name.startsWith('SIGNALBOX_') && !name.startsWith('VITEST'),
+  ) as [string, string][];
+  return { ...Object.fromEntries(kept), NODE_OPTIONS: '', ...extra };
+}
+
+function launch(args: readonly string[], { cwd, env }: RunOptions): ChildProcess {
+  return spawn(process.execPath, signalboxArgv(args), {
+    ...(cwd !== undefined && { cwd }),
+    env: cleanEnv(env),
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+}
+
+function collect(stream: NodeJS.ReadableStream | null): () => string {
+  let text = '';
+  stream?.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  return () => text;
+}

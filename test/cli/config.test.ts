@@ -1,0 +1,93 @@
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { tempDir } from '@signalbox/testing';
+import { expect, test } from 'vitest';
+import { jsonOf, signalbox } from './command-line.ts';
+
+const wrong = `broker:
+  data: ./state
+  listne: 127.0.0.1:0
+orchestrator:
+  concurrency: { global: many }
+mcpServers:
+  docs:
+    type: http
+    url: https://example.test/mcp
+    headers: { Authorization: "Bearer \${env:DOCS_TOKEN}" }
+`;
+
+test.each([['up'], ['broker'], ['orchestrator']])(
+  '%s starts nothing on a wrong configuration, and names line, path and nearest key.',
+  async (command) => {
+    await using directory = await tempDir();
+    await writeFile(join(directory.path, 'signalbox.yaml'), wrong);
+    const { code, stdout, stderr } = await signalbox([command], { cwd: directory.path });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(
+      "signalbox.yaml:3: broker.listne: unknown key 'listne' (did you mean 'listen'?)",
+    );
+    expect(existsSync(join(directory.path, 'state'))).toBe(false);
+  },
+);
+
+test('All problems come at once, one line each; with --json they are a list.', async () => {
+  await using directory = await tempDir();
+  await writeFile(join(directory.path, 'signalbox.yaml'), wrong);
+  const { code, stderr } = await signalbox(['config', 'check'], { cwd: directory.path });
+  expect(code).toBe(2);
+  expect(stderr.trimEnd().split('\n')).toEqual([
+    "signalbox.yaml:3: broker.listne: unknown key 'listne' (did you mean 'listen'?)",
+    'signalbox.yaml:5: orchestrator.concurrency.global: must be a number',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the configuration's own syntax
+    'signalbox.yaml:10: mcpServers.docs.headers.Authorization: ${env:DOCS_TOKEN}: the environment variable DOCS_TOKEN is not set',
+  ]);
+  const json = await signalbox(['config', 'check', '--json'], { cwd: directory.path });
+  expect(json.code).toBe(2);
+  expect(jsonOf(json)).toMatchObject({
+    error: { code: 'bad_config', problems: [{ line: 3, path: 'broker.listne' }, { line: 5 }, { line: 10 }] },
+  });
+});
+
+test('The same file is right once the three things are mended.', async () => {
+  await using directory = await tempDir();
+  const right = wrong.replace('listne', 'listen').replace('many', '8');
+  await writeFile(join(directory.path, 'signalbox.yaml'), right);
+  const env = { DOCS_TOKEN: 'hush' };
+  const { code, stdout, stderr } = await signalbox(['config', 'check'], { cwd: directory.path, env });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toContain('1 MCP server');
+  expect(stdout).not.toContain('hush');
+});
+
+test('A configuration that is not there is an error that names it.', async () => {
+  const { code, stderr } = await signalbox(['up', '--config', 'gone.yaml']);
+  expect(code).toBe(2);
+  expect(stderr).toBe('gone.yaml:1: (file): cannot be read (ENOENT)\n');
+});
+
+test('A configuration that is a directory, or no text, is an error that says so.', async () => {
+  await using directory = await tempDir();
+  const file = join(directory.path, 'latin1.yaml');
+  await writeFile(file, Buffer.from('broker: { data: caf\xe9 }', 'latin1'));
+  const latin = await signalbox(['config', 'check', file]);
+  expect(latin).toMatchObject({ code: 2, stdout: '', stderr: `${file}:1: (file): is no UTF-8 text\n` });
+  const folder = await signalbox(['config', 'check', directory.path]);
+  expect(folder).toMatchObject({
+    code: 2,
+    stderr: `${directory.path}:1: (file): cannot be read (it is a directory)\n`,
+  });
+  await writeFile(file, '\ufeffbroker: { data: café }');
+  expect(await signalbox(['config', 'check', file])).toMatchObject({ code: 0, stderr: '' });
+});
+
+test('The JSON Schema of the configuration names every section.', async () => {
+  const schema = jsonOf(await signalbox(['config', 'schema'])) as { properties: object };
+  expect(Object.keys(schema.properties)).toEqual([
+    'broker',
+    'orchestrator',
+    'mcpServers',
+    'roles',
+    'unlisted',
+  ]);
+});

@@ -1,0 +1,106 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { tempDir } from '@signalbox/testing';
+import { expect, test } from 'vitest';
+import { jsonOf, signalbox } from './command-line.ts';
+
+const commands = [
+  'up',
+  'broker',
+  'orchestrator',
+  'token issue',
+  'token list',
+  'token revoke',
+  'tools list',
+  'tools call',
+  'tools result',
+  'tools calls',
+  'worker mcp',
+  'send',
+  'ask',
+  'inbox',
+  'agents',
+  'ps',
+  'history',
+  'dead list',
+  'dead show',
+  'dead retry',
+  'dead drop',
+  'config check',
+  'config schema',
+];
+
+test.each(commands)(
+  'The help of "%s" has an example that begins with the command, and names --json.',
+  async (command) => {
+    const { code, stdout } = await signalbox([...command.split(' '), '--help']);
+    expect(code).toBe(0);
+    const typed = command === 'ps' ? 'agents' : command;
+    expect(stdout).toContain(`$ signalbox ${typed}`);
+    expect(stdout).toContain('--json');
+  },
+);
+
+test('An unknown command and an unknown option are answered with the nearest name and exit code 2.', async () => {
+  const command = await signalbox(['tolos', 'list']);
+  expect(command).toMatchObject({ code: 2, stdout: '' });
+  expect(command.stderr).toContain("unknown command 'tolos' (did you mean 'tools'?)");
+  const option = await signalbox(['tools', 'list', '--tokn-file', 'x']);
+  expect(option).toMatchObject({ code: 2, stdout: '' });
+  expect(option.stderr).toContain("unknown option '--tokn-file' (did you mean '--token-file'?)");
+  expect(option.stderr).toContain('signalbox tools list --help');
+});
+
+test('An argument that begins with a dash is told where to go, and goes there.', async () => {
+  const mistaken = await signalbox(['tools', 'result', '-abc']);
+  expect(mistaken).toMatchObject({ code: 2, stdout: '' });
+  expect(mistaken.stderr).toContain('an argument that begins with - goes last, after --');
+  const after = await signalbox(['tools', 'result', '--', '-abc']);
+  expect(after.stderr).toContain('no token to connect with');
+  const seq = await signalbox(['dead', 'show', '-5']);
+  expect(seq.stderr).toContain(
+    "'-5' is invalid for argument 'seq'. A sequence number is a whole number from 1",
+  );
+});
+
+test('An option without a value, as an unset variable leaves it, is refused before anything happens.', async () => {
+  await using directory = await tempDir();
+  const run = await signalbox(['broker', '--data', '', '--listen', '127.0.0.1:0'], { cwd: directory.path });
+  expect(run).toMatchObject({ code: 2, stdout: '' });
+  expect(run.stderr).toContain("option '--data <dir>' is empty");
+  expect(await readdir(directory.path)).toEqual([]);
+});
+
+test('With --json a usage error is JSON on standard output.', async () => {
+  const run = await signalbox(['token', 'issue', '--agent', 'a', '--json']);
+  expect(run).toMatchObject({ code: 2, stderr: '' });
+  expect(jsonOf(run)).toMatchObject({ error: { code: 'usage', message: expect.stringContaining('--role') } });
+});
+
+test('A command group without a command shows its help on standard error and exits 2.', async () => {
+  const { code, stdout, stderr } = await signalbox(['token']);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain('signalbox token issue');
+});
+
+test('The help loads commander and our own words, and none of what takes time.', async () => {
+  await using directory = await tempDir();
+  const preload = join(directory.path, 'loaded.mjs');
+  const loaded = join(directory.path, 'loaded.txt');
+  await writeFile(
+    preload,
+    `import { appendFileSync } from 'node:fs';
+     import { registerHooks } from 'node:module';
+     registerHooks({ resolve(name, context, next) {
+       const found = next(name, context);
+       appendFileSync(${JSON.stringify(loaded)}, found.url + '\\n');
+       return found;
+     } });`,
+  );
+  const { code } = await signalbox(['--help'], { env: { NODE_OPTIONS: `--import=${preload}` } });
+  expect(code).toBe(0);
+  const urls = (await readFile(loaded, 'utf8')).trim().split('\n');
+  const foreign = urls.filter((url) => !/^node:|\/apps\/cli\/|\/node_modules\/commander\//.test(url));
+  expect(urls.length).toBeGreaterThan(10);
+  expect(foreign).toEqual([]);
+});

@@ -1,0 +1,179 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { connectBroker } from '@signalbox/client';
+import { toolCallErrorSchema } from '@signalbox/protocol';
+import { startTestBroker } from '@signalbox/testing';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { cleanEnv, jsonOf, signalbox, signalboxArgv } from './command-line.ts';
+import { startWorkspace, type Workspace } from './workspace.ts';
+
+let workspace: Workspace;
+let researcher: { id: string; env: Record<string, string> };
+const operator = ['--config', 'signalbox.yaml'];
+
+beforeAll(async () => {
+  workspace = await startWorkspace();
+  researcher = await workspace.agent('researcher-1', 'researcher');
+}, 60_000);
+afterAll(() => workspace?.[Symbol.asyncDispose]());
+
+async function call(...args: string[]) {
+  return await workspace.run(['tools', 'call', 'mcp_everything__echo', ...args], researcher.env);
+}
+
+interface History {
+  groups: { correlation_id: string; entries: Record<string, unknown>[] }[];
+}
+
+async function history(...args: string[]): Promise<History> {
+  return jsonOf(await workspace.run(['history', '--json', ...operator, ...args])) as History;
+}
+
+test('History shows a request, the tool call it caused and the answer as one group, in that order.', async () => {
+  expect((await call('{"message":"for the record"}')).code).toBe(0);
+  const sent = await workspace.run(['send', 'researcher-1', 'a note', '--id', 'note-1'], researcher.env);
+  expect(sent.code).toBe(0);
+  const { groups } = await history('--since', '10m', '--agent', 'researcher-1');
+  const shapes = groups.map(({ entries }) => entries.map(({ what, kind, tool }) => [what, kind ?? tool]));
+  expect(shapes).toContainEqual([
+    ['message', 'mcp_request'],
+    ['call', 'mcp_everything__echo'],
+    ['message', 'mcp_reply'],
+  ]);
+  expect(shapes).toContainEqual([['message', 'note']]);
+  const note = await history('--correlation', 'note-1');
+  expect(note.groups).toMatchObject([{ correlation_id: 'note-1', entries: [{ id: 'note-1' }] }]);
+  expect(JSON.stringify(groups)).not.toContain('for the record');
+
+  const table = await workspace.run(['history', ...operator]);
+  expect(table).toMatchObject({ code: 0, stderr: '' });
+  expect(table.stdout).toMatch(/^TIME +FROM +TO +WHAT +OUTCOME +ID$/m);
+  expect(table.stdout).toMatch(/^ +\+[\d.]+ m?s +researcher-1 +everything +call mcp_everything__echo +ok/m);
+});
+
+test('The calls of all agents are the operator’s to list, with how they ended; an agent is refused.', async () => {
+  expect((await call('{"message":"listed"}')).code).toBe(0);
+  const listed = jsonOf(await workspace.run(['tools', 'calls', '--since', '1h', '--json', ...operator]));
+  expect(listed).toMatchObject({
+    calls: expect.arrayContaining([
+      expect.objectContaining({
+        agent: 'researcher-1',
+        tool: 'mcp_everything__echo',
+        state: 'finished',
+        outcome: 'ok',
+      }),
+    ]),
+  });
+  const table = await workspace.run(['tools', 'calls', ...operator]);
+  expect(table.stdout).toMatch(/^AGENT +TOOL +STATE +STARTED +TOOK +OUTCOME +ID$/m);
+  expect(jsonOf(await workspace.run(['tools', 'calls', '--running', '--json', ...operator]))).toEqual({
+    calls: [],
+  });
+  expect((await workspace.run(['tools', 'calls'], researcher.env)).code).toBe(77);
+});
+
+test('A failed call is the whole error with its request id, and what became of it can be asked by its own agent only.', async () => {
+  const failed = await call('{"message":"late"}', '--timeout', '1ms', '--json');
+  const { error } = jsonOf(failed) as { error: { request_id: string; ask_again: string } };
+  expect(toolCallErrorSchema.parse(error)).toMatchObject({
+    code: expect.stringMatching(/^(outcome_unknown|tool_timeout)$/),
+    category: expect.any(String),
+    may_have_run: expect.any(Boolean),
+  });
+  expect(error.ask_again).toBe(`signalbox tools result ${error.request_id}`);
+  const refused = jsonOf(
+    await workspace.run(['tools', 'call', 'mcp_everything__get-sum', '{}', '--json'], researcher.env),
+  );
+  expect(refused).toEqual({
+    error: {
+      code: 'permission_denied',
+      message: expect.any(String),
+      category: 'auth',
+      retryable: false,
+      may_have_run: false,
+      hint: expect.any(String),
+      request_id: expect.any(String),
+    },
+  });
+
+  expect((await call('{"message":"kept"}')).code).toBe(0);
+  const { calls } = jsonOf(await workspace.run(['tools', 'calls', '--json', ...operator])) as {
+    calls: { request_id: string; outcome?: string }[];
+  };
+  const { request_id: id } = calls.findLast(({ outcome }) => outcome === 'ok')!;
+  const own = await workspace.run(['tools', 'result', '--json', '--', id], researcher.env);
+  expect(own.code).toBe(0);
+  expect(jsonOf(own)).toMatchObject({ state: 'finished', outcome: 'ok' });
+  expect((await workspace.run(['tools', 'result', id], researcher.env)).stdout).toMatch(/^finished/);
+  const other = await workspace.agent('researcher-2', 'researcher');
+  const foreign = await workspace.run(['tools', 'result', id, '--json'], other.env);
+  expect({ code: foreign.code, answer: jsonOf(foreign) }).toEqual({ code: 1, answer: { state: 'unknown' } });
+});
+
+test('A call that runs is shown as running; at SIGINT it is withdrawn, and its result says so.', async () => {
+  const long = 'mcp_everything__trigger-long-running-operation';
+  const args = ['tools', 'call', long, JSON.stringify({ duration: 60, steps: 1 }), '--json', ...operator];
+  const caller = spawn(process.execPath, signalboxArgv(args), { cwd: workspace.directory, env: cleanEnv() });
+  const ended = once(caller, 'exit');
+  const calls = await vi.waitFor(
+    async () => {
+      const run = await workspace.run(['tools', 'calls', '--running', '--json', ...operator]);
+      const found = (jsonOf(run) as { calls: { request_id: string; tool: string }[] }).calls;
+      expect(found).toMatchObject([{ tool: long, state: 'running' }]);
+      return found;
+    },
+    { timeout: 10_000 },
+  );
+  const ask = async () => {
+    const run = await workspace.run(['tools', 'result', '--json', ...operator, '--', calls[0]!.request_id]);
+    return { code: run.code, answer: jsonOf(run) };
+  };
+  expect(await ask()).toEqual({ code: 75, answer: { state: 'running' } });
+  caller.kill('SIGINT');
+  expect(await ended).toEqual([130, null]);
+  await vi.waitFor(
+    async () =>
+      expect(await ask()).toMatchObject({ code: 1, answer: { state: 'finished', outcome: 'cancelled' } }),
+    { timeout: 10_000 },
+  );
+});
+
+test('The audit says what was refused, and belongs to no agent’s timeline.', async () => {
+  const token = (await readFile(join(workspace.directory, 'researcher-1.token'), 'utf8')).trim();
+  const { url } = workspace.ready.broker;
+  await using client = await connectBroker({ url, token, agent: 'researcher-1' });
+  await expect(client.admin('token_list')).rejects.toMatchObject({ code: 'forbidden' });
+  await vi.waitFor(
+    async () => {
+      const run = await workspace.run(['history', '--audit', '--since', '1d', '--json', ...operator]);
+      expect(jsonOf(run)).toMatchObject({
+        rows: expect.arrayContaining([
+          expect.objectContaining({ agent: 'researcher-1', code: 'forbidden', count: expect.any(Number) }),
+        ]),
+      });
+    },
+    { timeout: 10_000 },
+  );
+  const table = await workspace.run(['history', '--audit', ...operator]);
+  expect(table.stdout).toMatch(/^LAST +AGENT +TOKEN +CODE +TIMES +DETAIL$/m);
+  const mixed = await workspace.run(['history', '--audit', '--agent', 'researcher-1', ...operator]);
+  expect(mixed).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--agent belongs to the timeline'),
+  });
+});
+
+test('Without an orchestrator history still shows the messages, and says on standard error what is missing.', async () => {
+  await using broker = await startTestBroker();
+  const env = { SIGNALBOX_TOKEN: await broker.token('rosa'), SIGNALBOX_URL: broker.url };
+  expect((await signalbox(['send', 'operator', 'hello', '--id', 'm1'], { env })).code).toBe(0);
+  const run = await signalbox(['history', '--data', broker.dataDir, '--json']);
+  expect(run.code).toBe(0);
+  expect(run.stderr).toContain("tool calls are not shown: no orchestrator named 'orchestrator' is connected");
+  expect(jsonOf(run)).toMatchObject({
+    groups: [{ correlation_id: 'm1', entries: [{ what: 'message', id: 'm1', from_agent: 'rosa' }] }],
+    calls_missing: { code: 'no_consumer' },
+  });
+});

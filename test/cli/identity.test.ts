@@ -1,0 +1,136 @@
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { startTestBroker, tempDir } from '@signalbox/testing';
+import { expect, test } from 'vitest';
+import { jsonOf, signalbox } from './command-line.ts';
+
+test('A broker that does not answer is exit code 69, with its url and the command that starts one.', async () => {
+  await using directory = await tempDir();
+  await writeFile(join(directory.path, 'operator.token'), `sbx_operator~${'x'.repeat(43)}\n`);
+  const args = ['agents', '--url', 'ws://127.0.0.1:9', '--data', directory.path];
+  const run = await signalbox(args);
+  expect(run).toMatchObject({ code: 69, stdout: '' });
+  expect(run.stderr).toContain('no broker answers at ws://127.0.0.1:9');
+  expect(run.stderr).toContain('signalbox up');
+  const json = await signalbox([...args, '--json']);
+  expect(json.code).toBe(69);
+  expect(jsonOf(json)).toMatchObject({ error: { code: 'unreachable', url: 'ws://127.0.0.1:9' } });
+});
+
+test('Without a token nothing connects: exit code 2 and the ways to get one.', async () => {
+  const { code, stderr } = await signalbox(['agents', '--url', 'ws://127.0.0.1:9']);
+  expect(code).toBe(2);
+  expect(stderr).toContain('no token to connect with');
+  expect(stderr).toContain('--token-file');
+});
+
+test('The operator token in the data directory is used, but never in a shell that is an agent’s.', async () => {
+  await using broker = await startTestBroker();
+  const args = ['agents', '--data', broker.dataDir, '--json'];
+  const operator = await signalbox(args);
+  expect(operator.code).toBe(0);
+  expect(jsonOf(operator)).toEqual({ agents: [] });
+  const agent = await signalbox(args, { env: { SIGNALBOX_AGENT: 'researcher-1' } });
+  expect(agent.code).toBe(2);
+  expect(jsonOf(agent)).toMatchObject({
+    error: { code: 'usage', message: expect.stringContaining('the operator token is left alone') },
+  });
+});
+
+test('A revoked token is exit code 77, and so is an agent that asks for what only the operator may.', async () => {
+  await using broker = await startTestBroker();
+  const at = ['--data', broker.dataDir, '--json'];
+  const issued = jsonOf(await signalbox(['token', 'issue', '--agent', 'a-1', '--role', 'worker', ...at])) as {
+    id: string;
+    token: string;
+  };
+  const env = { SIGNALBOX_TOKEN: issued.token, SIGNALBOX_URL: broker.url };
+  expect(jsonOf(await signalbox(['inbox', '--json'], { env }))).toEqual({ messages: [] });
+  const forbidden = await signalbox(['token', 'list', '--json'], { env });
+  expect(forbidden.code).toBe(77);
+  expect(jsonOf(forbidden)).toMatchObject({ error: { code: 'forbidden' } });
+
+  const revoked = await signalbox(['token', 'revoke', issued.id, ...at]);
+  expect(jsonOf(revoked)).toEqual({ id: issued.id, revoked: true });
+  const refused = await signalbox(['inbox', '--json'], { env });
+  expect(refused.code).toBe(77);
+  expect(jsonOf(refused)).toMatchObject({ error: { code: 'unauthorized' } });
+});
+
+test('A token for another agent than --agent names is refused with 77.', async () => {
+  await using broker = await startTestBroker();
+  const file = join(broker.dataDir, 'a.token');
+  const issue = [
+    'token',
+    'issue',
+    '--agent',
+    'a-1',
+    '--role',
+    'worker',
+    '--out',
+    file,
+    '--data',
+    broker.dataDir,
+  ];
+  expect((await signalbox(issue)).code).toBe(0);
+  const at = ['--token-file', file, '--url', broker.url, '--json'];
+  expect((await signalbox(['inbox', ...at])).code).toBe(0);
+  expect((await signalbox(['inbox', '--agent', 'b-1', ...at])).code).toBe(77);
+});
+
+test('token issue --out writes a private file and replaces one only with --force.', async () => {
+  await using broker = await startTestBroker();
+  const file = join(broker.dataDir, 'made', 'a.token');
+  await mkdir(join(broker.dataDir, 'made'));
+  const issue = ['token', 'issue', '--agent', 'a-1', '--role', 'worker', '--ttl', '8h', '--out', file];
+  const at = ['--data', broker.dataDir, '--json'];
+  const first = jsonOf(await signalbox([...issue, ...at]));
+  expect(first).toEqual({
+    id: expect.any(String),
+    agent: 'a-1',
+    role: 'worker',
+    expiresAt: expect.any(Number),
+    file,
+  });
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  const text = await readFile(file, 'utf8');
+
+  const again = await signalbox([...issue, ...at]);
+  expect(again.code).toBe(2);
+  expect(await readFile(file, 'utf8')).toBe(text);
+  expect(jsonOf(await signalbox(['token', 'list', ...at]))).toMatchObject({
+    tokens: expect.toSatisfy(
+      (tokens: { agent: string }[]) => tokens.filter(({ agent }) => agent === 'a-1').length === 1,
+    ),
+  });
+
+  expect((await signalbox([...issue, '--force', ...at])).code).toBe(0);
+  expect(await readFile(file, 'utf8')).not.toBe(text);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+});
+
+test('A minting token issues tokens under its pattern, and for no other name.', async () => {
+  await using broker = await startTestBroker();
+  const file = join(broker.dataDir, 'ci.token');
+  const mint = ['token', 'issue', '--agent', 'ci-*', '--role', 'ci', '--out', file, '--data', broker.dataDir];
+  expect((await signalbox(mint)).code).toBe(0);
+  const at = ['--role', 'ci', '--token-file', file, '--url', broker.url, '--json'];
+  expect(jsonOf(await signalbox(['token', 'issue', '--agent', 'ci-7', ...at]))).toMatchObject({
+    agent: 'ci-7',
+    role: 'ci',
+  });
+  expect((await signalbox(['token', 'issue', '--agent', 'prod-7', ...at])).code).toBe(77);
+});
+
+test('A token that cannot be written where --out says is revoked, and no copy of it stays behind.', async () => {
+  await using broker = await startTestBroker();
+  const folder = join(broker.dataDir, 'folder');
+  await mkdir(folder);
+  const before = await readdir(broker.dataDir);
+  const args = ['token', 'issue', '--agent', 'a-1', '--role', 'worker', '--out', folder, '--force'];
+  const at = ['--data', broker.dataDir, '--json'];
+  expect((await signalbox([...args, ...at])).code).toBe(2);
+  expect(await readdir(broker.dataDir)).toEqual(before);
+  const { tokens } = jsonOf(await signalbox(['token', 'list', ...at])) as { tokens: { agent: string }[] };
+  expect(tokens.map(({ agent }) => agent)).not.toContain('a-1');
+});

@@ -1,0 +1,84 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { connectBroker } from '@signalbox/client';
+import { startTestBroker, type TestBroker, tempDir } from '@signalbox/testing';
+import { expect, test, vi } from 'vitest';
+import { cleanEnv, jsonOf, signalbox, signalboxArgv } from './command-line.ts';
+
+async function envOf(broker: TestBroker, agent: string): Promise<Record<string, string>> {
+  return { SIGNALBOX_TOKEN: await broker.token(agent), SIGNALBOX_URL: broker.url };
+}
+
+test.each(['SIGINT', 'SIGTERM'] as const)(
+  'A question is withdrawn at %s, and the command exits 130.',
+  async (signal) => {
+    await using broker = await startTestBroker();
+    const walt = await connectBroker({ url: broker.url, token: await broker.token('walt'), agent: 'walt' });
+    await using _walt = walt;
+    const env = cleanEnv(await envOf(broker, 'rosa'));
+    const asking = spawn(process.execPath, signalboxArgv(['ask', 'walt', 'well?', '--json']), { env });
+    let stdout = '';
+    asking.stdout.on('data', (chunk) => {
+      stdout += chunk;
+    });
+    const ended = once(asking, 'close');
+    await vi.waitFor(async () => expect(await walt.peek()).toHaveLength(1), { timeout: 10_000 });
+    asking.kill(signal);
+    expect(await ended).toEqual([130, null]);
+    expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'cancelled' } });
+    expect(await walt.peek()).toEqual([]);
+  },
+);
+
+test('A question whose token is revoked meanwhile ends at once, with the reason and exit code 77.', async () => {
+  await using broker = await startTestBroker();
+  const walt = await connectBroker({ url: broker.url, token: await broker.token('walt'), agent: 'walt' });
+  await using _walt = walt;
+  const { id, token } = await broker.broker.issueToken({ agent: 'rosa', role: 'worker' });
+  const env = { SIGNALBOX_TOKEN: token, SIGNALBOX_URL: broker.url };
+  const asking = signalbox(['ask', 'walt', 'well?', '--json'], { env });
+  await vi.waitFor(async () => expect(await walt.peek()).toHaveLength(1), { timeout: 10_000 });
+  const revoked = await signalbox(['token', 'revoke', '--data', broker.dataDir, '--', id]);
+  expect(revoked.code).toBe(0);
+  const run = await asking;
+  expect(run.code).toBe(77);
+  expect(jsonOf(run)).toMatchObject({
+    error: { code: 'unauthorized', message: expect.stringContaining('revoked'), may_have_run: true },
+  });
+});
+
+test('What is taken and then not read by anybody comes again.', async () => {
+  await using broker = await startTestBroker();
+  const env = await envOf(broker, 'rosa');
+  for (let at = 0; at < 3; at++) {
+    expect((await signalbox(['send', 'rosa', `note ${at}`], { env })).code).toBe(0);
+  }
+  const taking = spawn(process.execPath, signalboxArgv(['inbox', '--take']), { env: cleanEnv(env) });
+  taking.stdout.destroy();
+  await once(taking, 'exit');
+  expect(jsonOf(await signalbox(['inbox', '--json'], { env }))).toMatchObject({
+    messages: [{ body: 'note 0' }, { body: 'note 1' }, { body: 'note 2' }],
+  });
+  const taken = await signalbox(['inbox', '--take', '--json'], { env });
+  expect(jsonOf(taken)).toMatchObject({ messages: [{}, {}, {}] });
+  expect(jsonOf(await signalbox(['inbox', '--json'], { env }))).toEqual({ messages: [] });
+});
+
+test('A broker works on when nobody reads what it prints.', async () => {
+  await using directory = await tempDir();
+  const data = join(directory.path, 'state');
+  const args = signalboxArgv(['broker', '--listen', '127.0.0.1:0', '--data', data]);
+  const broker = spawn(process.execPath, args, { env: cleanEnv(), stdio: ['ignore', 'pipe', 'ignore'] });
+  broker.stdout.destroy();
+  const ended = once(broker, 'exit');
+  try {
+    await vi.waitFor(async () => expect((await signalbox(['agents', '--data', data])).code).toBe(0), {
+      timeout: 10_000,
+    });
+    expect(broker.exitCode).toBe(null);
+  } finally {
+    broker.kill();
+  }
+  expect(await ended).toEqual([0, null]);
+});

@@ -1,0 +1,45 @@
+import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { tempDir } from '@signalbox/testing';
+import { expect, test } from 'vitest';
+import { cleanEnv } from './command-line.ts';
+
+const bin = fileURLToPath(new URL('../../apps/cli/bin/signalbox.js', import.meta.url));
+
+/** Runs the installed command under a Node that says it has that version. */
+async function runBinOn(version: string): Promise<{ code: number; stdout: string; stderr: string }> {
+  await using directory = await tempDir();
+  const preload = join(directory.path, 'version.cjs');
+  await writeFile(
+    preload,
+    `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } });`,
+  );
+  const argv = ['--require', preload, '--conditions=@signalbox/source', bin, '--version'];
+  return await new Promise((resolve) => {
+    const child = execFile(process.execPath, argv, { env: cleanEnv() }, (_, stdout, stderr) =>
+      resolve({ code: child.exitCode ?? -1, stdout, stderr }),
+    );
+  });
+}
+
+test.each(['20.20.2', '22.11.0', '12.22.12'])(
+  'Node %s is told in two lines what to do, and nothing is loaded.',
+  async (version) => {
+    const { code, stdout, stderr } = await runBinOn(version);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr.trimEnd().split('\n')).toEqual([
+      expect.stringContaining(`this is Node ${version}`),
+      expect.stringMatching(/npx signalbox.*install Node 22\.12/),
+    ]);
+  },
+);
+
+test.each(['22.12.0', '24.0.0'])('Node %s runs the command.', async (version) => {
+  expect(await runBinOn(version)).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+    stderr: '',
+  });
+});

@@ -1,0 +1,163 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { connectBroker } from '@signalbox/client';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { jsonOf } from './command-line.ts';
+import { startWorkspace, type Workspace } from './workspace.ts';
+
+let workspace: Workspace;
+let researcher: { id: string; env: Record<string, string> };
+
+beforeAll(async () => {
+  workspace = await startWorkspace();
+  researcher = await workspace.agent('researcher-1', 'researcher');
+}, 60_000);
+afterAll(() => workspace?.[Symbol.asyncDispose]());
+
+test('up says where the broker is, what each server brings and what each role may use.', () => {
+  expect(workspace.ready.broker.url).toMatch(/^ws:\/\/127\.0\.0\.1:\d+$/);
+  expect(workspace.ready.orchestrator.servers).toEqual([
+    { name: 'everything', state: 'ready', tools: expect.any(Number) },
+    { name: 'files', state: 'ready', tools: expect.any(Number) },
+  ]);
+  expect(workspace.ready.orchestrator.roles).toEqual([
+    { role: 'researcher', tools: expect.toSatisfy((n: number) => n > 1) },
+    { role: 'sandbox', tools: 0 },
+  ]);
+});
+
+test('tools list shows a role its own tools and no others; the operator sees them all.', async () => {
+  const own = jsonOf(await workspace.run(['tools', 'list', '--json'], researcher.env)) as ToolList;
+  const names = own.tools.map((tool) => tool.name);
+  expect(own.version).toEqual(expect.any(String));
+  expect(names).toContain('mcp_everything__echo');
+  expect(names).toContain('mcp_files__read_text_file');
+  expect(names.every((name) => name === 'mcp_everything__echo' || name.startsWith('mcp_files__read_'))).toBe(
+    true,
+  );
+  expect(own.tools.every((tool) => typeof tool.inputSchema === 'object')).toBe(true);
+
+  const sandbox = await workspace.agent('sandbox-1', 'sandbox');
+  expect(jsonOf(await workspace.run(['tools', 'list', '--json'], sandbox.env))).toMatchObject({ tools: [] });
+  const all = jsonOf(
+    await workspace.run(['tools', 'list', '--json', '--config', 'signalbox.yaml']),
+  ) as ToolList;
+  expect(all.tools.length).toBeGreaterThan(own.tools.length);
+});
+
+test('tools call gives the whole reply as JSON, and its text to people.', async () => {
+  const echo = ['tools', 'call', 'mcp_everything__echo', '{"message":"over the wire"}'];
+  const json = await workspace.run([...echo, '--json'], researcher.env);
+  expect(json.code).toBe(0);
+  expect(jsonOf(json)).toMatchObject({
+    result: { success: true, text: expect.stringContaining('over the wire'), content: [{ type: 'text' }] },
+  });
+  const text = await workspace.run(echo, researcher.env);
+  expect(text).toMatchObject({ code: 0, stdout: expect.stringContaining('over the wire'), stderr: '' });
+  const path = JSON.stringify({ path: join(workspace.directory, 'files', 'hello.txt') });
+  const file = await workspace.run(['tools', 'call', 'mcp_files__read_text_file', path], researcher.env);
+  expect(file).toMatchObject({ code: 0, stdout: expect.stringContaining('hello from a file') });
+});
+
+test('A tool that the role may not use is refused with 77; arguments that are no object with 2.', async () => {
+  const refused = await workspace.run(
+    ['tools', 'call', 'mcp_everything__get-sum', '{"a":1,"b":2}', '--json'],
+    researcher.env,
+  );
+  expect(refused.code).toBe(77);
+  expect(jsonOf(refused)).toMatchObject({ error: { code: 'permission_denied', may_have_run: false } });
+  const unknown = await workspace.run(['tools', 'call', 'mcp_files__read_nothing', '--json'], researcher.env);
+  expect(unknown.code).toBe(1);
+  expect(jsonOf(unknown)).toMatchObject({ error: { code: 'tool_not_found' } });
+  const bad = await workspace.run(['tools', 'call', 'mcp_everything__echo', '[1]'], researcher.env);
+  expect(bad).toMatchObject({ code: 2, stderr: expect.stringContaining('must be a JSON object') });
+});
+
+test('A tool that reports its own failure ends with 1 and the whole reply.', async () => {
+  const path = JSON.stringify({ path: join(workspace.directory, 'files', 'gone.txt') });
+  const run = await workspace.run(
+    ['tools', 'call', 'mcp_files__read_text_file', path, '--json'],
+    researcher.env,
+  );
+  expect(run.code).toBe(1);
+  expect(jsonOf(run)).toMatchObject({ result: { success: false, isError: true } });
+});
+
+test('What is sent waits in the inbox, is shown without being claimed, and is gone once taken.', async () => {
+  const writer = await workspace.agent('writer-1', 'writer');
+  const sent = await workspace.run(
+    ['send', 'writer-1', 'sources are ready', '--id', 'm1', '--json'],
+    researcher.env,
+  );
+  expect(jsonOf(sent)).toEqual({ id: 'm1', duplicate: false });
+  const again = await workspace.run(
+    ['send', 'writer-1', 'sources are ready', '--id', 'm1', '--json'],
+    researcher.env,
+  );
+  expect(jsonOf(again)).toEqual({ id: 'm1', duplicate: true });
+  expect((await workspace.run(['send', 'writer-1', '-'], researcher.env)).code).toBe(0);
+
+  const waiting = {
+    messages: [
+      {
+        id: 'm1',
+        from: { agent: 'researcher-1', role: 'researcher' },
+        to: 'writer-1',
+        kind: 'note',
+        body: 'sources are ready',
+      },
+      { body: '' },
+    ],
+  };
+  for (let round = 0; round < 2; round++) {
+    expect(jsonOf(await workspace.run(['inbox', '--json'], writer.env))).toMatchObject(waiting);
+  }
+  const first = await workspace.run(['inbox', '--take', '--limit', '1', '--json'], writer.env);
+  expect(jsonOf(first)).toMatchObject({ messages: [{ id: 'm1' }] });
+  const rest = await workspace.run(['inbox', '--take', '--json'], writer.env);
+  expect(jsonOf(rest)).toMatchObject({ messages: [{ body: '' }] });
+  expect(jsonOf(await workspace.run(['inbox', '--json'], writer.env))).toEqual({ messages: [] });
+});
+
+test('ask prints the answer; one that nobody answers is withdrawn and exits 75.', async () => {
+  const token = (await readFile(join(workspace.directory, 'researcher-1.token'), 'utf8')).trim();
+  await using answering = await connectBroker({
+    url: workspace.ready.broker.url,
+    token,
+    agent: 'researcher-1',
+  });
+  answering.announce({ doing: 'answering' });
+  await using _loop = await answering.serve(['ask'], async ({ json }) => ({
+    kind: 'reply',
+    body: { heard: json },
+  }));
+  const asker = await workspace.agent('asker-1', 'writer');
+  const ask = await workspace.run(['ask', 'researcher-1', 'how far?', '--json'], asker.env);
+  expect(ask.code).toBe(0);
+  expect(jsonOf(ask)).toEqual({ reply: { heard: 'how far?' } });
+
+  const agents = jsonOf(await workspace.run(['agents', '--config', 'signalbox.yaml', '--json'])) as {
+    agents: Record<string, unknown>[];
+  };
+  expect(agents.agents).toContainEqual({
+    agent: 'researcher-1',
+    address: 'researcher-1',
+    role: 'researcher',
+    connected_at: expect.any(Number),
+    status: { doing: 'answering' },
+  });
+  expect(agents.agents.map(({ agent }) => agent)).toContain('orchestrator');
+  expect(agents.agents.map(({ agent }) => agent)).not.toContain('operator');
+
+  const silent = await workspace.run(
+    ['ask', 'writer-1', 'anyone?', '--timeout', '300ms', '--json'],
+    asker.env,
+  );
+  expect(silent.code).toBe(75);
+  expect(jsonOf(silent)).toMatchObject({ error: { code: 'timed_out', retryable: true } });
+});
+
+interface ToolList {
+  version: string;
+  tools: { name: string; inputSchema: unknown }[];
+}

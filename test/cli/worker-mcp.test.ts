@@ -1,0 +1,114 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startToolFleet } from '../orchestrator/tool-fleet.ts';
+import { cleanEnv, signalbox, signalboxArgv } from './command-line.ts';
+import { startWorkspace, type Workspace } from './workspace.ts';
+
+let workspace: Workspace;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  workspace = await startWorkspace();
+  ({ env } = await workspace.agent('researcher-1', 'researcher'));
+}, 60_000);
+afterAll(() => workspace?.[Symbol.asyncDispose]());
+
+test('An MCP client that runs "signalbox worker mcp" sees its role’s tools and can call them.', async () => {
+  const client = new Client({ name: 'agent', version: '1.0.0' });
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: signalboxArgv(['worker', 'mcp']),
+    stderr: 'ignore',
+    env: cleanEnv(env),
+  });
+  await client.connect(transport);
+  try {
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toContain('mcp_everything__echo');
+    expect(tools.map(({ name }) => name)).not.toContain('mcp_everything__get-sum');
+    const result = await client.callTool({ name: 'mcp_everything__echo', arguments: { message: 'hi' } });
+    expect(result.content).toEqual([{ type: 'text', text: expect.stringContaining('hi') }]);
+  } finally {
+    await client.close();
+  }
+});
+
+test.each(['end of input', 'SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+  'The worker ends at %s with exit code 0, and wrote nothing but MCP.',
+  async (how) => {
+    const child = spawn(process.execPath, signalboxArgv(['worker', 'mcp']), { env: cleanEnv(env) });
+    let stdout = '';
+    child.stdout.on('data', (chunk) => {
+      stdout += chunk;
+    });
+    const ended = once(child, 'close');
+    child.stdin.write(
+      `${JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'initialize',
+        params: {
+          protocolVersion: '2025-06-18',
+          capabilities: {},
+          clientInfo: { name: 'raw', version: '1' },
+        },
+      })}\n`,
+    );
+    await once(child.stdout, 'data');
+    if (how === 'end of input') child.stdin.end();
+    else child.kill(how);
+    expect(await ended).toEqual([0, null]);
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+      { jsonrpc: '2.0', id: 1, result: expect.objectContaining({ serverInfo: expect.anything() }) },
+    ]);
+  },
+);
+
+test('A worker that is asked to end answers the call it has running and cancels it in the server.', async () => {
+  await using fleet = await startToolFleet();
+  const tokenFile = join(fleet.directory, 'worker.token');
+  await writeFile(tokenFile, await fleet.broker.token('w1'));
+  const own = { SIGNALBOX_URL: fleet.broker.url, SIGNALBOX_AGENT: 'w1', SIGNALBOX_TOKEN_FILE: tokenFile };
+  const client = new Client({ name: 'agent', version: '1.0.0' });
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: signalboxArgv(['worker', 'mcp']),
+    stderr: 'ignore',
+    env: cleanEnv(own),
+  });
+  await client.connect(transport);
+  try {
+    const call = client.callTool({ name: 'mcp_counter__slow', arguments: { ms: 60_000 } });
+    await expect.poll(() => fleet.ran('slow').length, { timeout: 20_000 }).toBe(1);
+    process.kill(transport.pid!, 'SIGTERM');
+    expect(await call).toMatchObject({
+      isError: true,
+      structuredContent: { error: { code: 'cancelled', may_have_run: true } },
+    });
+    await expect.poll(() => fleet.ran('slow').map(({ at }) => at)).toEqual(['start', 'cancelled']);
+  } finally {
+    await client.close();
+  }
+});
+
+test('A worker whose broker does not come says so on standard error after its wait, with 69.', async () => {
+  const nobody = { ...env, SIGNALBOX_URL: 'ws://127.0.0.1:9' };
+  const run = await signalbox(['worker', 'mcp', '--wait', '400ms', '--json'], { env: nobody });
+  expect(run).toMatchObject({ code: 69, stdout: '' });
+  expect(run.stderr).toContain('"code":"unreachable"');
+});
+
+test('A worker never borrows the operator’s token.', async () => {
+  const run = await workspace.run(['worker', 'mcp', '--config', 'signalbox.yaml']);
+  expect(run).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringContaining('a worker needs a token of its own'),
+  });
+});

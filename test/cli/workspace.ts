@@ -1,0 +1,89 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { tempDir } from '@signalbox/testing';
+import { type Daemon, jsonOf, type Run, signalbox, startDaemon } from './command-line.ts';
+
+const require = createRequire(import.meta.url);
+
+/** The script of an installed MCP server package. */
+function serverScript(name: string): string {
+  return join(dirname(require.resolve(`${name}/package.json`)), 'dist', 'index.js');
+}
+
+/** A configuration with two real MCP servers, roles for both, and a port of the system's choice. */
+function configText(filesDirectory: string): string {
+  return JSON.stringify({
+    broker: { listen: '127.0.0.1:0', data: './state' },
+    mcpServers: {
+      everything: {
+        command: process.execPath,
+        args: [serverScript('@modelcontextprotocol/server-everything')],
+      },
+      files: {
+        command: process.execPath,
+        args: [serverScript('@modelcontextprotocol/server-filesystem'), filesDirectory],
+      },
+    },
+    roles: {
+      researcher: { tools: ['mcp_everything__echo', 'mcp_files__read_*'] },
+      sandbox: { tools: [] },
+    },
+  });
+}
+
+/** `signalbox up` on a directory of its own, and the ways to use it. */
+export interface Workspace extends AsyncDisposable {
+  readonly directory: string;
+  readonly up: Daemon;
+  readonly ready: {
+    broker: UpPart & { url: string };
+    orchestrator: UpPart & { servers: unknown; roles: unknown };
+  };
+  /** Issues a token into a file and returns the environment that makes a command that agent's. */
+  agent(agent: string, role: string): Promise<{ id: string; env: Record<string, string> }>;
+  run(args: readonly string[], env?: Record<string, string>): Promise<Run>;
+}
+
+interface UpPart {
+  pid: number;
+}
+
+export async function startWorkspace(): Promise<Workspace> {
+  await using opened = new AsyncDisposableStack();
+  const { path: directory } = opened.use(await tempDir());
+  const files = join(directory, 'files');
+  await mkdir(files);
+  await writeFile(join(files, 'hello.txt'), 'hello from a file\n');
+  await writeFile(join(directory, 'signalbox.yaml'), configText(files));
+  const up = opened.use(await startDaemon(['up', '--config', 'signalbox.yaml'], { cwd: directory }));
+  const ready = up.ready as Workspace['ready'];
+  const run = (args: readonly string[], env: Record<string, string> = {}): Promise<Run> =>
+    signalbox(args, { cwd: directory, env });
+  const resources = opened.move();
+  return {
+    directory,
+    up,
+    ready,
+    run,
+    async agent(agent, role) {
+      const out = `${agent}.token`;
+      const args = [
+        'token',
+        'issue',
+        '--agent',
+        agent,
+        '--role',
+        role,
+        '--out',
+        out,
+        '--config',
+        'signalbox.yaml',
+        '--json',
+      ];
+      const { id } = jsonOf(await run(args)) as { id: string };
+      return { id, env: { SIGNALBOX_TOKEN_FILE: join(directory, out), SIGNALBOX_URL: ready.broker.url } };
+    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}

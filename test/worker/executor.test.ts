@@ -1,0 +1,147 @@
+import { connectBroker, type ServedRequest } from '@signalbox/client';
+import { RoleToolAllowlist, startOrchestrator } from '@signalbox/orchestrator';
+import { startTestBroker, type TestBroker } from '@signalbox/testing';
+import { McpProxyExecutor } from '@signalbox/worker';
+import { expect, test } from 'vitest';
+import { startToolFleet } from '../orchestrator/tool-fleet.ts';
+
+const tool = (name: string) => ({ name, inputSchema: { type: 'object' } });
+
+/** An orchestrator of a few lines: it answers manifest requests with what `manifest` returns, and keeps the bodies. */
+async function scriptedOrchestrator(broker: TestBroker, manifest: () => unknown) {
+  const token = await broker.token('orchestrator', 'orchestrator');
+  const client = await connectBroker({ url: broker.url, token, agent: 'orchestrator' });
+  const asked: unknown[] = [];
+  const waiters: (() => void)[] = [];
+  await client.serve(['mcp_request'], async (request: ServedRequest) => {
+    asked.push(request.json);
+    for (const wake of waiters.splice(0)) wake();
+    return { kind: 'mcp_reply', body: manifest() };
+  });
+  const nextAsked = () => new Promise<void>((resolve) => waiters.push(resolve));
+  return { client, asked, nextAsked, [Symbol.asyncDispose]: () => client.close() };
+}
+
+async function connect(broker: TestBroker, manifestTimeoutMs?: number) {
+  const token = await broker.token('w1');
+  return McpProxyExecutor.connect({
+    url: broker.url,
+    token,
+    agent: 'w1',
+    ...(manifestTimeoutMs !== undefined && { manifestTimeoutMs }),
+  });
+}
+
+test('a tool that is not in the list costs no traffic', async () => {
+  await using broker = await startTestBroker();
+  await using orchestrator = await scriptedOrchestrator(broker, () => ({
+    manifest: { version: '1', tools: [tool('mcp_a__read'), tool('mcp_a__write')] },
+  }));
+  await using executor = await connect(broker);
+  const { error } = await executor.execute({ name: 'mcp_a__raed' });
+  expect(error).toMatchObject({
+    code: 'tool_not_found',
+    may_have_run: false,
+    hint: "The most similar tool you may call is 'mcp_a__read'.",
+  });
+  expect(orchestrator.asked).toHaveLength(1);
+  await executor.execute({ name: 'mcp_a__read' });
+  expect(orchestrator.asked.at(-1)).toMatchObject({ op: 'call', tool: 'mcp_a__read' });
+});
+
+test('without an orchestrator connecting fails and says so, and one that comes late is waited for', async () => {
+  await using broker = await startTestBroker();
+  await expect(connect(broker, 300)).rejects.toMatchObject({
+    code: 'no_consumer',
+    retryable: true,
+    message: expect.stringContaining("'orchestrator' gave no list of tools"),
+  });
+  const waiting = connect(broker, 20_000);
+  await using _orchestrator = await scriptedOrchestrator(broker, () => ({
+    manifest: { version: '1', tools: [] },
+  }));
+  await using executor = await waiting;
+  expect(executor.toolCount).toBe(0);
+});
+
+test.each([
+  [{ error: { code: 'internal', message: 'no', retryable: false, may_have_run: false } }, 'internal'],
+  [{ manifest: { version: 1 } }, 'bad_body'],
+  [{ manifest: { version: '1', tools: [{ name: 'x' }] } }, 'bad_body'],
+  [null, 'bad_body'],
+])('the manifest answer %j is an error, not an empty list', async (answer, code) => {
+  await using broker = await startTestBroker();
+  await using _orchestrator = await scriptedOrchestrator(broker, () => answer);
+  await expect(connect(broker)).rejects.toMatchObject({ code });
+});
+
+test('after each reconnect the list is asked for again, with the version that is known', async () => {
+  await using broker = await startTestBroker();
+  await using orchestrator = await scriptedOrchestrator(broker, () => ({
+    manifest: { version: 'v7', tools: [tool('mcp_a__read')] },
+  }));
+  await using executor = await connect(broker);
+  const again = orchestrator.nextAsked();
+  await broker.restart();
+  await again;
+  expect(orchestrator.asked).toEqual([{ op: 'manifest' }, { op: 'manifest', known_version: 'v7' }]);
+  expect(executor.version).toBe('v7');
+});
+
+test('a change is believed from the orchestrator only, not from another agent of its role', async () => {
+  await using broker = await startTestBroker();
+  let version = 1;
+  await using orchestrator = await scriptedOrchestrator(broker, () => ({
+    manifest: { version: `v${version}`, tools: [tool(`mcp_a__v${version}`)] },
+  }));
+  await using executor = await connect(broker);
+  await using imposter = await connectBroker({
+    url: broker.url,
+    token: await broker.token('conductor', 'orchestrator'),
+    agent: 'conductor',
+  });
+  const addresses = await imposter.listConnected({ role: 'worker' });
+  const event = {
+    to: addresses[0]!.address,
+    kind: 'event',
+    ephemeral: true,
+    body: { event: 'manifest_changed', version: 'v2' },
+  };
+  await imposter.deliver(event);
+  const changed = new Promise<void>((resolve) => executor.onManifestChanged(resolve));
+  version = 2;
+  await orchestrator.client.deliver(event);
+  await changed;
+  expect(executor.listTools().map(({ name }) => name)).toEqual(['mcp_a__v2']);
+  expect(orchestrator.asked).toEqual([{ op: 'manifest' }, { op: 'manifest', known_version: 'v1' }]);
+});
+
+test('a failed refresh keeps the old list', async () => {
+  await using broker = await startTestBroker();
+  let answer: unknown = { manifest: { version: '1', tools: [tool('mcp_a__read')] } };
+  await using _orchestrator = await scriptedOrchestrator(broker, () => answer);
+  await using executor = await connect(broker);
+  answer = { error: { code: 'internal', message: 'warming up', retryable: true, may_have_run: false } };
+  await expect(executor.refresh()).rejects.toMatchObject({ code: 'internal', retryable: true });
+  expect(executor.toolCount).toBe(1);
+  answer = { manifest: { version: '2', tools: [] } };
+  expect(await executor.refresh()).toBe(true);
+  expect(executor.toolCount).toBe(0);
+});
+
+test('live workers follow an orchestrator that comes back with another policy', async () => {
+  await using fleet = await startToolFleet();
+  const executor = await fleet.executor('rita', 'reader');
+  expect(executor.toolCount).toBe(6);
+  await fleet.orchestrator.stop();
+  const changed = new Promise<void>((resolve) => executor.onManifestChanged(resolve));
+  await using client = await connectBroker({
+    url: fleet.broker.url,
+    token: await fleet.broker.token('orchestrator', 'orchestrator'),
+    agent: 'orchestrator',
+  });
+  const allowlist = RoleToolAllowlist.fromEntries([['reader', ['mcp_counter__echo']]]);
+  await using _next = await startOrchestrator({ client, host: fleet.host, allowlist });
+  await changed;
+  expect(executor.listTools().map(({ name }) => name)).toEqual(['mcp_counter__echo']);
+});

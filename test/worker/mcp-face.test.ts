@@ -1,0 +1,282 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Client, type StandardSchemaV1 } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { InMemoryTransport } from '@modelcontextprotocol/server';
+import { RoleToolAllowlist } from '@signalbox/orchestrator';
+import type { Tool } from '@signalbox/protocol';
+import { tempDir } from '@signalbox/testing';
+import { type McpProxyExecutor, serveMcpFace } from '@signalbox/worker';
+import { expect, test } from 'vitest';
+import { aTool, npmServer, oddServer } from '../mcp-host/hosting.ts';
+import { startToolFleet } from '../orchestrator/tool-fleet.ts';
+
+/** Takes what came as it is: the SDK's own schemas drop fields that they do not know. */
+const untouched = {
+  '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) },
+} as StandardSchemaV1<unknown, Record<string, unknown>>;
+
+type Era = 'legacy' | 'modern';
+
+/** An SDK client on the face of an executor, in one process. */
+async function faceOf(executor: McpProxyExecutor, era: Era = 'legacy', heartbeatMs?: number) {
+  const [ours, theirs] = InMemoryTransport.createLinkedPair();
+  const written: object[] = [];
+  const send = ours.send.bind(ours);
+  ours.send = (message, sendOptions) => {
+    written.push(message);
+    return send(message, sendOptions);
+  };
+  const face = serveMcpFace(executor, {
+    version: '1.2.3',
+    transport: ours,
+    ...(heartbeatMs !== undefined && { heartbeatMs }),
+  });
+  const mode = era === 'modern' ? ('auto' as const) : ('legacy' as const);
+  const client = new Client({ name: 'agent', version: '1.0.0' }, { versionNegotiation: { mode } });
+  await client.connect(theirs);
+  const list = async () => {
+    const { tools } = await client.request({ method: 'tools/list', params: {} }, untouched);
+    return tools as Tool[];
+  };
+  const call = (name: string, args: unknown = {}, options: Parameters<Client['request']>[2] = {}) =>
+    client.request(
+      { method: 'tools/call', params: { name, arguments: args as Record<string, unknown> } },
+      untouched,
+      options,
+    );
+  return { face, client, written, list, call, [Symbol.asyncDispose]: () => face.close() };
+}
+
+const everything = npmServer('everything', 'stdio');
+
+test.each(['legacy', 'modern'] as const)(
+  'a %s client sees the tools of its role as their servers describe them, in one page',
+  async (era) => {
+    await using fleet = await startToolFleet({
+      servers: { everything },
+      allowlist: RoleToolAllowlist.fromEntries([['reader', ['mcp_everything__*']]]),
+    });
+    await using direct = await directClient();
+    const own = await direct.client.request({ method: 'tools/list', params: {} }, untouched);
+    await using connection = await faceOf(await fleet.executor('rita', 'reader'), era);
+    const tools = await connection.list();
+    const expected = (own.tools as Tool[])
+      .map((tool) => ({ ...tool, name: `mcp_everything__${tool.name}` }))
+      .sort((a, b) => (a.name < b.name ? -1 : 1));
+    expect(tools.length).toBeGreaterThan(5);
+    // The current revision has no `execution` any more; the SDK takes it out.
+    const { execution: _gone, ...rest } = { execution: undefined, ...expected[0]! };
+    expect(tools[0]).toEqual(era === 'modern' ? rest : expected[0]);
+    expect(tools.map((tool) => tool.name)).toEqual(expected.map((tool) => tool.name));
+    expect(tools.map((tool) => tool.inputSchema)).toEqual(expected.map((tool) => tool.inputSchema));
+    expect(tools.map((tool) => tool.annotations)).toEqual(expected.map((tool) => tool.annotations));
+    expect(await connection.list()).toEqual(tools);
+  },
+);
+
+test.each(['legacy', 'modern'] as const)('a %s client gets a result whole', async (era) => {
+  await using fleet = await startToolFleet({ servers: { everything } });
+  await using connection = await faceOf(await fleet.executor('w1'), era);
+  await using direct = await directClient();
+  for (const [name, args] of [
+    ['echo', { message: 'hello' }],
+    ['get-tiny-image', {}],
+    ['get-annotated-message', { messageType: 'error', includeImage: true }],
+    ['get-structured-content', { location: 'Chicago' }],
+    ['get-resource-links', { count: 2 }],
+  ] as const) {
+    const params = { name, arguments: args };
+    const own = await direct.client.request({ method: 'tools/call', params }, untouched);
+    const proxied = await connection.call(`mcp_everything__${name}`, args);
+    const { _meta: stamped, ...result } = proxied;
+    expect(result).toEqual(own);
+    expect(Object.keys((stamped as object | undefined) ?? {})).toEqual(
+      era === 'modern' ? ['io.modelcontextprotocol/serverInfo'] : [],
+    );
+  }
+});
+
+test.each(['legacy', 'modern'] as const)(
+  'fields that nobody on the way knows leave the face for a %s client',
+  async (era) => {
+    await using directory = await tempDir();
+    const listFile = join(directory.path, 'list.json');
+    const tool = aTool('vendor', {
+      'x-vendor': [1],
+      annotations: { readOnlyHint: true, 'x-hint': 1 },
+      _meta: { 'vendor/id': 7 },
+    });
+    await writeFile(listFile, JSON.stringify({ pages: [[tool]] }));
+    await using fleet = await startToolFleet({ servers: { odd: oddServer(listFile) } });
+    await using connection = await faceOf(await fleet.executor('w1'), era);
+    const listed = (await connection.list()).find(({ name }) => name === 'mcp_odd__vendor');
+    expect(listed).toEqual({ ...tool, name: 'mcp_odd__vendor' });
+    const own = ['not', 'an', 'object'];
+    // What the face writes counts: a modern SDK client refuses blocks of a type that it does not know.
+    await connection.call('mcp_odd__vendor').catch(() => {});
+    expect(connection.written.at(-1)).toHaveProperty('result');
+    expect(Object(connection.written.at(-1)).result).toMatchObject({
+      content: [
+        { type: 'vendor/chart', data: [1, 2] },
+        { type: 'text', text: 'x', 'x-mark': 1 },
+      ],
+      // Earlier revisions allow objects only; the SDK wraps other values for them.
+      structuredContent: era === 'modern' ? own : { result: own },
+      'x-vendor': { deep: [null] },
+      _meta: { 'vendor/trace': 'abc' },
+    });
+  },
+);
+
+test('the face introduces itself and says how to use it', async () => {
+  await using fleet = await startToolFleet();
+  await using connection = await faceOf(await fleet.executor('rita', 'reader'));
+  expect(connection.client.getServerVersion()).toMatchObject({ name: 'signalbox', version: '1.2.3' });
+  expect(connection.client.getInstructions()).toContain("the role 'reader'");
+});
+
+test('a failure is a result that a model can act on; an unknown tool is a protocol error', async () => {
+  await using fleet = await startToolFleet();
+  await using connection = await faceOf(await fleet.executor('w1'));
+  const refused = await connection.call('mcp_counter__echo', '[1]');
+  expect(refused).toMatchObject({
+    isError: true,
+    content: [{ type: 'text', text: expect.stringContaining('invalid_arguments') }],
+    structuredContent: { error: { code: 'invalid_arguments', retryable: false, may_have_run: false } },
+  });
+  await expect(connection.call('mcp_counter__ecko')).rejects.toMatchObject({
+    code: -32602,
+    message: expect.stringContaining("'mcp_counter__echo'"),
+  });
+  expect(await connection.call('mcp_counter__echo', { n: 1 })).toMatchObject({ structuredContent: { n: 1 } });
+  expect(fleet.ran('echo')).toHaveLength(2);
+});
+
+test('a change of the list is told to the client', async () => {
+  await using fleet = await startToolFleet();
+  await using connection = await faceOf(await fleet.executor('w1'));
+  const told = new Promise<void>((resolve) =>
+    connection.client.setNotificationHandler('notifications/tools/list_changed', () => resolve()),
+  );
+  fleet.orchestrator.setAllowlist(RoleToolAllowlist.fromEntries([['worker', ['mcp_counter__echo']]]));
+  await told;
+  expect((await connection.list()).map((tool) => tool.name)).toEqual(['mcp_counter__echo']);
+});
+
+test("the server's progress reaches a client that asked for it, and signs of life fill the gaps", async () => {
+  await using fleet = await startToolFleet();
+  await using connection = await faceOf(await fleet.executor('w1'), 'legacy', 100);
+  const progress: { progress: number; message?: string }[] = [];
+  await connection.call(
+    'mcp_counter__slow',
+    { ms: 1_200 },
+    { onprogress: (one) => progress.push({ progress: one.progress, message: one.message ?? '' }) },
+  );
+  const messages = progress.map((one) => one.message);
+  expect(messages.filter((message) => message?.startsWith('step'))).toEqual(['step 1', 'step 2', 'step 3']);
+  expect(messages.filter((message) => message?.startsWith('still running')).length).toBeGreaterThan(2);
+  const numbers = progress.map((one) => one.progress);
+  expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b));
+});
+
+test("a client's cancellation stops the tool in its server", async () => {
+  await using fleet = await startToolFleet();
+  await using connection = await faceOf(await fleet.executor('w1'));
+  const abort = new AbortController();
+  const call = connection.call('mcp_counter__slow', { ms: 60_000 }, { signal: abort.signal });
+  await expect.poll(() => fleet.ran('slow').length).toBe(1);
+  abort.abort();
+  await expect(call).rejects.toThrow();
+  await expect.poll(() => fleet.ran('slow').map((line) => line.at)).toEqual(['start', 'cancelled']);
+});
+
+test('a client that hangs up ends the face and cancels what it had running', async () => {
+  await using fleet = await startToolFleet();
+  await using connection = await faceOf(await fleet.executor('w1'));
+  const call = connection.call('mcp_counter__slow', { ms: 60_000 }).catch((thrown: Error) => thrown);
+  await expect.poll(() => fleet.ran('slow').length).toBe(1);
+  await connection.client.close();
+  await connection.face.closed;
+  expect(await call).toBeInstanceOf(Error);
+  await expect.poll(() => fleet.ran('slow').map((line) => line.at)).toEqual(['start', 'cancelled']);
+});
+
+test('a face that is asked to end answers what it has running and cancels it in the server', async () => {
+  await using fleet = await startToolFleet();
+  await using connection = await faceOf(await fleet.executor('w1'));
+  const call = connection.call('mcp_counter__slow', { ms: 60_000 });
+  await expect.poll(() => fleet.ran('slow').length).toBe(1);
+  await connection.face.close();
+  expect(await call).toMatchObject({
+    isError: true,
+    structuredContent: { error: { code: 'cancelled', may_have_run: true } },
+  });
+  await expect.poll(() => fleet.ran('slow').map((line) => line.at)).toEqual(['start', 'cancelled']);
+});
+
+test('an executor that is closed ends the face', async () => {
+  await using fleet = await startToolFleet();
+  const executor = await fleet.executor('w1');
+  await using connection = await faceOf(executor);
+  const hungUp = new Promise<void>((resolve) => {
+    connection.client.onclose = resolve;
+  });
+  await executor.close();
+  await Promise.all([connection.face.closed, hungUp]);
+  expect((await executor.execute({ name: 'mcp_counter__echo' })).error?.may_have_run).toBe(false);
+});
+
+const faceMain = fileURLToPath(new URL('./face-main.ts', import.meta.url));
+
+test('an SDK client that spawns the face over stdio lists and calls', async () => {
+  await using fleet = await startToolFleet();
+  const token = await fleet.broker.token('w1');
+  const args = ['--conditions=@signalbox/source', faceMain, fleet.broker.url, token, 'w1'];
+  const transport = new StdioClientTransport({ command: process.execPath, args });
+  const client = new Client({ name: 'agent', version: '1.0.0' });
+  await client.connect(transport);
+  const { tools } = await client.listTools();
+  expect(tools).toHaveLength(6);
+  const result = await client.callTool({ name: 'mcp_counter__echo', arguments: { n: 1 } });
+  expect(result.structuredContent).toEqual({ n: 1 });
+  await client.close();
+});
+
+test('a face process whose input ends exits with 0, having written nothing but MCP', async () => {
+  await using fleet = await startToolFleet();
+  const token = await fleet.broker.token('w1');
+  const args = ['--conditions=@signalbox/source', faceMain, fleet.broker.url, token, 'w1'];
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  let written = '';
+  child.stdout.on('data', (chunk) => {
+    written += chunk;
+  });
+  const exited = once(child, 'exit');
+  const initialize = {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    clientInfo: { name: 'raw', version: '1' },
+  };
+  child.stdin.write(
+    `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: initialize })}\n`,
+  );
+  await once(child.stdout, 'data');
+  child.stdin.end();
+  expect(await exited).toEqual([0, null]);
+  const messages = written
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(messages).toMatchObject([{ jsonrpc: '2.0', id: 1, result: { protocolVersion: '2025-11-25' } }]);
+});
+
+/** An SDK client right on the server, to compare with. */
+async function directClient() {
+  const client = new Client({ name: 'agent', version: '1.0.0' });
+  await client.connect(new StdioClientTransport({ ...everything, stderr: 'ignore' }));
+  return { client, [Symbol.asyncDispose]: () => client.close() };
+}
