@@ -1,0 +1,52 @@
+/** One timed run: completed operations a second, and the latency of single ones in milliseconds. */
+export interface Measurement {
+  perSecond: number;
+  p50Ms: number;
+  p99Ms: number;
+}
+
+/** Keeps `inFlight` operations running for `seconds` and times each. The first tenth is warm-up and not counted. */
+export async function measure(
+  operation: (n: number) => Promise<unknown>,
+  options: { inFlight: number; seconds: number },
+): Promise<Measurement> {
+  const start = performance.now();
+  const countFrom = start + options.seconds * 100;
+  const end = start + options.seconds * 1000;
+  const latencies: number[] = [];
+  let n = 0;
+  const lane = async (): Promise<void> => {
+    for (;;) {
+      const began = performance.now();
+      if (began >= end) return;
+      await operation(n++);
+      if (began >= countFrom) latencies.push(performance.now() - began);
+    }
+  };
+  await Promise.all(Array.from({ length: options.inFlight }, lane));
+  const counted = (performance.now() - countFrom) / 1000;
+  latencies.sort((a, b) => a - b);
+  return {
+    perSecond: latencies.length / counted,
+    p50Ms: quantile(latencies, 0.5),
+    p99Ms: quantile(latencies, 0.99),
+  };
+}
+
+/** The middle of several runs, figure by figure. */
+export function medianOf(runs: readonly Measurement[]): Measurement {
+  const middle = (pick: (run: Measurement) => number): number =>
+    quantile(
+      runs.map(pick).sort((a, b) => a - b),
+      0.5,
+    );
+  return {
+    perSecond: middle((r) => r.perSecond),
+    p50Ms: middle((r) => r.p50Ms),
+    p99Ms: middle((r) => r.p99Ms),
+  };
+}
+
+function quantile(sorted: readonly number[], q: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN;
+}

@@ -1,0 +1,6 @@
+/** One row of the table. */
+export interface Series {
+  name: string;
+  inFlight: number;
+  operation: (n: number) => Promise<unknown>;
+}

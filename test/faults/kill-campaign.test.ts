@@ -1,0 +1,53 @@
+import { faultPoints } from '@signalbox/protocol';
+import { describe, expect, test } from 'vitest';
+import { type CampaignReport, runCampaign } from './campaign.ts';
+import { doubledOf, lostOf } from './oracle.ts';
+import { killCards, type RunPlan, runPlans } from './plan.ts';
+
+/** All of them together, so that a failure shows everything that went wrong. */
+function brokenPromises({ verdict, crashes }: CampaignReport) {
+  return {
+    lost: lostOf(verdict),
+    doubled: doubledOf(verdict),
+    misreported: verdict.misreported,
+    endedTwice: verdict.endedTwice,
+    crashes,
+  };
+}
+
+const none = { lost: [], doubled: [], misreported: [], endedTwice: 0, crashes: [] };
+
+describe('kill -9 of broker, orchestrator, worker and MCP server', () => {
+  test('Each call ends once, nothing with a receipt is lost and no unsafe tool runs twice, wherever and whoever is killed.', async () => {
+    const round = killCards.length;
+    const plans = [runPlans(1, 2).take(round), runPlans(1, 2).drop(round).take(round)];
+    const reports = await Promise.all(
+      plans.map((half) => runCampaign({ plans: half, runs: round, workers: 2 })),
+    );
+    for (const report of reports) {
+      expect(brokenPromises(report)).toEqual(none);
+      expect(report.verdict.results).toBeGreaterThan(report.verdict.calls / 2);
+    }
+    const kills = reports.flatMap((report) => report.kills);
+    expect(kills.length).toBeGreaterThanOrEqual(40);
+    const killedAt = new Set(kills.map(({ victim, point }) => `${victim} ${point}`));
+    for (const { victim, point = 'moment' } of killCards) expect(killedAt).toContain(`${victim} ${point}`);
+    expect(new Set(killCards.map(({ point }) => point))).toEqual(new Set([...faultPoints, undefined]));
+  }, 180_000);
+
+  const kill: RunPlan = {
+    kill: { victim: 'orchestrator', point: 'orchestrator.call.returned', n: 1, worker: 0 },
+    work: { count: 2, slow: 0, echo: 0, slowMs: 0 },
+  };
+
+  test('Without its journal the orchestrator repeats what it did, and the campaign says so; with it, it does not.', async () => {
+    const [without, withJournal] = await Promise.all(
+      [false, true].map((journal) => runCampaign({ plans: [kill], runs: 1, workers: 1, journal })),
+    );
+    expect(without!.kills).toMatchObject([{ victim: 'orchestrator' }]);
+    expect(without!.verdict.doubledCalls).not.toEqual([]);
+    expect(withJournal!.kills).toMatchObject([{ victim: 'orchestrator' }]);
+    expect(brokenPromises(withJournal!)).toEqual(none);
+    expect(withJournal!.verdict.typed).toMatchObject({ outcome_unknown: expect.any(Number) });
+  }, 60_000);
+});

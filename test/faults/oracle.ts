@@ -1,0 +1,79 @@
+import type { CounterLine } from '@signalbox/testing';
+import type { CallEntry, Ledger } from './ledger.ts';
+import type { StoredMessages } from './sqlite/stored-messages.ts';
+
+/** What callers were told, held against the counter file and the broker's database. Ids, so that a failure can be traced. */
+export interface Verdict {
+  calls: number;
+  results: number;
+  /** Typed failures by code. */
+  typed: Record<string, number>;
+  /** Calls whose caller died, by what the orchestrator said of them. */
+  orphans: Record<string, number>;
+  notes: number;
+  /** No end was reported by the deadline. */
+  silent: string[];
+  /** A result came, but the tool never ran. */
+  inventedResults: string[];
+  /** A result came, but the database knows no request. */
+  unrecorded: string[];
+  /** Still waiting in the database though every call has ended. */
+  unsettled: string[];
+  /** A receipt was given, but the note isn't there. */
+  lostNotes: string[];
+  /** Tools that are not safe to repeat and ran more than once. */
+  doubledCalls: string[];
+  doubledNotes: string[];
+  /** Said not to have run, but it did. */
+  misreported: string[];
+  endedTwice: number;
+}
+
+const safeTools = new Set(['echo']);
+
+export function judge(ledger: Ledger, counted: readonly CounterLine[], stored: StoredMessages): Verdict {
+  const calls = [...ledger.calls.values()];
+  const runs = countBy(counted.filter(({ at }) => at === 'start').map(({ args }) => String(args.label)));
+  const inbox = countBy(stored.inbox);
+  const ids = (isSuch: (call: CallEntry) => boolean): string[] => calls.filter(isSuch).map(({ id }) => id);
+  const ran = ({ id }: CallEntry): boolean => runs.has(id);
+  const receipted = [...ledger.notes].filter(([, receipt]) => receipt).map(([id]) => id);
+  return {
+    calls: calls.length,
+    results: calls.filter(isResult).length,
+    typed: Object.fromEntries(
+      countBy(calls.flatMap(({ end }) => (end?.code === undefined ? [] : [end.code]))),
+    ),
+    orphans: Object.fromEntries(countBy(calls.flatMap(({ asked }) => (asked ? [asked.state] : [])))),
+    notes: receipted.length,
+    silent: ids(({ state }) => state === 'silent' || state === 'open'),
+    inventedResults: ids((call) => (isResult(call) || call.asked?.result === true) && !ran(call)),
+    unrecorded: ids((call) => isResult(call) && !stored.settledCalls.has(call.id)),
+    unsettled: stored.waitingCalls,
+    lostNotes: receipted.filter((id) => !inbox.has(id)),
+    doubledCalls: ids(({ id, tool }) => !safeTools.has(tool) && (runs.get(id) ?? 0) > 1),
+    doubledNotes: [...inbox].filter(([, times]) => times > 1).map(([id]) => id),
+    misreported: ids((call) => call.end?.code !== undefined && !call.end.mayHaveRun && ran(call)),
+    endedTwice: ledger.endedTwice,
+  };
+}
+
+/** Everything that a receipt or a call promised and that isn't there. */
+export function lostOf(verdict: Verdict): string[] {
+  const { silent, inventedResults, unrecorded, unsettled, lostNotes } = verdict;
+  return [...silent, ...inventedResults, ...unrecorded, ...unsettled, ...lostNotes];
+}
+
+export function doubledOf(verdict: Verdict): string[] {
+  return [...verdict.doubledCalls, ...verdict.doubledNotes];
+}
+
+function isResult({ state, end }: CallEntry): boolean {
+  return state === 'ended' && end?.code === undefined;
+}
+
+function countBy(names: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return counts;
+}

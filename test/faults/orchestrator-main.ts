@@ -1,0 +1,48 @@
+import { connectBroker } from '@signalbox/client';
+import { startMcpHost } from '@signalbox/mcp-host';
+import { openSqliteJournal, startOrchestrator } from '@signalbox/orchestrator';
+import { type Fault, faultAt, noFault } from '@signalbox/protocol';
+import { counterServer, processFaults } from '@signalbox/testing';
+import {
+  type FromOrchestrator,
+  noJournalVariable,
+  type OrchestratorSettings,
+  type ToOrchestrator,
+} from './process-messages.ts';
+
+/** The orchestrator in a process of its own, with the counter server as its only server. */
+const { url, token, counterFile, journalFile } = JSON.parse(process.argv[2]!) as OrchestratorSettings;
+const own = processFaults();
+let onServer: Fault = noFault;
+const fault: Fault = (point) => {
+  own(point);
+  onServer(point);
+};
+process.on('disconnect', () => process.exit(0));
+
+const journal = process.env[noJournalVariable] ? undefined : await openSqliteJournal({ file: journalFile });
+const host = startMcpHost({ servers: { counter: counterServer(counterFile) } });
+await host.inventory();
+// Patient back-off is for brokers that stay away; the campaign kills its broker every few seconds, for minutes.
+const client = await connectBroker({
+  url,
+  token,
+  agent: 'orchestrator',
+  backoff: 'worker',
+  waitForBroker: true,
+});
+await startOrchestrator({ client, host, journal, fault });
+
+function killServer(): void {
+  const pid = host.servers()[0]?.pid;
+  if (pid === undefined) return;
+  process.kill(pid, 'SIGKILL');
+  const killed: FromOrchestrator = { serverKilled: pid };
+  process.send?.(killed);
+}
+
+process.on('message', ({ serverFault, killServer: now }: ToOrchestrator) => {
+  if (serverFault !== undefined) onServer = serverFault === null ? noFault : faultAt(serverFault, killServer);
+  if (now) killServer();
+});
+process.send?.({ pid: process.pid });

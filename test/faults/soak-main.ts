@@ -1,0 +1,101 @@
+import { existsSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { doubledOf, lostOf } from './oracle.ts';
+import { runSoak, type SoakReport } from './soak.ts';
+import { judgeSoak, type SoakSample } from './soak-verdict.ts';
+import { asTable } from './table.ts';
+
+const usage = `npm run test:soak -- [options]
+  --minutes N   how long (10)
+  --rate N      calls per second and worker (5)
+  --seed N      decides who is killed when (1)
+`;
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '10' },
+    rate: { type: 'string', default: '5' },
+    seed: { type: 'string', default: '1' },
+    help: { type: 'boolean', short: 'h', default: false },
+  },
+});
+const [minutes, rate, seed] = [values.minutes, values.rate, values.seed].map(Number) as [
+  number,
+  number,
+  number,
+];
+
+if (values.help) {
+  process.stdout.write(usage);
+} else if (!(minutes > 0 && rate > 0 && Number.isInteger(seed))) {
+  process.stderr.write(`--minutes and --rate must be numbers above 0, --seed a whole number\n\n${usage}`);
+  process.exitCode = 2;
+} else if (!existsSync('/proc/self/fd')) {
+  process.stderr.write(
+    'the soak reads memory and handles from /proc, which this system does not have: run it on Linux\n',
+  );
+  process.exitCode = 2;
+} else {
+  await main();
+}
+
+async function main(): Promise<void> {
+  const seconds = minutes * 60;
+  const report = await runSoak({
+    seconds,
+    restartSeconds: Math.min(60, seconds / 5),
+    sampleSeconds: Math.max(2, seconds / 30),
+    rate,
+    seed,
+    onSample: ({ seconds: at, restarts }) =>
+      process.stderr.write(`${Math.round(at)} s, ${restarts} restarts\n`),
+  });
+  const judgements = judgeSoak(report.samples, report.expectedProcesses);
+  const lost = lostOf(report.verdict).length;
+  const doubled = doubledOf(report.verdict).length;
+  const isFlat = judgements.every(({ flat }) => flat);
+  const isRight = lost + doubled + report.crashes.length === 0;
+  const verdicts = asTable([
+    ['', 'after warm-up', 'at the end', 'allowed', 'verdict'],
+    ...judgements.map(({ what, early, late, limit, flat }) => [
+      what,
+      Math.round(early),
+      Math.round(late),
+      limit,
+      flat ? 'flat' : 'NOT FLAT',
+    ]),
+  ]);
+  process.stdout.write(`${[sampleTable(report.samples), verdicts, outcomes(report)].join('\n\n')}\n\n`);
+  process.stdout.write(`${isFlat && isRight ? 'flat' : 'not flat'}: lost ${lost}, doubled ${doubled}\n`);
+  for (const crash of report.crashes) process.stdout.write(`${crash}\n`);
+  if (!isFlat || !isRight) process.exitCode = 1;
+}
+
+function sampleTable(samples: readonly SoakSample[]): string {
+  const head = [
+    'seconds',
+    'done',
+    'restarts',
+    'processes',
+    'memory (MiB)',
+    'handles',
+    'database (MiB)',
+    'journal (MiB)',
+  ];
+  const rows = samples.map((sample) => [
+    Math.round(sample.seconds),
+    sample.done,
+    sample.restarts,
+    sample.processes,
+    Math.round(sample.rssMiB),
+    sample.handles,
+    sample.databaseMiB.toFixed(2),
+    sample.journalMiB.toFixed(2),
+  ]);
+  return asTable([head, ...rows]);
+}
+
+function outcomes({ verdict }: SoakReport): string {
+  const typed = Object.entries(verdict.typed).map(([code, n]) => `${code} ${n}`);
+  return `calls ${verdict.calls}, results ${verdict.results}, typed outcomes: ${typed.join(', ') || 'none'}; notes ${verdict.notes}`;
+}

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { judgeSoak, type SoakSample } from './soak-verdict.ts';
+
+const sample = (changes: Partial<SoakSample> = {}): SoakSample => ({
+  seconds: 0,
+  done: 0,
+  restarts: 0,
+  processes: 6,
+  rssMiB: 700,
+  handles: 160,
+  databaseMiB: 4,
+  journalMiB: 1,
+  ...changes,
+});
+
+/** Nine samples; `at` says what the sample of that number shows. */
+function notFlat(at: (n: number) => Partial<SoakSample>): string[] {
+  const samples = Array.from({ length: 9 }, (_, n) => sample({ done: n * 1000, ...at(n) }));
+  return judgeSoak(samples, 6)
+    .filter(({ flat }) => !flat)
+    .map(({ what }) => what);
+}
+
+test('A soak is flat while it warms up, wobbles or shrinks, and not when memory or handles keep growing.', () => {
+  expect(notFlat((n) => ({ rssMiB: n < 3 ? 300 + 100 * n : 700 - n }))).toEqual([]);
+  expect(notFlat((n) => ({ rssMiB: n === 7 ? 900 : 700 }))).toEqual([]);
+  expect(notFlat((n) => ({ rssMiB: 700 + 30 * n }))).toEqual(['memory (MiB)']);
+  expect(notFlat((n) => ({ handles: 100 + 10 * n }))).toEqual(['open handles']);
+});
+
+test('A process left over at the end, or files that grow faster than the kept metadata, are not flat either.', () => {
+  expect(notFlat((n) => ({ processes: n === 8 ? 7 : 6 }))).toEqual(['processes at the end']);
+  expect(notFlat((n) => ({ databaseMiB: 4 + n / 2, journalMiB: 1 + n / 4 }))).toEqual([]);
+  expect(notFlat((n) => ({ databaseMiB: 4 + 2 * n }))).toEqual(['database (bytes per message)']);
+  expect(notFlat((n) => ({ journalMiB: 4 + 2 * n }))).toEqual(['journal (bytes per message)']);
+});

@@ -1,0 +1,76 @@
+import type { ProcessFacts } from './process-facts.ts';
+
+/** One line of a soak's table. Sizes in MiB; `seconds` since its start. */
+export interface SoakSample extends ProcessFacts {
+  seconds: number;
+  /** Calls and notes that have ended so far. */
+  done: number;
+  restarts: number;
+  databaseMiB: number;
+  journalMiB: number;
+}
+
+/** One judged series: the typical value after the warm-up and at the end. */
+export interface SoakJudgement {
+  what: string;
+  early: number;
+  late: number;
+  limit: string;
+  flat: boolean;
+}
+
+const tolerance = 0.1;
+/** Settled messages keep their metadata for a day: that is what the files may grow by, per call or note. */
+const maxBytesPerMessage = 1_024;
+
+/**
+ * The first third is warm-up; the median of the second is compared with that of the last, so that a process that was
+ * started again a moment ago moves nothing. Only growth counts as not flat: a restart may make memory less.
+ */
+export function judgeSoak(samples: readonly SoakSample[], expectedProcesses: number): SoakJudgement[] {
+  const third = Math.floor(samples.length / 3);
+  const [early, late] = [samples.slice(third, 2 * third), samples.slice(2 * third)];
+  const level = (what: string, read: (sample: SoakSample) => number): SoakJudgement => {
+    const [before, after] = [median(early.map(read)), median(late.map(read))];
+    const flat = after <= before * (1 + tolerance);
+    return { what, early: before, late: after, limit: 'at most 10 % more', flat };
+  };
+  const left = samples.at(-1)!.processes;
+  return [
+    level('memory (MiB)', ({ rssMiB }) => rssMiB),
+    level('open handles', ({ handles }) => handles),
+    {
+      what: 'processes at the end',
+      early: expectedProcesses,
+      late: left,
+      limit: 'as many as at first',
+      flat: left === expectedProcesses,
+    },
+    growth('database (bytes per message)', early, late, ({ databaseMiB }) => databaseMiB),
+    growth('journal (bytes per message)', early, late, ({ journalMiB }) => journalMiB),
+  ];
+}
+
+function growth(
+  what: string,
+  early: readonly SoakSample[],
+  late: readonly SoakSample[],
+  read: (sample: SoakSample) => number,
+): SoakJudgement {
+  const perMessage = (samples: readonly SoakSample[]): number => {
+    const [first, last] = [samples[0]!, samples.at(-1)!];
+    return ((read(last) - read(first)) * 1024 * 1024) / Math.max(1, last.done - first.done);
+  };
+  const [before, after] = [perMessage(early), perMessage(late)];
+  return {
+    what,
+    early: before,
+    late: after,
+    limit: `at most ${maxBytesPerMessage}`,
+    flat: after <= maxBytesPerMessage,
+  };
+}
+
+function median(numbers: readonly number[]): number {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
+}

@@ -1,0 +1,62 @@
+import type { Child, ChildEnd } from '@signalbox/testing';
+
+/** A process that is started again whenever it ends, as a supervisor would. Disposing it ends it for good. */
+export interface Supervised<Ready> extends AsyncDisposable {
+  readonly name: string;
+  /** The living process, or the next one as soon as it is ready. */
+  ready(): Promise<Child<Ready>>;
+  /** For whoever lives now; lost otherwise. */
+  send(message: object): void;
+  kill(): void;
+  /** Process id of the life that is up now. */
+  readonly pid: number | undefined;
+  /** Ends it for good. */
+  stop(signal: NodeJS.Signals): Promise<void>;
+}
+
+export interface SupervisedOptions<Ready> {
+  name: string;
+  start: () => Promise<Child<Ready>>;
+  /** `at` is the time of its end in monotonic milliseconds. */
+  onDeath: (end: ChildEnd, at: number, stderr: string) => void;
+}
+
+export async function supervise<Ready>(options: SupervisedOptions<Ready>): Promise<Supervised<Ready>> {
+  let alive: Child<Ready> | undefined;
+  let stopping = false;
+  let coming = launch();
+
+  async function launch(): Promise<Child<Ready>> {
+    const child = await options.start();
+    alive = child;
+    void child.exited.then((end) => {
+      alive = undefined;
+      if (stopping) return;
+      coming = launch();
+      coming.catch(() => {});
+      options.onDeath(end, performance.now(), child.stderr());
+    });
+    return child;
+  }
+
+  async function stop(signal: NodeJS.Signals): Promise<void> {
+    stopping = true;
+    const child = await coming.catch(() => undefined);
+    await child?.end(signal);
+  }
+
+  await coming;
+  return {
+    name: options.name,
+    ready: () => coming,
+    send: (message) => alive?.send(message),
+    kill: () => {
+      void alive?.end('SIGKILL');
+    },
+    get pid() {
+      return alive?.pid;
+    },
+    stop,
+    [Symbol.asyncDispose]: () => stop('SIGKILL'),
+  };
+}

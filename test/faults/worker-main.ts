@@ -1,0 +1,69 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { connectBroker, requestAddress } from '@signalbox/client';
+import { processFaults } from '@signalbox/testing';
+import { McpProxyExecutor } from '@signalbox/worker';
+import {
+  type CallOrder,
+  type CallState,
+  type FromWorker,
+  sinkAgent,
+  type ToWorker,
+  type WorkerSettings,
+} from './process-messages.ts';
+
+/** A worker that does what its parent tells it and reports each end at once. */
+const settings = JSON.parse(process.argv[2]!) as WorkerSettings;
+const { url, token, agent } = settings;
+const fault = processFaults();
+process.on('disconnect', () => process.exit(0));
+const [executor, client] = await Promise.all([
+  McpProxyExecutor.connect({ url, token, agent, waitForBroker: true, manifestTimeoutMs: 60_000, fault }),
+  connectBroker({ url, token, agent: requestAddress(agent), waitForBroker: true }),
+]);
+
+const report = (message: FromWorker | { pid: number }): void => {
+  process.send?.(message);
+};
+
+async function call({ id, tool, arguments: args, timeoutMs }: CallOrder): Promise<void> {
+  const toolCall = { name: `mcp_counter__${tool}`, arguments: { ...args, label: id } };
+  const { error } = await executor.execute(toolCall, { requestId: id, timeoutMs });
+  report({ ended: id, end: error ? { code: error.code, mayHaveRun: error.may_have_run } : {} });
+}
+
+async function note(id: string): Promise<void> {
+  const receipt = await client.deliver({ id, to: sinkAgent, kind: 'note', body: { id } }).then(
+    () => true,
+    () => false,
+  );
+  report({ noted: id, receipt });
+}
+
+/** Asks until the call has ended one way or the other. */
+async function ask(id: string): Promise<void> {
+  const body = { op: 'status', request_id: id };
+  const until = performance.now() + 15_000;
+  let state: CallState = 'unanswered';
+  let result = false;
+  while (performance.now() < until) {
+    const outcome = await client.request('orchestrator', 'mcp_request', body, {
+      ephemeral: true,
+      timeoutMs: 5_000,
+    });
+    if (outcome.status === 'completed') {
+      const { data } = outcome.reply.json as { data?: { state: CallState; reply?: object } };
+      state = data?.state ?? 'unanswered';
+      result = data?.reply !== undefined && 'result' in data.reply;
+      if (state !== 'queued' && state !== 'running') break;
+    }
+    await delay(50);
+  }
+  report({ asked: id, state, result });
+}
+
+process.on('message', ({ calls = [], notes = [], status = [] }: ToWorker) => {
+  for (const order of calls) void call(order);
+  for (const id of notes) void note(id);
+  for (const id of status) void ask(id);
+});
+report({ pid: process.pid });
