@@ -72,6 +72,19 @@ export function oddServer(listFile: string, env: Record<string, string> = {}): S
   return { type: 'stdio', command: process.execPath, args: [script], env: { ODD_LIST: listFile, ...env } };
 }
 
+/** The server that misbehaves on demand, and whose processes can be told apart. */
+export function misbehaving(...args: string[]): StdioServerConfig {
+  const script = fileURLToPath(new URL('./misbehaving-server.ts', import.meta.url));
+  return { type: 'stdio', command: process.execPath, args: [script, ...args] };
+}
+
+/** What the first text of a result says, as JSON. */
+export function said(outcome: CallOutcome): Record<string, unknown> {
+  if ('error' in outcome) throw new Error(`${outcome.error.code}: ${outcome.error.message}`);
+  const [{ text } = { text: '' }] = outcome.result.content as { text: string }[];
+  return JSON.parse(text);
+}
+
 export function aTool(name: string, rest: Record<string, unknown> = {}) {
   return { name, inputSchema: { type: 'object' }, ...rest };
 }

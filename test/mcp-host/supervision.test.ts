@@ -35,7 +35,7 @@ it('restarts a server that crashed; the next call runs once, in the new process'
   expect(t.host.servers()[0]).toMatchObject({ state: 'ready', restarts: 1, lastError: 'exited with code 1' });
 });
 
-it('does not know the outcome of an unsafe call whose server died, and says that a safe one may be repeated', async () => {
+it('does not know the outcome of an unsafe call whose server died; repeats a safe one once, then leaves it to the caller', async () => {
   await using dir = await tempDir();
   const list = join(dir.path, 'list.json');
   const tools = [aTool('silent'), aTool('silent_safe', { annotations: { idempotentHint: true } })];
@@ -44,6 +44,9 @@ it('does not know the outcome of an unsafe call whose server died, and says that
   await host.inventory();
   const calls = [call(host, 'mcp_odd__silent'), call(host, 'mcp_odd__silent_safe')];
   await vi.waitFor(() => expect(host.servers()[0]!.inFlight).toBe(2));
+  process.kill(host.servers()[0]!.pid!, 'SIGKILL');
+  await calls[0];
+  await vi.waitFor(() => expect(host.servers()[0]!.inFlight).toBe(1));
   process.kill(host.servers()[0]!.pid!, 'SIGKILL');
   const message = expect.stringContaining('SIGKILL');
   expect(await Promise.all(calls)).toMatchObject([

@@ -1,18 +1,17 @@
-import {
-  Client,
-  type Implementation,
-  type Progress,
-  type StandardSchemaV1,
-  type StreamableHTTPClientTransport,
-} from '@modelcontextprotocol/client';
+import type { Implementation, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { SignalboxError } from '@signalbox/protocol';
-import type { HttpServerConfig, McpServerConfig, StdioServerConfig } from './config.ts';
+import type { Authorizer } from './auth/authorizer.ts';
+import { isAboutScope } from './auth/challenge.ts';
+import { connectionOf, newClient } from './client-session.ts';
+import type { HttpServerConfig, McpServerConfig } from './config.ts';
 import { failureOf } from './failure.ts';
-import { httpTransport, rawTools } from './http/http-transport.ts';
-import { type CloseGrace, StdioTransport } from './stdio/stdio-transport.ts';
-import { readToolList, type ToolList, type ToolPage } from './tool-list.ts';
+import { httpTransport } from './http/http-transport.ts';
+import type { ToolList } from './inventory/tool-list.ts';
+import { setToolsAside } from './raw-tools.ts';
+import { type ProcessCare, StdioTransport } from './stdio/stdio-transport.ts';
 
 const sessionEndMs = 1_000;
+const noMoreNotices = 'the server ended the stream of change notices';
 
 /** How far a call has come, as its server reports it. */
 export interface ToolProgress {
@@ -49,22 +48,53 @@ export interface Connection {
 
 export interface ConnectOptions extends RequestLimits {
   clientInfo: Implementation;
-  grace: Partial<CloseGrace>;
+  grace: ProcessCare;
+  /** The access to an HTTP server that has `auth`. */
+  authorizer?: Authorizer;
   onToolsChanged: () => void;
   /** What went wrong without ending a request; for the log. */
   onNoise: (error: Error) => void;
 }
 
-/** Starts or reaches the server and shakes hands. Rejects with a reason free of secrets; nothing is left running then. */
-export function openConnection(config: McpServerConfig, options: ConnectOptions): Promise<Connection> {
-  return config.type === 'stdio' ? openStdio(config, options) : openHttp(config, options);
+/**
+ * Starts or reaches the server and shakes hands. Rejects with a reason free of secrets, as `SignalboxError` `needs_auth`,
+ * `auth_failed` or `server_failed`; nothing is left running then.
+ */
+export async function openConnection(config: McpServerConfig, options: ConnectOptions): Promise<Connection> {
+  if (config.type === 'http') return openHttp(config, options);
+  const transport = new StdioTransport(config, options.grace);
+  if (config.protocol !== 'auto') return openStdio(transport, 'legacy', options);
+  try {
+    return await openStdio(transport, 'auto', options);
+  } catch (error) {
+    // A server that is older than the question may exit on it.
+    if (options.signal.aborted || transport.pid === undefined) throw error;
+    return openStdio(new StdioTransport(config, options.grace), 'legacy', options);
+  }
 }
 
-async function openStdio(config: StdioServerConfig, options: ConnectOptions): Promise<Connection> {
-  const transport = new StdioTransport(config, options.grace);
-  const { promise: lost, resolve: lose } = Promise.withResolvers<string>();
+/** Asks for the current revision, if at all, in the process that then serves: one that knows only older ones is asked again in its way. */
+async function openStdio(
+  transport: StdioTransport,
+  mode: 'legacy' | 'auto',
+  options: ConnectOptions,
+): Promise<Connection> {
+  let open = true;
+  const { promise: lost, resolve } = Promise.withResolvers<string>();
+  const lose = (reason: string) => {
+    open = false;
+    resolve(reason);
+  };
   transport.onclose = () => lose(transport.end ?? 'was closed');
-  const client = newClient('legacy', options);
+  if (mode === 'auto') {
+    setToolsAside(transport);
+    // By this property and the process id the SDK knows a stdio server, whose silence it takes for the older revision.
+    Object.assign(transport, { stderr: null });
+  }
+  const client = newClient(mode, Math.ceil(options.timeoutMs / 2), options);
+  // The SDK's question for the revision heeds no signal.
+  const giveUp = () => transport.close();
+  options.signal.addEventListener('abort', giveUp, { once: true });
   try {
     await client.connect(transport, { timeout: options.timeoutMs, signal: options.signal });
   } catch (error) {
@@ -74,31 +104,48 @@ async function openStdio(config: StdioServerConfig, options: ConnectOptions): Pr
     throw new SignalboxError('server_failed', ended ?? reason, {
       details: { stderrTail: transport.stderrTail() },
     });
+  } finally {
+    options.signal.removeEventListener('abort', giveUp);
   }
+  client.autoOpenedSubscription?.closed.then(() => lose(transport.end ?? noMoreNotices));
   return connectionOf(client, {
     lost,
-    isOpen: () => transport.isOpen,
+    isOpen: () => open && transport.isOpen,
     pid: () => transport.pid,
     stderrTail: () => transport.stderrTail(),
     close: () => transport.close(),
+    readError: (error) => error,
   });
 }
 
 async function openHttp(config: HttpServerConfig, options: ConnectOptions): Promise<Connection> {
+  const { authorizer } = options;
   let open = true;
+  let refusal: SignalboxError | undefined;
   const { promise: lost, resolve } = Promise.withResolvers<string>();
   const lose = (reason: string) => {
     open = false;
     resolve(reason);
   };
-  const transport = httpTransport(config, {
-    onUnreachable: (error) => lose(failureOf(error).reason),
-    onSessionRefused: (streaming) => {
-      lose('the server ended the session');
-      if (streaming) transport.close();
+  const transport = httpTransport(
+    config,
+    {
+      onUnreachable: (error) => lose(failureOf(error).reason),
+      onSessionRefused: (streaming) => {
+        lose('the server ended the session');
+        if (streaming) transport.close();
+      },
+      onUnauthorized: (error) => {
+        refusal = error;
+        // A single request may need more than the rest.
+        if (!isAboutScope(error)) lose(error.message);
+      },
     },
-  });
-  const client = newClient('auto', options);
+    authorizer,
+  );
+  const readError = authorizer ? withoutTokens(authorizer) : (error: unknown) => error;
+  const noise = { ...options, onNoise: (error: Error) => options.onNoise(readError(error) as Error) };
+  const client = newClient(config.protocol ?? 'auto', options.timeoutMs, noise);
   const close = async () => {
     lose('was closed');
     await endSession(transport);
@@ -111,17 +158,18 @@ async function openHttp(config: HttpServerConfig, options: ConnectOptions): Prom
     await client.connect(transport, { timeout: options.timeoutMs, signal: options.signal });
   } catch (error) {
     await close();
-    throw new SignalboxError('server_failed', failureOf(error).reason);
+    throw refusal ?? new SignalboxError('server_failed', failureOf(readError(error)).reason);
   } finally {
     options.signal.removeEventListener('abort', giveUp);
   }
-  client.autoOpenedSubscription?.closed.then(() => lose('the server ended the stream of change notices'));
+  client.autoOpenedSubscription?.closed.then(() => lose(noMoreNotices));
   return connectionOf(client, {
     lost,
     isOpen: () => open,
     pid: () => undefined,
     stderrTail: () => '',
     close,
+    readError,
   });
 }
 
@@ -134,73 +182,10 @@ async function endSession(transport: StreamableHTTPClientTransport): Promise<voi
   clearTimeout(timer);
 }
 
-function newClient(mode: 'legacy' | 'auto', { clientInfo, onToolsChanged, onNoise }: ConnectOptions): Client {
-  const client = new Client(clientInfo, {
-    versionNegotiation: { mode },
-    inputRequired: { autoFulfill: false },
-    listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onToolsChanged } },
-  });
-  // Some servers send the notice without having announced that they do.
-  client.setNotificationHandler('notifications/tools/list_changed', onToolsChanged);
-  client.onerror = onNoise;
-  return client;
-}
-
-interface SessionParts {
-  lost: Promise<string>;
-  isOpen: () => boolean;
-  pid: () => number | undefined;
-  stderrTail: () => string;
-  close: () => Promise<void>;
-}
-
-function connectionOf(client: Client, { lost, isOpen, pid, stderrTail, close }: SessionParts): Connection {
-  return {
-    lost,
-    stderrTail,
-    close,
-    get isOpen() {
-      return isOpen();
-    },
-    get pid() {
-      return pid();
-    },
-    async listTools(limits) {
-      if (!client.getServerCapabilities()?.tools) return { tools: [], problems: [] };
-      const options = sdkLimits(limits);
-      return readToolList(async (cursor) => {
-        const params = cursor === undefined ? {} : { cursor };
-        return toolPage(await client.request({ method: 'tools/list', params }, untouched, options));
-      });
-    },
-    async callTool(name, args, limits, onProgress) {
-      if (!isOpen()) throw new SignalboxError('not_sent', 'the session has ended');
-      const request = { method: 'tools/call', params: { name, arguments: args } };
-      return client.request(request, untouched, {
-        ...sdkLimits(limits),
-        ...(onProgress && { onprogress: (update) => onProgress(progressOf(update)) }),
-      });
-    },
+/** A server's own words may hold the token that it was shown. */
+function withoutTokens(authorizer: Authorizer): (error: unknown) => unknown {
+  return (error) => {
+    if (error instanceof Error) error.message = authorizer.redact(error.message);
+    return error;
   };
-}
-
-type Result = Record<PropertyKey, unknown>;
-
-/** A schema that lets everything through: the SDK's own drop what they don't know. */
-const untouched: StandardSchemaV1<unknown, Result> = {
-  '~standard': { version: 1, vendor: 'signalbox', validate: (value) => ({ value: value as Result }) },
-};
-
-function toolPage(result: Result): ToolPage {
-  return { tools: result[rawTools] ?? result.tools, nextCursor: result.nextCursor };
-}
-
-function progressOf({ progress, total, message }: Progress): ToolProgress {
-  return { progress, ...(total !== undefined && { total }), ...(message !== undefined && { message }) };
-}
-
-/** Without `maxTotalTimeout` the SDK lets progress put the end off for ever; timers hold at most 2^31 - 1 ms. */
-function sdkLimits({ timeoutMs, signal }: RequestLimits) {
-  const timeout = Math.min(Math.max(1, Math.ceil(timeoutMs)), 2 ** 31 - 1);
-  return { timeout, maxTotalTimeout: timeout, signal };
 }

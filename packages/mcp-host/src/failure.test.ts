@@ -2,7 +2,7 @@ import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelconte
 import { SignalboxError } from '@signalbox/protocol';
 import { describe, expect, it } from 'vitest';
 import { failureOf } from './failure.ts';
-import { reportFailure } from './failure-report.ts';
+import { circuitOpen, reportFailure, unreachable, withEarlierTry } from './failure-report.ts';
 import { streamLost } from './http/http-transport.ts';
 
 const tool = { name: 't', inputSchema: { type: 'object' as const } };
@@ -48,6 +48,8 @@ describe('a failed call', () => {
     ['a message that was not sent', new SignalboxError('not_sent', 'x'), true],
     ['too many requests', http(429), true],
     ['missing authorization', http(401), false],
+    ['a sign-in that is missing', new SignalboxError('needs_auth', 'x'), false],
+    ['a token that was not granted', new SignalboxError('auth_failed', 'x'), false],
   ])('did not run after %s', (_, error, retryable) => {
     expect(report(error)).toEqual({ code: 'mcp_server_unreachable', retryable, may_have_run: false });
   });
@@ -61,5 +63,51 @@ describe('a failed call', () => {
     expect(report(new ProtocolError(-32603, 'x'))).toMatchObject({ code: 'internal', may_have_run: true });
     expect(report(new ProtocolError(-32603, 'x', { ...streamLost }))).toMatchObject({ code: 'internal' });
     expect(report(new Error('x'))).toMatchObject({ code: 'internal', may_have_run: true });
+  });
+});
+
+describe('the error of a failed call', () => {
+  const full = (thrown: unknown, facts = unsafe) => reportFailure(failureOf(thrown), facts);
+
+  it('says what to do next, where there is something to do', () => {
+    const timeout = new SdkError(SdkErrorCode.RequestTimeout, 'x');
+    expect(full(timeout).hint).toContain('check what the tool changed');
+    expect(full(timeout, safe).hint).toContain('more time');
+    expect(full(http(502), safe).hint).toContain('call it again');
+    expect(full(network('ECONNREFUSED')).hint).toContain('was not made');
+    expect(full(http(401)).hint).toContain('credentials');
+    expect(full(http(429)).hint).toContain('later');
+    expect(full(new ProtocolError(-32602, 'x')).hint).toContain('inputSchema');
+    expect(full(http(404))).not.toHaveProperty('hint');
+    expect(full(timeout, { ...unsafe, aborted: true })).not.toHaveProperty('hint');
+  });
+
+  it('names the causes by their kind, never by what an error of the system says', () => {
+    expect(full(network('ECONNRESET')).cause_chain).toEqual(['cannot be reached (ECONNRESET)']);
+    expect(full(http(502), safe).cause_chain).toEqual(['HTTP 502']);
+    expect(full(new SdkError(SdkErrorCode.RequestTimeout, 'x'))).not.toHaveProperty('cause_chain');
+  });
+
+  it('of an open circuit says how long to wait, rounded up to whole seconds', () => {
+    const open = (retryAfterMs: number) => circuitOpen('s', { failures: 5, retryAfterMs, cause: 'HTTP 502' });
+    expect(open(29_001)).toMatchObject({
+      code: 'mcp_server_unreachable',
+      retryable: true,
+      may_have_run: false,
+      retry_after_seconds: 30,
+      cause_chain: ['HTTP 502'],
+    });
+    expect(open(1)).toMatchObject({ retry_after_seconds: 1, hint: expect.stringContaining('wait 1 s') });
+    expect(open(0)).toMatchObject({ retry_after_seconds: 1, message: expect.stringContaining('one call') });
+  });
+
+  it('of a second try keeps what the first one did', () => {
+    const second = unreachable('s', 'it is gone');
+    const earlier = (kind: 'lost' | 'not_sent') => withEarlierTry(second, { kind, reason: 'HTTP 502' });
+    expect(earlier('lost')).toMatchObject({
+      may_have_run: true,
+      cause_chain: ['it is gone', 'the first try: HTTP 502'],
+    });
+    expect(earlier('not_sent').may_have_run).toBe(false);
   });
 });

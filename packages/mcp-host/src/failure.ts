@@ -4,12 +4,12 @@ import { streamLost } from './http/http-transport.ts';
 
 /**
  * What an error of the SDK or a transport means for the request.
- * `not_sent`: the server never saw it. `refused`: the server turned it away unrun. `lost`: sent, and the answer can't
- * come any more. `timed_out`: our timeout or the caller's abort, which the SDK doesn't tell apart. `answered`: a JSON-RPC
+ * `not_sent`: the server never saw it. `refused`: the server turned it away unrun. `no_access`: we have no leave to use the
+ * server, so it didn't run either. `lost`: sent, and the answer can't come any more. `timed_out`: our timeout or the caller's abort, which the SDK doesn't tell apart. `answered`: a JSON-RPC
  * error. `bad_answer`: sent, and answered with something we can't use.
  */
 export type Failure =
-  | { kind: 'not_sent' | 'lost' | 'timed_out' | 'bad_answer'; reason: string }
+  | { kind: 'not_sent' | 'no_access' | 'lost' | 'timed_out' | 'bad_answer'; reason: string }
   | { kind: 'refused'; reason: string; status: number }
   | { kind: 'answered'; reason: string; code: number };
 
@@ -22,10 +22,15 @@ export function failureOf(thrown: unknown): Failure {
   if (thrown instanceof SdkHttpError) return httpFailure(thrown.status);
   if (thrown instanceof SdkError) return sdkFailure(thrown);
   if (thrown instanceof SignalboxError) {
-    return { kind: thrown.code === 'not_sent' ? 'not_sent' : 'bad_answer', reason: thrown.message };
+    return { kind: kindOf(thrown), reason: thrown.message };
   }
   if (thrown instanceof DOMException) return { kind: 'lost', reason: 'the request was broken off' };
   return networkFailure(thrown) ?? { kind: 'bad_answer', reason: messageOf(thrown) };
+}
+
+function kindOf({ code }: SignalboxError): 'not_sent' | 'no_access' | 'bad_answer' {
+  if (code === 'not_sent') return 'not_sent';
+  return code === 'needs_auth' || code === 'auth_failed' ? 'no_access' : 'bad_answer';
 }
 
 function httpFailure(status: number): Failure {

@@ -1,52 +1,28 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Implementation } from '@modelcontextprotocol/client';
-import { messageOf, SignalboxError, toolCallError } from '@signalbox/protocol';
-import PQueue from 'p-queue';
+import { SignalboxError, toolCallError } from '@signalbox/protocol';
 import type { McpServerConfig } from './config.ts';
 import { unreachable } from './failure-report.ts';
-import { type HostEvent, HostedServer, type ServerStatus } from './hosted-server.ts';
-import { buildInventory, type Inventory, type InventoryBuild, type ToolRoute } from './inventory.ts';
-import { type CallOptions, type CallOutcome, callTool } from './tool-call.ts';
-import { defaultToolNameMax, mayBelongTo, serversAlike, smallestToolNameMax } from './tool-name.ts';
+import type { DiscoveredServer, McpHost, McpHostOptions, ServerChanges, ServerStatus } from './host-api.ts';
+import {
+  buildInventory,
+  type Inventory,
+  type InventoryBuild,
+  type ToolRoute,
+} from './inventory/inventory.ts';
+import { InventoryTracker } from './inventory/inventory-tracker.ts';
+import { defaultToolNameMax, mayBelongTo } from './inventory/tool-name.ts';
+import type { ToolProvider } from './inventory/tool-provider.ts';
+import { checkOptions, surroundingsOf } from './mcp-host-setup.ts';
+import { checkServers } from './servers/server-config-check.ts';
+import type { ServerGroup } from './servers/server-group.ts';
+import { serverNamed } from './servers/server-lookup.ts';
+import { ServerRegistry } from './servers/server-registry.ts';
+import type { CallOptions, CallOutcome } from './tool-call.ts';
 import { defaultTuning, type HostTuning } from './tuning.ts';
 
-export interface McpHostOptions {
-  /** By the names that people gave them; the order decides who keeps a disputed tool name. */
-  servers: Record<string, McpServerConfig>;
-  log?: (event: HostEvent) => void;
-  /** Monotonic milliseconds. */
-  now?: () => number;
-  random?: () => number;
-  /** Longest tool name on offer, in characters; 48 unless set. */
-  toolNameMax?: number;
-  /** How we introduce ourselves to the servers. */
-  clientInfo?: Implementation;
-  tuning?: Partial<HostTuning>;
-}
-
-/** Runs a set of MCP servers and offers their tools under one roof. */
-export interface McpHost extends AsyncDisposable {
-  /**
-   * The tools on offer. The first time it waits until every server has started or failed to (20 s at most), so that a
-   * warm-up never looks like an empty list; a server that is missing is named in `problems`.
-   */
-  inventory(): Promise<Inventory>;
-  /** Called with each new inventory after the first whose version differs. Returns the way to stop that. */
-  onInventoryChanged(listener: (inventory: Inventory) => void): () => void;
-  /** Calls a tool by its name in the inventory. Never rejects. */
-  call(name: string, args: Record<string, unknown>, options: CallOptions): Promise<CallOutcome>;
-  /** Where a call by that name would go now. */
-  route(name: string): ToolRoute | undefined;
-  servers(): ServerStatus[];
-  /** The last 64 KiB a server's process wrote to its standard error, without the secrets of its configuration. */
-  stderrTail(server: string): string;
-  /** Ends every server and resolves when their processes have exited. Calls under way end as failures. */
-  close(): Promise<void>;
-}
-
 /**
- * Starts every server, all at once, and returns before they are up. Throws `SignalboxError` `bad_config` for a
- * configuration that can't work.
+ * Starts every server that is not lazy, all at once, and returns before they are up. Throws `SignalboxError` `bad_config`
+ * for a configuration that can't work.
  */
 export function startMcpHost(options: McpHostOptions): McpHost {
   checkOptions(options);
@@ -54,77 +30,114 @@ export function startMcpHost(options: McpHostOptions): McpHost {
 }
 
 class RunningHost implements McpHost {
-  readonly #servers: ReadonlyMap<string, HostedServer>;
-  readonly #naming: { alike: ReadonlySet<string>; max: number };
+  readonly #registry: ServerRegistry;
+  readonly #inventory: InventoryTracker;
+  readonly #providers: ReadonlyMap<string, ToolProvider>;
+  readonly #tuning: HostTuning;
   readonly #now: () => number;
-  readonly #log: (event: HostEvent) => void;
-  readonly #listeners = new Set<(inventory: Inventory) => void>();
+  readonly #guard: McpHostOptions['guard'];
   readonly #stop = new AbortController();
   readonly #warmUp: Promise<void>;
-  #warm = false;
-  #build: InventoryBuild;
+  readonly #forget: (() => void)[];
   #closing: Promise<void> | undefined;
 
   constructor(options: McpHostOptions) {
+    const { toolNameMax = defaultToolNameMax, providers = [], log = () => {} } = options;
     this.#now = options.now ?? (() => performance.now());
-    this.#log = options.log ?? (() => {});
-    const names = Object.keys(options.servers);
-    this.#naming = { alike: serversAlike(names), max: options.toolNameMax ?? defaultToolNameMax };
-    const tuning = { ...defaultTuning, ...options.tuning };
-    const around = {
-      tuning,
-      clientInfo: options.clientInfo ?? { name: 'signalbox', version: '0.1.0' },
-      now: this.#now,
-      random: options.random ?? Math.random,
-      starts: new PQueue({ concurrency: tuning.concurrentStarts }),
-      log: this.#log,
-      onListChanged: () => this.#rebuild(),
-    };
-    this.#servers = new Map(
-      Object.entries(options.servers).map(([name, config]) => [name, new HostedServer(name, config, around)]),
-    );
-    this.#build = this.#assemble();
-    for (const server of this.#servers.values()) server.start();
-    this.#warmUp = this.#waitForFirstStarts(tuning.firstInventoryMs);
+    this.#guard = options.guard;
+    this.#tuning = { ...defaultTuning, ...options.tuning };
+    this.#providers = new Map(providers.map((provider) => [provider.name, provider]));
+    const around = surroundingsOf(options, this.#tuning, this.#now, () => this.#inventory.rebuild());
+    this.#registry = new ServerRegistry(around);
+    const { begun } = this.#registry.apply(options.servers);
+    this.#inventory = new InventoryTracker(() => this.#assemble(toolNameMax), log);
+    this.#forget = providers.map((provider) => provider.onChanged(() => this.#inventory.rebuild()));
+    this.#warmUp = this.#begin(begun).then(() => this.#inventory.warm());
   }
 
   async inventory(): Promise<Inventory> {
     await this.#warmUp;
-    return this.#build.inventory;
+    return this.#inventory.inventory;
   }
 
   onInventoryChanged(listener: (inventory: Inventory) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#inventory.onChanged(listener);
   }
 
   async call(name: string, args: Record<string, unknown>, options: CallOptions): Promise<CallOutcome> {
     const deadline = this.#now() + options.timeoutMs;
-    let route = this.route(name);
-    if (!route) {
-      const server = this.#unlistedServerOf(name);
-      await server?.connection(options.timeoutMs, options.signal);
-      route = this.route(name);
-      if (!route) return { error: missing(name, server) };
+    for (;;) {
+      const route = this.route(name) ?? (await this.#lateRoute(name, deadline, options.signal));
+      if ('error' in route) return route;
+      const rest = { ...options, timeoutMs: deadline - this.#now() };
+      const provider = this.#inventory.isProvided(name) ? this.#providers.get(route.server) : undefined;
+      if (provider) return provider.call(name, args, rest);
+      const group = this.#registry.groups.get(route.server)!;
+      const outcome = await group.call(route.tool, args, rest);
+      if (!this.#goesElsewhere(outcome, group)) return outcome;
     }
-    const server = this.#servers.get(route.server)!;
-    return callTool(server, route.tool, args, {
-      ...options,
-      timeoutMs: deadline - this.#now(),
-      now: this.#now,
-    });
   }
 
   route(name: string): ToolRoute | undefined {
-    return this.#build.routes.get(name);
+    return this.#inventory.route(name);
   }
 
   servers(): ServerStatus[] {
-    return [...this.#servers.values()].map((server) => server.status());
+    return [...this.#registry.groups.values()].map((group) => group.status());
   }
 
   stderrTail(server: string): string {
-    return this.#servers.get(server)?.stderrTail() ?? '';
+    return this.#registry.groups.get(server)?.stderrTail() ?? '';
+  }
+
+  async apply(servers: Record<string, McpServerConfig>): Promise<ServerChanges> {
+    checkServers(servers);
+    this.#refuseIfClosed();
+    const { changes, begun } = this.#registry.apply(servers);
+    this.#inventory.rebuild();
+    await this.#begin(begun);
+    return changes;
+  }
+
+  async spawn(name: string, config: McpServerConfig): Promise<void> {
+    checkServers({ [name]: config });
+    this.#refuseIfClosed();
+    const present = this.#registry.groups.get(name);
+    if (present && !(this.#registry.isSpawned(name) && present.state === 'stopped')) {
+      throw new SignalboxError('bad_config', `there is a server '${name}' already; choose another name`);
+    }
+    const refusal = this.#guard?.(name, config);
+    if (refusal !== undefined) {
+      throw new SignalboxError('spawn_refused', `server '${name}' was not started: ${refusal}`);
+    }
+    const group = this.#registry.spawn(name, config);
+    this.#inventory.rebuild();
+    await this.#begin([group]);
+  }
+
+  start(name: string): Promise<ServerStatus> {
+    return this.#operate(name, (group) => group.start());
+  }
+
+  stop(name: string): Promise<ServerStatus> {
+    return this.#operate(name, (group) => group.stop());
+  }
+
+  reload(name: string): Promise<ServerStatus> {
+    return this.#operate(name, (group) => group.reload());
+  }
+
+  async discover(): Promise<DiscoveredServer[]> {
+    const groups = [...this.#registry.groups.values()];
+    const errors = await Promise.all(groups.map((group) => group.discover()));
+    const named = this.#inventory.bySource();
+    const servers = groups.map((group, i) => ({ server: group.name, error: errors[i] }));
+    const providers = [...this.#providers.keys()].map((server) => ({ server, error: undefined }));
+    return [...servers, ...providers].map(({ server, error }) => ({
+      server,
+      tools: named.get(server) ?? [],
+      ...(error !== undefined && { error }),
+    }));
   }
 
   close(): Promise<void> {
@@ -138,61 +151,71 @@ class RunningHost implements McpHost {
 
   async #shutDown(): Promise<void> {
     this.#stop.abort();
-    this.#listeners.clear();
-    await Promise.all([...this.#servers.values()].map((server) => server.close()));
+    for (const forget of this.#forget) forget();
+    this.#inventory.close();
+    await this.#registry.close();
   }
 
-  async #waitForFirstStarts(boundMs: number): Promise<void> {
-    const late = new AbortController();
-    const bound = delay(boundMs, undefined, { signal: AbortSignal.any([late.signal, this.#stop.signal]) });
-    const started = Promise.all([...this.#servers.values()].map((server) => server.firstAttempt));
-    await Promise.race([started, bound.catch(() => {})]);
-    late.abort();
-    this.#rebuild();
-    this.#warm = true;
+  #refuseIfClosed(): void {
+    if (this.#stop.signal.aborted) throw new SignalboxError('closed', 'the tool host is shut down');
   }
 
-  /** Reads every server's list as it is now, in one go: there is no older build that could finish later. */
-  #assemble(): InventoryBuild {
-    const lists = [...this.#servers].map(([name, server]) => [name, server.list] as const);
-    return buildInventory(new Map(lists), this.#naming);
+  async #operate(name: string, work: (group: ServerGroup) => Promise<void>): Promise<ServerStatus> {
+    const group = serverNamed(this.#registry.groups, name);
+    this.#refuseIfClosed();
+    await work(group);
+    return group.status();
   }
 
-  #rebuild(): void {
-    const before = this.#build.inventory.version;
-    this.#build = this.#assemble();
-    const { inventory } = this.#build;
-    if (!this.#warm || inventory.version === before) return;
-    this.#log({ event: 'inventory_changed', version: inventory.version, tools: inventory.tools.length });
-    for (const listener of [...this.#listeners]) {
-      try {
-        listener(inventory);
-      } catch (error) {
-        this.#log({ event: 'listener_failed', message: messageOf(error) });
-      }
-    }
+  /** Waits for the first attempts of these servers, but not for ever. */
+  async #begin(groups: readonly ServerGroup[]): Promise<void> {
+    const enough = new AbortController();
+    const signal = AbortSignal.any([enough.signal, this.#stop.signal]);
+    const bound = delay(this.#tuning.firstInventoryMs, undefined, { signal }).catch(() => {});
+    await Promise.race([
+      Promise.all(groups.map((group) => group.begin().then(() => group.hadItsTurn()))),
+      bound,
+    ]);
+    enough.abort();
+  }
+
+  #assemble(max: number): InventoryBuild {
+    const { groups, alike } = this.#registry;
+    const servers = [...groups.values()].map(({ name, config, offer }) => ({
+      name,
+      isHidden: config.toolDiscovery === false,
+      ...offer,
+    }));
+    const providers = [...this.#providers.values()].map((provider) => ({
+      name: provider.name,
+      tools: [...provider.tools()],
+      problems: [...provider.problems()],
+    }));
+    return buildInventory(servers, providers, { alike, max });
   }
 
   /** A name that no list has may belong to a server that has not listed yet, which is no reason to deny the tool. */
-  #unlistedServerOf(name: string): HostedServer | undefined {
-    return [...this.#servers.values()].find((server) => !server.hasListed && mayBelongTo(server.name, name));
-  }
-}
-
-function missing(name: string, server: HostedServer | undefined) {
-  if (server && !server.hasListed)
-    return unreachable(server.name, server.lastError ?? 'it has not started yet');
-  return toolCallError('tool_not_found', `no tool is named '${name.slice(0, 128)}'`, { mayHaveRun: false });
-}
-
-function checkOptions({ servers, toolNameMax = defaultToolNameMax }: McpHostOptions): void {
-  if (toolNameMax < smallestToolNameMax) {
-    throw new SignalboxError('bad_config', `toolNameMax must be at least ${smallestToolNameMax}`);
-  }
-  for (const [name, config] of Object.entries(servers)) {
-    if (name === '') throw new SignalboxError('bad_config', 'a server needs a name');
-    if (config.type === 'http' && !/^https?:$/.test(URL.parse(config.url)?.protocol ?? '')) {
-      throw new SignalboxError('bad_config', `server '${name}': its url is not an http or https URL`);
+  async #lateRoute(name: string, deadline: number, signal: AbortSignal) {
+    for (;;) {
+      const groups = [...this.#registry.groups.values()];
+      const group = groups.find(({ name: server, isKnown }) => !isKnown && mayBelongTo(server, name));
+      await group?.known(deadline - this.#now(), signal);
+      const route = this.route(name);
+      if (route) return route;
+      if (!group || this.#registry.groups.get(group.name) === group) return { error: missing(name, group) };
     }
   }
+
+  /** Whether the call was not sent because its server was replaced meanwhile. */
+  #goesElsewhere(outcome: CallOutcome, group: ServerGroup): boolean {
+    const isUnsent =
+      'error' in outcome && outcome.error.code === 'mcp_server_unreachable' && !outcome.error.may_have_run;
+    return isUnsent && this.#registry.groups.get(group.name) !== group;
+  }
+}
+
+function missing(name: string, group: ServerGroup | undefined) {
+  if (group && !group.isKnown)
+    return group.refusal ?? unreachable(group.name, group.status().lastError ?? 'it has not started yet');
+  return toolCallError('tool_not_found', `no tool is named '${name.slice(0, 128)}'`, { mayHaveRun: false });
 }

@@ -14,3 +14,50 @@ it('takes headers and the URL of an HTTP server out of a text', () => {
   );
   expect(redact(`at ${url}`)).toBe('at [redacted]');
 });
+
+it('takes the secrets of a sign-in out of a text, however they are written', () => {
+  const clientSecret = 'se cret/+1';
+  const redact = redactor({
+    type: 'http',
+    url: 'https://host.example/mcp',
+    auth: {
+      type: 'token_exchange',
+      clientId: 'me',
+      clientSecret,
+      subjectToken: 'subject-1',
+      audience: 'audience-1',
+    },
+  });
+  const basic = Buffer.from(`me:${encodeURIComponent(clientSecret)}`).toString('base64');
+  const plain = Buffer.from(`me:${clientSecret}`).toString('base64');
+  for (const form of [
+    clientSecret,
+    encodeURIComponent(clientSecret),
+    'se+cret%2F%2B1',
+    basic,
+    plain,
+    'subject-1',
+  ]) {
+    expect(redact(`it is ${form}!`)).toBe('it is [redacted]!');
+  }
+  expect(redact('me at audience-1')).toBe('me at audience-1');
+  const fixed = redactor({
+    type: 'http',
+    url: 'https://h.example',
+    auth: { type: 'bearer', token: 'tok-12345' },
+  });
+  expect(fixed('Bearer tok-12345')).toBe('Bearer [redacted]');
+});
+
+it('takes both parts of basic credentials out of a text, from a header or a URL', () => {
+  const basic = Buffer.from('someone:passw0rd').toString('base64');
+  const byHeader = redactor({
+    type: 'http',
+    url: 'https://h.example',
+    headers: { authorization: `Basic ${basic}` },
+  });
+  expect(byHeader(`${basic} passw0rd`)).toBe('[redacted] [redacted]');
+  const byUrl = redactor({ type: 'http', url: 'https://someone:pass%20word@h.example/' });
+  const decoded = Buffer.from('someone:pass word').toString('base64');
+  expect(byUrl(`pass word, pass%20word, ${decoded}`)).toBe('[redacted], [redacted], [redacted]');
+});

@@ -4,14 +4,14 @@ import {
   type RequestId,
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
+import type { Authorizer } from '../auth/authorizer.ts';
 import type { HttpServerConfig } from '../config.ts';
+import { setToolsAside } from '../raw-tools.ts';
+import { authorizedFetch } from './authorized-fetch.ts';
 import { type FetchWatch, requestFetch } from './request-fetch.ts';
 
 /** The `data` of the error that stands for an answer which can't come any more. Compared by identity: no server can send it. */
 export const streamLost = { reason: 'the response stream ended without an answer' };
-
-/** Where the tools of a `tools/list` result wait while the SDK checks the rest of it. */
-export const rawTools = Symbol('tools as the server sent them');
 
 // A stream that broke off is resumed if the server is soon back; a call must not hang on one that is not.
 const reconnectionOptions = {
@@ -22,26 +22,25 @@ const reconnectionOptions = {
 };
 
 /** The SDK's transport, made to fail a request whose response stream breaks off and to let one bad tool through to us. */
-export function httpTransport(config: HttpServerConfig, watch: FetchWatch): StreamableHTTPClientTransport {
+export function httpTransport(
+  config: HttpServerConfig,
+  watch: FetchWatch,
+  authorizer?: Authorizer,
+): StreamableHTTPClientTransport {
   const transport = new StreamableHTTPClientTransport(new URL(config.url), {
     requestInit: { headers: config.headers ?? {} },
-    fetch: requestFetch(watch),
+    fetch: requestFetch(watch, authorizer && authorizedFetch(authorizer)),
     reconnectionOptions,
   });
-  const listings = new Set<RequestId>();
   const send = transport.send.bind(transport);
   transport.send = (message, options) => {
     const id = requestIdOf(message);
     if (id === undefined || options?.onRequestStreamEnd) return send(message, options);
-    if (!Array.isArray(message) && 'method' in message && message.method === 'tools/list') listings.add(id);
     // After an answered request this is one more answer to an id that nobody waits for, and dropped.
     const onRequestStreamEnd = () => transport.onmessage?.(lostAnswer(id));
     return send(message, { ...options, onRequestStreamEnd });
   };
-  transport.onmessage = (message: JSONRPCMessage) => {
-    if ('result' in message && listings.delete(message.id)) setToolsAside(message.result);
-    if ('error' in message && message.id !== undefined) listings.delete(message.id);
-  };
+  setToolsAside(transport);
   return transport;
 }
 
@@ -52,11 +51,4 @@ function requestIdOf(message: JSONRPCMessage | JSONRPCMessage[]): RequestId | un
 function lostAnswer(id: RequestId): JSONRPCMessage {
   const error = { code: ProtocolErrorCode.InternalError, message: streamLost.reason, data: streamLost };
   return { jsonrpc: '2.0', id, error };
-}
-
-/** On a 2026 connection the SDK refuses a whole list for one bad tool, whatever schema the caller passes. */
-function setToolsAside(result: Record<PropertyKey, unknown>): void {
-  if (!Array.isArray(result.tools)) return;
-  result[rawTools] = result.tools;
-  result.tools = [];
 }

@@ -1,5 +1,7 @@
+import { SignalboxError } from '@signalbox/protocol';
+
 /** What the transport hands to `fetch`, by the SDK's own type. */
-type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
+export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 /** Told of every request that says something about the connection. */
 export interface FetchWatch {
@@ -7,6 +9,8 @@ export interface FetchWatch {
   onUnreachable(error: unknown): void;
   /** The endpoint does not know our session any more. `streaming`: it said so to a stream, so no answer will come on any. */
   onSessionRefused(streaming: boolean): void;
+  /** We may not use the endpoint: `needs_auth` or `auth_failed`. The request was not run. */
+  onUnauthorized(error: SignalboxError): void;
 }
 
 /**
@@ -32,10 +36,16 @@ export function requestFetch(watch: FetchWatch, send: Fetch = fetch): Fetch {
       return releasedAtEnd(response, release);
     } catch (error) {
       release();
-      if (!controller.signal.aborted) watch.onUnreachable(error);
+      if (isRefusal(error)) watch.onUnauthorized(error);
+      else if (!controller.signal.aborted) watch.onUnreachable(error);
       throw error;
     }
   };
+}
+
+/** The caller's own reason to give up may be a `SignalboxError`, too. */
+function isRefusal(error: unknown): error is SignalboxError {
+  return error instanceof SignalboxError && (error.code === 'needs_auth' || error.code === 'auth_failed');
 }
 
 /**

@@ -16,6 +16,12 @@ export interface CloseGrace {
   terminateMs: number;
 }
 
+/** How a process is looked after. */
+export interface ProcessCare extends Partial<CloseGrace> {
+  /** Called with the id of the process as soon as there is one. Returns what to call when it is gone. */
+  onProcess?: (pid: number) => () => void;
+}
+
 const defaultGrace: CloseGrace = { inputEndMs: 500, terminateMs: 2_000 };
 
 /** An exited process may have left answers in the pipe; a grandchild may hold the pipe open for ever. */
@@ -32,6 +38,7 @@ export class StdioTransport implements Transport {
 
   readonly #config: StdioServerConfig;
   readonly #grace: CloseGrace;
+  readonly #onProcess: ProcessCare['onProcess'];
   readonly #lines = new LineReader();
   readonly #stderr = new ByteRing();
   readonly #gone = Promise.withResolvers<void>();
@@ -42,9 +49,11 @@ export class StdioTransport implements Transport {
   #closing: Promise<void> | undefined;
   #end: string | undefined;
 
-  constructor(config: StdioServerConfig, grace: Partial<CloseGrace> = {}) {
+  constructor(config: StdioServerConfig, care: ProcessCare = {}) {
+    const { onProcess, ...grace } = care;
     this.#config = config;
     this.#grace = { ...defaultGrace, ...grace };
+    this.#onProcess = onProcess;
   }
 
   get pid(): number | undefined {
@@ -71,6 +80,8 @@ export class StdioTransport implements Transport {
       const child = spawnServer(this.#config);
       this.#child = child;
       this.#watch(child);
+      const onGone = child.pid === undefined ? undefined : this.#onProcess?.(child.pid);
+      if (onGone) this.#gone.promise.then(onGone);
       await once(child, 'spawn');
     } catch (error) {
       // Not the error itself: its text holds the command.

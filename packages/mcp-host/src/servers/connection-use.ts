@@ -1,10 +1,9 @@
-import type { Connection } from './connection.ts';
+import type { Connection } from '../connection.ts';
 
 /** Counts the requests on a server's connections, and closes a retired one when its last request has ended. */
 export class ConnectionUse {
   readonly #counts = new Map<Connection, number>();
-  readonly #retired = new Set<Connection>();
-  readonly #closing = new Set<Promise<void>>();
+  readonly #retired = new Map<Connection, PromiseWithResolvers<void>>();
 
   /** Requests under way, on all connections. */
   get total(): number {
@@ -25,21 +24,35 @@ export class ConnectionUse {
     }
   }
 
-  /** Closes the connection, after the requests that are under way on it. */
-  retire(connection: Connection): void {
-    this.#retired.add(connection);
+  /** Closes the connection, after the requests that are under way on it. Resolves when it is closed. */
+  retire(connection: Connection): Promise<void> {
+    const known = this.#retired.get(connection);
+    if (known) return known.promise;
+    const closed = Promise.withResolvers<void>();
+    this.#retired.set(connection, closed);
     if (!this.#counts.has(connection)) this.#close(connection);
+    return closed.promise;
+  }
+
+  /** Resolves when every retired connection is closed. */
+  async retiredClosed(): Promise<void> {
+    await Promise.all([...this.#retired.values()].map(({ promise }) => promise));
   }
 
   /** Closes every retired connection now. */
   async closeRetired(): Promise<void> {
-    for (const connection of [...this.#retired]) this.#close(connection);
-    await Promise.all(this.#closing);
+    for (const connection of this.#retired.keys()) this.#close(connection);
+    await this.retiredClosed();
   }
 
   #close(connection: Connection): void {
-    this.#retired.delete(connection);
-    const closing = connection.close().finally(() => this.#closing.delete(closing));
-    this.#closing.add(closing);
+    const closed = this.#retired.get(connection);
+    connection
+      .close()
+      .catch(() => {})
+      .finally(() => {
+        this.#retired.delete(connection);
+        closed?.resolve();
+      });
   }
 }

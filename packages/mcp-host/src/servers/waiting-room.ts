@@ -7,7 +7,7 @@ export class WaitingRoom<T> {
   readonly #waiters = new Set<Waiter<T>>();
   #closed = false;
 
-  /** The next value admitted; `undefined` after `timeoutMs`, when `signal` aborts, or when the room closes. */
+  /** The next value admitted; `undefined` after `timeoutMs`, when `signal` aborts, or when nothing will come. */
   wait(timeoutMs: number, signal: AbortSignal): Promise<T | undefined> {
     if (this.#closed || signal.aborted || timeoutMs <= 0) return Promise.resolve(undefined);
     const { promise, resolve } = Promise.withResolvers<T | undefined>();
@@ -28,11 +28,20 @@ export class WaitingRoom<T> {
 
   /** Hands `value` to everyone who waits now. */
   admit(value: T): void {
-    for (const waiter of [...this.#waiters]) waiter.leave(value);
+    this.#empty(value);
+  }
+
+  /** Sends everyone who waits now away with nothing. */
+  dismiss(): void {
+    this.#empty(undefined);
   }
 
   close(): void {
     this.#closed = true;
-    for (const waiter of [...this.#waiters]) waiter.leave(undefined);
+    this.#empty(undefined);
+  }
+
+  #empty(value: T | undefined): void {
+    for (const waiter of [...this.#waiters]) waiter.leave(value);
   }
 }

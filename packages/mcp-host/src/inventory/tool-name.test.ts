@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   assignToolNames,
@@ -79,6 +80,27 @@ describe('assigning names', () => {
     const names = assign(pairs);
     expect(names).not.toContain(undefined);
     expect(new Set(names).size).toBe(pairs.length);
+  });
+
+  it('is injective for whatever servers and tools there are, once colliding names are hashed', () => {
+    // Few letters, so that names collide; long ones, so that they are cut.
+    const part = fc.oneof(
+      fc.string({ unit: fc.constantFrom('a', 'A', '_', '-', '.', 'é'), minLength: 1, maxLength: 4 }),
+      fc.string({ minLength: 1, maxLength: 70 }),
+      fc.constantFrom('x'.repeat(60), `${'x'.repeat(60)}y`, 'a__b', 'b__a'),
+    );
+    const tools = fc.uniqueArray(fc.record({ server: part, tool: part }), {
+      maxLength: 40,
+      selector: ({ server, tool }) => JSON.stringify([server, tool]),
+    });
+    fc.assert(
+      fc.property(tools, fc.constantFrom(smallestToolNameMax, defaultToolNameMax, 64), (keys, max) => {
+        const names = assignToolNames(keys, serversAlike([...new Set(keys.map((key) => key.server))]), max);
+        expect(new Set(names).size).toBe(keys.length);
+        for (const name of names) expect(name).toMatch(/^mcp_[A-Za-z0-9_-]+$/);
+        expect(Math.max(0, ...names.map((name) => name!.length))).toBeLessThanOrEqual(max);
+      }),
+    );
   });
 
   it('marks the tools of servers that sanitise alike, whichever of them is up', () => {

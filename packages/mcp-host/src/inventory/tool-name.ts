@@ -78,6 +78,21 @@ export function assignToolNames(
   });
 }
 
+/** Why the name of a tool is not simply `mcp_{server}__{tool}`; `undefined` if it is. */
+export function whyRenamed(
+  { server, tool }: ToolKey,
+  name: string,
+  alike: ReadonlySet<string>,
+  max = defaultToolNameMax,
+): string | undefined {
+  const plain = `mcp_${serverPart(server)}__${toolPart(tool)}`;
+  if (name === plain) return undefined;
+  if (plain.length > max) return `its name would be longer than ${max} characters`;
+  return alike.has(server)
+    ? 'another server has the same name, as far as tool names go'
+    : 'another tool has the same name, as far as tool names go';
+}
+
 function ownsPlainName(key: ToolKey, group: ReadonlyMap<string, ToolKey>): boolean {
   const exact = [...group.values()].filter(isSpelledExactly);
   return exact.length === 1 && identity(exact[0]!) === identity(key);

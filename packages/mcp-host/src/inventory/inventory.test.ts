@@ -1,0 +1,75 @@
+import { expect, it } from 'vitest';
+import { buildInventory } from './inventory.ts';
+
+const tool = (name: string, rest = {}) => ({ name, inputSchema: { type: 'object' as const }, ...rest });
+type Tools = ReturnType<typeof tool>[];
+const sources = (lists: Record<string, Tools>, rest = {}) =>
+  Object.entries(lists).map(([name, tools]) => ({ name, tools, problems: [], ...rest }));
+const naming = { alike: new Set<string>(), max: 48 };
+const build = (lists: Record<string, Tools>, provided: Record<string, Tools> = {}) =>
+  buildInventory(sources(lists), sources(provided), naming);
+
+it('renames tools and changes nothing else', () => {
+  const { inventory, routes } = build({ Fs: [tool('read', { _meta: { a: 1 }, title: 'Read' })] });
+  expect(inventory.tools).toEqual([tool('mcp_fs__read', { _meta: { a: 1 }, title: 'Read' })]);
+  expect(inventory.renamed).toEqual([]);
+  expect(routes.get('mcp_fs__read')).toMatchObject({ server: 'Fs', tool: { name: 'read' } });
+});
+
+it('has a version that changes with the tools and not with the order they came in', () => {
+  const one = build({ a: [tool('x'), tool('y')], b: [tool('z')] }).inventory;
+  const same = build({ b: [tool('z')], a: [tool('y'), tool('x')] }).inventory;
+  const other = build({ a: [tool('x'), tool('y', { description: 'new' })], b: [tool('z')] }).inventory;
+  expect(same).toEqual(one);
+  expect(other.version).not.toBe(one.version);
+});
+
+it('reports the problems of each server under its name', () => {
+  const server = { name: 's', tools: [], problems: [{ tool: 't', message: 'm' }] };
+  expect(buildInventory([server], [], naming).inventory.problems).toEqual([
+    { server: 's', tool: 't', message: 'm' },
+  ]);
+});
+
+it('keeps the tools of an undiscoverable server apart, but callable, and its version follows them', () => {
+  const hide = (tools: Tools) =>
+    buildInventory(
+      [...sources({ a: [tool('x')] }), ...sources({ b: tools }, { isHidden: true })],
+      [],
+      naming,
+    );
+  const { inventory, routes } = hide([tool('z')]);
+  expect(inventory.tools).toEqual([tool('mcp_a__x')]);
+  expect(inventory.hidden).toEqual([tool('mcp_b__z')]);
+  expect(routes.get('mcp_b__z')).toMatchObject({ server: 'b', tool: { name: 'z' } });
+  expect(hide([tool('z', { title: 'Z' })]).inventory.version).not.toBe(inventory.version);
+  expect(build({ a: [tool('x')], b: [tool('z')] }).inventory.version).not.toBe(inventory.version);
+});
+
+it('says which tools have another name than they would have, and why', () => {
+  const long = 'l'.repeat(60);
+  const { renamed } = buildInventory(
+    sources({ s: [tool('a.b'), tool('a_b'), tool(long)], 'x.y': [tool('t')] }),
+    [],
+    { alike: new Set(['x.y']), max: 48 },
+  ).inventory;
+  expect(renamed).toEqual([
+    { server: 's', tool: 'a.b', name: expect.stringMatching(/^mcp_s__a_b_/), reason: expect.any(String) },
+    { server: 's', tool: long, name: expect.any(String), reason: expect.stringContaining('48 characters') },
+    { server: 'x.y', tool: 't', name: expect.any(String), reason: expect.stringContaining('another server') },
+  ]);
+});
+
+it('offers the tools of providers under their own names, unless a server has one of that name', () => {
+  const { inventory, routes, provided } = build(
+    { a: [tool('x')] },
+    { files: [tool('weather'), tool('mcp_a__x')], more: [tool('weather', { title: 'Other' })] },
+  );
+  expect(inventory.tools).toEqual([tool('mcp_a__x'), tool('weather')]);
+  expect(routes.get('mcp_a__x')).toMatchObject({ server: 'a' });
+  expect([...provided]).toEqual([['weather', { server: 'files', tool: tool('weather') }]]);
+  expect(inventory.problems).toEqual([
+    { server: 'files', tool: 'mcp_a__x', message: expect.stringContaining('another tool') },
+    { server: 'more', tool: 'weather', message: expect.stringContaining('another tool') },
+  ]);
+});

@@ -1,0 +1,36 @@
+import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { SignalboxError } from '@signalbox/protocol';
+import * as z from 'zod';
+
+const processSchema = z.object({ pid: z.int().min(2), start: z.string().min(1) });
+
+const recordSchema = processSchema.extend({ server: z.string(), owner: processSchema });
+
+const fileSchema = z.object({ servers: z.array(recordSchema) });
+
+/** A process, told from a later one with the same id by its start. */
+export type ProcessIdentity = z.infer<typeof processSchema>;
+
+/** A server's process, and the host it belongs to. */
+export type ProcessRecord = z.infer<typeof recordSchema>;
+
+/** Throws `SignalboxError` `bad_process_records` for a file that is none. No file: no records. */
+export function readRecords(path: string): ProcessRecord[] {
+  try {
+    return fileSchema.parse(JSON.parse(readFileSync(path, 'utf8'))).servers;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    const why = error instanceof z.ZodError || error instanceof SyntaxError ? 'is damaged' : 'cannot be read';
+    throw new SignalboxError('bad_process_records', `${path} ${why}`, { cause: error });
+  }
+}
+
+/** Replaces the file as a whole; only its owner may read it. Without waiting for the disk: a power cut ends the processes too. */
+export function writeRecords(path: string, servers: readonly ProcessRecord[]): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const draft = `${path}.${process.pid}`;
+  writeFileSync(draft, `${JSON.stringify({ servers }, undefined, 2)}\n`, { mode: 0o600 });
+  chmodSync(draft, 0o600);
+  renameSync(draft, path);
+}

@@ -1,0 +1,61 @@
+import { readFile } from 'node:fs/promises';
+import { failureOf } from '../failure.ts';
+import { readToolList, type ToolList } from '../inventory/tool-list.ts';
+
+const mostBytes = 4 * 1024 * 1024;
+const fetchMs = 5_000;
+
+/**
+ * Reads a server card, `{name?, description?, tools: Tool[]}`, from a file or an http(s) URL. Never rejects: a card that
+ * can't be read is `undefined` tools and the reason.
+ */
+export async function readServerCard(
+  card: string,
+  fetchCard: typeof fetch,
+  signal: AbortSignal,
+): Promise<{ list: ToolList } | { problem: string }> {
+  try {
+    const text = /^https?:/i.test(card) ? await download(card, fetchCard, signal) : await load(card);
+    const parsed: unknown = JSON.parse(text);
+    const tools =
+      typeof parsed === 'object' && parsed !== null && 'tools' in parsed ? parsed.tools : undefined;
+    if (!Array.isArray(tools)) return { problem: 'its card has no tools: expected {"tools": [...]}' };
+    return { list: await readToolList(async () => ({ tools })) };
+  } catch (error) {
+    return { problem: `its card cannot be read: ${reasonOf(error)}` };
+  }
+}
+
+class CardError extends Error {}
+
+async function load(path: string): Promise<string> {
+  const bytes = await readFile(path);
+  if (bytes.length > mostBytes) throw new CardError('it is larger than 4 MiB');
+  return bytes.toString('utf8');
+}
+
+async function download(url: string, fetchCard: typeof fetch, signal: AbortSignal): Promise<string> {
+  const late = AbortSignal.timeout(fetchMs);
+  const response = await fetchCard(url, {
+    headers: { accept: 'application/json' },
+    signal: AbortSignal.any([late, signal]),
+  });
+  if (!response.ok) throw new CardError(`HTTP ${response.status}`);
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of response.body ?? []) {
+    size += part.length;
+    if (size > mostBytes) throw new CardError('it is larger than 4 MiB');
+    parts.push(Buffer.from(part));
+  }
+  return Buffer.concat(parts).toString('utf8');
+}
+
+/** Without the card's address, which may hold a secret, and without its content. */
+function reasonOf(error: unknown): string {
+  if (error instanceof CardError) return error.message;
+  if (error instanceof SyntaxError) return 'it is not JSON';
+  if (error instanceof DOMException) return `no answer within ${fetchMs / 1_000} s`;
+  if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code;
+  return failureOf(error).reason;
+}

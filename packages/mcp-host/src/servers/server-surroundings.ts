@@ -1,0 +1,30 @@
+import type { Implementation } from '@modelcontextprotocol/client';
+import type PQueue from 'p-queue';
+import type { Authorizer } from '../auth/authorizer.ts';
+import type { HostEvent } from '../host-api.ts';
+import type { ToolList } from '../inventory/tool-list.ts';
+import type { HostTuning } from '../tuning.ts';
+
+/** What the host gives every server. */
+export interface ServerSurroundings {
+  clientInfo: Implementation;
+  tuning: HostTuning;
+  /** Monotonic milliseconds. */
+  now: () => number;
+  random: () => number;
+  /** Where starts wait for one another, so that many servers don't all start in one moment. */
+  starts: PQueue;
+  log: (event: HostEvent) => void;
+  /** A process of the server was started. Returns what to call when it is gone. */
+  onProcess: (server: string, pid: number) => () => void;
+}
+
+/** What one instance of a server is given besides. */
+export interface InstanceSurroundings extends ServerSurroundings {
+  authorizer: Authorizer | undefined;
+  onReady: () => void;
+  /** The server listed its tools. */
+  onList: (list: ToolList) => void;
+  /** State or {@link HostedServer.problem} may read differently now. */
+  onChanged: () => void;
+}

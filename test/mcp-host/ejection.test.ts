@@ -1,0 +1,121 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createMcpHandler, Server } from '@modelcontextprotocol/server';
+import { SignalboxError } from '@signalbox/protocol';
+import { tempDir } from '@signalbox/testing';
+import { expect, it } from 'vitest';
+import { aTool, call, misbehaving, oddServer, said, startTestHost } from './hosting.ts';
+import { startEndpoint } from './http-endpoint.ts';
+
+it('ejects a server whose starts keep failing, keeps its tools, fails its calls at once, and takes it back on reload', async () => {
+  await using dir = await tempDir();
+  const list = join(dir.path, 'list.json');
+  const good = JSON.stringify({ pages: [[aTool('fail')]] });
+  await writeFile(list, good);
+  const servers = { "it's odd": { ...oddServer(list), maxRestarts: 2 } };
+  await using host = startTestHost({ servers });
+  const before = await host.inventory();
+  const { name } = before.tools[0]!;
+  await writeFile(list, JSON.stringify({ pages: [], exit: 3 }));
+  process.kill(host.servers()[0]!.pid!, 'SIGKILL');
+  await host.seen('server_lost');
+  const waiting = call(host, name);
+  expect(await host.seen('server_ejected')).toMatchObject({ restarts: 2, reason: 'exited with code 3' });
+  expect(host.events.filter(({ event }) => event === 'server_backing_off')).toHaveLength(2);
+
+  const refusal = {
+    error: {
+      code: 'mcp_server_unreachable',
+      retryable: false,
+      may_have_run: false,
+      message: expect.stringContaining('exited with code 3'),
+      hint: expect.stringContaining("signalbox tools reload 'it'\\''s odd'"),
+    },
+  };
+  expect([await waiting, await call(host, name)]).toMatchObject([refusal, refusal]);
+  expect(host.servers()[0]).toMatchObject({ state: 'ejected', instances: 0, pids: [] });
+  expect(await host.inventory()).toMatchObject({
+    version: before.version,
+    problems: [
+      { message: expect.stringMatching(/^not available: .* not started any more: exited with code 3/) },
+    ],
+  });
+
+  expect(await host.reload("it's odd")).toMatchObject({ state: 'backing_off' });
+  await host.seen('server_ejected', {}, 2);
+  await writeFile(list, good);
+  expect(await host.reload("it's odd")).toMatchObject({ state: 'ready', instances: 1 });
+  expect(await call(host, name)).toMatchObject({ result: { isError: true } });
+  expect((await host.inventory()).problems).toEqual([]);
+});
+
+it('counts restarts in a window of time, each instance for itself', async () => {
+  let clock = 0;
+  const limits = { maxRestarts: 1, restartWindowMs: 1_000, share: 'worker' as const };
+  await using host = startTestHost({ servers: { a: { ...misbehaving(), ...limits } }, now: () => clock });
+  await host.inventory();
+  const rosa = { caller: { agent: 'rosa', role: 'r' } };
+  const leo = { caller: { agent: 'leo', role: 'r' } };
+  said(await call(host, 'mcp_a__note', { text: 'of leo' }, leo));
+  const crash = async (events: string, count: number) => {
+    await call(host, 'mcp_a__crash_on', { n: 1 }, rosa);
+    await host.seen(events, { instance: 'worker:rosa' }, count);
+  };
+  await crash('server_ready', 2);
+  clock += 1_000;
+  await crash('server_ready', 3);
+  await crash('server_ejected', 1);
+  expect(await call(host, 'mcp_a__note', {}, rosa)).toMatchObject({ error: { retryable: false } });
+  expect(said(await call(host, 'mcp_a__note', { text: 'more' }, leo))).toMatchObject({
+    notes: ['of leo', 'more'],
+  });
+  await host.reload('a');
+  expect(said(await call(host, 'mcp_a__note', { text: 'back' }, rosa))).toMatchObject({ notes: ['back'] });
+});
+
+it('waits for somebody to sign in where a server needs that, without trying again and again', async () => {
+  const handler = createMcpHandler(() => {
+    const server = new Server({ name: 'm', version: '1' }, { capabilities: { tools: {} } });
+    server.setRequestHandler('tools/list', () => ({
+      tools: [{ name: 'greet', inputSchema: { type: 'object' } }],
+    }));
+    server.setRequestHandler('tools/call', () => ({ content: [] }));
+    return server;
+  });
+  await using endpoint = await startEndpoint((request) => handler.fetch(request));
+  let signedIn = false;
+  let asked = 0;
+  const header = async () => {
+    asked++;
+    if (signedIn) return 'Bearer abcdefgh';
+    throw new SignalboxError('needs_auth', 'nobody has signed in');
+  };
+  const auth = { type: 'authorization_code' as const };
+  const none = () => new SignalboxError('needs_auth', 'nobody has signed in');
+  await using host = startTestHost({
+    servers: { web: { type: 'http', url: endpoint.url, auth } },
+    authorizerFor: () => ({
+      get state() {
+        return signedIn ? ('ready' as const) : ('needs_auth' as const);
+      },
+      header,
+      renew: header,
+      refused: none,
+      redact: (text) => text,
+      forget: () => {},
+    }),
+  });
+  const { problems } = await host.inventory();
+  expect(problems).toEqual([{ server: 'web', message: expect.stringContaining('sign in') }]);
+  expect(host.servers()[0]).toMatchObject({ state: 'needs_auth', auth: 'needs_auth', transport: 'http' });
+  expect(await call(host, 'mcp_web__greet')).toMatchObject({
+    error: { retryable: false, hint: 'signalbox tools auth web' },
+  });
+  expect(host.events.map(({ event }) => event)).not.toContain('server_backing_off');
+  expect(asked).toBe(1);
+
+  signedIn = true;
+  expect(await host.reload('web')).toMatchObject({ state: 'ready', auth: 'ready' });
+  expect(await call(host, 'mcp_web__greet')).toHaveProperty('result');
+  await handler.close();
+});

@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { call, isAlive, misbehaving, said, startTestHost, type TestHost } from './hosting.ts';
+
+let host: TestHost;
+
+beforeAll(async () => {
+  host = startTestHost({
+    servers: {
+      a: misbehaving(),
+      b: misbehaving(),
+      liar: misbehaving('--lies'),
+      slow: { ...misbehaving(), timeoutMs: 150 },
+    },
+    tuning: { inputEndMs: 50, terminateMs: 50 },
+  });
+  await host.inventory();
+});
+
+afterAll(async () => {
+  await host.close();
+});
+
+const statusOf = (name: string) => host.servers().find((server) => server.name === name)!;
+const noteIn = async (server: string, text: string) =>
+  said(await call(host, `mcp_${server}__note`, { text }));
+
+it('offers what is right about a list that holds a bad tool, and says what is wrong', async () => {
+  const { tools, problems } = await host.inventory();
+  expect(tools.filter(({ name }) => name.startsWith('mcp_a__'))).toHaveLength(8);
+  expect(problems.filter(({ server }) => server === 'a')).toEqual([
+    { server: 'a', tool: 'bad', message: expect.stringContaining('inputSchema') },
+  ]);
+});
+
+it('a crash on the third call of one server leaves another with its process, its state and its running calls', async () => {
+  const before = await noteIn('b', 'kept');
+  const waiting = call(host, 'mcp_b__late');
+  await vi.waitFor(() => expect(statusOf('b').inFlight).toBe(1));
+  const crash = () => call(host, 'mcp_a__crash_on', { n: 3 });
+  expect([said(await crash()), said(await crash())]).toEqual([{ calls: 1 }, { calls: 2 }]);
+  expect(await crash()).toMatchObject({ error: { code: 'outcome_unknown', may_have_run: true } });
+  expect(await noteIn('b', 'too')).toEqual({ pid: before.pid, notes: ['kept', 'too'] });
+  expect(await waiting).toMatchObject({ result: { content: [{ text: 'late' }] } });
+  expect(await noteIn('a', 'new')).toMatchObject({ notes: ['new'] });
+  expect(statusOf('b')).toMatchObject({ restarts: 0, state: 'ready' });
+});
+
+it('a call that hangs ends at its limit, and the process that hangs in it serves the others', async () => {
+  const hanging = call(host, 'mcp_slow__hang');
+  const before = await noteIn('slow', 'meanwhile');
+  expect(await hanging).toMatchObject({ error: { code: 'outcome_unknown', may_have_run: true } });
+  expect(await noteIn('slow', 'after')).toEqual({ pid: before.pid, notes: ['meanwhile', 'after'] });
+});
+
+it('an answer that comes after its caller left reaches nobody, and the next answers are the right ones', async () => {
+  expect(await call(host, 'mcp_slow__late')).toMatchObject({ error: { code: 'outcome_unknown' } });
+  const answers = await Promise.all([noteIn('slow', 'x'), noteIn('slow', 'y')]);
+  expect(answers.map(({ notes }) => (notes as string[]).at(-1))).toEqual(['x', 'y']);
+});
+
+it('a flood on standard error is drained, and its end is kept', async () => {
+  expect(await call(host, 'mcp_b__flood')).toMatchObject({ result: { content: [{ text: 'flooded' }] } });
+  await expect.poll(() => host.stderrTail('b').length).toBe(64 * 1024);
+});
+
+it('a server that ends takes the grandchildren with it that hold its pipes', async () => {
+  const { pid, child } = said(await call(host, 'mcp_a__abandon'));
+  await vi.waitFor(() => expect([Number(pid), Number(child)].map(isAlive)).toEqual([false, false]));
+  expect((await noteIn('a', 'again')).pid).not.toBe(pid);
+});
+
+it('a result of 20 MB comes whole; one past the limit of a line ends the process, not the host', async () => {
+  const bytes = 20 * 1024 * 1024;
+  const outcome = await call(host, 'mcp_b__huge', { bytes });
+  expect('result' in outcome && (outcome.result.content as { text: string }[])[0]!.text.length).toBe(bytes);
+  expect(await call(host, 'mcp_b__huge', { bytes: 33 * 1024 * 1024 })).toMatchObject({
+    error: { code: 'outcome_unknown', message: expect.stringContaining('a line of more than') },
+  });
+  expect(await noteIn('b', 'back')).toMatchObject({ notes: ['back'] });
+});
+
+it('a server that announces a change with every list is read ever more rarely, and changes nothing', async () => {
+  const versions: string[] = [];
+  const stop = host.onInventoryChanged(({ version }) => versions.push(version));
+  const lists = async () => Number(said(await call(host, 'mcp_liar__lists')).lists);
+  await expect.poll(lists).toBeGreaterThan(2);
+  // By now it would have been thousands, one as soon as the other has come.
+  expect(await lists()).toBeLessThan(12);
+  stop();
+  expect(versions).toEqual([]);
+});
