@@ -1,0 +1,130 @@
+import { type Tool, toolCallError } from '@signalbox/protocol';
+import type { Connection } from '../connection.ts';
+import { type Failure, failureOf } from '../failure.ts';
+import { cancelledCall, reportFailure, unreachable } from '../failure-report.ts';
+import type { CallOptions, CallOutcome } from '../tool-call.ts';
+import type { CallTarget } from './call-target.ts';
+import { gaveUp } from './caller-signal.ts';
+import type { Verdict } from './circuit-breaker.ts';
+import { verdictOf, wasFairWait } from './transport-verdict.ts';
+
+/** A call on its way. Times in milliseconds on the clock `now`. */
+export interface OutgoingCall {
+  target: CallTarget;
+  tool: Tool;
+  args: Record<string, unknown>;
+  options: CallOptions;
+  /** Whether it may be made again although it was sent. */
+  repeatable: boolean;
+  deadline: number;
+  now: () => number;
+  /** It reached the server and ended after so long, well or badly. */
+  onRun: (ms: number) => void;
+}
+
+/** How one attempt at a call ended. */
+export interface Attempt {
+  outcome: CallOutcome;
+  /** What that says about the server. */
+  verdict: Verdict;
+  /** Why a call that had a connection has no result. */
+  failure?: Failure;
+  connection?: Connection;
+  /** The caller itself held the call back, which is nobody else's concern. */
+  isHeldBack?: boolean;
+}
+
+/** Makes the call once: over a new session if it is a probe, and never over `used`, which an attempt before failed on. */
+export async function attemptCall(
+  call: OutgoingCall,
+  { isProbe, used }: { isProbe: boolean; used: Connection | undefined },
+): Promise<Attempt> {
+  const { target, tool, options, now } = call;
+  const { signal } = options;
+  const startedAt = now();
+  const timeoutMs = call.deadline - startedAt;
+  const connection = isProbe
+    ? await target.freshConnection(timeoutMs, signal)
+    : await target.connection(timeoutMs, signal);
+  if (gaveUp(signal)) return { outcome: { error: cancelledCall(tool, false) }, verdict: 'neutral' };
+  if (!connection || connection === used) {
+    const isSilent = wasFairWait({ waitedMs: now() - startedAt, limitMs: undefined, sawProgress: false });
+    const error = unreachable(target.name, target.lastError ?? 'it has not started yet');
+    return { outcome: { error }, verdict: isSilent ? 'failure' : 'neutral' };
+  }
+  const refusal = timeLeft(call) > 0 ? await options.beforeSend?.() : undefined;
+  if (refusal) return { outcome: { error: refusal }, verdict: 'neutral', isHeldBack: true };
+  if (gaveUp(signal)) return { outcome: { error: cancelledCall(tool, false) }, verdict: 'neutral' };
+  if (signal.aborted || timeLeft(call) <= 0) {
+    const error = toolCallError('tool_timeout', 'there was no time left', { mayHaveRun: false });
+    return { outcome: { error }, verdict: 'neutral' };
+  }
+  return sendOver(connection, call, used === undefined);
+}
+
+/** For the run: a limit of the server's own bounds nothing before it. */
+function timeLeft({ deadline, now, target }: OutgoingCall): number {
+  return Math.min(deadline - now(), target.config.timeoutMs ?? Number.POSITIVE_INFINITY);
+}
+
+async function sendOver(connection: Connection, call: OutgoingCall, isFirst: boolean): Promise<Attempt> {
+  const { target, tool, options, now } = call;
+  const { signal } = options;
+  const timeoutMs = timeLeft(call);
+  const sentAt = now();
+  let sawProgress = false;
+  const onProgress: CallOptions['onProgress'] =
+    options.onProgress &&
+    ((progress) => {
+      sawProgress = true;
+      options.onProgress?.(progress);
+    });
+  try {
+    const limits = { ...options, timeoutMs, ...(onProgress && { onProgress }) };
+    const result = await target.use(connection, () => runOnce(connection, tool, call.args, limits));
+    call.onRun(now() - sentAt);
+    return { outcome: { result }, verdict: 'success', connection };
+  } catch (thrown) {
+    const ranMs = now() - sentAt;
+    const judged = await failureOver(connection, thrown, isFirst);
+    const failure = { ...judged, reason: target.redact(judged.reason) };
+    if (failure.kind !== 'not_sent') call.onRun(ranMs);
+    const aborted = gaveUp(signal);
+    const waitedMs = signal.aborted ? ranMs : timeoutMs;
+    const patience = { waitedMs, limitMs: target.config.timeoutMs, sawProgress, aborted };
+    const facts = { server: target.name, tool, repeatable: call.repeatable, aborted };
+    return {
+      outcome: { error: reportFailure(failure, facts) },
+      verdict: verdictOf(failure, patience),
+      failure,
+      connection,
+    };
+  }
+}
+
+async function runOnce(
+  connection: Connection,
+  tool: Tool,
+  args: Record<string, unknown>,
+  { signal, timeoutMs, onProgress, onSent }: CallOptions,
+): Promise<Record<string, unknown>> {
+  let pending = true;
+  const report: CallOptions['onProgress'] = onProgress && ((progress) => pending && onProgress(progress));
+  try {
+    const answer = connection.callTool(tool.name, args, { signal, timeoutMs }, report);
+    onSent?.();
+    return await answer;
+  } finally {
+    pending = false;
+  }
+}
+
+/** What the error means, seen together with the connection it came over. */
+async function failureOver(connection: Connection, thrown: unknown, isFirst: boolean): Promise<Failure> {
+  const failure = failureOf(thrown);
+  if (connection.isOpen) return failure;
+  // An unknown session is answered before anything runs. Only once: the refusal may be about the call after all.
+  if (failure.kind === 'refused' && isFirst) return { kind: 'not_sent', reason: failure.reason };
+  if (failure.kind === 'lost') return { kind: 'lost', reason: await connection.lost };
+  return failure;
+}

@@ -1,0 +1,21 @@
+import type { McpServerConfig } from '../config.ts';
+import type { Connection } from '../connection.ts';
+
+/** What a call needs of the instance that serves it. */
+export interface CallTarget {
+  /** Of the server, as configured. */
+  readonly name: string;
+  /** Which of the server's instances this is: empty for the one that serves everybody, else such as `role:researcher`. */
+  readonly instance: string;
+  readonly config: McpServerConfig;
+  /** Takes the secrets of the server's configuration out of a text. */
+  readonly redact: (text: string) => string;
+  /** Why it is down or was last; free of secrets. */
+  readonly lastError: string | undefined;
+  /** An open connection, now or when there is one; `undefined` when time is up, or at once when none will come. */
+  connection(timeoutMs: number, signal: AbortSignal): Promise<Connection | undefined>;
+  /** A session that is made after this call, in place of the present one. Calls at the same time share it. */
+  freshConnection(timeoutMs: number, signal: AbortSignal): Promise<Connection | undefined>;
+  /** Runs a request on one of its connections, which is closed only after the last of them. */
+  use<T>(connection: Connection, request: () => Promise<T>): Promise<T>;
+}

@@ -1,0 +1,35 @@
+import { SignalboxError, type ToolCallError, toolCallError } from '@signalbox/protocol';
+
+/** Whether the caller took the call back; a deadline that passed is a timeout, whoever's clock said so first. */
+export function gaveUp({ aborted, reason }: AbortSignal): boolean {
+  const isDeadline =
+    (reason instanceof SignalboxError && reason.code === 'timed_out') ||
+    (reason instanceof DOMException && reason.name === 'TimeoutError');
+  return aborted && !isDeadline;
+}
+
+/** What a caller is told who went while others still wait for the same answer. Only calls that may be repeated are shared. */
+export function leftEarly(signal: AbortSignal): ToolCallError {
+  return gaveUp(signal)
+    ? toolCallError('cancelled', 'the call was cancelled', { mayHaveRun: true })
+    : toolCallError('tool_timeout', 'the call took longer than its deadline allows', { mayHaveRun: true });
+}
+
+/** A signal that also aborts, as a timeout, after `timeoutMs`; disposing it ends the clock. */
+export function withDeadline(signal: AbortSignal, timeoutMs: number): Disposable & { signal: AbortSignal } {
+  const ended = new AbortController();
+  const abort = () => ended.abort(signal.reason);
+  const timer = setTimeout(
+    () => ended.abort(new DOMException('the deadline has passed', 'TimeoutError')),
+    Math.min(timeoutMs, 2 ** 31 - 1),
+  );
+  if (signal.aborted) abort();
+  else signal.addEventListener('abort', abort, { once: true });
+  return {
+    signal: ended.signal,
+    [Symbol.dispose]: () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', abort);
+    },
+  };
+}

@@ -1,0 +1,149 @@
+import type { CallOutcome } from '../tool-call.ts';
+import { addressOf, type CacheAddress, type CacheKey } from './cache-address.ts';
+import { leftEarly } from './caller-signal.ts';
+import { ResponseStore } from './response-store.ts';
+import { SharedFlight } from './shared-flight.ts';
+
+export type { CacheKey } from './cache-address.ts';
+
+/** A server that means years most likely means something else. */
+const longestTtlMs = 24 * 60 * 60 * 1000;
+const defaultMaxBytes = 32 * 1024 * 1024;
+
+export interface ResponseCacheOptions {
+  /** Monotonic milliseconds. */
+  now: () => number;
+  entriesPerTool: number;
+  /** Of all answers together, as JSON; 32 MiB unless set. */
+  maxBytes?: number;
+}
+
+/** An answer with how long it holds. */
+export interface Fetched {
+  outcome: CallOutcome;
+  /** From its arrival; kept for a day at most. Absent or 0: it says nothing about its future. */
+  ttlMs: number | undefined;
+  /** It holds for every caller. Default: only for the scope that asked. */
+  public?: boolean;
+  /** False: it concerns only who made the call, not those who wait with it. */
+  shareable?: boolean;
+}
+
+type Lifetime = 'none' | 'own' | 'public';
+
+interface Flight {
+  scope: string | undefined;
+  shared: SharedFlight<Fetched>;
+}
+
+/**
+ * Keeps answers that say how long they hold, and makes calls that ask the same at the same time share one run. Errors and
+ * `isError` results are never kept. Callers of different scopes share nothing but what is declared public. The outcome
+ * handed out is the same object for all: read it only.
+ */
+export class ResponseCache {
+  readonly #store: ResponseStore;
+  readonly #flights = new Map<string, Flight>();
+  /** What a tool's last result said. Calls wait for one another only where that is likely to spare them a run. */
+  readonly #lifetimes = new Map<string, Lifetime>();
+  #hits = 0;
+  #generation = 0;
+
+  constructor({ now, entriesPerTool, maxBytes = defaultMaxBytes }: ResponseCacheOptions) {
+    this.#store = new ResponseStore({ now, entriesPerTool, maxBytes });
+  }
+
+  /** Answers given without a run of their own. */
+  get hits(): number {
+    return this.#hits;
+  }
+
+  get size(): number {
+    return this.#store.size;
+  }
+
+  /** Forgets all; an answer that is on its way is not kept either. */
+  clear(): void {
+    this.#generation++;
+    this.#store.clear();
+    this.#flights.clear();
+    this.#lifetimes.clear();
+  }
+
+  /**
+   * The answer that is kept, that is on its way, or that `run` gets. `signal` ends the wait of this caller; the one `run`
+   * is given aborts when nobody waits any more. `run` must not reject.
+   */
+  async fetch(
+    key: CacheKey,
+    signal: AbortSignal,
+    run: (signal: AbortSignal) => Promise<Fetched>,
+  ): Promise<CallOutcome> {
+    const address = addressOf(key);
+    if (!address) return (await run(signal)).outcome;
+    const kept = this.#read(address);
+    if (kept) return kept;
+    const runAndKeep = (until: AbortSignal) => this.#runAndKeep(key, address, () => run(until));
+    const lifetime = this.#lifetimes.get(key.tool);
+    const meetingPlace = lifetime === 'public' ? address.shared : address.own;
+    if (lifetime === 'none' || meetingPlace === undefined) return (await runAndKeep(signal)).outcome;
+
+    const flight = this.#flights.get(meetingPlace);
+    if (!flight || flight.shared.isAbandoned) {
+      const started = this.#start(meetingPlace, key.scope, runAndKeep);
+      return (await started.shared.join(signal))?.outcome ?? { error: leftEarly(signal) };
+    }
+    const fetched = await flight.shared.join(signal);
+    if (!fetched) return { error: leftEarly(signal) };
+    if (!mayShare(fetched, flight.scope === key.scope)) return (await runAndKeep(signal)).outcome;
+    this.#hits++;
+    return fetched.outcome;
+  }
+
+  #read({ shared, own }: CacheAddress): CallOutcome | undefined {
+    const kept = this.#store.read(shared) ?? (own === undefined ? undefined : this.#store.read(own));
+    if (kept) this.#hits++;
+    return kept;
+  }
+
+  #start(place: string, scope: string | undefined, run: (until: AbortSignal) => Promise<Fetched>): Flight {
+    const shared = new SharedFlight(async (until) => {
+      try {
+        return await run(until);
+      } finally {
+        if (this.#flights.get(place) === flight) this.#flights.delete(place);
+      }
+    });
+    const flight: Flight = { scope, shared };
+    this.#flights.set(place, flight);
+    return flight;
+  }
+
+  async #runAndKeep(key: CacheKey, address: CacheAddress, run: () => Promise<Fetched>): Promise<Fetched> {
+    const generation = this.#generation;
+    const fetched = await run();
+    if (generation !== this.#generation || !isSuccess(fetched.outcome)) return fetched;
+    const ttlMs = lifetimeOf(fetched);
+    this.#lifetimes.set(key.tool, ttlMs === undefined ? 'none' : fetched.public ? 'public' : 'own');
+    const place = fetched.public ? address.shared : address.own;
+    if (ttlMs !== undefined && place !== undefined) {
+      this.#store.write(place, key.tool, fetched.outcome, ttlMs);
+    }
+    return fetched;
+  }
+}
+
+function lifetimeOf({ ttlMs }: Fetched): number | undefined {
+  return ttlMs !== undefined && ttlMs > 0 ? Math.min(ttlMs, longestTtlMs) : undefined;
+}
+
+function isSuccess(outcome: CallOutcome): boolean {
+  return 'result' in outcome && outcome.result.isError !== true;
+}
+
+/** A result that says nothing of its future may be old already for a call that came later. */
+function mayShare(fetched: Fetched, sameScope: boolean): boolean {
+  if (fetched.shareable === false) return false;
+  if (!isSuccess(fetched.outcome)) return sameScope;
+  return lifetimeOf(fetched) !== undefined && (sameScope || fetched.public === true);
+}

@@ -1,0 +1,189 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { mayRepeat, messageOf, type Tool, toolCallError } from '@signalbox/protocol';
+import type { ServerPolicy } from '../config.ts';
+import type { HostEvent } from '../host-api.ts';
+import type { CallOptions, CallOutcome } from '../tool-call.ts';
+import { type ArgumentCheck, compileArguments } from '../validation/argument-check.ts';
+import { cacheHintOf } from './cache-hint.ts';
+import type { CallTarget } from './call-target.ts';
+import { withDeadline } from './caller-signal.ts';
+import type { CircuitState } from './circuit-breaker.ts';
+import { Circuits } from './circuits.ts';
+import { Latencies } from './latencies.ts';
+import { type Fetched, ResponseCache } from './response-cache.ts';
+import { type SentCall, sendCall } from './send-call.ts';
+
+const cachedPerTool = 64;
+/** A shared run ends when nobody waits for it any more; this is only what timers can hold. */
+const sharedRunMs = 2 ** 31 - 1;
+
+/** How the calls of one server went. Times in milliseconds, of the last 512 calls that reached it. */
+export interface CallStats {
+  /** Of the instance that is worst off. */
+  circuit: CircuitState;
+  /** Failures of the transport, of the instance that has most. */
+  consecutiveFailures: number;
+  cacheEntries: number;
+  /** Answers that needed no call of their own. */
+  cacheHits: number;
+  /** That reached the server. */
+  calls: number;
+  p50Ms?: number;
+  p95Ms?: number;
+}
+
+export interface CallSurroundings {
+  /** Monotonic milliseconds. */
+  now: () => number;
+  log: (event: HostEvent) => void;
+  /** Resolves after `ms`, or earlier when `signal` aborts; a timer unless given. */
+  pause?: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+/**
+ * The calls of one configured server, whichever of its instances serves them, in this order: arguments are checked, the
+ * cache is asked, then the circuit breaker of the instance, then a connection is waited for and the call made.
+ */
+export class ServerCalls {
+  readonly #around: CallSurroundings;
+  readonly #checks = new WeakMap<Tool, ArgumentCheck>();
+  readonly #circuits: Circuits;
+  readonly #cache: ResponseCache;
+  readonly #latencies = new Latencies();
+
+  constructor(config: ServerPolicy, around: CallSurroundings) {
+    this.#around = around;
+    this.#circuits = new Circuits(config, around);
+    this.#cache = new ResponseCache({ now: around.now, entriesPerTool: cachedPerTool });
+  }
+
+  /** Never rejects. */
+  async call(
+    target: CallTarget,
+    tool: Tool,
+    args: Record<string, unknown>,
+    options: CallOptions,
+  ): Promise<CallOutcome> {
+    const deadline = this.#around.now() + options.timeoutMs;
+    try {
+      const checked = this.#checkOf(tool).check(args);
+      if ('error' in checked) return { error: checked.error };
+      if (checked.coerced.length > 0) this.#logCoerced(target, tool, checked.coerced);
+      const call = { target, tool, args: checked.args, options, deadline };
+      return isCacheable(tool, options) ? await this.#callCached(call) : (await this.#send(call)).outcome;
+    } catch (thrown) {
+      const reason = target.redact(messageOf(thrown));
+      return {
+        error: toolCallError('internal', `the call of '${tool.name}' failed in the gateway: ${reason}`, {
+          mayHaveRun: true,
+        }),
+      };
+    }
+  }
+
+  stats(): CallStats {
+    const [p50Ms, p95Ms] = this.#latencies.quantiles(0.5, 0.95);
+    return {
+      ...this.#circuits.worst(),
+      cacheEntries: this.#cache.size,
+      cacheHits: this.#cache.hits,
+      calls: this.#latencies.count,
+      ...(p50Ms !== undefined && { p50Ms }),
+      ...(p95Ms !== undefined && { p95Ms }),
+    };
+  }
+
+  /** The tools have changed, and what they answered before may no longer be true. Their checks are compiled as they come. */
+  forgetTools(): void {
+    this.#cache.clear();
+  }
+
+  /** Closes every circuit and empties the cache. */
+  reset(): void {
+    this.#circuits.reset();
+    this.#cache.clear();
+  }
+
+  async #callCached(call: Call): Promise<CallOutcome> {
+    const { target, tool, args, options, deadline } = call;
+    using own = withDeadline(options.signal, deadline - this.#around.now());
+    let isWaiting = true;
+    const { onProgress } = options;
+    const run = async (signal: AbortSignal): Promise<Fetched> => {
+      // A run of its own keeps its own deadline.
+      if (signal === own.signal) return fetchedFrom(await this.#send(call));
+      const shared = {
+        ...options,
+        signal,
+        ...(onProgress && {
+          onProgress: (at: Parameters<typeof onProgress>[0]) => isWaiting && onProgress(at),
+        }),
+      };
+      return fetchedFrom(
+        await this.#send({ ...call, options: shared, deadline: this.#around.now() + sharedRunMs }),
+      );
+    };
+    const key = { tool: JSON.stringify([target.instance, tool.name]), args, scope: options.caller?.agent };
+    try {
+      return await this.#cache.fetch(key, own.signal, run);
+    } finally {
+      isWaiting = false;
+    }
+  }
+
+  async #send({ target, tool, args, options, deadline }: Call): Promise<SentCall> {
+    const { now, pause = pauseFor } = this.#around;
+    return this.#circuits.through(target, (breaker, onCircuit) =>
+      sendCall(
+        {
+          target,
+          tool,
+          args,
+          options,
+          deadline,
+          now,
+          repeatable: options.repeatable ?? mayRepeat(tool, true),
+          onRun: (ms) => this.#latencies.add(ms),
+        },
+        { breaker, pause, onCircuit },
+      ),
+    );
+  }
+
+  #checkOf(tool: Tool): ArgumentCheck {
+    const known = this.#checks.get(tool);
+    if (known) return known;
+    const check = compileArguments(tool);
+    this.#checks.set(tool, check);
+    return check;
+  }
+
+  #logCoerced({ name }: CallTarget, tool: Tool, pointers: string[]): void {
+    this.#around.log({ event: 'arguments_coerced', server: name, tool: tool.name, pointers });
+  }
+}
+
+interface Call {
+  target: CallTarget;
+  tool: Tool;
+  args: Record<string, unknown>;
+  options: CallOptions;
+  deadline: number;
+}
+
+/**
+ * Only what the tool calls read-only and nobody forbids to repeat. The plan asks for a TTL alone, but a write answered from
+ * a cache would not be made.
+ */
+function isCacheable(tool: Tool, { repeatable = mayRepeat(tool, true) }: CallOptions): boolean {
+  return repeatable && tool.annotations?.readOnlyHint === true;
+}
+
+function fetchedFrom({ outcome, isHeldBack }: SentCall): Fetched {
+  if ('error' in outcome) return { outcome, ttlMs: undefined, shareable: !isHeldBack };
+  return { outcome, ...cacheHintOf(outcome.result) };
+}
+
+async function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal }).catch(() => {});
+}
