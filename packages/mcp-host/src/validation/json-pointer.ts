@@ -1,0 +1,34 @@
+/** RFC 6901: one more step on a pointer. */
+export function pointerTo(parent: string, step: string | number): string {
+  return `${parent}/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}
+
+/** The value a pointer leads to, if it is there. */
+export function valueAt(root: unknown, pointer: string): { value: unknown } | undefined {
+  let value = root;
+  for (const step of pointer.split('/').slice(1)) {
+    const key = step.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
+    value = (value as Record<string, unknown>)[key];
+  }
+  return { value };
+}
+
+/** Pointers to the outermost values of which `after` is a rewritten `before`; containers that are alike are looked into. */
+export function changesBetween(before: unknown, after: unknown, at = ''): string[] {
+  if (before === after) return [];
+  const areAlike =
+    typeof before === 'object' &&
+    typeof after === 'object' &&
+    before !== null &&
+    after !== null &&
+    Array.isArray(before) === Array.isArray(after);
+  if (!areAlike) return [at];
+  return Object.keys(after).flatMap((key) =>
+    changesBetween(
+      (before as Record<string, unknown>)[key],
+      (after as Record<string, unknown>)[key],
+      pointerTo(at, key),
+    ),
+  );
+}
