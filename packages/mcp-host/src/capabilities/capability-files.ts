@@ -1,0 +1,110 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { type Capability, compileCapability } from './capability.ts';
+import { type FileProblem, parseCapabilityFile } from './parse-file.ts';
+
+/** A tool with the place where it is defined, for people: `file:line:column`. */
+export interface PlacedCapability {
+  capability: Capability;
+  place: string;
+}
+
+/** What one file offers. While `problems` is not empty, `tools` are those of its last version without any. */
+export interface LoadedFile {
+  text: string;
+  tools: readonly PlacedCapability[];
+  problems: readonly { message: string }[];
+}
+
+export interface FileSources {
+  env: Readonly<Record<string, string | undefined>>;
+  now: () => number;
+}
+
+const maxFileBytes = 1024 * 1024;
+
+/** Whether a folder's entry of this name is a capability file. */
+export function isCapabilityFile(name: string): boolean {
+  return /\.(ya?ml|json)$/i.test(name) && !name.startsWith('.');
+}
+
+/** The files behind paths of files and folders, each once, a folder's in the order of their names. */
+export async function listCapabilityFiles(
+  paths: readonly string[],
+): Promise<{ files: string[]; problems: { message: string }[] }> {
+  const files = new Map<string, string>();
+  const problems: { message: string }[] = [];
+  for (const path of paths) {
+    try {
+      const isFolder = (await stat(path)).isDirectory();
+      const found = isFolder ? (await readdir(path)).filter(isCapabilityFile).sort() : undefined;
+      for (const file of found?.map((name) => join(path, name)) ?? [path]) {
+        if (!files.has(resolve(file))) files.set(resolve(file), file);
+      }
+    } catch (error) {
+      problems.push({ message: `${path}: ${unreadable(error)}` });
+    }
+  }
+  return { files: [...files.values()], problems };
+}
+
+/** Reads a file, or keeps the version before where the new one is broken. An unchanged good one stays the same object. */
+export async function loadCapabilityFile(
+  path: string,
+  before: LoadedFile | undefined,
+  sources: FileSources,
+): Promise<LoadedFile> {
+  const broken = (messages: readonly string[], text: string): LoadedFile => {
+    const kept = before && before.tools.length > 0 ? '; the version from before stays in use' : '';
+    return {
+      text,
+      tools: before?.tools ?? [],
+      problems: messages.map((message) => ({ message: `${path}${message}${kept}` })),
+    };
+  };
+  let text: string;
+  try {
+    const { size } = await stat(path);
+    if (size > maxFileBytes) return broken([`: is larger than ${maxFileBytes} bytes`], '');
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    return broken([`: ${unreadable(error)}`], '');
+  }
+  if (before?.text === text && before.problems.length === 0) return before;
+  let compiled: ReturnType<typeof compileFile>;
+  try {
+    compiled = compileFile(path, text, sources);
+  } catch (error) {
+    // Nesting without end exhausts the stack of whoever reads it.
+    return broken([`: is no capability file (${error instanceof Error ? error.name : 'unreadable'})`], text);
+  }
+  const { tools, problems } = compiled;
+  return problems.length === 0 ? { text, tools, problems: [] } : broken(problems.map(inLine), text);
+}
+
+function compileFile(path: string, text: string, { env, now }: FileSources) {
+  const { documents, problems } = parseCapabilityFile(text);
+  const tools: PlacedCapability[] = [];
+  for (const { document, problemAt } of documents) {
+    const compiled = compileCapability(document, { env, directory: dirname(path) }, now);
+    if ('problems' in compiled) {
+      problems.push(...compiled.problems.map((found) => problemAt(found.path, found.message)));
+      continue;
+    }
+    const { line, column } = problemAt(['name'], '');
+    if (tools.some(({ capability }) => capability.tool.name === document.name)) {
+      problems.push(problemAt(['name'], `this file defines '${document.name}' twice`));
+    }
+    tools.push({ capability: compiled.capability, place: `${path}:${line}:${column}` });
+  }
+  return { tools, problems: problems.sort((a, b) => a.line - b.line || a.column - b.column) };
+}
+
+function inLine({ line, column, path, message }: FileProblem): string {
+  return `:${line}:${column}: ${path}: ${message}`;
+}
+
+function unreadable(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
+  return code === 'ENOENT' ? 'there is no such file or folder' : `cannot be read (${code})`;
+}

@@ -1,0 +1,77 @@
+import { type Document, isMap, isNode, isScalar, LineCounter, type Node, parseAllDocuments } from 'yaml';
+import { type CapabilityDocument, capabilitySchema } from './schema.ts';
+import { syntaxProblems } from './syntax.ts';
+
+/** Something wrong in a file. Lines and columns count from 1. */
+export interface FileProblem {
+  line: number;
+  column: number;
+  /** Such as `providers.primary.config.path`. */
+  path: string;
+  message: string;
+}
+
+/** A valid document, with the way to say where a part of it stands. */
+export interface ParsedDocument {
+  document: CapabilityDocument;
+  problemAt(path: readonly PropertyKey[], message: string): FileProblem;
+}
+
+/** Reads a capability file: YAML or JSON, one tool per document. Documents that are not valid are all named in `problems`. */
+export function parseCapabilityFile(text: string): { documents: ParsedDocument[]; problems: FileProblem[] } {
+  const lines = new LineCounter();
+  const parsed = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
+  const documents: ParsedDocument[] = [];
+  const problems: FileProblem[] = [];
+  const place = (offset: number) => {
+    const { line, col } = lines.linePos(offset);
+    return { line: line || 1, column: col || 1 };
+  };
+  for (const yaml of 'empty' in parsed ? [] : parsed) {
+    const syntax = syntaxProblems(yaml);
+    problems.push(...syntax.map(({ offset, message }) => ({ ...place(offset), path: '(syntax)', message })));
+    if (syntax.length > 0 || yaml.contents === null || isEmpty(yaml.contents)) continue;
+    const problemAt = (path: readonly PropertyKey[], message: string, key?: string): FileProblem => ({
+      ...place(offsetOf(yaml, path, key)),
+      path: pathText(key === undefined ? path : [...path, key]),
+      message,
+    });
+    const { data, error } = capabilitySchema.safeParse(yaml.toJS());
+    if (data) documents.push({ document: data, problemAt });
+    for (const issue of error?.issues ?? []) {
+      const [key] = issue.code === 'unrecognized_keys' ? issue.keys : [];
+      const inner = issue.code === 'invalid_key' ? issue.issues[0]?.message : undefined;
+      problems.push(problemAt(issue.path, inner ?? issue.message, key));
+    }
+  }
+  return { documents, problems };
+}
+
+function isEmpty(node: unknown): boolean {
+  return isScalar(node) && node.value === null;
+}
+
+/** Where a path stands in the text: its key if it has one, else its nearest ancestor. */
+function offsetOf(document: Document, path: readonly PropertyKey[], key?: string): number {
+  const whole = key === undefined ? path : [...path, key];
+  for (let length = whole.length; length > 0; length--) {
+    const parent = document.getIn(whole.slice(0, length - 1), true);
+    const node = keyIn(parent, whole[length - 1]!) ?? document.getIn(whole.slice(0, length), true);
+    if (isNode(node)) return node.range?.[0] ?? 0;
+  }
+  return document.contents?.range?.[0] ?? 0;
+}
+
+function keyIn(parent: unknown, key: PropertyKey): Node | undefined {
+  if (!isMap(parent)) return undefined;
+  const found = parent.items.find((pair) => isScalar(pair.key) && String(pair.key.value) === key)?.key;
+  return isNode(found) ? found : undefined;
+}
+
+function pathText(path: readonly PropertyKey[]): string {
+  let text = '';
+  for (const step of path) {
+    text += typeof step === 'number' ? `[${step}]` : `${text === '' ? '' : '.'}${String(step)}`;
+  }
+  return text === '' ? '(top level)' : text;
+}

@@ -1,0 +1,66 @@
+import ipaddr from 'ipaddr.js';
+
+const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
+/** RFC 8215: where in it an IPv4 address stands depends on the network, so that it can't be judged. */
+const localTranslation = ipaddr.IPv6.parseCIDR('64:ff9b:1::/48');
+
+/**
+ * Why an address is no place of the public internet, as `loopback` or `private`; undefined for one that is. IPv6 addresses
+ * that carry an IPv4 address (mapped, translated, NAT64, 6to4) are judged by that. What is no address is `not an address`.
+ */
+export function nonPublicRange(address: string): string | undefined {
+  const bare = withoutBrackets(address);
+  if (!ipaddr.isValid(bare)) return 'not an address';
+  const parsed = ipaddr.parse(bare);
+  return parsed instanceof ipaddr.IPv4 ? rangeOfV4(parsed) : rangeOfV6(parsed as ipaddr.IPv6);
+}
+
+/** Whether a URL's hostname is an address, which nobody looks up. */
+export function isAddress(hostname: string): boolean {
+  return ipaddr.isValid(withoutBrackets(hostname));
+}
+
+function withoutBrackets(hostname: string): string {
+  return hostname.replace(/^\[|\]$/g, '');
+}
+
+function rangeOfV4(address: ipaddr.IPv4): string | undefined {
+  const range = address.range();
+  return range === 'unicast' ? undefined : named(range);
+}
+
+function rangeOfV6(address: ipaddr.IPv6): string | undefined {
+  const range = address.range();
+  const { parts } = address;
+  switch (range) {
+    case 'ipv4Mapped':
+    case 'rfc6145':
+    case 'rfc6052':
+      return address.match(localTranslation) ? 'reserved' : embedded(parts[6]!, parts[7]!);
+    case '6to4':
+      return embedded(parts[1]!, parts[2]!);
+    case 'unicast':
+      return address.match(globalUnicast) ? undefined : 'reserved';
+    default:
+      return named(range);
+  }
+}
+
+function embedded(high: number, low: number): string | undefined {
+  return rangeOfV4(new ipaddr.IPv4([high >> 8, high & 0xff, low >> 8, low & 0xff]));
+}
+
+const names: Record<string, string> = {
+  broadcast: 'broadcast',
+  carrierGradeNat: 'carrier-grade NAT',
+  linkLocal: 'link-local',
+  loopback: 'loopback',
+  multicast: 'multicast',
+  private: 'private',
+  uniqueLocal: 'unique local',
+  unspecified: 'unspecified',
+};
+
+function named(range: string): string {
+  return names[range] ?? 'reserved';
+}
