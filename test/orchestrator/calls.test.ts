@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { connectBroker } from '@signalbox/client';
-import type { McpHost } from '@signalbox/mcp-host';
+import type { CallOptions } from '@signalbox/mcp-host';
 import { startOrchestrator } from '@signalbox/orchestrator';
 import { connectWire } from '@signalbox/testing';
 import { expect, test } from 'vitest';
@@ -247,19 +247,18 @@ test('a fault of the orchestrator itself becomes an error reply, and the next ca
   const worker = await fleet.executor('w1');
   await fleet.orchestrator.stop();
   const { host } = fleet;
-  const faulty: McpHost = {
-    inventory: () => host.inventory(),
-    onInventoryChanged: (listener) => host.onInventoryChanged(listener),
-    call: (name, args, options) => {
-      if (name === count) throw new Error('a fault');
-      return host.call(name, args, options);
+  const faulty = new Proxy(host, {
+    get(target, property) {
+      if (property === 'call') {
+        return (name: string, ...rest: [Record<string, unknown>, CallOptions]) => {
+          if (name === count) throw new Error('a fault');
+          return target.call(name, ...rest);
+        };
+      }
+      const value = Reflect.get(target, property);
+      return typeof value === 'function' ? value.bind(target) : value;
     },
-    route: (name) => host.route(name),
-    servers: () => host.servers(),
-    stderrTail: (server) => host.stderrTail(server),
-    close: () => host.close(),
-    [Symbol.asyncDispose]: () => host.close(),
-  };
+  });
   await using client = await connectBroker({
     url: fleet.broker.url,
     token: await fleet.broker.token('orchestrator', 'orchestrator'),

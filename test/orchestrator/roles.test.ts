@@ -1,11 +1,10 @@
 import { readFile, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { BrokerClient } from '@signalbox/client';
 import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import { tempDir } from '@signalbox/testing';
-import type { McpProxyExecutor } from '@signalbox/worker';
 import { expect, test } from 'vitest';
 import { aTool, npmServer, oddServer } from '../mcp-host/hosting.ts';
+import { changeOf, eventsOf } from './manifest-events.ts';
 import { startToolFleet } from './tool-fleet.ts';
 
 const readers = RoleToolAllowlist.fromEntries([
@@ -169,29 +168,3 @@ test('a list that changes in its server reaches the roles that see it, and calls
   expect(await worker.execute({ name: 'mcp_odd__environment' })).toHaveProperty('result.success', true);
   expect(forEven.waiting).toBe(0);
 });
-
-const changeOf = (executor: McpProxyExecutor) =>
-  new Promise<void>((resolve) => executor.onManifestChanged(resolve));
-
-/** The events that a client gets once it has seen its manifest. */
-async function eventsOf(client: BrokerClient) {
-  await client.request(
-    'orchestrator',
-    'mcp_request',
-    { op: 'manifest' },
-    { timeoutMs: 10_000, ephemeral: true },
-  );
-  const arrived: unknown[] = [];
-  const waiters: ((event: unknown) => void)[] = [];
-  client.onMessage(({ json }) => {
-    const waiter = waiters.shift();
-    if (waiter) waiter(json);
-    else arrived.push(json);
-  });
-  return {
-    next: () => (arrived.length > 0 ? arrived.shift() : new Promise((resolve) => waiters.push(resolve))),
-    get waiting() {
-      return arrived.length;
-    },
-  };
-}

@@ -29,7 +29,15 @@ export interface ToolFleet extends AsyncDisposable {
 export interface ToolFleetOptions
   extends Pick<
     OrchestratorOptions,
-    'allowlist' | 'concurrency' | 'callTimeoutMs' | 'drainMs' | 'journal' | 'repeat'
+    | 'allowlist'
+    | 'budgets'
+    | 'callTimeoutMs'
+    | 'concurrency'
+    | 'drainMs'
+    | 'journal'
+    | 'monotonicNow'
+    | 'now'
+    | 'repeat'
   > {
   servers?: Record<string, McpServerConfig>;
   limits?: Partial<Limits>;

@@ -1,10 +1,13 @@
 import { closest } from 'fastest-levenshtein';
+import type { CallBudgets } from './budgets/call-budgets.ts';
+import type { RepeatLists } from './repeat-words.ts';
 import type { RoleToolAllowlist } from './role-tool-allowlist.ts';
 import { matchesPattern } from './tool-pattern.ts';
 
-/** A pattern that allows nothing, with the tool name or role that is most like it. */
+/** A part of the policy that means nothing, with the tool name or role that is most like it. */
 export interface AllowlistWarning {
-  role: string;
+  /** Absent for the lists of what may be repeated, which are for all roles. */
+  role?: string;
   /** Absent where the role itself is the trouble. */
   pattern?: string;
   nearest?: string;
@@ -12,37 +15,47 @@ export interface AllowlistWarning {
 }
 
 /**
- * What is probably mistyped in an allowlist: patterns that match none of `tools`, and roles that are not among
- * `roles` (those that tokens have; not checked when left out).
+ * What is probably mistyped in a policy: patterns of the allowlist and of the lists of what may be repeated that match
+ * none of `tools` (listed or hidden), and roles of the allowlist and the budgets that are not among `roles` (those that
+ * tokens have; not checked when left out).
  */
 export function allowlistWarnings(
   allowlist: RoleToolAllowlist,
   known: { tools: readonly string[]; roles?: readonly string[] },
+  { repeat = {}, budgets = {} }: { repeat?: RepeatLists; budgets?: CallBudgets } = {},
 ): AllowlistWarning[] {
+  const isDead = (pattern: string) => !known.tools.some((tool) => matchesPattern(pattern, tool));
+  const isNobody = (role: string) => known.roles !== undefined && !known.roles.includes(role);
   const warnings: AllowlistWarning[] = [];
   for (const [role, patterns] of allowlist.entries()) {
-    if (known.roles && !known.roles.includes(role)) warnings.push(unknownRole(role, known.roles));
-    for (const pattern of patterns) {
-      if (known.tools.some((tool) => matchesPattern(pattern, tool))) continue;
-      warnings.push(deadPattern(role, pattern, known.tools));
+    if (isNobody(role)) warnings.push(unknownRole(role, known.roles, `no token has the role '${role}'`));
+    for (const pattern of patterns.filter(isDead)) {
+      warnings.push({ role, ...deadPattern(`role '${role}'`, pattern, known.tools) });
     }
+  }
+  const lists = { safeToRepeat: repeat.safe, neverRepeat: repeat.never };
+  for (const [list, patterns = []] of Object.entries(lists)) {
+    for (const pattern of patterns.filter(isDead)) warnings.push(deadPattern(list, pattern, known.tools));
+  }
+  const withBudget = new Set([...Object.keys(budgets.roles ?? {}), ...Object.keys(budgets.perRole ?? {})]);
+  for (const role of [...withBudget].filter(isNobody)) {
+    warnings.push(unknownRole(role, known.roles, `the role '${role}' has a budget, but no token has it`));
   }
   return warnings;
 }
 
-function unknownRole(role: string, roles: readonly string[]): AllowlistWarning {
-  const nearest = closest(role, roles);
+function unknownRole(role: string, roles: readonly string[] | undefined, what: string): AllowlistWarning {
+  const nearest = closest(role, roles ?? []);
   const hint = nearest ? `; the most similar role is '${nearest}'` : '';
-  return { role, ...(nearest && { nearest }), message: `no token has the role '${role}'${hint}` };
+  return { role, ...(nearest && { nearest }), message: `${what}${hint}` };
 }
 
-function deadPattern(role: string, pattern: string, tools: readonly string[]): AllowlistWarning {
+function deadPattern(where: string, pattern: string, tools: readonly string[]): AllowlistWarning {
   const nearest = closest(pattern, tools);
   const hint = nearest ? `; the most similar tool is '${nearest}'` : '; no tools are known';
   return {
-    role,
     pattern,
     ...(nearest && { nearest }),
-    message: `role '${role}': '${pattern}' matches no tool${hint}`,
+    message: `${where}: '${pattern}' matches no tool${hint}`,
   };
 }

@@ -1,52 +1,79 @@
 import type { BrokerClient, Log } from '@signalbox/client';
 import type { Inventory, McpHost } from '@signalbox/mcp-host';
-import { messageOf, withRepeatWord } from '@signalbox/protocol';
+import { messageOf, type Tool, withRepeatWord } from '@signalbox/protocol';
+import { DefinitionLog } from './definition-log.ts';
 
 import { announceCatalog } from './manifest-announcement.ts';
 import { type RepeatLists, repeatWordFor } from './repeat-words.ts';
 import type { RoleToolAllowlist } from './role-tool-allowlist.ts';
 import { type Catalog, createCatalog } from './role-view.ts';
 
-/** Keeps the latest inventory under the latest allowlist, with the operator's word on repeating each tool; each change is announced, one after the other. */
+/** What of the policy decides how the tools look to each role. */
+export interface ToolPolicy {
+  allowlist: RoleToolAllowlist;
+  repeat: RepeatLists;
+}
+
+/** Keeps the latest inventory under the latest policy; each change is announced, one after the other. */
 export interface CatalogTracker {
   /** The catalog of this moment; waits for the first inventory only. */
   current(): Promise<Catalog>;
-  setAllowlist(allowlist: RoleToolAllowlist): void;
+  readonly policy: ToolPolicy;
+  /** Replaces what is given; one change, however much of it. */
+  setPolicy(changes: Partial<ToolPolicy>): void;
+  /** When the definition of a tool last changed, in epoch milliseconds; `undefined` if it has not since we know it. */
+  changedAt(tool: string): number | undefined;
   stop(): void;
 }
 
+/** `now` is in epoch milliseconds. */
 export function trackCatalog(
   client: BrokerClient,
   host: McpHost,
-  policy: { allowlist: RoleToolAllowlist; repeat: RepeatLists },
-  log: Log,
+  initial: ToolPolicy,
+  { log, now }: { log: Log; now: () => number },
 ): CatalogTracker {
-  const { repeat } = policy;
-  let { allowlist } = policy;
+  let policy = initial;
+  let offered: Inventory | undefined;
   let catalog: Catalog | undefined;
   let announced = Promise.resolve();
+  const definitions = new DefinitionLog();
 
   const adopt = (inventory: Inventory): Catalog => {
     const before = catalog;
-    const tools = inventory.tools.map((tool) => withRepeatWord(tool, repeatWordFor(repeat, tool.name)));
-    const after = createCatalog({ ...inventory, tools }, allowlist);
+    offered = inventory;
+    const after = createCatalog(withRepeatWords(inventory, policy.repeat), policy.allowlist);
     catalog = after;
     announced = announced
       .then(() => announceCatalog(client, before, after, log))
       .catch((thrown) => log({ event: 'announcement_failed', reason: messageOf(thrown) }));
     return after;
   };
-  const stop = host.onInventoryChanged(adopt);
+  const adoptOffer = (inventory: Inventory): Catalog => {
+    definitions.record([...inventory.tools, ...inventory.hidden], now());
+    return adopt(inventory);
+  };
+  const stop = host.onInventoryChanged(adoptOffer);
   return {
     async current() {
       if (catalog) return catalog;
       const inventory = await host.inventory();
-      return catalog ?? adopt(inventory);
+      return catalog ?? adoptOffer(inventory);
     },
-    setAllowlist(next) {
-      allowlist = next;
-      if (catalog) adopt(catalog.inventory);
+    get policy() {
+      return policy;
     },
+    setPolicy(changes) {
+      policy = { ...policy, ...changes };
+      if (offered) adopt(offered);
+    },
+    changedAt: (tool) => definitions.changedAt(tool),
     stop,
   };
+}
+
+/** With the operator's word on repeating each tool. */
+function withRepeatWords(inventory: Inventory, repeat: RepeatLists): Inventory {
+  const withWord = (tool: Tool) => withRepeatWord(tool, repeatWordFor(repeat, tool.name));
+  return { ...inventory, tools: inventory.tools.map(withWord), hidden: inventory.hidden.map(withWord) };
 }

@@ -1,25 +1,18 @@
 import type { BrokerClient, Log, ServeAnswer, ServedRequest } from '@signalbox/client';
 import type { McpHost } from '@signalbox/mcp-host';
-import {
-  type Fault,
-  type Manifest,
-  type ManifestRequest,
-  type McpReply,
-  type McpRequest,
-  messageOf,
-  noFault,
-  toolCallError,
-} from '@signalbox/protocol';
+import { type Fault, messageOf, noFault, toolCallError } from '@signalbox/protocol';
 import { boundedReply } from './bounded-reply.ts';
+import { BudgetLedger } from './budgets/budget-ledger.ts';
+import type { CallBudgets } from './budgets/call-budgets.ts';
 import { CallBook } from './call-book.ts';
-import { answerCalls, answerStatus } from './call-queries.ts';
 import { trackCatalog } from './catalog-tracker.ts';
 import { inboxHistory } from './inbox-history.ts';
 import type { Journal } from './journal/journal.ts';
+import { checkPolicy, type PolicyChanges } from './policy.ts';
+import { answerQuestion, type QuestionDesk } from './questions.ts';
 import type { RepeatLists } from './repeat-words.ts';
 import { parseRequest } from './request-body.ts';
 import { RoleToolAllowlist } from './role-tool-allowlist.ts';
-import type { Catalog } from './role-view.ts';
 import { type CallLimits, defaultCallLimits, inboxWindow } from './scheduling/call-limits.ts';
 import { createCallScheduler } from './scheduling/call-scheduler.ts';
 import { type CallDesk, serveCall } from './served-call.ts';
@@ -40,6 +33,8 @@ export interface OrchestratorOptions {
   journal?: Journal | undefined;
   /** What may be called again although it was called before, whatever the servers declare. */
   repeat?: RepeatLists;
+  /** How often tools may be called; without them, as often as the limits on what runs at once allow. */
+  budgets?: CallBudgets;
   concurrency?: Partial<CallLimits>;
   /** Bounds the run of a call that names no timeout of its own; default 60 s. */
   callTimeoutMs?: number;
@@ -50,6 +45,8 @@ export interface OrchestratorOptions {
   fault?: Fault;
   /** Epoch milliseconds. */
   now?: () => number;
+  /** Monotonic milliseconds, for queues and budgets. */
+  monotonicNow?: () => number;
 }
 
 /** Serves `mcp_request` messages until it is stopped. */
@@ -59,7 +56,12 @@ export interface Orchestrator extends AsyncDisposable {
    * those that run are answered, at most `drainMs`.
    */
   stop(): Promise<void>;
-  /** Replaces the policy for calls that start from now on, and tells the roles whose tools changed. */
+  /**
+   * Replaces what is given, all at once, for calls that start from now on, and tells the roles whose tools changed.
+   * Throws `SignalboxError` `bad_config` before anything has changed.
+   */
+  setPolicy(changes: PolicyChanges): void;
+  /** {@link setPolicy} with nothing but an allowlist. */
   setAllowlist(allowlist: RoleToolAllowlist): void;
   /** Requests that wait, run, or whose reply the broker has not confirmed yet. */
   readonly inFlight: number;
@@ -68,19 +70,27 @@ export interface Orchestrator extends AsyncDisposable {
 /**
  * Subscribes the client's inbox and answers manifest requests and tool calls, concurrently, each under the allowlist
  * of the role that the broker attests. Every request gets a reply; the orchestrator's own faults read `tool_panicked`.
+ * Throws `SignalboxError` `bad_config` for budgets and limits that make no sense.
  */
 export async function startOrchestrator(options: OrchestratorOptions): Promise<Orchestrator> {
-  const { client, host, journal, log = () => {}, now = Date.now } = options;
+  const { client, host, journal, budgets = {}, concurrency, log = () => {}, now = Date.now } = options;
+  const { monotonicNow = () => performance.now() } = options;
+  checkPolicy({ budgets, serverConcurrency: concurrency?.servers ?? {} });
   await using starting = new AsyncDisposableStack();
   const allowlist = options.allowlist ?? RoleToolAllowlist.unrestricted();
-  const catalogs = trackCatalog(client, host, { allowlist, repeat: options.repeat ?? {} }, log);
+  const catalogs = trackCatalog(client, host, { allowlist, repeat: options.repeat ?? {} }, { log, now });
   starting.defer(catalogs.stop);
-  const scheduler = createCallScheduler({ ...defaultCallLimits, ...options.concurrency });
-  const desk: CallDesk = {
+  const scheduler = createCallScheduler({ ...defaultCallLimits, ...concurrency }, monotonicNow);
+  const ledger = new BudgetLedger(budgets, monotonicNow);
+  const desk: CallDesk & QuestionDesk = {
+    host,
+    scheduler,
+    catalogs,
     runner: {
       host,
       scheduler,
       catalog: catalogs.current,
+      budgets: ledger,
       callTimeoutMs: options.callTimeoutMs ?? defaultCallTimeoutMs,
     },
     book: new CallBook(now),
@@ -116,9 +126,18 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     );
     return stopping;
   };
+  const setPolicy = (changes: PolicyChanges) => {
+    checkPolicy(changes);
+    const { allowlist, repeat, budgets, serverConcurrency } = changes;
+    if (allowlist || repeat)
+      catalogs.setPolicy({ ...(allowlist && { allowlist }), ...(repeat && { repeat }) });
+    if (budgets) ledger.setBudgets(budgets);
+    if (serverConcurrency) scheduler.setServerLimits(serverConcurrency);
+  };
   return {
     stop,
-    setAllowlist: catalogs.setAllowlist,
+    setPolicy,
+    setAllowlist: (allowlist) => setPolicy({ allowlist }),
     get inFlight() {
       return loop.inFlight;
     },
@@ -139,35 +158,9 @@ async function atMost(ms: number, work: Promise<void>, onLate: () => void): Prom
   clearTimeout(timer);
 }
 
-async function answer(desk: CallDesk, served: ServedRequest): Promise<ServeAnswer> {
+async function answer(desk: CallDesk & QuestionDesk, served: ServedRequest): Promise<ServeAnswer> {
   const { request, refusal } = parseRequest(served.json);
   if (request?.op === 'call') return serveCall(desk, served, request);
-  const reply = refusal ? { error: refusal } : await answerQuestion(desk, served, request);
+  const reply = refusal ? { error: refusal } : await answerQuestion(desk, served.message.from, request);
   return { kind: 'mcp_reply', body: boundedReply(reply, desk.maxReplyBytes()).reply };
-}
-
-async function answerQuestion(
-  desk: CallDesk,
-  { message }: ServedRequest,
-  request: Exclude<McpRequest, { op: 'call' }>,
-): Promise<McpReply> {
-  try {
-    switch (request.op) {
-      case 'manifest':
-        return { manifest: manifestFor(await desk.runner.catalog(), message.from.role, request) };
-      case 'status':
-        return await answerStatus(desk, message.from, request);
-      case 'calls':
-        return await answerCalls(desk, message.from, request);
-    }
-  } catch (thrown) {
-    desk.log({ event: 'request_panicked', id: message.id, reason: messageOf(thrown) });
-    return { error: toolCallError('tool_panicked', messageOf(thrown), { mayHaveRun: false }) };
-  }
-}
-
-function manifestFor(catalog: Catalog, role: string, request: ManifestRequest): Manifest {
-  const { version, tools } = catalog.view(role);
-  if (request.known_version === version) return { version, unchanged: true };
-  return { version, tools: [...tools] };
 }

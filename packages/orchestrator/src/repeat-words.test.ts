@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { repeatWordFor } from './repeat-words.ts';
+import { explainRepeat, repeatWordFor } from './repeat-words.ts';
 
 test('a list names tools by name or pattern, and never is stronger than safe', () => {
   const lists = { safe: ['mcp_notes__*', 'mcp_files__read'], never: ['mcp_notes__delete'] };
@@ -8,4 +8,17 @@ test('a list names tools by name or pattern, and never is stronger than safe', (
   expect(repeatWordFor(lists, 'mcp_notes__delete')).toBe('never');
   expect(repeatWordFor(lists, 'mcp_files__readlink')).toBeUndefined();
   expect(repeatWordFor({}, 'mcp_files__read')).toBeUndefined();
+});
+
+test.each([
+  ['mcp_notes__delete', {}, 'unsafe', "neverRepeat: 'mcp_notes__delete'"],
+  ['mcp_notes__delete', { readOnlyHint: true }, 'unsafe', "neverRepeat: 'mcp_notes__delete'"],
+  ['mcp_notes__add', {}, 'safe', "safeToRepeat: 'mcp_notes__*'"],
+  ['mcp_files__list', { readOnlyHint: true }, 'safe', 'its server declares readOnlyHint'],
+  ['mcp_files__put', { idempotentHint: true }, 'safe', 'its server declares idempotentHint'],
+  ['mcp_files__add', {}, 'unsafe', 'its server declares neither readOnlyHint nor idempotentHint'],
+])('%s with the annotations %j is %s to repeat: %s', (name, annotations, repeat, repeat_rule) => {
+  const lists = { safe: ['mcp_notes__*'], never: ['mcp_notes__delete'] };
+  const tool = { name, annotations, inputSchema: { type: 'object' as const } };
+  expect(explainRepeat(lists, tool)).toEqual({ repeat, repeat_rule });
 });

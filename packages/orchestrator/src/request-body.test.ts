@@ -11,9 +11,13 @@ test.each([[{ op: 'manifest' }], [{ op: 'call', tool: 'x', arguments: '{}', opti
 test.each([
   [undefined, "field 'body'"],
   ['text', "field 'body'"],
-  [{}, "field 'op': must be 'manifest', 'call', 'status' or 'calls'"],
-  [{ op: 'dance' }, "field 'op': must be 'manifest', 'call', 'status' or 'calls'"],
+  [{}, "field 'op': must be one of manifest, call, status, search, calls,"],
+  [{ op: 'dance' }, "field 'op': must be one of manifest, call, status, search, calls,"],
   [{ op: 'call' }, "field 'tool'"],
+  [{ op: 'reload' }, "field 'server'"],
+  [{ op: 'explain', role: 'r' }, "field 'tool'"],
+  [{ op: 'search', query: '' }, "field 'query'"],
+  [{ op: 'search', query: 'x', limit: 51 }, "field 'limit'"],
   [{ op: 'call', tool: 'x', options: { timeout_ms: -1 } }, "field 'options.timeout_ms'"],
 ])('the body %j is refused, naming what is wrong', (body, reason) => {
   expect(parseRequest(body).refusal).toMatchObject({ code: 'invalid_arguments', may_have_run: false });

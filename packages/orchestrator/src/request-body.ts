@@ -1,4 +1,13 @@
-import { type McpRequest, mcpRequestSchema, type ToolCallError, toolCallError } from '@signalbox/protocol';
+import {
+  type McpRequest,
+  mcpRequestSchema,
+  openOps,
+  operatorOps,
+  type ToolCallError,
+  toolCallError,
+} from '@signalbox/protocol';
+
+const ops = [...openOps, ...operatorOps].join(', ');
 
 /** Reads the body of an `mcp_request`; a refusal names the field and the rule. */
 export function parseRequest(
@@ -8,6 +17,6 @@ export function parseRequest(
   if (parsed.success) return { request: parsed.data };
   const issue = parsed.error.issues[0]!;
   const field = issue.path.join('.') || 'body';
-  const rule = field === 'op' ? "must be 'manifest', 'call', 'status' or 'calls'" : issue.message;
+  const rule = field === 'op' ? `must be one of ${ops}` : issue.message;
   return { refusal: toolCallError('invalid_arguments', `field '${field}': ${rule}`, { mayHaveRun: false }) };
 }

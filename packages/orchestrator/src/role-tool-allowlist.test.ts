@@ -55,6 +55,26 @@ test('the manifest of a role keeps the order and the whole of each allowed tool'
   expect(allowlist.filterManifest('guest', tools)).toEqual([tools[0], tools[1]]);
 });
 
+test.each([
+  ['reader', 'mcp_files__read', { allowed: true, rule: "roles.reader.tools: 'mcp_files__*'" }],
+  ['reader', 'mcp_mail__send', { allowed: false, rule: 'roles.reader.tools: no pattern matches' }],
+  ['guest', 'mcp_files__read', { allowed: false, rule: 'roles.guest.tools: empty list' }],
+  ['builder', 'mcp_files__read', { allowed: false, rule: 'unlisted: deny' }],
+  [undefined, 'mcp_files__read', { allowed: false, rule: 'unlisted: deny' }],
+])('for the role %s and the tool %s it names the rule that decided', (role, name, rule) => {
+  const entries = [
+    ['reader', ['mcp_files__*', 'mcp_files__read']],
+    ['guest', []],
+  ] as const;
+  const allowlist = RoleToolAllowlist.fromEntries(entries, { unlisted: 'deny' });
+  expect(allowlist.explain(role, name)).toEqual(rule);
+  expect(allowlist.allows(role, name)).toBe(rule.allowed);
+  expect(RoleToolAllowlist.unrestricted().explain(role, name)).toEqual({
+    allowed: true,
+    rule: 'unlisted: allow',
+  });
+});
+
 test('patterns that match no tool and roles that no token has are warned about with the nearest name', () => {
   const allowlist = RoleToolAllowlist.fromEntries([
     ['reviewer', ['mcp_files__raed', 'mcp_files__*']],
@@ -76,4 +96,35 @@ test('patterns that match no tool and roles that no token has are warned about w
     },
   ]);
   expect(allowlistWarnings(allowlist, { tools: [] })[0]?.message).toContain('no tools are known');
+});
+
+test('lists of what may be repeated and budgets are checked in the same way', () => {
+  const tools = ['mcp_files__read', 'mcp_files__write'];
+  const budget = { calls: 1, windowMs: 1 };
+  const warnings = allowlistWarnings(
+    RoleToolAllowlist.unrestricted(),
+    { tools, roles: ['reviewer'] },
+    {
+      repeat: { safe: ['mcp_files__*', 'mcp_files__wirte'], never: ['mcp_file_read'] },
+      budgets: { roles: { reviewer: budget, revewer: budget }, perRole: { revewer: budget } },
+    },
+  );
+  expect(warnings).toEqual([
+    {
+      pattern: 'mcp_files__wirte',
+      nearest: 'mcp_files__write',
+      message:
+        "safeToRepeat: 'mcp_files__wirte' matches no tool; the most similar tool is 'mcp_files__write'",
+    },
+    {
+      pattern: 'mcp_file_read',
+      nearest: 'mcp_files__read',
+      message: "neverRepeat: 'mcp_file_read' matches no tool; the most similar tool is 'mcp_files__read'",
+    },
+    {
+      role: 'revewer',
+      nearest: 'reviewer',
+      message: "the role 'revewer' has a budget, but no token has it; the most similar role is 'reviewer'",
+    },
+  ]);
 });

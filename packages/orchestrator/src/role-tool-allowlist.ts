@@ -4,6 +4,12 @@ import { matchesPattern } from './tool-pattern.ts';
 /** What roles without an entry may use: everything (`allow`), or nothing (`deny`). */
 export type UnlistedRoles = 'allow' | 'deny';
 
+/** Whether a role may use a tool, and the rule that decided, in the configuration's words. */
+export interface AllowlistRule {
+  allowed: boolean;
+  rule: string;
+}
+
 /**
  * Which tools each role may see and call. Immutable: a change is a new allowlist.
  * An entry holds exact tool names or globs in which `*` stands for any run of characters (`mcp_github__*`);
@@ -45,6 +51,16 @@ export class RoleToolAllowlist {
     const patterns = this.#patternsOf(role);
     if (!patterns) return this.#unlisted === 'allow';
     return patterns.some((pattern) => matchesPattern(pattern, tool));
+  }
+
+  /** The same answer as {@link allows}, with the rule behind it: the first pattern that matches, or why none does. */
+  explain(role: string | undefined, tool: string): AllowlistRule {
+    const patterns = this.#patternsOf(role);
+    if (!patterns) return { allowed: this.#unlisted === 'allow', rule: `unlisted: ${this.#unlisted}` };
+    const pattern = patterns.find((one) => matchesPattern(one, tool));
+    if (pattern !== undefined) return { allowed: true, rule: `roles.${role}.tools: '${pattern}'` };
+    const why = patterns.length === 0 ? 'empty list' : 'no pattern matches';
+    return { allowed: false, rule: `roles.${role}.tools: ${why}` };
   }
 
   /** True if there may be a tool that `role` must not use. */

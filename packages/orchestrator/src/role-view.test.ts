@@ -10,7 +10,13 @@ const tool = (name: string, description = name): Tool => ({
   description,
   inputSchema: { type: 'object' },
 });
-const inventory = (version: string, tools: Tool[]): Inventory => ({ version, tools, problems: [] });
+const inventory = (version: string, tools: Tool[], hidden: Tool[] = []): Inventory => ({
+  version,
+  tools,
+  hidden,
+  renamed: [],
+  problems: [],
+});
 const files = RoleToolAllowlist.fromEntries([['reader', ['files_*']]]);
 
 test('the version of a role view stays while nothing that the role sees changes', () => {
@@ -59,4 +65,54 @@ test('an unknown tool is answered with the nearest one that is allowed', () => {
     code: 'tool_not_found',
     hint: 'You may call no tools at present.',
   });
+});
+
+test('a hidden tool may be called by its exact name where the allowlist says so, and is seen nowhere', () => {
+  const before = createCatalog(inventory('1', [tool('files_read')]), files);
+  const hidden = [tool('files_secret'), tool('mail_secret')];
+  const catalog = createCatalog(inventory('2', [tool('files_read')], hidden), files);
+  expect(admit(catalog, 'reader', 'files_secret').tool?.name).toBe('files_secret');
+  expect(admit(catalog, 'reader', 'mail_secret').refusal).toMatchObject({
+    code: 'permission_denied',
+    hint: "The most similar tool you may call is 'files_read'.",
+  });
+  expect(admit(catalog, 'other', 'mail_secre').refusal?.hint).toContain("'files_read'");
+  for (const view of [catalog.view('reader'), catalog.view('other'), catalog.everything()]) {
+    expect(view.tools.map(({ name }) => name)).toEqual(['files_read']);
+    expect(view.find('files_secret')).toBeUndefined();
+    expect(view.search('secret', 10)).toEqual([]);
+  }
+  expect(before.view('other').hasUnlisted).toBe(false);
+  expect(catalog.view('other').hasUnlisted).toBe(true);
+  const more = createCatalog(inventory('3', [tool('files_read')], [...hidden, tool('other')]), files);
+  expect(more.view('other').version).toBe(catalog.view('other').version);
+});
+
+test('a search finds only what its view holds', () => {
+  const catalog = createCatalog(inventory('1', [tool('files_read'), tool('mail_read')]), files);
+  const found = (view: { search: (query: string, limit: number) => { tool: Tool }[] }) =>
+    view.search('read', 10).map((one) => one.tool.name);
+  expect(found(catalog.view('reader'))).toEqual(['files_read']);
+  expect(found(catalog.everything())).toEqual(['files_read', 'mail_read']);
+});
+
+test('a tool of a server that has not come up yet is unreachable, not unknown', () => {
+  const problems = [{ server: 'Far.Away', message: 'not available: it has not started yet' }];
+  const offered = inventory('1', [tool('mcp_files__read')]);
+  const everything = RoleToolAllowlist.fromEntries([['reader', ['mcp_files__*']]]);
+  const catalog = createCatalog({ ...offered, problems }, everything);
+  expect(admit(catalog, 'other', 'mcp_far_away__look').refusal).toMatchObject({
+    code: 'mcp_server_unreachable',
+    retryable: true,
+    may_have_run: false,
+  });
+  expect(admit(catalog, 'reader', 'mcp_far_away__look').refusal?.code).toBe('permission_denied');
+  for (const [name, inventoryThen] of [
+    ['mcp_near__look', { ...offered, problems }],
+    ['mcp_files__lok', { ...offered, problems: [{ server: 'files', message: 'its list is old' }] }],
+    ['mcp_files2__x', { ...offered, problems: [{ server: 'files2', tool: 'y', message: 'left out' }] }],
+  ] as const) {
+    const then = createCatalog({ ...inventoryThen, problems: [...inventoryThen.problems] }, everything);
+    expect(admit(then, 'other', name).refusal?.code).toBe('tool_not_found');
+  }
 });

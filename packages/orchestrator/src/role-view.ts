@@ -2,12 +2,17 @@ import { createHash } from 'node:crypto';
 import type { Inventory } from '@signalbox/mcp-host';
 import type { Tool } from '@signalbox/protocol';
 import type { RoleToolAllowlist } from './role-tool-allowlist.ts';
+import { createToolIndex, type FoundTool, type ToolIndex } from './search/tool-index.ts';
 
 /** What one role sees: its tools, and a version that is the same exactly as long as they are. */
 export interface RoleView {
   version: string;
   tools: readonly Tool[];
+  /** Whether the role may also call tools that are in no list. */
+  hasUnlisted: boolean;
   find(tool: string): Tool | undefined;
+  /** The tools that a query's words describe, best first. */
+  search(query: string, limit: number): FoundTool[];
 }
 
 /** An inventory under an allowlist, seen through the eyes of each role. Views are made once and kept. */
@@ -15,28 +20,51 @@ export interface Catalog {
   readonly inventory: Inventory;
   readonly allowlist: RoleToolAllowlist;
   view(role: string): RoleView;
+  /** Every tool that is listed at all. */
+  everything(): RoleView;
+  /** A tool that is in no list, but may be called by its exact name. */
+  hidden(tool: string): Tool | undefined;
 }
 
 export function createCatalog(inventory: Inventory, allowlist: RoleToolAllowlist): Catalog {
   const views = new Map<string, RoleView>();
+  const hidden = new Map(inventory.hidden.map((tool) => [tool.name, tool]));
+  let everything: RoleView | undefined;
   return {
     inventory,
     allowlist,
     view(role) {
       let view = views.get(role);
       if (!view) {
-        view = createView(allowlist.filterManifest(role, inventory.tools));
+        const hasUnlisted = inventory.hidden.some(({ name }) => allowlist.allows(role, name));
+        view = createView(allowlist.filterManifest(role, inventory.tools), hasUnlisted);
         views.set(role, view);
       }
       return view;
     },
+    everything() {
+      everything ??= createView(inventory.tools, hidden.size > 0);
+      return everything;
+    },
+    hidden: (tool) => hidden.get(tool),
   };
 }
 
-function createView(tools: readonly Tool[]): RoleView {
+function createView(tools: readonly Tool[], hasUnlisted: boolean): RoleView {
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
-  const version = createHash('sha256').update(JSON.stringify(tools)).digest('base64url').slice(0, 22);
-  return { version, tools, find: (tool) => byName.get(tool) };
+  const contents = JSON.stringify(hasUnlisted ? [tools, 'and unlisted ones'] : tools);
+  const version = createHash('sha256').update(contents).digest('base64url').slice(0, 22);
+  let index: ToolIndex | undefined;
+  return {
+    version,
+    tools,
+    hasUnlisted,
+    find: (tool) => byName.get(tool),
+    search(query, limit) {
+      index ??= createToolIndex(tools);
+      return index.search(query, limit);
+    },
+  };
 }
 
 /** Names only. `changed` tools are in both views and differ in anything but their place. */

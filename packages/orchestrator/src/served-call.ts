@@ -126,7 +126,7 @@ function wasBrokenOff({ aborted, reason }: AbortSignal, reply: McpReply): boolea
 
 /** By what is known of the tool now; one that is gone is not repeated. */
 async function isRepeatable({ runner }: CallDesk, name: string): Promise<boolean> {
-  const { tools } = (await runner.catalog()).inventory;
-  const tool = tools.find((known) => known.name === name);
+  const catalog = await runner.catalog();
+  const tool = catalog.everything().find(name) ?? catalog.hidden(name);
   return tool !== undefined && mayRepeat(tool, true);
 }

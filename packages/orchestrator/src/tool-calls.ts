@@ -8,6 +8,7 @@ import {
   toolCallError,
   toProxiedResult,
 } from '@signalbox/protocol';
+import type { BudgetLedger } from './budgets/budget-ledger.ts';
 import { parseArguments } from './call-arguments.ts';
 import type { Catalog } from './role-view.ts';
 import type { CallScheduler } from './scheduling/call-scheduler.ts';
@@ -19,6 +20,7 @@ export interface CallRunner {
   host: McpHost;
   scheduler: CallScheduler;
   catalog: () => Promise<Catalog>;
+  budgets: BudgetLedger;
   callTimeoutMs: number;
 }
 
@@ -33,8 +35,9 @@ export interface CallWatch {
 }
 
 /**
- * Runs one call and returns its result or error. The allowlist decides when the call starts, with the catalog of that
- * moment; waiting for its turn counts against the caller's deadline only. Handed back if the scheduler is closed first.
+ * Runs one call and returns its result or error. The allowlist decides when the call comes and again when it starts,
+ * with the catalog of that moment; the budgets when it comes. Waiting for its turn counts against the caller's deadline
+ * only. Handed back if the scheduler is closed first.
  */
 export async function runCall(
   runner: CallRunner,
@@ -42,45 +45,25 @@ export async function runCall(
   call: CallRequest,
   watch: CallWatch,
 ): Promise<McpReply | typeof handBack> {
-  const { signal } = request;
-  const { agent, role } = request.message.from;
+  const { from, id, seq } = request.message;
+  const { agent, role } = from;
   const early = admit(await runner.catalog(), role, call.tool);
   if (early.refusal) return { error: early.refusal };
+  const delivery = seq === undefined ? undefined : `${agent} ${id} ${seq}`;
+  const { takeBack, refusal } = runner.budgets.take({ agent, role, request: delivery });
+  if (refusal) return { error: refusal };
   const parsed = parseArguments(call.arguments);
   if (parsed.problem !== undefined) {
     return { error: toolCallError('invalid_arguments', parsed.problem, { mayHaveRun: false }) };
   }
   const server = runner.host.route(call.tool)?.server ?? call.tool;
   const bytes = Buffer.byteLength(request.message.body ?? '');
-  const turn = await runner.scheduler.run(
-    { worker: agent, server, bytes },
-    signal,
-    async (): Promise<McpReply> => {
-      request.started();
-      const { tool, refusal } = admit(await runner.catalog(), role, call.tool);
-      if (refusal) return { error: refusal };
-      const timeoutMs = Math.min(
-        call.options?.timeout_ms ?? runner.callTimeoutMs,
-        request.remainingMs() ?? Number.POSITIVE_INFINITY,
-      );
-      if (timeoutMs <= 0) return { error: neverStarted(request) };
-      const repeatable = mayRepeat(tool, true);
-      const target = runner.host.route(call.tool)?.server;
-      watch.calling(target);
-      const outcome = await runner.host.call(call.tool, parsed.arguments, {
-        signal,
-        timeoutMs,
-        repeatable,
-        ...(!repeatable && { beforeSend: () => watch.writeStart(target) }),
-        onSent: watch.sent,
-        ...(call.options?.progress && { onProgress: (progress: ToolProgress) => request.progress(progress) }),
-      });
-      return 'error' in outcome ? outcome : { result: toProxiedResult(outcome.result) };
-    },
+  const turn = await runner.scheduler.run({ worker: agent, server, bytes }, request.signal, () =>
+    callTool(runner, request, call, { args: parsed.arguments, watch }),
   );
+  if (turn.status === 'ran') return turn.value;
+  takeBack();
   switch (turn.status) {
-    case 'ran':
-      return turn.value;
     case 'handed_back':
       return handBack;
     case 'refused':
@@ -88,6 +71,37 @@ export async function runCall(
     case 'aborted':
       return { error: neverStarted(request) };
   }
+}
+
+/** Its turn has come: judges it by what holds now, and passes it to the host. */
+async function callTool(
+  runner: CallRunner,
+  request: ServedRequest,
+  call: CallRequest,
+  { args, watch }: { args: Record<string, unknown>; watch: CallWatch },
+): Promise<McpReply> {
+  request.started();
+  const { agent, role } = request.message.from;
+  const { tool, refusal } = admit(await runner.catalog(), role, call.tool);
+  if (refusal) return { error: refusal };
+  const timeoutMs = Math.min(
+    call.options?.timeout_ms ?? runner.callTimeoutMs,
+    request.remainingMs() ?? Number.POSITIVE_INFINITY,
+  );
+  if (timeoutMs <= 0) return { error: neverStarted(request) };
+  const repeatable = mayRepeat(tool, true);
+  const target = runner.host.route(call.tool)?.server;
+  watch.calling(target);
+  const outcome = await runner.host.call(call.tool, args, {
+    signal: request.signal,
+    timeoutMs,
+    caller: { agent, role },
+    repeatable,
+    ...(!repeatable && { beforeSend: () => watch.writeStart(target) }),
+    onSent: watch.sent,
+    ...(call.options?.progress && { onProgress: (progress: ToolProgress) => request.progress(progress) }),
+  });
+  return 'error' in outcome ? outcome : { result: toProxiedResult(outcome.result) };
 }
 
 function neverStarted(request: ServedRequest): ToolCallError {

@@ -1,6 +1,7 @@
+import { type Inventory, mcpToolName, parseMcpToolName } from '@signalbox/mcp-host';
 import { type Tool, type ToolCallError, toolCallError } from '@signalbox/protocol';
 import { closest } from 'fastest-levenshtein';
-import type { Catalog } from './role-view.ts';
+import type { Catalog, RoleView } from './role-view.ts';
 
 /**
  * The tool, if `role` may call it now. A refusal reads the same whether a forbidden tool exists or not, and hints
@@ -12,19 +13,17 @@ export function admit(
   name: string,
 ): { tool: Tool; refusal?: undefined } | { tool?: undefined; refusal: ToolCallError } {
   const view = catalog.view(role);
-  const tool = view.find(name);
+  const isAllowed = catalog.allowlist.allows(role, name);
+  const tool = view.find(name) ?? (isAllowed ? catalog.hidden(name) : undefined);
   if (tool) return { tool };
-  const nearest = closest(
-    name,
-    view.tools.map((known) => known.name),
-  );
+  const nearest = nearestTool(view, name);
   const options = {
     mayHaveRun: false,
     hint: nearest
       ? `The most similar tool you may call is '${nearest}'.`
       : 'You may call no tools at present.',
   };
-  if (!catalog.allowlist.allows(role, name)) {
+  if (!isAllowed) {
     return {
       refusal: toolCallError(
         'permission_denied',
@@ -33,5 +32,33 @@ export function admit(
       ),
     };
   }
+  if (isOfMissingServer(catalog.inventory, name)) {
+    const message = `the server of '${name}' is not up, and has not said yet which tools it has`;
+    return { refusal: toolCallError('mcp_server_unreachable', message, options) };
+  }
   return { refusal: toolCallError('tool_not_found', `there is no tool '${name}'`, options) };
+}
+
+/** Whether a tool by that name would be one of a server of which no tool is known, because something is the matter with it. */
+function isOfMissingServer({ tools, hidden, problems }: Inventory, name: string): boolean {
+  const server = parseMcpToolName(name)?.server;
+  if (server === undefined) return false;
+  const isKnown = [...tools, ...hidden].some((tool) => parseMcpToolName(tool.name)?.server === server);
+  return (
+    !isKnown &&
+    problems.some(
+      (problem) =>
+        problem.tool === undefined && parseMcpToolName(mcpToolName(problem.server, 'x'))?.server === server,
+    )
+  );
+}
+
+/** The tool of the view whose name is most like `name`; `undefined` if the view is empty. */
+export function nearestTool({ tools }: RoleView, name: string): string | undefined {
+  return tools.length === 0
+    ? undefined
+    : closest(
+        name,
+        tools.map((known) => known.name),
+      );
 }

@@ -49,11 +49,26 @@ export {
 export {
   type CallRequest,
   type CallsRequest,
+  type ExplainRequest,
   type ManifestRequest,
   type McpRequest,
   mcpRequestSchema,
+  openOps,
+  operatorOps,
+  type SearchRequest,
+  type ServerRequest,
   type StatusRequest,
 } from './mcp/mcp-request.ts';
+export {
+  type DiscoveryReply,
+  discoveryReplySchema,
+  type ServerReply,
+  type ServerReport,
+  type ServersReply,
+  serverReplySchema,
+  serverReportSchema,
+  serversReplySchema,
+} from './mcp/server-report.ts';
 export { type Manifest, manifestSchema, type Tool, toolSchema } from './mcp/tool.ts';
 export {
   type ToolCallError,
@@ -62,6 +77,12 @@ export {
   toolCallErrorSchema,
   toolErrorCodes,
 } from './mcp/tool-call-error.ts';
+export {
+  type Explanation,
+  explanationSchema,
+  type SearchReply,
+  searchReplySchema,
+} from './mcp/tool-questions.ts';
 export {
   addressSchema,
   idSchema,

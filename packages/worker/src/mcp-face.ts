@@ -135,7 +135,6 @@ async function answerCall(
   const tool = executor.findTool(name);
   const token = context.mcpReq._meta?.progressToken;
   const progress =
-    tool &&
     token !== undefined &&
     startCallProgress(heartbeatMs, (sent) => {
       const params = { progressToken: token, ...sent };
@@ -146,12 +145,12 @@ async function answerCall(
     { signal, ...(progress && { onProgress: progress.report }) },
   );
   if (progress) await progress.end();
-  if (!tool) {
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, [error?.message, error?.hint].join('. '));
+  if (!tool && error?.code === 'tool_not_found') {
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, [error.message, error.hint].join('. '));
   }
   return server.projectCallToolResult(
     error ? failedResultOf(error, tool) : toolResultOf(result),
-    tool.outputSchema,
+    tool?.outputSchema,
   );
 }
 

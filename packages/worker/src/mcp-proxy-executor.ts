@@ -72,6 +72,7 @@ export class McpProxyExecutor implements AsyncDisposable {
   readonly #detach: (() => void)[];
   #tools = new Map<string, Tool>();
   #version = '';
+  #hasUnlisted = false;
   #refreshing: Promise<boolean> | undefined;
   #refreshNext: Promise<boolean> | undefined;
 
@@ -144,10 +145,10 @@ export class McpProxyExecutor implements AsyncDisposable {
     return this.#client.closed;
   }
 
-  /** Calls a tool. Every failure is a return value; a tool that is not in the list costs no traffic. */
+  /** Calls a tool. Every failure is a return value; a tool that our role cannot call costs no traffic. */
   async execute(call: ToolCall, options: ExecuteOptions = {}): Promise<CallResult> {
     const tool = this.#tools.get(call.name);
-    if (!tool) return { error: this.#unknownTool(call.name) };
+    if (!tool && !this.#hasUnlisted) return { error: this.#unknownTool(call.name) };
     const { signal, requestId, onProgress } = options;
     const timeoutMs = options.timeoutMs ?? this.#options.timeoutMs;
     const body = {
@@ -169,7 +170,7 @@ export class McpProxyExecutor implements AsyncDisposable {
     if (this.#fault !== noFault) setImmediate(() => this.#fault('worker.call.sent'));
     const outcome = await replied;
     this.#fault('worker.reply.received');
-    return callResultOf(outcome, tool);
+    return callResultOf(outcome, tool ?? unlistedTool(call.name));
   }
 
   /** Asks for the list again; true if it has changed. Throws `SignalboxError` and keeps the old list on failure. */
@@ -213,6 +214,7 @@ export class McpProxyExecutor implements AsyncDisposable {
     });
     if (manifest.unchanged || !manifest.tools || manifest.version === this.#version) return false;
     this.#version = manifest.version;
+    this.#hasUnlisted = manifest.has_unlisted === true;
     this.#tools = new Map(manifest.tools.map((tool) => [tool.name, tool]));
     for (const listener of this.#listeners) listener();
     return true;
@@ -241,6 +243,11 @@ export class McpProxyExecutor implements AsyncDisposable {
         : 'You may call no tools at present.',
     });
   }
+}
+
+/** All we know of a tool that is not listed: its name. */
+function unlistedTool(name: string): Tool {
+  return { name, inputSchema: { type: 'object' } };
 }
 
 function relayProgress(body: unknown, onProgress: (progress: ToolProgress) => void): void {

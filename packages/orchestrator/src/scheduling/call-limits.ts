@@ -1,4 +1,9 @@
+import { SignalboxError } from '@signalbox/protocol';
+
 const MiB = 1024 * 1024;
+
+/** Calls that run at once on a server, by its name. */
+export type ServerLimits = Readonly<Record<string, number>>;
 
 /** How many calls may run and wait. */
 export interface CallLimits {
@@ -6,6 +11,8 @@ export interface CallLimits {
   global: number;
   perServer: number;
   perWorker: number;
+  /** Instead of `perServer`, by the server's name. */
+  servers?: ServerLimits;
   /** Calls of one worker that may wait for a free place. */
   waitingPerWorker: number;
   /**
@@ -28,3 +35,12 @@ export const defaultCallLimits: CallLimits = {
   // Room for one more message of the largest size that the broker takes by default.
   heldBytes: inboxWindow.windowBytes - 4 * MiB,
 };
+
+/** Throws `SignalboxError` `bad_config`, naming the server, for a limit that makes no sense. */
+export function checkServerLimits(limits: ServerLimits): void {
+  for (const [server, limit] of Object.entries(limits)) {
+    if (Number.isSafeInteger(limit) && limit >= 1) continue;
+    const message = `concurrency.servers.${server} must be a whole number from 1, not ${limit}`;
+    throw new SignalboxError('bad_config', message);
+  }
+}

@@ -136,3 +136,20 @@ test('who is turned away learns how long calls take: from those that ended, unti
   expect(await calls.run(call(), never, gate.task)).toEqual({ ...refused, retryAfterSeconds: 2 });
   await drain(gate, turns);
 });
+
+test('a server may have a limit of its own, and a new one lets calls start that fit in it now', async () => {
+  const calls = scheduler({ perServer: 1, perWorker: 99, servers: { wide: 3 } });
+  const gate = gatedTasks();
+  const turns = ['wide', 'narrow'].flatMap((server) =>
+    [1, 2, 3, 4].map(() => calls.run(call('w', server), never, gate.task)),
+  );
+  expect(calls.serverLoad('wide')).toEqual({ running: 3, waiting: 1 });
+  expect(calls.serverLoad('narrow')).toEqual({ running: 1, waiting: 3 });
+  expect(calls.serverLoad('absent')).toEqual({ running: 0, waiting: 0 });
+  calls.setServerLimits({ narrow: 2 });
+  expect(calls.serverLoad('narrow')).toEqual({ running: 2, waiting: 2 });
+  // What runs over the new limit goes on, and nothing comes after it until there is room again.
+  expect(calls.serverLoad('wide')).toEqual({ running: 3, waiting: 1 });
+  await drain(gate, turns);
+  expect(calls.serverLoad('wide')).toEqual({ running: 0, waiting: 0 });
+});

@@ -1,4 +1,4 @@
-import type { CallLimits } from './call-limits.ts';
+import type { CallLimits, ServerLimits } from './call-limits.ts';
 import { FairQueue, type QueuedCall, type Refusal } from './fair-queue.ts';
 import { WaitingPace } from './waiting-pace.ts';
 
@@ -18,6 +18,10 @@ export interface CallScheduler {
   run<T>(call: QueuedCall, signal: AbortSignal, task: () => Promise<T>): Promise<CallTurn<T>>;
   /** Hands back what waits and all that comes; what runs goes on. */
   close(): void;
+  /** Replaces the limits of single servers; calls for which there is room now start at once. */
+  setServerLimits(limits: ServerLimits): void;
+  /** How much runs on one server and waits for it. */
+  serverLoad(server: string): { running: number; waiting: number };
   readonly running: number;
   readonly waiting: number;
 }
@@ -104,6 +108,11 @@ export function createCallScheduler(
       if (queue.load(worker).waiting > 0 && !paces.has(worker)) paces.set(worker, new WaitingPace(now()));
       return promise;
     },
+    setServerLimits(servers) {
+      queue.setServerLimits(servers);
+      startWhatCan();
+    },
+    serverLoad: (server) => queue.serverLoad(server),
     close() {
       isClosed = true;
       for (const entry of queue.removeAll()) entry.handBack();

@@ -1,15 +1,20 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { CallLimits } from './call-limits.ts';
+import type { CallLimits, ServerLimits } from './call-limits.ts';
 import { FairQueue, type QueuedCall } from './fair-queue.ts';
 
-type Step = { do: 'send'; worker: number; server: number } | { do: 'finish' | 'remove'; which: number };
+type Step =
+  | { do: 'send'; worker: number; server: number }
+  | { do: 'finish' | 'remove'; which: number }
+  | { do: 'limit'; servers: ServerLimits };
 
 const small = (max: number) => fc.integer({ min: 1, max });
+const servers = fc.dictionary(fc.constantFrom('s0', 's1', 's2'), small(4));
 const limits = fc.record({
   global: small(6),
   perServer: small(4),
   perWorker: small(4),
+  servers,
   waitingPerWorker: small(5),
   heldCalls: fc.constant(1000),
   heldBytes: fc.constant(1_000_000),
@@ -18,6 +23,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constant('send'), worker: fc.nat(3), server: fc.nat(2) }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('finish'), which: fc.nat(99) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('remove'), which: fc.nat(99) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('limit'), servers }) },
 );
 
 /** The rules, kept as plainly as possible: lists of what runs and what waits, and when a line last had its turn. */
@@ -27,10 +33,10 @@ class Model {
   /** When the calls of a worker began to wait for a server, or one of them was last served. */
   readonly turns = new Map<string, number>();
   #time = 0;
-  readonly #limits: CallLimits;
+  limits: CallLimits;
 
   constructor(given: CallLimits) {
-    this.#limits = given;
+    this.limits = given;
   }
 
   line({ worker, server }: QueuedCall): QueuedCall[] {
@@ -38,10 +44,10 @@ class Model {
   }
 
   canStart({ worker, server }: QueuedCall): boolean {
-    const { global, perServer, perWorker } = this.#limits;
+    const { global, perServer, perWorker, servers = {} } = this.limits;
     return (
       this.running.length < global &&
-      this.running.filter((other) => other.server === server).length < perServer &&
+      this.running.filter((other) => other.server === server).length < (servers[server] ?? perServer) &&
       this.running.filter((other) => other.worker === worker).length < perWorker
     );
   }
@@ -87,6 +93,9 @@ test('limits hold, no place stays free that a waiting call could use, and turns 
         } else if (one.do === 'finish') {
           const [call] = model.running.splice(one.which % Math.max(1, model.running.length), 1);
           if (call) queue.finished(call);
+        } else if (one.do === 'limit') {
+          queue.setServerLimits(one.servers);
+          model.limits = { ...given, servers: one.servers };
         } else {
           const [call] = model.waiting.splice(one.which % Math.max(1, model.waiting.length), 1);
           if (call) expect(queue.remove(call)).toBe(true);

@@ -1,4 +1,4 @@
-import type { CallLimits } from './call-limits.ts';
+import type { CallLimits, ServerLimits } from './call-limits.ts';
 
 /** Whose call it is, where it goes, and the size of its request. Told apart by identity. */
 export interface QueuedCall {
@@ -26,6 +26,7 @@ interface Line<C> {
 }
 
 interface Server<C> {
+  readonly name: string;
   running: number;
   /** By worker, in the order of their turns. */
   readonly lines: Map<string, Line<C>>;
@@ -41,6 +42,7 @@ interface Server<C> {
  */
 export class FairQueue<C extends QueuedCall> {
   readonly #limits: CallLimits;
+  #serverLimits: ReadonlyMap<string, number>;
   readonly #workers = new Map<string, Worker>();
   readonly #servers = new Map<string, Server<C>>();
   #running = 0;
@@ -50,6 +52,12 @@ export class FairQueue<C extends QueuedCall> {
 
   constructor(limits: CallLimits) {
     this.#limits = limits;
+    this.#serverLimits = new Map(Object.entries(limits.servers ?? {}));
+  }
+
+  /** Replaces the limits of single servers. What runs goes on; `next` may have more to give afterwards. */
+  setServerLimits(limits: ServerLimits): void {
+    this.#serverLimits = new Map(Object.entries(limits));
   }
 
   get running(): number {
@@ -66,10 +74,19 @@ export class FairQueue<C extends QueuedCall> {
     return { running, waiting };
   }
 
+  /** How much runs on one server and waits for it. */
+  serverLoad(name: string): { running: number; waiting: number } {
+    const server = this.#servers.get(name);
+    if (!server) return { running: 0, waiting: 0 };
+    let waiting = 0;
+    for (const { calls } of server.lines.values()) waiting += calls.size;
+    return { running: server.running, waiting };
+  }
+
   /** Takes a call in, or says why not; nothing has changed then. */
   enqueue(call: C): Refusal | undefined {
     const worker = this.#workers.get(call.worker) ?? { waiting: 0, running: 0, bytes: 0, turn: 0 };
-    const server = this.#servers.get(call.server) ?? { running: 0, lines: new Map() };
+    const server = this.#servers.get(call.server) ?? { name: call.server, running: 0, lines: new Map() };
     const refusal = this.#refusal(worker, server, call.bytes);
     if (refusal !== undefined) return refusal;
     this.#workers.set(call.worker, worker);
@@ -93,7 +110,7 @@ export class FairQueue<C extends QueuedCall> {
     if (this.#running >= this.#limits.global) return undefined;
     let best: Line<C> | undefined;
     for (const server of this.#servers.values()) {
-      if (server.running >= this.#limits.perServer) continue;
+      if (!this.#hasRoom(server)) continue;
       const first = this.#firstInLine(server);
       if (first !== undefined && (best === undefined || goesBefore(first, best))) best = first;
     }
@@ -139,14 +156,18 @@ export class FairQueue<C extends QueuedCall> {
    * A call that finds its places free need not wait, so a full queue does not keep it out.
    */
   #refusal(worker: Worker, server: Server<C>, bytes: number): Refusal | undefined {
-    const { global, perServer, perWorker, waitingPerWorker, heldCalls, heldBytes } = this.#limits;
+    const { global, perWorker, waitingPerWorker, heldCalls, heldBytes } = this.#limits;
     const held = this.#running + this.#waiting;
     if (held === 0) return undefined;
-    const startsAtOnce = this.#running < global && server.running < perServer && worker.running < perWorker;
+    const startsAtOnce = this.#running < global && this.#hasRoom(server) && worker.running < perWorker;
     if (!startsAtOnce && worker.waiting >= waitingPerWorker) return 'queue_full';
     const hasRoom =
       worker.running + worker.waiting < heldCalls - held && worker.bytes + bytes <= heldBytes - this.#bytes;
     return hasRoom ? undefined : 'no_room';
+  }
+
+  #hasRoom({ name, running }: Server<C>): boolean {
+    return running < (this.#serverLimits.get(name) ?? this.#limits.perServer);
   }
 
   #firstInLine(server: Server<C>): Line<C> | undefined {

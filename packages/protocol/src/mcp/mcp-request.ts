@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { idSchema } from '../message.ts';
+import { idSchema, roleSchema } from '../message.ts';
 
 const manifestRequestSchema = z.object({ op: z.literal('manifest'), known_version: z.string().optional() });
 
@@ -27,16 +27,52 @@ const callsRequestSchema = z.object({
   limit: z.int().min(1).max(1000).optional(),
 });
 
+const serversRequestSchema = z.object({ op: z.literal('servers') });
+
+/** Of the server by that name, as configured. */
+const serverRequestSchema = z.object({
+  op: z.enum(['reload', 'stop', 'start']),
+  server: z.string().min(1).max(256),
+});
+
+const discoverRequestSchema = z.object({ op: z.literal('discover') });
+
+const explainRequestSchema = z.object({
+  op: z.literal('explain'),
+  role: roleSchema,
+  tool: z.string().min(1).max(256),
+});
+
+const searchRequestSchema = z.object({
+  op: z.literal('search'),
+  query: z.string().min(1).max(256),
+  limit: z.int().min(1).max(50).optional(),
+});
+
 /** Body of an `mcp_request` message. `arguments` is an object, or the JSON text of one as language models emit it. */
 export const mcpRequestSchema = z.discriminatedUnion('op', [
   manifestRequestSchema,
   callRequestSchema,
   statusRequestSchema,
   callsRequestSchema,
+  searchRequestSchema,
+  serversRequestSchema,
+  serverRequestSchema,
+  discoverRequestSchema,
+  explainRequestSchema,
 ]);
+
+/** What every role may ask for. */
+export const openOps = ['manifest', 'call', 'status', 'search'] as const;
+
+/** What only the role `operator` may ask for. */
+export const operatorOps = ['calls', 'servers', 'reload', 'stop', 'start', 'discover', 'explain'] as const;
 
 export type McpRequest = z.infer<typeof mcpRequestSchema>;
 export type CallRequest = z.infer<typeof callRequestSchema>;
 export type StatusRequest = z.infer<typeof statusRequestSchema>;
 export type CallsRequest = z.infer<typeof callsRequestSchema>;
 export type ManifestRequest = z.infer<typeof manifestRequestSchema>;
+export type SearchRequest = z.infer<typeof searchRequestSchema>;
+export type ServerRequest = z.infer<typeof serverRequestSchema>;
+export type ExplainRequest = z.infer<typeof explainRequestSchema>;

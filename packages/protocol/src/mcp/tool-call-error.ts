@@ -54,7 +54,7 @@ export function toolCallError(
     retryable: options.retryable ?? retryable,
     may_have_run: options.mayHaveRun,
     ...(options.retryAfterSeconds !== undefined && { retry_after_seconds: options.retryAfterSeconds }),
-    ...(options.hint !== undefined && { hint: options.hint }),
+    ...(options.hint && { hint: options.hint }),
     ...(options.causeChain?.length && { cause_chain: options.causeChain }),
   };
 }

@@ -18,5 +18,7 @@ export const manifestSchema = z.object({
   version: z.string(),
   unchanged: z.literal(true).optional(),
   tools: z.array(toolSchema).optional(),
+  /** The role may also call tools by their exact names that are not listed. */
+  has_unlisted: z.literal(true).optional(),
 });
 export type Manifest = z.infer<typeof manifestSchema>;

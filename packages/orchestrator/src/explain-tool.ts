@@ -1,0 +1,41 @@
+import type { McpHost, ServerStatus } from '@signalbox/mcp-host';
+import type { ExplainRequest, Explanation } from '@signalbox/protocol';
+import type { CatalogTracker } from './catalog-tracker.ts';
+import { explainRepeat } from './repeat-words.ts';
+import type { CallScheduler } from './scheduling/call-scheduler.ts';
+import { nearestTool } from './tool-refusals.ts';
+
+/** What would become of a call of `tool` by `role` at this moment, and which rule decides. */
+export async function explainTool(
+  { host, scheduler, catalogs }: { host: McpHost; scheduler: CallScheduler; catalogs: CatalogTracker },
+  { role, tool: name }: ExplainRequest,
+): Promise<Explanation> {
+  const catalog = await catalogs.current();
+  const listed = catalog.everything().find(name);
+  const tool = listed ?? catalog.hidden(name);
+  const { allowed, rule } = catalog.allowlist.explain(role, name);
+  const nearest = tool && allowed ? undefined : nearestTool(catalog.view(role), name);
+  const changedAt = catalogs.changedAt(name);
+  const server = tool && host.route(name)?.server;
+  return {
+    tool: name,
+    role,
+    allowed,
+    rule,
+    exists: tool !== undefined,
+    hidden: tool !== undefined && listed === undefined,
+    ...(server !== undefined && {
+      server,
+      ...conditionOf(host.servers().find((status) => status.name === server)),
+      ...scheduler.serverLoad(server),
+    }),
+    ...(tool ? explainRepeat(catalogs.policy.repeat, tool) : { repeat: 'unsafe' }),
+    ...(changedAt !== undefined && { changed_at: changedAt }),
+    ...(nearest !== undefined && { nearest }),
+  };
+}
+
+/** Tools that come from elsewhere than a server have neither. */
+function conditionOf(status: ServerStatus | undefined) {
+  return status && { state: status.state, circuit: status.circuit };
+}

@@ -1,0 +1,19 @@
+import { type CallBudgets, checkBudgets } from './budgets/call-budgets.ts';
+import type { RepeatLists } from './repeat-words.ts';
+import type { RoleToolAllowlist } from './role-tool-allowlist.ts';
+import { checkServerLimits, type ServerLimits } from './scheduling/call-limits.ts';
+
+/** What an operator may change while workers are connected; what is left out stays as it is. */
+export interface PolicyChanges {
+  allowlist?: RoleToolAllowlist;
+  repeat?: RepeatLists;
+  budgets?: CallBudgets;
+  /** Calls that run at once on a server, by its name; for the others the limit for every server holds. */
+  serverConcurrency?: ServerLimits;
+}
+
+/** Throws `SignalboxError` `bad_config`, naming the field. */
+export function checkPolicy({ budgets = {}, serverConcurrency = {} }: PolicyChanges): void {
+  checkBudgets(budgets);
+  checkServerLimits(serverConcurrency);
+}

@@ -1,0 +1,93 @@
+import {
+  type Manifest,
+  type ManifestRequest,
+  type McpReply,
+  type McpRequest,
+  messageOf,
+  openOps,
+  type SearchReply,
+  type SearchRequest,
+  type Sender,
+  toolCallError,
+} from '@signalbox/protocol';
+import { answerCalls, answerStatus, type CallRecords } from './call-queries.ts';
+import type { CatalogTracker } from './catalog-tracker.ts';
+import { explainTool } from './explain-tool.ts';
+import type { RoleView } from './role-view.ts';
+import { answerDiscover, answerServer, answerServers, type ServerOps } from './server-ops.ts';
+
+const defaultSearchLimit = 10;
+
+/** What questions are answered from. */
+export interface QuestionDesk extends CallRecords, ServerOps {
+  catalogs: CatalogTracker;
+}
+
+type Question = Exclude<McpRequest, { op: 'call' }>;
+
+/** Answers everything but calls, by the role that the broker attests. Never rejects. */
+export async function answerQuestion(
+  desk: QuestionDesk,
+  asker: Sender,
+  request: Question,
+): Promise<McpReply> {
+  const { op } = request;
+  if (isForOperators(op) && asker.role !== 'operator') {
+    const message = `op '${op}' is not allowed for role '${asker.role}'; it is for operators only`;
+    return { error: toolCallError('permission_denied', message, { mayHaveRun: false }) };
+  }
+  try {
+    return await answerAllowed(desk, asker, request);
+  } catch (thrown) {
+    desk.log({ event: 'request_panicked', op, agent: asker.agent, reason: messageOf(thrown) });
+    return { error: toolCallError('tool_panicked', messageOf(thrown), { mayHaveRun: false }) };
+  }
+}
+
+async function answerAllowed(desk: QuestionDesk, asker: Sender, request: Question): Promise<McpReply> {
+  const { catalogs } = desk;
+  switch (request.op) {
+    case 'manifest':
+      return { manifest: manifestOf((await catalogs.current()).view(asker.role), request) };
+    case 'status':
+      return answerStatus(desk, asker, request);
+    case 'search': {
+      const catalog = await catalogs.current();
+      const view = asker.role === 'operator' ? catalog.everything() : catalog.view(asker.role);
+      return { data: findTools(view, request) };
+    }
+    case 'calls':
+      return answerCalls(desk, request);
+    case 'servers':
+      return answerServers(desk);
+    case 'reload':
+    case 'stop':
+    case 'start':
+      return answerServer(desk, asker, request);
+    case 'discover':
+      return answerDiscover(desk, asker);
+    case 'explain':
+      return { data: await explainTool(desk, request) };
+  }
+}
+
+function isForOperators(op: string): boolean {
+  return !openOps.some((open) => open === op);
+}
+
+function manifestOf({ version, tools, hasUnlisted }: RoleView, request: ManifestRequest): Manifest {
+  if (request.known_version === version) return { version, unchanged: true };
+  return { version, tools: [...tools], ...(hasUnlisted && { has_unlisted: true }) };
+}
+
+function findTools(view: RoleView, { query, limit = defaultSearchLimit }: SearchRequest): SearchReply {
+  const found = view.search(query, limit);
+  return {
+    tools: found.map(({ tool: { name, title, description }, score }) => ({
+      name,
+      ...(title !== undefined && { title }),
+      ...(description !== undefined && { description }),
+      score,
+    })),
+  };
+}

@@ -1,0 +1,13 @@
+/**
+ * The words of a text or a tool name, in lower case: split at everything that is no letter or digit, and inside
+ * camelCase names (`readHTTPPage`: read, http, page).
+ */
+export function wordsOf(text: string): string[] {
+  return (
+    text
+      .replace(/(\p{Ll}|\p{N})(\p{Lu})/gu, '$1 $2')
+      .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1 $2')
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]+/gu) ?? []
+  );
+}

@@ -1,0 +1,210 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { RoleToolAllowlist } from '@signalbox/orchestrator';
+import {
+  discoveryReplySchema,
+  explanationSchema,
+  operatorOps,
+  searchReplySchema,
+  serverReplySchema,
+  serversReplySchema,
+} from '@signalbox/protocol';
+import { counterServer, tempDir } from '@signalbox/testing';
+import { expect, test } from 'vitest';
+import { aTool, oddServer } from '../mcp-host/hosting.ts';
+import { ask, askData, callError } from './asking.ts';
+import { startToolFleet, type ToolFleetOptions } from './tool-fleet.ts';
+
+const echo = 'mcp_counter__echo';
+const gate = 'mcp_counter__gate';
+/** For what happens in other processes. */
+const patience = { timeout: 15_000, interval: 25 };
+
+/** Three servers: `counter`, `odd` whose list is a file, and `quiet` whose tools are in no list. */
+async function startOperatedFleet(options: ToolFleetOptions = {}) {
+  await using starting = new AsyncDisposableStack();
+  const directory = starting.use(await tempDir());
+  const listFile = join(directory.path, 'list.json');
+  const offer = (...tools: object[]) => writeFile(listFile, JSON.stringify({ pages: [tools] }));
+  await offer(aTool('announce'), aTool('vendor', { description: 'Draws a chart.' }));
+  const fleet = starting.use(
+    await startToolFleet({
+      servers: {
+        odd: oddServer(listFile),
+        quiet: { ...counterServer(join(directory.path, 'quiet.jsonl')), toolDiscovery: false },
+      },
+      allowlist: RoleToolAllowlist.fromEntries([
+        ['reader', ['mcp_counter__e*', 'mcp_quiet__echo']],
+        ['guest', []],
+      ]),
+      ...options,
+    }),
+  );
+  const operator = await fleet.client('operator', 'operator');
+  const reader = await fleet.client('rita', 'reader');
+  const started = starting.move();
+  return { ...fleet, offer, operator, reader, [Symbol.asyncDispose]: () => started.disposeAsync() };
+}
+
+test('operators see, stop, start and reload servers; nobody else does', async () => {
+  await using fleet = await startOperatedFleet({ concurrency: { servers: { counter: 1 } } });
+  const { operator, reader } = fleet;
+  for (const op of operatorOps) {
+    const body = { op, server: 'counter', role: 'reader', tool: echo };
+    expect(await ask(reader, body)).toMatchObject({
+      error: {
+        code: 'permission_denied',
+        message: `op '${op}' is not allowed for role 'reader'; it is for operators only`,
+        may_have_run: false,
+      },
+    });
+  }
+  const report = async (name: string) => {
+    const { servers } = await askData(operator, { op: 'servers' }, serversReplySchema);
+    expect(servers.map((server) => server.name).sort()).toEqual(['counter', 'odd', 'quiet']);
+    return servers.find((server) => server.name === name)!;
+  };
+  const opener = `${fleet.directory}/open`;
+  const calls = [1, 2].map(() => callError(operator, gate, { file: opener }));
+  await expect
+    .poll(() => report('counter'), patience)
+    .toMatchObject({
+      state: 'ready',
+      transport: 'stdio',
+      share: 'all',
+      in_flight: 1,
+      waiting: 1,
+      restarts: 0,
+    });
+  expect(
+    await askData(operator, { op: 'explain', role: 'builder', tool: gate }, explanationSchema),
+  ).toMatchObject({ running: 1, waiting: 1 });
+  await writeFile(opener, '');
+  expect(await Promise.all(calls)).toEqual([undefined, undefined]);
+  expect((await report('odd')).stderr_tail).toContain('end of noise');
+
+  const manage = async (op: string) =>
+    (await askData(operator, { op, server: 'counter' }, serverReplySchema)).server;
+  const { pid } = await report('counter');
+  expect(await manage('stop')).toMatchObject({ name: 'counter', state: 'stopped', pids: [] });
+  expect(await callError(reader, echo)).toMatchObject({
+    code: 'mcp_server_unreachable',
+    may_have_run: false,
+  });
+  expect(await manage('start')).toMatchObject({ state: 'ready' });
+  expect(await callError(reader, echo)).toBeUndefined();
+  const reloaded = await manage('reload');
+  expect(reloaded.state).toBe('ready');
+  expect(reloaded.pid).not.toBe(pid);
+  expect(await ask(operator, { op: 'reload', server: 'conter' })).toEqual({
+    error: {
+      code: 'invalid_arguments',
+      message: "field 'server': there is no server 'conter'",
+      category: 'validation',
+      retryable: false,
+      may_have_run: false,
+      hint: "The most similar server is 'counter'.",
+    },
+  });
+});
+
+test('a hidden tool runs for those who know its name and may call it, and shows up nowhere', async () => {
+  await using fleet = await startOperatedFleet();
+  const { operator, reader } = fleet;
+  expect(await callError(reader, 'mcp_quiet__echo')).toBeUndefined();
+  expect(await callError(reader, 'mcp_quiet__count')).toMatchObject({ code: 'permission_denied' });
+  const manifest = await ask(operator, { op: 'manifest' });
+  expect(JSON.stringify(manifest)).not.toContain('mcp_quiet');
+  const worker = await fleet.executor('rosa', 'reader');
+  expect(worker.findTool('mcp_quiet__echo')).toBeUndefined();
+  const quiet = await worker.execute({ name: 'mcp_quiet__echo', arguments: { x: 1 } });
+  expect(quiet.result?.structuredContent).toEqual({ x: 1 });
+  const refused = await worker.execute({ name: 'mcp_quiet__count' });
+  expect(refused.error?.code).toBe('permission_denied');
+  const find = async (client: typeof reader, query: string, limit?: number) => {
+    const found = await askData(client, { op: 'search', query, ...(limit && { limit }) }, searchReplySchema);
+    return found.tools.map(({ name }) => name);
+  };
+  expect(await find(operator, 'returns arguments')).toEqual(expect.arrayContaining([echo]));
+  expect(JSON.stringify(await find(operator, 'quiet echo', 50))).not.toContain('mcp_quiet');
+  expect(await find(operator, 'chart')).toEqual(['mcp_odd__vendor']);
+  // A role finds only what it may call.
+  expect(await find(reader, 'chart')).toEqual([]);
+  expect(await find(reader, 'echo count vendor')).toEqual([echo]);
+  expect(await find(operator, 'mcp', 2)).toHaveLength(2);
+  expect(await ask(reader, { op: 'search', query: '' })).toMatchObject({
+    error: { code: 'invalid_arguments', message: expect.stringContaining("field 'query'") },
+  });
+  const { servers } = await askData(operator, { op: 'discover' }, discoveryReplySchema);
+  const odd = servers.find(({ server }) => server === 'odd');
+  expect(odd).toEqual({
+    server: 'odd',
+    tools: [
+      { name: 'announce', as: 'mcp_odd__announce' },
+      { name: 'vendor', as: 'mcp_odd__vendor', description: 'Draws a chart.' },
+    ],
+  });
+});
+
+test('explain names the rule that decides, and what else would keep a call from its tool', async () => {
+  await using fleet = await startOperatedFleet({
+    repeat: { safe: ['mcp_counter__count'], never: ['mcp_odd__vendor'] },
+  });
+  const { operator } = fleet;
+  const explain = (role: string, tool: string) =>
+    askData(operator, { op: 'explain', role, tool }, explanationSchema);
+  const idle = { state: 'ready', circuit: 'closed', running: 0, waiting: 0 };
+  expect(await explain('reader', echo)).toEqual({
+    tool: echo,
+    role: 'reader',
+    allowed: true,
+    rule: "roles.reader.tools: 'mcp_counter__e*'",
+    exists: true,
+    hidden: false,
+    server: 'counter',
+    ...idle,
+    repeat: 'safe',
+    repeat_rule: 'its server declares readOnlyHint',
+  });
+  expect(await explain('reader', 'mcp_quiet__echo')).toMatchObject({
+    allowed: true,
+    exists: true,
+    hidden: true,
+  });
+  expect(await explain('reader', 'mcp_counter__count')).toEqual({
+    tool: 'mcp_counter__count',
+    role: 'reader',
+    allowed: false,
+    rule: 'roles.reader.tools: no pattern matches',
+    exists: true,
+    hidden: false,
+    server: 'counter',
+    ...idle,
+    repeat: 'safe',
+    repeat_rule: "safeToRepeat: 'mcp_counter__count'",
+    nearest: echo,
+  });
+  expect(await explain('guest', 'mcp_odd__vendor')).toMatchObject({
+    allowed: false,
+    rule: 'roles.guest.tools: empty list',
+    repeat: 'unsafe',
+    repeat_rule: "neverRepeat: 'mcp_odd__vendor'",
+  });
+  expect(await explain('builder', 'mcp_odd__vender')).toEqual({
+    tool: 'mcp_odd__vender',
+    role: 'builder',
+    allowed: true,
+    rule: 'unlisted: allow',
+    exists: false,
+    hidden: false,
+    repeat: 'unsafe',
+    nearest: 'mcp_odd__vendor',
+  });
+  const before = Date.now();
+  await fleet.offer(aTool('announce'), aTool('vendor', { description: 'Draws a better chart.' }));
+  expect(await callError(operator, 'mcp_odd__announce')).toBeUndefined();
+  await expect
+    .poll(async () => (await explain('builder', 'mcp_odd__vendor')).changed_at, patience)
+    .toBeGreaterThanOrEqual(before);
+  expect(await explain('builder', 'mcp_odd__announce')).not.toHaveProperty('changed_at');
+});
