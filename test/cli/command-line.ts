@@ -41,6 +41,8 @@ export interface Daemon extends AsyncDisposable {
   readonly pid: number;
   readonly ready: unknown;
   readonly stderr: () => string;
+  /** Its exit code, once it has ended. */
+  readonly ended: Promise<number | null>;
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
@@ -64,6 +66,7 @@ export async function startDaemon(args: readonly string[], options: RunOptions =
     pid: child.pid!,
     ready: JSON.parse(stdout()),
     stderr,
+    ended: ended.then(([code]) => code),
     stop,
     [Symbol.asyncDispose]: dispose,
   };

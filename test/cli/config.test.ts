@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
@@ -81,12 +81,48 @@ test('A configuration that is a directory, or no text, is an error that says so.
   expect(await signalbox(['config', 'check', file])).toMatchObject({ code: 0, stderr: '' });
 });
 
+test('Files of other clients are merged by name, whole entries, and check says what came from where.', async () => {
+  await using directory = await tempDir();
+  const write = (name: string, text: string) => writeFile(join(directory.path, name), text);
+  await mkdir(join(directory.path, 'team'));
+  await write(
+    'team/mcp.json',
+    '{ "servers": { "a": { "command": "./a", "cwd": "." }, "b": { "command": "b" } } }',
+  );
+  await write(
+    'own.json',
+    '{ "mcpServers": { "b": { "url": "https://example.test/mcp" }, "c": { "command": "c" } } }',
+  );
+  await write(
+    'signalbox.yaml',
+    'mcpConfig: [team/mcp.json, own.json]\nmcpServers: { c: { command: d, disabled: true } }\n',
+  );
+  const { code, stdout, stderr } = await signalbox(['config', 'check'], { cwd: directory.path });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout.split('\n').slice(2, 6)).toEqual([
+    'SERVER  TYPE             FROM            REPLACES',
+    'a       stdio            team/mcp.json   -',
+    'b       http             own.json        team/mcp.json',
+    'c       stdio, disabled  signalbox.yaml  own.json',
+  ]);
+  await write('team/mcp.json', '{ "servers": {\n "a": { "command": "a", "args": "x" } } }');
+  await write('signalbox.yaml', 'mcpConfig: [team/mcp.json, gone.json]');
+  expect((await signalbox(['config', 'check'], { cwd: directory.path })).stderr.split('\n')).toEqual([
+    'team/mcp.json:2: servers.a.args: must be a list',
+    'gone.json:1: (file): cannot be read (ENOENT); signalbox.yaml names it in mcpConfig',
+    '',
+  ]);
+});
+
 test('The JSON Schema of the configuration names every section.', async () => {
   const schema = jsonOf(await signalbox(['config', 'schema'])) as { properties: object };
   expect(Object.keys(schema.properties)).toEqual([
     'broker',
     'orchestrator',
+    'mcpConfig',
     'mcpServers',
+    'capabilities',
+    'allowHosts',
     'roles',
     'unlisted',
   ]);

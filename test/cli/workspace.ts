@@ -49,13 +49,16 @@ interface UpPart {
   pid: number;
 }
 
-export async function startWorkspace(): Promise<Workspace> {
+/** Starts `up`. `config` makes the text of the configuration instead, after it wrote what else it needs. */
+export async function startWorkspace(
+  config?: (directory: string) => string | Promise<string>,
+): Promise<Workspace> {
   await using opened = new AsyncDisposableStack();
   const { path: directory } = opened.use(await tempDir());
   const files = join(directory, 'files');
   await mkdir(files);
   await writeFile(join(files, 'hello.txt'), 'hello from a file\n');
-  await writeFile(join(directory, 'signalbox.yaml'), configText(files));
+  await writeFile(join(directory, 'signalbox.yaml'), (await config?.(directory)) ?? configText(files));
   const up = opened.use(await startDaemon(['up', '--config', 'signalbox.yaml'], { cwd: directory }));
   const ready = up.ready as Workspace['ready'];
   const run = (args: readonly string[], env: Record<string, string> = {}): Promise<Run> =>

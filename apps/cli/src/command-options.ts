@@ -66,3 +66,8 @@ export function seqOption(text: string): number {
 export function seqArguments(text: string, before: number[] = []): number[] {
   return [...before, seqOption(text)];
 }
+
+/** What `up` and `orchestrator` say of a changed configuration. */
+export const reloadHelp = `
+A changed configuration, and changed files that it names, are put in force while it runs: what changed and what needs a
+restart is logged; a wrong one changes nothing. SIGHUP reads them at once, or ends it where it has a terminal.`;

@@ -1,3 +1,4 @@
+import { isatty } from 'node:tty';
 import { exitCodes } from './exit-codes.ts';
 import type { Failure } from './failure.ts';
 
@@ -25,8 +26,11 @@ const endSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 /**
  * Resolves with the reason when this process is asked to end: SIGTERM, SIGINT, SIGHUP, or the end of the process
  * that supervises it. A second signal ends it at once. From then on nothing keeps it waiting for its supervisor.
+ * With `onHangup`, SIGHUP asks a process without a terminal for that instead: only a terminal can be hung up.
  */
-export function stopRequested(): Promise<string> {
+export function stopRequested(options: { onHangup?: () => void } = {}): Promise<string> {
+  const { onHangup } = options;
+  const hangsUp = onHangup !== undefined && !isatty(0) && !isatty(1);
   return new Promise((resolve) => {
     let asked = false;
     const ask = (reason: string): void => {
@@ -35,7 +39,9 @@ export function stopRequested(): Promise<string> {
       if (process.connected) process.disconnect();
       resolve(reason);
     };
-    for (const signal of endSignals) process.on(signal, () => ask(signal));
+    for (const signal of endSignals) {
+      process.on(signal, hangsUp && signal === 'SIGHUP' ? onHangup : () => ask(signal));
+    }
     if (isSupervised()) process.once('disconnect', () => ask('disconnect'));
   });
 }

@@ -26,7 +26,8 @@ export async function runBroker(flags: BrokerFlags): Promise<void> {
   const { host, port } = listenAddress(flags.listen, config);
   const dataDir = dataDirectory(flags.data, config);
   const log = await openLog('broker', 'info');
-  const stop = stopRequested();
+  const onHangup = () => log.info('SIGHUP: a broker reads its configuration at its start only');
+  const stop = stopRequested({ onHangup });
   await using broker = await start({
     dataDir,
     host,

@@ -17,7 +17,7 @@ function checkCommand(): Command {
   withExamples(withJsonOption(command), 'signalbox config check signalbox.yaml');
   return command.action(async (file: string, flags: { json?: boolean }) => {
     const { checkConfig } = await import('../config/print-config.ts');
-    checkConfig(file, flags);
+    await checkConfig(file, flags);
   });
 }
 

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { withExamples, withJsonOption } from '../command-options.ts';
+import { reloadHelp, withExamples, withJsonOption } from '../command-options.ts';
 import type { OrchestratorFlags } from '../orchestrator/run-orchestrator.ts';
 
 /** `signalbox orchestrator`. */
@@ -13,6 +13,7 @@ export function orchestratorCommand(): Command {
       'file that holds the orchestrator’s token; made by itself beside the broker’s data',
     )
     .option('--data <dir>', 'data directory of a broker on this machine');
+  command.addHelpText('after', reloadHelp);
   withExamples(withJsonOption(command), 'signalbox orchestrator --config signalbox.yaml');
   return command.action(async (flags: OrchestratorFlags) => {
     const { runOrchestrator } = await import('../orchestrator/run-orchestrator.ts');

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { withExamples, withJsonOption } from '../command-options.ts';
+import { reloadHelp, withExamples, withJsonOption } from '../command-options.ts';
 import type { UpFlags } from '../up/up.ts';
 
 /** `signalbox up`. */
@@ -10,6 +10,7 @@ export function upCommand(): Command {
     .option('--data <dir>', 'data directory; default from the config, else $XDG_STATE_HOME/signalbox')
     .option('--listen <address>', 'HOST:PORT of the broker; port 0 takes any free one')
     .option('--insecure', 'allow an address that other machines can reach, without encryption');
+  command.addHelpText('after', reloadHelp);
   withExamples(withJsonOption(command), 'signalbox up --config signalbox.yaml');
   return command.action(async (flags: UpFlags) => {
     const { up } = await import('../up/up.ts');

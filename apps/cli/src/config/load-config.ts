@@ -1,31 +1,12 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import type { McpServerConfig } from '@signalbox/mcp-host';
-import { messageOf, SignalboxError } from '@signalbox/protocol';
-import { defaultListen, type ListenAddress, parseListenAddress } from '../listen-address.ts';
+import { SignalboxError } from '@signalbox/protocol';
+import { type Config, toConfig } from './config.ts';
+import { type FileProblem, openConfigFile, problemText } from './config-file.ts';
+import { layerServers } from './layer-servers.ts';
 import { type ConfigPart, parseConfig } from './parse-config.ts';
-import { type ConfigDocument, type McpServerEntry, transportOf } from './schema.ts';
 
-/** A role's tools, and whom it may send what, if that is limited. */
-type RoleEntry = NonNullable<ConfigDocument['roles']>[string];
-
-/** What processes run with: defaults filled in, folders absolute. */
-export interface Config {
-  /** Absolute path of the file it came from; absent for the built-in defaults. */
-  file?: string;
-  broker: { listen: ListenAddress; data?: string; durability: 'full' | 'process' };
-  orchestrator: {
-    id: string;
-    concurrency: { global?: number; perServer?: number; perWorker?: number; waitingPerWorker?: number };
-    callTimeoutMs?: number;
-    /** Tool names or patterns; `never` is the stronger one. */
-    repeat: { safe?: string[]; never?: string[] };
-  };
-  mcpServers: Record<string, McpServerConfig>;
-  roles: Record<string, RoleEntry>;
-  /** What roles without an entry may use. */
-  unlisted: 'allow' | 'deny';
-}
+export type { Config } from './config.ts';
 
 /** The file that daemons read where none is named. */
 const defaultConfigFile = 'signalbox.yaml';
@@ -35,87 +16,54 @@ export function findConfigFile(named: string | undefined): string | undefined {
   return named ?? (existsSync(defaultConfigFile) ? defaultConfigFile : undefined);
 }
 
+export interface LoadOptions {
+  env?: NodeJS.ProcessEnv;
+  /** Only these are resolved and checked. */
+  parts?: readonly ConfigPart[];
+  /** Only this server is; the others are left out. */
+  onlyServer?: string;
+  /** Told the name of each server there is, wanted or not. */
+  onServer?: (name: string) => void;
+  /** Told the absolute path of each file before it is read, `${file:…}` included, even if the load then fails. */
+  onFile?: (path: string) => void;
+}
+
 /**
- * Loads a configuration file, or the defaults where there is none. With `parts`, only those are resolved and checked.
+ * Loads a configuration file, with those it names in `mcpConfig`, or the defaults where there is none.
  * Throws `SignalboxError` `bad_config` whose message has one line per problem: `file:line: path: message`.
  */
-export function loadConfig(
-  named: string | undefined,
-  options: { env?: NodeJS.ProcessEnv; parts?: readonly ConfigPart[] } = {},
-): Config {
-  if (named === undefined) return toConfig({}, undefined);
+export function loadConfig(named: string | undefined, options: LoadOptions = {}): Config {
+  if (named === undefined) {
+    const none = { servers: {}, warnings: [] };
+    return toConfig({}, { file: undefined, directory: process.cwd() }, none);
+  }
   const file = resolve(named);
-  const directory = dirname(file);
-  const readFile = (path: string): string => readFileSync(resolve(directory, path), 'utf8');
-  const parsed = parseConfig(
-    readConfigText(named),
-    { env: options.env ?? process.env, readFile },
-    options.parts,
+  const { env = process.env, onFile = () => {}, onServer, onlyServer } = options;
+  const isWanted = (server: string): boolean => {
+    onServer?.(server);
+    return onlyServer === undefined || server === onlyServer;
+  };
+  const around = { env, onFile, isWanted };
+  const opened = openConfigFile(named, file, around);
+  if ('problem' in opened) throw badConfig(named, [opened.problem]);
+  const parsed = parseConfig(opened.text, opened.sources, options.parts, isWanted);
+  if ('problems' in parsed) {
+    throw badConfig(
+      named,
+      parsed.problems.map((problem) => ({ file: named, ...problem })),
+    );
+  }
+  const layers = layerServers(parsed.document, { named, file }, around);
+  if (layers.problems.length > 0) throw badConfig(named, layers.problems);
+  return toConfig(
+    parsed.document,
+    { file, directory: dirname(file) },
+    { servers: layers.servers, warnings: layers.warnings.map(problemText) },
   );
-  if ('document' in parsed) return toConfig(parsed.document, file);
-  const lines = parsed.problems.map(({ line, path, message }) => `${named}:${line}: ${path}: ${message}`);
-  throw new SignalboxError('bad_config', lines.join('\n'), {
-    details: { file: named, problems: parsed.problems },
+}
+
+function badConfig(named: string, problems: readonly FileProblem[]): SignalboxError {
+  return new SignalboxError('bad_config', problems.map(problemText).join('\n'), {
+    details: { file: named, problems },
   });
-}
-
-function readConfigText(named: string): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(named));
-  } catch (cause) {
-    const problem = { line: 1, path: '(file)', message: unreadable(cause) };
-    throw new SignalboxError('bad_config', `${named}:1: (file): ${problem.message}`, {
-      cause,
-      details: { file: named, problems: [problem] },
-    });
-  }
-}
-
-function unreadable(cause: unknown): string {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : messageOf(cause);
-  if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return 'is no UTF-8 text';
-  return `cannot be read (${code === 'EISDIR' ? 'it is a directory' : code})`;
-}
-
-function toConfig(document: ConfigDocument, file: string | undefined): Config {
-  const directory = file === undefined ? process.cwd() : dirname(file);
-  const { broker = {}, orchestrator = {}, roles = {} } = document;
-  const listen = broker.listen === undefined ? undefined : parseListenAddress(broker.listen);
-  return {
-    ...(file !== undefined && { file }),
-    broker: {
-      listen: listen ?? defaultListen,
-      ...(broker.data !== undefined && { data: resolve(directory, broker.data) }),
-      durability: broker.durability ?? 'full',
-    },
-    orchestrator: {
-      id: orchestrator.id ?? 'orchestrator',
-      concurrency: { ...orchestrator.concurrency } as Config['orchestrator']['concurrency'],
-      ...(orchestrator.callTimeoutMs !== undefined && { callTimeoutMs: orchestrator.callTimeoutMs }),
-      repeat: {
-        ...(orchestrator.safeToRepeat && { safe: orchestrator.safeToRepeat }),
-        ...(orchestrator.neverRepeat && { never: orchestrator.neverRepeat }),
-      },
-    },
-    mcpServers: Object.fromEntries(
-      Object.entries(document.mcpServers ?? {}).map(([name, entry]) => [name, toServer(entry, directory)]),
-    ),
-    roles,
-    unlisted: document.unlisted ?? (Object.keys(roles).length > 0 ? 'deny' : 'allow'),
-  };
-}
-
-function toServer(entry: McpServerEntry, directory: string): McpServerConfig {
-  const { command = '', args, env, cwd, url = '', headers, timeoutMs } = entry;
-  if (transportOf(entry) === 'http') {
-    return { type: 'http', url, ...(headers && { headers }), ...(timeoutMs !== undefined && { timeoutMs }) };
-  }
-  return {
-    type: 'stdio',
-    command,
-    ...(args && { args }),
-    ...(env && { env }),
-    ...(cwd !== undefined && { cwd: resolve(directory, cwd) }),
-    ...(timeoutMs !== undefined && { timeoutMs }),
-  };
 }

@@ -1,6 +1,7 @@
-import { type Document, isMap, isNode, isScalar, LineCounter, type Node, parseDocument } from 'yaml';
-import { type ConfigProblem, complaintsOf, pathText } from './problem.ts';
-import { type ReferenceSources, resolveReferences } from './references.ts';
+import { type Document, isMap, isScalar, LineCounter, parseDocument } from 'yaml';
+import { checkDocument } from './located-problems.ts';
+import type { ConfigProblem } from './problem.ts';
+import { ownReferences, type ReferenceSources } from './references.ts';
 import { type ConfigDocument, configSchema } from './schema.ts';
 import { structuralProblems } from './structure.ts';
 
@@ -9,40 +10,39 @@ export type ConfigPart = keyof ConfigDocument;
 
 export type ParsedConfig = { document: ConfigDocument } | { problems: ConfigProblem[] };
 
+/** A text as a YAML document (JSON is one), or what keeps it from being one. */
+export function readDocument(
+  text: string,
+): { document: Document; lineAt: (offset: number) => number } | { problems: ConfigProblem[] } {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
+  const lineAt = (offset: number): number => lines.linePos(offset).line || 1;
+  const structural = structuralProblems(document);
+  if (structural.length === 0) return { document, lineAt };
+  return { problems: structural.map(({ offset, ...problem }) => ({ line: lineAt(offset), ...problem })) };
+}
+
 /**
  * Reads a configuration from YAML or JSON text: all of it, or a list of problems with their lines.
- * Parts that are not asked for are neither resolved nor checked, beyond their names.
+ * Parts that are not asked for are neither resolved nor checked, beyond their names; nor are servers that are not wanted.
  */
 export function parseConfig(
   text: string,
   sources: ReferenceSources,
   parts: readonly ConfigPart[] = Object.keys(configSchema.shape) as ConfigPart[],
+  isWanted: (server: string) => boolean = () => true,
 ): ParsedConfig {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
-  const lineAt = (offset: number): number => lines.linePos(offset).line || 1;
-  const structural = structuralProblems(document);
-  if (structural.length > 0) {
-    return { problems: structural.map(({ offset, ...problem }) => ({ line: lineAt(offset), ...problem })) };
-  }
+  const read = readDocument(text);
+  if ('problems' in read) return read;
+  const { document, lineAt } = read;
   if (isMap(document.contents)) dropOtherParts(document, parts);
-
-  const raw: unknown = document.toJS() ?? {};
-  const problems: ConfigProblem[] = resolveReferences(document, sources).map(({ offset, path, message }) => ({
-    line: lineAt(offset),
-    path: pathText(path),
-    message,
-  }));
-  const parsed = configSchema.safeParse(document.toJS() ?? {});
-  for (const issue of parsed.error?.issues ?? []) {
-    for (const { at, key, message } of complaintsOf(issue, configSchema, (path) => valueAt(raw, path))) {
-      const path = key === undefined ? at : [...at, key];
-      if (problems.some((known) => known.path === pathText(path))) continue;
-      problems.push({ line: lineAt(offsetOf(document, at, key)), path: pathText(path), message });
-    }
-  }
-  if (problems.length > 0) return { problems: problems.sort((a, b) => a.line - b.line) };
-  return { document: parsed.data! };
+  dropServers(document, 'mcpServers', (name) => !isWanted(name));
+  const { value, problems } = checkDocument(document, configSchema, {
+    sources,
+    syntax: ownReferences,
+    lineAt,
+  });
+  return value === undefined || problems.length > 0 ? { problems } : { document: value };
 }
 
 function dropOtherParts(document: Document, parts: readonly ConfigPart[]): void {
@@ -51,28 +51,15 @@ function dropOtherParts(document: Document, parts: readonly ConfigPart[]): void 
   }
 }
 
-/** Where a path stands in the text: its key if `key` is given, else its value, else its nearest ancestor. */
-function offsetOf(document: Document, at: readonly PropertyKey[], key?: string): number {
-  for (let length = at.length; length >= 0; length--) {
-    const node = document.getIn(at.slice(0, length), true);
-    if (!isNode(node)) continue;
-    const keyNode = length === at.length && key !== undefined ? keyIn(node, key) : undefined;
-    return (keyNode ?? node).range?.[0] ?? 0;
-  }
-  return 0;
-}
-
-function keyIn(node: Node, key: string): Node | undefined {
-  if (!isMap(node)) return undefined;
-  const found = node.items.find((pair) => isScalar(pair.key) && String(pair.key.value) === key)?.key;
-  return isNode(found) ? found : undefined;
-}
-
-function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  let at = value;
-  for (const step of path) {
-    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, step)) return undefined;
-    at = (at as Record<PropertyKey, unknown>)[step];
-  }
-  return at;
+/** Takes entries out of a section, where it is one, and gives the names of all it had. */
+export function dropServers(
+  document: Document,
+  section: string,
+  isDropped: (name: string) => boolean,
+): string[] {
+  const entries = isMap(document.contents) ? document.get(section) : undefined;
+  if (!isMap(entries)) return [];
+  const names = entries.items.map(({ key }) => String(isScalar(key) ? key.value : key));
+  entries.items = entries.items.filter((_, at) => !isDropped(names[at]!));
+  return names;
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { count, printJson, printLines } from '../output.ts';
+import { count, printJson, printLines, tableLines, visible } from '../output.ts';
+import type { Config } from './config.ts';
 import { loadConfig } from './load-config.ts';
 import { configSchema } from './schema.ts';
 
@@ -9,16 +10,37 @@ export function printConfigSchema(): void {
 }
 
 /** Says that a configuration is right, with what is in it; throws `bad_config` where it isn't. */
-export function checkConfig(file: string, flags: { json?: boolean }): void {
+export async function checkConfig(file: string, flags: { json?: boolean }): Promise<void> {
   const config = loadConfig(file);
+  if (Object.keys(config.serverRepeat).length > 0) {
+    // It loads the MCP host, which takes its time.
+    const { repeatLists } = await import('../orchestrator/repeat-lists.ts');
+    repeatLists(config, []);
+  }
+  const { origins, unlisted, capabilities, warnings } = config;
   const servers = Object.keys(config.mcpServers);
   const roles = Object.keys(config.roles);
   if (flags.json) {
-    printJson({ ok: true, file, servers, roles, unlisted: config.unlisted });
+    printJson({ ok: true, file, servers, origins, capabilities, roles, unlisted, warnings });
     return;
   }
   printLines(
     `${file} is right: ${count(servers.length, 'MCP server')}, ${count(roles.length, 'role')}; ` +
-      `roles without an entry may use ${config.unlisted === 'deny' ? 'no tools' : 'every tool'}.`,
+      `roles without an entry may use ${unlisted === 'deny' ? 'no tools' : 'every tool'}.`,
+    ...mergedLines(config, file),
+    ...(capabilities.length > 0 ? ['', 'Capability files:', ...capabilities.map((path) => `  ${path}`)] : []),
   );
+  for (const warning of warnings) process.stderr.write(`${visible(`warning: ${warning}`)}\n`);
+}
+
+/** Which file each server is from, where more than one file has a say. */
+function mergedLines({ origins, mcpServers }: Config, file: string): string[] {
+  const rows = Object.entries(origins).map(([name, origin]) => [
+    name,
+    mcpServers[name]?.disabled ? `${mcpServers[name].type}, disabled` : (mcpServers[name]?.type ?? ''),
+    origin.file,
+    origin.replaces.join(', ') || '-',
+  ]);
+  if (Object.values(origins).every((origin) => origin.file === file)) return [];
+  return ['', ...tableLines(['SERVER', 'TYPE', 'FROM', 'REPLACES'], rows)];
 }

@@ -25,7 +25,7 @@ export function complaintsOf(
   const at = issue.path;
   switch (issue.code) {
     case 'unrecognized_keys':
-      return issue.keys.map((key) => ({ at, key, message: unknownKey(key, keysAt(schema, at)) }));
+      return issue.keys.map((key) => ({ at, key, message: unknownKey(key, keysAt(schema, at, read)) }));
     case 'invalid_key':
       return [
         {
@@ -34,15 +34,34 @@ export function complaintsOf(
           message: `not a valid name: ${issue.issues[0]?.message ?? issue.message}`,
         },
       ];
-    case 'invalid_value': {
-      const names = issue.values.map(String);
-      return [{ at, message: `must be one of: ${names.join(', ')}${suggestion(String(read(at)), names)}` }];
+    case 'invalid_value':
+      return oneOf(at, issue.values.map(String), read);
+    case 'invalid_union': {
+      // By a discriminator: its path is that of the discriminating key.
+      const { options } = issue as { options?: readonly unknown[] };
+      if (options === undefined) return [{ at, message: issue.message }];
+      if (read(at) === undefined) return [{ at, message: `is missing; one of: ${options.join(', ')}` }];
+      return oneOf(at, options.map(String), read);
+    }
+    case 'too_small':
+    case 'too_big': {
+      const bound = issue.code === 'too_big' ? `at most ${issue.maximum}` : `at least ${issue.minimum}`;
+      const isNumber = issue.origin === 'number' || issue.origin === 'int';
+      return [{ at, message: isNumber ? `must be ${bound}` : issue.message }];
     }
     case 'invalid_type':
       return [{ at, message: read(at) === undefined ? 'is missing' : `must be ${article(issue.expected)}` }];
     default:
       return [{ at, message: issue.message }];
   }
+}
+
+function oneOf(
+  at: readonly PropertyKey[],
+  names: string[],
+  read: (path: readonly PropertyKey[]) => unknown,
+): SchemaComplaint[] {
+  return [{ at, message: `must be one of: ${names.join(', ')}${suggestion(String(read(at)), names)}` }];
 }
 
 function unknownKey(key: string, known: string[]): string {
@@ -59,6 +78,7 @@ const typeNames: Record<string, string> = {
   string: 'a text (put it in quotes)',
   number: 'a number',
   int: 'a whole number',
+  boolean: 'true or false',
 };
 
 function article(expected: string): string {

@@ -4,11 +4,25 @@ import { type Document, isMap, isPair, isScalar, isSeq, visit } from 'yaml';
 /** What references may read. */
 export interface ReferenceSources {
   env: Readonly<Record<string, string | undefined>>;
-  /** Text of a file named relative to the config file. */
+  /** Text of a file named relative to the file that refers to it. */
   readFile: (path: string) => string;
 }
 
-const reference = /\$\{(env|file):([^}]*)\}/g;
+type Read = { value: string } | { problem: string };
+
+/** How references are written in a file, and what one of them stands for. */
+export interface ReferenceSyntax {
+  /** With the flag `g`. Its groups go to `read`. */
+  pattern: RegExp;
+  read: (groups: readonly (string | undefined)[], sources: ReferenceSources) => Read;
+}
+
+/** `${env:NAME}` and `${file:path}`. */
+export const ownReferences: ReferenceSyntax = {
+  pattern: /\$\{(env|file):([^}]*)\}/g,
+  read: ([scheme, name = ''], sources) =>
+    scheme === 'env' ? readVariable(name, sources) : readReferredFile(name, sources),
+};
 
 /** A reference that cannot be read. `message` names the reference, never a value. */
 export interface ReferenceProblem {
@@ -17,15 +31,22 @@ export interface ReferenceProblem {
   message: string;
 }
 
-/**
- * Puts the values of `${env:NAME}` and `${file:path}` into every string value of the document, in place. */
-export function resolveReferences(document: Document, sources: ReferenceSources): ReferenceProblem[] {
+/** Puts the values of references into every string value of the document, in place. */
+export function resolveReferences(
+  document: Document,
+  sources: ReferenceSources,
+  syntax: ReferenceSyntax,
+): ReferenceProblem[] {
   const problems: ReferenceProblem[] = [];
   visit(document, {
     Scalar(key, node, ancestors) {
       if (key === 'key' || typeof node.value !== 'string' || !node.value.includes('${')) return;
-      node.value = node.value.replace(reference, (whole, scheme: string, name: string) => {
-        const read = readReference(scheme, name, sources);
+      node.value = node.value.replace(syntax.pattern, (whole: string, ...rest: unknown[]) => {
+        const groups = rest.slice(
+          0,
+          rest.findIndex((part) => typeof part === 'number'),
+        );
+        const read = syntax.read(groups as (string | undefined)[], sources);
         if ('value' in read) return read.value;
         const path = pathOf([...ancestors, node]);
         problems.push({ offset: node.range?.[0] ?? 0, path, message: `${whole}: ${read.problem}` });
@@ -44,17 +65,16 @@ function pathOf(chain: readonly unknown[]): PropertyKey[] {
   });
 }
 
-function readReference(
-  scheme: string,
-  name: string,
-  { env, readFile }: ReferenceSources,
-): { value: string } | { problem: string } {
-  if (scheme === 'env') {
-    const value = env[name];
-    return value === undefined
-      ? { problem: `the environment variable ${name || '(no name)'} is not set` }
-      : { value };
-  }
+/** The value of an environment variable. */
+export function readVariable(name: string, { env }: ReferenceSources): Read {
+  const value = env[name];
+  return value === undefined
+    ? { problem: `the environment variable ${name || '(no name)'} is not set` }
+    : { value };
+}
+
+/** The text of a file, without its last line end. */
+export function readReferredFile(name: string, { readFile }: ReferenceSources): Read {
   try {
     return { value: readFile(name).replace(/\r?\n$/, '') };
   } catch (error) {

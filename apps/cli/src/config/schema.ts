@@ -1,16 +1,12 @@
 import { kindSchema, roleSchema } from '@signalbox/protocol';
 import { z } from 'zod';
 import { parseListenAddress } from '../listen-address.ts';
+import { budgetSchema, limit, milliseconds, nonEmpty, paths, toolPatterns } from './schema-words.ts';
+import { mcpServerSchema, serverNameSchema } from './server-schema.ts';
 
 const agentIdSchema = z.string().regex(/^[a-z0-9][a-z0-9_.-]{0,127}$/, {
   error: 'must be lower-case letters, digits and _.- (at most 128), beginning with a letter or a digit',
 });
-const limit = z.int().min(1).max(100_000);
-const milliseconds = z.int().min(1);
-const nonEmpty = z
-  .string()
-  .min(1, { error: 'must not be empty' })
-  .refine((text) => !text.includes('\0'), { error: 'must not contain a NUL character' });
 
 const brokerSchema = z.strictObject({
   listen: z
@@ -40,43 +36,25 @@ const orchestratorSchema = z.strictObject({
     })
     .optional(),
   callTimeoutMs: milliseconds.optional(),
-  safeToRepeat: z
-    .array(nonEmpty)
+  maxProcesses: limit
+    .optional()
+    .describe('server processes at once, all instances of all servers; default 64'),
+  budgets: z
+    .strictObject({ perWorker: budgetSchema.optional() })
+    .optional()
+    .describe("calls that each worker may make in a time; a role's own budget replaces it"),
+  safeToRepeat: toolPatterns
     .optional()
     .describe('tools, or patterns with *, that may be called again after a call whose outcome is not known'),
-  neverRepeat: z
-    .array(nonEmpty)
+  neverRepeat: toolPatterns
     .optional()
     .describe('tools, or patterns with *, that may not, whatever their server declares'),
 });
 
-const strings = z.record(z.string(), z.string());
-
-const mcpServerSchema = z
-  .strictObject({
-    type: z.enum(['stdio', 'http']).optional(),
-    transport_type: z.enum(['stdio', 'http']).optional(),
-    command: nonEmpty.optional(),
-    args: z.array(z.string()).optional(),
-    env: strings.optional(),
-    cwd: nonEmpty.optional(),
-    url: z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' }).optional(),
-    headers: strings.optional(),
-    timeoutMs: milliseconds.optional(),
-  })
-  .check(({ value, issues }) => {
-    for (const { at, message } of transportProblems(value)) {
-      issues.push({ code: 'custom', input: value, path: at, message });
-    }
-  });
-
-const serverNameSchema = z
-  .string()
-  .min(1, { error: 'must not be empty' })
-  .max(64, { error: 'must have at most 64 characters' });
-
 const roleEntrySchema = z.strictObject({
-  tools: z.array(nonEmpty).describe('tool names, or patterns with *'),
+  tools: toolPatterns.describe('tool names, or patterns with *'),
+  budget: budgetSchema.optional().describe('calls that each worker of the role may make in a time'),
+  sharedBudget: budgetSchema.optional().describe('calls that all workers of the role together may make'),
   send: z
     .strictObject({
       to: z.array(nonEmpty).describe('agent ids, or patterns with *'),
@@ -85,11 +63,25 @@ const roleEntrySchema = z.strictObject({
     .optional(),
 });
 
+const hostPattern = z
+  .string()
+  .regex(/^((\[[0-9A-Fa-f:.*]+\]|[\p{L}\p{N}._*-]+)(:\d{1,5})?|[0-9A-Fa-f:.*]+)$/u, {
+    error: "must be a host or host:port, as in 10.0.0.7 or '*.internal:8080', without scheme and path",
+  });
+
 /** `signalbox.yaml` as it is written. Unknown keys are errors at every level. */
 export const configSchema = z.strictObject({
   broker: brokerSchema.optional(),
   orchestrator: orchestratorSchema.optional(),
+  mcpConfig: paths
+    .optional()
+    .describe('mcp.json of other clients, relative to this file; an entry under mcpServers replaces theirs'),
   mcpServers: z.record(serverNameSchema, mcpServerSchema).optional(),
+  capabilities: paths.optional().describe('capability files, or folders of them, relative to this file'),
+  allowHosts: z
+    .array(hostPattern)
+    .optional()
+    .describe('hosts in private networks that capability files and sign-ins may reach nevertheless'),
   roles: z.record(roleSchema, roleEntrySchema).optional(),
   unlisted: z
     .enum(['allow', 'deny'])
@@ -98,30 +90,3 @@ export const configSchema = z.strictObject({
 });
 
 export type ConfigDocument = z.infer<typeof configSchema>;
-export type McpServerEntry = z.infer<typeof mcpServerSchema>;
-
-/** How an entry's server is reached; `url` alone means http, as other MCP clients read it. */
-export function transportOf(entry: McpServerEntry): 'stdio' | 'http' {
-  return entry.type ?? entry.transport_type ?? (entry.url === undefined ? 'stdio' : 'http');
-}
-
-const foreignKeys = {
-  stdio: ['url', 'headers'],
-  http: ['command', 'args', 'env', 'cwd'],
-} as const;
-
-function transportProblems(entry: McpServerEntry): { at: string[]; message: string }[] {
-  if (entry.type && entry.transport_type && entry.type !== entry.transport_type) {
-    return [{ at: ['transport_type'], message: `contradicts type '${entry.type}'; keep one of the two` }];
-  }
-  const transport = transportOf(entry);
-  const needed = transport === 'stdio' ? 'command' : 'url';
-  const problems: { at: string[]; message: string }[] = [];
-  if (entry[needed] === undefined)
-    problems.push({ at: [], message: `a ${transport} server needs '${needed}'` });
-  for (const key of foreignKeys[transport]) {
-    if (entry[key] !== undefined)
-      problems.push({ at: [key], message: `does not belong to a ${transport} server` });
-  }
-  return problems;
-}

@@ -1,12 +1,8 @@
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type McpHost, startMcpHost } from '@signalbox/mcp-host';
-import {
-  allowlistWarnings,
-  openSqliteJournal,
-  RoleToolAllowlist,
-  startOrchestrator,
-} from '@signalbox/orchestrator';
-import { SignalboxError, type Tool } from '@signalbox/protocol';
+import { startMcpHost } from '@signalbox/mcp-host';
+import { openSqliteJournal, startOrchestrator } from '@signalbox/orchestrator';
+import { SignalboxError } from '@signalbox/protocol';
 import { openClient } from '../client-session.ts';
 import { type Config, findConfigFile, loadConfig } from '../config/load-config.ts';
 import { brokerUrl, hasAgentEnvironment, namedToken } from '../connection.ts';
@@ -15,8 +11,12 @@ import { faultFromEnvironment } from '../fault-environment.ts';
 import { logInto, openLog } from '../log.ts';
 import { stopRequested } from '../process-life.ts';
 import { announceReady } from '../ready.ts';
+import { describeOrchestrator } from './describe.ts';
+import { LiveConfig } from './live-config.ts';
 import { ensureOrchestratorToken } from './orchestrator-token.ts';
-import { type OrchestratorReady, orchestratorLines } from './report.ts';
+import { policyOf } from './policy.ts';
+import { orchestratorLines } from './report.ts';
+import { openToolSources } from './tool-sources.ts';
 
 export interface OrchestratorFlags {
   config?: string;
@@ -30,6 +30,11 @@ const eventLevels = {
   server_noise: 'debug',
   server_lost: 'warn',
   server_backing_off: 'warn',
+  server_ejected: 'error',
+  server_reaped: 'warn',
+  circuit_opened: 'warn',
+  auth_needed: 'warn',
+  arguments_coerced: 'debug',
   request_panicked: 'error',
   inventory_failed: 'warn',
   announcement_failed: 'warn',
@@ -40,50 +45,67 @@ const eventLevels = {
 /** Hosts the configured servers and serves their tools until the process is asked to end or the broker refuses it. */
 export async function runOrchestrator(flags: OrchestratorFlags): Promise<void> {
   const fault = faultFromEnvironment(process.env);
-  const config = loadConfig(findConfigFile(flags.config));
+  const file = findConfigFile(flags.config);
+  const config = loadConfig(file);
+  const policy = policyOf(config, []);
   const url = brokerUrl(flags, config);
   const log = await openLog('orchestrator', 'info');
   const events = logInto(log, 'info', eventLevels);
-  const stop = stopRequested();
-  const { id, concurrency, callTimeoutMs, repeat } = config.orchestrator;
+  let onHangup = () => log.warn('still starting; SIGHUP is for later');
+  const stop = stopRequested({ onHangup: () => onHangup() });
   const token = await orchestratorToken(flags, config, url);
-  await using journal = await openSqliteJournal({
-    file: join(dataDirectory(flags.data, config), 'journal.db'),
+  const dataDir = dataDirectory(flags.data, config);
+  await using journal = await openSqliteJournal({ file: join(dataDir, 'journal.db') });
+  const { id, concurrency, callTimeoutMs, maxProcesses } = config.orchestrator;
+  await using sources = await openToolSources(config, dataDir, events);
+  const { providers, authorizerFor, reloadCapabilities } = sources;
+  await using host = startMcpHost({
+    servers: config.mcpServers,
+    stateDir: dataDir,
+    providers,
+    authorizerFor,
+    ...(maxProcesses !== undefined && { maxProcesses }),
+    log: events,
   });
-  await using host = startMcpHost({ servers: config.mcpServers, log: events });
   await using client = await openClient({ url, token }, id, { backoff: 'orchestrator' });
   client.onState(({ name }) => {
     if (name === 'reconnecting') log.warn('lost the broker; connecting again');
     if (name === 'ready') log.info('connected to the broker');
   });
-  const configured = RoleToolAllowlist.fromEntries(
-    Object.entries(config.roles).map(([role, { tools }]) => [role, tools]),
-    { unlisted: config.unlisted },
-  );
-  await using _orchestrator = await startOrchestrator({
+  const { allowlist, repeat, budgets, serverConcurrency } = policy;
+  await using orchestrator = await startOrchestrator({
     client,
     host,
-    allowlist: withOperator(configured, config),
+    allowlist,
     journal,
     repeat,
-    concurrency,
+    budgets,
+    concurrency: { ...concurrency, servers: serverConcurrency },
     ...(callTimeoutMs !== undefined && { callTimeoutMs }),
     log: events,
     fault,
   });
   const inventory = await Promise.race([host.inventory(), stop]);
   if (typeof inventory === 'string') return;
-  const ready = { url, ...describe(host, inventory, configured, config) };
+  const ready = { url, ...describeOrchestrator(host, inventory, config) };
   for (const warning of ready.warnings) log.warn(warning);
+  await using live =
+    file === undefined || !isKept(file)
+      ? undefined
+      : await LiveConfig.open(config, file, { host, orchestrator, reloadCapabilities, log });
+  onHangup = () => {
+    if (live) void live.reload();
+    else log.info('there is no configuration file that could be read again');
+  };
   announceReady({ ...ready }, orchestratorLines(ready), flags);
   const end = await Promise.race([stop, client.closed.then((error) => error ?? closedByItself())]);
   if (end instanceof SignalboxError) throw end;
   log.info({ reason: end }, 'stopping');
 }
 
-/** The operator's own role sees every tool unless the config says otherwise: who issues all tokens could take any role. */
-function withOperator(allowlist: RoleToolAllowlist, config: Config): RoleToolAllowlist {
-  return config.roles.operator === undefined ? allowlist.withRole('operator', ['*']) : allowlist;
+/** A pipe can be read only once. */
+function isKept(file: string): boolean {
+  return statSync(file, { throwIfNoEntry: false })?.isFile() ?? true;
 }
 
 async function orchestratorToken(flags: OrchestratorFlags, config: Config, url: string): Promise<string> {
@@ -95,31 +117,6 @@ async function orchestratorToken(flags: OrchestratorFlags, config: Config, url: 
   throw new SignalboxError('usage', 'SIGNALBOX_AGENT is set, so no token is issued with the operator’s', {
     details: { hint: 'pass the orchestrator’s token with --token-file, or unset SIGNALBOX_AGENT' },
   });
-}
-
-function describe(
-  host: McpHost,
-  inventory: { tools: Tool[]; problems: { server: string; tool?: string; message: string }[] },
-  allowlist: RoleToolAllowlist,
-  config: Config,
-): Omit<OrchestratorReady, 'url'> {
-  const names = inventory.tools.map((tool) => tool.name);
-  return {
-    servers: host.servers().map(({ name, state, toolCount }) => ({ name, state, tools: toolCount })),
-    roles: Object.keys(config.roles).map((role) => ({
-      role,
-      tools: allowlist.filterManifest(role, inventory.tools).length,
-    })),
-    unlisted: config.unlisted,
-    tools: names.length,
-    problems: inventory.problems,
-    warnings: [
-      ...inventory.problems.map(
-        ({ server, tool, message }) => `${tool ? `${server}: ${tool}` : server}: ${message}`,
-      ),
-      ...allowlistWarnings(allowlist, { tools: names }).map(({ message }) => message),
-    ],
-  };
 }
 
 function closedByItself(): SignalboxError {

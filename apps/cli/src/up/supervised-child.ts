@@ -27,6 +27,7 @@ export class SupervisedChild implements AsyncDisposable {
   #child: ChildProcess | undefined;
   #restart: NodeJS.Timeout | undefined;
   #stopping = false;
+  #isReady = false;
   #deaths = 0;
   #startedAt = 0;
 
@@ -41,6 +42,11 @@ export class SupervisedChild implements AsyncDisposable {
   /** Starts it and resolves when it is ready. If it ends before that, rejects with what it said, and it stays down. */
   start(): Promise<void> {
     return new Promise((resolve, reject) => this.#launch({ resolve, reject }));
+  }
+
+  /** Sends it a signal, if it is there and ready for one. */
+  signal(signal: NodeJS.Signals): void {
+    if (this.#isReady && this.#child && !hasEnded(this.#child)) this.#child.kill(signal);
   }
 
   /** Asks it to end, waits for that, and kills it if it takes too long. */
@@ -70,6 +76,7 @@ export class SupervisedChild implements AsyncDisposable {
       env: { ...env, [supervisedVariable]: '1' },
     });
     this.#child = child;
+    this.#isReady = false;
     this.#startedAt = performance.now();
     let waiting = first;
     let failure: SignalboxError | undefined;
@@ -78,6 +85,7 @@ export class SupervisedChild implements AsyncDisposable {
       else {
         waiting?.resolve();
         waiting = undefined;
+        this.#isReady = true;
         onReady(report.ready);
       }
     });

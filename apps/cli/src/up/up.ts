@@ -25,7 +25,8 @@ export async function up(flags: UpFlags): Promise<void> {
   const dataDir = dataDirectory(flags.data, config);
   const listen = formatListenAddress(listenAddress(flags.listen, config));
   const log = await openLog('up', 'info');
-  const stop = stopRequested();
+  let onHangup = () => {};
+  const stop = stopRequested({ onHangup: () => onHangup() });
 
   let broker: BrokerReady | undefined;
   await using brokerChild = supervise('broker', log, {
@@ -52,6 +53,8 @@ export async function up(flags: UpFlags): Promise<void> {
       tools = facts as unknown as OrchestratorReady;
     },
   });
+  // It reads the configuration, and says what of it needs a restart, the broker's part included.
+  onHangup = () => orchestratorChild.signal('SIGHUP');
   if ((await Promise.race([orchestratorChild.start(), stop])) !== undefined || !tools) return;
   if (flags.json) {
     printJson({

@@ -1,0 +1,23 @@
+import { Command } from 'commander';
+import { timeOption, withConnectionOptions, withExamples, withJsonOption } from '../../command-options.ts';
+import type { ToolsCallFlags } from '../../tools/call.ts';
+import { orchestratorOption } from './orchestrator-option.ts';
+
+/** `signalbox tools call`. */
+export function toolsCallCommand(): Command {
+  const command = withConnectionOptions(
+    new Command('call')
+      .description('Call one tool and print what it answers.')
+      .argument('<name>', 'the tool, as tools list shows it')
+      .argument('[arguments]', 'its arguments as one JSON object; - reads them from standard input', '{}'),
+  ).addOption(timeOption('--timeout <time>', 'give up after this time, as in 30s', '60s'));
+  orchestratorOption(command);
+  withExamples(
+    withJsonOption(command),
+    `signalbox tools call mcp_everything__echo '{"message":"hello"}' --token-file researcher.token`,
+  );
+  return command.action(async (name: string, text: string, flags: ToolsCallFlags) => {
+    const { callTool } = await import('../../tools/call.ts');
+    await callTool(name, text, flags);
+  });
+}

@@ -1,0 +1,32 @@
+import { Command } from 'commander';
+import {
+  countOption,
+  timeOption,
+  withConnectionOptions,
+  withExamples,
+  withJsonOption,
+} from '../../command-options.ts';
+import type { ToolsCallsFlags } from '../../tools/calls.ts';
+import { orchestratorOption } from './orchestrator-option.ts';
+
+/** `signalbox tools calls`. */
+export function toolsCallsCommand(): Command {
+  const command = withConnectionOptions(
+    new Command('calls').description(
+      'List tool calls of all agents: those that wait, run, or ended. For the operator.',
+    ),
+  )
+    .option('--running', 'only those that wait or run now')
+    .addOption(timeOption('--since <time>', 'only those that came in within this time, as in 1h'))
+    .option('--limit <n>', 'show at most this many, up to 1000', countOption, 100);
+  orchestratorOption(command);
+  withExamples(
+    withJsonOption(command),
+    'signalbox tools calls --running --config signalbox.yaml',
+    'signalbox tools calls --since 1h --config signalbox.yaml --json',
+  );
+  return command.action(async (flags: ToolsCallsFlags) => {
+    const { listCalls } = await import('../../tools/calls.ts');
+    await listCalls(flags);
+  });
+}

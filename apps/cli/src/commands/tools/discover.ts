@@ -1,0 +1,20 @@
+import { Command } from 'commander';
+import { withConnectionOptions, withExamples, withJsonOption } from '../../command-options.ts';
+import type { ToolsDiscoverFlags } from '../../tools/discover.ts';
+import { orchestratorOption } from './orchestrator-option.ts';
+
+/** `signalbox tools discover`. */
+export function toolsDiscoverCommand(): Command {
+  const command = withConnectionOptions(
+    new Command('discover').description(
+      'Ask every MCP server what it offers, and start those that were not needed yet. For the operator.',
+    ),
+  );
+  orchestratorOption(command);
+  command.addHelpText('after', '\nExit code 1: a server could not be asked; it is listed with its error.');
+  withExamples(withJsonOption(command), 'signalbox tools discover --config signalbox.yaml');
+  return command.action(async (flags: ToolsDiscoverFlags) => {
+    const { discoverTools } = await import('../../tools/discover.ts');
+    await discoverTools(flags);
+  });
+}

@@ -1,0 +1,26 @@
+import { Command } from 'commander';
+import { withConnectionOptions, withExamples, withJsonOption } from '../../command-options.ts';
+import type { ToolsExplainFlags } from '../../tools/explain.ts';
+import { orchestratorOption } from './orchestrator-option.ts';
+
+/** `signalbox tools explain`. */
+export function toolsExplainCommand(): Command {
+  const command = withConnectionOptions(
+    new Command('explain')
+      .description(
+        'Say what would become of a role’s call of a tool, and which rule decides. For the operator.',
+      )
+      .argument('<role>', 'the role, as tokens have it')
+      .argument('<tool>', 'the tool, as tools list shows it'),
+  );
+  orchestratorOption(command);
+  command.addHelpText('after', '\nExit code 0 whatever the answer is; --json has it under "allowed".');
+  withExamples(
+    withJsonOption(command),
+    'signalbox tools explain researcher mcp_everything__echo --config signalbox.yaml',
+  );
+  return command.action(async (role: string, tool: string, flags: ToolsExplainFlags) => {
+    const { explainTool } = await import('../../tools/explain.ts');
+    await explainTool(role, tool, flags);
+  });
+}

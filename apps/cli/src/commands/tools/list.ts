@@ -1,0 +1,21 @@
+import { Command } from 'commander';
+import { withConnectionOptions, withExamples, withJsonOption } from '../../command-options.ts';
+import type { ToolsListFlags } from '../../tools/list.ts';
+import { orchestratorOption } from './orchestrator-option.ts';
+
+/** `signalbox tools list`. */
+export function toolsListCommand(): Command {
+  const command = withConnectionOptions(
+    new Command('list').description('List the tools that your role may use.'),
+  );
+  orchestratorOption(command);
+  withExamples(
+    withJsonOption(command),
+    'signalbox tools list --token-file researcher.token',
+    'signalbox tools list --config signalbox.yaml --json',
+  );
+  return command.action(async (flags: ToolsListFlags) => {
+    const { listTools } = await import('../../tools/list.ts');
+    await listTools(flags);
+  });
+}

@@ -1,0 +1,26 @@
+import { Command } from 'commander';
+import { withConnectionOptions, withExamples, withJsonOption } from '../../command-options.ts';
+import type { ToolsResultFlags } from '../../tools/result.ts';
+import { orchestratorOption } from './orchestrator-option.ts';
+
+/** `signalbox tools result`. */
+export function toolsResultCommand(): Command {
+  const command = withConnectionOptions(
+    new Command('result')
+      .description('Ask what became of a call of your own: queued, running, or finished with its reply.')
+      .argument('<request-id>', 'id of the request, as a failed tools call says it'),
+  );
+  orchestratorOption(command);
+  command.addHelpText(
+    'after',
+    '\nA call is found by who made it: use the token it was made with. Exit codes: 75 while it waits or runs, 1 if it is\nunknown, else that of the call itself.',
+  );
+  withExamples(
+    withJsonOption(command),
+    'signalbox tools result 0k3v9x2m1a-V1StGXR8Z5jdH --token-file researcher.token',
+  );
+  return command.action(async (requestId: string, flags: ToolsResultFlags) => {
+    const { callResult } = await import('../../tools/result.ts');
+    await callResult(requestId, flags);
+  });
+}

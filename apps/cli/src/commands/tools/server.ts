@@ -1,0 +1,44 @@
+import { Command } from 'commander';
+import { withConnectionOptions, withExamples, withJsonOption } from '../../command-options.ts';
+import type { ServerAction, ToolsServerFlags } from '../../tools/server.ts';
+import { orchestratorOption } from './orchestrator-option.ts';
+
+/** `signalbox tools reload`. */
+export function toolsReloadCommand(): Command {
+  return serverCommand(
+    'reload',
+    'Start a server anew: new sessions, and its failures and cached answers are forgotten. For the operator.',
+    'Its configuration stays as it is; a changed signalbox.yaml is read by itself.',
+  );
+}
+
+/** `signalbox tools stop`. */
+export function toolsStopCommand(): Command {
+  return serverCommand(
+    'stop',
+    "End a server's processes until it is started or reloaded. For the operator.",
+    'Its tools stay in the lists, and calls of them fail until it is up again.',
+  );
+}
+
+/** `signalbox tools start`. */
+export function toolsStartCommand(): Command {
+  return serverCommand(
+    'start',
+    'Start a server that was stopped, or that waits for its first call. For the operator.',
+    'What was ejected is started anew with: signalbox tools reload SERVER',
+  );
+}
+
+function serverCommand(action: ServerAction, description: string, remark: string): Command {
+  const command = withConnectionOptions(
+    new Command(action).description(description).argument('<server>', 'its name, as tools status shows it'),
+  );
+  orchestratorOption(command);
+  command.addHelpText('after', `\n${remark} Exit code 1: it is not up after a reload or start.`);
+  withExamples(withJsonOption(command), `signalbox tools ${action} everything --config signalbox.yaml`);
+  return command.action(async (server: string, flags: ToolsServerFlags) => {
+    const { toolsServer } = await import('../../tools/server.ts');
+    await toolsServer(action, server, flags);
+  });
+}

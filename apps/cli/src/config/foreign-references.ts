@@ -1,0 +1,27 @@
+import { type ReferenceSyntax, readReferredFile, readVariable } from './references.ts';
+
+/** Variables that an editor fills in, which have no meaning outside it. */
+const editorVariables = ['workspaceFolder', 'workspaceFolderBasename', 'userHome', 'pathSeparator', '/'];
+
+/** Ours, `${VAR}` and `${VAR:-default}`, and VS Code's `${input:…}`, which only an editor can ask for. */
+export const foreignReferences: ReferenceSyntax = {
+  pattern: /\$\{(?:(env|file|input):([^}]*)|([A-Za-z_]\w*|\/)(?::-([^}]*))?)\}/g,
+  read: ([scheme, name = '', variable = '', otherwise], sources) => {
+    if (scheme === 'file') return readReferredFile(name, sources);
+    if (scheme === 'env') return readVariable(name, sources);
+    if (scheme === 'input') {
+      return {
+        problem: `asks the user of an editor; put the value in the environment and write \${env:NAME}`,
+      };
+    }
+    if (editorVariables.includes(variable) && sources.env[variable] === undefined) {
+      return { problem: 'has a meaning in an editor only; write what it stands for' };
+    }
+    // Filled in by the host, for servers with a process per role or worker.
+    if (variable === 'instance' && otherwise === undefined) return { value: `\${instance}` };
+    const read = readVariable(variable, sources);
+    // As in a shell: what is set but empty takes the default too.
+    const isEmpty = !('value' in read) || read.value === '';
+    return otherwise !== undefined && isEmpty ? { value: otherwise } : read;
+  },
+};

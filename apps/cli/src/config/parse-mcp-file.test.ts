@@ -1,0 +1,119 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the configuration's own syntax
+import { expect, test } from 'vitest';
+import { blankComments } from './json-comments.ts';
+import { parseMcpFile } from './parse-mcp-file.ts';
+
+const sources = { env: { TOKEN: 'hush', EMPTY: '' }, readFile: (path: string) => `from ${path}\n` };
+const all: (name: string) => boolean = () => true;
+
+function read(servers: object, isWanted = all) {
+  return parseMcpFile(JSON.stringify({ mcpServers: servers }), sources, isWanted);
+}
+
+function problemsOf(servers: object): string[] {
+  return read(servers).problems.map(({ path, message }) => `${path}: ${message}`);
+}
+
+test('A file of VS Code is read with its comments, trailing commas and tabs; what else it holds is not looked at.', () => {
+  const text = [
+    '{',
+    '\t// servers of this folder',
+    '\t"inputs": [{ "id": "key", "default": "${input:key}" }],',
+    '\t"servers": {',
+    '\t\t"docs": { "type": "http", "url": "https://example.test/mcp", /* in beta */ "gallery": true, },',
+    '\t},',
+    '}',
+  ].join('\n');
+  expect(parseMcpFile(text, sources, all)).toEqual({
+    names: ['docs'],
+    servers: { docs: { type: 'http', url: 'https://example.test/mcp' } },
+    problems: [],
+    warnings: [{ line: 5, path: 'servers.docs.gallery', message: 'ignored: Signalbox has no such option' }],
+  });
+});
+
+test('A comment is blanked without moving a character, and a string that looks like one stays.', () => {
+  const text = '{"a": "http://x", // y\n"b": /* \n */ "\\"//" }';
+  const blanked = blankComments(text);
+  expect(blanked).toHaveLength(text.length);
+  expect(blanked.split('\n')).toHaveLength(3);
+  expect(JSON.parse(blanked)).toEqual({ a: 'http://x', b: '"//' });
+});
+
+test('Other words for the same are understood: serverUrl, httpUrl, streamableHttp.', () => {
+  const { servers, problems, warnings } = read({
+    a: { serverUrl: 'https://a.test' },
+    b: { httpUrl: 'https://b.test', type: 'streamableHttp' },
+  });
+  expect({ problems, warnings }).toEqual({ problems: [], warnings: [] });
+  expect(servers).toEqual({ a: { url: 'https://a.test' }, b: { url: 'https://b.test', type: 'http' } });
+});
+
+test('Variables are read as Claude Code, VS Code and we write them.', () => {
+  const args = [
+    '${TOKEN}',
+    '${NONE:-plan b}',
+    '${EMPTY:-plan c}',
+    '${env:TOKEN}',
+    '${file:./x}',
+    '${instance}',
+    '$TOKEN',
+  ];
+  expect(read({ a: { command: 'x', args } }).servers.a?.args).toEqual([
+    'hush',
+    'plan b',
+    'plan c',
+    'hush',
+    'from ./x',
+    '${instance}',
+    '$TOKEN',
+  ]);
+});
+
+test('A variable that is not set, or that only an editor knows, is a problem that names it.', () => {
+  expect(
+    problemsOf({
+      a: { command: '${workspaceFolder}/x', args: ['${NONE}', '${input:key}'], env: { B: '${/}' } },
+    }),
+  ).toEqual([
+    'mcpServers.a.command: ${workspaceFolder}: has a meaning in an editor only; write what it stands for',
+    'mcpServers.a.args[0]: ${NONE}: the environment variable NONE is not set',
+    'mcpServers.a.args[1]: ${input:key}: asks the user of an editor; put the value in the environment and write ${env:NAME}',
+    'mcpServers.a.env.B: ${/}: has a meaning in an editor only; write what it stands for',
+  ]);
+});
+
+test("Unknown keys are told of and ignored, another client's auth included; our own keys count.", () => {
+  const { servers, warnings } = read({
+    a: { url: 'https://a.test', auth: { CLIENT_ID: 'x' }, alwaysAllow: [], lazy: true },
+    b: { url: 'https://b.test', auth: { type: 'bearer', token: '${TOKEN}' } },
+  });
+  expect(servers).toEqual({
+    a: { url: 'https://a.test', lazy: true },
+    b: { url: 'https://b.test', auth: { type: 'bearer', token: 'hush' } },
+  });
+  expect(warnings.map(({ path }) => path)).toEqual(['mcpServers.a.auth', 'mcpServers.a.alwaysAllow']);
+});
+
+test('An entry that is replaced is not looked at, whatever is wrong with it.', () => {
+  const servers = { a: { type: 'sse', env: { A: '${NONE}' }, odd: 1 }, b: { command: 'x' } };
+  expect(read(servers, (name) => name !== 'a')).toEqual({
+    names: ['a', 'b'],
+    servers: { b: { command: 'x' } },
+    problems: [],
+    warnings: [],
+  });
+});
+
+test('A file without servers, or with both sections, or that is no file of servers, is a problem.', () => {
+  const top = (text: string): string =>
+    parseMcpFile(text, sources, all)
+      .problems.map((p) => p.message)
+      .join();
+  expect(top('{}')).toBe("holds no 'mcpServers', nor 'servers' as VS Code writes it");
+  expect(top('[1]')).toContain("holds no 'mcpServers'");
+  expect(top('{"mcpServers": {}, "servers": {}}')).toContain('keep one of the two');
+  expect(top('{"mcpServers": [1]}')).toBe('must be a mapping (name: value)');
+  expect(top('{"mcpServers": {"__proto__": {"command": "x"}}}')).toBe("'__proto__' cannot be a name");
+  expect(top('{"mcpServers": {')).not.toBe('');
+});

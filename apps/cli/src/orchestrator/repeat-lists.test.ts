@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { repeatLists } from './repeat-lists.ts';
+
+function configOf(servers: string[], serverRepeat: Record<string, { safe?: string[]; never?: string[] }>) {
+  return {
+    mcpServers: Object.fromEntries(servers.map((name) => [name, { type: 'stdio' as const, command: 'x' }])),
+    serverRepeat,
+    orchestrator: { id: 'o', concurrency: {}, budgets: {}, repeat: { safe: ['mcp_x__y'] } },
+    origins: {},
+  };
+}
+
+test("A server's own names and patterns become those under which its tools are offered.", () => {
+  const config = configOf(['My.Files'], { 'My.Files': { safe: ['read_*', 'list.all'], never: ['*'] } });
+  expect(repeatLists(config, [])).toEqual({
+    safe: ['mcp_x__y', 'mcp_my_files__read_*', 'mcp_my_files__list_all'],
+    never: ['mcp_my_files__*'],
+  });
+});
+
+test('A tool that is offered under another name is in the list by that name; those of other servers are not.', () => {
+  const config = configOf(['files', 'web'], { files: { safe: ['*_list'] } });
+  const renamed = [
+    { server: 'files', tool: 'a_very_long_list', name: 'mcp_files__a_very_1234abcd' },
+    { server: 'web', tool: 'a_list', name: 'mcp_web__a_list_1234abcd' },
+    { server: 'files', tool: 'drop', name: 'mcp_files__drop_1234abcd' },
+  ];
+  expect(repeatLists(config, renamed).safe).toEqual([
+    'mcp_x__y',
+    'mcp_files__*_list',
+    'mcp_files__a_very_1234abcd',
+  ]);
+});
+
+test.each(['files_', 'FILES', 'files__archive'])(
+  'Lists of server "files" are refused beside server "%s", whose tools they could mean.',
+  (rival) => {
+    const config = configOf(['files', rival], { files: { safe: ['*'] } });
+    expect(() => repeatLists(config, [])).toThrow(`cannot be told apart from tools of '${rival}'`);
+    expect(repeatLists(configOf(['files', rival], {}), []).never).toEqual([]);
+  },
+);

@@ -1,0 +1,52 @@
+import { join } from 'node:path';
+import {
+  type Authorizer,
+  createAuthorizer,
+  createGuardedFetch,
+  type HostEvent,
+  type HttpServerConfig,
+  hostsOfAuth,
+  openCapabilities,
+  openRefreshTokenFiles,
+  type ToolProvider,
+} from '@signalbox/mcp-host';
+import type { Config } from '../config/config.ts';
+
+/** What the MCP host needs from elsewhere, until it is disposed. */
+export interface ToolSources extends AsyncDisposable {
+  providers: ToolProvider[];
+  authorizerFor: (name: string, config: HttpServerConfig) => Authorizer | undefined;
+  /** Reads the capability files again. */
+  reloadCapabilities: () => Promise<void>;
+}
+
+/** Where sign-ins are kept in a data directory. */
+export function signInDirectory(dataDir: string): string {
+  return join(dataDir, 'auth');
+}
+
+/** Opens the capability files of a configuration and the access to servers that want to know who we are. */
+export async function openToolSources(
+  { capabilities, allowHosts }: Pick<Config, 'capabilities' | 'allowHosts'>,
+  dataDir: string,
+  log: (event: HostEvent) => void,
+): Promise<ToolSources> {
+  await using opened = new AsyncDisposableStack();
+  const tokens = openRefreshTokenFiles(signInDirectory(dataDir));
+  const catalog =
+    capabilities.length === 0
+      ? undefined
+      : opened.use(await openCapabilities({ paths: capabilities, allowHosts, watch: true, log }));
+  const resources = opened.move();
+  return {
+    providers: catalog ? [catalog] : [],
+    authorizerFor: (server, { url, auth }) => {
+      if (!auth) return undefined;
+      const hosts = [...allowHosts, ...hostsOfAuth(url, auth)];
+      const fetch = resources.use(createGuardedFetch({ allowHosts: hosts }));
+      return createAuthorizer({ server, url, auth, fetch, tokens, log });
+    },
+    reloadCapabilities: async () => catalog?.reload(),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}

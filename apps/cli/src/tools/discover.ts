@@ -1,0 +1,29 @@
+import { discoveryReplySchema } from '@signalbox/protocol';
+import { exitCodes } from '../exit-codes.ts';
+import { count, oneLine, printJson, printLines, tableLines } from '../output.ts';
+import { askForData, type OperatorFlags } from './operator-request.ts';
+
+export type ToolsDiscoverFlags = OperatorFlags;
+
+/** Every server is started and asked. */
+const timeoutMs = 60_000;
+
+/** Prints what every MCP server offers. One that could not be asked is listed with its error, and exit code 1. */
+export async function discoverTools(flags: ToolsDiscoverFlags): Promise<void> {
+  const { servers } = await askForData(flags, { op: 'discover' }, discoveryReplySchema, timeoutMs);
+  if (servers.some(({ error }) => error !== undefined)) process.exitCode = exitCodes.failed;
+  if (flags.json) return printJson({ servers });
+  if (servers.length === 0)
+    return printLines('no MCP servers are configured; add some under mcpServers in signalbox.yaml');
+  const rows = servers.flatMap(({ server, tools }) =>
+    tools.map(({ as, name, description = '' }) => [server, as, name, oneLine(description, 60)]),
+  );
+  const failed = servers.flatMap(({ server, error }) =>
+    error === undefined ? [] : [`${server}: not reached: ${error}`],
+  );
+  printLines(
+    ...(rows.length > 0 ? [...tableLines(['SERVER', 'TOOL', 'ITS OWN NAME', 'DOES'], rows), ''] : []),
+    ...failed,
+    `${count(rows.length, 'tool')} of ${count(servers.length, 'MCP server')}.`,
+  );
+}

@@ -1,0 +1,65 @@
+import { type Explanation, explanationSchema, roleSchema, SignalboxError } from '@signalbox/protocol';
+import { printJson, printLines } from '../output.ts';
+import { askForData, type OperatorFlags } from './operator-request.ts';
+
+export type ToolsExplainFlags = OperatorFlags;
+
+/** Prints what would become of a role's call of a tool, and why. */
+export async function explainTool(role: string, tool: string, flags: ToolsExplainFlags): Promise<void> {
+  check(role, tool);
+  const explanation = await askForData(flags, { op: 'explain', role, tool }, explanationSchema);
+  if (flags.json) printJson(explanation);
+  else printLines(...explanationLines(explanation));
+}
+
+function check(role: string, tool: string): void {
+  const parsed = roleSchema.safeParse(role);
+  if (!parsed.success) {
+    throw new SignalboxError('usage', `'${role}' is not a role: ${parsed.error.issues[0]?.message}`, {
+      details: { hint: 'the role comes first, then the tool: signalbox tools explain ROLE TOOL' },
+    });
+  }
+  if (tool !== '' && tool.length <= 256) return;
+  throw new SignalboxError('usage', 'the name of the tool is empty or longer than 256 characters');
+}
+
+function explanationLines(explanation: Explanation): string[] {
+  const { role, tool, allowed, exists, hidden, rule, nearest } = explanation;
+  const verdict = allowed ? `may call ${tool}` : `may not call ${tool}`;
+  const lack = nearest === undefined ? 'no tool has that name' : `no tool has that name; nearest: ${nearest}`;
+  const facts: [string, string | undefined][] = [
+    ['rule', rule],
+    ['tool', exists ? (hidden ? 'callable by this name, but in no list' : undefined) : lack],
+    ['server', serverText(explanation)],
+    ['repeat', repeatText(explanation)],
+    ['changed', changedText(explanation)],
+  ];
+  return [
+    `role ${role} ${verdict}${allowed && !exists ? ', if there were such a tool' : ''}`,
+    ...facts.filter(([, value]) => value !== undefined).map(([name, value]) => `  ${name.padEnd(9)}${value}`),
+  ];
+}
+
+function serverText({ server, state, circuit, running, waiting }: Explanation): string | undefined {
+  if (server === undefined) return undefined;
+  return [
+    `${server}${state === undefined ? '' : ` (${state})`}`,
+    ...(circuit === undefined ? [] : [`circuit ${circuit}`]),
+    ...(running === undefined ? [] : [`${running} running`]),
+    ...(waiting === undefined ? [] : [`${waiting} waiting`]),
+  ].join(', ');
+}
+
+function repeatText({ exists, repeat, repeat_rule }: Explanation): string | undefined {
+  if (!exists) return undefined;
+  const word =
+    repeat === 'safe' ? 'a call that was sent may be made again' : 'a call that was sent is never made again';
+  return repeat_rule === undefined ? word : `${word} (${repeat_rule})`;
+}
+
+function changedText({ exists, changed_at }: Explanation): string | undefined {
+  if (!exists) return undefined;
+  return changed_at === undefined
+    ? 'not since the orchestrator started'
+    : `its definition changed at ${new Date(changed_at).toISOString()}`;
+}

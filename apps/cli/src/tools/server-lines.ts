@@ -1,0 +1,51 @@
+import type { ServerReport } from '@signalbox/protocol';
+import { formatElapsed } from '../duration.ts';
+
+/** A time of calls, `-` where none was measured. */
+export function tookText(ms: number | undefined): string {
+  if (ms === undefined) return '-';
+  return ms < 1000 ? `${Math.round(ms)} ms` : formatElapsed(ms);
+}
+
+/** What to do about a state, where something is to be done. */
+const remedies: Partial<Record<ServerReport['state'], string>> = {
+  ejected: 'it failed too often; start it anew with: signalbox tools reload',
+  needs_auth: 'a person has to sign in with: signalbox tools auth',
+  stopped: 'start it with: signalbox tools start',
+  disabled: 'take disabled out of its configuration to use it',
+};
+
+/** All that is known of a server, with the end of its standard error. */
+export function serverLines(server: ServerReport): string[] {
+  const remedy = remedies[server.state];
+  const command = remedy?.includes('signalbox') ? `${remedy} ${server.name}` : remedy;
+  const facts: [string, string | undefined][] = [
+    ['state', command === undefined ? server.state : `${server.state}: ${command}`],
+    ['transport', `${server.transport}, one for ${shared[server.share]}${server.lazy ? ', lazy' : ''}`],
+    ['running', instancesText(server)],
+    ['up', server.uptime_ms === undefined ? undefined : formatElapsed(server.uptime_ms)],
+    ['tools', String(server.tool_count)],
+    ['calls', `${server.calls} so far, ${server.in_flight} running, ${server.waiting} waiting`],
+    ['took', `p50 ${tookText(server.p50_ms)}, p95 ${tookText(server.p95_ms)}`],
+    ['restarts', `${server.restarts}, ${server.consecutive_failures} failures in a row`],
+    ['circuit', server.circuit],
+    ['cache', `${server.cache_entries} answers kept, ${server.cache_hits} given from there`],
+    ['sign-in', server.auth],
+    ['last error', server.last_error],
+  ];
+  const lines = facts
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `  ${name.padEnd(12)}${value}`);
+  const tail = server.stderr_tail.trimEnd();
+  const heard =
+    tail === '' ? [] : ['  standard error, its end:', ...tail.split('\n').map((line) => `    ${line}`)];
+  return [server.name, ...lines, ...heard];
+}
+
+const shared = { all: 'everybody', role: 'each role', worker: 'each worker' };
+
+function instancesText({ transport, instances, pids }: ServerReport): string {
+  if (transport === 'http') return `${instances} sessions`.replace(/^1 sessions/, '1 session');
+  if (pids.length === 0) return 'no process';
+  return `${pids.length === 1 ? 'process' : 'processes'} ${pids.join(', ')}`;
+}

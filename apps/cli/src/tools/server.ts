@@ -1,0 +1,37 @@
+import { type ServerReport, serverReplySchema } from '@signalbox/protocol';
+import { exitCodes } from '../exit-codes.ts';
+import { printJson, printLines } from '../output.ts';
+import { askForData, type OperatorFlags } from './operator-request.ts';
+import { serverText } from './server-text.ts';
+
+export type ToolsServerFlags = OperatorFlags;
+
+/** What can be asked for a server. */
+export type ServerAction = 'reload' | 'stop' | 'start';
+
+/** A start may take its time: npx fetches packages first. */
+const timeoutMs = 60_000;
+
+/** Reloads, stops or starts a server and prints how it is then. One that should be up and is not is exit code 1. */
+export async function toolsServer(
+  action: ServerAction,
+  name: string,
+  flags: ToolsServerFlags,
+): Promise<void> {
+  const { server } = await askForData(flags, { op: action, server: name }, serverReplySchema, timeoutMs);
+  if (action !== 'stop' && !isUp(server)) process.exitCode = exitCodes.failed;
+  if (flags.json) printJson({ server });
+  else printLines(outcome(action, server));
+}
+
+/** `idle` is as good as up: an unshared server starts with the first call of its role or worker. */
+function isUp({ state }: ServerReport): boolean {
+  return state === 'ready' || state === 'idle';
+}
+
+function outcome(action: ServerAction, server: ServerReport): string {
+  const { name, state } = server;
+  return action === 'stop' && state === 'stopped'
+    ? `${name} is stopped; start it again with: signalbox tools start ${name}`
+    : serverText(server);
+}

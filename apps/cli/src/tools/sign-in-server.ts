@@ -1,0 +1,39 @@
+import type { AuthorizationCodeAuth, HttpServerConfig } from '@signalbox/mcp-host';
+import { SignalboxError } from '@signalbox/protocol';
+import { type Config, findConfigFile, loadConfig } from '../config/load-config.ts';
+import { nearestName } from '../nearest.ts';
+
+/** A server to which a person signs in. */
+export interface SignInServer {
+  config: Config;
+  server: HttpServerConfig;
+  auth: AuthorizationCodeAuth;
+}
+
+/** Finds a server by its name in the configuration. Throws `server_not_found`, or `usage` where nobody signs in to it. */
+export function signInServer(name: string, flags: { config?: string }): SignInServer {
+  const file = findConfigFile(flags.config);
+  if (file === undefined) {
+    throw new SignalboxError('usage', 'there is no signalbox.yaml here to find the server in', {
+      details: { hint: 'name it with --config' },
+    });
+  }
+  const names: string[] = [];
+  const config = loadConfig(file, { onlyServer: name, onServer: (other) => names.push(other) });
+  const server = config.mcpServers[name];
+  if (server === undefined) {
+    const nearest = nearestName(name, names);
+    const hint =
+      nearest === undefined ? `there are: ${names.join(', ') || 'none'}` : `did you mean '${nearest}'?`;
+    throw new SignalboxError('server_not_found', `no server is named '${name}' in ${file}`, {
+      details: { hint },
+    });
+  }
+  if (server.type === 'http' && server.auth?.type === 'authorization_code') {
+    return { config, server, auth: server.auth };
+  }
+  const has = server.type === 'stdio' ? 'is run here' : `has auth of type ${server.auth?.type ?? '(none)'}`;
+  throw new SignalboxError('usage', `nobody signs in to '${name}': it ${has}`, {
+    details: { hint: 'a sign-in is for HTTP servers with auth: { type: authorization_code }' },
+  });
+}

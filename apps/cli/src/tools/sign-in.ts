@@ -1,0 +1,97 @@
+import { createGuardedFetch, hostsOfAuth, openRefreshTokenFiles, signIn, signOut } from '@signalbox/mcp-host';
+import { SignalboxError, serverReplySchema } from '@signalbox/protocol';
+import { dataDirectory } from '../data-directory.ts';
+import { signInDirectory } from '../orchestrator/tool-sources.ts';
+import { printJson, printLines } from '../output.ts';
+import { withdrawOnSignal } from '../process-life.ts';
+import { shellWords } from '../shell-words.ts';
+import type { ToolsAuthFlags } from './auth.ts';
+import { askForData } from './operator-request.ts';
+import { serverText } from './server-text.ts';
+import type { SignInServer } from './sign-in-server.ts';
+
+/** Signs a person in, and lets a connected orchestrator start the server anew. */
+export async function signInTo(name: string, found: SignInServer, flags: ToolsAuthFlags): Promise<void> {
+  const { config, server, auth } = found;
+  const { url } = server;
+  using withdrawal = withdrawOnSignal();
+  const { signal } = withdrawal;
+  await using fetch = createGuardedFetch({ allowHosts: [...config.allowHosts, ...hostsOfAuth(url, auth)] });
+  try {
+    await signIn({
+      server: name,
+      url,
+      auth,
+      fetch,
+      tokens: tokensOf(found, flags),
+      onUrl: (link) => sayUrl(link, name, flags),
+      signal,
+      ...(flags.port !== undefined && { listen: { port: flags.port } }),
+    });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    throw new SignalboxError('cancelled', 'the sign-in was given up; nothing has changed', {
+      details: { interrupted: true },
+    });
+  }
+  const after = await reload(name, flags);
+  if (flags.json) printJson({ server: name, signed_in: true, ...after });
+  else printLines(`signed in to ${name}`, ...restLines(after));
+}
+
+/** Forgets a sign-in, and lets a connected orchestrator start the server anew. */
+export async function signOutOf(name: string, found: SignInServer, flags: ToolsAuthFlags): Promise<void> {
+  const forgotten = await signOut({ server: name, tokens: tokensOf(found, flags) });
+  const after = forgotten ? await reload(name, flags) : {};
+  if (flags.json) return printJson({ server: name, signed_out: forgotten, ...after });
+  const said = forgotten ? `the sign-in to ${name} is forgotten` : `nobody was signed in to ${name}`;
+  printLines(said, ...restLines(after), ...lastTokenLines(after, name));
+}
+
+function tokensOf({ config }: SignInServer, { data }: ToolsAuthFlags) {
+  return openRefreshTokenFiles(signInDirectory(dataDirectory(data, config)));
+}
+
+function sayUrl(url: string, name: string, { json }: ToolsAuthFlags): void {
+  if (json) printJson({ server: name, url });
+  else
+    printLines(
+      `Open this in a browser on this machine, to sign in to ${name}:`,
+      `  ${url}`,
+      'Waiting for it …',
+    );
+}
+
+interface After {
+  /** How the server is after its new start. */
+  state?: string;
+  text?: string;
+  /** Why nobody was asked to start it anew, or refused to. */
+  not_reloaded?: string;
+}
+
+/** The sign-in is stored whatever becomes of this. */
+async function reload(name: string, flags: ToolsAuthFlags): Promise<After> {
+  try {
+    const { server } = await askForData(flags, { op: 'reload', server: name }, serverReplySchema, 60_000);
+    return { state: server.state, text: serverText(server) };
+  } catch (error) {
+    if (error instanceof SignalboxError) return { not_reloaded: error.message };
+    throw error;
+  }
+}
+
+function restLines({ text, not_reloaded }: After): string[] {
+  if (text !== undefined) return [text];
+  return not_reloaded === undefined
+    ? []
+    : [`the orchestrator was not asked to start it anew: ${not_reloaded}`];
+}
+
+function lastTokenLines({ state }: After, name: string): string[] {
+  if (state !== 'ready') return [];
+  return [
+    'It still has a token, which ends by itself. To end its use now:',
+    `  signalbox tools stop ${shellWords(name)}`,
+  ];
+}

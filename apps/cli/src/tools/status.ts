@@ -1,0 +1,59 @@
+import { type ServerReport, SignalboxError, serversReplySchema } from '@signalbox/protocol';
+import { suggestion } from '../nearest.ts';
+import { count, oneLine, printJson, printLines, tableLines } from '../output.ts';
+import { askForData, type OperatorFlags } from './operator-request.ts';
+import { serverLines, tookText } from './server-lines.ts';
+
+export interface ToolsStatusFlags extends OperatorFlags {
+  verbose?: boolean;
+}
+
+/** Prints how the hosted MCP servers are doing, or all that is known of one. */
+export async function toolsStatus(name: string | undefined, flags: ToolsStatusFlags): Promise<void> {
+  const { servers } = await askForData(flags, { op: 'servers' }, serversReplySchema);
+  if (name !== undefined) return printOne(servers, name, flags);
+  if (flags.json) return printJson({ servers });
+  if (servers.length === 0)
+    return printLines('no MCP servers are configured; add some under mcpServers in signalbox.yaml');
+  if (flags.verbose) return printLines(...servers.flatMap((server) => [...serverLines(server), '']));
+  printLines(...statusTable(servers), '', summary(servers));
+}
+
+function printOne(servers: readonly ServerReport[], name: string, { json }: ToolsStatusFlags): void {
+  const server = servers.find((one) => one.name === name);
+  if (!server) {
+    const names = servers.map((one) => one.name);
+    throw new SignalboxError('server_not_found', `no server is named '${name}'${suggestion(name, names)}`, {
+      details: { hint: names.length > 0 ? `there are: ${names.join(', ')}` : 'no servers are configured' },
+    });
+  }
+  if (json) printJson({ server });
+  else printLines(...serverLines(server));
+}
+
+function statusTable(servers: readonly ServerReport[]): string[] {
+  const rows = servers.map((server) => [
+    server.name,
+    server.instances > 1 ? `${server.state} ×${server.instances}` : server.state,
+    String(server.tool_count),
+    String(server.in_flight),
+    String(server.waiting),
+    tookText(server.p50_ms),
+    tookText(server.p95_ms),
+    String(server.restarts),
+    server.circuit,
+    `${server.cache_entries}/${server.cache_hits}`,
+    oneLine(server.last_error ?? '-', 60),
+  ]);
+  return tableLines(headings, rows);
+}
+
+const headings = [
+  ...['SERVER', 'STATE', 'TOOLS', 'RUNNING', 'WAITING', 'P50', 'P95', 'RESTARTS'],
+  ...['CIRCUIT', 'CACHE', 'LAST ERROR'],
+];
+
+function summary(servers: readonly ServerReport[]): string {
+  const up = servers.filter(({ state }) => state === 'ready').length;
+  return `${up} of ${count(servers.length, 'MCP server')} ready; more of one: signalbox tools status SERVER`;
+}

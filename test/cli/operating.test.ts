@@ -1,0 +1,233 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the configuration's own syntax
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ServerReport } from '@signalbox/protocol';
+import { McpProxyExecutor } from '@signalbox/worker';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { browse } from '../mcp-host/oauth-browser.ts';
+import { type ProtectedServer, startProtectedServer } from '../mcp-host/oauth-mcp-server.ts';
+import { type OAuthProvider, startOAuthProvider } from '../mcp-host/oauth-provider.ts';
+import { jsonOf, startDaemon } from './command-line.ts';
+import { startWorkspace, type Workspace } from './workspace.ts';
+
+const plainServer = fileURLToPath(new URL('plain-server.ts', import.meta.url));
+const longTool = 'a_tool_whose_name_is_longer_than_most_clients_take';
+
+function plain(...tools: string[]): string {
+  return JSON.stringify({ command: process.execPath, args: [plainServer, ...tools] });
+}
+
+function configText(servers = '', researcher = ''): string {
+  const docs = { url: docsServer.url, auth: { type: 'authorization_code' } };
+  return `broker: { listen: "127.0.0.1:0", data: ./state }
+allowHosts: ["127.0.0.1"]
+mcpConfig: ./mcp.json
+mcpServers:
+  hidden: { tool_discovery: false, ${plain('whisper').slice(1)}
+  broken: { command: ./nowhere, maxRestarts: 0 }
+  docs: ${JSON.stringify(docs)}
+  off: { command: ./nowhere, disabled: true }
+  plain: { neverRepeat: [drop], ${plain('echo', 'drop', longTool).slice(1)}
+${servers}
+roles:
+  researcher: { tools: [mcp_plain__echo, mcp_plain__drop${researcher}] }
+`;
+}
+
+let provider: OAuthProvider;
+let docsServer: ProtectedServer;
+let workspace: Workspace;
+let researcher: { id: string; env: Record<string, string> };
+
+beforeAll(async () => {
+  provider = await startOAuthProvider();
+  docsServer = await startProtectedServer(provider);
+  workspace = await startWorkspace(async (directory) => {
+    const replaced = { command: './gone', env: { KEY: '${NOT_SET}' } };
+    const imported = { command: process.execPath, args: [plainServer, 'fetch'], autoApprove: ['fetch'] };
+    await writeFile(
+      join(directory, 'mcp.json'),
+      JSON.stringify({ mcpServers: { plain: replaced, imported } }),
+    );
+    return configText();
+  });
+  researcher = await workspace.agent('researcher-1', 'researcher');
+}, 60_000);
+afterAll(async () => {
+  await workspace?.[Symbol.asyncDispose]();
+  await docsServer?.[Symbol.asyncDispose]();
+  await provider?.[Symbol.asyncDispose]();
+});
+
+const operator = (...args: string[]) => workspace.run([...args, '--config', 'signalbox.yaml']);
+const json = async (...args: string[]) => jsonOf(await operator(...args, '--json'));
+const reportOf = async (server: string): Promise<ServerReport> =>
+  ((await json('tools', 'status', server)) as { server: ServerReport }).server;
+
+test('up says what is renamed, hidden, missing and odd, and why.', () => {
+  const { orchestrator } = workspace.ready;
+  expect(orchestrator).toMatchObject({
+    renamed: [
+      { server: 'plain', tool: longTool, name: expect.stringMatching(/^mcp_plain__a_tool_\w+_[0-9a-f]{8}$/) },
+    ],
+    hidden: [{ name: 'mcp_hidden__whisper', server: 'hidden' }],
+    problems: expect.arrayContaining([expect.objectContaining({ server: 'broken' })]),
+    warnings: expect.arrayContaining([
+      'mcp.json:1: mcpServers.imported.autoApprove: ignored: Signalbox has no such option',
+    ]),
+    roles: [{ role: 'researcher', tools: 2 }],
+  });
+});
+
+test('tools status is a table of all servers, and of one all that is known.', async () => {
+  const [table, one, typo] = await Promise.all([
+    operator('tools', 'status'),
+    operator('tools', 'status', 'plain'),
+    operator('tools', 'status', 'plian'),
+  ]);
+  expect(table.stdout.split('\n')[0]).toMatch(
+    /^SERVER +STATE +TOOLS +RUNNING +WAITING +P50 +P95 +RESTARTS +CIRCUIT +CACHE +LAST ERROR$/,
+  );
+  const rows = table.stdout.split('\n').map((line) => line.split(/ {2,}/).slice(0, 3));
+  expect(rows).toEqual(
+    expect.arrayContaining([
+      ['imported', 'ready', '1'],
+      ['hidden', 'ready', '1'],
+      ['broken', 'ejected', '0'],
+      ['off', 'disabled', '0'],
+      ['plain', 'ready', '3'],
+    ]),
+  );
+  expect(one.stdout).toMatch(/running +process \d+/);
+  expect(one.stdout).toContain('    plain server with 3 tools');
+  expect(typo).toMatchObject({ code: 1, stdout: '' });
+  expect(typo.stderr).toContain("no server is named 'plian' (did you mean 'plain'?)");
+});
+
+test('A server is stopped, started and reloaded by name; what cannot come up ends with 1.', async () => {
+  expect(await json('tools', 'stop', 'plain')).toMatchObject({ server: { state: 'stopped', pids: [] } });
+  const call = await workspace.run(['tools', 'call', 'mcp_plain__echo', '--json'], researcher.env);
+  expect(jsonOf(call)).toMatchObject({ error: { code: 'mcp_server_unreachable', may_have_run: false } });
+  const started = await operator('tools', 'start', 'plain');
+  expect(started).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^plain is ready: 3 tools, process \d+\n$/),
+  });
+  const [, pid] = /process (\d+)/.exec(started.stdout) ?? [];
+  const reloaded = (await json('tools', 'reload', 'plain')) as { server: ServerReport };
+  expect(reloaded.server).toMatchObject({ state: 'ready', pid: expect.any(Number) });
+  expect(reloaded.server.pid).not.toBe(Number(pid));
+  const [broken, unknown] = await Promise.all([
+    operator('tools', 'reload', 'broken'),
+    operator('tools', 'stop', 'plian'),
+  ]);
+  expect(broken).toMatchObject({ code: 1, stdout: expect.stringContaining('broken is ') });
+  expect(unknown.code).not.toBe(0);
+  expect(unknown.stderr).toContain("'plain'");
+});
+
+test('tools explain names the rule, tools search finds by what a tool does, tools discover lists all and what failed.', async () => {
+  const [allowed, refused, words, found, discovered] = await Promise.all([
+    json('tools', 'explain', 'researcher', 'mcp_plain__drop'),
+    operator('tools', 'explain', 'researcher', 'mcp_plain__ekko'),
+    operator('tools', 'explain', 'Researcher', 'x'),
+    workspace.run(['tools', 'search', 'answers', 'to', 'echo', '--json'], researcher.env),
+    operator('tools', 'discover', '--json'),
+  ]);
+  expect(allowed).toMatchObject({
+    allowed: true,
+    rule: "roles.researcher.tools: 'mcp_plain__drop'",
+    server: 'plain',
+    repeat: 'unsafe',
+  });
+  expect(refused).toMatchObject({ code: 0, stdout: expect.stringContaining('nearest: mcp_plain__echo') });
+  expect(words).toMatchObject({ code: 2, stderr: expect.stringContaining('the role comes first') });
+  expect((jsonOf(found) as { tools: { name: string }[] }).tools[0]?.name).toBe('mcp_plain__echo');
+  expect(discovered.code).toBe(1);
+  expect(jsonOf(discovered)).toMatchObject({
+    servers: expect.arrayContaining([
+      {
+        server: 'hidden',
+        tools: [{ name: 'whisper', as: 'mcp_hidden__whisper', description: 'Answers to whisper.' }],
+      },
+      { server: 'broken', tools: [], error: expect.any(String) },
+    ]),
+  });
+});
+
+test('An agent may search, and nothing of what is the operator’s.', async () => {
+  const commands = [['status'], ['stop', 'plain'], ['explain', 'researcher', 'x'], ['discover']];
+  const runs = await Promise.all(
+    commands.map((command) => workspace.run(['tools', ...command, '--json'], researcher.env)),
+  );
+  expect(runs.map((run) => [run.code, (jsonOf(run) as { error: { code: string } }).error.code])).toEqual(
+    Array(4).fill([77, 'permission_denied']),
+  );
+});
+
+test('A person signs in through tools auth: the server is up at once, and --sign-out forgets it.', async () => {
+  expect(await reportOf('docs')).toMatchObject({ state: 'needs_auth', tool_count: 0 });
+  const args = ['tools', 'auth', 'docs', '--config', 'signalbox.yaml'];
+  await using signingIn = await startDaemon(args, { cwd: workspace.directory });
+  const { url } = signingIn.ready as { url: string };
+  const [page, code] = await Promise.all([browse(url), signingIn.ended]);
+  expect(page).toMatchObject({ status: 200, text: expect.stringContaining('signed in') });
+  expect({ code, stderr: signingIn.stderr() }).toEqual({ code: 0, stderr: '' });
+  expect(await reportOf('docs')).toMatchObject({ state: 'ready', tool_count: 3 });
+  const kept = join(workspace.directory, 'state', 'auth');
+  expect([(await stat(kept)).mode & 0o777, (await readdir(kept)).length]).toEqual([0o700, 1]);
+
+  const [out, stdio, typo] = await Promise.all([
+    operator('tools', 'auth', 'docs', '--sign-out'),
+    operator('tools', 'auth', 'plain'),
+    operator('tools', 'auth', 'dosc'),
+  ]);
+  expect(out).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('the sign-in to docs is forgotten\ndocs is '),
+  });
+  expect(await readdir(kept)).toEqual([]);
+  expect(stdio).toMatchObject({ code: 2, stderr: expect.stringContaining('it is run here') });
+  expect(typo).toMatchObject({ code: 1, stderr: expect.stringContaining("did you mean 'docs'?") });
+});
+
+test('A changed file changes what a connected agent sees, without a restart of what did not change.', async () => {
+  const token = (await readFile(join(workspace.directory, 'researcher-1.token'), 'utf8')).trim();
+  const { url } = workspace.ready.broker;
+  await using agent = await McpProxyExecutor.connect({ url, token, agent: 'researcher-1' });
+  const names = () => agent.listTools().map((tool) => tool.name);
+  expect(names()).toEqual(['mcp_plain__drop', 'mcp_plain__echo']);
+  const { pid } = await reportOf('plain');
+  const file = join(workspace.directory, 'signalbox.yaml');
+
+  await writeFile(file, configText(`  added: ${plain('look')}`, ', mcp_added__*'));
+  await expect.poll(names, patient).toEqual(['mcp_added__look', 'mcp_plain__drop', 'mcp_plain__echo']);
+  expect((await reportOf('plain')).pid).toBe(pid);
+  await said('server added: added; role changed: researcher');
+
+  await writeFile(file, configText(`  added: { ...${plain('look')} }`, ''));
+  await said('signalbox.yaml is wrong, everything stays as it is');
+  expect(names()).toContain('mcp_added__look');
+
+  await writeFile(file, 'mcpServers: {}\n');
+  await said("write 'unlisted: allow' if that is meant");
+  expect(names()).toContain('mcp_added__look');
+
+  await writeFile(file, `${configText()}# back\n`.replace('127.0.0.1:0', '127.0.0.1:1'));
+  await said('server removed: added; role changed: researcher');
+  await said('needs a restart: broker.listen');
+  await expect.poll(names, patient).toEqual(['mcp_plain__drop', 'mcp_plain__echo']);
+
+  await writeFile(file, configText());
+  const said0 = workspace.up.stderr().length;
+  process.kill(workspace.up.pid, 'SIGHUP');
+  await said('is right, and nothing changed', said0);
+  expect((await reportOf('plain')).pid).toBe(pid);
+});
+
+const patient = { timeout: 20_000, interval: 50 };
+
+async function said(text: string, since = 0): Promise<void> {
+  await vi.waitFor(() => expect(workspace.up.stderr().slice(since)).toContain(text), patient);
+}
