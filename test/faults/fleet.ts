@@ -55,6 +55,8 @@ export interface FleetOptions {
   workers: number;
   /** Without it, the orchestrator repeats what it cannot remember: for showing that the campaign notices. */
   journal?: boolean;
+  /** As in {@link OrchestratorSettings}. */
+  sustainedUptimeMs?: number;
 }
 
 export async function startFleet(options: FleetOptions, events: FleetEvents): Promise<Fleet> {
@@ -84,6 +86,7 @@ export async function startFleet(options: FleetOptions, events: FleetEvents): Pr
     token: tokens.get('orchestrator')!,
     counterFile,
     journalFile: `${directory.path}/journal.db`,
+    ...(options.sustainedUptimeMs !== undefined && { sustainedUptimeMs: options.sustainedUptimeMs }),
   };
   const orchestrator = starting.use(
     await supervise<unknown>({

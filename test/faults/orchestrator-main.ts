@@ -11,7 +11,9 @@ import {
 } from './process-messages.ts';
 
 /** The orchestrator in a process of its own, with the counter server as its only server. */
-const { url, token, counterFile, journalFile } = JSON.parse(process.argv[2]!) as OrchestratorSettings;
+const { url, token, counterFile, journalFile, sustainedUptimeMs } = JSON.parse(
+  process.argv[2]!,
+) as OrchestratorSettings;
 const own = processFaults();
 let onServer: Fault = noFault;
 const fault: Fault = (point) => {
@@ -21,7 +23,12 @@ const fault: Fault = (point) => {
 process.on('disconnect', () => process.exit(0));
 
 const journal = process.env[noJournalVariable] ? undefined : await openSqliteJournal({ file: journalFile });
-const host = startMcpHost({ servers: { counter: counterServer(counterFile) } });
+// It is killed far more often than a server that is worth calling would die.
+const counter = { ...counterServer(counterFile), maxRestarts: 1_000_000, circuitThreshold: 1_000_000 };
+const host = startMcpHost({
+  servers: { counter },
+  ...(sustainedUptimeMs !== undefined && { tuning: { sustainedUptimeMs } }),
+});
 await host.inventory();
 // Patient back-off is for brokers that stay away; the campaign kills its broker every few seconds, for minutes.
 const client = await connectBroker({

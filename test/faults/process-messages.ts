@@ -47,6 +47,8 @@ export interface OrchestratorSettings {
   token: string;
   counterFile: string;
   journalFile: string;
+  /** Uptime after which the next restart of the server is quick again; the host's own default, unless given. */
+  sustainedUptimeMs?: number;
 }
 
 /** Where notes go: an inbox that nobody reads, so that the database still holds each of them at the end. */

@@ -7,14 +7,16 @@ import { asTable } from './table.ts';
 
 const usage = `npm run test:soak -- [options]
   --minutes N   how long (10)
-  --rate N      calls per second and worker (5)
+  --rate N      calls per second and worker (6: 10,800 calls in 10 minutes)
+  --crashes N   how often the MCP server is killed (20 per minute)
   --seed N      decides who is killed when (1)
 `;
 
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '10' },
-    rate: { type: 'string', default: '5' },
+    rate: { type: 'string', default: '6' },
+    crashes: { type: 'string' },
     seed: { type: 'string', default: '1' },
     help: { type: 'boolean', short: 'h', default: false },
   },
@@ -24,11 +26,14 @@ const [minutes, rate, seed] = [values.minutes, values.rate, values.seed].map(Num
   number,
   number,
 ];
+const serverCrashes = Number(values.crashes ?? Math.round(minutes * 20));
 
 if (values.help) {
   process.stdout.write(usage);
-} else if (!(minutes > 0 && rate > 0 && Number.isInteger(seed))) {
-  process.stderr.write(`--minutes and --rate must be numbers above 0, --seed a whole number\n\n${usage}`);
+} else if (!(minutes > 0 && rate > 0 && Number.isInteger(seed) && serverCrashes >= 0)) {
+  process.stderr.write(
+    `--minutes and --rate must be numbers above 0, --crashes 0 or more, --seed a whole number\n\n${usage}`,
+  );
   process.exitCode = 2;
 } else if (!existsSync('/proc/self/fd')) {
   process.stderr.write(
@@ -44,6 +49,7 @@ async function main(): Promise<void> {
   const report = await runSoak({
     seconds,
     restartSeconds: Math.min(60, seconds / 5),
+    serverCrashes,
     sampleSeconds: Math.max(2, seconds / 30),
     rate,
     seed,
@@ -95,7 +101,7 @@ function sampleTable(samples: readonly SoakSample[]): string {
   return asTable([head, ...rows]);
 }
 
-function outcomes({ verdict }: SoakReport): string {
+function outcomes({ verdict, serverCrashes: killed }: SoakReport): string {
   const typed = Object.entries(verdict.typed).map(([code, n]) => `${code} ${n}`);
-  return `calls ${verdict.calls}, results ${verdict.results}, typed outcomes: ${typed.join(', ') || 'none'}; notes ${verdict.notes}`;
+  return `calls ${verdict.calls}, results ${verdict.results}, typed outcomes: ${typed.join(', ') || 'none'}; notes ${verdict.notes}; the MCP server was killed ${killed} times`;
 }

@@ -16,6 +16,8 @@ export interface SoakOptions {
   seconds: number;
   /** A random process is killed this often. */
   restartSeconds: number;
+  /** Besides, the MCP server is killed so many times, evenly spread. */
+  serverCrashes: number;
   sampleSeconds: number;
   /** Calls per second and worker; half as many notes. */
   rate: number;
@@ -27,12 +29,17 @@ export interface SoakReport {
   samples: SoakSample[];
   expectedProcesses: number;
   verdict: Verdict;
+  /** How often the MCP server was killed in all. */
+  serverCrashes: number;
+  /** Processes that ended otherwise than by being killed. */
   crashes: string[];
 }
 
 const workers = 3;
 const deadlineMs = 15_000;
 const tickMs = 200;
+/** So that the back-off of a server that is killed every few seconds does not keep it down most of the time. */
+const sustainedUptimeMs = 500;
 const victims = ['broker', 'orchestrator', 'worker', 'server'] as const;
 
 /** Steady load on one fleet, a process killed now and then, and what the operating system says meanwhile. */
@@ -40,12 +47,14 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
   const ledger = new Ledger();
   const crashes: string[] = [];
   let restarts = 0;
+  let serverCrashes = 0;
   await using fleet = await startFleet(
-    { workers },
+    { workers, sustainedUptimeMs },
     {
       onWorker: (_, message) => hear(ledger, message),
       onDeath: ({ victim, worker, end, stderr }) => {
         restarts++;
+        if (victim === 'server') serverCrashes++;
         if (end.signal !== 'SIGKILL')
           crashes.push(`${victim} ended with ${end.code ?? end.signal}: ${stderr}`);
         const orphans = worker === undefined ? [] : ledger.orphaned(worker);
@@ -65,7 +74,8 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
     options.onSample(sample);
   };
   const expectedProcesses = facts(fleet).processes;
-  const due = { restart: options.restartSeconds, sample: options.sampleSeconds };
+  const crashSeconds = options.seconds / (options.serverCrashes + 1);
+  const due = { restart: options.restartSeconds, sample: options.sampleSeconds, crash: crashSeconds };
   for await (const _ of every(tickMs)) {
     if (elapsed() >= options.seconds) break;
     load(fleet, ledger, (options.rate * tickMs) / 1000, random);
@@ -73,6 +83,10 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
       due.restart += options.restartSeconds;
       const victim: Victim = victims[Math.floor(random() * victims.length)]!;
       fleet.kill(victim, fleet.workers[Math.floor(random() * workers)]!);
+    }
+    if (elapsed() >= due.crash) {
+      due.crash += crashSeconds;
+      fleet.kill('server', fleet.workers[0]!);
     }
     if (elapsed() >= due.sample) {
       due.sample += options.sampleSeconds;
@@ -88,6 +102,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
   return {
     samples,
     expectedProcesses,
+    serverCrashes,
     crashes,
     verdict: judge(ledger, readCounter(fleet.counterFile), stored),
   };
