@@ -1,7 +1,16 @@
 import { startMcpHost } from '@signalbox/mcp-host';
 import { counterServer } from '@signalbox/testing';
+import { misbehaving } from './hosting.ts';
 
-/** A host in a process of its own, so that it can be killed. Prints the process id of its one server. */
-const host = startMcpHost({ servers: { counter: counterServer(process.argv[2]!) } });
+/**
+ * A host in a process of its own, so that it can be killed. Prints the process id of its one server: a counter on the file
+ * that is given, or with `--state DIRECTORY` a server that will not go, recorded there.
+ */
+const [first = '', stateDir = ''] = process.argv.slice(2);
+const host = startMcpHost(
+  first === '--state'
+    ? { servers: { stubborn: misbehaving('--stubborn') }, stateDir }
+    : { servers: { counter: counterServer(first) } },
+);
 await host.inventory();
 process.stdout.write(`${host.servers()[0]!.pid}\n`);

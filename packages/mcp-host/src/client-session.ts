@@ -36,14 +36,12 @@ export interface SessionParts {
   pid: () => number | undefined;
   stderrTail: () => string;
   close: () => Promise<void>;
-  /** Every error of a request goes through this. */
-  readError: (error: unknown) => unknown;
 }
 
 /** The connection over a client that is connected. */
 export function connectionOf(
   client: Client,
-  { lost, isOpen, pid, stderrTail, close, readError }: SessionParts,
+  { lost, isOpen, pid, stderrTail, close }: SessionParts,
 ): Connection {
   const mirrored = new Map<string, Tool>();
   return {
@@ -61,12 +59,7 @@ export function connectionOf(
       const options = sdkLimits(limits);
       const list = await readToolList(async (cursor) => {
         const params = cursor === undefined ? {} : { cursor };
-        const page = client.request({ method: 'tools/list', params }, untouched, options);
-        return toolPage(
-          await page.catch((error) => {
-            throw readError(error);
-          }),
-        );
+        return toolPage(await client.request({ method: 'tools/list', params }, untouched, options));
       });
       mirrored.clear();
       for (const tool of list.tools) if (hasMirroredArguments(tool)) mirrored.set(tool.name, tool);
@@ -80,14 +73,10 @@ export function connectionOf(
         ...(onProgress && { onprogress: (update: Progress) => onProgress(progressOf(update)) }),
       };
       const tool = mirrored.get(name);
-      try {
-        if (!tool) return await client.request({ method: 'tools/call', params }, untouched, options);
-        // Without its output schema, by which the SDK would judge the result.
-        const toolDefinition = { name, inputSchema: tool.inputSchema as { type: 'object' } };
-        return await client.callTool(params, { ...options, toolDefinition });
-      } catch (error) {
-        throw readError(error);
-      }
+      if (!tool) return client.request({ method: 'tools/call', params }, untouched, options);
+      // Without its output schema, by which the SDK would judge the result.
+      const toolDefinition = { name, inputSchema: tool.inputSchema as { type: 'object' } };
+      return client.callTool(params, { ...options, toolDefinition });
     },
   };
 }

@@ -29,8 +29,8 @@ export interface ServerPolicy {
   /** The longest a single call may take; the caller's deadline applies as well. */
   timeoutMs?: number;
   /**
-   * `legacy` speaks 2025-11-25 and earlier; `auto` asks for the current revision first, which costs a stdio server one
-   * more process at its start. Default: `legacy` for stdio, `auto` for HTTP.
+   * `legacy` speaks 2025-11-25 and earlier; `auto` asks for the current revision first; a stdio server that
+   * ends on that question is started once more. Default: `legacy` for stdio, `auto` for HTTP.
    */
   protocol?: 'legacy' | 'auto';
   /** Known by name, but not started. */

@@ -57,8 +57,8 @@ export interface ConnectOptions extends RequestLimits {
 }
 
 /**
- * Starts or reaches the server and shakes hands. Rejects with a reason free of secrets, as `SignalboxError` `needs_auth`,
- * `auth_failed` or `server_failed`; nothing is left running then.
+ * Starts or reaches the server and shakes hands. Rejects with `SignalboxError` `needs_auth`, `auth_failed` or
+ * `server_failed`; nothing is left running then.
  */
 export async function openConnection(config: McpServerConfig, options: ConnectOptions): Promise<Connection> {
   if (config.type === 'http') return openHttp(config, options);
@@ -114,7 +114,6 @@ async function openStdio(
     pid: () => transport.pid,
     stderrTail: () => transport.stderrTail(),
     close: () => transport.close(),
-    readError: (error) => error,
   });
 }
 
@@ -143,9 +142,7 @@ async function openHttp(config: HttpServerConfig, options: ConnectOptions): Prom
     },
     authorizer,
   );
-  const readError = authorizer ? withoutTokens(authorizer) : (error: unknown) => error;
-  const noise = { ...options, onNoise: (error: Error) => options.onNoise(readError(error) as Error) };
-  const client = newClient(config.protocol ?? 'auto', options.timeoutMs, noise);
+  const client = newClient(config.protocol ?? 'auto', options.timeoutMs, options);
   const close = async () => {
     lose('was closed');
     await endSession(transport);
@@ -158,7 +155,7 @@ async function openHttp(config: HttpServerConfig, options: ConnectOptions): Prom
     await client.connect(transport, { timeout: options.timeoutMs, signal: options.signal });
   } catch (error) {
     await close();
-    throw refusal ?? new SignalboxError('server_failed', failureOf(readError(error)).reason);
+    throw refusal ?? new SignalboxError('server_failed', failureOf(error).reason);
   } finally {
     options.signal.removeEventListener('abort', giveUp);
   }
@@ -169,7 +166,6 @@ async function openHttp(config: HttpServerConfig, options: ConnectOptions): Prom
     pid: () => undefined,
     stderrTail: () => '',
     close,
-    readError,
   });
 }
 
@@ -180,12 +176,4 @@ async function endSession(transport: StreamableHTTPClientTransport): Promise<voi
   const timer = setTimeout(resolve, sessionEndMs);
   await Promise.race([transport.terminateSession().catch(() => {}), late]);
   clearTimeout(timer);
-}
-
-/** A server's own words may hold the token that it was shown. */
-function withoutTokens(authorizer: Authorizer): (error: unknown) => unknown {
-  return (error) => {
-    if (error instanceof Error) error.message = authorizer.redact(error.message);
-    return error;
-  };
 }

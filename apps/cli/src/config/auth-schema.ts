@@ -9,7 +9,10 @@ const oauthClient = {
   clientId: nonEmpty.optional(),
   clientSecret: secret.optional(),
   scope: nonEmpty.optional().describe('scopes, with blanks between them'),
-  resource: httpUrl.optional().describe("RFC 8707 resource; the server's url unless given"),
+  resource: z
+    .union([httpUrl, z.literal('')])
+    .optional()
+    .describe("RFC 8707 resource; the server's url unless given, none if empty"),
 };
 
 /** How we prove to an HTTP server who we are. Secrets belong in `${env:NAME}` or `${file:path}`. */
@@ -27,9 +30,13 @@ export const serverAuthSchema = z.discriminatedUnion('type', [
     .strictObject({
       type: z.literal('token_exchange'),
       ...oauthClient,
+      clientId: nonEmpty,
       subjectToken: secret,
       subjectTokenType: nonEmpty.optional(),
       audience: nonEmpty.optional(),
+    })
+    .refine(({ issuer, tokenUrl }) => issuer !== undefined || tokenUrl !== undefined, {
+      error: "needs 'issuer' or 'tokenUrl': the subject token must not go where the server points",
     })
     .describe('RFC 8693'),
   z

@@ -84,7 +84,7 @@ test('Every spelling of HTTP that clients write is taken, and a key of the other
 test.each([
   '{ type: bearer, token: x }',
   '{ type: client_credentials, clientId: a, clientSecret: b, scope: "read write" }',
-  '{ type: token_exchange, subjectToken: t, subjectTokenType: "urn:x", audience: docs, tokenUrl: "https://as.test/token" }',
+  '{ type: token_exchange, clientId: c, subjectToken: t, subjectTokenType: "urn:x", audience: docs, tokenUrl: "https://as.test/token" }',
   '{ type: authorization_code, issuer: "https://as.test", authorizationUrl: "https://as.test/a", resource: "https://r.test" }',
 ])('auth: %s is right.', (auth) => {
   expect(http(`auth: ${auth}`)).toEqual([]);
@@ -105,6 +105,10 @@ test.each([
     "mcpServers.a.auth.tokn: unknown key 'tokn' (did you mean 'token'?)",
   ],
   ['{ type: client_credentials, clientId: a }', 'mcpServers.a.auth.clientSecret: is missing'],
+  [
+    '{ type: token_exchange, clientId: a, subjectToken: t }',
+    "mcpServers.a.auth: needs 'issuer' or 'tokenUrl': the subject token must not go where the server points",
+  ],
   [
     '{ type: authorization_code, tokenUrl: "file:///etc" }',
     'mcpServers.a.auth.tokenUrl: must be an http:// or https:// URL',

@@ -1,0 +1,104 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { z } from 'zod';
+import { signInCommand } from './sign-in-command.ts';
+
+const signInSchema = z.object({
+  /** Of the MCP server; the token is never used for another. */
+  url: z.string(),
+  /** Of the authorization server that gave the token, the only one that gets to see it again. */
+  issuer: z.string(),
+  /** What the token is for, as the authorization server was told; empty: nothing in particular. */
+  resource: z.string(),
+  clientId: z.string(),
+  clientSecret: z.string().optional(),
+  refreshToken: z.string(),
+});
+
+/** What remains of a person's sign-in to one server. */
+export type SignIn = z.infer<typeof signInSchema>;
+
+/** Where sign-ins are kept, by the servers' names in the configuration. */
+export interface RefreshTokenStore {
+  read(server: string): Promise<SignIn | undefined>;
+  /** Resolves when it is on disk. */
+  write(server: string, signIn: SignIn): Promise<void>;
+  /** Whether there was one. */
+  forget(server: string): Promise<boolean>;
+}
+
+/**
+ * Keeps each sign-in in a file that only this user can read. Reading rejects with `SignalboxError` `auth_failed` that names
+ * a file which can't be understood.
+ */
+export function openRefreshTokenFiles(directory: string): RefreshTokenStore {
+  const pathOf = (server: string) => join(directory, fileName(server));
+  return {
+    async read(server) {
+      const path = pathOf(server);
+      const text = await readFile(path, 'utf8').catch((error) => {
+        if (error.code === 'ENOENT') return undefined;
+        throw unreadable(server, path, messageOf(error));
+      });
+      return text === undefined ? undefined : parse(server, path, text);
+    },
+    async write(server, signIn) {
+      await mkdir(directory, { recursive: true, mode: 0o700 });
+      await chmod(directory, 0o700);
+      await replaceFile(pathOf(server), JSON.stringify({ server, ...signIn }));
+    },
+    async forget(server) {
+      try {
+        await rm(pathOf(server));
+        return true;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+        throw error;
+      }
+    },
+  };
+}
+
+/** Names that look alike as files, or differ only in case, get files of their own. */
+function fileName(server: string): string {
+  const readable = server.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 40);
+  const hash = createHash('sha256').update(server).digest('hex').slice(0, 12);
+  return `${readable}-${hash}.json`;
+}
+
+function parse(server: string, path: string, text: string): SignIn {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw unreadable(server, path, 'it is no JSON');
+  }
+  const { success, data, error } = signInSchema.safeParse(value);
+  if (success) return data;
+  throw unreadable(server, path, `'${error.issues[0]?.path.join('.')}' is missing or wrong`);
+}
+
+function unreadable(server: string, path: string, why: string): SignalboxError {
+  const again = `sign in again: ${signInCommand(server)}`;
+  return new SignalboxError('auth_failed', `the sign-in in ${path} can't be read (${why}); ${again}`);
+}
+
+/** A crash leaves the old file or the new one. */
+async function replaceFile(path: string, text: string): Promise<void> {
+  const temporary = `${path}.${randomUUID()}.tmp`;
+  try {
+    const file = await open(temporary, 'wx', 0o600);
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}

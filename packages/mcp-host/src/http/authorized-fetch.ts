@@ -1,0 +1,38 @@
+import type { Authorizer } from '../auth/authorizer.ts';
+import { insufficientScope } from '../auth/challenge.ts';
+import type { Fetch } from './request-fetch.ts';
+
+/**
+ * A `fetch` that shows the server who we are, and asks once for a new token when it answers 401: a request that is
+ * answered so was not run. Rejects with the authorizer's errors, and `auth_failed` for a scope that is missing.
+ */
+export function authorizedFetch(authorizer: Authorizer, send: Fetch = fetch): Fetch {
+  return async (url, init = {}) => {
+    const signal = init.signal ?? new AbortController().signal;
+    const sendWith = (authorization: string) => {
+      const headers = new Headers(init.headers);
+      headers.set('authorization', authorization);
+      return send(url, { ...init, headers });
+    };
+    const shown = await authorizer.header(signal);
+    let response = await sendWith(shown);
+    if (response.status === 401 && canBeSentAgain(init.body)) {
+      await response.body?.cancel();
+      const renewed = await authorizer.renew(shown, signal);
+      response = await sendWith(renewed);
+      if (response.status === 401) {
+        await response.body?.cancel();
+        throw authorizer.refused(renewed);
+      }
+    }
+    const missing = response.status === 403 && insufficientScope(response.headers.get('www-authenticate'));
+    if (!missing) return response;
+    await response.body?.cancel();
+    throw missing;
+  };
+}
+
+/** A stream is gone once it was read. */
+function canBeSentAgain(body: RequestInit['body']): boolean {
+  return !(body instanceof ReadableStream);
+}

@@ -1,0 +1,214 @@
+import { randomBytes } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { createAuthorizer, type McpServerConfig, type StdioServerConfig } from '@signalbox/mcp-host';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { call, startTestHost, type TestHost } from './hosting.ts';
+import { type HttpEndpoint, startEndpoint } from './http-endpoint.ts';
+import { noSignIns } from './oauth-hosting.ts';
+
+/** The canaries of each server, by what they are in its configuration. */
+const canaries = new Map<string, Record<string, string>>();
+
+function canary(server: string, kind: string): string {
+  const text = randomBytes(20).toString('hex');
+  derived(server, kind, text);
+  return text;
+}
+
+/** What a canary looks like elsewhere. */
+function derived(server: string, kind: string, text: string): void {
+  canaries.set(server, { ...canaries.get(server), [kind]: text });
+}
+
+function tattler(server: string, ...args: string[]): StdioServerConfig {
+  const script = fileURLToPath(new URL('./tattling-server.ts', import.meta.url));
+  return {
+    type: 'stdio',
+    command: process.execPath,
+    args: [script, '--token', canary(server, 'argv'), ...args],
+    env: {
+      API_KEY: canary(server, 'env'),
+      OTHER: `key=${canary(server, 'env in a longer value')}`,
+      LINES: `begin\n${canary(server, 'env of several lines')}\n"end"`,
+    },
+    maxRestarts: 0,
+  };
+}
+
+function web(server: string, url: string): McpServerConfig {
+  const at = new URL(url);
+  at.searchParams.set('key', canary(server, 'query'));
+  return {
+    type: 'http',
+    url: at.href,
+    headers: { authorization: `Bearer ${canary(server, 'bearer')}`, 'x-key': canary(server, 'header') },
+    maxRestarts: 0,
+  };
+}
+
+/** Answers everything with all that it was told. */
+async function repeatAll(request: Request): Promise<Response> {
+  const told = [request.url, JSON.stringify([...request.headers]), await request.text()].join(' ');
+  const path = new URL(request.url).pathname;
+  if (path === '/token') {
+    // Cut in the middle of the credentials if it is cut at a round length.
+    const description = `${'x'.repeat(160)} ${request.headers.get('authorization')} ${told}`;
+    return Response.json({ error: 'invalid_client', error_description: description }, { status: 401 });
+  }
+  if (path === '/token-odd') return new Response(told);
+  if (path === '/refuse')
+    return new Response(told, { status: 403, statusText: 'no', headers: { 'x-told': told } });
+  if (path === '/fail') return new Response(told, { status: 500 });
+  if (path === '/sign-in') {
+    return new Response(told, {
+      status: 401,
+      headers: { 'www-authenticate': `Bearer error="${told.slice(0, 500)}"` },
+    });
+  }
+  if (path === '/odd') return new Response(told, { headers: { 'content-type': 'text/plain' } });
+  const id = (() => {
+    try {
+      return JSON.parse(told.slice(told.indexOf('{'))).id ?? 1;
+    } catch {
+      return 1;
+    }
+  })();
+  return Response.json({ jsonrpc: '2.0', id, error: { code: -32603, message: told, data: told } });
+}
+
+let endpoint: HttpEndpoint;
+let host: TestHost;
+/** What was said, and of which server; undefined for what is about none. */
+const said: { about: string | undefined; where: string; text: string }[] = [];
+
+function keep(about: string | undefined, where: string, what: unknown): void {
+  const text = what instanceof Error ? `${what.stack} ${JSON.stringify(what)}` : JSON.stringify(what);
+  said.push({ about, where, text: text ?? '' });
+}
+
+beforeAll(async () => {
+  endpoint = await startEndpoint(repeatAll);
+  const at = (path: string) => new URL(path, endpoint.url).href;
+  const withUser = new URL(at('/fail'));
+  withUser.username = canary('user in the url', 'user');
+  withUser.password = canary('user in the url', 'password');
+  const oauth = (server: string, path: string): McpServerConfig => {
+    const clientSecret = canary(server, 'client secret');
+    derived(server, 'basic credentials', Buffer.from(`gateway:${clientSecret}`).toString('base64'));
+    return {
+      ...(web(server, at('/fail')) as McpServerConfig & { type: 'http' }),
+      headers: {},
+      auth: {
+        type: 'client_credentials',
+        tokenUrl: `${at(path)}?key=${canary(server, 'token url')}`,
+        clientId: 'gateway',
+        clientSecret,
+      },
+    };
+  };
+  const servers: Record<string, McpServerConfig> = {
+    tattler: tattler('tattler'),
+    exits: tattler('exits', '--exit'),
+    'is not there': {
+      type: 'stdio',
+      command: `/nowhere/${canary('is not there', 'command')}`,
+      args: [canary('is not there', 'argv')],
+      env: { KEY: canary('is not there', 'env') },
+      maxRestarts: 0,
+    },
+    refuses: web('refuses', at('/refuse')),
+    fails: web('fails', at('/fail')),
+    unreachable: web('unreachable', 'http://127.0.0.1:1/mcp'),
+    'wants a sign-in': web('wants a sign-in', at('/sign-in')),
+    'answers oddly': web('answers oddly', at('/odd')),
+    'answers with errors': web('answers with errors', at('/mcp')),
+    'user in the url': { type: 'http', url: withUser.href, maxRestarts: 0 },
+    'refused by oauth': oauth('refused by oauth', '/token'),
+    'odd oauth': oauth('odd oauth', '/token-odd'),
+  };
+  host = startTestHost({
+    servers,
+    authorizerFor: (server, { url, auth }) =>
+      createAuthorizer({
+        server,
+        url,
+        auth: auth!,
+        tokens: noSignIns,
+        fetch,
+        log: (e) => host.events.push(e),
+      }),
+  });
+  const inventory = await host.inventory();
+  for (const tool of ['tattle', 'misuse', 'no_such_tool', 'die', 'tattle']) {
+    keep('tattler', `call of ${tool}`, await call(host, `mcp_tattler__${tool}`));
+  }
+  await host.seen('server_ejected', { server: 'tattler' });
+  keep('tattler', 'call after it was lost', await call(host, 'mcp_tattler__tattle'));
+  keep(undefined, 'unknown tool', await call(host, 'mcp_other__tool'));
+  keep(undefined, 'unknown server', await host.reload('no such server').catch((error) => error));
+  for (const found of await host.discover()) keep(found.server, 'discover', found.error);
+  const badUrl = { type: 'http', url: `ftp://u:${canary('bad', 'url')}@h/` } as const;
+  keep('bad', 'apply', await host.apply({ ...servers, bad: badUrl }).catch((error) => error));
+  keep('bad', 'spawn', await host.spawn('bad', badUrl).catch((error) => error));
+  const { problems } = await host.inventory();
+  for (const problem of [...inventory.problems, ...problems]) keep(problem.server, 'problem', problem);
+  for (const name of Object.keys(servers)) {
+    keep(name, 'stderr', host.stderrTail(name));
+    keep(name, 'reload', await host.reload(name));
+    keep(name, 'stderr after reload', host.stderrTail(name));
+  }
+  for (const status of host.servers()) keep(status.name, 'status', status);
+  await host.close();
+  for (const event of host.events) keep(event.server as string | undefined, `event ${event.event}`, event);
+});
+
+afterAll(() => endpoint[Symbol.asyncDispose]());
+
+/** A part long enough to be of use, so that a secret that was cut before it was looked for counts too. */
+function holds(text: string, secret: string): boolean {
+  const partLength = 12;
+  return Array.from({ length: secret.length - partLength + 1 }, (_, at) =>
+    secret.slice(at, at + partLength),
+  ).some((part) => text.includes(part));
+}
+
+function leaks(of: (about: string | undefined, server: string, kind: string) => boolean): string[] {
+  const found = said.flatMap(({ about, where, text }) =>
+    [...canaries].flatMap(([server, kinds]) =>
+      Object.entries(kinds)
+        .filter(([kind, secret]) => of(about, server, kind) && holds(text, secret))
+        .map(([kind]) => `${kind} of '${server}' in ${where}${about === server ? '' : ` of '${about}'`}`),
+    ),
+  );
+  return [...new Set(found)];
+}
+
+it('makes servers fail in every way, each of which says something', () => {
+  const failing = new Set(
+    said.filter(({ where }) => where === 'event server_ejected').map(({ about }) => about),
+  );
+  expect([...failing].toSorted()).toEqual([...canaries.keys()].filter((name) => name !== 'bad').toSorted());
+  const places = new Set(said.filter(({ text }) => text.length > 4).map(({ where }) => where));
+  for (const place of [
+    'problem',
+    'status',
+    'stderr',
+    'discover',
+    'apply',
+    'event server_noise',
+    'event auth_failed',
+  ]) {
+    expect(places).toContain(place);
+  }
+  expect(said.find(({ where }) => where === 'call of tattle')?.text).toContain('[redacted]');
+});
+
+it("tells nothing of one server's configuration where another fails", () => {
+  expect(leaks((about, server) => about !== server)).toEqual([]);
+});
+
+it("takes a server's own secrets out of its errors, problems, status, log and standard error", () => {
+  expect(leaks((about, server, kind) => about === server && kind !== 'argv' && kind !== 'command')).toEqual(
+    [],
+  );
+});

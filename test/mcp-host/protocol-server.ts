@@ -1,0 +1,34 @@
+// An MCP server over stdio that knows what ERA says: `both` revisions, `modern` only, or only the older ones, in which case it
+// answers the question for the newer one (`legacy`), exits on it (`exits`) or says nothing (`silent`).
+import { Server } from '@modelcontextprotocol/server';
+import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
+
+const mode = process.env.ERA;
+
+function newServer(era: string): Server {
+  const server = new Server({ name: 'p', version: '1' }, { capabilities: { tools: { listChanged: true } } });
+  const tools: unknown[] = [
+    { name: era, inputSchema: { type: 'object' } },
+    { name: 'bad', inputSchema: 'none' },
+  ];
+  server.setRequestHandler('tools/list', () => ({ tools: tools as [] }));
+  server.setRequestHandler('tools/call', ({ params }) => {
+    if (params.arguments?.exit) process.exit(5);
+    return { content: [{ type: 'text', text: `${params.name} ${process.pid}` }], 'x-extra': 1 };
+  });
+  return server;
+}
+
+if (mode === 'both') serveStdio(({ era }) => newServer(era));
+else if (mode === 'modern') serveStdio(({ era }) => newServer(era), { legacy: 'reject' });
+else {
+  const transport = new StdioServerTransport();
+  await newServer('legacy').connect(transport);
+  const read = transport.onmessage;
+  transport.onmessage = (message) => {
+    const isQuestion = 'method' in message && message.method === 'server/discover';
+    if (isQuestion && mode === 'exits') process.exit(4);
+    if (isQuestion && mode === 'silent') return;
+    read?.(message);
+  };
+}

@@ -1,0 +1,56 @@
+import { fileURLToPath } from 'node:url';
+import type { StdioServerConfig } from '@signalbox/mcp-host';
+import { expect, it } from 'vitest';
+import { call, startTestHost } from './hosting.ts';
+
+function serverThatKnows(era: string, protocol?: 'auto' | 'legacy'): StdioServerConfig {
+  const script = fileURLToPath(new URL('./protocol-server.ts', import.meta.url));
+  const base: StdioServerConfig = {
+    type: 'stdio',
+    command: process.execPath,
+    args: [script],
+    env: { ERA: era },
+  };
+  return protocol === undefined ? base : { ...base, protocol };
+}
+
+it('speaks the older revisions over stdio, and the current one where it is asked to look for it', async () => {
+  await using host = startTestHost({
+    servers: {
+      plain: serverThatKnows('both'),
+      both: serverThatKnows('both', 'auto'),
+      modern: serverThatKnows('modern', 'auto'),
+      legacy: serverThatKnows('legacy', 'auto'),
+      exits: serverThatKnows('exits', 'auto'),
+    },
+  });
+  const { tools, problems } = await host.inventory();
+  expect(tools.map(({ name }) => name)).toEqual([
+    'mcp_both__modern',
+    'mcp_exits__legacy',
+    'mcp_legacy__legacy',
+    'mcp_modern__modern',
+    'mcp_plain__legacy',
+  ]);
+  expect(problems).toHaveLength(5);
+  expect(problems.map(({ tool }) => tool)).toEqual(Array(5).fill('bad'));
+  const { pids = [] } = host.servers().find(({ name }) => name === 'modern') ?? {};
+  // The process that was asked is the one that serves, and its results come whole.
+  expect(await call(host, 'mcp_modern__modern')).toMatchObject({
+    result: { content: [{ text: `modern ${pids[0]}` }], 'x-extra': 1 },
+  });
+  expect(host.servers().every(({ restarts, instances }) => restarts === 0 && instances === 1)).toBe(true);
+
+  await call(host, 'mcp_modern__modern', { exit: true });
+  await host.seen('server_ready', { server: 'modern' }, 2);
+  expect(await call(host, 'mcp_modern__modern')).toHaveProperty('result');
+});
+
+it('takes silence for an older server', async () => {
+  await using host = startTestHost({
+    servers: { silent: serverThatKnows('silent', 'auto') },
+    tuning: { startMs: 2_500 },
+  });
+  expect((await host.inventory()).tools).toMatchObject([{ name: 'mcp_silent__legacy' }]);
+  expect(host.servers()).toMatchObject([{ restarts: 0 }]);
+});
