@@ -25,7 +25,7 @@ async function drain(url: string, agent: string, token: string, until: number): 
 }
 
 it('a reader that stops reading is pushed no more than its bounds, then closed, and its successor gets everything in order', async () => {
-  await using broker = await startAbusedBroker({ heartbeatMs: 150 });
+  await using broker = await startAbusedBroker({ heartbeatMs: 500 });
   const token = await broker.token('sleeper');
   await using sleeper = await connectWire(broker.url, { agent: 'sleeper', token });
   sleeper.send({ type: 'subscribe', request_id: 's', window: 10_000, window_bytes: 256 * 1024 * 1024 });
@@ -59,7 +59,7 @@ it('a reader that is only slow is caught up, loses nothing and keeps its connect
 });
 
 it('a half-open socket loses its lease within a few heartbeats, and what it was pushed goes to the next', async () => {
-  await using broker = await startAbusedBroker({ heartbeatMs: 60 });
+  await using broker = await startAbusedBroker({ heartbeatMs: 300 });
   const token = await broker.token('half');
   await using sender = await broker.connect('sender', 'orchestrator');
   await using half = await connectWire(broker.url, { agent: 'half', token });

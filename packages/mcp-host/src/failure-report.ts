@@ -134,6 +134,10 @@ const neverRun = new Set<number>([
   ProtocolErrorCode.MethodNotFound,
   ProtocolErrorCode.InvalidRequest,
   ProtocolErrorCode.ParseError,
+  ProtocolErrorCode.MissingRequiredClientCapability,
+  ProtocolErrorCode.UnsupportedProtocolVersion,
+  // Headers that contradict the body (MCP 2026-07-28, HeaderMismatch), which the SDK's table lacks.
+  -32020,
 ]);
 
 function answeredError(code: number, message: string): ToolCallError {

@@ -59,7 +59,9 @@ describe('a failed call', () => {
       code: 'invalid_arguments',
       may_have_run: false,
     });
-    expect(report(new ProtocolError(-32601, 'x'))).toMatchObject({ code: 'internal', may_have_run: false });
+    for (const code of [-32601, -32020]) {
+      expect(report(new ProtocolError(code, 'x'))).toMatchObject({ code: 'internal', may_have_run: false });
+    }
     expect(report(new ProtocolError(-32603, 'x'))).toMatchObject({ code: 'internal', may_have_run: true });
     expect(report(new ProtocolError(-32603, 'x', { ...streamLost }))).toMatchObject({ code: 'internal' });
     expect(report(new Error('x'))).toMatchObject({ code: 'internal', may_have_run: true });

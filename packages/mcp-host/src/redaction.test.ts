@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { redactor } from './redaction.ts';
+import { redactor, withoutCutSecret } from './redaction.ts';
 
 it('takes environment values of a stdio server out of a text', () => {
   const redact = redactor({ type: 'stdio', command: 'x', env: { KEY: 'sekret-1', LEVEL: 'info' } });
@@ -60,4 +60,18 @@ it('takes both parts of basic credentials out of a text, from a header or a URL'
   const byUrl = redactor({ type: 'http', url: 'https://someone:pass%20word@h.example/' });
   const decoded = Buffer.from('someone:pass word').toString('base64');
   expect(byUrl(`pass word, pass%20word, ${decoded}`)).toBe('[redacted], [redacted], [redacted]');
+});
+
+it('takes a value out as JSON writes it, line breaks and quotes escaped', () => {
+  const key = '-----BEGIN "KEY"-----\nabcdef\n-----END-----';
+  const redact = redactor({ type: 'stdio', command: 'x', env: { KEY: key } });
+  expect(redact(JSON.stringify({ key }))).toBe('{"key":"[redacted]"}');
+});
+
+it('leaves out the end of a secret at the beginning of a text that was cut there, however little of it', () => {
+  const config = { type: 'stdio' as const, command: 'x', env: { KEY: 'sekret-1', OTHER: 'another-one' } };
+  expect(withoutCutSecret('ekret-1 and more', config)).toBe('[redacted] and more');
+  expect(withoutCutSecret('1 and more', config)).toBe('[redacted] and more');
+  expect(withoutCutSecret('her-one sekret-1', config)).toBe('[redacted] sekret-1');
+  expect(withoutCutSecret('nothing of it', config)).toBe('nothing of it');
 });

@@ -9,17 +9,34 @@ export function redactor(config: McpServerConfig): (text: string) => string {
   return redactorOf(secretsOf(config));
 }
 
-/** Takes these values out of a text, and what they look like in URLs. */
+/** Takes these values out of a text, and what they look like in URLs and in JSON. */
 export function redactorOf(values: readonly string[]): (text: string) => string {
+  const secrets = formsOf(values);
+  return (text) => secrets.reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text);
+}
+
+/** For a text that was cut at its front: what it begins with, if that is the end of a secret of this server, is left out. */
+export function withoutCutSecret(text: string, config: McpServerConfig): string {
+  const lengths = formsOf(secretsOf(config)).map((secret) => {
+    for (let at = 1; at < secret.length; at++)
+      if (text.startsWith(secret.slice(at))) return secret.length - at;
+    return 0;
+  });
+  const cut = Math.max(0, ...lengths);
+  return cut === 0 ? text : `[redacted]${text.slice(cut)}`;
+}
+
+/** Each value in every form that it may be written in, the longest first. */
+function formsOf(values: readonly string[]): string[] {
   const forms = values.flatMap((value) => [
     value,
     encodeURIComponent(value.toWellFormed()),
     formEncoded(value),
+    JSON.stringify(value).slice(1, -1),
   ]);
-  const secrets = [...new Set(forms)]
+  return [...new Set(forms)]
     .filter((secret) => secret.length >= shortestSecret)
     .sort((a, b) => b.length - a.length);
-  return (text) => secrets.reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text);
 }
 
 /** What of a sign-in nobody may read, basic credentials in their Base64 form included. */

@@ -51,6 +51,17 @@ export async function readToolList(
   return checked(entries, problems);
 }
 
+/** The list with what its problems quote of the server cleaned by `redact`, and cut only then: half a secret is not recognised. */
+export function redactedList({ tools, problems }: ToolList, redact: (text: string) => string): ToolList {
+  return {
+    tools,
+    problems: problems.map(({ tool, message }) => ({
+      ...(tool !== undefined && { tool: redact(tool).slice(0, 128) }),
+      message: redact(message),
+    })),
+  };
+}
+
 function checked(entries: readonly unknown[], problems: ToolProblem[]): ToolList {
   const tools = new Map<string, Tool>();
   for (const entry of entries) {
@@ -75,7 +86,7 @@ function readTool(entry: unknown): { tool: Tool } | { problem: ToolProblem } {
   const name = typeof entry === 'object' && entry !== null && 'name' in entry ? entry.name : undefined;
   return {
     problem: {
-      ...(typeof name === 'string' && { tool: name.slice(0, 128) }),
+      ...(typeof name === 'string' && { tool: name }),
       message: `left out, not a valid tool: ${issue.path.join('.') || 'tool'}: ${issue.message}`,
     },
   };

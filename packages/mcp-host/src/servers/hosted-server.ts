@@ -3,7 +3,7 @@ import type { CallTarget } from '../calls/call-target.ts';
 import type { McpServerConfig } from '../config.ts';
 import type { Connection } from '../connection.ts';
 import type { ServerState } from '../host-api.ts';
-import type { ToolList } from '../inventory/tool-list.ts';
+import { redactedList, type ToolList } from '../inventory/tool-list.ts';
 import { redactor } from '../redaction.ts';
 import { backoffMs } from './backoff.ts';
 import { ConnectionUse } from './connection-use.ts';
@@ -48,12 +48,12 @@ export class HostedServer implements CallTarget {
     const redact = redactor(config);
     const { authorizer } = around;
     this.redact = authorizer ? (text) => authorizer.redact(redact(text)) : redact;
-    this.#around = around;
+    this.#around = { ...around, onList: (list) => around.onList(redactedList(list, this.redact)) };
     this.#facts = { server: name, ...(instance !== '' && { instance }) };
     const { maxRestarts, restartWindowMs } = policyOf(config);
     this.#budget = new RestartBudget(maxRestarts, restartWindowMs);
     this.#listing = new ToolListing({
-      ...around,
+      ...this.#around,
       redact: this.redact,
       condition: this.#is,
       stop: this.#stop.signal,

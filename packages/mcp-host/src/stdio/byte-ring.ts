@@ -17,6 +17,11 @@ export class ByteRing {
     this.#total += chunk.length;
   }
 
+  /** Whether what came first is gone. */
+  get isCut(): boolean {
+    return this.#total > this.#bytes.length;
+  }
+
   /** What is kept, as UTF-8; a character cut at the front reads as a replacement character. */
   text(): string {
     const capacity = this.#bytes.length;

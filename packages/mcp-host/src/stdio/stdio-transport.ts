@@ -4,6 +4,7 @@ import type { Readable, Writable } from 'node:stream';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import type { StdioServerConfig } from '../config.ts';
+import { withoutCutSecret } from '../redaction.ts';
 import { ByteRing } from './byte-ring.ts';
 import { childEnvironment } from './child-environment.ts';
 import { LineReader } from './line-reader.ts';
@@ -70,9 +71,10 @@ export class StdioTransport implements Transport {
     return this.#writable;
   }
 
-  /** The last 64 KiB the process wrote to its standard error. */
+  /** The last 64 KiB the process wrote to its standard error, with secrets in it, but not with half of one at its beginning. */
   stderrTail(): string {
-    return this.#stderr.text();
+    const text = this.#stderr.text();
+    return this.#stderr.isCut ? withoutCutSecret(text.replace(/^\uFFFD+/, ''), this.#config) : text;
   }
 
   async start(): Promise<void> {
