@@ -70,8 +70,8 @@ it('takes a value out as JSON writes it, line breaks and quotes escaped', () => 
 
 it('leaves out the end of a secret at the beginning of a text that was cut there, however little of it', () => {
   const config = { type: 'stdio' as const, command: 'x', env: { KEY: 'sekret-1', OTHER: 'another-one' } };
-  expect(withoutCutSecret('ekret-1 and more', config)).toBe('[redacted] and more');
-  expect(withoutCutSecret('1 and more', config)).toBe('[redacted] and more');
-  expect(withoutCutSecret('her-one sekret-1', config)).toBe('[redacted] sekret-1');
+  expect(withoutCutSecret('ekret-1 and more', config)).toBe(' and more');
+  expect(withoutCutSecret('1 and more', config)).toBe(' and more');
+  expect(withoutCutSecret('her-one sekret-1', config)).toBe(' sekret-1');
   expect(withoutCutSecret('nothing of it', config)).toBe('nothing of it');
 });

@@ -22,8 +22,7 @@ export function withoutCutSecret(text: string, config: McpServerConfig): string 
       if (text.startsWith(secret.slice(at))) return secret.length - at;
     return 0;
   });
-  const cut = Math.max(0, ...lengths);
-  return cut === 0 ? text : `[redacted]${text.slice(cut)}`;
+  return text.slice(Math.max(0, ...lengths));
 }
 
 /** Each value in every form that it may be written in, the longest first. */
