@@ -79,6 +79,7 @@ test('A configuration that is a directory, or no text, is an error that says so.
   });
   await writeFile(file, '\ufeffbroker: { data: café }');
   expect(await signalbox(['config', 'check', file])).toMatchObject({ code: 0, stderr: '' });
+  expect(await signalbox(['config', 'check', '--config', file])).toMatchObject({ code: 0, stderr: '' });
 });
 
 test('Files of other clients are merged by name, whole entries, and check says what came from where.', async () => {

@@ -13,11 +13,12 @@ export function configCommand(): Command {
 function checkCommand(): Command {
   const command = new Command('check')
     .description('Read a configuration as every process would, and report all that is wrong with it.')
-    .argument('[file]', 'the file', 'signalbox.yaml');
+    .argument('[file]', 'the file; default signalbox.yaml')
+    .option('--config <file>', 'the same, as other commands write it');
   withExamples(withJsonOption(command), 'signalbox config check signalbox.yaml');
-  return command.action(async (file: string, flags: { json?: boolean }) => {
+  return command.action(async (file: string | undefined, flags: { config?: string; json?: boolean }) => {
     const { checkConfig } = await import('../config/print-config.ts');
-    await checkConfig(file, flags);
+    await checkConfig(file ?? flags.config ?? 'signalbox.yaml', flags);
   });
 }
 
