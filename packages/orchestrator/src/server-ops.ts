@@ -3,6 +3,7 @@ import type { McpHost, ServerStatus } from '@signalbox/mcp-host';
 import {
   type DiscoveryReply,
   type McpReply,
+  nearestName,
   type Sender,
   type ServerReply,
   type ServerReport,
@@ -11,7 +12,6 @@ import {
   SignalboxError,
   toolCallError,
 } from '@signalbox/protocol';
-import { closest } from 'fastest-levenshtein';
 import type { CallScheduler } from './scheduling/call-scheduler.ts';
 
 const maxTails = 1024 * 1024;
@@ -73,10 +73,9 @@ function refused(host: McpHost, server: string, { code, message, retryable }: Si
   if (code !== 'server_not_found')
     return toolCallError('internal', message, { mayHaveRun: false, retryable });
   const names = host.servers().map(({ name }) => name);
-  const hint =
-    names.length > 0
-      ? `The most similar server is '${closest(server, names)}'.`
-      : 'This orchestrator hosts no servers.';
+  const nearest = nearestName(server, names);
+  const known = names.length > 0 ? `There are: ${names.join(', ')}.` : 'This orchestrator hosts no servers.';
+  const hint = nearest === undefined ? known : `The most similar server is '${nearest}'.`;
   const text = `field 'server': there is no server '${server}'`;
   return toolCallError('invalid_arguments', text, { mayHaveRun: false, hint });
 }

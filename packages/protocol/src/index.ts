@@ -95,6 +95,7 @@ export {
   wellKnownKinds,
 } from './message.ts';
 export { replyIdOf, timeSortedId } from './message-id.ts';
+export { nearestName, suggestion } from './nearest-name.ts';
 export { type FrameRefusal, type ParsedFrame, parseBrokerFrame, parseClientFrame } from './parse-frame.ts';
 export { messageOf, SignalboxError } from './signalbox-error.ts';
 export { agentOfToken, tokenText } from './token-text.ts';

@@ -1,5 +1,6 @@
+import { nearestName, suggestion } from '@signalbox/protocol';
 import type { z } from 'zod';
-import { nearestName, suggestion } from '../nearest.ts';
+
 import { keysAt } from './schema-keys.ts';
 
 /** One thing wrong with a configuration, where it stands and what would be right. */

@@ -1,7 +1,6 @@
 import type { AuthorizationCodeAuth, HttpServerConfig } from '@signalbox/mcp-host';
-import { SignalboxError } from '@signalbox/protocol';
+import { nearestName, SignalboxError } from '@signalbox/protocol';
 import { type Config, findConfigFile, loadConfig } from '../config/load-config.ts';
-import { nearestName } from '../nearest.ts';
 
 /** A server to which a person signs in. */
 export interface SignInServer {

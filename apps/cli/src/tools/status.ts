@@ -1,5 +1,5 @@
-import { type ServerReport, SignalboxError, serversReplySchema } from '@signalbox/protocol';
-import { suggestion } from '../nearest.ts';
+import { type ServerReport, SignalboxError, serversReplySchema, suggestion } from '@signalbox/protocol';
+
 import { count, oneLine, printJson, printLines, tableLines } from '../output.ts';
 import { askForData, type OperatorFlags } from './operator-request.ts';
 import { serverLines, tookText } from './server-lines.ts';

@@ -1,5 +1,5 @@
+import { suggestion } from '@signalbox/protocol';
 import { z } from 'zod';
-import { suggestion } from './nearest.ts';
 
 type RawIssue = z.core.$ZodRawIssue;
 

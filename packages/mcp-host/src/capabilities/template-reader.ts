@@ -1,4 +1,5 @@
-import { suggestion } from './nearest.ts';
+import { suggestion } from '@signalbox/protocol';
+
 import { namesIn, parseTemplate, soleName, type Template, type ValueTemplate } from './template.ts';
 
 /** Something wrong in a document. `path` leads to it from the document's root. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nearestName, suggestion } from './nearest.ts';
+import { nearestName, suggestion } from './nearest-name.ts';
 
 test('The nearest name is suggested where one is near.', () => {
   expect(nearestName('listne', ['listen', 'data', 'durability'])).toBe('listen');

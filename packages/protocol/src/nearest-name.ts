@@ -1,7 +1,7 @@
 import { distance } from 'fastest-levenshtein';
 
 /** The known name that `name` was probably meant to be, or `undefined` where none is close. */
-export function nearestName(name: string, known: readonly string[]): string | undefined {
+export function nearestName(name: string, known: Iterable<string>): string | undefined {
   const allowed = Math.max(2, Math.floor(name.length / 3));
   let best: { name: string; steps: number } | undefined;
   for (const candidate of known) {
@@ -12,7 +12,7 @@ export function nearestName(name: string, known: readonly string[]): string | un
 }
 
 /** ` (did you mean 'x'?)`, or nothing. */
-export function suggestion(name: string, known: readonly string[]): string {
+export function suggestion(name: string, known: Iterable<string>): string {
   const nearest = nearestName(name, known);
   return nearest === undefined ? '' : ` (did you mean '${nearest}'?)`;
 }
