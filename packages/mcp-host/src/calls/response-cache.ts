@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { CallOutcome } from '../tool-call.ts';
 import { addressOf, type CacheAddress, type CacheKey } from './cache-address.ts';
 import { leftEarly } from './caller-signal.ts';
@@ -9,6 +10,8 @@ export type { CacheKey } from './cache-address.ts';
 /** A server that means years most likely means something else. */
 const longestTtlMs = 24 * 60 * 60 * 1000;
 const defaultMaxBytes = 32 * 1024 * 1024;
+/** Of all instances, which come and go with their workers. */
+const toolsRemembered = 10_000;
 
 export interface ResponseCacheOptions {
   /** Monotonic milliseconds. */
@@ -45,7 +48,7 @@ export class ResponseCache {
   readonly #store: ResponseStore;
   readonly #flights = new Map<string, Flight>();
   /** What a tool's last result said. Calls wait for one another only where that is likely to spare them a run. */
-  readonly #lifetimes = new Map<string, Lifetime>();
+  readonly #lifetimes = new LRUCache<string, Lifetime>({ max: toolsRemembered });
   #hits = 0;
   #generation = 0;
 

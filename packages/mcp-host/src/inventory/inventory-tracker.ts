@@ -34,7 +34,9 @@ export class InventoryTracker {
   bySource(): Map<string, (Tool & { as: string })[]> {
     const found = new Map<string, (Tool & { as: string })[]>();
     for (const [as, { server, tool }] of [...this.#build.routes, ...this.#build.provided]) {
-      found.set(server, [...(found.get(server) ?? []), { ...tool, as }]);
+      const tools = found.get(server) ?? [];
+      tools.push({ ...tool, as });
+      found.set(server, tools);
     }
     return found;
   }
