@@ -1,5 +1,5 @@
 export type { CallResult } from './call-outcome.ts';
-export { type McpFace, type McpFaceOptions, serveMcpFace } from './mcp-face.ts';
+export { type McpFace, type McpFaceOptions, serveMcpFace } from './face/stdio-face.ts';
 export {
   type ExecuteOptions,
   type ExecutorOptions,

@@ -112,6 +112,11 @@ export class McpProxyExecutor implements AsyncDisposable {
     }
   }
 
+  /** The connection under it, on a sub-inbox of the agent: for asks and messages of one's own. Closed with the executor. */
+  get client(): BrokerClient {
+    return this.#client;
+  }
+
   /** Our agent id. */
   get agent(): string {
     return this.#client.agent;

@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { neutralEnvironment, ownCommand } from '../own-command.ts';
 import type { AgentCallResult, AgentOrder, AgentReport } from './agent-messages.ts';
-import { neutralEnvironment, ownCommand } from './own-command.ts';
 
 /** A scripted agent in its own process, with `signalbox worker mcp` as its MCP server. */
 export class AgentProcess {

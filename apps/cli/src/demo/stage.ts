@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { AgentProcess } from './agent-process.ts';
-import { type Daemon, runCommand, startDaemon } from './own-command.ts';
+import { type Daemon, runCommand, startDaemon } from './daemon.ts';
 import type { DemoPoint } from './points.ts';
 
 /** The agents of the demo and the tools each role may use. */

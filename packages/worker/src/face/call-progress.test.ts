@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { ToolProgress } from '../mcp-proxy-executor.ts';
 import { startCallProgress } from './call-progress.ts';
-import type { ToolProgress } from './mcp-proxy-executor.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
