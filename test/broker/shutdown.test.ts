@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect as connectSocket } from 'node:net';
 import { connectWire, startBrokerProcess, startTestBroker, tempDir } from '@signalbox/testing';
 import { expect, it } from 'vitest';
 import { admin, connect, deliver, subscribe } from './wire.ts';
@@ -60,4 +62,20 @@ it('passes its fault points in the order of the work: commit, receipt, push, ack
     'broker.ack.before_commit',
     'broker.ack.after_commit',
   ]);
+});
+
+it('survives a handshake that comes while it stops', async () => {
+  await using broker = await startTestBroker();
+  const socket = connectSocket(broker.port, '127.0.0.1');
+  await once(socket, 'connect');
+  const ended = once(socket.resume(), 'close');
+  await using alice = await connect(broker, 'alice');
+  const stopping = broker.broker.stop();
+  const { port } = broker;
+  socket.write(
+    `GET / HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==\r\nSec-WebSocket-Protocol: signalbox.v1\r\n\r\n`,
+  );
+  await stopping;
+  await ended;
+  expect((await alice.closed).code).toBe(1001);
 });

@@ -3,4 +3,3 @@ export { type BrokerFacts, brokerFiles, readBrokerFacts } from './broker-files.t
 export type { Log } from './log.ts';
 export type { RolePolicy } from './session/policy.ts';
 export { type Broker, type BrokerOptions, startBroker } from './start-broker.ts';
-export { isLoopback } from './upgrade-check.ts';

@@ -36,6 +36,7 @@ export class Listener {
   readonly #server: WebSocketServer;
   readonly #sockets = new Set<Socket>();
   readonly #strangers: Strangers<Socket>;
+  #port = 0;
   #heartbeat: NodeJS.Timeout | undefined;
 
   private constructor(options: ListenerOptions) {
@@ -65,13 +66,15 @@ export class Listener {
       listener.#http.once('error', reject);
       listener.#http.listen(options.port, options.host, () => resolve());
     });
+    // A server that is closing has no address any more, and connections still come in.
+    listener.#port = (listener.#http.address() as AddressInfo).port;
     const { heartbeatMs } = options.context;
     listener.#heartbeat = setInterval(() => listener.#beat(), heartbeatMs);
     return listener;
   }
 
   get port(): number {
-    return (this.#http.address() as AddressInfo).port;
+    return this.#port;
   }
 
   /** Says goodbye to everybody and refuses new connections; resolves when every socket is closed. */

@@ -1,4 +1,11 @@
-import { defaultLimits, type Fault, type Limits, noFault, SignalboxError } from '@signalbox/protocol';
+import {
+  defaultLimits,
+  type Fault,
+  isLoopback,
+  type Limits,
+  noFault,
+  SignalboxError,
+} from '@signalbox/protocol';
 import {
   type InboxStore,
   lockDataDirectory,
@@ -21,8 +28,8 @@ import type { SessionContext } from './session/context.ts';
 import { Flusher } from './session/flusher.ts';
 import type { RolePolicy } from './session/policy.ts';
 import { SessionTable } from './session/session-table.ts';
+import { Taps } from './session/taps.ts';
 import { TokenBucket } from './session/token-bucket.ts';
-import { isLoopback } from './upgrade-check.ts';
 
 export interface BrokerOptions {
   /** Created 0700 if missing. One broker at a time. */
@@ -93,6 +100,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   await ensureOperatorToken(tokens, files.operatorToken);
   const fault = options.fault ?? noFault;
   const flusher = new Flusher(fault);
+  const taps = new Taps(now);
   const delivery = new Delivery({
     store,
     now,
@@ -101,6 +109,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     flush: () => flusher.flush(),
     onError: (error) => log({ level: 'error', event: 'delivery_failed', error }),
     fault,
+    tap: taps,
   });
   const brokerId = await store.identity();
   const context: SessionContext = {
@@ -111,6 +120,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     agents,
     suggestions: new TokenBucket(suggestionsPerSecond, suggestionsPerSecond, now()),
     sessions: new SessionTable(),
+    taps,
     audit,
     flusher,
     limits,
@@ -131,6 +141,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const housekeeping = new Housekeeping(store, delivery, audit, now);
   const onError = (error: unknown): void => log({ level: 'error', event: 'housekeeping_failed', error });
   opened.use(repeat(tickMs, () => delivery.upkeep.tick(now()), onError));
+  opened.use(repeat(tickMs, async () => taps.catchUp(), onError));
   opened.use(repeat(1000, () => housekeeping.step(), onError));
   opened.use(repeat(1000, () => agents.save(), onError));
   opened.use(repeat(500, () => endExpired(context), onError));
@@ -165,7 +176,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
 async function endExpired({ sessions, tokens, delivery }: SessionContext): Promise<void> {
   sessions.endWhere((session) => !tokens.isLive(session.token), 'the token of this connection has expired');
   for (const id of tokens.takeExpired()) {
-    await delivery.forbid(id, 'the token it was sent with has expired');
+    await delivery.withdrawals.forbid(id, 'the token it was sent with has expired');
   }
 }
 

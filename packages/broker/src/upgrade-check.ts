@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { subprotocol } from '@signalbox/protocol';
+import { isLoopback, subprotocol } from '@signalbox/protocol';
 
 const loopbackNames = new Set(['localhost', '127.0.0.1', '[::1]']);
 
@@ -49,11 +49,6 @@ export function refuseUpgrade(
     };
   }
   return undefined;
-}
-
-/** True for the names and addresses of the machine itself. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 function isOwnOrigin(origin: string, port: number): boolean {

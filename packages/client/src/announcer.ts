@@ -1,7 +1,9 @@
 import type { Clock } from './clock.ts';
 import type { Outbox } from './outbox.ts';
 
-/** The broker takes one status a second by its own clock; the rest is for jitter on the way. */
+/** The broker takes one status a second by its own clock. */
+const brokerEveryMs = 1_000;
+/** The rest is for jitter on the way. */
 const everyMs = 1_100;
 
 /** Keeps the newest status, sends at most one a second, and says it again on each new connection. */
@@ -24,6 +26,12 @@ export class Announcer {
     const waitMs = this.#sentAt + everyMs - this.#clock.now();
     if (waitMs <= 0) this.#send();
     else this.#cancelTimer = this.#clock.startTimer(() => this.#send(), waitMs);
+  }
+
+  /** The broker took two announcements for too near to each other: one was held up on its way. The newest is said again. */
+  refused(retryAfterMs: number): void {
+    if (!this.#connected || this.#cancelTimer !== undefined) return;
+    this.#cancelTimer = this.#clock.startTimer(() => this.#send(), retryAfterMs + everyMs - brokerEveryMs);
   }
 
   connected(): void {

@@ -138,6 +138,8 @@ export class ClientCore {
   #refused(frame: ErrorFrame): void {
     const { id, code } = frame;
     if (frame.request_id !== undefined) this.calls.refused(frame.request_id, frame);
+    // Of the frames without an id of any kind only `announce` has a rate.
+    else if (id === undefined && code === 'rate_limited') this.announcer.refused(frame.retry_after_ms ?? 0);
     else if (id !== undefined && !this.delivers.refused(id, frame)) this.log({ event: 'refused', id, code });
   }
 }

@@ -10,6 +10,11 @@ export interface ConnectOptions {
   /** `ws://host:port` */
   url: string;
   token: string;
+  /**
+   * Asked when the broker takes the token no more: it was revoked or has expired. Another one for the same agent goes on,
+   * with the role that it has; without one, or with the same, the connection has ended for good.
+   */
+  renewToken?: () => Promise<string | undefined>;
   /** The address to be: `agent`, or `agent#sub` (see {@link requestAddress}). */
   agent: string;
   /** How patiently it reconnects: a worker waits up to 2 s, an orchestrator up to 30 s. Default `worker`. */
@@ -47,6 +52,7 @@ export async function connectBroker(options: ConnectOptions): Promise<BrokerClie
   const client = new Client({
     url,
     token,
+    renewToken: options.renewToken,
     address: agent,
     connectTimeoutMs: options.connectTimeoutMs ?? defaultConnectTimeoutMs,
     waitForBroker: options.waitForBroker ?? false,

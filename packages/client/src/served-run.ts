@@ -95,21 +95,21 @@ export class ServedRun implements ServedRequest {
     return this.#controller.signal;
   }
 
-  remainingMs(): number | undefined {
-    return this.deadline === undefined ? undefined : Math.max(0, this.deadline - this.#now());
-  }
+  // Handlers take a request apart (`({ json, progress }) => …`): these work on their own.
+  readonly remainingMs = (): number | undefined =>
+    this.deadline === undefined ? undefined : Math.max(0, this.deadline - this.#now());
 
-  progress(body: unknown): void {
+  readonly progress = (body: unknown): void => {
     const text = JSON.stringify(body);
     if (text === undefined) throw clientError('invalid_message', 'a progress body must be a JSON value');
     this.#sendProgress(this, text);
-  }
+  };
 
-  started(): void {
+  readonly started = (): void => {
     if (this.isStarted) return;
     this.isStarted = true;
     this.#sendWorking(this);
-  }
+  };
 
   /** Its message as it stands now, for somebody else to serve. */
   unstarted(): Message {

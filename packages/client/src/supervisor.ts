@@ -1,4 +1,4 @@
-import type { BrokerFrame, SignalboxError, WelcomeFrame } from '@signalbox/protocol';
+import { type BrokerFrame, messageOf, type SignalboxError, type WelcomeFrame } from '@signalbox/protocol';
 import { type BackoffPolicy, ReconnectPacer } from './backoff.ts';
 import type { Clock, Log } from './clock.ts';
 import { Connection, type Loss } from './connection.ts';
@@ -12,6 +12,7 @@ export type ClientState =
 export interface SupervisorOptions {
   url: string;
   token: string;
+  renewToken: (() => Promise<string | undefined>) | undefined;
   address: string;
   connectTimeoutMs: number;
   /** Also retry the first connection. */
@@ -38,6 +39,7 @@ export class Supervisor {
   #connection: Connection | undefined;
   #welcome: WelcomeFrame | undefined;
   #cancelRetry: (() => void) | undefined;
+  #token: string;
   #abort = (): void => {
     const cause: unknown = this.#options.signal?.reason;
     void this.stop(clientError('aborted', 'the connection was ended by its AbortSignal', { cause }));
@@ -45,6 +47,7 @@ export class Supervisor {
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
+    this.#token = options.token;
     this.#pacer = new ReconnectPacer(options.policy);
   }
 
@@ -86,10 +89,10 @@ export class Supervisor {
   }
 
   #dial(): void {
-    const { url, token, address, connectTimeoutMs: timeoutMs, clock, log } = this.#options;
+    const { url, address, connectTimeoutMs: timeoutMs, clock, log } = this.#options;
     const connection = new Connection({
       url,
-      token,
+      token: this.#token,
       address,
       timeoutMs,
       clock,
@@ -116,20 +119,35 @@ export class Supervisor {
   }
 
   #lost(loss: Loss): void {
-    const { clock, log, waitForBroker } = this.#options;
+    const { waitForBroker, renewToken } = this.#options;
     this.#connection = undefined;
-    const never = this.#welcome === undefined;
-    if (loss.final || (never && !waitForBroker)) {
-      this.#finish(loss.error);
-      return;
-    }
+    if (loss.error.code === 'unauthorized' && renewToken) void this.#renew(loss, renewToken);
+    else if (loss.final || (this.#welcome === undefined && !waitForBroker)) this.#finish(loss.error);
+    else this.#retry(loss);
+  }
+
+  /** A refused token ends the client for good, unless its owner has another by now. */
+  async #renew(loss: Loss, renewToken: () => Promise<string | undefined>): Promise<void> {
+    this.#options.onDisconnected();
+    const renewed = await renewToken().catch((error) => {
+      this.#options.log({ event: 'token_not_renewed', reason: messageOf(error) });
+      return undefined;
+    });
+    if (this.#state.name === 'closed') return;
+    if (renewed === undefined || renewed === this.#token) return this.#finish(loss.error);
+    this.#token = renewed;
+    this.#retry(loss);
+  }
+
+  #retry(loss: Loss): void {
+    const { clock, log } = this.#options;
     const now = clock.now();
     this.#pacer.lost(loss.uptimeMs, now);
     const delayMs = this.#pacer.nextDelayMs(now, clock.random(), loss.reconnectAfterMs);
     log({ event: 'disconnected', code: loss.error.code, message: loss.error.message, retryInMs: delayMs });
     this.#cancelRetry = clock.startTimer(() => this.#dial(), delayMs);
     this.#options.onDisconnected();
-    if (!never) this.#setState({ name: 'reconnecting' });
+    if (this.#welcome) this.#setState({ name: 'reconnecting' });
   }
 
   #finish(reason: SignalboxError | undefined): void {

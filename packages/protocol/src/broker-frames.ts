@@ -45,6 +45,7 @@ const connectedAgentSchema = z.object({
   role: z.string(),
   connected_at: z.number(),
   status: z.unknown().optional(),
+  inbox: z.object({ unread: z.int().min(0), held: z.int().min(0) }).optional(),
 });
 const connectedSchema = z.object({
   type: z.literal('connected'),
@@ -104,5 +105,8 @@ export type SubscribedFrame = z.infer<typeof subscribedSchema>;
 export type CancelNotice = z.infer<typeof cancelNoticeSchema>;
 export type ErrorFrame = z.infer<typeof errorSchema>;
 
-/** One connection as `list_connected` reports it. `connected_at` in epoch milliseconds of the broker's clock. */
+/**
+ * One connection as `list_connected` reports it. `connected_at` in epoch milliseconds of the broker's clock. `inbox`: how
+ * many messages wait in its agent's own inbox, and how many of them a consumer has and did not settle yet.
+ */
 export type ConnectedAgent = z.infer<typeof connectedAgentSchema>;

@@ -31,6 +31,8 @@ export { faultAt, faultPoints, faultVariable } from './fault-setting.ts';
 export { encodeFrame, type FrameText, maxHeaderLength, splitFrames } from './frame-text.ts';
 export { bodyLimits, type JsonLimits, parseJson } from './json-text.ts';
 export { defaultLimits, defaultTtlMs, type Limits, protocolVersion, subprotocol } from './limits.ts';
+export { isLoopback } from './loopback.ts';
+export { type CallRound, fromWireRound, isInputRequired, toWireRound } from './mcp/call-round.ts';
 export {
   type CallRecord,
   type CallRecordOutcome,
@@ -38,8 +40,10 @@ export {
   callRecordSchema,
   callStatusSchema,
 } from './mcp/call-status.ts';
+export { type MailboxAccess, type MailboxToolName, mailboxToolNames } from './mcp/mailbox-tools.ts';
 export { mayRepeat, type RepeatWord, withRepeatWord } from './mcp/may-repeat.ts';
 export {
+  type InputRequired,
   type McpReply,
   mcpReplySchema,
   type ProxiedResult,
@@ -100,3 +104,4 @@ export { type FrameRefusal, type ParsedFrame, parseBrokerFrame, parseClientFrame
 export { messageOf, SignalboxError } from './signalbox-error.ts';
 export { agentOfToken, tokenText } from './token-text.ts';
 export { type Undeliverable, undeliverableReasons, undeliverableSchema } from './undeliverable.ts';
+export { visible } from './visible-text.ts';

@@ -122,6 +122,11 @@ export interface InboxStore extends AsyncDisposable {
   find(inbox: string, sender: string, id: string): Promise<FoundMessage | undefined>;
   /** Unsettled messages that were stored with this `tokenId`, in order. */
   sentWith(tokenId: string, limit: number): Promise<StoredMetadata[]>;
+  /**
+   * Unsettled messages of an inbox that a consumer tried, by their attempts, or whose sequence numbers are among `seqs`; in
+   * order. Looks no further than the first 10,000 of the inbox: no more are ever in the hands of consumers.
+   */
+  tried(inbox: string, seqs: readonly number[], limit: number): Promise<StoredMetadata[]>;
   stats(inbox: string): Promise<InboxStats>;
   /** What is stored in all, settled metadata and dead letters included, and the cap on it. */
   usage(): Promise<{ usedBytes: number; maxBytes: number }>;

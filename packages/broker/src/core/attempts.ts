@@ -67,6 +67,12 @@ export class Attempts {
     this.#pending.set(address, { until: this.#ports.now() + comeBackMs, messages });
   }
 
+  /** What the holder of an ended lease was working on, while it may still come back. */
+  leftAt(address: string): number[] {
+    const left = this.#pending.get(address)?.messages ?? [];
+    return left.flatMap(([seq, { ended }]) => (ended ? [] : [seq]));
+  }
+
   /** Somebody subscribed to an inbox: in time, what was worked on there costs nothing. */
   cameBack(address: string): void {
     const pending = this.#pending.get(address);
@@ -102,7 +108,7 @@ export class Attempts {
   #failed(seq: number, message: InFlight, reason: string, dead = false): boolean {
     const { commits, endings, maxDeliver, now } = this.#ports;
     if (message.ended) return false;
-    if (message.cancelled) endings.cancel(message.inbox, seq);
+    if (message.cancelled) endings.cancel(seq, message);
     else if (message.expiresAt <= now())
       endings.giveUp(seq, message, { outcome: 'expired', reason: 'expired' });
     else {

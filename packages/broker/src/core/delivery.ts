@@ -1,17 +1,16 @@
-import type { Fault, MessageFrame, Sender } from '@signalbox/protocol';
+import type { Fault, MessageFrame } from '@signalbox/protocol';
 import type { Appended, InboxStore, NewMessage, Retried } from '@signalbox/store';
 import { Attempts } from './attempts.ts';
 import { CommitQueue } from './commit-queue.ts';
 import { Dispatcher } from './dispatcher.ts';
-import { Endings, givenUp } from './endings.ts';
+import { Endings } from './endings.ts';
+import { HandedMessages } from './handed-messages.ts';
 import { type Consumer, type InFlight, Lease, type LeaseOptions } from './lease.ts';
-import { Tombstones } from './tombstones.ts';
+import { type Tap, tapped } from './tap.ts';
 import { isRequest } from './undeliverable.ts';
 import { Upkeep } from './upkeep.ts';
 import { WaitingRequests } from './waiting-requests.ts';
-
-/** Most requests of one token that are taken back when it goes: more than its quotas let it have. */
-const maxForbidden = 10_000;
+import { Withdrawals } from './withdrawals.ts';
 
 export interface DeliveryOptions {
   store: InboxStore;
@@ -23,6 +22,7 @@ export interface DeliveryOptions {
   flush: () => void;
   onError: (error: unknown) => void;
   fault: Fault;
+  tap: Tap;
 }
 
 export interface SubscribeOptions extends LeaseOptions {
@@ -51,6 +51,10 @@ interface Judged {
 export class Delivery {
   /** Deadlines and expiry, to be called again and again. */
   readonly upkeep: Upkeep;
+  /** What consumers have in their hands, or left behind. */
+  readonly handed: HandedMessages;
+  /** Cancels, and requests of tokens that are gone. */
+  readonly withdrawals: Withdrawals;
   readonly #options: DeliveryOptions;
   readonly #store: InboxStore;
   readonly #commits: CommitQueue;
@@ -58,10 +62,9 @@ export class Delivery {
   readonly #endings: Endings;
   readonly #attempts: Attempts;
   readonly #waiting = new WaitingRequests();
-  readonly #cancelled = new Tombstones({ lifeMs: 60_000, limit: 10_000 });
 
   constructor(options: DeliveryOptions) {
-    const { store, now, flush, onError, fault, maxDeliver } = options;
+    const { store, now, flush, onError, fault, tap, maxDeliver } = options;
     this.#options = options;
     this.#store = store;
     this.#commits = new CommitQueue(store, {
@@ -72,13 +75,16 @@ export class Delivery {
       fault,
     });
     const [commits, waiting] = [this.#commits, this.#waiting];
-    const endings = new Endings(commits, waiting, now);
+    const endings = new Endings({ commits, waiting, tap, now });
     this.#endings = endings;
-    const dispatcher = new Dispatcher({ store, commits, endings, waiting, now, flush, onError, fault });
+    const dispatcher = new Dispatcher({ store, commits, endings, waiting, now, flush, onError, fault, tap });
     this.#dispatcher = dispatcher;
     const { redeliveries } = dispatcher;
     const attempts = new Attempts({ commits, endings, redeliveries, waiting, maxDeliver, now });
     this.#attempts = attempts;
+    const { leases } = dispatcher;
+    this.handed = new HandedMessages({ store, commits, leases, attempts });
+    this.withdrawals = new Withdrawals({ store, commits, endings, leases, now });
     this.upkeep = new Upkeep({ store, dispatcher, endings, attempts, waiting });
   }
 
@@ -95,7 +101,8 @@ export class Delivery {
         settled &&
         (result.result === 'stored' || result.result === 'duplicate' || result.result === 'id_conflict')
       ) {
-        this.#dispatcher.released(settled.inbox, settled.seq);
+        const request = this.#dispatcher.released(settled.inbox, settled.seq);
+        if (request) this.#acked(settled.seq, request);
       }
       if (result.result === 'stored') this.#stored(message, result.seq);
     });
@@ -167,7 +174,7 @@ export class Delivery {
   /** Settles what this consumer's current lease holds; other sequence numbers are rejected and change nothing. */
   ack(address: string, consumer: Consumer, seqs: readonly number[]): Judged {
     return this.#eachHeld(address, consumer, seqs, (lease, seq) => {
-      lease.release(seq);
+      this.#acked(seq, lease.release(seq)!);
       this.#commits.settle({ inbox: address, seq, outcome: 'acked' });
     });
   }
@@ -194,45 +201,6 @@ export class Delivery {
       message.working = true;
       message.renewedAt = now;
     }
-  }
-
-  /**
-   * Cancels a request of `sender`: one that was not pushed is settled and never will be; one that was is announced
-   * to its holder; one that has not arrived yet is cancelled when it does.
-   */
-  async cancel(sender: Sender, to: string, id: string): Promise<void> {
-    const key = cancelKey(to, sender.agent, id);
-    this.#cancelled.add(key, this.#options.now());
-    const found = await this.#store.find(to, sender.agent, id);
-    if (!found || !this.#cancelled.take(key, this.#options.now()) || found.outcome !== undefined) return;
-    const lease = this.#dispatcher.leases.get(to);
-    const pushed = lease?.inFlight.get(found.seq);
-    if (!lease || !pushed) {
-      this.#endings.cancel(to, found.seq);
-      return;
-    }
-    pushed.cancelled = true;
-    lease.consumer.cancelRequest({ correlation_id: id, from: sender });
-  }
-
-  /**
-   * A token is gone: its stored requests are taken back, and whoever holds one without working on it is told. Those in
-   * the hands of a handler run on.
-   */
-  async forbid(tokenId: string, why: string): Promise<void> {
-    await this.#commits.flushed();
-    for (const stored of await this.#store.sentWith(tokenId, maxForbidden)) {
-      const { inbox, seq } = stored;
-      const lease = this.#dispatcher.leases.get(inbox);
-      const pushed = lease?.inFlight.get(seq);
-      if (pushed?.working) continue;
-      const request = givenUp(stored);
-      this.#endings.giveUp(seq, request, { outcome: 'cancelled', reason: 'forbidden', detail: why });
-      if (!lease || !pushed) continue;
-      pushed.ended = true;
-      lease.consumer.cancelRequest({ correlation_id: request.id, from: request.from });
-    }
-    await this.#commits.flushed();
   }
 
   /** Puts a dead letter back into its inbox. */
@@ -272,7 +240,7 @@ export class Delivery {
     if (leases.get(lease.address) === lease) leases.delete(lease.address);
     for (const [seq, message] of lease.inFlight) {
       if (message.ended) continue;
-      if (message.cancelled) this.#endings.cancel(lease.address, seq);
+      if (message.cancelled) this.#endings.cancel(seq, message);
       else {
         const { inbox, expiresAt, kind } = message;
         if (isRequest(kind)) this.#waiting.add({ inbox, seq, expiresAt, wasPushed: true }, now);
@@ -308,13 +276,14 @@ export class Delivery {
     return lease?.consumer === consumer ? lease : undefined;
   }
 
-  #stored(message: NewMessage, seq: number): void {
-    const key = cancelKey(message.inbox, message.sender, message.id);
-    if (this.#cancelled.take(key, this.#options.now())) this.#endings.cancel(message.inbox, seq);
-    else this.#dispatcher.stored(message, seq);
+  #acked(seq: number, message: InFlight): void {
+    const { tap } = this.#options;
+    if (tap.isOn && !message.ended) tap.saw({ what: 'settled', outcome: 'acked' }, seq, message);
   }
-}
 
-function cancelKey(to: string, sender: string, id: string): string {
-  return `${to}\n${sender}\n${id}`;
+  #stored(message: NewMessage, seq: number): void {
+    const { tap } = this.#options;
+    if (tap.isOn) tap.saw({ what: 'stored' }, seq, tapped(message));
+    if (!this.withdrawals.endIfCancelled(message, seq)) this.#dispatcher.stored(message, seq);
+  }
 }

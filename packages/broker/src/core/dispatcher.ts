@@ -2,8 +2,9 @@ import type { Fault, MessageFrame, Sender } from '@signalbox/protocol';
 import type { InboxStore, NewMessage, StoredMessage } from '@signalbox/store';
 import type { CommitQueue } from './commit-queue.ts';
 import { type Endings, givenUp } from './endings.ts';
-import type { Lease } from './lease.ts';
+import type { InFlight, Lease } from './lease.ts';
 import { Redeliveries } from './redeliveries.ts';
+import type { Tap } from './tap.ts';
 import { isRequest } from './undeliverable.ts';
 import type { WaitingRequests } from './waiting-requests.ts';
 
@@ -20,6 +21,7 @@ export interface DispatcherPorts {
   flush: () => void;
   onError: (error: unknown) => void;
   fault: Fault;
+  tap: Tap;
 }
 
 /** The leases, and the way of messages into them: live as they are stored, or read from the store when there is room. */
@@ -63,12 +65,13 @@ export class Dispatcher {
     this.pump(lease);
   }
 
-  /** A message was settled otherwise than by the lease that it was pushed to. */
-  released(inbox: string, seq: number): void {
+  /** A message was settled otherwise than by the lease that it was pushed to; as what it was there. */
+  released(inbox: string, seq: number): InFlight | undefined {
     const lease = this.leases.get(inbox);
-    if (!lease) return;
-    lease.release(seq);
+    if (!lease) return undefined;
+    const message = lease.release(seq);
     this.pump(lease);
+    return message;
   }
 
   pump(lease: Lease): void {
@@ -87,7 +90,7 @@ export class Dispatcher {
   }
 
   #push(lease: Lease, message: StoredMessage, now: number): void {
-    const { commits, endings, waiting, fault } = this.#ports;
+    const { commits, endings, waiting, fault, tap } = this.#ports;
     const { seq, kind } = message;
     if (commits.isSettling(seq)) {
       lease.cursor = Math.max(lease.cursor, seq);
@@ -101,11 +104,12 @@ export class Dispatcher {
     if (isRequest(kind)) waiting.take(seq);
     fault('broker.push.before');
     const from = { agent: message.sender, address: message.senderAddress, role: message.senderRole };
-    lease.hold(seq, {
+    const inFlight = {
       inbox: message.inbox,
       id: message.id,
       from,
       kind,
+      correlationId: message.correlationId,
       createdAt: message.createdAt,
       expiresAt: message.expiresAt,
       size: message.size,
@@ -114,8 +118,10 @@ export class Dispatcher {
       working: false,
       cancelled: false,
       ended: false,
-    });
+    };
+    lease.hold(seq, inFlight);
     lease.consumer.push(messageFrame(message, from, message.expiresAt - now), message.body);
+    if (tap.isOn) tap.saw({ what: 'delivered', attempt: message.attempts + 1 }, seq, inFlight);
   }
 
   /** Ends `reading` in the same step in which it decides to stop, so that no wake-up falls in between. */

@@ -1,6 +1,7 @@
 import type { Undeliverable } from '@signalbox/protocol';
 import type { Outcome, StoredMetadata } from '@signalbox/store';
 import type { CommitQueue } from './commit-queue.ts';
+import type { Tap, TappedMessage } from './tap.ts';
 import { type GivenUp, isRequest, undeliverable } from './undeliverable.ts';
 import type { WaitingRequests } from './waiting-requests.ts';
 
@@ -14,45 +15,52 @@ export interface Ending {
   detail?: string;
 }
 
+export interface EndingsPorts {
+  commits: CommitQueue;
+  waiting: WaitingRequests;
+  tap: Tap;
+  now: () => number;
+}
+
 /** Ends messages that nobody acked; whoever waits for an answer is told in the same commit. */
 export class Endings {
-  readonly #commits: CommitQueue;
-  readonly #waiting: WaitingRequests;
-  readonly #now: () => number;
+  readonly #ports: EndingsPorts;
 
-  constructor(commits: CommitQueue, waiting: WaitingRequests, now: () => number) {
-    this.#commits = commits;
-    this.#waiting = waiting;
-    this.#now = now;
+  constructor(ports: EndingsPorts) {
+    this.#ports = ports;
   }
 
   giveUp(seq: number, message: GivenUp, { outcome, reason, detail }: Ending): void {
-    const waited = this.#waiting.take(seq);
+    const { commits, waiting, tap, now } = this.#ports;
+    const waited = waiting.take(seq);
     const kept = detail?.slice(0, maxReason);
     const told = {
       reason,
       may_have_run: waited?.wasPushed ?? true,
       ...(kept !== undefined && { detail: kept }),
     };
-    this.#commits.settle({
+    commits.settle({
       inbox: message.inbox,
       seq,
       outcome,
       ...(kept !== undefined && { reason: kept }),
-      ...(isRequest(message.kind) && { notice: undeliverable(message, told, this.#now()) }),
+      ...(isRequest(message.kind) && { notice: undeliverable(message, told, now()) }),
     });
+    if (tap.isOn) tap.saw({ what: 'settled', outcome, reason: kept }, seq, message);
   }
 
   /** The sender gave it up itself: nobody has to be told. */
-  cancel(inbox: string, seq: number): void {
-    this.#waiting.take(seq);
-    this.#commits.settle({ inbox, seq, outcome: 'cancelled' });
+  cancel(seq: number, message: TappedMessage): void {
+    const { commits, waiting, tap } = this.#ports;
+    waiting.take(seq);
+    commits.settle({ inbox: message.inbox, seq, outcome: 'cancelled' });
+    if (tap.isOn) tap.saw({ what: 'settled', outcome: 'cancelled' }, seq, message);
   }
 }
 
 /** What the store knows of a message, as what ends. */
 export function givenUp(stored: StoredMetadata): GivenUp {
-  const { inbox, id, kind, createdAt, expiresAt } = stored;
+  const { inbox, id, kind, correlationId, createdAt, expiresAt, size } = stored;
   const from = { agent: stored.sender, address: stored.senderAddress, role: stored.senderRole };
-  return { inbox, id, from, kind, createdAt, expiresAt };
+  return { inbox, id, from, kind, correlationId, createdAt, expiresAt, size };
 }

@@ -1,18 +1,15 @@
-import { replyIdOf, type Sender, type Undeliverable } from '@signalbox/protocol';
+import { replyIdOf, type Undeliverable } from '@signalbox/protocol';
 import type { NewMessage } from '@signalbox/store';
+import { sentByBroker } from './broker-sender.ts';
+import type { TappedMessage } from './tap.ts';
 
 /** A message that ends without having been dealt with. */
-export interface GivenUp {
-  inbox: string;
-  id: string;
-  from: Sender;
-  kind: string;
+export interface GivenUp extends TappedMessage {
   createdAt: number;
   expiresAt: number;
 }
 
 const requestKinds = new Set(['ask', 'task', 'mcp_request']);
-const broker = { sender: 'broker', senderAddress: 'broker', senderRole: 'broker' } as const;
 /** The notice outlives its request by as long as that was meant to live, and never by less. */
 const shortestLifeMs = 5 * 60_000;
 
@@ -26,7 +23,7 @@ export function undeliverable(request: GivenUp, why: Undeliverable, now: number)
   return {
     inbox: request.from.address,
     id: replyIdOf(request.id),
-    ...broker,
+    ...sentByBroker,
     kind: 'undeliverable',
     correlationId: request.id,
     createdAt: now,

@@ -2,6 +2,7 @@ import type { AdminFrame } from '@signalbox/protocol';
 import { dropDead, listDead, retryDead, showDead } from './admin/dead-letters.ts';
 import { audit, history, stats } from './admin/insight.ts';
 import type { Operation } from './admin/operation.ts';
+import { tail } from './admin/tail.ts';
 import { issueToken, listTokens, revokeToken } from './admin/tokens.ts';
 import type { SessionContext } from './context.ts';
 import type { Session } from './session.ts';
@@ -17,6 +18,7 @@ const operations: Record<string, { mint: boolean; run: Operation }> = {
   history: { mint: false, run: history },
   audit: { mint: false, run: audit },
   stats: { mint: false, run: stats },
+  tail: { mint: false, run: tail },
 };
 
 /** An `admin` frame: for the operator, and for a minting token as far as its own children go. */

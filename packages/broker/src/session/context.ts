@@ -7,6 +7,7 @@ import type { Log } from '../log.ts';
 import type { Flusher } from './flusher.ts';
 import type { RolePolicy } from './policy.ts';
 import type { SessionTable } from './session-table.ts';
+import type { Taps } from './taps.ts';
 import type { TokenBucket } from './token-bucket.ts';
 
 /** What every session works with. */
@@ -20,6 +21,7 @@ export interface SessionContext {
   /** Bounds how often a misspelt recipient is answered with suggestions. */
   suggestions: TokenBucket;
   sessions: SessionTable;
+  taps: Taps;
   audit: AuditLog;
   flusher: Flusher;
   limits: Limits;

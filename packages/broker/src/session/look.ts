@@ -8,30 +8,59 @@ import type { Session } from './session.ts';
 const pageSize = 200;
 const peekBytes = 1024 * 1024;
 
-/** Who is connected, as far as this session's role may know. */
-export function listConnected(session: Session, context: SessionContext, frame: ListConnectedFrame): void {
+/** Who is connected, as far as this session's role may know. A promise where inboxes are looked into. */
+export function listConnected(
+  session: Session,
+  context: SessionContext,
+  frame: ListConnectedFrame,
+): Promise<void> | undefined {
   const { sessions, cursor } = context.sessions.page(frame.cursor ?? '', pageSize);
-  const agents = sessions
+  const shown = sessions
     .filter((other) => !other.mintsOnly && (frame.role === undefined || other.sender.role === frame.role))
-    .filter((other) => session.isOperator || mayList(session.policy, other.sender.role))
-    .map((other) => describe(other, frame.with_status ?? false));
-  session.send({
-    type: 'connected',
-    request_id: frame.request_id,
-    agents,
-    ...(cursor !== undefined && { cursor }),
+    .filter((other) => session.isOperator || mayList(session.policy, other.sender.role));
+  const answer = (agents: ConnectedAgent[]): void =>
+    session.send({
+      type: 'connected',
+      request_id: frame.request_id,
+      agents,
+      ...(cursor !== undefined && { cursor }),
+    });
+  if (frame.with_status) return describeWithStatus(session, context, shown).then(answer);
+  answer(shown.map(describe));
+  return undefined;
+}
+
+function describe({ sender: { agent, address, role }, connectedAt }: Session): ConnectedAgent {
+  return { agent, address, role, connected_at: connectedAt };
+}
+
+/** What waits for an agent is told to itself and to the operator. */
+async function describeWithStatus(
+  asker: Session,
+  context: SessionContext,
+  sessions: readonly Session[],
+): Promise<ConnectedAgent[]> {
+  const agents = new Set(sessions.map(({ sender }) => sender.agent));
+  const inboxes = new Map<string, Inbox>();
+  for (const agent of agents) {
+    if (asker.isOperator || agent === asker.sender.agent)
+      inboxes.set(agent, await countInbox(context, agent));
+  }
+  return sessions.map((session) => {
+    const inbox = inboxes.get(session.sender.agent);
+    return {
+      ...describe(session),
+      ...(session.status !== undefined && { status: session.status }),
+      ...(inbox && { inbox }),
+    };
   });
 }
 
-function describe(session: Session, withStatus: boolean): ConnectedAgent {
-  const { agent, address, role } = session.sender;
-  return {
-    agent,
-    address,
-    role,
-    connected_at: session.connectedAt,
-    ...(withStatus && session.status !== undefined && { status: session.status }),
-  };
+type Inbox = NonNullable<ConnectedAgent['inbox']>;
+
+async function countInbox({ store, delivery }: SessionContext, agent: string): Promise<Inbox> {
+  const { pending } = await store.stats(agent);
+  return { unread: pending, held: delivery.handed.count(agent) };
 }
 
 /** What waits in one of the session's own inboxes (any inbox for the operator), without claiming it. */

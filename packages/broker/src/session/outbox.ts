@@ -60,11 +60,12 @@ export class Outbox {
     this.#add(this.#messages, encodeFrame(frame, body));
   }
 
-  /** The live lane: dropped where too much waits already. */
-  ephemeral(frame: BrokerFrame, body: string | undefined): void {
-    if (!this.writable || this.#ephemeral >= this.#bounds.liveLaneMessages) return;
+  /** The live lane: dropped, and false, where too much waits already. */
+  ephemeral(frame: BrokerFrame, body: string | undefined): boolean {
+    if (!this.writable || this.#ephemeral >= this.#bounds.liveLaneMessages) return false;
     this.#ephemeral++;
     this.message(frame, body);
+    return true;
   }
 
   flush(): void {

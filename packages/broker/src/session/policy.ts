@@ -38,11 +38,15 @@ export function judgeDeliver(
   if (!kinds.includes(kind)) {
     return { refusal: `role '${sender.role}' may not send kind '${kind}'; it may send: ${kinds.join(', ')}` };
   }
-  const patterns = sender.policy?.to ?? ['*'];
-  if (!patterns.some((pattern) => covers(pattern, agentOf(to)))) {
+  if (!mayWriteTo(sender.policy, agentOf(to))) {
     return { refusal: `role '${sender.role}' may not send to '${to}'` };
   }
   return 'allowed';
+}
+
+/** May this role write to that agent at all? */
+export function mayWriteTo(policy: RolePolicy | undefined, agent: string): boolean {
+  return policy?.to?.some((pattern) => covers(pattern, agent)) ?? true;
 }
 
 /** May this role see agents of that role in `list_connected`? */

@@ -119,6 +119,8 @@ export class Session implements Consumer {
       ...extra,
     });
     this.audit(code, message);
+    const { taps } = this.#context;
+    if (taps.isOn) taps.refused(this.sender, refusal);
   }
 
   audit(code: string, detail: string): void {
@@ -153,6 +155,7 @@ export class Session implements Consumer {
     this.#closed = true;
     this.#context.delivery.release(this.sender.address, this);
     this.#context.sessions.remove(this);
+    this.#context.taps.remove(this);
   }
 
   get writable(): boolean {
@@ -163,8 +166,9 @@ export class Session implements Consumer {
     this.#outbox.message(frame, body);
   }
 
-  pushEphemeral(frame: MessageFrame, body: string | undefined): void {
-    this.#outbox.ephemeral(frame, body);
+  /** False if it was dropped. */
+  pushEphemeral(frame: MessageFrame, body: string | undefined): boolean {
+    return this.#outbox.ephemeral(frame, body);
   }
 
   cancelRequest(notice: Omit<CancelNotice, 'type'>): void {
@@ -208,7 +212,7 @@ export class Session implements Consumer {
       case 'subscribe':
         return this.#subscribe(frame);
       case 'cancel':
-        context.delivery
+        context.delivery.withdrawals
           .cancel(this.sender, frame.to, frame.correlation_id)
           .catch((error) => this.#internal(error));
         return;
@@ -216,8 +220,7 @@ export class Session implements Consumer {
         this.#announce(frame.status);
         return;
       case 'list_connected':
-        listConnected(this, context, frame);
-        return;
+        return listConnected(this, context, frame)?.catch((error) => this.#internal(error, frame.request_id));
       case 'peek':
         return peek(this, context, frame).catch((error) => this.#internal(error, frame.request_id));
       case 'admin':

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { mcpReplySchema } from './mcp-reply.ts';
 import { type ToolErrorCode, toolErrorCodes } from './tool-call-error.ts';
 
-/** How a call ended: `ok`, `tool_error` (the tool itself said isError), or an error code. */
+/** How a call ended: `ok`, `tool_error` (the tool itself said isError), `input_required` (the tool asked back, which ends this round), or an error code. */
 const outcomeSchema = z.union([
-  z.enum(['ok', 'tool_error']),
+  z.enum(['ok', 'tool_error', 'input_required']),
   z.enum(Object.keys(toolErrorCodes) as [ToolErrorCode, ...ToolErrorCode[]]),
 ]);
 

@@ -16,16 +16,22 @@ export const proxiedResultSchema = z.looseObject({
 });
 export type ProxiedResult = z.infer<typeof proxiedResultSchema>;
 
+/** The tool asks its caller for input (MCP 2026-07-28): its result as the MCP server gave it. Only for calls with a `round`. */
+const inputRequiredSchema = z.looseObject({ resultType: z.literal('input_required') });
+export type InputRequired = z.infer<typeof inputRequiredSchema>;
+
 /** Body of an `mcp_reply` message: exactly one of its fields. */
 export const mcpReplySchema = z.union([
   z.object({ manifest: manifestSchema }),
   z.object({ result: proxiedResultSchema }),
+  z.object({ input_required: inputRequiredSchema }),
   z.object({ error: toolCallErrorSchema }),
   z.object({ data: z.unknown() }),
 ]);
 export type McpReply =
   | { manifest: z.infer<typeof manifestSchema> }
   | { result: ProxiedResult }
+  | { input_required: InputRequired }
   | { error: z.infer<typeof toolCallErrorSchema> }
   | { data: unknown };
 

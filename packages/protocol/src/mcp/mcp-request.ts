@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { idSchema, roleSchema } from '../message.ts';
+import { callRoundSchema } from './call-round.ts';
 
 const manifestRequestSchema = z.object({ op: z.literal('manifest'), known_version: z.string().optional() });
 
@@ -14,6 +15,8 @@ const callRequestSchema = z.object({
       idempotency_key: z.string().max(128).optional(),
     })
     .optional(),
+  /** There if the caller understands the reply `input_required`. */
+  round: callRoundSchema.optional(),
 });
 
 const statusRequestSchema = z.object({ op: z.literal('status'), request_id: idSchema });

@@ -31,6 +31,8 @@ export const toolCallErrorSchema = z.object({
   retry_after_seconds: z.number().optional(),
   hint: z.string().optional(),
   cause_chain: z.array(z.string()).optional(),
+  /** The JSON-RPC error with which the MCP server answered, free of secrets and of bounded size. */
+  rpc_error: z.object({ code: z.int(), message: z.string(), data: z.unknown().optional() }).optional(),
 });
 export type ToolCallError = z.infer<typeof toolCallErrorSchema>;
 
@@ -44,6 +46,7 @@ export function toolCallError(
     hint?: string;
     retryAfterSeconds?: number;
     causeChain?: string[];
+    rpcError?: ToolCallError['rpc_error'];
   },
 ): ToolCallError {
   const { category, retryable } = toolErrorCodes[code];
@@ -56,5 +59,6 @@ export function toolCallError(
     ...(options.retryAfterSeconds !== undefined && { retry_after_seconds: options.retryAfterSeconds }),
     ...(options.hint && { hint: options.hint }),
     ...(options.causeChain?.length && { cause_chain: options.causeChain }),
+    ...(options.rpcError && { rpc_error: options.rpcError }),
   };
 }

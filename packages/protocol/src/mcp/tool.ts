@@ -20,5 +20,7 @@ export const manifestSchema = z.object({
   tools: z.array(toolSchema).optional(),
   /** The role may also call tools by their exact names that are not listed. */
   has_unlisted: z.literal(true).optional(),
+  /** Which of the mailbox tools the role may see, where that is not all: none, or those of the list. */
+  mailbox: z.union([z.literal(false), z.array(z.string())]).optional(),
 });
 export type Manifest = z.infer<typeof manifestSchema>;

@@ -44,6 +44,34 @@ export function settlementTests(open: OpenStore): void {
     expect(await store.stats('inbox')).toMatchObject({ pending: 1, bytes: 6 });
   });
 
+  it('finds what was tried and what is asked for by number, of one inbox and unsettled only', async () => {
+    await using setup = await open();
+    const { store } = setup;
+    const names = ['tried', 'asked', 'settled', 'fresh'];
+    const appended = await append(store, [
+      ...names.map((id) => message({ id })),
+      message({ id: 'elsewhere', inbox: 'other' }),
+    ]);
+    const [tried, asked, settled, , elsewhere] = appended.map(seqOf);
+    await commit(store, {
+      attempts: [
+        { inbox: 'inbox', seq: tried!, attempts: 2 },
+        { inbox: 'inbox', seq: settled!, attempts: 1 },
+        { inbox: 'other', seq: elsewhere!, attempts: 1 },
+      ],
+      settlements: [{ inbox: 'inbox', seq: settled!, outcome: 'acked' }],
+    });
+    const found = await store.tried('inbox', [asked!, settled!, elsewhere!], 9);
+    expect(found).toMatchObject([
+      { id: 'tried', attempts: 2 },
+      { id: 'asked', attempts: 0 },
+    ]);
+    expect(found[0]).not.toHaveProperty('body');
+    expect((await store.tried('inbox', [asked!], 1)).map(({ id }) => id)).toEqual(['tried']);
+    expect(await store.tried('inbox', [], 9)).toHaveLength(1);
+    expect(await store.tried('nobody', [], 9)).toEqual([]);
+  });
+
   it('ignores a settlement and an attempt that name the wrong inbox', async () => {
     await using setup = await open();
     const { store } = setup;

@@ -109,6 +109,10 @@ export class SqliteInboxStore implements InboxStore {
     return this.#attempt(() => this.#ledger.messages.sentWith(tokenId, limit));
   }
 
+  async tried(inbox: string, seqs: readonly number[], limit: number): Promise<StoredMetadata[]> {
+    return this.#attempt(() => this.#ledger.messages.tried(inbox, seqs, limit));
+  }
+
   async stats(inbox: string): Promise<InboxStats> {
     return this.#attempt(() => this.#ledger.stats(inbox));
   }

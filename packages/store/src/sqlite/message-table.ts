@@ -13,6 +13,9 @@ export const names =
 export const metadata = `seq, inbox, id, sender, sender_address AS senderAddress, sender_role AS senderRole, kind,
   correlation_id AS correlationId, traceparent, created_at AS createdAt, expires_at AS expiresAt, attempts, size`;
 
+/** As far into an inbox as tried messages are looked for: no window is larger. */
+const mostTried = 10_000;
+
 /** The statements on unsettled messages. */
 export class MessageTable {
   readonly #insert: Statement<(string | number | null)[]>;
@@ -27,6 +30,7 @@ export class MessageTable {
   readonly #lastOfStep: Statement<[afterSeq: number, rows: number], number | null>;
   readonly #expired: Statement<[afterSeq: number, lastSeq: number, now: number], Nullable<StoredMetadata>>;
   readonly #sentWith: Statement<[tokenId: string, limit: number], Nullable<StoredMetadata>>;
+  readonly #tried: Statement<[inbox: string, seqs: string, limit: number], Nullable<StoredMetadata>>;
 
   constructor(db: Database) {
     this.#insert = db.prepare(
@@ -60,6 +64,10 @@ export class MessageTable {
       `SELECT ${metadata} FROM message WHERE seq > ? AND seq <= ? AND expires_at <= ? ORDER BY seq`,
     );
     this.#sentWith = db.prepare(`SELECT ${metadata} FROM message WHERE token_id = ? ORDER BY seq LIMIT ?`);
+    this.#tried = db.prepare(
+      `SELECT * FROM (SELECT ${metadata} FROM message WHERE inbox = ? ORDER BY seq LIMIT ${mostTried})
+       WHERE attempts > 0 OR seq IN (SELECT value FROM json_each(?)) LIMIT ?`,
+    );
   }
 
   /** False if a message with this id, inbox and sender is there already. */
@@ -109,6 +117,10 @@ export class MessageTable {
 
   sentWith(tokenId: string, limit: number): StoredMetadata[] {
     return this.#sentWith.all(tokenId, Math.max(limit, 0)).map(withoutNulls);
+  }
+
+  tried(inbox: string, seqs: readonly number[], limit: number): StoredMetadata[] {
+    return this.#tried.all(inbox, JSON.stringify(seqs), Math.max(limit, 0)).map(withoutNulls);
   }
 
   headSeq(inbox: string): number {

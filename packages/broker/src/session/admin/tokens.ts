@@ -1,8 +1,12 @@
 import { roleSchema } from '@signalbox/protocol';
 import type { TokenRecord } from '@signalbox/store';
 import { refuseChild, refuseToken, type TokenRequest } from '../../auth/token-rules.ts';
+import type { SessionContext } from '../context.ts';
 import type { AdminRefusal, Operation } from './operation.ts';
 import { badParam } from './params.ts';
+import { readWorkerExit, tellWorkerExit, type WorkerExit } from './worker-exit.ts';
+
+const revokedToken = 'the token of this connection was revoked';
 
 export async function issueToken(
   ...[session, context, params]: Parameters<Operation>
@@ -53,7 +57,7 @@ function describeToken(record: TokenRecord): Record<string, unknown> {
 export async function revokeToken(
   ...[session, context, params]: Parameters<Operation>
 ): ReturnType<Operation> {
-  const { id } = params;
+  const { id, exited } = params;
   if (typeof id !== 'string') return badParam('id', "a token's id");
   const record = context.tokens.get(id);
   if (!record || (session.mintsOnly && record.parentId !== session.token.id)) {
@@ -65,10 +69,29 @@ export async function revokeToken(
       },
     };
   }
+  const read = exited === undefined ? undefined : readWorkerExit(exited, record);
+  if (read && 'refusal' in read) return read;
+  // Told before the token is gone: a caller that hears nothing of a broker that dies in between can ask again.
+  const told = read && (await tellEnd(context, record, read.exit));
   const gone = new Set(await context.tokens.revoke(id));
   session.audit('token_revoked', `token ${id} of '${record.agent}'`);
-  context.sessions.endWhere((other) => gone.has(other.token.id), 'the token of this connection was revoked');
+  context.sessions.endWhere((other) => gone.has(other.token.id), revokedToken);
   for (const tokenId of gone)
-    await context.delivery.forbid(tokenId, 'the token it was sent with was revoked');
-  return { result: { id, revoked: true } };
+    await context.delivery.withdrawals.forbid(tokenId, 'the token it was sent with was revoked');
+  return { result: { id, revoked: true, ...told } };
+}
+
+/** Never in the way of the revocation: what can't be told is logged. */
+async function tellEnd(
+  context: SessionContext,
+  record: TokenRecord,
+  exit: WorkerExit,
+): ReturnType<typeof tellWorkerExit> {
+  context.sessions.endWhere((other) => other.token.id === record.id, revokedToken);
+  try {
+    return await tellWorkerExit(context, record, exit);
+  } catch (error) {
+    context.log({ level: 'error', event: 'worker_exit_not_told', agent: record.agent, error });
+    return { told: false, held_ids: [] };
+  }
 }

@@ -1,0 +1,40 @@
+import type { InboxStore } from '@signalbox/store';
+import type { Attempts } from './attempts.ts';
+import type { CommitQueue } from './commit-queue.ts';
+import type { Lease } from './lease.ts';
+
+export interface HandedMessagesPorts {
+  store: InboxStore;
+  commits: CommitQueue;
+  leases: ReadonlyMap<string, Lease>;
+  attempts: Attempts;
+}
+
+/** Looks at what was handed to consumers and is not settled. Changes nothing. */
+export class HandedMessages {
+  readonly #ports: HandedMessagesPorts;
+
+  constructor(ports: HandedMessagesPorts) {
+    this.#ports = ports;
+  }
+
+  /** How many messages of an inbox its present holder has. */
+  count(address: string): number {
+    let held = 0;
+    const lease = this.#ports.leases.get(address);
+    if (lease) for (const { ended } of lease.inFlight.values()) if (!ended) held++;
+    return held;
+  }
+
+  /**
+   * Ids of the messages that a holder who is gone left behind: what it was working on when its lease ended, and what
+   * was tried before. At most `limit`, in order.
+   */
+  async leftBehind(address: string, limit: number): Promise<string[]> {
+    const { store, commits, attempts } = this.#ports;
+    const workedOn = attempts.leftAt(address);
+    await commits.flushed();
+    const tried = await store.tried(address, workedOn, limit);
+    return tried.map(({ id }) => id);
+  }
+}

@@ -1,0 +1,87 @@
+import { defaultTtlMs, isAgentId } from '@signalbox/protocol';
+import type { TokenRecord } from '@signalbox/store';
+import { isMintingPattern } from '../../auth/token-rules.ts';
+import { sentByBroker } from '../../core/broker-sender.ts';
+import type { SessionContext } from '../context.ts';
+import { isPrivileged, mayWriteTo } from '../policy.ts';
+import { hasInbox } from '../recipient.ts';
+import type { AdminRefusal } from './operation.ts';
+import { badParam } from './params.ts';
+
+/** Ids that the event lists at most. */
+const maxHeldIds = 100;
+const maxCode = 2 ** 32 - 1;
+
+/** How the process of a worker ended, and which agent is to know. */
+export interface WorkerExit {
+  tell: string;
+  code: number | null;
+  signal: string | null;
+}
+
+/** Reads `params.exited` of a revocation, which goes with the token of one agent. */
+export function readWorkerExit(value: unknown, record: TokenRecord): { exit: WorkerExit } | AdminRefusal {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return badParam('exited', 'an object with tell, code and signal');
+  }
+  if (isMintingPattern(record.agent)) {
+    return badParam('exited', `left out: '${record.agent}' is the pattern of a minting token, and no worker`);
+  }
+  const { tell, code, signal } = value as Record<string, unknown>;
+  if (typeof tell !== 'string' || !isAgentId(tell)) return badParam('exited.tell', 'an agent id');
+  if (code !== null && !isExitCode(code)) return badParam('exited.code', 'a whole number, or null');
+  if (signal !== null && !isSignalName(signal)) {
+    return badParam('exited.signal', 'the name of a signal such as SIGKILL, or null');
+  }
+  return { exit: { tell, code, signal } };
+}
+
+function isExitCode(value: unknown): value is number {
+  return Number.isInteger(value) && Math.abs(value as number) <= maxCode;
+}
+
+function isSignalName(value: unknown): value is string {
+  return typeof value === 'string' && /^SIG[A-Z0-9+-]{1,16}$/.test(value);
+}
+
+/**
+ * Stores the event for the agent that is to know, if it exists and the worker's role may write to it. The connections of the
+ * worker have ended before, so that what it was working on counts as left behind.
+ */
+export async function tellWorkerExit(
+  context: SessionContext,
+  record: TokenRecord,
+  { tell, code, signal }: WorkerExit,
+): Promise<{ told: boolean; held_ids: string[] }> {
+  const { agent, role } = record;
+  const heldIds = await context.delivery.handed.leftBehind(agent, maxHeldIds);
+  const allowed = isPrivileged(role) || mayWriteTo(context.policies[role], tell);
+  const exists = context.agents.has(tell) || (await hasInbox(context, tell));
+  const body = { event: 'worker_exited', agent, role, code, signal, held_ids: heldIds };
+  const told = allowed && exists && (await store(context, { tell, id: `exited:${record.id}` }, body));
+  return { told, held_ids: heldIds };
+}
+
+/** False if the inbox has no room. A repeat is there already. */
+function store(
+  context: SessionContext,
+  { tell, id }: { tell: string; id: string },
+  body: Record<string, unknown>,
+): Promise<boolean> {
+  const now = context.now();
+  const message = {
+    inbox: tell,
+    id,
+    ...sentByBroker,
+    kind: 'event',
+    createdAt: now,
+    expiresAt: now + defaultTtlMs,
+    body: JSON.stringify(body),
+  };
+  return new Promise((resolve, reject) => {
+    context.delivery.deliver(message, (stored) => {
+      if (stored.result === 'failed') reject(stored.error);
+      else resolve(['stored', 'duplicate', 'id_conflict'].includes(stored.result));
+    });
+  });
+}
