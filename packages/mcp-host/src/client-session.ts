@@ -1,8 +1,13 @@
-import { Client, type Progress, type StandardSchemaV1 } from '@modelcontextprotocol/client';
-import { SignalboxError, type Tool } from '@signalbox/protocol';
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  Client,
+  type Progress,
+  type StandardSchemaV1,
+} from '@modelcontextprotocol/client';
+import { type CallRound, SignalboxError, type Tool } from '@signalbox/protocol';
 import type { Connection, ConnectOptions, RequestLimits, ToolProgress } from './connection.ts';
 import { readToolList, type ToolPage } from './inventory/tool-list.ts';
-import { rawTools } from './raw-tools.ts';
+import { rawResult, rawTools } from './raw-results.ts';
 
 type Result = Record<PropertyKey, unknown>;
 
@@ -65,20 +70,34 @@ export function connectionOf(
       for (const tool of list.tools) if (hasMirroredArguments(tool)) mirrored.set(tool.name, tool);
       return list;
     },
-    async callTool(name, args, limits, onProgress) {
+    async callTool(name, args, limits, { onProgress, round } = {}) {
       if (!isOpen()) throw new SignalboxError('not_sent', 'the session has ended');
-      const params = { name, arguments: args };
+      const isModern = client.getProtocolEra() === 'modern';
+      const params = { name, arguments: args, ...(isModern && round && roundParams(round)) };
       const options = {
         ...sdkLimits(limits),
         ...(onProgress && { onprogress: (update: Progress) => onProgress(progressOf(update)) }),
       };
       const tool = mirrored.get(name);
-      if (!tool) return client.request({ method: 'tools/call', params }, untouched, options);
+      if (!tool) return whole(await client.request({ method: 'tools/call', params }, untouched, options));
       // Without its output schema, by which the SDK would judge the result.
       const toolDefinition = { name, inputSchema: tool.inputSchema as { type: 'object' } };
-      return client.callTool(params, { ...options, toolDefinition });
+      return whole(await client.callTool(params, { ...options, toolDefinition }));
     },
   };
+}
+
+/** The caller's own capabilities, in the place where the SDK would put ours, and what it answers in a further round. */
+function roundParams({ clientCapabilities = {}, inputResponses, requestState }: CallRound) {
+  return {
+    _meta: { [CLIENT_CAPABILITIES_META_KEY]: clientCapabilities },
+    ...(inputResponses && { inputResponses }),
+    ...(requestState !== undefined && { requestState }),
+  };
+}
+
+function whole(result: Result): Result {
+  return (result[rawResult] as Result | undefined) ?? result;
 }
 
 /** Only the SDK's own `callTool` repeats arguments in headers, where the server asks for that; it then drops what it doesn't know. */

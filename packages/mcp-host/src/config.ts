@@ -37,6 +37,8 @@ export interface ServerPolicy {
   disabled?: boolean;
   /** False: its tools may be called by their exact names, but are not listed. */
   toolDiscovery?: boolean;
+  /** False: its tools are offered under their own names, without `mcp_{server}__`. */
+  prefix?: boolean;
   /** A server card, as a path or URL: what a server that has not started yet offers. */
   card?: string;
 }

@@ -1,5 +1,5 @@
 import type { Implementation, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { SignalboxError } from '@signalbox/protocol';
+import { type CallRound, SignalboxError } from '@signalbox/protocol';
 import type { Authorizer } from './auth/authorizer.ts';
 import { isAboutScope } from './auth/challenge.ts';
 import { connectionOf, newClient } from './client-session.ts';
@@ -7,7 +7,7 @@ import type { HttpServerConfig, McpServerConfig } from './config.ts';
 import { failureOf } from './failure.ts';
 import { httpTransport } from './http/http-transport.ts';
 import type { ToolList } from './inventory/tool-list.ts';
-import { setToolsAside } from './raw-tools.ts';
+import { setResultsAside } from './raw-results.ts';
 import { type ProcessCare, StdioTransport } from './stdio/stdio-transport.ts';
 
 const sessionEndMs = 1_000;
@@ -26,6 +26,13 @@ export interface RequestLimits {
   signal: AbortSignal;
 }
 
+/** What a call may carry besides its arguments. */
+export interface CallExtras {
+  onProgress?: (progress: ToolProgress) => void;
+  /** Left out towards a server of an older revision. */
+  round?: CallRound;
+}
+
 /** One session with a server. It is used until it is lost, and then replaced, never revived. */
 export interface Connection {
   readonly pid: number | undefined;
@@ -39,7 +46,7 @@ export interface Connection {
     name: string,
     args: Record<string, unknown>,
     limits: RequestLimits,
-    onProgress?: (progress: ToolProgress) => void,
+    more?: CallExtras,
   ): Promise<Record<string, unknown>>;
   stderrTail(): string;
   /** Ends the session, and the process behind it. */
@@ -87,7 +94,7 @@ async function openStdio(
   };
   transport.onclose = () => lose(transport.end ?? 'was closed');
   if (mode === 'auto') {
-    setToolsAside(transport);
+    setResultsAside(transport);
     // By this property and the process id the SDK knows a stdio server, whose silence it takes for the older revision.
     Object.assign(transport, { stderr: null });
   }

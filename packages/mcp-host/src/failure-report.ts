@@ -48,7 +48,7 @@ export function reportFailure(
             failure.reason,
           ]);
     case 'answered':
-      return answeredError(failure.code, `server '${server}': ${failure.reason}`);
+      return answeredError(failure, `server '${server}': ${failure.reason}`);
     case 'bad_answer':
       return toolCallError('internal', `server '${server}': ${failure.reason}`, { mayHaveRun: true });
   }
@@ -129,6 +129,9 @@ function outcomeUnknown(what: string, causeChain: string[]): ToolCallError {
   });
 }
 
+/** Headers that contradict the body (MCP 2026-07-28, HeaderMismatch), which the SDK's table lacks. */
+const headerMismatch = -32020;
+
 const neverRun = new Set<number>([
   ProtocolErrorCode.InvalidParams,
   ProtocolErrorCode.MethodNotFound,
@@ -136,16 +139,26 @@ const neverRun = new Set<number>([
   ProtocolErrorCode.ParseError,
   ProtocolErrorCode.MissingRequiredClientCapability,
   ProtocolErrorCode.UnsupportedProtocolVersion,
-  // Headers that contradict the body (MCP 2026-07-28, HeaderMismatch), which the SDK's table lacks.
-  -32020,
+  headerMismatch,
 ]);
 
-function answeredError(code: number, message: string): ToolCallError {
+/** About our own connection to the server: its caller's connection is another one, and must not be taken for broken. */
+const ofTheConnection = new Set<number>([
+  ProtocolErrorCode.ParseError,
+  ProtocolErrorCode.UnsupportedProtocolVersion,
+  headerMismatch,
+]);
+
+function answeredError(failure: Failure & { kind: 'answered' }, message: string): ToolCallError {
+  const { code, reason, data } = failure;
+  const rpcError = { code, message: reason, ...(data !== undefined && { data }) };
+  const own = ofTheConnection.has(code) ? {} : { rpcError };
   if (code === ProtocolErrorCode.InvalidParams) {
     return toolCallError('invalid_arguments', message, {
       mayHaveRun: false,
       hint: "compare the arguments with the tool's inputSchema",
+      ...own,
     });
   }
-  return toolCallError('internal', message, { mayHaveRun: !neverRun.has(code) });
+  return toolCallError('internal', message, { mayHaveRun: !neverRun.has(code), ...own });
 }

@@ -1,7 +1,7 @@
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
 import { SignalboxError } from '@signalbox/protocol';
 import { describe, expect, it } from 'vitest';
-import { failureOf } from './failure.ts';
+import { failureOf, redactedFailure } from './failure.ts';
 import { circuitOpen, reportFailure, unreachable, withEarlierTry } from './failure-report.ts';
 import { streamLost } from './http/http-transport.ts';
 
@@ -65,6 +65,37 @@ describe('a failed call', () => {
     expect(report(new ProtocolError(-32603, 'x'))).toMatchObject({ code: 'internal', may_have_run: true });
     expect(report(new ProtocolError(-32603, 'x', { ...streamLost }))).toMatchObject({ code: 'internal' });
     expect(report(new Error('x'))).toMatchObject({ code: 'internal', may_have_run: true });
+  });
+
+  it('brings the error of the server along as it was, but not one about our own connection', () => {
+    const answered = (code: number, data?: unknown) =>
+      reportFailure(failureOf(new ProtocolError(code, 'why', data)), unsafe).rpc_error;
+    expect(answered(-32602, { at: [1] })).toEqual({ code: -32602, message: 'why', data: { at: [1] } });
+    expect(answered(4711)).toEqual({ code: 4711, message: 'why' });
+    for (const code of [-32700, -32020, -32022]) expect(answered(code)).toBeUndefined();
+    expect(reportFailure(failureOf(http(429)), unsafe).rpc_error).toBeUndefined();
+  });
+});
+
+describe('what a server sends with an error', () => {
+  const redact = (text: string) => text.replaceAll('hunter2', '[redacted]');
+  const dataOf = (data: unknown) =>
+    redactedFailure({ kind: 'answered', code: 1, reason: 'hunter2', data }, redact);
+
+  it('loses the secrets in it, names of fields included, and nothing else', () => {
+    expect(dataOf({ hunter2: ['a hunter2', 1, null, { ok: true }] })).toEqual({
+      kind: 'answered',
+      code: 1,
+      reason: '[redacted]',
+      data: { '[redacted]': ['a [redacted]', 1, null, { ok: true }] },
+    });
+  });
+
+  it('is left out where it is too large or too deep', () => {
+    const nested = (depth: number): unknown => (depth === 0 ? 'x' : [nested(depth - 1)]);
+    expect(dataOf(nested(24))).toHaveProperty('data');
+    expect(dataOf('x'.repeat(16_000))).toHaveProperty('data');
+    for (const data of [nested(25), 'x'.repeat(17_000)]) expect(dataOf(data)).not.toHaveProperty('data');
   });
 });
 

@@ -1,5 +1,6 @@
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { boundedData } from './bounded-data.ts';
 import { streamLost } from './http/http-transport.ts';
 
 /**
@@ -11,13 +12,14 @@ import { streamLost } from './http/http-transport.ts';
 export type Failure =
   | { kind: 'not_sent' | 'no_access' | 'lost' | 'timed_out' | 'bad_answer'; reason: string }
   | { kind: 'refused'; reason: string; status: number }
-  | { kind: 'answered'; reason: string; code: number };
+  | { kind: 'answered'; reason: string; code: number; data?: unknown };
 
 /** Decides by type and code, never by text. `reason` is for people; the server's own words may be in it. */
 export function failureOf(thrown: unknown): Failure {
   if (thrown instanceof ProtocolError) {
     if (thrown.data === streamLost) return { kind: 'lost', reason: streamLost.reason };
-    return { kind: 'answered', code: thrown.code, reason: thrown.message.slice(0, 1_000) };
+    const { code, message, data } = thrown;
+    return { kind: 'answered', code, reason: message.slice(0, 1_000), ...(data !== undefined && { data }) };
   }
   if (thrown instanceof SdkHttpError) return httpFailure(thrown.status);
   if (thrown instanceof SdkError) return sdkFailure(thrown);
@@ -26,6 +28,15 @@ export function failureOf(thrown: unknown): Failure {
   }
   if (thrown instanceof DOMException) return { kind: 'lost', reason: 'the request was broken off' };
   return networkFailure(thrown) ?? { kind: 'bad_answer', reason: messageOf(thrown) };
+}
+
+/** The failure with the server's secrets taken out of what it says. */
+export function redactedFailure(failure: Failure, redact: (text: string) => string): Failure {
+  const reason = redact(failure.reason);
+  if (failure.kind !== 'answered') return { ...failure, reason };
+  const { data, ...rest } = failure;
+  const kept = data === undefined ? undefined : boundedData(data, redact);
+  return { ...rest, reason, ...(kept !== undefined && { data: kept }) };
 }
 
 function kindOf({ code }: SignalboxError): 'not_sent' | 'no_access' | 'bad_answer' {
@@ -49,7 +60,7 @@ function sdkFailure(error: SdkError): Failure {
     case SdkErrorCode.UnsupportedResultType:
       return {
         kind: 'bad_answer',
-        reason: 'the server asks for input from its caller, which is not relayed',
+        reason: 'the server answered with a kind of result that is not relayed',
       };
     default:
       return networkFailure(error) ?? { kind: 'bad_answer', reason: `unusable answer (${error.code})` };

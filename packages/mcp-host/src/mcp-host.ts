@@ -184,6 +184,7 @@ class RunningHost implements McpHost {
     const servers = [...groups.values()].map(({ name, config, offer }) => ({
       name,
       isHidden: config.toolDiscovery === false,
+      ...(config.prefix === false && { prefix: false }),
       ...offer,
     }));
     const providers = [...this.#providers.values()].map((provider) => ({
@@ -198,7 +199,9 @@ class RunningHost implements McpHost {
   async #lateRoute(name: string, deadline: number, signal: AbortSignal) {
     for (;;) {
       const groups = [...this.#registry.groups.values()];
-      const group = groups.find(({ name: server, isKnown }) => !isKnown && mayBelongTo(server, name));
+      const group = groups.find(
+        ({ name: server, config, isKnown }) => !isKnown && mayBelongTo(server, name, config.prefix),
+      );
       await group?.known(deadline - this.#now(), signal);
       const route = this.route(name);
       if (route) return route;

@@ -1,4 +1,4 @@
-import type { ToolCallError } from '@signalbox/protocol';
+import type { CallRound, ToolCallError } from '@signalbox/protocol';
 import type { ToolProgress } from './connection.ts';
 
 /** `signal` cancels the call; `timeoutMs` bounds all of it, a wait for the server included. */
@@ -7,6 +7,8 @@ export interface CallOptions {
   timeoutMs: number;
   /** For whom the call is made, as the broker attests it; decides which instance serves it and whose cache it may read. */
   caller?: { agent: string; role: string };
+  /** What the caller can be asked for, and what it answered in a further round; only a server of the 2026 revision is told. */
+  round?: CallRound;
   /** Called only while the call is under way. */
   onProgress?: (progress: ToolProgress) => void;
   /** Whether a call that was sent may be made again; what the tool declares, unless given. */
@@ -17,5 +19,5 @@ export interface CallOptions {
   onSent?: () => void;
 }
 
-/** The whole MCP result as the server sent it (`isError` results too), or why there is none. */
+/** The whole MCP result as the server sent it (`isError` and `input_required` results too), or why there is none. */
 export type CallOutcome = { result: Record<string, unknown> } | { error: ToolCallError };

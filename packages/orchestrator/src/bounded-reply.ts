@@ -25,7 +25,7 @@ export function boundedReply(reply: McpReply, maxBytes: number): BoundedReply {
 function tooLarge(message: string, before: McpReply): BoundedReply {
   const reply = {
     error: toolCallError('result_too_large', message, {
-      mayHaveRun: 'result' in before,
+      mayHaveRun: 'result' in before || 'input_required' in before,
       hint: 'Ask for less at once: a filter, a smaller range or a page.',
     }),
   };

@@ -5,9 +5,10 @@ import {
   toolCallError,
 } from '@signalbox/protocol';
 
-/** A reply in one word: `ok`, `tool_error` where the tool itself says so, or the code of the error. */
+/** A reply in one word: `ok`, `tool_error` or `input_required` where the tool itself says so, or the code of the error. */
 export function outcomeOf(reply: McpReply): CallRecordOutcome {
   if ('error' in reply) return reply.error.code;
+  if ('input_required' in reply) return 'input_required';
   return 'result' in reply && !reply.result.success ? 'tool_error' : 'ok';
 }
 

@@ -6,12 +6,13 @@ import { DefinitionLog } from './definition-log.ts';
 import { announceCatalog } from './manifest-announcement.ts';
 import { type RepeatLists, repeatWordFor } from './repeat-words.ts';
 import type { RoleToolAllowlist } from './role-tool-allowlist.ts';
-import { type Catalog, createCatalog } from './role-view.ts';
+import { type Catalog, createCatalog, type MailboxRules } from './role-view.ts';
 
 /** What of the policy decides how the tools look to each role. */
 export interface ToolPolicy {
   allowlist: RoleToolAllowlist;
   repeat: RepeatLists;
+  mailbox: MailboxRules;
 }
 
 /** Keeps the latest inventory under the latest policy; each change is announced, one after the other. */
@@ -42,7 +43,8 @@ export function trackCatalog(
   const adopt = (inventory: Inventory): Catalog => {
     const before = catalog;
     offered = inventory;
-    const after = createCatalog(withRepeatWords(inventory, policy.repeat), policy.allowlist);
+    const { allowlist, repeat, mailbox } = policy;
+    const after = createCatalog(withRepeatWords(inventory, repeat), allowlist, mailbox);
     catalog = after;
     announced = announced
       .then(() => announceCatalog(client, before, after, log))

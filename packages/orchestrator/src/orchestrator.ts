@@ -13,6 +13,7 @@ import { answerQuestion, type QuestionDesk } from './questions.ts';
 import type { RepeatLists } from './repeat-words.ts';
 import { parseRequest } from './request-body.ts';
 import { RoleToolAllowlist } from './role-tool-allowlist.ts';
+import type { MailboxRules } from './role-view.ts';
 import { type CallLimits, defaultCallLimits, inboxWindow } from './scheduling/call-limits.ts';
 import { createCallScheduler } from './scheduling/call-scheduler.ts';
 import { type CallDesk, serveCall } from './served-call.ts';
@@ -33,6 +34,8 @@ export interface OrchestratorOptions {
   journal?: Journal | undefined;
   /** What may be called again although it was called before, whatever the servers declare. */
   repeat?: RepeatLists;
+  /** Which of the mailbox tools each role may see; default all. */
+  mailbox?: MailboxRules;
   /** How often tools may be called; without them, as often as the limits on what runs at once allow. */
   budgets?: CallBudgets;
   concurrency?: Partial<CallLimits>;
@@ -78,7 +81,8 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   checkPolicy({ budgets, serverConcurrency: concurrency?.servers ?? {} });
   await using starting = new AsyncDisposableStack();
   const allowlist = options.allowlist ?? RoleToolAllowlist.unrestricted();
-  const catalogs = trackCatalog(client, host, { allowlist, repeat: options.repeat ?? {} }, { log, now });
+  const { repeat = {}, mailbox = {} } = options;
+  const catalogs = trackCatalog(client, host, { allowlist, repeat, mailbox }, { log, now });
   starting.defer(catalogs.stop);
   const scheduler = createCallScheduler({ ...defaultCallLimits, ...concurrency }, monotonicNow);
   const ledger = new BudgetLedger(budgets, monotonicNow);
@@ -128,9 +132,14 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   };
   const setPolicy = (changes: PolicyChanges) => {
     checkPolicy(changes);
-    const { allowlist, repeat, budgets, serverConcurrency } = changes;
-    if (allowlist || repeat)
-      catalogs.setPolicy({ ...(allowlist && { allowlist }), ...(repeat && { repeat }) });
+    const { allowlist, repeat, mailbox, budgets, serverConcurrency } = changes;
+    if (allowlist || repeat || mailbox) {
+      catalogs.setPolicy({
+        ...(allowlist && { allowlist }),
+        ...(repeat && { repeat }),
+        ...(mailbox && { mailbox }),
+      });
+    }
     if (budgets) ledger.setBudgets(budgets);
     if (serverConcurrency) scheduler.setServerLimits(serverConcurrency);
   };

@@ -1,6 +1,7 @@
 import { type CallBudgets, checkBudgets } from './budgets/call-budgets.ts';
 import type { RepeatLists } from './repeat-words.ts';
 import type { RoleToolAllowlist } from './role-tool-allowlist.ts';
+import type { MailboxRules } from './role-view.ts';
 import { checkServerLimits, type ServerLimits } from './scheduling/call-limits.ts';
 
 /** What an operator may change while workers are connected; what is left out stays as it is. */
@@ -10,6 +11,8 @@ export interface PolicyChanges {
   budgets?: CallBudgets;
   /** Calls that run at once on a server, by its name; for the others the limit for every server holds. */
   serverConcurrency?: ServerLimits;
+  /** Which of the mailbox tools each role may see. The broker's own policy decides what it may send. */
+  mailbox?: MailboxRules;
 }
 
 /** Throws `SignalboxError` `bad_config`, naming the field. */

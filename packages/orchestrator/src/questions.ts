@@ -75,9 +75,14 @@ function isForOperators(op: string): boolean {
   return !openOps.some((open) => open === op);
 }
 
-function manifestOf({ version, tools, hasUnlisted }: RoleView, request: ManifestRequest): Manifest {
+function manifestOf({ version, tools, hasUnlisted, mailbox }: RoleView, request: ManifestRequest): Manifest {
   if (request.known_version === version) return { version, unchanged: true };
-  return { version, tools: [...tools], ...(hasUnlisted && { has_unlisted: true }) };
+  return {
+    version,
+    tools: [...tools],
+    ...(hasUnlisted && { has_unlisted: true }),
+    ...(mailbox !== undefined && { mailbox: mailbox && [...mailbox] }),
+  };
 }
 
 function findTools(view: RoleView, { query, limit = defaultSearchLimit }: SearchRequest): SearchReply {

@@ -15,6 +15,7 @@ const inventory = (version: string, tools: Tool[], hidden: Tool[] = []): Invento
   tools,
   hidden,
   renamed: [],
+  unprefixed: [],
   problems: [],
 });
 const files = RoleToolAllowlist.fromEntries([['reader', ['files_*']]]);
@@ -24,6 +25,20 @@ test('the version of a role view stays while nothing that the role sees changes'
   const after = createCatalog(inventory('2', [tool('files_read'), tool('mail_send', 'new')]), files);
   expect(after.view('reader').version).toBe(before.view('reader').version);
   expect(after.view('other').version).not.toBe(before.view('other').version);
+});
+
+test('what a role sees of its mailbox is part of its version, and of no other role’s', () => {
+  const all = createCatalog(inventory('1', [tool('a')]), files);
+  const none = createCatalog(inventory('1', [tool('a')]), files, { mute: false });
+  const some = createCatalog(inventory('1', [tool('a')]), files, { mute: ['signalbox_reply'] });
+  expect([all, none, some].map((catalog) => catalog.view('mute').mailbox)).toEqual([
+    undefined,
+    false,
+    ['signalbox_reply'],
+  ]);
+  expect(new Set([all, none, some].map((catalog) => catalog.view('mute').version)).size).toBe(3);
+  expect(new Set([all, none, some].map((catalog) => catalog.view('other').version)).size).toBe(1);
+  expect(none.view('constructor').mailbox).toBeUndefined();
 });
 
 test('a change names what came, what went and what became different', () => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Inventory } from '@signalbox/mcp-host';
-import type { Tool } from '@signalbox/protocol';
+import type { MailboxAccess, Tool } from '@signalbox/protocol';
 import type { RoleToolAllowlist } from './role-tool-allowlist.ts';
 import { createToolIndex, type FoundTool, type ToolIndex } from './search/tool-index.ts';
 
@@ -10,10 +10,15 @@ export interface RoleView {
   tools: readonly Tool[];
   /** Whether the role may also call tools that are in no list. */
   hasUnlisted: boolean;
+  /** Which of the mailbox tools it may see; `undefined` for all. */
+  mailbox: MailboxAccess | undefined;
   find(tool: string): Tool | undefined;
   /** The tools that a query's words describe, best first. */
   search(query: string, limit: number): FoundTool[];
 }
+
+/** By role, which of the mailbox tools it may see; a role without an entry sees all. */
+export type MailboxRules = Readonly<Record<string, MailboxAccess>>;
 
 /** An inventory under an allowlist, seen through the eyes of each role. Views are made once and kept. */
 export interface Catalog {
@@ -26,7 +31,11 @@ export interface Catalog {
   hidden(tool: string): Tool | undefined;
 }
 
-export function createCatalog(inventory: Inventory, allowlist: RoleToolAllowlist): Catalog {
+export function createCatalog(
+  inventory: Inventory,
+  allowlist: RoleToolAllowlist,
+  mailbox: MailboxRules = {},
+): Catalog {
   const views = new Map<string, RoleView>();
   const hidden = new Map(inventory.hidden.map((tool) => [tool.name, tool]));
   let everything: RoleView | undefined;
@@ -37,28 +46,34 @@ export function createCatalog(inventory: Inventory, allowlist: RoleToolAllowlist
       let view = views.get(role);
       if (!view) {
         const hasUnlisted = inventory.hidden.some(({ name }) => allowlist.allows(role, name));
-        view = createView(allowlist.filterManifest(role, inventory.tools), hasUnlisted);
+        const own = Object.hasOwn(mailbox, role) ? mailbox[role] : undefined;
+        view = createView(allowlist.filterManifest(role, inventory.tools), hasUnlisted, own);
         views.set(role, view);
       }
       return view;
     },
     everything() {
-      everything ??= createView(inventory.tools, hidden.size > 0);
+      everything ??= createView(inventory.tools, hidden.size > 0, undefined);
       return everything;
     },
     hidden: (tool) => hidden.get(tool),
   };
 }
 
-function createView(tools: readonly Tool[], hasUnlisted: boolean): RoleView {
+function createView(
+  tools: readonly Tool[],
+  hasUnlisted: boolean,
+  mailbox: MailboxAccess | undefined,
+): RoleView {
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
-  const contents = JSON.stringify(hasUnlisted ? [tools, 'and unlisted ones'] : tools);
+  const contents = JSON.stringify([tools, hasUnlisted, mailbox]);
   const version = createHash('sha256').update(contents).digest('base64url').slice(0, 22);
   let index: ToolIndex | undefined;
   return {
     version,
     tools,
     hasUnlisted,
+    mailbox,
     find: (tool) => byName.get(tool),
     search(query, limit) {
       index ??= createToolIndex(tools);

@@ -2,6 +2,8 @@ import { handBack, type ServedRequest } from '@signalbox/client';
 import type { McpHost, ToolProgress } from '@signalbox/mcp-host';
 import {
   type CallRequest,
+  fromWireRound,
+  isInputRequired,
   type McpReply,
   mayRepeat,
   type ToolCallError,
@@ -97,11 +99,24 @@ async function callTool(
     timeoutMs,
     caller: { agent, role },
     repeatable,
+    ...(call.round && { round: fromWireRound(call.round) }),
     ...(!repeatable && { beforeSend: () => watch.writeStart(target) }),
     onSent: watch.sent,
     ...(call.options?.progress && { onProgress: (progress: ToolProgress) => request.progress(progress) }),
   });
-  return 'error' in outcome ? outcome : { result: toProxiedResult(outcome.result) };
+  return 'error' in outcome ? outcome : replyOf(outcome.result, call);
+}
+
+function replyOf(result: Record<string, unknown>, { tool, round }: CallRequest): McpReply {
+  if (!isInputRequired(result)) return { result: toProxiedResult(result) };
+  if (round) return { input_required: { ...result, resultType: 'input_required' } };
+  const message = `'${tool}' asks its caller for input, which this caller cannot give`;
+  return {
+    error: toolCallError('internal', message, {
+      mayHaveRun: true,
+      hint: 'Call it from an MCP client that can be asked, through the MCP face of a worker.',
+    }),
+  };
 }
 
 function neverStarted(request: ServedRequest): ToolCallError {

@@ -40,17 +40,14 @@ export function admit(
 }
 
 /** Whether a tool by that name would be one of a server of which no tool is known, because something is the matter with it. */
-function isOfMissingServer({ tools, hidden, problems }: Inventory, name: string): boolean {
+function isOfMissingServer({ tools, hidden, unprefixed, problems }: Inventory, name: string): boolean {
+  const missing = problems.filter(({ tool }) => tool === undefined);
   const server = parseMcpToolName(name)?.server;
-  if (server === undefined) return false;
+  if (server === undefined) {
+    return missing.some((at) => at.prefix === false && !unprefixed.some((tool) => tool.server === at.server));
+  }
   const isKnown = [...tools, ...hidden].some((tool) => parseMcpToolName(tool.name)?.server === server);
-  return (
-    !isKnown &&
-    problems.some(
-      (problem) =>
-        problem.tool === undefined && parseMcpToolName(mcpToolName(problem.server, 'x'))?.server === server,
-    )
-  );
+  return !isKnown && missing.some((at) => parseMcpToolName(mcpToolName(at.server, 'x'))?.server === server);
 }
 
 /** The tool of the view whose name is most like `name`; `undefined` if the view is empty. */

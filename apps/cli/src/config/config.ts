@@ -60,6 +60,11 @@ export interface LayeredServer {
   origin: ServerOrigin;
 }
 
+/** What holds where there is no file. */
+export function builtInConfig(): Config {
+  return toConfig({}, { file: undefined, directory: process.cwd() }, { servers: {}, warnings: [] });
+}
+
 /** Everything a configuration says, in the form that processes use. */
 export function toConfig(
   document: ConfigDocument,

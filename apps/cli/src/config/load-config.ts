@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { SignalboxError } from '@signalbox/protocol';
-import { type Config, toConfig } from './config.ts';
+import { builtInConfig, type Config, toConfig } from './config.ts';
 import { type FileProblem, openConfigFile, problemText } from './config-file.ts';
 import { layerServers } from './layer-servers.ts';
 import { type ConfigPart, parseConfig } from './parse-config.ts';
@@ -33,10 +33,7 @@ export interface LoadOptions {
  * Throws `SignalboxError` `bad_config` whose message has one line per problem: `file:line: path: message`.
  */
 export function loadConfig(named: string | undefined, options: LoadOptions = {}): Config {
-  if (named === undefined) {
-    const none = { servers: {}, warnings: [] };
-    return toConfig({}, { file: undefined, directory: process.cwd() }, none);
-  }
+  if (named === undefined) return builtInConfig();
   const file = resolve(named);
   const { env = process.env, onFile = () => {}, onServer, onlyServer } = options;
   const isWanted = (server: string): boolean => {

@@ -49,6 +49,20 @@ test('All problems of a file are reported, in the order of their lines.', () => 
   ]);
 });
 
+test('A role’s mailbox is false or a list of mailbox tools; a name that is none is answered with the nearest.', () => {
+  const roles = (mailbox: string) => `roles: { a: { tools: [], mailbox: ${mailbox} } }`;
+  expect(problemsOf(roles('false'))).toEqual([]);
+  expect(problemsOf(roles('[signalbox_inbox_read, signalbox_reply]'))).toEqual([]);
+  expect(problemsOf(roles('true'))).toEqual([
+    '1: roles.a.mailbox: must be false, or a list of mailbox tools',
+  ]);
+  expect(problemsOf(roles('[signalbox_reply, signalbox_inbox_reed]'))).toEqual([
+    expect.stringMatching(
+      /^1: roles\.a\.mailbox\[1\]: must be one of: .* \(did you mean 'signalbox_inbox_read'\?\)$/,
+    ),
+  ]);
+});
+
 test('A syntax error has its line.', () => {
   expect(problemsOf('broker:\n  listen: "127')[0]).toMatch(/^2: \(syntax\): /);
 });

@@ -30,6 +30,7 @@ test.each([
   'protocol: auto',
   'disabled: true',
   'tool_discovery: false',
+  'prefix: false',
   'card: ./card.json',
   'safeToRepeat: ["get_*"]',
   'neverRepeat: [drop]',

@@ -1,4 +1,4 @@
-import { kindSchema, roleSchema } from '@signalbox/protocol';
+import { kindSchema, mailboxToolNames, roleSchema, suggestion } from '@signalbox/protocol';
 import { z } from 'zod';
 import { parseListenAddress } from '../listen-address.ts';
 import { budgetSchema, limit, milliseconds, nonEmpty, paths, toolPatterns } from './schema-words.ts';
@@ -51,9 +51,22 @@ const orchestratorSchema = z.strictObject({
     .describe('tools, or patterns with *, that may not, whatever their server declares'),
 });
 
+const mailboxSchema = z
+  .union([z.literal(false), z.array(z.string())], { error: 'must be false, or a list of mailbox tools' })
+  .superRefine((names, context) => {
+    for (const [at, name] of (names || []).entries()) {
+      if (mailboxToolNames.some((known) => known === name)) continue;
+      const message = `must be one of: ${mailboxToolNames.join(', ')}${suggestion(name, mailboxToolNames)}`;
+      context.addIssue({ code: 'custom', path: [at], message });
+    }
+  });
+
 const roleEntrySchema = z.strictObject({
   tools: toolPatterns.describe('tool names, or patterns with *'),
   budget: budgetSchema.optional().describe('calls that each worker of the role may make in a time'),
+  mailbox: mailboxSchema
+    .optional()
+    .describe('mailbox tools that the role sees: false, or a list; default all'),
   sharedBudget: budgetSchema.optional().describe('calls that all workers of the role together may make'),
   send: z
     .strictObject({

@@ -48,6 +48,10 @@ const policyShape = {
     .boolean()
     .optional()
     .describe('false: its tools can be called by their exact names, but are not listed'),
+  prefix: z
+    .boolean()
+    .optional()
+    .describe('false: its tools are offered under their own names, without mcp_SERVER__'),
   card: nonEmpty.optional().describe('path or URL of a server card: what it offers before it has started'),
   safeToRepeat: toolPatterns
     .optional()

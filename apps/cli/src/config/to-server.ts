@@ -31,7 +31,7 @@ export function toServer(entry: McpServerEntry, directory: string): McpServerCon
 
 function policyOf(entry: McpServerEntry, directory: string): ServerPolicy {
   const { share, lazy, keepAliveMs, maxRestarts, restartWindowMs, circuitThreshold, circuitResetMs } = entry;
-  const { concurrency, timeoutMs, protocol, disabled, tool_discovery: toolDiscovery, card } = entry;
+  const { concurrency, timeoutMs, protocol, disabled, tool_discovery: toolDiscovery, prefix, card } = entry;
   return withoutUndefined({
     share,
     lazy,
@@ -45,6 +45,7 @@ function policyOf(entry: McpServerEntry, directory: string): ServerPolicy {
     protocol,
     disabled,
     toolDiscovery,
+    prefix,
     card: card === undefined || /^https?:\/\//i.test(card) ? card : resolve(directory, card),
   });
 }

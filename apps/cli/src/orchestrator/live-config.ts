@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { McpHost } from '@signalbox/mcp-host';
+import type { Inventory, McpHost } from '@signalbox/mcp-host';
 import type { Orchestrator } from '@signalbox/orchestrator';
 import { SignalboxError } from '@signalbox/protocol';
 import type { Logger } from 'pino';
@@ -49,8 +49,8 @@ export class LiveConfig implements AsyncDisposable {
   static async open(started: Config, file: string, parts: LiveParts): Promise<LiveConfig> {
     const live = new LiveConfig(started, file, parts);
     const { host, log } = parts;
-    live.#stopListening = host.onInventoryChanged(({ renamed }) => live.#repeatAs(renamed));
-    live.#repeatAs((await host.inventory()).renamed);
+    live.#stopListening = host.onInventoryChanged((inventory) => live.#repeatAs(inventory));
+    live.#repeatAs(await host.inventory());
     live.#load();
     live.#watch = await watchFiles(live.#files, () => void live.#applyOnce(), {
       onError: (err) => log.warn({ err }, 'a configuration file cannot be watched; SIGHUP reads it again'),
@@ -133,9 +133,9 @@ export class LiveConfig implements AsyncDisposable {
     }
   }
 
-  #repeatAs(renamed: readonly RenamedTool[]): void {
-    this.#renamed = renamed;
-    this.#parts.orchestrator.setPolicy({ repeat: policyOf(this.#current, renamed).repeat });
+  #repeatAs({ renamed, unprefixed }: Inventory): void {
+    this.#renamed = [...renamed, ...unprefixed];
+    this.#parts.orchestrator.setPolicy({ repeat: policyOf(this.#current, this.#renamed).repeat });
   }
 }
 

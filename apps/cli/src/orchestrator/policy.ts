@@ -11,6 +11,11 @@ export function policyOf(config: Config, renamed: readonly RenamedTool[]): Polic
     allowlist: withOperator(configuredAllowlist(config), config),
     repeat: repeatLists(config, renamed),
     budgets: budgetsOf(config),
+    mailbox: Object.fromEntries(
+      Object.entries(config.roles).flatMap(([role, { mailbox }]) =>
+        mailbox === undefined ? [] : [[role, mailbox]],
+      ),
+    ),
     serverConcurrency: Object.fromEntries(
       Object.entries(config.mcpServers).flatMap(([name, { concurrency }]) =>
         concurrency === undefined ? [] : [[name, concurrency]],

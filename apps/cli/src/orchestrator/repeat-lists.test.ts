@@ -40,3 +40,19 @@ test.each(['files_', 'FILES', 'files__archive'])(
     expect(repeatLists(configOf(['files', rival], {}), []).never).toEqual([]);
   },
 );
+
+test('The lists of a server without a prefix hold its own tools, and never those of others by the same name.', () => {
+  const { mcpServers, ...config } = configOf(['files', 'web', 'FILES'], {
+    files: { safe: ['list', 'read_*'], never: ['drop', 'move_*'] },
+  });
+  const bare = { ...config, mcpServers: { ...mcpServers, files: { ...mcpServers.files!, prefix: false } } };
+  const offered = [
+    { server: 'files', tool: 'read_all', name: 'read_all' },
+    { server: 'files', tool: 'move_it', name: 'move_it' },
+    { server: 'web', tool: 'read_web', name: 'read_web' },
+  ];
+  expect(repeatLists(bare, offered)).toEqual({ safe: ['mcp_x__y', 'read_all'], never: ['drop', 'move_it'] });
+  expect(repeatLists(bare, [])).toEqual({ safe: ['mcp_x__y'], never: ['drop'] });
+  const own = { server: 'files', tool: 'list', name: 'list' };
+  expect(repeatLists(bare, [own]).safe).toEqual(['mcp_x__y', 'list']);
+});

@@ -3,7 +3,7 @@ import { type RepeatLists, RoleToolAllowlist } from '@signalbox/orchestrator';
 import { SignalboxError } from '@signalbox/protocol';
 import type { Config } from '../config/config.ts';
 
-/** A tool that is offered under another name than its server's and its own make. */
+/** A tool that is offered under another name than its server's and its own make, or under its own (`prefix: false`). */
 export interface RenamedTool {
   server: string;
   /** As its server named it. */
@@ -23,9 +23,14 @@ export function repeatLists(
   const { safe = [], never = [] } = config.orchestrator.repeat;
   const lists = { safe: new Set(safe), never: new Set(never) };
   for (const [server, words] of Object.entries(config.serverRepeat)) {
-    checkApart(config, server);
+    const hasPrefix = config.mcpServers[server]?.prefix !== false;
+    if (hasPrefix) checkApart(config, server);
     for (const word of ['safe', 'never'] as const) {
-      for (const pattern of words[word] ?? []) lists[word].add(offeredPattern(server, pattern));
+      for (const pattern of words[word] ?? []) {
+        if (hasPrefix) lists[word].add(offeredPattern(server, pattern));
+        // A name alone may be another server's tool, for which only the cautious word does no harm.
+        else if (word === 'never' && !pattern.includes('*')) lists.never.add(ownName(pattern));
+      }
       for (const other of renamed) {
         if (other.server === server && matches(words[word], other.tool)) lists[word].add(other.name);
       }
@@ -37,9 +42,7 @@ export function repeatLists(
 /** A server's own tool name, or a pattern of such, as it reads in names on offer. */
 function offeredPattern(server: string, own: string): string {
   if (!own.includes('*')) return mcpToolName(server, own);
-  const prefix = prefixOf(server);
-  const part = (text: string): string => wholeName(server, text).slice(prefix.length);
-  return prefix + own.split('*').map(part).join('*');
+  return prefixOf(server) + own.split('*').map(ownName).join('*');
 }
 
 function matches(patterns: readonly string[] = [], tool: string): boolean {
@@ -55,6 +58,11 @@ function checkApart({ mcpServers, origins }: Pick<Config, 'mcpServers' | 'origin
     'bad_config',
     `${origins[server]?.file ?? '(config)'}: mcpServers.${server}: its safeToRepeat and neverRepeat cannot be told apart from tools of '${rival}'; rename one of the two servers`,
   );
+}
+
+/** A tool's own name with the characters that tool names may have. */
+function ownName(tool: string): string {
+  return wholeName('', tool).slice(prefixOf('').length);
 }
 
 function prefixOf(server: string): string {

@@ -72,13 +72,14 @@ export async function runOrchestrator(flags: OrchestratorFlags): Promise<void> {
     if (name === 'reconnecting') log.warn('lost the broker; connecting again');
     if (name === 'ready') log.info('connected to the broker');
   });
-  const { allowlist, repeat, budgets, serverConcurrency } = policy;
+  const { allowlist, repeat, mailbox, budgets, serverConcurrency } = policy;
   await using orchestrator = await startOrchestrator({
     client,
     host,
     allowlist,
     journal,
     repeat,
+    mailbox,
     budgets,
     concurrency: { ...concurrency, servers: serverConcurrency },
     ...(callTimeoutMs !== undefined && { callTimeoutMs }),

@@ -66,8 +66,17 @@ export async function fetchCalls(
       details: { hint: 'start one with: signalbox orchestrator   (signalbox up runs one)' },
     });
   }
+  return await askCalls(session, choice, query);
+}
+
+/** The same of an orchestrator that is known to be connected. One that is not fails with `timed_out`. */
+export async function askCalls(
+  session: Session,
+  choice: OrchestratorChoice,
+  query: { running?: boolean; since?: number; limit?: number },
+): Promise<CallRecord[]> {
   const request = { op: 'calls' as const, limit: maxCalls, ...query };
-  const reply = await askOrchestrator(session, { orchestrator }, request, { timeoutMs, ephemeral: true });
+  const reply = await askOrchestrator(session, choice, request, { timeoutMs, ephemeral: true });
   const { calls } = dataOf(reply, callsSchema);
   return calls.sort((a, b) => a.received_at - b.received_at);
 }

@@ -44,13 +44,17 @@ function printFinished(status: Finished, { json }: ToolsResultFlags): void {
   } else if ('result' in reply) {
     printLines('finished:');
     printResult(reply.result, 'the tool');
+  } else if ('input_required' in reply) {
+    printLines(
+      'finished: the tool asked its caller for input; a call with the answers is a request of its own',
+    );
   } else {
     throw replyError(reply);
   }
 }
 
 function exitCodeOfOutcome(outcome: Finished['outcome']): number {
-  if (outcome === 'ok') return exitCodes.ok;
+  if (outcome === 'ok' || outcome === 'input_required') return exitCodes.ok;
   if (outcome === 'tool_error') return exitCodes.failed;
   return exitCodeOf({ code: outcome, retryable: toolErrorCodes[outcome].retryable });
 }

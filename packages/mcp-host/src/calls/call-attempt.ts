@@ -1,6 +1,6 @@
 import { type Tool, toolCallError } from '@signalbox/protocol';
 import type { Connection } from '../connection.ts';
-import { type Failure, failureOf } from '../failure.ts';
+import { type Failure, failureOf, redactedFailure } from '../failure.ts';
 import { cancelledCall, reportFailure, unreachable } from '../failure-report.ts';
 import type { CallOptions, CallOutcome } from '../tool-call.ts';
 import type { CallTarget } from './call-target.ts';
@@ -87,7 +87,7 @@ async function sendOver(connection: Connection, call: OutgoingCall, isFirst: boo
   } catch (thrown) {
     const ranMs = now() - sentAt;
     const judged = await failureOver(connection, thrown, isFirst);
-    const failure = { ...judged, reason: target.redact(judged.reason) };
+    const failure = redactedFailure(judged, target.redact);
     if (failure.kind !== 'not_sent') call.onRun(ranMs);
     const aborted = gaveUp(signal);
     const waitedMs = signal.aborted ? ranMs : timeoutMs;
@@ -106,12 +106,13 @@ async function runOnce(
   connection: Connection,
   tool: Tool,
   args: Record<string, unknown>,
-  { signal, timeoutMs, onProgress, onSent }: CallOptions,
+  { signal, timeoutMs, onProgress, onSent, round }: CallOptions,
 ): Promise<Record<string, unknown>> {
   let pending = true;
   const report: CallOptions['onProgress'] = onProgress && ((progress) => pending && onProgress(progress));
   try {
-    const answer = connection.callTool(tool.name, args, { signal, timeoutMs }, report);
+    const more = { ...(report && { onProgress: report }), ...(round && { round }) };
+    const answer = connection.callTool(tool.name, args, { signal, timeoutMs }, more);
     onSent?.();
     return await answer;
   } finally {

@@ -62,6 +62,7 @@ describe('kept answers', () => {
     ['with a lifetime of zero', { ttlMs: 0 }],
     ['that is an error', { ttlMs: 100, outcome: error }],
     ['of a tool that failed', { ttlMs: 100, outcome: answer('failed', { isError: true }) }],
+    ['that asks for input', { ttlMs: 100, outcome: answer('asks', { resultType: 'input_required' }) }],
   ])('do not include an answer %s', async (_, fetched) => {
     const { ask, cache, runs } = cacheWith();
     await ask(rosa, fetched);

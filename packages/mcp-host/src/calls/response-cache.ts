@@ -1,3 +1,4 @@
+import { isInputRequired } from '@signalbox/protocol';
 import { LRUCache } from 'lru-cache';
 import type { CallOutcome } from '../tool-call.ts';
 import { addressOf, type CacheAddress, type CacheKey } from './cache-address.ts';
@@ -41,7 +42,7 @@ interface Flight {
 
 /**
  * Keeps answers that say how long they hold, and makes calls that ask the same at the same time share one run. Errors and
- * `isError` results are never kept. Callers of different scopes share nothing but what is declared public. The outcome
+ * `isError` and `input_required` results are never kept. Callers of different scopes share nothing but what is declared public. The outcome
  * handed out is the same object for all: read it only.
  */
 export class ResponseCache {
@@ -141,7 +142,7 @@ function lifetimeOf({ ttlMs }: Fetched): number | undefined {
 }
 
 function isSuccess(outcome: CallOutcome): boolean {
-  return 'result' in outcome && outcome.result.isError !== true;
+  return 'result' in outcome && outcome.result.isError !== true && !isInputRequired(outcome.result);
 }
 
 /** A result that says nothing of its future may be old already for a call that came later. */

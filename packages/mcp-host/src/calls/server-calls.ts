@@ -1,5 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { mayRepeat, messageOf, type Tool, toolCallError } from '@signalbox/protocol';
+import { ProtocolErrorCode } from '@modelcontextprotocol/client';
+import {
+  isInputRequired,
+  mayRepeat,
+  messageOf,
+  type Tool,
+  type ToolCallError,
+  toolCallError,
+} from '@signalbox/protocol';
 import type { ServerPolicy } from '../config.ts';
 import type { HostEvent } from '../host-api.ts';
 import type { CallOptions, CallOutcome } from '../tool-call.ts';
@@ -175,13 +183,23 @@ interface Call {
  * Only what the tool calls read-only and nobody forbids to repeat. The plan asks for a TTL alone, but a write answered from
  * a cache would not be made.
  */
-function isCacheable(tool: Tool, { repeatable = mayRepeat(tool, true) }: CallOptions): boolean {
-  return repeatable && tool.annotations?.readOnlyHint === true;
+function isCacheable(tool: Tool, { repeatable = mayRepeat(tool, true), round }: CallOptions): boolean {
+  const isFirstRound = round?.inputResponses === undefined && round?.requestState === undefined;
+  return repeatable && isFirstRound && tool.annotations?.readOnlyHint === true;
 }
 
 function fetchedFrom({ outcome, isHeldBack }: SentCall): Fetched {
-  if ('error' in outcome) return { outcome, ttlMs: undefined, shareable: !isHeldBack };
+  if ('error' in outcome) {
+    const shareable = !isHeldBack && !isAboutCapabilities(outcome.error);
+    return { outcome, ttlMs: undefined, shareable };
+  }
+  if (isInputRequired(outcome.result)) return { outcome, ttlMs: undefined, shareable: false };
   return { outcome, ...cacheHintOf(outcome.result) };
+}
+
+/** Whether the server wants something of this very client, which another one may well have. */
+function isAboutCapabilities({ rpc_error: answered }: ToolCallError): boolean {
+  return answered?.code === ProtocolErrorCode.MissingRequiredClientCapability;
 }
 
 async function pauseFor(ms: number, signal: AbortSignal): Promise<void> {

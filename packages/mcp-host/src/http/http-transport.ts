@@ -6,7 +6,7 @@ import {
 } from '@modelcontextprotocol/client';
 import type { Authorizer } from '../auth/authorizer.ts';
 import type { HttpServerConfig } from '../config.ts';
-import { setToolsAside } from '../raw-tools.ts';
+import { setResultsAside } from '../raw-results.ts';
 import { authorizedFetch } from './authorized-fetch.ts';
 import { type FetchWatch, requestFetch } from './request-fetch.ts';
 
@@ -40,7 +40,7 @@ export function httpTransport(
     const onRequestStreamEnd = () => transport.onmessage?.(lostAnswer(id));
     return send(message, { ...options, onRequestStreamEnd });
   };
-  setToolsAside(transport);
+  setResultsAside(transport);
   return transport;
 }
 

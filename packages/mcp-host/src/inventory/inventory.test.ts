@@ -73,3 +73,26 @@ it('offers the tools of providers under their own names, unless a server has one
     { server: 'more', tool: 'weather', message: expect.stringContaining('another tool') },
   ]);
 });
+
+it('offers the tools of a server without a prefix under their own names, and says which they are', () => {
+  const { inventory, routes } = buildInventory(
+    [
+      ...sources({ a: [tool('x'), tool('mcp_b__x')] }, { prefix: false }),
+      ...sources({ b: [tool('x')] }),
+      ...sources({ c: [tool('x')] }, { prefix: false }),
+    ],
+    [],
+    naming,
+  );
+  expect(inventory.tools.map(({ name }) => name)).toEqual(['mcp_a__mcp_b__x', 'mcp_b__x', 'x']);
+  expect(routes.get('x')?.server).toBe('a');
+  expect(routes.get('mcp_b__x')?.server).toBe('b');
+  expect(inventory.unprefixed).toEqual([
+    { server: 'a', tool: 'x', name: 'x' },
+    { server: 'a', tool: 'mcp_b__x', name: 'mcp_a__mcp_b__x' },
+  ]);
+  expect(inventory.renamed).toEqual([expect.objectContaining({ name: 'mcp_a__mcp_b__x' })]);
+  expect(inventory.problems).toEqual([
+    { server: 'c', tool: 'x', message: 'left out: another tool already has its name' },
+  ]);
+});

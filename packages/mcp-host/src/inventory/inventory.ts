@@ -8,10 +8,13 @@ export interface InventoryProblem {
   server: string;
   tool?: string;
   message: string;
+  /** Names don't tell which tools are this server's. */
+  prefix?: false;
 }
 
 /**
- * Every tool on offer, named `mcp_{server}__{tool}` and otherwise as its server describes it, ordered by name.
+ * Every tool on offer, named `mcp_{server}__{tool}` (or as its server names it, with `prefix: false`) and otherwise as its server
+ * describes it, ordered by name.
  * `version` is a hash of the tools: it changes when, and only when, any of them does.
  */
 export interface Inventory {
@@ -20,10 +23,19 @@ export interface Inventory {
   /** Callable by their exact names, which are these, and otherwise not to be shown. */
   hidden: Tool[];
   renamed: RenamedTool[];
+  /** The tools of servers with `prefix: false`, whose names don't tell their servers. */
+  unprefixed: UnprefixedTool[];
   problems: InventoryProblem[];
 }
 
-/** A tool whose name here is not `mcp_{server}__{tool}`, and why. */
+/** A tool of a server with `prefix: false`; `name` is the one it is called by. */
+export interface UnprefixedTool {
+  server: string;
+  tool: string;
+  name: string;
+}
+
+/** A tool whose name here is not `mcp_{server}__{tool}`, or its own with `prefix: false`, and why. */
 export interface RenamedTool {
   server: string;
   tool: string;
@@ -42,6 +54,8 @@ export interface ToolSource extends ToolList {
   name: string;
   /** Callable by exact name only. */
   isHidden?: boolean;
+  /** False: its tools are to have their own names. */
+  prefix?: boolean;
 }
 
 export interface InventoryBuild {
@@ -83,7 +97,14 @@ export function buildInventory(
     .digest('base64url');
   const problems = [...problemsOf([...servers, ...providers]), ...named.problems, ...conflicts];
   return {
-    inventory: { version: version.slice(0, 22), tools, hidden, renamed: named.renamed, problems },
+    inventory: {
+      version: version.slice(0, 22),
+      tools,
+      hidden,
+      renamed: named.renamed,
+      unprefixed: named.unprefixed,
+      problems,
+    },
     routes: named.routes,
     provided,
   };
@@ -93,25 +114,32 @@ function nameTools(
   servers: readonly ToolSource[],
   { alike, max }: { alike: ReadonlySet<string>; max: number },
 ) {
-  const found = servers.flatMap(({ name: server, tools }) => tools.map((tool) => ({ server, tool })));
-  const keys = found.map(({ server, tool }) => ({ server, tool: tool.name }));
+  const found = servers.flatMap(({ name: server, tools, prefix = true }) =>
+    tools.map((tool) => ({ route: { server, tool }, prefix })),
+  );
+  const keys = found.map(({ route, prefix }) => ({ server: route.server, tool: route.tool.name, prefix }));
   const names = assignToolNames(keys, alike, max);
   const routes = new Map<string, ToolRoute>();
   const renamed: RenamedTool[] = [];
   const problems: InventoryProblem[] = [];
-  for (const [i, route] of found.entries()) {
-    const [name, key] = [names[i], keys[i]!];
+  const unprefixed: UnprefixedTool[] = [];
+  for (const [i, { route, prefix }] of found.entries()) {
+    const name = names[i];
+    const key = { server: route.server, tool: route.tool.name };
     if (name === undefined) {
       problems.push({ ...key, message: 'left out: another tool already has its name' });
       continue;
     }
     routes.set(name, route);
-    const reason = whyRenamed(key, name, alike, max);
+    if (!prefix) unprefixed.push({ ...key, name });
+    const reason = whyRenamed({ ...key, prefix }, name, alike, max);
     if (reason !== undefined) renamed.push({ ...key, name, reason });
   }
-  return { routes, renamed, problems };
+  return { routes, renamed, unprefixed, problems };
 }
 
 function problemsOf(sources: readonly ToolSource[]): InventoryProblem[] {
-  return sources.flatMap(({ name: server, problems }) => problems.map((problem) => ({ server, ...problem })));
+  return sources.flatMap(({ name: server, problems, prefix }) =>
+    problems.map((problem) => ({ server, ...problem, ...(prefix === false && { prefix }) })),
+  );
 }

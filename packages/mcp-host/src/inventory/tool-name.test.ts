@@ -9,6 +9,7 @@ import {
   parseMcpToolName,
   serversAlike,
   smallestToolNameMax,
+  whyRenamed,
 } from './tool-name.ts';
 
 const allowed = /^[A-Za-z0-9_-]+$/;
@@ -134,5 +135,46 @@ describe('assigning names', () => {
   it('keeps the first of two that cannot be told apart', () => {
     const twice = { server: 's', tool: 't' };
     expect(assign([twice, twice])).toEqual(['mcp_s__t', undefined]);
+  });
+});
+
+describe('tools of servers without a prefix', () => {
+  const none = new Set<string>();
+  const own = (server: string, tool: string) => ({ server, tool, prefix: false });
+
+  it('have their own names, made legal and short where they are not', () => {
+    const tools = [own('s', 'read-File'), own('s', 'a.b'), own('s', 'z'.repeat(60))];
+    const names = assignToolNames(tools, new Set(['s']), 48);
+    expect(names.slice(0, 2)).toEqual(['read-File', 'a_b']);
+    expect(names[2]).toMatch(/^z{39}_[0-9a-f]{8}$/);
+    expect(whyRenamed(tools[0]!, names[0]!, new Set(['s']))).toBeUndefined();
+    expect(whyRenamed(tools[1]!, names[1]!, none)).toBeUndefined();
+    expect(whyRenamed(tools[2]!, names[2]!, none)).toContain('48 characters');
+  });
+
+  it('leave a disputed name to the first, and within one server to the one that is spelled so', () => {
+    expect(assignToolNames([own('a', 'x'), own('b', 'x'), own('b', 'y')], none)).toEqual([
+      'x',
+      undefined,
+      'y',
+    ]);
+    const [changed, exact] = assignToolNames([own('a', 'x.y'), own('a', 'x_y')], none);
+    expect(exact).toBe('x_y');
+    expect(changed).toMatch(/^x_y_[0-9a-f]{8}$/);
+  });
+
+  it.each(['mcp_files__write', 'signalbox_reply'])('cannot pass for others by the name %s', (tool) => {
+    const key = own('evil', tool);
+    const [name] = assignToolNames([key], none);
+    expect(name).toBe(`mcp_evil__${tool}`);
+    expect(whyRenamed(key, name!, none)).toContain('looks like one that the gateway gives');
+    expect(assignToolNames([own('good', tool.slice(3))], none)).toEqual([tool.slice(3)]);
+  });
+
+  it('may have any name but one of the other form, as long as they are not known', () => {
+    expect(mayBelongTo('s', 'anything', false)).toBe(true);
+    expect(mayBelongTo('s', 'anything')).toBe(false);
+    expect(mayBelongTo('s', 'mcp_other__x', false)).toBe(false);
+    expect(mayBelongTo('s', 'mcp_s__mcp_files__x', false)).toBe(true);
   });
 });

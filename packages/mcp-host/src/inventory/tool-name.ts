@@ -4,6 +4,8 @@ import { createHash } from 'node:crypto';
 export const defaultToolNameMax = 48;
 
 const hashLength = 8;
+/** Of the tools of the mailbox. */
+const ourPrefix = 'signalbox_';
 const frame = 'mcp_'.length + '__'.length;
 
 /** Shortest `toolNameMax` that leaves room for a few letters of server and tool beside the hash. */
@@ -33,8 +35,9 @@ export function isMcpTool(name: string): boolean {
 }
 
 /** Whether `name` could be the (perhaps cut) name of a tool of this server. Never enough to route by. */
-export function mayBelongTo(server: string, name: string): boolean {
+export function mayBelongTo(server: string, name: string, prefix = true): boolean {
   const parsed = parseMcpToolName(name);
+  if (!prefix && !parsed) return true;
   return parsed !== undefined && serverPart(server).startsWith(parsed.server);
 }
 
@@ -42,6 +45,8 @@ export function mayBelongTo(server: string, name: string): boolean {
 export interface ToolKey {
   server: string;
   tool: string;
+  /** False: it is to be offered under its own name. */
+  prefix?: boolean;
 }
 
 /** The servers among `names` whose names sanitise alike; known from the configuration alone, so it never changes with who is up. */
@@ -52,16 +57,15 @@ export function serversAlike(names: readonly string[]): Set<string> {
 
 /**
  * One distinct name per tool, in order; `undefined` for a tool that has to be left out because an earlier one holds its
- * name. Where plain names collide, a tool that is spelled exactly so keeps the plain name, the others get the hash.
+ * name. Where plain names collide, a tool that is spelled exactly so keeps the plain name, the others get the hash; of several
+ * that are to have their own names, the first has it.
  */
 export function assignToolNames(
   tools: readonly ToolKey[],
   alike: ReadonlySet<string>,
   max = defaultToolNameMax,
 ): (string | undefined)[] {
-  const plain = tools.map(({ server, tool }) =>
-    alike.has(server) ? hashedName(server, tool, max) : mcpToolName(server, tool, max),
-  );
+  const plain = tools.map((key) => firstChoice(key, alike, max));
   const rivals = new Map<string, Map<string, ToolKey>>();
   for (const [i, key] of tools.entries()) {
     const group = rivals.get(plain[i]!) ?? new Map<string, ToolKey>();
@@ -70,36 +74,56 @@ export function assignToolNames(
   const taken = new Set<string>();
   return tools.map((key, i) => {
     const group = rivals.get(plain[i]!)!;
-    const name =
-      group.size === 1 || ownsPlainName(key, group) ? plain[i]! : hashedName(key.server, key.tool, max);
+    const name = group.size === 1 || ownsPlainName(key, group) ? plain[i]! : distinctName(key, max);
     if (taken.has(name)) return undefined;
     taken.add(name);
     return name;
   });
 }
 
-/** Why the name of a tool is not simply `mcp_{server}__{tool}`; `undefined` if it is. */
+/** Why the name of a tool is not simply `mcp_{server}__{tool}`, or its own where that is wanted; `undefined` if it is. */
 export function whyRenamed(
-  { server, tool }: ToolKey,
+  key: ToolKey,
   name: string,
   alike: ReadonlySet<string>,
   max = defaultToolNameMax,
 ): string | undefined {
-  const plain = `mcp_${serverPart(server)}__${toolPart(tool)}`;
+  const { server, tool, prefix } = key;
+  if (prefix === false && !hasOwnName(key)) return 'its own name looks like one that the gateway gives';
+  const plain = hasOwnName(key) ? toolPart(tool) : `mcp_${serverPart(server)}__${toolPart(tool)}`;
   if (name === plain) return undefined;
   if (plain.length > max) return `its name would be longer than ${max} characters`;
-  return alike.has(server)
+  return alike.has(server) && !hasOwnName(key)
     ? 'another server has the same name, as far as tool names go'
     : 'another tool has the same name, as far as tool names go';
 }
 
+/** Whether a tool is offered under its own name: not if that would make it one of another server's, or of ours. */
+function hasOwnName({ tool, prefix }: ToolKey): boolean {
+  const own = toolPart(tool);
+  return prefix === false && !isMcpTool(own) && !own.startsWith(ourPrefix);
+}
+
+function firstChoice(key: ToolKey, alike: ReadonlySet<string>, max: number): string {
+  const own = toolPart(key.tool);
+  if (hasOwnName(key)) return own.length <= max ? own : distinctName(key, max);
+  return alike.has(key.server) ? distinctName(key, max) : mcpToolName(key.server, key.tool, max);
+}
+
+function distinctName(key: ToolKey, max: number): string {
+  if (!hasOwnName(key)) return hashedName(key.server, key.tool, max);
+  return `${toolPart(key.tool).slice(0, max - hashLength - 1)}_${hashOf(key)}`;
+}
+
 function ownsPlainName(key: ToolKey, group: ReadonlyMap<string, ToolKey>): boolean {
+  if (hasOwnName(key)) return isSpelledExactly(key);
   const exact = [...group.values()].filter(isSpelledExactly);
   return exact.length === 1 && identity(exact[0]!) === identity(key);
 }
 
-function isSpelledExactly({ server, tool }: ToolKey): boolean {
-  return serverPart(server) === server && toolPart(tool) === tool;
+function isSpelledExactly(key: ToolKey): boolean {
+  const { server, tool } = key;
+  return (hasOwnName(key) || serverPart(server) === server) && toolPart(tool) === tool;
 }
 
 function hashedName(server: string, tool: string, max: number): string {
@@ -107,8 +131,11 @@ function hashedName(server: string, tool: string, max: number): string {
   const wholeTool = toolPart(tool);
   const shortServer = serverPart(server).slice(0, Math.max(room - wholeTool.length, Math.floor(room / 2)));
   const shortTool = wholeTool.slice(0, room - shortServer.length);
-  const hash = createHash('sha256').update(identity({ server, tool })).digest('hex').slice(0, hashLength);
-  return `mcp_${shortServer}__${shortTool}_${hash}`;
+  return `mcp_${shortServer}__${shortTool}_${hashOf({ server, tool })}`;
+}
+
+function hashOf(key: ToolKey): string {
+  return createHash('sha256').update(identity(key)).digest('hex').slice(0, hashLength);
 }
 
 function identity({ server, tool }: ToolKey): string {

@@ -1,5 +1,7 @@
 import type { Tool } from '@signalbox/protocol';
 import MiniSearch from 'minisearch';
+import { queryWordsOf } from './query-words.ts';
+import { stemOf } from './stem.ts';
 import { wordsOf } from './words.ts';
 
 /** A tool that a search found. `score` ranks the tools of one answer and means nothing else. */
@@ -17,28 +19,44 @@ export interface ToolIndex {
 /** What of a field is read: servers may write as much as they like. */
 const maxFieldLength = 4000;
 const maxParameterDepth = 4;
-const maxQueryWords = 16;
 const maxFuzzyLength = 24;
 
-/** Ranks by BM25, with the name before the title, and both before descriptions and parameters. */
+/** How much a word counts by where it stands; names of parameters before what is said of them. */
+const boost = { name: 2, title: 2, description: 1, parameters: 0.5, parameterTexts: 0.2 };
+
+/**
+ * Ranks by BM25 over word stems, times the share of the query's words that a tool has. A word that no tool has is taken
+ * for the beginning of another, or for one with a slip.
+ */
 export function createToolIndex(tools: readonly Tool[]): ToolIndex {
+  const known = new Set<string>();
   const index = new MiniSearch<{ id: number }>({
-    fields: ['name', 'title', 'description', 'parameters'],
+    fields: Object.keys(boost),
     tokenize: wordsOf,
-    processTerm: (term) => term,
+    processTerm(word) {
+      const stem = stemOf(word);
+      known.add(stem);
+      return stem;
+    },
     searchOptions: {
-      boost: { name: 3, title: 2 },
-      prefix: (term) => term.length >= 3,
-      fuzzy: ({ length }) => (length >= 5 && length <= maxFuzzyLength ? 0.2 : false),
+      boost,
+      weights: { prefix: 0.6, fuzzy: 0.2 },
+      processTerm: stemOf,
+      prefix: (term) => term.length >= 3 && !known.has(term),
+      fuzzy: (term) => (term.length >= 5 && term.length <= maxFuzzyLength && !known.has(term) ? 0.2 : false),
     },
   });
   index.addAll(tools.map(documentOf));
   return {
     search(query, limit) {
-      const words = wordsOf(query).slice(0, maxQueryWords).join(' ');
+      const words = queryWordsOf(query);
+      const stems = new Set(words.map(stemOf)).size;
       return index
-        .search(words)
-        .map(({ id, score }) => ({ tool: tools[id as number]!, score: Math.round(score * 1000) / 1000 }))
+        .search(words.join(' '))
+        .map(({ id, score, queryTerms }) => ({
+          tool: tools[id as number]!,
+          score: Math.round((score * queryTerms.length * 1000) / stems) / 1000,
+        }))
         .sort((a, b) => b.score - a.score || (a.tool.name < b.tool.name ? -1 : 1))
         .slice(0, limit);
     },
@@ -47,22 +65,31 @@ export function createToolIndex(tools: readonly Tool[]): ToolIndex {
 
 function documentOf({ name, description, inputSchema, ...tool }: Tool, id: number) {
   const title = tool.title ?? tool.annotations?.title;
-  const parameters = parameterTexts(inputSchema, maxParameterDepth).join(' ');
+  const parameters = parametersOf(inputSchema, maxParameterDepth);
   const cut = (text: unknown) => (typeof text === 'string' ? text.slice(0, maxFieldLength) : '');
-  return { id, name, title: cut(title), description: cut(description), parameters: cut(parameters) };
+  return {
+    id,
+    name,
+    title: cut(title),
+    description: cut(description),
+    parameters: cut(parameters.map((parameter) => parameter.name).join(' ')),
+    parameterTexts: cut(parameters.map(({ text }) => text).join(' ')),
+  };
 }
 
-/** Names and descriptions of a schema's properties, those of nested objects and lists included. */
-function parameterTexts(schema: unknown, depth: number): string[] {
+/** A schema's properties with what is said of them, those of nested objects and lists included. */
+function parametersOf(schema: unknown, depth: number): { name: string; text: string }[] {
   if (depth === 0 || !isObject(schema)) return [];
   const named = isObject(schema.properties) ? Object.entries(schema.properties) : [];
   return [
     ...named.flatMap(([name, property]) => [
-      name,
-      ...(isObject(property) && typeof property.description === 'string' ? [property.description] : []),
-      ...parameterTexts(property, depth - 1),
+      {
+        name,
+        text: isObject(property) && typeof property.description === 'string' ? property.description : '',
+      },
+      ...parametersOf(property, depth - 1),
     ]),
-    ...parameterTexts(schema.items, depth - 1),
+    ...parametersOf(schema.items, depth - 1),
   ];
 }
 

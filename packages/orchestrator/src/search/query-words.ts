@@ -1,0 +1,23 @@
+import { wordsOf } from './words.ts';
+
+const maxQueryWords = 16;
+
+/** English words that hold a sentence together and say nothing of what a tool does. */
+const fillers = new Set(
+  [
+    'a an the this that these those there here',
+    'i me my mine we us our ours you your yours he him his she her it its they them their',
+    'who whom whose which what when where why how',
+    'is are was were be been being am do does did has have had',
+    'can could will would shall should may might must please',
+    'and or but not no nor if then than as so just some any all',
+    'about at by for from in into of off on onto out over to up with',
+  ].flatMap((line) => line.split(' ')),
+);
+
+/** The words of a query that say something, each once; all of them where none does. */
+export function queryWordsOf(query: string): string[] {
+  const words = [...new Set(wordsOf(query))];
+  const telling = words.filter((word) => !fillers.has(word));
+  return (telling.length > 0 ? telling : words).slice(0, maxQueryWords);
+}
