@@ -77,6 +77,13 @@ test('a result arrives whole, with fields that nobody here knows', () => {
   expect(callResultOf(completed({ result }), plain)).toEqual({ result });
 });
 
+test('a tool that asks for input ends the round with its result as it is', () => {
+  const asked = { resultType: 'input_required', requestState: 's', 'x-vendor': [1] };
+  expect(callResultOf(completed({ input_required: asked }), plain)).toEqual({ inputRequired: asked });
+  const other = { input_required: { resultType: 'complete' } };
+  expect(callResultOf(completed(other), plain).error).toMatchObject({ code: 'internal' });
+});
+
 test('an error reply is handed on, and a code of a newer version reads unknown', () => {
   const error = {
     code: 'permission_denied',

@@ -1,5 +1,6 @@
 import type { RequestOutcome } from '@signalbox/client';
 import {
+  type InputRequired,
   mayRepeat,
   mcpReplySchema,
   type ProxiedResult,
@@ -15,8 +16,13 @@ export type CallResult =
   | { result: ProxiedResult; error?: undefined }
   | { error: ToolCallError; result?: undefined };
 
+/** How one round of a call ended: as calls end, or the tool asks its caller for input (MCP 2026-07-28) and wants to be called again. */
+export type RoundResult =
+  | (CallResult & { inputRequired?: undefined })
+  | { inputRequired: InputRequired; result?: undefined; error?: undefined };
+
 /** Turns the outcome of a call's request into its result or error. */
-export function callResultOf(outcome: RequestOutcome, tool: Tool): CallResult {
+export function callResultOf(outcome: RequestOutcome, tool: Tool): RoundResult {
   switch (outcome.status) {
     case 'completed':
       return readReply(outcome.reply.json);
@@ -57,9 +63,12 @@ function lostOr(
   });
 }
 
-function readReply(json: unknown): CallResult {
+function readReply(json: unknown): RoundResult {
   const parsed = mcpReplySchema.safeParse(json);
   if (parsed.success && 'error' in parsed.data) return { error: parsed.data.error };
+  if (parsed.success && 'input_required' in parsed.data) {
+    return { inputRequired: (json as { input_required: InputRequired }).input_required };
+  }
   if (parsed.success && 'result' in parsed.data) return json as { result: ProxiedResult };
   const message = 'the reply of the orchestrator is neither a result nor an error';
   return { error: toolCallError('internal', message, { mayHaveRun: true }) };

@@ -1,9 +1,15 @@
 export type { CallResult } from './call-outcome.ts';
+export { clientSnippet, type FaceTarget, type SnippetClient, snippetClients } from './clients/snippet.ts';
 export { type McpFace, type McpFaceOptions, serveMcpFace } from './face/stdio-face.ts';
-export {
-  type ExecuteOptions,
-  type ExecutorOptions,
-  McpProxyExecutor,
-  type ToolCall,
-  type ToolProgress,
-} from './mcp-proxy-executor.ts';
+export { type HttpFace, type HttpFaceOptions, serveHttpFace } from './http/http-face.ts';
+export { type ExecutorOptions, McpProxyExecutor } from './mcp-proxy-executor.ts';
+export { type AgentSetup, planAgent } from './runner/agent-plan.ts';
+export { inheritedEnvironment } from './runner/child-environment.ts';
+export type { ChildToken, IssueToken } from './runner/child-token.ts';
+export { startMinder } from './runner/minder.ts';
+export { outputSink } from './runner/output-sink.ts';
+export { defaultRestartPolicy } from './runner/restart-budget.ts';
+export { runRoots } from './runner/run-directory.ts';
+export type { ProcessEnd, RunEvent } from './runner/run-event.ts';
+export { type SupervisedAgent, superviseAgent } from './runner/supervise-agent.ts';
+export type { ExecuteOptions, ToolCall, ToolProgress } from './tool-call.ts';

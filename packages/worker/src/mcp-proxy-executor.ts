@@ -5,11 +5,19 @@ import {
   type ParsedMessage,
   requestAddress,
 } from '@signalbox/client';
-import { type Fault, messageOf, noFault, type Tool, toolCallError } from '@signalbox/protocol';
+import {
+  type CallRound,
+  type Fault,
+  type MailboxAccess,
+  messageOf,
+  noFault,
+  type Tool,
+  toolCallError,
+} from '@signalbox/protocol';
 import { closest } from 'fastest-levenshtein';
-import { type CallResult, callResultOf } from './call-outcome.ts';
-
+import { type CallResult, callResultOf, type RoundResult } from './call-outcome.ts';
 import { requestManifest } from './manifest-request.ts';
+import { callBody, type ExecuteOptions, relayProgress, type ToolCall, unlistedTool } from './tool-call.ts';
 
 const defaultCallTimeoutMs = 300_000;
 const defaultManifestTimeoutMs = 30_000;
@@ -18,6 +26,8 @@ const defaultManifestTimeoutMs = 30_000;
 export interface ExecutorOptions {
   url: string;
   token: string;
+  /** Asked for another token of the same agent when this one is revoked or has expired; its role is ours then. */
+  renewToken?: () => Promise<string | undefined>;
   /** Agent id that the token is for; a sub-inbox of it is taken for the replies. */
   agent: string;
   /** Agent id of the orchestrator; default `orchestrator`. */
@@ -32,29 +42,6 @@ export interface ExecutorOptions {
   log?: Log;
   /** Told of `worker.call.sent` and `worker.reply.received`. */
   fault?: Fault;
-}
-
-/** A tool call; `arguments` is an object, or the JSON text of one. */
-export interface ToolCall {
-  name: string;
-  arguments?: unknown;
-}
-
-export interface ExecuteOptions {
-  /** Aborting it cancels the call, down to the MCP server. */
-  signal?: AbortSignal;
-  timeoutMs?: number;
-  /** Id of the call's request, unique per agent, to ask about it after a crash; a new one unless given. */
-  requestId?: string;
-  /** Gets what the MCP server reports while the call runs. */
-  onProgress?: (progress: ToolProgress) => void;
-}
-
-/** Progress as MCP has it: `progress` grows, towards `total` if that is known. */
-export interface ToolProgress {
-  progress: number;
-  total?: number;
-  message?: string;
 }
 
 /**
@@ -73,6 +60,7 @@ export class McpProxyExecutor implements AsyncDisposable {
   #tools = new Map<string, Tool>();
   #version = '';
   #hasUnlisted = false;
+  #mailbox: MailboxAccess | undefined;
   #refreshing: Promise<boolean> | undefined;
   #refreshNext: Promise<boolean> | undefined;
 
@@ -92,12 +80,13 @@ export class McpProxyExecutor implements AsyncDisposable {
 
   /** Connects and fetches the list of tools. Throws `SignalboxError` if either fails; nothing stays open then. */
   static async connect(options: ExecutorOptions): Promise<McpProxyExecutor> {
-    const { url, token, agent, signal, waitForBroker, log } = options;
+    const { url, token, renewToken, agent, signal, waitForBroker, log } = options;
     const client = await connectBroker({
       url,
       token,
       agent: requestAddress(agent),
       backoff: 'worker',
+      ...(renewToken && { renewToken }),
       ...(signal && { signal }),
       ...(waitForBroker !== undefined && { waitForBroker }),
       ...(log && { log }),
@@ -122,9 +111,14 @@ export class McpProxyExecutor implements AsyncDisposable {
     return this.#client.agent;
   }
 
-  /** Our role, as the broker attests it. */
+  /** Our role, as the broker attests it; another token may bring another. */
   get role(): string {
     return this.#client.role;
+  }
+
+  /** Agent id of the orchestrator whose tools these are. */
+  get orchestrator(): string {
+    return this.#orchestrator;
   }
 
   /** The tools our role may call, in the orchestrator's order. */
@@ -134,6 +128,18 @@ export class McpProxyExecutor implements AsyncDisposable {
 
   findTool(name: string): Tool | undefined {
     return this.#tools.get(name);
+  }
+
+  /** Which of the mailbox tools our role may see; `undefined` for all. */
+  get mailbox(): MailboxAccess | undefined {
+    return this.#mailbox;
+  }
+
+  /** A connection under the agent's own address, with the same token; the caller's to close. `signal` ends it. */
+  connectMain(signal: AbortSignal): Promise<BrokerClient> {
+    const { url, token, renewToken, agent } = this.#options;
+    const tokens = { token, ...(renewToken && { renewToken }) };
+    return connectBroker({ url, ...tokens, agent, signal, waitForBroker: true, log: this.#log });
   }
 
   get toolCount(): number {
@@ -152,19 +158,26 @@ export class McpProxyExecutor implements AsyncDisposable {
 
   /** Calls a tool. Every failure is a return value; a tool that our role cannot call costs no traffic. */
   async execute(call: ToolCall, options: ExecuteOptions = {}): Promise<CallResult> {
+    const ended = await this.#call(call, options);
+    if (!ended.inputRequired) return ended;
+    const message = `'${call.name}' asks its caller for input, which was not offered`;
+    return { error: toolCallError('internal', message, { mayHaveRun: true }) };
+  }
+
+  /**
+   * {@link execute} for a caller that can be asked back: one round of a call, whose tool may end it with questions. Each
+   * round is a request of its own.
+   */
+  executeRound(call: ToolCall, round: CallRound, options: ExecuteOptions = {}): Promise<RoundResult> {
+    return this.#call(call, options, round);
+  }
+
+  async #call(call: ToolCall, options: ExecuteOptions, round?: CallRound): Promise<RoundResult> {
     const tool = this.#tools.get(call.name);
     if (!tool && !this.#hasUnlisted) return { error: this.#unknownTool(call.name) };
     const { signal, requestId, onProgress } = options;
     const timeoutMs = options.timeoutMs ?? this.#options.timeoutMs;
-    const body = {
-      op: 'call',
-      tool: call.name,
-      ...(call.arguments !== undefined && { arguments: call.arguments }),
-      options: {
-        ...(timeoutMs !== undefined && { timeout_ms: timeoutMs }),
-        ...(onProgress && { progress: true }),
-      },
-    };
+    const body = callBody(call, { timeoutMs, progress: onProgress !== undefined, round });
     const replied = this.#client.request(this.#orchestrator, 'mcp_request', body, {
       timeoutMs: timeoutMs ?? defaultCallTimeoutMs,
       ...(requestId !== undefined && { id: requestId }),
@@ -220,6 +233,7 @@ export class McpProxyExecutor implements AsyncDisposable {
     if (manifest.unchanged || !manifest.tools || manifest.version === this.#version) return false;
     this.#version = manifest.version;
     this.#hasUnlisted = manifest.has_unlisted === true;
+    this.#mailbox = manifest.mailbox;
     this.#tools = new Map(manifest.tools.map((tool) => [tool.name, tool]));
     for (const listener of this.#listeners) listener();
     return true;
@@ -248,14 +262,4 @@ export class McpProxyExecutor implements AsyncDisposable {
         : 'You may call no tools at present.',
     });
   }
-}
-
-/** All we know of a tool that is not listed: its name. */
-function unlistedTool(name: string): Tool {
-  return { name, inputSchema: { type: 'object' } };
-}
-
-function relayProgress(body: unknown, onProgress: (progress: ToolProgress) => void): void {
-  const reported = body as Partial<ToolProgress> | null;
-  if (typeof reported?.progress === 'number') onProgress(reported as ToolProgress);
 }

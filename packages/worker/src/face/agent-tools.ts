@@ -1,20 +1,51 @@
 import type { Log } from '@signalbox/client';
+import { type Mailbox, type MailboxTimes, mailboxTools } from '../mailbox/mailbox-tools.ts';
+import { RecentCalls } from '../mailbox/recent-calls.ts';
+import { mentionUnread } from '../mailbox/unread.ts';
 import type { McpProxyExecutor } from '../mcp-proxy-executor.ts';
+import { searchTools } from '../search/search-tools.ts';
+import { type AgentStatus, createAgentStatus } from './agent-status.ts';
 import { combinedTools } from './combined-tools.ts';
 import type { FaceTools } from './face-tools.ts';
 import { proxiedTools } from './proxied-tools.ts';
 
 /** Which tools an agent is shown. */
-export interface AgentToolsOptions {
+export interface AgentToolsOptions extends MailboxTimes {
   /** `search`: two tools, to find and to call, in place of the whole list of the orchestrator's. Default `all`. */
   toolList?: 'all' | 'search';
+  /** How long a search waits for the orchestrator's answer, also while none is connected; default 10 s. */
+  searchTimeoutMs?: number;
+  /** Whether the tools of its mailbox are among them, as far as its role may see them. Default true. */
+  mailbox?: boolean;
   log?: Log;
 }
 
 /** All tools of one agent, whatever the number of connections that show them. Disposing it leaves the executor alone. */
-export type AgentTools = FaceTools & AsyncDisposable;
+export interface AgentTools extends FaceTools, AsyncDisposable {
+  readonly status: AgentStatus;
+  /** Whether the agent waits for an answer that would be lost if these were disposed. */
+  isAsking(): boolean;
+}
 
-export function openAgentTools(executor: McpProxyExecutor, _options: AgentToolsOptions = {}): AgentTools {
-  const tools = combinedTools([proxiedTools(executor)]);
-  return { ...tools, async [Symbol.asyncDispose]() {} };
+export function openAgentTools(executor: McpProxyExecutor, options: AgentToolsOptions = {}): AgentTools {
+  const { toolList = 'all' } = options;
+  const calls = new RecentCalls(Date.now);
+  const hosted =
+    toolList === 'search' ? searchTools(executor, { ...options, calls }) : proxiedTools(executor, calls);
+  const mailbox = options.mailbox === false ? undefined : mailboxTools(executor, { ...options, calls });
+  const tools = mailbox ? withMailbox(hosted, mailbox) : hosted;
+  return {
+    ...tools,
+    isAsking: () => mailbox?.isAsking() ?? false,
+    status: createAgentStatus((status) => executor.client.announce(status)),
+    async [Symbol.asyncDispose]() {
+      await mailbox?.[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Those of the mailbox are listed last, and called first: the others take every name. */
+function withMailbox(hosted: FaceTools, mailbox: Mailbox): FaceTools {
+  const mentioning = mentionUnread(hosted, mailbox.unread);
+  return combinedTools([mailbox, mentioning], [mentioning, mailbox]);
 }

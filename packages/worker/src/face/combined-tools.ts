@@ -1,12 +1,18 @@
 import type { FaceTools } from './face-tools.ts';
 
-/** Several sets of tools as one, in this order; of two tools of one name, that of the earlier set is called. */
-export function combinedTools(parts: readonly FaceTools[]): FaceTools {
+/**
+ * Several sets of tools as one. Of two tools of one name that of the earlier set is listed and called. `listed` has the
+ * same sets in the order in which clients see them.
+ */
+export function combinedTools(parts: readonly FaceTools[], listed = parts): FaceTools {
   return {
     list() {
-      const seen = new Set<string>();
-      const isNew = (name: string) => !seen.has(name) && seen.add(name);
-      return parts.flatMap((part) => part.list().filter(({ name }) => isNew(name)));
+      const owners = new Map<string, FaceTools>();
+      const lists = new Map(parts.map((part) => [part, part.list()]));
+      for (const [part, tools] of lists) {
+        for (const { name } of tools) if (!owners.has(name)) owners.set(name, part);
+      }
+      return listed.flatMap((part) => lists.get(part)?.filter(({ name }) => owners.get(name) === part) ?? []);
     },
     call(call) {
       for (const part of parts) {
@@ -21,6 +27,6 @@ export function combinedTools(parts: readonly FaceTools[]): FaceTools {
         for (const end of ends) end();
       };
     },
-    instructions: () => parts.flatMap((part) => part.instructions()),
+    instructions: () => listed.flatMap((part) => part.instructions()),
   };
 }

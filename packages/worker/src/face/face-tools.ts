@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { Tool } from '@signalbox/protocol';
-import type { ToolProgress } from '../mcp-proxy-executor.ts';
+import type { CallRound, InputRequired, Tool } from '@signalbox/protocol';
+import type { ToolProgress } from '../tool-call.ts';
 
 /** A `tools/call` as it reached a face. */
 export interface FaceCall {
@@ -9,13 +9,18 @@ export interface FaceCall {
   arguments: unknown;
   /** Aborted when the client cancels the call, hangs up, or the face ends. */
   signal: AbortSignal;
+  /** What the client can be asked for, and in a further round of one call its answers. */
+  round: CallRound;
   /** There if the client asked for progress. Signs of life are the face's own business. */
   onProgress?: (progress: ToolProgress) => void;
 }
 
-/** How a call ended; `outputSchema` is the one its tool is listed with. */
+/**
+ * How a call ended; `outputSchema` is the one its tool is listed with. An `input_required` result, as its MCP server gave it,
+ * ends only this round: the client is to call again with its answers.
+ */
 export interface FaceAnswer {
-  result: CallToolResult;
+  result: CallToolResult | InputRequired;
   outputSchema?: Tool['outputSchema'];
 }
 

@@ -1,13 +1,20 @@
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
+import type { ToolCallError } from '@signalbox/protocol';
+import { newId } from '../mailbox/new-id.ts';
+import type { RecentCalls } from '../mailbox/recent-calls.ts';
 import type { McpProxyExecutor } from '../mcp-proxy-executor.ts';
 import type { FaceAnswer, FaceCall, FaceTools } from './face-tools.ts';
 import { failedResultOf, toolResultOf } from './tool-result.ts';
 
 /** The tools that the orchestrator hosts, as the role may see them. It takes every name: what it lacks is an error. */
-export function proxiedTools(executor: McpProxyExecutor): FaceTools {
+export function proxiedTools(executor: McpProxyExecutor, calls?: RecentCalls): FaceTools {
   return {
     list: () => executor.listTools(),
-    call: (call) => callProxied(executor, call),
+    async call(call) {
+      const { answer, unknown } = await callHosted(executor, call, calls);
+      if (!unknown) return answer;
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, [unknown.message, unknown.hint].join('. '));
+    },
     onChanged: (listener) => executor.onManifestChanged(listener),
     instructions: () => [
       `These tools are shared by a fleet of agents; you are '${executor.agent}' and see those that the role '${executor.role}' may use.`,
@@ -18,18 +25,34 @@ export function proxiedTools(executor: McpProxyExecutor): FaceTools {
   };
 }
 
-async function callProxied(executor: McpProxyExecutor, call: FaceCall): Promise<FaceAnswer> {
+/**
+ * How a call of a hosted tool ended; `unknown` if there is no such tool, which not every caller takes for a result. Rejects
+ * with the JSON-RPC error that the MCP server itself answered with. `calls` remembers it.
+ */
+export async function callHosted(
+  executor: McpProxyExecutor,
+  call: FaceCall,
+  calls?: RecentCalls,
+): Promise<{ answer: FaceAnswer; unknown?: ToolCallError }> {
   const tool = executor.findTool(call.name);
-  const { signal, onProgress } = call;
-  const { result, error } = await executor.execute(
-    { name: call.name, arguments: call.arguments },
-    { signal, ...(onProgress && { onProgress }) },
-  );
-  if (!tool && error?.code === 'tool_not_found') {
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, [error.message, error.hint].join('. '));
+  const { signal, onProgress, round } = call;
+  const requestId = newId();
+  const running = executor.executeRound({ name: call.name, arguments: call.arguments }, round, {
+    requestId,
+    signal,
+    ...(onProgress && { onProgress }),
+  });
+  calls?.add(requestId, call.name, running);
+  const { result, error, inputRequired } = await running;
+  if (error?.rpc_error) {
+    const { code, message, data } = error.rpc_error;
+    throw new ProtocolError(code, message, data);
   }
-  return {
-    result: error ? failedResultOf(error, tool) : toolResultOf(result),
+  const answer = {
+    result: error ? failedResultOf(error, tool, requestId) : (inputRequired ?? toolResultOf(result)),
     ...(tool?.outputSchema && { outputSchema: tool.outputSchema }),
   };
+  const isUnknown = !tool && error?.code === 'tool_not_found';
+  if (isUnknown) calls?.forget(requestId);
+  return { answer, ...(isUnknown && { unknown: error }) };
 }

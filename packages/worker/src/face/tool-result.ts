@@ -10,14 +10,18 @@ export function toolResultOf(result: ProxiedResult): CallToolResult {
 /**
  * A failure as a result that a model can act on, with the error envelope in `_meta['signalbox/error']` and in
  * `structuredContent.error`. A tool with an output schema gets no `structuredContent`: clients check it against that
- * schema, and would report a mismatch instead of the failure.
+ * schema, and would report a mismatch instead of the failure. `callId` is in `_meta['signalbox/call_id']`.
  */
-export function failedResultOf(error: ToolCallError, tool: Tool | undefined): CallToolResult {
+export function failedResultOf(
+  error: ToolCallError,
+  tool: Pick<Tool, 'outputSchema'> | undefined,
+  callId?: string,
+): CallToolResult {
   return {
     content: [{ type: 'text', text: failureText(error) }],
     ...(!tool?.outputSchema && { structuredContent: { error } }),
     isError: true,
-    _meta: { 'signalbox/error': error },
+    _meta: { 'signalbox/error': error, ...(callId !== undefined && { 'signalbox/call_id': callId }) },
   };
 }
 

@@ -1,0 +1,44 @@
+import { stringify } from 'smol-toml';
+import { type Inject, serverName, toolTimeoutMs } from './injection.ts';
+
+const startupTimeoutSec = 20;
+
+/** Codex takes settings as `-c key=value`, the value in TOML. Its MCP servers get few variables but those named here. */
+export const injectCodex: Inject = ([program = '', ...rest], { shim }) => {
+  const settings: [string, unknown][] = [
+    ['command', shim.command],
+    ['args', shim.args],
+    ['env', shim.env],
+    ['required', true],
+    ['startup_timeout_sec', startupTimeoutSec],
+    ['tool_timeout_sec', toolTimeoutMs / 1000],
+    ['default_tools_approval_mode', 'approve'],
+  ];
+  const options = settings.flatMap(([key, value]) => [
+    '-c',
+    `mcp_servers.${serverName}.${key}=${tomlValue(value)}`,
+  ]);
+  return {
+    argv: [program, ...options, ...rest],
+    env: {},
+    files: [],
+    notes: ["codex's own MCP servers stay: it has no option to leave them out"],
+  };
+};
+
+/** One TOML value on one line. */
+function tomlValue(value: unknown): string {
+  if (isTable(value)) {
+    const pairs = Object.entries(value).map(([key, item]) => `${tomlKey(key)} = ${tomlValue(item)}`);
+    return pairs.length === 0 ? '{}' : `{ ${pairs.join(', ')} }`;
+  }
+  return stringify({ value }).trim().slice('value = '.length);
+}
+
+function tomlKey(key: string): string {
+  return /^[\w-]+$/.test(key) ? key : tomlValue(key);
+}
+
+function isTable(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

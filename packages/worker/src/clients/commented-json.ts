@@ -1,0 +1,22 @@
+/**
+ * Parses JSON as editors write it: with comments and trailing commas. Throws `SyntaxError` as `JSON.parse` does.
+ */
+export function parseCommentedJson(text: string): unknown {
+  const strings = String.raw`"(?:[^"\\]|\\.)*"`;
+  const comments = new RegExp(`${strings}|//[^\\r\\n]*|/\\*[\\s\\S]*?\\*/`, 'g');
+  const trailingCommas = new RegExp(`${strings}|,(?=\\s*[\\]}])`, 'g');
+  const onlyStrings = (found: string): string => (found.startsWith('"') ? found : ' ');
+  return JSON.parse(
+    text
+      .replace(/^\uFEFF/, '')
+      .replace(comments, onlyStrings)
+      .replace(trailingCommas, onlyStrings),
+  );
+}
+
+/** A JSON object; `undefined` for anything else. */
+export function asObject(value: unknown): Record<string, unknown> | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : undefined;
+}

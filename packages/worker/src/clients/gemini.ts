@@ -1,0 +1,30 @@
+import { join } from 'node:path';
+import { SignalboxError } from '@signalbox/protocol';
+import { type Inject, serverName, toolTimeoutMs } from './injection.ts';
+
+const variable = 'GEMINI_CLI_SYSTEM_SETTINGS_PATH';
+
+/** Gemini CLI merges MCP servers from the file that a variable names, in place of the machine's system settings. */
+export const injectGemini: Inject = (argv, { shim, runDirectory, env, systemSettings }) => {
+  if (env[variable]) throw alreadySet(`${variable} is set already`);
+  if (systemSettings !== undefined) throw alreadySet(`this machine has system settings in ${systemSettings}`);
+  const path = join(runDirectory, 'settings.json');
+  const settings = { mcpServers: { [serverName]: { ...shim, timeout: toolTimeoutMs, trust: true } } };
+  return {
+    argv: [...argv],
+    env: { [variable]: path },
+    files: [{ path, text: `${JSON.stringify(settings, undefined, 2)}\n` }],
+    notes: [
+      "gemini's own MCP servers stay",
+      'gemini starts MCP servers only in folders that it trusts: see its trusted folders',
+    ],
+  };
+};
+
+function alreadySet(what: string): SignalboxError {
+  return new SignalboxError('usage', `${what}, and ours would replace it`, {
+    details: {
+      hint: 'add the server there (signalbox worker config --client gemini prints it), then run with --no-inject',
+    },
+  });
+}

@@ -1,0 +1,88 @@
+import { parse } from 'smol-toml';
+import { expect, test } from 'vitest';
+import type { InjectionContext } from './injection.ts';
+import { injectionFor } from './injection-table.ts';
+
+const shim = {
+  command: '/opt/node',
+  args: ['/opt/a "b" \\c', 'worker', 'mcp'],
+  env: { SIGNALBOX_AGENT: 'rosa' },
+};
+const context: InjectionContext = { shim, runDirectory: '/run/x', cwd: '/work', env: {}, keepMcp: false };
+
+test('claude’s options hold their values with "=", before everything that was given', () => {
+  const { argv, files } = injectionFor(['/usr/bin/claude', '-p', 'hi'], context);
+  expect(argv).toEqual([
+    '/usr/bin/claude',
+    '--mcp-config=/run/x/mcp.json',
+    '--allowedTools=mcp__signalbox',
+    '--strict-mcp-config',
+    '-p',
+    'hi',
+  ]);
+  expect(files.map(({ path }) => path)).toEqual(['/run/x/mcp.json']);
+  expect(JSON.parse(files[0]!.text)).toEqual({ mcpServers: { signalbox: { type: 'stdio', ...shim } } });
+});
+
+test('claude keeps its own servers only if that is asked for', () => {
+  const strict = (keepMcp: boolean) =>
+    injectionFor(['claude'], { ...context, keepMcp }).argv.includes('--strict-mcp-config');
+  expect([strict(false), strict(true)]).toEqual([true, false]);
+});
+
+test('codex’s values are TOML on one line that says the same, quotes and backslashes included', () => {
+  const { argv } = injectionFor(['codex', 'exec'], context);
+  const values = argv.filter((_, index) => argv[index - 1] === '-c');
+  expect(values.every((value) => !value.includes('\n'))).toBe(true);
+  expect(parse(values.join('\n'))).toMatchObject({ mcp_servers: { signalbox: { ...shim, required: true } } });
+  expect(argv.at(-1)).toBe('exec');
+});
+
+test('opencode’s own configuration in the variable is kept, but for a server of our name', () => {
+  const own = '{"model":"m", // why\n "mcp":{"mine":{"type":"local"},"signalbox":{"type":"old"}}}';
+  const { env } = injectionFor(['opencode'], { ...context, env: { OPENCODE_CONFIG_CONTENT: own } });
+  expect(JSON.parse(env.OPENCODE_CONFIG_CONTENT!)).toMatchObject({
+    model: 'm',
+    mcp: { mine: { type: 'local' }, signalbox: { type: 'local', command: [shim.command, ...shim.args] } },
+  });
+});
+
+test.each(['[1]', '{"mcp":[]}', '{'])(
+  'opencode with %s in the variable is refused, by the name of the variable',
+  (text) => {
+    const env = { OPENCODE_CONFIG_CONTENT: text };
+    expect(() => injectionFor(['opencode'], { ...context, env })).toThrow('OPENCODE_CONFIG_CONTENT');
+  },
+);
+
+test('gemini is refused where somebody’s system settings would be lost, and allowed elsewhere', () => {
+  const set = { ...context, env: { GEMINI_CLI_SYSTEM_SETTINGS_PATH: '/etc/mine.json' } };
+  expect(() => injectionFor(['gemini'], set)).toThrow('GEMINI_CLI_SYSTEM_SETTINGS_PATH is set already');
+  const managed = { ...context, systemSettings: '/etc/gemini-cli/settings.json' };
+  expect(() => injectionFor(['gemini'], managed)).toThrow('/etc/gemini-cli/settings.json');
+  expect(injectionFor(['gemini'], context).env).toEqual({
+    GEMINI_CLI_SYSTEM_SETTINGS_PATH: '/run/x/settings.json',
+  });
+});
+
+test('cursor-agent’s entry goes to the file of the working directory', () => {
+  const { workspace, argv, files } = injectionFor(['cursor-agent', '-p', 'hi'], context);
+  expect(workspace).toEqual({
+    path: '/work/.cursor/mcp.json',
+    keys: ['mcpServers', 'signalbox'],
+    value: shim,
+  });
+  expect(argv).toEqual(['cursor-agent', '--approve-mcps', '-p', 'hi']);
+  expect(files).toEqual([]);
+});
+
+test('a program that is not known is started as it is, and that is said', () => {
+  const { client, argv, env, files, notes } = injectionFor(['./my-agent', 'claude'], context);
+  expect({ client, argv, env, files }).toEqual({
+    client: 'other',
+    argv: ['./my-agent', 'claude'],
+    env: {},
+    files: [],
+  });
+  expect(notes).toEqual([expect.stringContaining("'my-agent'")]);
+});

@@ -1,0 +1,41 @@
+import { basename } from 'node:path';
+import { injectClaude } from './claude.ts';
+import { injectCodex } from './codex.ts';
+import { injectCursorAgent } from './cursor-agent.ts';
+import { injectGemini } from './gemini.ts';
+import type { ClientName, Inject, Injection, InjectionContext } from './injection.ts';
+import { injectOpencode } from './opencode.ts';
+
+const table: Readonly<Record<ClientName, Inject>> = {
+  claude: injectClaude,
+  codex: injectCodex,
+  opencode: injectOpencode,
+  gemini: injectGemini,
+  'cursor-agent': injectCursorAgent,
+};
+
+/**
+ * The least that makes an agent's CLI start our MCP server, by the name of its program. A program that isn't known is
+ * left as it is. Throws `SignalboxError` `usage` where the surroundings forbid it.
+ */
+export function injectionFor(argv: readonly string[], context: InjectionContext): Injection {
+  const name = clientOf(argv[0] ?? '');
+  if (name !== undefined) return { client: name, ...table[name](argv, context) };
+  return {
+    ...notInjected(argv),
+    notes: [`'${basename(argv[0] ?? '')}' is not an agent that we know: ${byHand}`],
+  };
+}
+
+/** What `--no-inject` does: only the three variables that every agent gets. */
+export function notInjected(argv: readonly string[]): Injection {
+  return { client: 'other', argv: [...argv], env: {}, files: [], notes: [] };
+}
+
+const byHand =
+  'its environment says where the broker is and who it is, and it starts "signalbox worker mcp" by itself';
+
+function clientOf(program: string): ClientName | undefined {
+  const name = basename(program).replace(/\.(exe|cmd|js)$/, '');
+  return Object.hasOwn(table, name) ? (name as ClientName) : undefined;
+}

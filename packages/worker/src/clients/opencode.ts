@@ -1,0 +1,47 @@
+import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { asObject, parseCommentedJson } from './commented-json.ts';
+import { type Inject, serverName } from './injection.ts';
+
+const variable = 'OPENCODE_CONFIG_CONTENT';
+const startTimeoutMs = 20_000;
+
+/** opencode takes configuration from a variable. Every process it starts inherits that, so it holds no secret. */
+export const injectOpencode: Inject = (argv, { shim, env }) => {
+  const config = ownConfig(env[variable]);
+  const server = {
+    type: 'local',
+    command: [shim.command, ...shim.args],
+    environment: shim.env,
+    enabled: true,
+    timeout: startTimeoutMs,
+  };
+  const mcp = { ...asObject(config.mcp), [serverName]: server };
+  return {
+    argv: [...argv],
+    env: { [variable]: JSON.stringify({ ...config, mcp }) },
+    files: [],
+    notes: ["opencode's own MCP servers stay: it has no option to leave them out"],
+  };
+};
+
+function ownConfig(text: string | undefined): Record<string, unknown> {
+  if (text === undefined || text.trim() === '') return {};
+  let parsed: unknown;
+  try {
+    parsed = parseCommentedJson(text);
+  } catch (cause) {
+    throw notMergeable(`is not JSON: ${messageOf(cause)}`, cause);
+  }
+  const config = asObject(parsed);
+  if (config === undefined) throw notMergeable('is not a JSON object');
+  if (config.mcp !== undefined && asObject(config.mcp) === undefined)
+    throw notMergeable('has an "mcp" that is no object');
+  return config;
+}
+
+function notMergeable(why: string, cause?: unknown): SignalboxError {
+  return new SignalboxError('usage', `${variable} in the environment ${why}`, {
+    cause,
+    details: { hint: 'correct it or unset it; it is merged with our own, never replaced' },
+  });
+}

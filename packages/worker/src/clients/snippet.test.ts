@@ -1,0 +1,71 @@
+import { parse } from 'smol-toml';
+import { expect, test } from 'vitest';
+import { clientSnippet, type FaceTarget, type SnippetClient, snippetClients } from './snippet.ts';
+
+const keys: Partial<Record<SnippetClient, string>> = {
+  codex: 'mcp_servers',
+  opencode: 'mcp',
+  vscode: 'servers',
+};
+
+/** The entry of our server in each client's own configuration. */
+function entries(target: FaceTarget): Record<string, unknown> {
+  return Object.fromEntries(
+    snippetClients.map((client) => {
+      const { format, text } = clientSnippet(client, target);
+      const config = format === 'toml' ? parse(text) : JSON.parse(text);
+      return [client, config[keys[client] ?? 'mcpServers'].signalbox];
+    }),
+  );
+}
+
+const shim = {
+  command: '/opt/node with space/bin/node',
+  args: ['/opt/it\'s "quoted"/signalbox.js', 'worker', 'mcp'],
+  env: { SIGNALBOX_TOKEN_FILE: '/home/rosa/rosa.token' },
+};
+
+test('each client is told to start the process in its own words', () => {
+  const { command, args, env } = shim;
+  expect(entries({ shim })).toEqual({
+    claude: { type: 'stdio', ...shim },
+    codex: { ...shim, startup_timeout_sec: 20, tool_timeout_sec: 600 },
+    opencode: {
+      type: 'local',
+      command: [command, ...args],
+      environment: env,
+      enabled: true,
+      timeout: 20_000,
+    },
+    gemini: { ...shim, timeout: 600_000 },
+    cursor: shim,
+    vscode: { type: 'stdio', ...shim },
+  });
+});
+
+test('each client is told the URL, and where the token is to be found, which is never in the file', () => {
+  const url = 'http://127.0.0.1:7421/mcp';
+  const bearer = (form: string) => ({ Authorization: `Bearer ${form}` });
+  const variable = 'SIGNALBOX_TOKEN';
+  expect(entries({ url })).toEqual({
+    claude: { type: 'http', url, headers: bearer(`\${${variable}}`) },
+    codex: { url, bearer_token_env_var: variable, tool_timeout_sec: 600 },
+    opencode: { type: 'remote', url, headers: bearer(`{env:${variable}}`), enabled: true },
+    gemini: { httpUrl: url, headers: bearer(`\${${variable}}`), timeout: 600_000 },
+    cursor: { url, headers: bearer(`\${env:${variable}}`) },
+    vscode: { type: 'http', url, headers: bearer(`\${${'input:signalbox-token'}}`) },
+  });
+  const { inputs } = JSON.parse(clientSnippet('vscode', { url }).text);
+  expect(inputs).toMatchObject([{ id: 'signalbox-token', type: 'promptString', password: true }]);
+});
+
+test('each snippet says which file it is for', () => {
+  expect(snippetClients.map((client) => clientSnippet(client, { shim }).file)).toEqual([
+    '.mcp.json',
+    '~/.codex/config.toml',
+    'opencode.json',
+    '.gemini/settings.json',
+    '.cursor/mcp.json',
+    '.vscode/mcp.json',
+  ]);
+});

@@ -1,0 +1,114 @@
+import { stringify } from 'smol-toml';
+import { serverName, toolTimeoutMs } from './injection.ts';
+import type { Shim } from './shim.ts';
+
+/** How a client reaches its MCP face: a process that it starts, or a URL; the token for that stands in `tokenVariable`. */
+export type FaceTarget = { shim: Shim; url?: undefined } | { url: string; shim?: undefined };
+
+/** What a person pastes, and where. Never holds a token. */
+export interface Snippet {
+  /** The file it belongs to, from the project's directory or `~`. */
+  file: string;
+  format: 'json' | 'toml';
+  text: string;
+  /** What else the person should know. */
+  notes: string[];
+}
+
+/** Clients for which there is a snippet. */
+export const snippetClients = ['claude', 'codex', 'opencode', 'gemini', 'cursor', 'vscode'] as const;
+export type SnippetClient = (typeof snippetClients)[number];
+
+const tokenVariable = 'SIGNALBOX_TOKEN';
+const codexStartTimeoutSec = 20;
+const opencodeStartTimeoutMs = 20_000;
+
+const fromEnvironment = `start it with the agent's token in the variable ${tokenVariable}; no file has to hold it`;
+
+const builders: Readonly<Record<SnippetClient, (target: FaceTarget) => Snippet>> = {
+  claude: ({ shim, url }) => {
+    const server = shim ? { type: 'stdio', ...shim } : httpServer(url, `\${${tokenVariable}}`);
+    return json('.mcp.json', { mcpServers: { [serverName]: server } }, [
+      'for one project; for all of yours put the same under "mcpServers" in ~/.claude.json',
+      ...(shim ? [] : [fromEnvironment]),
+    ]);
+  },
+
+  codex: ({ shim, url }) => {
+    const own = shim
+      ? { ...shim, startup_timeout_sec: codexStartTimeoutSec }
+      : { url, bearer_token_env_var: tokenVariable };
+    const server = { ...own, tool_timeout_sec: toolTimeoutMs / 1000 };
+    return {
+      file: '~/.codex/config.toml',
+      format: 'toml',
+      text: stringify({ mcp_servers: { [serverName]: server } }),
+      notes: shim ? [] : [fromEnvironment],
+    };
+  },
+
+  opencode: ({ shim, url }) => {
+    const server = shim
+      ? {
+          type: 'local',
+          command: [shim.command, ...shim.args],
+          environment: shim.env,
+          enabled: true,
+          timeout: opencodeStartTimeoutMs,
+        }
+      : { type: 'remote', url, headers: bearer(`{env:${tokenVariable}}`), enabled: true };
+    const config = { $schema: 'https://opencode.ai/config.json', mcp: { [serverName]: server } };
+    return json('opencode.json', config, [
+      'for one project; for all of yours put it into ~/.config/opencode/opencode.json',
+      ...(shim ? [] : [fromEnvironment]),
+    ]);
+  },
+
+  gemini: ({ shim, url }) => {
+    const own = shim ?? { httpUrl: url, headers: bearer(`\${${tokenVariable}}`) };
+    const server = { ...own, timeout: toolTimeoutMs };
+    return json('.gemini/settings.json', { mcpServers: { [serverName]: server } }, [
+      'for one project; for all of yours put it into ~/.gemini/settings.json',
+      ...(shim ? [] : [fromEnvironment]),
+    ]);
+  },
+
+  cursor: ({ shim, url }) => {
+    const server = shim ?? { url, headers: bearer(`\${env:${tokenVariable}}`) };
+    return json('.cursor/mcp.json', { mcpServers: { [serverName]: server } }, [
+      'for one project; for all of yours put it into ~/.cursor/mcp.json',
+      ...(shim ? [] : [fromEnvironment]),
+    ]);
+  },
+
+  vscode: ({ shim, url }) => {
+    if (shim) return json('.vscode/mcp.json', { servers: { [serverName]: { type: 'stdio', ...shim } } }, []);
+    const input = {
+      id: 'signalbox-token',
+      type: 'promptString',
+      description: 'Signalbox token',
+      password: true,
+    };
+    const server = httpServer(url, `\${input:${input.id}}`);
+    return json('.vscode/mcp.json', { inputs: [input], servers: { [serverName]: server } }, [
+      'VS Code asks for the agent’s token once and keeps it in its secret store',
+    ]);
+  },
+};
+
+/** The configuration by which a client takes an MCP face as one of its MCP servers. */
+export function clientSnippet(client: SnippetClient, target: FaceTarget): Snippet {
+  return builders[client](target);
+}
+
+function json(file: string, value: unknown, notes: string[]): Snippet {
+  return { file, format: 'json', text: `${JSON.stringify(value, undefined, 2)}\n`, notes };
+}
+
+function httpServer(url: string | undefined, token: string) {
+  return { type: 'http', url, headers: bearer(token) };
+}
+
+function bearer(token: string): Record<string, string> {
+  return { Authorization: `Bearer ${token}` };
+}

@@ -1,0 +1,51 @@
+import { isDeepStrictEqual } from 'node:util';
+import { asObject, parseCommentedJson } from './commented-json.ts';
+import type { WorkspaceEntry } from './injection.ts';
+
+type Json = Record<string, unknown>;
+
+/** The file with our entry in it; `undefined` if its text can't hold one. Without a file, `text` is `undefined`. */
+export function putIn(text: string | undefined, { keys, value }: WorkspaceEntry): string | undefined {
+  const top = text === undefined || text.trim() === '' ? {} : objectIn(text);
+  return top && written(top, keys, value);
+}
+
+/**
+ * An edited file without our entry: what stood there `before` is put back, all other changes stay. An entry that was
+ * changed too is the user's now. `undefined` if the text is no JSON object.
+ */
+export function takenOut(text: string, { keys, value }: WorkspaceEntry, before?: string): string | undefined {
+  const top = objectIn(text);
+  if (top === undefined) return undefined;
+  if (!isDeepStrictEqual(at(top, keys), value)) return text;
+  const old = before === undefined ? undefined : at(objectIn(before), keys);
+  return written(top, keys, old);
+}
+
+function objectIn(text: string): Json | undefined {
+  try {
+    return asObject(parseCommentedJson(text));
+  } catch {
+    return undefined;
+  }
+}
+
+function at(top: unknown, keys: readonly string[]): unknown {
+  return keys.reduce<unknown>((value, key) => asObject(value)?.[key], top);
+}
+
+function written(top: Json, keys: readonly string[], value: unknown): string | undefined {
+  const changed = withValue(top, keys, value);
+  return changed && `${JSON.stringify(changed, undefined, 2)}\n`;
+}
+
+/** A copy with the value at these keys, or without it; `undefined` if something that is no object is in the way. */
+function withValue(object: Json, [key = '', ...deeper]: readonly string[], value: unknown): Json | undefined {
+  if (deeper.length === 0) {
+    const { [key]: _, ...rest } = object;
+    return value === undefined ? rest : { ...object, [key]: value };
+  }
+  if (object[key] !== undefined && asObject(object[key]) === undefined) return undefined;
+  const inner = withValue(asObject(object[key]) ?? {}, deeper, value);
+  return inner && { ...object, [key]: inner };
+}

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { combinedTools } from './combined-tools.ts';
+import type { FaceTools } from './face-tools.ts';
+
+const part = (label: string, names: string[], takesAll = false): FaceTools => ({
+  list: () => names.map((name) => ({ name, title: label, inputSchema: { type: 'object' } })),
+  call: ({ name }) =>
+    takesAll || names.includes(name)
+      ? Promise.resolve({ result: { content: [{ type: 'text', text: label }] } })
+      : undefined,
+  onChanged: () => () => {},
+  instructions: () => [label],
+});
+
+test('of two tools of one name the earlier set is called and listed, wherever it is listed', async () => {
+  const own = part('own', ['a', 'same']);
+  const hosted = part('hosted', ['same', 'b'], true);
+  const tools = combinedTools([own, hosted], [hosted, own]);
+  expect(tools.list().map(({ name, title }) => `${title} ${name}`)).toEqual([
+    'hosted b',
+    'own a',
+    'own same',
+  ]);
+  expect(tools.instructions()).toEqual(['hosted', 'own']);
+  const { signal } = new AbortController();
+  const answers = ['a', 'same', 'b', 'other'].map((name) =>
+    tools.call({ name, arguments: {}, signal, round: { clientCapabilities: {} } }),
+  );
+  const labels = (await Promise.all(answers)).map((answer) => Object(answer?.result).content[0].text);
+  expect(labels).toEqual(['own', 'own', 'hosted', 'hosted']);
+  expect(
+    own.call({ name: 'other', arguments: {}, signal, round: { clientCapabilities: {} } }),
+  ).toBeUndefined();
+});

@@ -1,0 +1,36 @@
+import { agentOfToken } from '@signalbox/protocol';
+import type { HttpRefusal } from './http-refusal.ts';
+
+/** A token as a request brought it, not yet verified; `agent` is the one that its text names. */
+export interface BearerToken {
+  token: string;
+  agent: string;
+}
+
+/** Reads an `Authorization` header. A text that cannot be an agent's token is refused without asking anybody. */
+export function bearerToken(authorization: string | undefined): BearerToken | HttpRefusal {
+  if (authorization === undefined) {
+    return {
+      status: 401,
+      message: 'each request needs a Signalbox token: send it as Authorization: Bearer TOKEN',
+      headers: { 'www-authenticate': 'Bearer realm="signalbox"' },
+    };
+  }
+  const token = /^bearer +([!-~]{1,256}) *$/i.exec(authorization)?.[1];
+  if (token === undefined) {
+    return invalidToken(
+      'the Authorization header must read: Bearer TOKEN, as signalbox token issue gives it',
+    );
+  }
+  const agent = agentOfToken(token);
+  return agent === undefined
+    ? invalidToken("this is not an agent's Signalbox token; get one with signalbox token issue")
+    : { token, agent };
+}
+
+/** 401 for a token that will never do. */
+export function invalidToken(message: string): HttpRefusal {
+  const description = message.replaceAll(/["\\]/g, "'");
+  const challenge = `Bearer realm="signalbox", error="invalid_token", error_description="${description}"`;
+  return { status: 401, message, headers: { 'www-authenticate': challenge } };
+}

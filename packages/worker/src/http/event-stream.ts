@@ -1,0 +1,60 @@
+import type { JSONRPCMessage } from '@modelcontextprotocol/server';
+
+const keepAliveMs = 15_000;
+/** Frames that wait for a client that does not read; what comes after them is dropped. */
+const maxWaiting = 256;
+
+/** A `text/event-stream` response that is still being written. */
+export interface EventStream {
+  readonly response: Response;
+  /** False if it was dropped: the client does not read, or the stream has ended. */
+  write(message: JSONRPCMessage): boolean;
+  /** `last` is written however much waits. */
+  end(last?: JSONRPCMessage): void;
+}
+
+/** `onEnd` is told once, whoever ends it. */
+export function openEventStream(onEnd: () => void = () => {}): EventStream {
+  const encoder = new TextEncoder();
+  let open = true;
+  let controller!: ReadableStreamDefaultController<Uint8Array>;
+  const body = new ReadableStream<Uint8Array>({
+    start: (given) => {
+      controller = given;
+    },
+    cancel: () => finish(),
+  });
+  const put = (text: string) => controller.enqueue(encoder.encode(text));
+  const frame = (message: JSONRPCMessage) => `event: message\ndata: ${JSON.stringify(message)}\n\n`;
+  const hasRoom = () => open && (controller.desiredSize ?? 0) > -maxWaiting;
+  const timer = setInterval(() => hasRoom() && put(': keepalive\n\n'), keepAliveMs);
+  timer.unref();
+
+  function finish(): void {
+    if (!open) return;
+    open = false;
+    clearInterval(timer);
+    onEnd();
+  }
+
+  return {
+    response: new Response(body, {
+      headers: {
+        'content-type': 'text/event-stream',
+        'cache-control': 'no-cache, no-transform',
+        'x-accel-buffering': 'no',
+      },
+    }),
+    write(message) {
+      if (!hasRoom()) return false;
+      put(frame(message));
+      return true;
+    },
+    end(last) {
+      if (!open) return;
+      if (last) put(frame(last));
+      finish();
+      controller.close();
+    },
+  };
+}

@@ -1,0 +1,42 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+/** An HTTP request that may be served: its head was judged, its token verified, its body read. */
+export interface FaceRequest {
+  method: string;
+  headers: Readonly<Record<string, string>>;
+  /** The JSON of a POST. */
+  message: unknown;
+  /** The client takes events as an answer. */
+  streams: boolean;
+  /** Aborts when the client hangs up. */
+  signal: AbortSignal;
+}
+
+const relevant = [
+  'accept',
+  'content-type',
+  'mcp-method',
+  'mcp-name',
+  'mcp-protocol-version',
+  'mcp-session-id',
+] as const;
+
+/** The headers that mean something to MCP. The token is not among them: nothing beyond the door needs it. */
+export function mcpHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+  return Object.fromEntries(
+    relevant.flatMap((name) => {
+      const value = headers[name];
+      return value === undefined ? [] : [[name, String(value)]];
+    }),
+  );
+}
+
+export function takesEvents(accept: string | undefined): boolean {
+  return accept !== undefined && /text\/event-stream|\*\/\*/.test(accept);
+}
+
+/** The id that an answer to this message carries; `null` where it has none. */
+export function requestIdOf(message: unknown): string | number | null {
+  const id = (message as { id?: unknown } | null | undefined)?.id;
+  return typeof id === 'string' || typeof id === 'number' ? id : null;
+}

@@ -1,0 +1,25 @@
+/** Why a request is not served: an HTTP status, and a sentence that says what to do about it. */
+export interface HttpRefusal {
+  status: number;
+  message: string;
+  /** JSON-RPC error code; default -32000. */
+  code?: number;
+  headers?: Readonly<Record<string, string>>;
+}
+
+/** A refusal as clients of MCP read it: a JSON-RPC error under the HTTP status. `id` is the request's, where it is known. */
+export function refusalResponse(
+  { status, message, code = -32000, headers }: HttpRefusal,
+  id: string | number | null = null,
+): Response {
+  return Response.json(
+    { jsonrpc: '2.0', error: { code, message }, id },
+    { status, ...(headers && { headers: { ...headers } }) },
+  );
+}
+
+/** Not now: the broker, the orchestrator or a place is missing. */
+export function unavailable(message: string, retryAfterMs = 2_000): HttpRefusal {
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  return { status: 503, message, headers: { 'retry-after': String(seconds) } };
+}

@@ -1,0 +1,130 @@
+import {
+  isInitializeRequest,
+  type JSONRPCMessage,
+  type Server,
+  SUPPORTED_PROTOCOL_VERSIONS,
+} from '@modelcontextprotocol/server';
+import { type FaceRequest, requestIdOf } from './face-request.ts';
+import { type HttpRefusal, refusalResponse } from './http-refusal.ts';
+import { SessionTransport } from './session-transport.ts';
+
+interface Session {
+  readonly server: Server;
+  readonly transport: SessionTransport;
+  lastUsedAt: number;
+}
+
+export interface LegacySessionsOptions {
+  /** One for each session. */
+  createServer: () => Server;
+  newSessionId: () => string;
+  /** The one that was left alone longest makes room for another. */
+  maxSessions: number;
+  /** A session that nobody uses and listens to ends after this time. */
+  idleMs: number;
+  /** Monotonic milliseconds. */
+  now: () => number;
+}
+
+/** The sessions of one agent, for clients of the revisions up to 2025-11-25. */
+export class LegacySessions {
+  readonly #options: LegacySessionsOptions;
+  readonly #sessions = new Map<string, Session>();
+
+  constructor(options: LegacySessionsOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#sessions.size;
+  }
+
+  async answer(request: FaceRequest): Promise<Response> {
+    const { message, headers } = request;
+    if (isInitializeRequest(message)) return this.#open(request);
+    const named = this.#named(headers['mcp-session-id'], headers['mcp-protocol-version']);
+    if ('status' in named) return refusalResponse(named, requestIdOf(message));
+    named.lastUsedAt = this.#options.now();
+    return this.#answerWithin(named, request).finally(() => {
+      named.lastUsedAt = this.#options.now();
+    });
+  }
+
+  /** Tells every client that the list of tools is another now. */
+  announceListChanged(): void {
+    for (const { server } of this.#sessions.values()) server.sendToolListChanged().catch(() => {});
+  }
+
+  /** Ends the sessions that nobody uses any more. */
+  async sweep(): Promise<void> {
+    for (const session of this.#sessions.values()) {
+      if (this.#isOver(session)) await this.#end(session);
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const session of this.#sessions.values()) await this.#end(session);
+  }
+
+  async #open(request: FaceRequest): Promise<Response> {
+    const { createServer, newSessionId, maxSessions, now } = this.#options;
+    const transport = new SessionTransport(newSessionId());
+    const server = createServer();
+    await server.connect(transport);
+    const response = await transport.post(request.message as JSONRPCMessage, request);
+    if (server.getClientVersion() === undefined) {
+      await server.close();
+      return response;
+    }
+    if (this.#sessions.size >= maxSessions) await this.#end(this.#longestIdle());
+    this.#sessions.set(transport.sessionId, { server, transport, lastUsedAt: now() });
+    response.headers.set('mcp-session-id', transport.sessionId);
+    return response;
+  }
+
+  async #answerWithin(
+    session: Session,
+    { method, message, headers, ...caller }: FaceRequest,
+  ): Promise<Response> {
+    if (method === 'DELETE') {
+      await this.#end(session);
+      return new Response(null, { status: 204 });
+    }
+    if (message !== undefined) return session.transport.post(message as JSONRPCMessage, caller);
+    if (caller.streams) return session.transport.listen(caller.signal);
+    return refusalResponse({ status: 406, message: 'GET needs the header Accept: text/event-stream' });
+  }
+
+  #named(sessionId: string | undefined, version: string | undefined): Session | HttpRefusal {
+    if (sessionId === undefined) {
+      const message = 'the Mcp-Session-Id header is missing: begin a session with initialize';
+      return { status: 400, message };
+    }
+    const session = this.#sessions.get(sessionId);
+    if (!session || this.#isOver(session)) {
+      const message = 'there is no such session for this token (any more): begin one with initialize';
+      return { status: 404, code: -32001, message };
+    }
+    if (version !== undefined && !SUPPORTED_PROTOCOL_VERSIONS.includes(version)) {
+      const known = SUPPORTED_PROTOCOL_VERSIONS.join(', ');
+      return { status: 400, message: `MCP-Protocol-Version must be one of ${known} within a session` };
+    }
+    return session;
+  }
+
+  #isOver({ transport, lastUsedAt }: Session): boolean {
+    return !transport.isBusy && lastUsedAt <= this.#options.now() - this.#options.idleMs;
+  }
+
+  /** Of two that are equally old, one that does nothing. */
+  #longestIdle(): Session {
+    const rank = ({ transport, lastUsedAt }: Session) =>
+      (transport.isBusy ? Number.MAX_VALUE : 0) + lastUsedAt;
+    return [...this.#sessions.values()].reduce((a, b) => (rank(b) < rank(a) ? b : a));
+  }
+
+  async #end({ server, transport }: Session): Promise<void> {
+    this.#sessions.delete(transport.sessionId);
+    await server.close();
+  }
+}

@@ -1,0 +1,73 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { isJsonContentType } from '@modelcontextprotocol/server';
+import type { HttpRefusal } from './http-refusal.ts';
+
+/** The one path that the face serves. */
+export const facePath = '/mcp';
+
+const methods = ['GET', 'POST', 'DELETE'];
+
+/** What is judged of a request before anything of its body is read. */
+export interface RequestHead {
+  method?: string | undefined;
+  /** Path and query. */
+  url?: string | undefined;
+  headers: IncomingHttpHeaders;
+}
+
+/**
+ * Why a request is refused whoever sent it; `undefined` if it may go on. `hosts` are the names that `Host` and `Origin` may
+ * have, without port, IPv6 addresses in brackets: a page in a browser must not reach a face on this machine, nor by a name
+ * that was rebound to it.
+ */
+export function refuseHead(head: RequestHead, hosts: ReadonlySet<string>): HttpRefusal | undefined {
+  const { method = '', url = '', headers } = head;
+  const path = url.split('?', 1)[0];
+  const host = hostNameOf(`http://${headers.host ?? ''}`);
+  if (host === undefined || !hosts.has(host)) {
+    return {
+      status: 403,
+      message: `the Host header must name this face (${[...hosts].join(', ')}); allow other names with --allow-host`,
+    };
+  }
+  if (headers.origin !== undefined && !isOwnOrigin(headers.origin, hosts)) {
+    return { status: 403, message: 'requests from web pages of this origin are refused' };
+  }
+  if (path !== facePath) return { status: 404, message: `nothing is here: MCP is served at ${facePath}` };
+  if (!methods.includes(method)) {
+    return {
+      status: 405,
+      message: `${method} is not served: use POST, or GET and DELETE within a session`,
+      headers: { allow: methods.join(', ') },
+    };
+  }
+  return undefined;
+}
+
+/** Why the body of a request is not even read; `undefined` if it may be. */
+export function refuseContent(
+  { method, headers }: RequestHead,
+  maxBodyBytes: number,
+): HttpRefusal | undefined {
+  if (method !== 'POST') return undefined;
+  if (!isJsonContentType(headers['content-type'] ?? null)) {
+    return { status: 415, message: 'the Content-Type header must be application/json' };
+  }
+  if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') {
+    return { status: 415, message: 'the body must not be compressed: leave Content-Encoding out' };
+  }
+  return Number(headers['content-length'] ?? 0) > maxBodyBytes ? bodyTooLarge(maxBodyBytes) : undefined;
+}
+
+export function bodyTooLarge(maxBodyBytes: number): HttpRefusal {
+  return { status: 413, message: `a request may have at most ${maxBodyBytes} bytes` };
+}
+
+function isOwnOrigin(origin: string, hosts: ReadonlySet<string>): boolean {
+  const host = /^https?:/.test(origin) ? hostNameOf(origin) : undefined;
+  return host !== undefined && hosts.has(host);
+}
+
+function hostNameOf(url: string): string | undefined {
+  return URL.parse(url)?.hostname || undefined;
+}

@@ -1,0 +1,98 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import { SignalboxError } from '@signalbox/protocol';
+import type { FaceCall } from '../face/face-tools.ts';
+import { askSchema, endedResult, pendingResult } from './ask-outcome.ts';
+import type { Ask, Asks } from './asks.ts';
+import { type MailboxTool, mailboxTool, writing } from './mailbox-tool.ts';
+import { bodyFields, bodyOf } from './message-body.ts';
+import { toField } from './send-tool.ts';
+import { late, within } from './waiting.ts';
+
+const defaultSeconds = 600;
+const maxSeconds = 24 * 60 * 60;
+/** Most pending questions that an error names. */
+const maxNamed = 20;
+
+/** Asking other agents, and getting the answers that took longer than one call may. `maxWaitMs`: of one call. */
+export function askTools(asks: Asks, maxWaitMs: number): MailboxTool[] {
+  const waitSeconds = Math.max(1, Math.floor(maxWaitMs / 1000));
+  return [
+    mailboxTool({
+      name: 'signalbox_ask_agent',
+      title: 'Ask an agent',
+      description: `Asks another agent and waits for its answer, at most ${waitSeconds} s. If none came by then, it returns status pending with an ask_id: the question goes on in the background until timeout_s is over, and signalbox_ask_result gets the answer. An agent that is not connected finds the question when it comes. Cancelling this call withdraws the question.`,
+      fields: {
+        to: toField,
+        ...bodyFields,
+        timeout_s: {
+          type: 'integer',
+          description: 'After this many seconds without an answer the question is withdrawn.',
+          minimum: 1,
+          maximum: maxSeconds,
+          default: defaultSeconds,
+        },
+      },
+      required: ['to'],
+      outputSchema: askSchema,
+      annotations: writing,
+      async run({ to, timeout_s: seconds = defaultSeconds, ...given }, call) {
+        const ask = asks.start(to, bodyOf(given), seconds * 1000);
+        const { signal } = call;
+        signal.addEventListener('abort', ask.withdraw, { once: true });
+        try {
+          if (signal.aborted) ask.withdraw();
+          // A cancelled call waits for the end of its question, which comes at once.
+          return await resultOf(ask, maxWaitMs, { onProgress: call.onProgress });
+        } finally {
+          signal.removeEventListener('abort', ask.withdraw);
+        }
+      },
+    }),
+    mailboxTool({
+      name: 'signalbox_ask_result',
+      title: 'Get an answer',
+      description: `Waits for the answer to a question that signalbox_ask_agent left pending, at most ${waitSeconds} s, and returns the answer or status pending again. Answers are kept for 10 minutes. Cancelling this call leaves the question as it is.`,
+      fields: {
+        ask_id: {
+          type: 'string',
+          description: 'As signalbox_ask_agent gave it.',
+          minLength: 1,
+          maxLength: 64,
+        },
+        timeout_s: {
+          type: 'integer',
+          description: 'How long to wait, in seconds; 0 just looks.',
+          minimum: 0,
+          maximum: waitSeconds,
+          default: waitSeconds,
+        },
+      },
+      required: ['ask_id'],
+      outputSchema: askSchema,
+      annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+      async run({ ask_id: id, timeout_s: seconds }, { signal, onProgress }) {
+        const ask = asks.find(id);
+        if (!ask) throw unknownAsk(id, asks.pending());
+        const waitMs = seconds === undefined ? maxWaitMs : Math.min(maxWaitMs, seconds * 1000);
+        return await resultOf(ask, waitMs, { signal, onProgress });
+      },
+    }),
+  ];
+}
+
+async function resultOf(
+  ask: Ask,
+  waitMs: number,
+  { signal, onProgress }: { signal?: AbortSignal; onProgress: FaceCall['onProgress'] | undefined },
+): Promise<CallToolResult> {
+  ask.onProgress = onProgress;
+  const outcome = await within(ask.outcome, waitMs, signal);
+  return outcome === late ? pendingResult(ask) : endedResult(ask, outcome);
+}
+
+function unknownAsk(id: string, pending: readonly Ask[]): SignalboxError {
+  const named = pending.slice(0, maxNamed).map((ask) => `${ask.id} (to ${ask.to})`);
+  const known = named.length > 0 ? `pending are: ${named.join(', ')}` : 'none is pending';
+  const message = `there is no question with the id '${id}', or its answer is forgotten by now; ${known}`;
+  return new SignalboxError('unknown_ask', message);
+}

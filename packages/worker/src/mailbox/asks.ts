@@ -1,0 +1,114 @@
+import type { BrokerClient, RequestOutcome } from '@signalbox/client';
+import { SignalboxError } from '@signalbox/protocol';
+import { relayProgress, type ToolProgress } from '../tool-call.ts';
+
+/** A question that was asked, whether or not somebody waits for its answer at this moment. */
+export interface Ask {
+  readonly id: string;
+  readonly to: string;
+  readonly outcome: Promise<RequestOutcome>;
+  readonly isOver: boolean;
+  /** Takes the question back. */
+  withdraw(): void;
+  /** Who hears of the recipient's progress now. */
+  onProgress: ((progress: ToolProgress) => void) | undefined;
+}
+
+export interface AsksOptions {
+  newId: () => string;
+  /** Monotonic milliseconds. */
+  now: () => number;
+}
+
+const maxPending = 100;
+const maxFinished = 100;
+const maxFinishedBytes = 4 * 1024 * 1024;
+const keptMs = 10 * 60_000;
+
+interface Entry {
+  ask: Ask;
+  finishedAt?: number;
+  bytes: number;
+}
+
+/** The questions of one agent: those that run on after their caller stopped waiting, and the last answers. */
+export class Asks {
+  readonly #client: BrokerClient;
+  readonly #options: AsksOptions;
+  /** Oldest first; a finished one moves to the end. */
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(client: BrokerClient, options: AsksOptions) {
+    this.#client = client;
+    this.#options = options;
+  }
+
+  /** Throws `quota_exceeded` when too many are pending. */
+  start(to: string, body: unknown, timeoutMs: number): Ask {
+    if (this.pending().length >= maxPending) {
+      const message = `${maxPending} of your questions are pending; wait for some with signalbox_ask_result`;
+      throw new SignalboxError('quota_exceeded', message, { retryable: true });
+    }
+    const id = this.#options.newId();
+    const withdrawal = new AbortController();
+    const outcome = this.#client.request(to, 'ask', body, {
+      id,
+      timeoutMs,
+      signal: withdrawal.signal,
+      onProgress: (body) => relayProgress(body, (progress) => entry.ask.onProgress?.(progress)),
+    });
+    const entry: Entry = {
+      bytes: 0,
+      ask: {
+        id,
+        to,
+        outcome,
+        get isOver() {
+          return entry.finishedAt !== undefined;
+        },
+        withdraw: () => withdrawal.abort(),
+        onProgress: undefined,
+      },
+    };
+    this.#entries.set(id, entry);
+    void outcome.then((ended) => this.#finished(entry, ended));
+    return entry.ask;
+  }
+
+  find(id: string): Ask | undefined {
+    this.#forgetOld();
+    return this.#entries.get(id)?.ask;
+  }
+
+  pending(): Ask[] {
+    return [...this.#entries.values()].map(({ ask }) => ask).filter(({ isOver }) => !isOver);
+  }
+
+  /** Nobody is left who could take the answers. */
+  withdrawAll(): void {
+    for (const ask of this.pending()) ask.withdraw();
+  }
+
+  #finished(entry: Entry, outcome: RequestOutcome): void {
+    entry.finishedAt = this.#options.now();
+    entry.bytes = outcome.status === 'completed' ? (outcome.reply.body?.length ?? 0) : 0;
+    entry.ask.onProgress = undefined;
+    this.#entries.delete(entry.ask.id);
+    this.#entries.set(entry.ask.id, entry);
+    this.#forgetOld();
+  }
+
+  /** Answers are kept for 10 minutes, as long as they are not too many. The newest is always kept. */
+  #forgetOld(): void {
+    const finished = [...this.#entries.values()].filter(({ finishedAt }) => finishedAt !== undefined);
+    let bytes = finished.reduce((sum, entry) => sum + entry.bytes, 0);
+    let left = finished.length;
+    const oldest = this.#options.now() - keptMs;
+    for (const { ask, finishedAt, bytes: own } of finished.slice(0, -1)) {
+      if (finishedAt! >= oldest && left <= maxFinished && bytes <= maxFinishedBytes) break;
+      this.#entries.delete(ask.id);
+      bytes -= own;
+      left--;
+    }
+  }
+}

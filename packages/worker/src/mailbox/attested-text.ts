@@ -1,0 +1,64 @@
+import { visible } from '@signalbox/protocol';
+
+/** A message as an agent gets it. Everything but `body` is the broker's word. */
+export interface InboxMessage {
+  id: string;
+  /** Agent that sent it. */
+  from: string;
+  /** Where it was sent from, and a reply goes to. */
+  from_address: string;
+  from_role: string;
+  kind: string;
+  age_seconds: number;
+  /** The how manieth try to have it handled. */
+  attempt: number;
+  /** What is left of its lifetime. */
+  expires_in_seconds?: number;
+  /** Id of the message that it answers. */
+  in_reply_to?: string;
+  /** It was returned by an earlier read, and not acked. */
+  offered_before?: true;
+  body: unknown;
+}
+
+/** Everything that any reader takes for the end of a line. */
+const lineEnd = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
+
+/**
+ * A text whose lines all begin with `| `, whatever is in it: none of them can be taken for a header. Controls and changes
+ * of direction are written out.
+ */
+export function quotedText(text: string): string {
+  return text
+    .split(lineEnd)
+    .map((line) => `| ${visible(line)}`)
+    .join('\n');
+}
+
+/** A body for a model: a text as it is, anything else as JSON. */
+export function quotedBody(body: unknown): string {
+  return quotedText(typeof body === 'string' ? body : (JSON.stringify(body) ?? ''));
+}
+
+/** A message under its attested header; ends with a line end, so that nothing is ever appended to its last line. */
+export function attestedText(message: InboxMessage, title: string): string {
+  const { from, from_address, from_role, kind, expires_in_seconds: expires } = message;
+  const header = [
+    title,
+    `from: ${from} (role ${from_role}, address ${from_address})`,
+    `kind: ${kind}`,
+    `id: ${message.id}`,
+    message.in_reply_to !== undefined && `in reply to: ${message.in_reply_to}`,
+    `age: ${message.age_seconds} s`,
+    `attempt: ${message.attempt}`,
+    message.offered_before && 'offered before: yes, and not acked',
+    isQuestion(kind) && expires !== undefined && `answer within: ${expires} s, with signalbox_reply`,
+    'body:',
+  ];
+  return `${header.filter(Boolean).join('\n')}\n${quotedBody(message.body)}\n`;
+}
+
+/** Somebody waits for a reply to these. */
+function isQuestion(kind: string): boolean {
+  return kind === 'ask' || kind === 'task';
+}

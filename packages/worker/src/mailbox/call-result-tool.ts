@@ -1,0 +1,104 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import { type CallStatus, SignalboxError } from '@signalbox/protocol';
+import { failedResultOf, toolResultOf } from '../face/tool-result.ts';
+import type { McpProxyExecutor } from '../mcp-proxy-executor.ts';
+import { requestCallStatus } from './call-status-request.ts';
+import { failure, failureResult } from './failure.ts';
+import { answer, type MailboxTool, mailboxTool, reading } from './mailbox-tool.ts';
+import type { RecentCall, RecentCalls } from './recent-calls.ts';
+import { late, within } from './waiting.ts';
+
+export interface CallResultParts {
+  executor: McpProxyExecutor;
+  calls: RecentCalls;
+  /** Longest wait of one call. */
+  maxWaitMs: number;
+  /** Between two questions about a call that this face does not run itself. */
+  askAgainMs: number;
+  /** Monotonic milliseconds. */
+  now: () => number;
+}
+
+/** What became of a tool call whose caller stopped waiting, or whose connection broke. */
+export function callResultTool(parts: CallResultParts): MailboxTool {
+  const { calls, maxWaitMs } = parts;
+  const seconds = Math.max(1, Math.floor(maxWaitMs / 1000));
+  return mailboxTool({
+    name: 'signalbox_call_result',
+    title: 'Look a tool call up',
+    description: `What became of a call of one of your tools (not of the signalbox_ ones) after you stopped waiting for it, or after a failure that may have had an effect. Without call_id it lists your recent calls, newest first. With call_id (a failed result has it in _meta "signalbox/call_id") it returns that call's own result; while it runs it waits at most ${seconds} s and then returns status pending.`,
+    fields: {
+      call_id: { type: 'string', description: 'Leave it out for the list.', minLength: 1, maxLength: 64 },
+    },
+    annotations: reading,
+    async run({ call_id: id }, { signal }) {
+      if (id === undefined) return listed(calls.list());
+      if (!/^[!-~]+$/.test(id))
+        throw new SignalboxError('invalid_arguments', `'${id}' is not the id of a call`);
+      return await resultOf(parts, id, signal);
+    },
+  });
+}
+
+function listed(calls: readonly RecentCall[]): CallToolResult {
+  const data = calls.map(({ callId, tool, state, startedAt }) => ({
+    call_id: callId,
+    tool,
+    state,
+    started_at: new Date(startedAt).toISOString(),
+  }));
+  const lines = data.map(
+    ({ call_id, tool, state, started_at }) => `${call_id}  ${tool}  ${state}  ${started_at}`,
+  );
+  return answer(lines.length > 0 ? lines.join('\n') : 'You have called no tools in this session.', {
+    calls: data,
+  });
+}
+
+async function resultOf(
+  { executor, calls, maxWaitMs, askAgainMs, now }: CallResultParts,
+  id: string,
+  signal: AbortSignal,
+): Promise<CallToolResult> {
+  const deadline = now() + maxWaitMs;
+  const known = calls.find(id);
+  if (known?.result) {
+    const ended = await within(known.result, maxWaitMs, signal);
+    if (ended === late) return pending(id, known.tool);
+    if (ended.result) return toolResultOf(ended.result);
+  }
+  for (;;) {
+    const { status, error } = await requestCallStatus(executor, id, signal);
+    if (error) return failedResultOf(error, undefined);
+    if (status.state === 'finished') return finished(id, status);
+    if (status.state === 'unknown') return unknown(id, known);
+    const left = deadline - now();
+    if (left <= 0 || signal.aborted) return pending(id, known?.tool);
+    await delay(Math.min(askAgainMs, left), undefined, { signal }).catch(() => {});
+  }
+}
+
+function finished(id: string, { outcome, reply }: CallStatus & { state: 'finished' }): CallToolResult {
+  if (reply && 'result' in reply) return toolResultOf(reply.result);
+  if (reply && 'error' in reply) return failedResultOf(reply.error, undefined, id);
+  if (reply && 'input_required' in reply) {
+    const asked =
+      'the tool asked its caller for input, which ended this round; call it again with the answers';
+    return failureResult(failure('input_required', asked, { mayHaveRun: true }), {});
+  }
+  const message = `the call ended (${outcome}), and its result is no longer kept`;
+  return failureResult(failure('result_forgotten', message, { mayHaveRun: true }), {});
+}
+
+function pending(id: string, tool: string | undefined): CallToolResult {
+  const text = `${tool ?? 'The call'} has not ended yet. Ask again with call_id ${id}.`;
+  return answer(text, { status: 'pending', call_id: id });
+}
+
+function unknown(id: string, known: RecentCall | undefined): CallToolResult {
+  const here = known ? `; here it ended with ${known.state}` : '';
+  const message = `the orchestrator knows no call of yours with the id '${id}': it never came there, or is forgotten by now${here}`;
+  const hint = 'Without call_id this tool lists your recent calls.';
+  return failureResult(failure('unknown_call', message, { mayHaveRun: known !== undefined, hint }), {});
+}

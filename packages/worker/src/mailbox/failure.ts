@@ -1,0 +1,72 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import { messageOf, SignalboxError, type Tool, visible } from '@signalbox/protocol';
+
+/** Why a mailbox tool could not do it. `code` is the broker's or the client's where it came from them. */
+export interface Failure {
+  code: string;
+  message: string;
+  retryable: boolean;
+  /** Whether it may have had its effect all the same. */
+  may_have_run: boolean;
+  retry_after_seconds?: number;
+  hint?: string;
+}
+
+export function failure(
+  code: string,
+  message: string,
+  more: { retryable?: boolean; mayHaveRun?: boolean; hint?: string; retryAfterMs?: unknown } = {},
+): Failure {
+  const { retryable = false, mayHaveRun = false, hint, retryAfterMs } = more;
+  return {
+    code,
+    message,
+    retryable,
+    may_have_run: mayHaveRun,
+    ...(typeof retryAfterMs === 'number' && { retry_after_seconds: Math.ceil(retryAfterMs / 1000) }),
+    ...(hint !== undefined && { hint }),
+  };
+}
+
+/** What anything thrown on the way to the broker means to the caller. */
+export function failureOf(thrown: unknown): Failure {
+  if (!(thrown instanceof SignalboxError))
+    return failure('internal', messageOf(thrown), { mayHaveRun: true });
+  const { code, message, retryable, details } = thrown;
+  const hint = Object.hasOwn(hints, code) ? hints[code] : undefined;
+  return failure(code, message, {
+    retryable,
+    mayHaveRun: details.mayBeStored === true,
+    retryAfterMs: details.retryAfterMs,
+    ...(hint !== undefined && { hint }),
+  });
+}
+
+const hints: Readonly<Record<string, string>> = {
+  unknown_recipient: 'signalbox_list_agents shows who is connected.',
+  forbidden: "The broker's policy for your role says so; nothing was sent.",
+  taken_over:
+    'Another process of this agent reads this inbox now. What you read and did not ack is offered there. Call again only if you are to take the inbox back.',
+  inbox_full: 'Nothing was sent. Its owner has to read some messages first.',
+  quota_exceeded: 'Nothing was sent. Wait until some of your messages were read.',
+};
+
+/** A tool with an output schema fails without `structuredContent`, which could not match it. */
+export function failureResult(error: Failure, tool: Pick<Tool, 'outputSchema'>): CallToolResult {
+  return {
+    content: [{ type: 'text', text: visible(failureText(error)) }],
+    ...(!tool.outputSchema && { structuredContent: { error } }),
+    isError: true,
+    _meta: { 'signalbox/error': error },
+  };
+}
+
+function failureText({ code, message, hint, retryable, may_have_run, retry_after_seconds }: Failure): string {
+  const again =
+    retryable && retry_after_seconds !== undefined
+      ? `You may try again in ${retry_after_seconds} s.`
+      : retryable && 'You may try again.';
+  const effect = may_have_run && 'It may have had its effect all the same.';
+  const end = /[.?!]$/.test(message) ? '' : '.';
+  return [`${code}: ${message}${end}`, hint, effect, again].filter(Boolean).join(' ');
+}

@@ -1,0 +1,173 @@
+import type { BrokerClient, Log, Subscription } from '@signalbox/client';
+import { type Message, messageOf, parseJson, SignalboxError } from '@signalbox/protocol';
+import { type HeldMessage, HeldMessages, isOver } from './held-messages.ts';
+import type { MainConnection } from './main-connection.ts';
+import { late, within } from './waiting.ts';
+
+/** Most messages that are here and not acked; then the broker keeps the rest. */
+export const inboxWindow = 64;
+
+/** How long messages are waited for that the broker has: it pushes them at once, unless the window is full. */
+const arrivalMs = 1_000;
+const holdMs = 40_000;
+
+export interface InboxPorts {
+  main: MainConnection;
+  log: Log;
+  /** Monotonic milliseconds. */
+  now: () => number;
+}
+
+/** A lease on the agent's inbox, while we have it. */
+interface Hold {
+  client: BrokerClient;
+}
+
+/** The agent's own inbox: held from the first read on, and again whenever it was lost. */
+export class Inbox {
+  readonly held = new HeldMessages();
+  readonly #ports: InboxPorts;
+  readonly #stop = new AbortController();
+  #holding: Promise<Hold> | undefined;
+  #isHeld = false;
+  /** Who waits for the next message. */
+  readonly #waiters = new Set<PromiseWithResolvers<void>>();
+
+  constructor(ports: InboxPorts) {
+    this.#ports = ports;
+  }
+
+  /** True while messages come to us and to nobody else. */
+  get isHeld(): boolean {
+    return this.#isHeld;
+  }
+
+  /** Takes the inbox, if we do not have it. Throws `SignalboxError`. */
+  async hold(signal: AbortSignal): Promise<Hold> {
+    this.#holding ??= this.#take().catch((thrown) => {
+      this.#holding = undefined;
+      throw thrown;
+    });
+    const hold = await within(this.#holding, holdMs, signal);
+    if (hold !== late) return hold;
+    throw new SignalboxError('timed_out', 'the broker did not hand the inbox over', { retryable: true });
+  }
+
+  /** Takes what the broker has, as far as the window lets it. True if there is more. */
+  async fill(signal: AbortSignal): Promise<boolean> {
+    const { client } = await this.hold(signal);
+    const deadline = this.#ports.now() + arrivalMs;
+    for (;;) {
+      const after = this.held.highestLiveSeq;
+      const [next] = await client.peek({ address: client.agent, after, limit: 1 });
+      if (!next) return false;
+      if (this.held.highestLiveSeq > after) continue;
+      const left = deadline - this.#ports.now();
+      const isFull = this.held.liveCount >= inboxWindow;
+      if (isFull || left <= 0 || (await this.arrival(left, signal)) === late) return true;
+    }
+  }
+
+  /** What waits and was never offered, in order. */
+  fresh(): HeldMessage[] {
+    return this.waiting().filter(({ offeredBy }) => offeredBy === undefined);
+  }
+
+  /** Resolves a moment after the next message came, `late` after `waitMs`. Throws why the inbox was lost. */
+  async arrival(waitMs: number, signal: AbortSignal): Promise<typeof late | undefined> {
+    // Before anything else: what comes from here on counts.
+    const waiter = Promise.withResolvers<void>();
+    this.#waiters.add(waiter);
+    waiter.promise.catch(() => {});
+    try {
+      await this.hold(signal);
+      if ((await within(waiter.promise, waitMs, signal)) === late) return late;
+    } finally {
+      this.#waiters.delete(waiter);
+    }
+    // What came with it is there a turn later.
+    await new Promise((resolve) => setImmediate(resolve));
+    return undefined;
+  }
+
+  /** Tells the broker that these are dealt with; how many of them it could not be told yet. */
+  async ack(done: readonly HeldMessage[], signal: AbortSignal): Promise<{ pending: number }> {
+    if (done.length === 0) return { pending: 0 };
+    const { client } = await this.hold(signal);
+    for (const held of done) held.isDone = true;
+    const { accepted } = await client.ack(done.map(({ seq }) => seq));
+    this.held.remove(accepted);
+    return { pending: done.length - accepted.length };
+  }
+
+  /** Marks messages as returned by a read: from now on their loss counts as a try. */
+  async offered(messages: readonly HeldMessage[], read: number, signal: AbortSignal): Promise<void> {
+    const { client } = await this.hold(signal);
+    for (const held of messages) held.offeredBy ??= read;
+    client.working(messages.map(({ seq }) => seq));
+  }
+
+  /** The connection stays its owner's to close. */
+  close(): void {
+    this.#stop.abort();
+  }
+
+  /** What waits, in order, without the questions that nobody needs an answer to any more. */
+  waiting(): HeldMessage[] {
+    const { now, log } = this.#ports;
+    const over = this.held.waiting().filter((held) => isOver(held, now()));
+    this.ack(over, this.#stop.signal).catch((thrown) => {
+      log({ event: 'inbox_ack_failed', reason: messageOf(thrown) });
+    });
+    return this.held.waiting().filter((held) => !over.includes(held));
+  }
+
+  async #take(): Promise<Hold> {
+    const client = await this.#ports.main.client(this.#stop.signal);
+    const subscription = await client.subscribe({
+      window: inboxWindow,
+      onSubscribed: () => this.held.leaseEnded(),
+    });
+    this.#isHeld = true;
+    void this.#pump(client, subscription).then((lost) => {
+      this.#isHeld = false;
+      this.#holding = undefined;
+      this.held.leaseEnded();
+      for (const waiter of this.#waiters) waiter.reject(lost);
+    });
+    return { client };
+  }
+
+  /** Resolves with the reason when the lease is gone: `taken_over`, or why the connection ended. */
+  async #pump(client: BrokerClient, { messages }: Subscription): Promise<unknown> {
+    try {
+      for await (const message of messages) {
+        this.#receive(client, message);
+        for (const waiter of this.#waiters) waiter.resolve();
+      }
+      return new SignalboxError('closed', 'the mailbox was closed');
+    } catch (thrown) {
+      return thrown;
+    }
+  }
+
+  #receive(client: BrokerClient, message: Message): void {
+    const { seq, body } = message;
+    if (seq === undefined) return;
+    let json: unknown;
+    try {
+      json = body === undefined ? null : parseJson(body);
+    } catch (thrown) {
+      this.#ports.log({ event: 'bad_body', id: message.id, reason: messageOf(thrown) });
+      void client.nack([seq], { dead: true, reason: 'bad_body' }).catch(() => {});
+      return;
+    }
+    const held = this.held.take(seq, message, json, this.#ports.now());
+    if (held.isDone) {
+      void client.ack([seq]).then(
+        ({ accepted }) => this.held.remove(accepted),
+        () => {},
+      );
+    } else if (held.offeredBy !== undefined) client.working([seq]);
+  }
+}

@@ -1,0 +1,101 @@
+import { randomBytes } from 'node:crypto';
+import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
+import type { Log } from '@signalbox/client';
+import type { FaceTools } from '../face/face-tools.ts';
+import type { McpProxyExecutor } from '../mcp-proxy-executor.ts';
+import { agentsTool } from './agents-tool.ts';
+import { askTools } from './ask-tools.ts';
+import { Asks } from './asks.ts';
+import { callResultTool } from './call-result-tool.ts';
+import { Inbox } from './inbox.ts';
+import { InboxCursors } from './inbox-cursors.ts';
+import { inboxTools } from './inbox-tools.ts';
+import { mailboxInstructions } from './mailbox-instructions.ts';
+import { MainConnection } from './main-connection.ts';
+import { newId } from './new-id.ts';
+import type { RecentCalls } from './recent-calls.ts';
+import { replyTool } from './reply-tool.ts';
+import { sendTool } from './send-tool.ts';
+import { Unread } from './unread.ts';
+
+/** Times of the mailbox tools, in milliseconds. */
+export interface MailboxTimes {
+  /** Longest that one call waits for an answer or a message; default 50 s. */
+  askWaitMs?: number;
+  /** Least time between two looks for unread messages beside tool calls; default 15 s. */
+  unreadEveryMs?: number;
+}
+
+export interface MailboxOptions extends MailboxTimes {
+  calls: RecentCalls;
+  log?: Log;
+}
+
+/** The mailbox of one agent, as far as its role may see it. Disposing it withdraws what was asked and lets the inbox go. */
+export interface Mailbox extends FaceTools, AsyncDisposable {
+  readonly unread: Unread;
+  /** Whether the answer to a question is still to come: it would be lost with the mailbox. */
+  isAsking(): boolean;
+}
+
+/** Clients commonly give up after 60 s. */
+const defaultWaitMs = 50_000;
+const defaultUnreadEveryMs = 15_000;
+const askAgainMs = 1_000;
+
+export function mailboxTools(executor: McpProxyExecutor, options: MailboxOptions): Mailbox {
+  const { calls, log = () => {}, askWaitMs: maxWaitMs = defaultWaitMs } = options;
+  const now = () => performance.now();
+  const { client } = executor;
+  const main = new MainConnection((signal) => executor.connectMain(signal));
+  const inbox = new Inbox({ main, now, log });
+  const cursors = new InboxCursors(randomBytes(6).toString('base64url'));
+  const asks = new Asks(client, { newId, now });
+  const tools = [
+    agentsTool(client),
+    sendTool(main),
+    ...askTools(asks, maxWaitMs),
+    callResultTool({ executor, calls, maxWaitMs, askAgainMs, now }),
+    ...inboxTools({ inbox, cursors, maxWaitMs, now, wallNow: Date.now }),
+    replyTool(inbox, now),
+  ];
+  const isShown = (name: string) => {
+    const { mailbox } = executor;
+    return mailbox === undefined || (mailbox !== false && mailbox.includes(name));
+  };
+  const shown = () => tools.filter(({ definition }) => isShown(definition.name));
+  const unread = new Unread(client, inbox, {
+    everyMs: options.unreadEveryMs ?? defaultUnreadEveryMs,
+    isWanted: () => isShown('signalbox_inbox_read') || isShown('signalbox_inbox_wait'),
+    now,
+    log,
+  });
+  return {
+    unread,
+    isAsking: () => asks.pending().length > 0,
+    list: () => shown().map(({ definition }) => definition),
+    call(call) {
+      const tool = tools.find(({ definition }) => definition.name === call.name);
+      if (!tool) return undefined;
+      if (isShown(call.name)) return tool.run(call);
+      if (executor.findTool(call.name)) return undefined;
+      const message = `there is no tool '${call.name}'`;
+      return Promise.reject(new ProtocolError(ProtocolErrorCode.InvalidParams, message));
+    },
+    onChanged(listener) {
+      let before = shown();
+      return executor.onManifestChanged(() => {
+        const after = shown();
+        const isSame = after.length === before.length && after.every((tool, at) => tool === before[at]);
+        before = after;
+        if (!isSame) listener();
+      });
+    },
+    instructions: () => mailboxInstructions(shown().map(({ definition }) => definition.name)),
+    async [Symbol.asyncDispose]() {
+      asks.withdrawAll();
+      inbox.close();
+      await main[Symbol.asyncDispose]();
+    },
+  };
+}

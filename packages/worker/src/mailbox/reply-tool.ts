@@ -1,0 +1,120 @@
+import { replyIdOf, SignalboxError } from '@signalbox/protocol';
+import type { HeldMessage } from './held-messages.ts';
+import type { Inbox } from './inbox.ts';
+import { answer, type MailboxTool, mailboxTool } from './mailbox-tool.ts';
+import { bodyFields, bodyOf } from './message-body.ts';
+
+/** A reply outlives its request by this much, for an asker that reconnects late. */
+const graceMs = 5 * 60_000;
+/** Most held messages that an error names. */
+const maxNamed = 20;
+const rememberedReplies = 200;
+/** Nobody waits for an answer to these. */
+const unanswerable = new Set(['note', 'reply', 'event', 'progress', 'undeliverable', 'mcp_reply']);
+
+export function replyTool(inbox: Inbox, now: () => number): MailboxTool {
+  const answered = new Set<string>();
+  return mailboxTool({
+    name: 'signalbox_reply',
+    title: 'Reply to a message',
+    description:
+      'Answers a message of kind ask or task that a read returned and you have not acked. The reply and the ack of that message are one step: do not ack it besides. Each message is answered once.',
+    fields: {
+      message_id: { type: 'string', description: 'The id in the header of the message.', maxLength: 64 },
+      from: {
+        type: 'string',
+        description: 'Its sender; needed only where two messages have the same id.',
+        maxLength: 256,
+      },
+      ...bodyFields,
+    },
+    required: ['message_id'],
+    outputSchema: {
+      type: 'object',
+      properties: { replied_to: { type: 'string' }, to: { type: 'string' } },
+      required: ['replied_to', 'to'],
+    },
+    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+    async run({ message_id: id, from, ...given }, { signal }) {
+      const body = bodyOf(given);
+      const { client } = await inbox.hold(signal);
+      const { message, seq, receivedAt } = answerable(inbox, { id, from, answered });
+      const { address, agent } = message.from;
+      const leftMs =
+        message.remaining_ms === undefined ? undefined : receivedAt + message.remaining_ms - now();
+      await client
+        .deliver(
+          {
+            to: address,
+            kind: 'reply',
+            id: replyIdOf(id),
+            correlationId: id,
+            body,
+            settles: seq,
+            ...(leftMs !== undefined && { ttlMs: Math.max(0, leftMs) + graceMs }),
+          },
+          { signal },
+        )
+        .catch((thrown) => {
+          if (thrown instanceof SignalboxError && thrown.code === 'id_conflict') throw repeated(id, agent);
+          throw thrown;
+        });
+      inbox.held.remove([seq]);
+      remember(answered, keyOf(id, agent));
+      return answer(`The reply to ${id} is stored for ${agent} on the broker's disk; the message is acked.`, {
+        replied_to: id,
+        to: agent,
+      });
+    },
+  });
+}
+
+function answerable(
+  { held }: Inbox,
+  { id, from, answered }: { id: string; from: string | undefined; answered: ReadonlySet<string> },
+): HeldMessage {
+  const found = held.withId(id, from).filter(({ offeredBy }) => offeredBy !== undefined);
+  const [one] = found;
+  if (!one) {
+    const done = [...answered].find((key) => key.startsWith(`${id} `) && (!from || key === keyOf(id, from)));
+    if (done !== undefined) throw repeated(id, done.slice(id.length + 1));
+    const ids = held.waiting().filter(({ offeredBy }) => offeredBy !== undefined);
+    const named = ids.slice(0, maxNamed).map(({ message }) => `${message.id} (${message.kind})`);
+    const rest = named.length > 0 ? `you hold: ${named.join(', ')}` : 'you hold none; read the inbox first';
+    throw new SignalboxError(
+      'not_held',
+      `no message with the id '${id}' was read by you and waits for its ack; ${rest}`,
+    );
+  }
+  if (found.length > 1) {
+    const senders = found.map(({ message }) => `'${message.from.agent}'`).join(' and ');
+    throw new SignalboxError(
+      'ambiguous',
+      `${senders} sent messages with the id '${id}'; say which with 'from'`,
+    );
+  }
+  const { kind, from: sender } = one.message;
+  if (unanswerable.has(kind)) {
+    throw new SignalboxError(
+      'not_a_question',
+      `'${id}' is a message of kind '${kind}', and nobody waits for a reply to it; write to '${sender.agent}' with signalbox_send_message`,
+    );
+  }
+  return one;
+}
+
+function repeated(id: string, agent: string): SignalboxError {
+  const message = `'${id}' of '${agent}' was answered already, and that answer stands; to add something use signalbox_send_message`;
+  return new SignalboxError('already_answered', message);
+}
+
+function keyOf(id: string, agent: string): string {
+  return `${id} ${agent}`;
+}
+
+function remember(keys: Set<string>, key: string): void {
+  keys.add(key);
+  if (keys.size <= rememberedReplies) return;
+  const [oldest] = keys;
+  if (oldest !== undefined) keys.delete(oldest);
+}

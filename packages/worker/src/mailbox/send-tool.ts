@@ -1,0 +1,47 @@
+import { answer, type MailboxTool, mailboxTool, writing } from './mailbox-tool.ts';
+import type { MainConnection } from './main-connection.ts';
+import { bodyFields, bodyOf } from './message-body.ts';
+
+/** An address is an agent id, or `agent#sub`. */
+export const toField = {
+  type: 'string',
+  description: 'Agent id of the recipient, such as walt. signalbox_list_agents shows who is connected.',
+  minLength: 1,
+  maxLength: 193,
+} as const;
+
+/** Sent under the agent's own address, so that answers and notices come to its inbox. */
+export function sendTool(main: MainConnection): MailboxTool {
+  return mailboxTool({
+    name: 'signalbox_send_message',
+    title: 'Send a message',
+    description:
+      'Puts a message into the inbox of another agent and does not wait for an answer. The receipt means that it is stored on disk and will reach the agent, also if it is not connected now; it does not mean that it was read. Use kind task for work that the other should do: its reply comes to your inbox. To wait for an answer use signalbox_ask_agent.',
+    fields: {
+      to: toField,
+      ...bodyFields,
+      kind: {
+        type: 'string',
+        description: 'note: for information. task: work to do, which is answered.',
+        enum: ['note', 'task'],
+      },
+    },
+    required: ['to'],
+    outputSchema: {
+      type: 'object',
+      properties: {
+        id: { type: 'string', description: 'Id of the message; a reply names it.' },
+        duplicate: { const: true, description: 'It was stored already.' },
+      },
+      required: ['id'],
+    },
+    annotations: writing,
+    async run({ to, kind = 'note', ...given }, { signal }) {
+      const body = bodyOf(given);
+      const client = await main.client(signal);
+      const { id, duplicate } = await client.deliver({ to, kind, body }, { signal });
+      const text = `The ${kind} ${id} is stored for ${to} on the broker's disk.`;
+      return answer(text, { id, ...(duplicate && { duplicate: true }) });
+    },
+  });
+}

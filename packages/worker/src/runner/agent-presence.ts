@@ -1,0 +1,68 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type BrokerClient, connectBroker } from '@signalbox/client';
+
+/** A supervisor's own connection for one process of an agent: it says how the process does, and sees when it is ready. */
+export interface AgentPresence extends AsyncDisposable {
+  /** Shown by `list_connected`; sent at most once a second. */
+  announce(status: SupervisorStatus): void;
+  /** Resolves when an MCP face of the agent that wasn't there before has listed tools for its client; never, if none does. */
+  readonly ready: Promise<void>;
+}
+
+/** Wire form of what a supervisor announces. Times in epoch milliseconds. */
+export interface SupervisorStatus {
+  worker: 'run';
+  command: string;
+  pid: number;
+  started_at: number;
+  restarts: number;
+  last_output_at?: number;
+  last_output?: string;
+}
+
+const firstPollMs = 200;
+const longestPollMs = 2000;
+
+/** Connects as a sub-inbox of the agent. Rejects with the broker's code or `unreachable`. */
+export async function openPresence(options: {
+  url: string;
+  token: string;
+  agent: string;
+}): Promise<AgentPresence> {
+  const { url, token, agent } = options;
+  const address = `${agent}#run-${randomBytes(12).toString('base64url')}`;
+  const client = await connectBroker({ url, token, agent: address });
+  const over = new AbortController();
+  const earlier = new Set((await faces(client)).map((face) => face.address));
+  const { promise: ready, resolve } = Promise.withResolvers<void>();
+  void watch(client, earlier, over.signal).then((seen) => seen && resolve());
+  return {
+    ready,
+    announce: (status) => client.announce(status),
+    async [Symbol.asyncDispose]() {
+      over.abort();
+      await client.close();
+    },
+  };
+}
+
+async function watch(client: BrokerClient, earlier: Set<string>, over: AbortSignal): Promise<boolean> {
+  for (let waitMs = firstPollMs; !over.aborted; waitMs = Math.min(longestPollMs, waitMs * 1.5)) {
+    const found = await faces(client).catch(() => []);
+    if (found.some(({ address, listed }) => listed && !earlier.has(address))) return true;
+    await delay(waitMs, undefined, { signal: over }).catch(() => {});
+  }
+  return false;
+}
+
+async function faces(client: BrokerClient): Promise<{ address: string; listed: boolean }[]> {
+  const connected = await client.listConnected({ role: client.role, withStatus: true });
+  return connected
+    .filter(({ agent, address }) => agent === client.agent && address.startsWith(`${agent}#mcp-`))
+    .map(({ address, status }) => ({ address, listed: hasListed(status) }));
+}
+
+function hasListed(status: unknown): boolean {
+  return typeof status === 'object' && status !== null && 'listed' in status && status.listed === true;
+}

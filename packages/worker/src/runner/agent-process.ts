@@ -1,0 +1,102 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { basename } from 'node:path';
+import type { Readable } from 'node:stream';
+import { messageOf, SignalboxError } from '@signalbox/protocol';
+import type { OutputLane } from './output-lane.ts';
+import { OutputTail } from './output-tail.ts';
+import { endProcess, type OwnProcess, signalProcess } from './process-ending.ts';
+import { identityOf } from './process-start.ts';
+import type { ProcessEnd } from './run-event.ts';
+
+export interface AgentProcessOptions {
+  program: string;
+  argv: readonly string[];
+  cwd: string;
+  env: Record<string, string>;
+  stdin: 'inherit' | 'ignore';
+  /** Absent: the process has our terminal, our process group, and its output is not seen here. */
+  lanes?: { stdout: OutputLane; stderr: OutputLane };
+  onOutput: () => void;
+  graceMs: number;
+}
+
+/** A running agent. */
+export interface AgentProcess {
+  readonly own: OwnProcess;
+  readonly tail: OutputTail;
+  /** The process itself has ended. */
+  readonly exited: Promise<ProcessEnd>;
+  /** Ends what the exited process has left in its group, and passes on the rest of the output. */
+  cleanUp(): Promise<void>;
+  /** TERM, and KILL after the grace. */
+  stop(): void;
+  kill(): void;
+}
+
+/** How long pipes may stay open that a process outside of the group holds. */
+const drainMs = 1000;
+
+/** Starts it. Rejects with `SignalboxError` `spawn_failed` if the system refuses. */
+export async function startAgentProcess(options: AgentProcessOptions): Promise<AgentProcess> {
+  const { program, argv, cwd, env, stdin, lanes, graceMs } = options;
+  const pipe = lanes ? 'pipe' : 'inherit';
+  const child = spawn(program, argv.slice(1), {
+    ...(argv[0] !== undefined && { argv0: argv[0] }),
+    cwd,
+    env,
+    detached: lanes !== undefined,
+    stdio: [stdin, pipe, pipe],
+  });
+  if (child.pid === undefined) throw await spawnFailure(argv[0] ?? program, once(child, 'error'));
+  const own: OwnProcess = { ...identityOf(child.pid), group: lanes !== undefined };
+  const tail = new OutputTail();
+  const exited = once(child, 'exit').then(([code, signal]): ProcessEnd => ({ code, signal }));
+  const passedOn = lanes
+    ? Promise.all([
+        passOn(child.stdout!, lanes.stdout, tail, options.onOutput),
+        passOn(child.stderr!, lanes.stderr, tail, options.onOutput),
+      ])
+    : Promise.resolve();
+  return {
+    own,
+    tail,
+    exited,
+    async cleanUp() {
+      if (own.group) await endProcess(own, graceMs);
+      const timer = setTimeout(() => {
+        child.stdout?.destroy();
+        child.stderr?.destroy();
+      }, drainMs);
+      await passedOn;
+      clearTimeout(timer);
+    },
+    stop: () => void endProcess(own, graceMs),
+    kill: () => void signalProcess(own, 'SIGKILL'),
+  };
+}
+
+async function passOn(
+  stream: Readable,
+  lane: OutputLane,
+  tail: OutputTail,
+  onOutput: () => void,
+): Promise<void> {
+  try {
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      tail.add(chunk);
+      onOutput();
+      await lane.write(chunk);
+    }
+  } catch {
+    // Cut off: somebody outside of the group still has the other end.
+  }
+  await lane.end();
+}
+
+async function spawnFailure(name: string, failed: Promise<unknown[]>): Promise<SignalboxError> {
+  const [cause] = await failed;
+  return new SignalboxError('spawn_failed', `'${basename(name)}' could not be started: ${messageOf(cause)}`, {
+    cause,
+  });
+}

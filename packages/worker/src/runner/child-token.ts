@@ -1,0 +1,14 @@
+import type { ProcessEnd } from './run-event.ts';
+
+/** The token of one process. */
+export interface ChildToken {
+  text: string;
+  /**
+   * The process has ended, or never began (`undefined`): makes the token worthless where it was made for this process,
+   * and tells the parent. Never rejects.
+   */
+  retire(end: ProcessEnd | undefined): Promise<{ told: boolean; heldIds: string[] }>;
+}
+
+/** Makes a token for one process of an agent. Rejects with `SignalboxError`. */
+export type IssueToken = (agent: string) => Promise<ChildToken>;

@@ -1,0 +1,35 @@
+/** When a failed process is started again, and when no more. Times in milliseconds. */
+export interface RestartPolicy {
+  firstDelayMs: number;
+  longestDelayMs: number;
+  /** So many failures within {@link windowMs} are a crash loop. */
+  failures: number;
+  windowMs: number;
+}
+
+export const defaultRestartPolicy: RestartPolicy = {
+  firstDelayMs: 1000,
+  longestDelayMs: 30_000,
+  failures: 5,
+  windowMs: 60_000,
+};
+
+/** Counts the failures of one agent. */
+export class RestartBudget {
+  readonly #policy: RestartPolicy;
+  #failedAt: number[] = [];
+
+  constructor(policy: RestartPolicy) {
+    this.#policy = policy;
+  }
+
+  /** A process failed: the wait before the next, half of it by chance (0 ≤ `random` < 1), or the end of it. */
+  failed(nowMs: number, random: number): { delayMs: number } | { failures: number } {
+    const { firstDelayMs, longestDelayMs, failures, windowMs } = this.#policy;
+    this.#failedAt = [...this.#failedAt.filter((at) => nowMs - at < windowMs), nowMs];
+    const count = this.#failedAt.length;
+    if (count >= failures) return { failures: count };
+    const full = Math.min(longestDelayMs, firstDelayMs * 2 ** (count - 1));
+    return { delayMs: Math.round(full / 2 + (full / 2) * random) };
+  }
+}

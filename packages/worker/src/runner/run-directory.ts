@@ -1,0 +1,67 @@
+import { mkdir, mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, isAbsolute, join } from 'node:path';
+import { SignalboxError } from '@signalbox/protocol';
+
+const othersMayWrite = 0o022;
+const sticky = 0o1000;
+
+/** A directory to make run directories in. `mine`: of this user's own, made where it isn't there yet. */
+export interface RunRoot {
+  path: string;
+  mine?: boolean;
+}
+
+/**
+ * Where run directories may be made, best first: `$XDG_RUNTIME_DIR`, the temporary directory, and for agents that refuse
+ * what lies under a directory that others may write to, this user's cache.
+ */
+export function runRoots(env: Readonly<Record<string, string | undefined>>): RunRoot[] {
+  const { XDG_RUNTIME_DIR: runtime, XDG_CACHE_HOME: cache, HOME: home } = env;
+  const roots: RunRoot[] = [{ path: runtime ?? '' }, { path: tmpdir() }];
+  if (cache) roots.push({ path: join(cache, 'signalbox'), mine: true });
+  else if (home) roots.push({ path: join(home, '.cache', 'signalbox'), mine: true });
+  return roots.filter(({ path }) => isAbsolute(path));
+}
+
+/**
+ * Makes an empty directory (0700) under the first root that nobody else can exchange it in. `strict`: sticky directories,
+ * as /tmp is, count as open too. Throws `SignalboxError` `usage` if there is none.
+ */
+export async function createRunDirectory(roots: readonly RunRoot[], strict: boolean): Promise<string> {
+  for (const { path, mine } of roots) {
+    try {
+      if (mine) await mkdir(path, { recursive: true, mode: 0o700 });
+      const real = await realpath(path);
+      if (await isSafe(real, strict)) return await mkdtemp(join(real, 'signalbox-run-'));
+    } catch {
+      // Not there and not ours to make: the next one.
+    }
+  }
+  const why = strict ? 'others may write to a directory above each' : 'each can be changed by others';
+  throw new SignalboxError(
+    'usage',
+    `no private place for the token: ${roots.map(({ path }) => path).join(', ')}: ${why}`,
+    {
+      details: {
+        hint: 'set XDG_RUNTIME_DIR to a directory that only its user can write to, all above it included',
+      },
+    },
+  );
+}
+
+export async function writePrivateFile(path: string, text: string): Promise<void> {
+  await writeFile(path, text, { mode: 0o600, flag: 'wx' });
+}
+
+export async function removeRunDirectory(path: string): Promise<void> {
+  await rm(path, { recursive: true, force: true });
+}
+
+/** No directory on the way is another user's. In a sticky one only a file's owner can rename or remove it. */
+async function isSafe(directory: string, strict: boolean): Promise<boolean> {
+  const { mode, uid } = await stat(directory);
+  const open = (mode & othersMayWrite) !== 0 && (strict || (mode & sticky) === 0);
+  if (open || (uid !== 0 && uid !== process.getuid?.())) return false;
+  return dirname(directory) === directory || isSafe(dirname(directory), strict);
+}

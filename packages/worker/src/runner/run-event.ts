@@ -1,0 +1,32 @@
+/** How a process ended: one of the two is null. */
+export interface ProcessEnd {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+/** What happens to a supervised agent, in the order in which it happens. Times in milliseconds. */
+export type RunEvent =
+  | { event: 'started'; agent: string; pid: number; command: string; restarts: number }
+  /** Its MCP face is connected to the broker, and its client has listed the tools. */
+  | { event: 'ready'; agent: string; pid: number; afterMs: number }
+  | ({ event: 'exited'; agent: string; pid: number } & ProcessEnd & ExitReport)
+  | { event: 'restarting'; agent: string; inMs: number; restarts: number }
+  | { event: 'gave_up'; agent: string; failures: number; withinMs: number }
+  | { event: 'warning'; agent: string; code: RunWarning; message: string };
+
+export type RunWarning =
+  | 'not_ready'
+  | 'token_not_revoked'
+  | 'parent_not_told'
+  | 'no_token_yet'
+  | 'workspace_file_changed';
+
+/** What became known at an exit. */
+export interface ExitReport {
+  /** The parent has a message about it. */
+  told: boolean;
+  /** Messages that were handed to the agent and are not settled: they will be offered again. */
+  heldIds: string[];
+  /** The end of what a failed agent wrote, at most 64 KiB; empty on a terminal, where nothing is kept. */
+  output: string;
+}

@@ -1,0 +1,64 @@
+import type { AgentPresence } from './agent-presence.ts';
+import type { AgentProcess } from './agent-process.ts';
+import type { AgentRunOptions } from './agent-run.ts';
+
+const lineLength = 120;
+const announceEveryMs = 1000;
+
+/** Says how a process does: to the broker as it goes, and once when it is ready or is late with that. */
+export function watchProcess(
+  { own: { pid }, tail }: AgentProcess,
+  run: Pick<AgentRunOptions, 'setup' | 'readyTimeoutMs' | 'onEvent'> & {
+    presence: AgentPresence;
+    command: string;
+    restarts: number;
+    /** Its CLI was told of the MCP face, so that there should be one soon. */
+    expectsFace: boolean;
+  },
+): { onOutput: () => void; stop: () => void } {
+  const { presence, command, restarts, readyTimeoutMs, onEvent } = run;
+  const { agent } = run.setup;
+  const startedAt = Date.now();
+  const started = performance.now();
+  let outputAt: number | undefined;
+  let announcing: NodeJS.Timeout | undefined;
+  let over = false;
+  const announce = (): void => {
+    announcing = undefined;
+    presence.announce({
+      worker: 'run',
+      command,
+      pid,
+      started_at: startedAt,
+      restarts,
+      ...(outputAt !== undefined && { last_output_at: outputAt, last_output: tail.lastLine(lineLength) }),
+    });
+  };
+  const late = setTimeout(() => {
+    if (run.expectsFace)
+      onEvent({ event: 'warning', agent, code: 'not_ready', message: lateText(readyTimeoutMs) });
+  }, readyTimeoutMs);
+  void presence.ready.then(() => {
+    clearTimeout(late);
+    if (!over) onEvent({ event: 'ready', agent, pid, afterMs: Math.round(performance.now() - started) });
+  });
+  announce();
+  return {
+    onOutput: () => {
+      outputAt = Date.now();
+      announcing ??= setTimeout(announce, announceEveryMs);
+    },
+    stop: () => {
+      over = true;
+      clearTimeout(late);
+      clearTimeout(announcing);
+    },
+  };
+}
+
+function lateText(afterMs: number): string {
+  return (
+    `no MCP client has listed our tools after ${Math.round(afterMs / 1000)} s; the agent runs on. Check that it is signed in, ` +
+    'trusts this folder and lists MCP servers (claude: /mcp, others: mcp list), and that an orchestrator is connected'
+  );
+}

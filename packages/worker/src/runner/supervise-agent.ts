@@ -1,0 +1,89 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { SignalboxError } from '@signalbox/protocol';
+import { type AgentRunOptions, hasFailed, type RunControl, runOnce } from './agent-run.ts';
+import { RestartBudget, type RestartPolicy } from './restart-budget.ts';
+import type { ProcessEnd } from './run-event.ts';
+
+export interface SuperviseOptions extends AgentRunOptions {
+  /** Start a process that failed again; absent: never. */
+  restart?: RestartPolicy;
+  /** How often a restart asks a broker that is away, in milliseconds; default 2 s. */
+  brokerRetryMs?: number;
+  /** 0 ≤ value < 1 */
+  random?: () => number;
+  /** Monotonic milliseconds. */
+  now?: () => number;
+}
+
+/** One agent under supervision. */
+export interface SupervisedAgent {
+  /**
+   * How its last process ended; `undefined` if it was stopped before one began. Rejects with `SignalboxError` if a process
+   * can't be prepared or started at all. Nothing of it is left then, neither processes nor files.
+   */
+  readonly ended: Promise<ProcessEnd | undefined>;
+  /** TERM, then KILL after the grace; no restart any more. */
+  stop(): void;
+  kill(): void;
+}
+
+const defaultBrokerRetryMs = 2000;
+
+/** Keeps one agent running, as far as its restart policy goes. */
+export function superviseAgent(options: SuperviseOptions): SupervisedAgent {
+  const stopping = new AbortController();
+  const control: RunControl = { signal: stopping.signal, process: undefined };
+  const stop = (): void => {
+    stopping.abort();
+    control.process?.stop();
+  };
+  const kill = (): void => {
+    stopping.abort();
+    control.process?.kill();
+  };
+  return { ended: supervise(options, control), stop, kill };
+}
+
+async function supervise(options: SuperviseOptions, control: RunControl): Promise<ProcessEnd | undefined> {
+  const { setup, restart, onEvent, random = Math.random, now = () => performance.now() } = options;
+  const { agent } = setup;
+  const budget = restart && new RestartBudget(restart);
+  let end: ProcessEnd | undefined;
+  for (let restarts = 0; ; restarts++) {
+    end = (await startedRun(options, restarts, control)) ?? end;
+    if (control.signal.aborted || end === undefined || !hasFailed(end) || !budget || !restart) return end;
+    const next = budget.failed(now(), random());
+    if ('failures' in next) {
+      onEvent({ event: 'gave_up', agent, failures: next.failures, withinMs: restart.windowMs });
+      return end;
+    }
+    onEvent({ event: 'restarting', agent, inMs: next.delayMs, restarts: restarts + 1 });
+    await pause(next.delayMs, control.signal);
+    if (control.signal.aborted) return end;
+  }
+}
+
+/** A later process waits for a broker that is away; for the first one that is the caller's to know. */
+async function startedRun(
+  options: SuperviseOptions,
+  restarts: number,
+  control: RunControl,
+): Promise<ProcessEnd | undefined> {
+  const { onEvent, setup, brokerRetryMs = defaultBrokerRetryMs } = options;
+  for (;;) {
+    try {
+      return await runOnce(options, restarts, control);
+    } catch (error) {
+      const mayComeBack = restarts > 0 && error instanceof SignalboxError && error.retryable;
+      if (!mayComeBack || control.process) throw error;
+      const message = `waiting for the broker, to start the agent again: ${error.message}`;
+      onEvent({ event: 'warning', agent: setup.agent, code: 'no_token_yet', message });
+      await pause(brokerRetryMs, control.signal);
+      if (control.signal.aborted) return undefined;
+    }
+  }
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal }).catch(() => {});
+}

@@ -1,0 +1,83 @@
+import { mkdir, readFile, realpath, rename, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { SignalboxError } from '@signalbox/protocol';
+import type { WorkspaceEntry } from '../clients/injection.ts';
+import { putIn } from '../clients/workspace-entry.ts';
+import { identityOf, isRunning, type ProcessIdentity } from './process-start.ts';
+import {
+  recordPathOf,
+  replaceFile,
+  restoreWorkspace,
+  textOf,
+  type WorkspaceRecord,
+} from './workspace-record.ts';
+
+/**
+ * Puts an entry into the user's file, after what a crashed run left there was taken out. One at a time: throws
+ * `SignalboxError` `usage` while another run has its entry there, or if the file is no JSON object; then nothing is changed.
+ * Returns the path of the record that undoes it, told to `onRecord` before it is written.
+ */
+export async function claimWorkspace(
+  wanted: WorkspaceEntry,
+  onRecord: (recordPath: string) => void,
+): Promise<string> {
+  const path = await realpath(wanted.path).catch(() => wanted.path);
+  const entry = { ...wanted, path };
+  const recordPath = recordPathOf(path);
+  const madeDirectory = (await mkdir(dirname(path), { recursive: true })) !== undefined;
+  await settleEarlier(recordPath);
+  const before = await textOf(path);
+  const written = putIn(before, entry);
+  if (written === undefined) {
+    throw new SignalboxError('usage', `${path} holds no JSON object that an MCP server could be added to`, {
+      details: { hint: 'correct it, or run with --no-inject' },
+    });
+  }
+  const owner = identityOf(process.pid);
+  const record: WorkspaceRecord = {
+    owner,
+    entry,
+    written,
+    madeDirectory,
+    ...(before !== undefined && { before }),
+  };
+  onRecord(recordPath);
+  await createRecord(recordPath, record);
+  await replaceFile(path, written);
+  return recordPath;
+}
+
+/** Only one of two that find the same left-over record gets to move it. */
+async function settleEarlier(recordPath: string): Promise<void> {
+  const text = await textOf(recordPath);
+  if (text === undefined) return;
+  const owner = ownerIn(text);
+  if (owner === undefined || isRunning(owner)) throw taken(recordPath, owner);
+  const moved = `${recordPath}.${process.pid}`;
+  await rename(recordPath, moved);
+  await restoreWorkspace(moved);
+}
+
+function ownerIn(text: string): ProcessIdentity | undefined {
+  try {
+    return (JSON.parse(text) as WorkspaceRecord).owner;
+  } catch {
+    return undefined;
+  }
+}
+
+async function createRecord(recordPath: string, record: WorkspaceRecord): Promise<void> {
+  try {
+    await writeFile(recordPath, `${JSON.stringify(record)}\n`, { mode: 0o600, flag: 'wx' });
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    throw taken(recordPath, ownerIn(await readFile(recordPath, 'utf8')));
+  }
+}
+
+function taken(recordPath: string, owner: ProcessIdentity | undefined): SignalboxError {
+  const who = owner ? `another worker run (process ${owner.pid})` : `the damaged record ${recordPath}`;
+  return new SignalboxError('usage', `${who} has its entry in ${recordPath.replace(/\.signalbox$/, '')}`, {
+    details: { hint: 'use one directory per agent, or run with --no-inject' },
+  });
+}

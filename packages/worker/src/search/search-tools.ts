@@ -1,0 +1,70 @@
+import { toolCallError } from '@signalbox/protocol';
+import type { FaceAnswer, FaceCall, FaceTools } from '../face/face-tools.ts';
+import { callHosted, proxiedTools } from '../face/proxied-tools.ts';
+import { failedResultOf } from '../face/tool-result.ts';
+import type { RecentCalls } from '../mailbox/recent-calls.ts';
+import type { McpProxyExecutor } from '../mcp-proxy-executor.ts';
+import { foundToolsResult } from './found-tools.ts';
+import { readCallArguments, readSearchArguments } from './search-arguments.ts';
+import { callToolName, searchDefinitions, searchToolName } from './search-definitions.ts';
+import { searchInstructions } from './search-instructions.ts';
+import { requestSearch } from './search-request.ts';
+
+const defaultSearchTimeoutMs = 10_000;
+
+export interface SearchToolsOptions {
+  /** How long a search waits for its answer; default 10 s. */
+  searchTimeoutMs?: number;
+  /** Where calls are remembered that may outlive their clients. */
+  calls?: RecentCalls;
+}
+
+/**
+ * The orchestrator's tools behind two: `search_tools` finds some, `call_tool` calls one. Any other name is called as it
+ * is, like those of {@link proxiedTools}; hosted tools named as the two are reached through `call_tool`.
+ */
+export function searchTools(executor: McpProxyExecutor, options: SearchToolsOptions = {}): FaceTools {
+  const { calls, searchTimeoutMs = defaultSearchTimeoutMs } = options;
+  const hosted = proxiedTools(executor, calls);
+  return {
+    list: () => [...searchDefinitions],
+    call(call) {
+      if (call.name === searchToolName) return search(executor, call, searchTimeoutMs);
+      if (call.name === callToolName) return callByName(executor, call, calls);
+      return hosted.call(call);
+    },
+    onChanged: () => () => {},
+    instructions: () => [...searchInstructions(executor.listTools()), ...hosted.instructions()],
+  };
+}
+
+async function search(
+  executor: McpProxyExecutor,
+  { arguments: given, signal }: FaceCall,
+  timeoutMs: number,
+): Promise<FaceAnswer> {
+  const { value, problem } = readSearchArguments(given);
+  if (problem !== undefined) return wrongArguments(searchToolName, problem);
+  const { tools, error } = await requestSearch(executor, { ...value, signal, timeoutMs });
+  const result = error
+    ? failedResultOf(error, undefined)
+    : foundToolsResult(value.query, tools, executor.toolCount);
+  return { result };
+}
+
+/** A name that nobody has is the tool's failure here, not the protocol's: the model sees the hint, and can act on it. */
+async function callByName(
+  executor: McpProxyExecutor,
+  call: FaceCall,
+  calls: RecentCalls | undefined,
+): Promise<FaceAnswer> {
+  const { value, problem } = readCallArguments(call.arguments);
+  if (problem !== undefined) return wrongArguments(callToolName, problem);
+  const { answer } = await callHosted(executor, { ...call, ...value }, calls);
+  return answer;
+}
+
+function wrongArguments(tool: string, problem: string): FaceAnswer {
+  const error = toolCallError('invalid_arguments', `${tool}: ${problem}`, { mayHaveRun: false });
+  return { result: failedResultOf(error, undefined) };
+}

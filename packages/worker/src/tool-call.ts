@@ -1,0 +1,53 @@
+import { type CallRequest, type CallRound, type Tool, toWireRound } from '@signalbox/protocol';
+
+/** A tool call; `arguments` is an object, or the JSON text of one. */
+export interface ToolCall {
+  name: string;
+  arguments?: unknown;
+}
+
+export interface ExecuteOptions {
+  /** Aborting it cancels the call, down to the MCP server. */
+  signal?: AbortSignal;
+  timeoutMs?: number;
+  /** Id of the call's request, unique per agent, to ask about it after a crash; a new one unless given. */
+  requestId?: string;
+  /** Gets what the MCP server reports while the call runs. */
+  onProgress?: (progress: ToolProgress) => void;
+}
+
+/** Progress as MCP has it: `progress` grows, towards `total` if that is known. */
+export interface ToolProgress {
+  progress: number;
+  total?: number;
+  message?: string;
+}
+
+/** The body of the request for a call. */
+export function callBody(
+  { name, arguments: args }: ToolCall,
+  options: { timeoutMs: number | undefined; progress: boolean; round: CallRound | undefined },
+): CallRequest {
+  const { timeoutMs, progress, round } = options;
+  return {
+    op: 'call',
+    tool: name,
+    ...(args !== undefined && { arguments: args }),
+    options: {
+      ...(timeoutMs !== undefined && { timeout_ms: timeoutMs }),
+      ...(progress && { progress }),
+    },
+    ...(round && { round: toWireRound(round) }),
+  };
+}
+
+/** All we know of a tool that is not listed: its name. */
+export function unlistedTool(name: string): Tool {
+  return { name, inputSchema: { type: 'object' } };
+}
+
+/** Hands on what the orchestrator says of a call's progress, if it can be read. */
+export function relayProgress(body: unknown, onProgress: (progress: ToolProgress) => void): void {
+  const reported = body as Partial<ToolProgress> | null;
+  if (typeof reported?.progress === 'number') onProgress(reported as ToolProgress);
+}

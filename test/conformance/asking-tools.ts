@@ -1,0 +1,172 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { type InputRequiredResult, ProtocolError } from '@modelcontextprotocol/server';
+import { text } from './fixture-content.ts';
+import { type FixtureCall, type FixtureTool, fixtureTool } from './fixture-tool.ts';
+
+type Questions = NonNullable<InputRequiredResult['inputRequests']>;
+
+/** Signs what clients carry from one round to the next. */
+const stateKey = randomBytes(32);
+
+function ask(inputRequests: Questions, requestState?: string): InputRequiredResult {
+  return { resultType: 'input_required', inputRequests, ...(requestState !== undefined && { requestState }) };
+}
+
+function elicit(message: string, properties: object, required = Object.keys(properties)) {
+  const requestedSchema = { type: 'object', properties, required };
+  return { method: 'elicitation/create', params: { message, requestedSchema } } as Questions[string];
+}
+
+function sample(words: string, maxTokens = 100) {
+  const messages = [{ role: 'user', content: text(words) }];
+  return { method: 'sampling/createMessage', params: { messages, maxTokens } } as Questions[string];
+}
+
+const roots = { method: 'roots/list', params: {} } as Questions[string];
+const name = { name: { type: 'string' } };
+
+const answers = ({ context }: FixtureCall): Record<string, unknown> => context.mcpReq.inputResponses ?? {};
+
+/** Asks one thing, and says what the answer was. */
+function asksOnce(
+  toolName: string,
+  key: string,
+  question: (call: FixtureCall) => Questions[string],
+): FixtureTool {
+  return fixtureTool(
+    toolName,
+    `Asks for '${key}'.`,
+    (call) => {
+      const answer = answers(call)[key];
+      if (answer === undefined) return ask({ [key]: question(call) });
+      return { content: [text(`${key}: ${JSON.stringify(answer)}`)] };
+    },
+    {
+      inputSchema: {
+        type: 'object',
+        properties: { prompt: { type: 'string' }, message: { type: 'string' } },
+      },
+    },
+  );
+}
+
+/** Tools that end a round with questions. Clients of older revisions are asked on the way, by the SDK or by the face. */
+export const askingTools: readonly FixtureTool[] = [
+  asksOnce('test_input_required_result_elicitation', 'user_name', () => elicit('What is your name?', name)),
+  asksOnce('test_input_required_result_sampling', 'capital_question', () =>
+    sample('What is the capital of France?'),
+  ),
+  asksOnce('test_input_required_result_list_roots', 'client_roots', () => roots),
+  asksOnce('test_streaming_elicitation', 'choice', () =>
+    elicit('Which one?', { choice: { type: 'string' } }),
+  ),
+  asksOnce('test_sampling', 'llm', ({ args }) => sample(String(args.prompt))),
+  asksOnce('test_elicitation', 'user', ({ args }) =>
+    elicit(String(args.message), { username: { type: 'string' }, email: { type: 'string' } }),
+  ),
+  asksOnce('test_elicitation_sep1034_defaults', 'form', () =>
+    elicit(
+      'Fill this in',
+      {
+        name: { type: 'string', default: 'John Doe' },
+        age: { type: 'integer', default: 30 },
+        score: { type: 'number', default: 95.5 },
+        status: { type: 'string', enum: ['active', 'inactive', 'pending'], default: 'active' },
+        verified: { type: 'boolean', default: true },
+      },
+      [],
+    ),
+  ),
+  asksOnce('test_elicitation_sep1330_enums', 'choices', () => elicit('Choose', enumProperties, [])),
+  fixtureTool('test_input_required_result_request_state', 'Wants its state back.', (call) => {
+    if (stateOf(call) !== 'confirm') return ask({ confirm: confirmation }, signed('confirm'));
+    return { content: [text('state-ok')] };
+  }),
+  fixtureTool('test_input_required_result_tampered_state', 'Wants its state back unharmed.', (call) => {
+    if (stateOf(call) !== 'tamper') return ask({ confirm: confirmation }, signed('tamper'));
+    return { content: [text('untouched')] };
+  }),
+  fixtureTool('test_input_required_result_multiple_inputs', 'Asks three things at once.', (call) => {
+    const questions = {
+      user_name: elicit('What is your name?', name),
+      greeting: sample('Generate a greeting', 50),
+      client_roots: roots,
+    };
+    const given = answers(call);
+    if (Object.keys(questions).some((key) => given[key] === undefined))
+      return ask(questions, signed('three'));
+    return { content: [text(JSON.stringify(given))] };
+  }),
+  fixtureTool('test_input_required_result_multi_round', 'Asks twice, one after the other.', (call) => {
+    const state = stateOf(call);
+    if (state === 'first' && answers(call).step1 !== undefined) {
+      const colour = elicit('Step 2: What is your favorite color?', { color: { type: 'string' } });
+      return ask({ step2: colour }, signed('second'));
+    }
+    if (state === 'second' && answers(call).step2 !== undefined)
+      return { content: [text('both steps done')] };
+    return ask({ step1: elicit('Step 1: What is your name?', name) }, signed('first'));
+  }),
+  fixtureTool('test_input_required_result_capabilities', 'Asks only what the client can answer.', (call) => {
+    const { elicitation, sampling } = call.capabilities;
+    return ask(
+      {
+        ...(elicitation && { name: elicit('What is your name?', name) }),
+        ...(sampling && { greeting: sample('Generate a greeting') }),
+      },
+      signed('capabilities'),
+    );
+  }),
+  fixtureTool(
+    'test_kept_answer',
+    'Reads only, and says of each answer that it may be kept.',
+    (call) => {
+      const kept = { ttlMs: 60_000, cacheScope: 'public' };
+      if (answers(call).user_name === undefined) {
+        return { ...ask({ user_name: elicit('What is your name?', name) }), ...kept };
+      }
+      return { content: [text('hello')], ...kept };
+    },
+    { annotations: { readOnlyHint: true } },
+  ),
+  fixtureTool('test_state_only', 'Wants to be called again, and asks nothing.', (call) =>
+    stateOf(call) === 'again'
+      ? { content: [text('called again')] }
+      : { resultType: 'input_required', requestState: signed('again') },
+  ),
+  fixtureTool('test_missing_capability', 'Needs a client with sampling.', (call) => {
+    if (answers(call).words === undefined) return ask({ words: sample('Say something') });
+    return { content: [text('said')] };
+  }),
+];
+
+const confirmation = elicit('Please confirm', { ok: { type: 'boolean' } });
+
+const options = ['option1', 'option2', 'option3'];
+const titled = (title: string) =>
+  ['First', 'Second', 'Third'].map((nth, i) => ({ const: `value${i + 1}`, title: `${nth} ${title}` }));
+const enumProperties = {
+  untitledSingle: { type: 'string', enum: options },
+  titledSingle: { type: 'string', oneOf: titled('Option') },
+  legacyEnum: {
+    type: 'string',
+    enum: ['opt1', 'opt2', 'opt3'],
+    enumNames: ['Option One', 'Option Two', 'Option Three'],
+  },
+  untitledMulti: { type: 'array', items: { type: 'string', enum: options } },
+  titledMulti: { type: 'array', items: { anyOf: titled('Choice') } },
+};
+
+function signed(state: string): string {
+  return `${state}.${createHmac('sha256', stateKey).update(state).digest('base64url')}`;
+}
+
+/** What a client brought back; `undefined` for nothing. Throws for what is not ours. */
+function stateOf({ context }: FixtureCall): string | undefined {
+  const brought = context.mcpReq.requestState<string>();
+  if (brought === undefined) return undefined;
+  const state = brought.slice(0, brought.indexOf('.'));
+  const [own, other] = [Buffer.from(signed(state)), Buffer.from(brought)];
+  if (own.length === other.length && timingSafeEqual(own, other)) return state;
+  throw new ProtocolError(-32602, 'the state is not as it was given', { reason: 'invalid_request_state' });
+}

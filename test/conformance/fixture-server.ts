@@ -1,0 +1,91 @@
+// The fixture that the conformance suite calls, in both protocol eras; run with `stdio`, it serves its standard input and output.
+import { randomUUID } from 'node:crypto';
+import {
+  createMcpHandler,
+  hostHeaderValidationResponse,
+  isLegacyRequest,
+  localhostAllowedHostnames,
+  localhostAllowedOrigins,
+  originValidationResponse,
+  ProtocolError,
+  Server,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { type HttpEndpoint, startEndpoint } from '../mcp-host/http-endpoint.ts';
+import { askingTools } from './asking-tools.ts';
+import { text } from './fixture-content.ts';
+import { type FixtureTool, fixtureTool } from './fixture-tool.ts';
+import { plainTools } from './plain-tools.ts';
+
+const tools = new Map([...plainTools, ...askingTools].map((tool) => [tool.definition.name, tool]));
+
+/** What the servers of one fixture share. */
+interface FixtureState {
+  /** How often the list of tools has changed. */
+  changes: number;
+  announceTools(server: Server): void;
+}
+
+function newServer(state: FixtureState): Server {
+  const server = new Server(
+    { name: 'fixture', version: '1.0.0' },
+    { capabilities: { tools: { listChanged: true }, logging: {} } },
+  );
+  server.setRequestHandler('tools/list', () => ({
+    tools: [...tools.values(), changing(state.changes)].map((tool) => tool.definition),
+  }));
+  server.setRequestHandler('tools/call', ({ params }, context) => {
+    const tool = tools.get(params.name);
+    if (!tool) throw new ProtocolError(-32602, `there is no tool '${params.name}'`);
+    return tool.run({
+      args: params.arguments ?? {},
+      context,
+      capabilities: server.getClientCapabilities() ?? {},
+      changeTools: () => {
+        state.changes++;
+        state.announceTools(server);
+      },
+    });
+  });
+  return server;
+}
+
+/** The tool that is another one after each change. */
+function changing(changes: number): FixtureTool {
+  return fixtureTool('test_changing_tool', `Changed ${changes} times.`, () => ({ content: [text('here')] }));
+}
+
+/** Serves the fixture over HTTP, each older client in a session of its own. */
+export async function startFixture(): Promise<HttpEndpoint> {
+  const state: FixtureState = { changes: 0, announceTools: () => modern.notify.toolsChanged() };
+  const modern = createMcpHandler(() => newServer(state), { legacy: 'reject' });
+  const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>();
+  const openSession = async () => {
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized: (id) => void sessions.set(id, transport),
+      onsessionclosed: (id) => void sessions.delete(id),
+    });
+    await newServer({ changes: 0, announceTools: tellOwnClient }).connect(transport);
+    return transport;
+  };
+  return startEndpoint(async (request) => {
+    const refusal =
+      hostHeaderValidationResponse(request, localhostAllowedHostnames()) ??
+      originValidationResponse(request, localhostAllowedOrigins());
+    if (refusal) return refusal;
+    if (!(await isLegacyRequest(request))) return modern.fetch(request);
+    const named = request.headers.get('mcp-session-id');
+    const session = named === null ? await openSession() : sessions.get(named);
+    return session?.handleRequest(request) ?? new Response(null, { status: 404 });
+  });
+}
+
+function tellOwnClient(server: Server): void {
+  void server.sendToolListChanged();
+}
+
+if (process.argv[2] === 'stdio') {
+  serveStdio(() => newServer({ changes: 0, announceTools: tellOwnClient }));
+}

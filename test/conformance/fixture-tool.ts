@@ -1,0 +1,34 @@
+import type {
+  CallToolResult,
+  ClientCapabilities,
+  InputRequiredResult,
+  ServerContext,
+  Tool,
+} from '@modelcontextprotocol/server';
+
+/** What a call of the fixture may use. */
+export interface FixtureCall {
+  args: Record<string, unknown>;
+  context: ServerContext;
+  capabilities: ClientCapabilities;
+  /** Makes the list of tools another one, and says so. */
+  changeTools(): void;
+}
+
+/** One tool of the fixture: how it is listed, and what it does. */
+export interface FixtureTool {
+  definition: Tool;
+  run(call: FixtureCall): Promise<FixtureResult> | FixtureResult;
+}
+
+export type FixtureResult = CallToolResult | InputRequiredResult;
+
+/** A tool that takes nothing, unless `more` says otherwise. */
+export function fixtureTool(
+  name: string,
+  description: string,
+  run: FixtureTool['run'],
+  more: Partial<Tool> = {},
+): FixtureTool {
+  return { definition: { name, description, inputSchema: { type: 'object' }, ...more }, run };
+}

@@ -1,0 +1,138 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { Agent } from 'node:http';
+import { expect, test } from 'vitest';
+import { cleanEnv, signalbox, signalboxArgv } from '../cli/command-line.ts';
+import { startToolFleet } from '../orchestrator/tool-fleet.ts';
+import {
+  eventually,
+  httpClient,
+  initialize,
+  modernCall,
+  openRequest,
+  rawRequest,
+  soundHeaders,
+} from './http-clients.ts';
+
+/** `signalbox worker mcp --http` as a process of its own. */
+async function startFaceProcess(brokerUrl: string, ...flags: string[]) {
+  const args = ['worker', 'mcp', '--http', '127.0.0.1:0', '--url', brokerUrl, '--json', ...flags];
+  const child = spawn(process.execPath, signalboxArgv(args), {
+    env: cleanEnv(),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let [stdout, stderr] = ['', ''];
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk;
+  });
+  const ended = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
+  const ready = await new Promise<{ url: string; port: number }>((resolve, reject) => {
+    child.stderr.on('data', (chunk) => {
+      stderr += chunk;
+      const line = stderr.split('\n', 1)[0]!;
+      if (stderr.includes('\n')) resolve(JSON.parse(line) as { url: string; port: number });
+    });
+    void ended.then(() => reject(new Error(stderr)));
+  });
+  return {
+    ...ready,
+    pid: child.pid!,
+    ended,
+    stdout: () => stdout,
+    kill: (signal: NodeJS.Signals) => child.kill(signal),
+    rssMiB: () => Math.round(Number(execFileSync('ps', ['-o', 'rss=', '-p', String(child.pid)])) / 1024),
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+test('32 agents make 200 calls each through one face, and each answer is the right one', async () => {
+  await using fleet = await startToolFleet();
+  await using face = await startFaceProcess(fleet.broker.url);
+  const idleMiB = face.rssMiB();
+  const names = Array.from({ length: 32 }, (_, n) => `agent-${n}`);
+  const tokens = await Promise.all(names.map((name) => fleet.broker.token(name)));
+  const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  const startedAt = performance.now();
+  const wrong: unknown[] = [];
+  await Promise.all(
+    names.flatMap((name, n) =>
+      [0, 1].map(async (lane) => {
+        for (let i = lane; i < 200; i += 2) {
+          const said = { from: name, i, text: `${name}:${i}:${'x'.repeat(i)}` };
+          const { status, text } = await rawRequest(face.port, {
+            ...modernCall(tokens[n]!, 'mcp_counter__echo', said, `${name}/${i}`),
+            agent,
+          });
+          const { id, result } = JSON.parse(text) as { id: string; result?: { structuredContent: unknown } };
+          const isRight =
+            status === 200 &&
+            id === `${name}/${i}` &&
+            JSON.stringify(result?.structuredContent) === JSON.stringify(said);
+          if (!isRight) wrong.push({ said, status, text });
+        }
+      }),
+    ),
+  );
+  const seconds = (performance.now() - startedAt) / 1000;
+  agent.destroy();
+  process.stdout.write(
+    `HTTP face: 6400 calls of 32 agents in ${seconds.toFixed(1)} s (${Math.round(6400 / seconds)}/s), RSS ${idleMiB} MiB idle, ${face.rssMiB()} MiB after\n`,
+  );
+  expect(wrong).toEqual([]);
+  expect(fleet.ran('echo').filter(({ at }) => at === 'end')).toHaveLength(6_400);
+}, 240_000);
+
+test('callers whose face is killed in mid-call fail at once, in both eras', async () => {
+  await using fleet = await startToolFleet({ drainMs: 0 });
+  await using face = await startFaceProcess(fleet.broker.url);
+  const token = await fleet.broker.token('wim');
+  await using then = await httpClient(face.url, token, 'legacy');
+  await using now = await httpClient(face.url, token, 'modern');
+  const calls = [then, now].map(({ call }) =>
+    call('mcp_counter__slow', { ms: 60_000 }).then(
+      () => 'answered',
+      (thrown: Error) => thrown,
+    ),
+  );
+  await eventually(() => fleet.ran('slow').length).toBe(2);
+  face.kill('SIGKILL');
+  // What ends them is the broken connection, not the time-out of their own.
+  for (const call of calls) expect(await call).toMatchObject({ message: 'fetch failed' });
+});
+
+test('the command says where it listens, answers what runs when it is asked to end, and exits with 0', async () => {
+  await using fleet = await startToolFleet();
+  await using face = await startFaceProcess(fleet.broker.url, '--allow-host', 'gateway.example');
+  expect(face.url).toBe(`http://127.0.0.1:${face.port}/mcp`);
+  const token = await fleet.broker.token('wim');
+  const headers = soundHeaders(token, { host: 'gateway.example' });
+  const opened = await rawRequest(face.port, { headers, body: initialize });
+  const session = { ...headers, 'mcp-session-id': String(opened.headers['mcp-session-id']) };
+  await using stream = openRequest(face.port, { method: 'GET', headers: session });
+  const call = rawRequest(face.port, modernCall(token, 'mcp_counter__slow', { ms: 60_000 }));
+  await eventually(() => fleet.ran('slow').length).toBe(1);
+  face.kill('SIGTERM');
+  expect((await call).text).toContain('"code":"cancelled"');
+  await stream.ended;
+  expect(await face.ended).toEqual([0, null]);
+  expect(face.stdout()).toBe('');
+  await eventually(() => fleet.ran('slow').map(({ at }) => at)).toEqual(['start', 'cancelled']);
+});
+
+test('a wrong command line for a face over HTTP is refused with the reason', async () => {
+  const refused = await Promise.all([
+    signalbox(['worker', 'mcp', '--http', 'nowhere']),
+    signalbox(['worker', 'mcp', '--http', '0.0.0.0:0']),
+    signalbox(['worker', 'mcp', '--http', '127.0.0.1:0', '--token-file', 'x.token']),
+    signalbox(['worker', 'mcp', '--insecure']),
+  ]);
+  expect(refused.map(({ code, stderr }) => `${code} ${stderr}`)).toEqual([
+    expect.stringContaining("2 signalbox: --http 'nowhere' is not HOST:PORT"),
+    expect.stringContaining("2 signalbox: listening on '0.0.0.0' would send tokens and calls unencrypted"),
+    expect.stringContaining('2 signalbox: --token-file means nothing with --http'),
+    expect.stringContaining("2 signalbox: option '--insecure' goes with --http only"),
+  ]);
+});

@@ -1,0 +1,231 @@
+import { writeFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { startToolFleet } from '../orchestrator/tool-fleet.ts';
+import { openDesk } from './mailbox-desk.ts';
+import { startMailroom } from './mailroom.ts';
+
+const bodiesOf = ({ data }: { data: { messages: { body: unknown }[] } }) =>
+  data.messages.map(({ body }) => body);
+
+test('an answer that takes too long for one call is pending, and fetched when it is there', async () => {
+  await using room = await startMailroom();
+  const rosa = await room.desk('rosa', 'worker', { askWaitMs: 100 });
+  const walt = await room.desk('walt');
+  const pending = await rosa.use('ask_agent', { to: 'walt', text: 'slow?' });
+  const { ask_id } = pending.data;
+  expect(pending).toMatchObject({
+    isError: false,
+    data: { status: 'pending' },
+    text: expect.stringContaining(ask_id),
+  });
+  expect((await rosa.use('ask_result', { ask_id, timeout_s: 0 })).data.status).toBe('pending');
+  const unknown = await rosa.use('ask_result', { ask_id: 'nothing' });
+  expect(unknown).toMatchObject({
+    isError: true,
+    text: expect.stringContaining(`pending are: ${ask_id} (to walt)`),
+  });
+  const [ask] = (await walt.use('inbox_wait')).data.messages;
+  await walt.use('reply', { message_id: ask.id, text: 'at last' });
+  await expect
+    .poll(async () => (await rosa.use('ask_result', { ask_id })).data)
+    .toMatchObject({ status: 'answered', from: 'walt', body: 'at last' });
+  // It is still there for who asks again.
+  expect((await rosa.use('ask_result', { ask_id })).data.body).toBe('at last');
+
+  const short = await rosa.use('ask_agent', { to: 'walt', text: 'gone by then', timeout_s: 1 });
+  await expect
+    .poll(async () => (await rosa.use('ask_result', { ask_id: short.data.ask_id })).meta['signalbox/error'])
+    .toMatchObject({ code: 'timed_out', may_have_run: true });
+});
+
+test('who waits for an answer or a message gets signs of life, and the progress of the one that was asked', async () => {
+  await using room = await startMailroom();
+  const rosa = await room.desk('rosa', 'worker', { heartbeatMs: 30 });
+  const walt = await room.client('walt');
+  await walt.serve(['ask'], async (request) => {
+    request.progress({ progress: 1, total: 2, message: 'half way' });
+    await new Promise((resolve) => request.signal.addEventListener('abort', resolve));
+    return undefined;
+  });
+  const messages: string[] = [];
+  const onprogress = ({ message = '' }) => messages.push(message);
+  const abort = new AbortController();
+  const { signal } = abort;
+  const asking = rosa.use('ask_agent', { to: 'walt', text: 'x' }, { onprogress, signal });
+  await expect.poll(() => messages).toContain('half way');
+  await expect
+    .poll(() => messages.filter((one) => one.startsWith('still running')).length)
+    .toBeGreaterThan(1);
+  abort.abort();
+  await expect(asking).rejects.toThrow();
+  messages.length = 0;
+  const waiting = rosa.use('inbox_wait', {}, { onprogress });
+  await expect
+    .poll(() => messages.filter((one) => one.startsWith('still running')).length)
+    .toBeGreaterThan(1);
+  await walt.deliver({ to: 'rosa', kind: 'note', body: 'here' });
+  expect(bodiesOf(await waiting)).toEqual(['here']);
+});
+
+test('a cancelled call takes its question out of the inbox it waits in', async () => {
+  await using room = await startMailroom();
+  const rosa = await room.desk('rosa');
+  const nemo = await room.client('nemo#look');
+  const abort = new AbortController();
+  const asking = rosa.use('ask_agent', { to: 'nemo', text: 'x' }, { signal: abort.signal });
+  await expect.poll(() => nemo.peek({ address: 'nemo' })).toHaveLength(1);
+  abort.abort();
+  await expect(asking).rejects.toThrow();
+  await expect.poll(() => nemo.peek({ address: 'nemo' })).toHaveLength(0);
+
+  // A face that ends leaves nobody to answer to.
+  await using quiet = await room.desk('quiet', 'worker', { askWaitMs: 1 });
+  expect((await quiet.use('ask_agent', { to: 'nemo', text: 'y' })).data.status).toBe('pending');
+  await expect.poll(() => nemo.peek({ address: 'nemo' })).toHaveLength(1);
+  await quiet.face.close();
+  await expect.poll(() => nemo.peek({ address: 'nemo' })).toHaveLength(0);
+});
+
+test('an inbox that another process takes over is lost with a word, and taken back by the next read', async () => {
+  await using room = await startMailroom();
+  const rosa = await room.client('rosa#send');
+  const first = await room.desk('walt');
+  await rosa.deliver({ to: 'walt', kind: 'note', body: 'one' });
+  expect(bodiesOf(await first.use('inbox_read'))).toEqual(['one']);
+  const waiting = first.use('inbox_wait');
+  await first.use('list_agents');
+
+  const second = await room.desk('walt');
+  const again = await second.use('inbox_read');
+  expect(again.data.messages).toMatchObject([{ body: 'one', attempt: 2 }]);
+  expect(await waiting).toMatchObject({ isError: true, text: expect.stringContaining('taken_over') });
+  const back = await first.use('inbox_read');
+  expect(back.data.messages).toMatchObject([{ body: 'one', attempt: 3, offered_before: true }]);
+  expect((await first.use('inbox_read', { ack: back.data.cursor })).data).toMatchObject({
+    acked: 1,
+    messages: [],
+  });
+  expect(bodiesOf(await second.use('inbox_read'))).toEqual([]);
+});
+
+test('what a face handed out and nobody acked comes again after its end, as a further attempt', async () => {
+  let ahead = 0;
+  await using room = await startMailroom({ now: () => Date.now() + ahead });
+  const rosa = await room.client('rosa#send');
+  const walts = await room.client('walt#look');
+  const first = await room.desk('walt');
+  for (const body of ['read', 'acked']) await rosa.deliver({ to: 'walt', kind: 'note', body });
+  await first.use('inbox_read', { limit: 2 });
+  await first.face.close();
+  // Its consumer has ten seconds to come back before the loss counts.
+  ahead = 11_000;
+  await expect
+    .poll(async () => (await walts.peek({ address: 'walt' })).map(({ attempt }) => attempt))
+    .toEqual([2, 2]);
+  const second = await room.desk('walt');
+  const { data } = await second.use('inbox_read');
+  expect(data.messages).toMatchObject([
+    { body: 'read', attempt: 2 },
+    { body: 'acked', attempt: 2 },
+  ]);
+  expect(data.messages[0]).not.toHaveProperty('offered_before');
+});
+
+test('a broker that restarts under questions, waits and unacked messages costs none of them', async () => {
+  await using room = await startMailroom();
+  const rosa = await room.desk('rosa');
+  const walt = await room.desk('walt');
+  await rosa.use('send_message', { to: 'walt', text: 'kept' });
+  const kept = await walt.use('inbox_read');
+  const asking = rosa.use('ask_agent', { to: 'walt', text: 'still there?' });
+  const [ask] = (await walt.use('inbox_wait')).data.messages;
+  const waiting = walt.use('inbox_wait');
+  await room.broker.restart();
+  expect((await walt.use('reply', { message_id: ask.id, text: 'yes' })).isError).toBe(false);
+  expect((await asking).data).toMatchObject({ status: 'answered', body: 'yes' });
+  expect((await rosa.use('send_message', { to: 'walt', text: 'after' })).isError).toBe(false);
+  expect(bodiesOf(await waiting)).toEqual(['after']);
+  const again = await walt.use('inbox_read');
+  expect(again.data.messages).toMatchObject([
+    { body: 'kept', offered_before: true, attempt: 1 },
+    { body: 'after', offered_before: true },
+  ]);
+  expect((await walt.use('inbox_read', { ack: kept.data.cursor })).data).toMatchObject({ acked: 1 });
+  expect(bodiesOf(await walt.use('inbox_read'))).toEqual(['after']);
+});
+
+test('a role sees only the mailbox tools that its policy leaves it, also when that changes under it', async () => {
+  await using room = await startMailroom();
+  room.orchestrator.setPolicy({ mailbox: { mute: false, reader: ['signalbox_inbox_read'] } });
+  const mute = await room.desk('mute', 'mute');
+  const rita = await room.desk('rita', 'reader');
+  const rosa = await room.desk('rosa');
+  const names = async (desk: typeof mute) => (await desk.list()).map(({ name }) => name);
+  expect(await names(mute)).toEqual([]);
+  expect(mute.client.getInstructions()).not.toContain('signalbox_');
+  expect(await names(rita)).toEqual(['signalbox_inbox_read']);
+  expect(await names(rosa)).toHaveLength(8);
+  await expect(mute.use('inbox_read')).rejects.toMatchObject({ code: -32602 });
+  await expect(rita.use('send_message', { to: 'rosa', text: 'x' })).rejects.toMatchObject({ code: -32602 });
+  expect((await rita.use('inbox_read')).isError).toBe(false);
+
+  const told = new Promise<void>((resolve) =>
+    mute.client.setNotificationHandler('notifications/tools/list_changed', () => resolve()),
+  );
+  room.orchestrator.setPolicy({ mailbox: { reader: ['signalbox_inbox_read'] } });
+  await told;
+  expect(await names(mute)).toHaveLength(8);
+  expect((await mute.use('send_message', { to: 'rosa', text: 'x' })).isError).toBe(false);
+  expect(await names(rita)).toEqual(['signalbox_inbox_read']);
+});
+
+test('a call that was given up, and one whose end is in doubt, can be looked up', async () => {
+  await using fleet = await startToolFleet();
+  await using desk = await openDesk(await fleet.executor('w1'), { askWaitMs: 5_000 });
+  expect(await desk.use('call_result')).toMatchObject({ data: { calls: [] } });
+  const opener = `${fleet.directory}/open`;
+  const call = desk.use('mcp_counter__gate', { file: opener });
+  await expect.poll(() => fleet.ran('gate').length).toBe(1);
+  const { data } = await desk.use('call_result');
+  expect(data.calls).toMatchObject([{ tool: 'mcp_counter__gate', state: 'running' }]);
+  const { call_id } = data.calls[0];
+  const looking = desk.use('call_result', { call_id });
+  await writeFile(opener, '');
+  expect((await looking).data).toEqual({ highWater: 1 });
+  await call;
+  // Nobody waits any more; the orchestrator knows.
+  expect((await desk.use('call_result', { call_id })).data).toEqual({ highWater: 1 });
+  await using other = await openDesk(await fleet.executor('w1'));
+  expect((await other.use('call_result', { call_id })).data).toEqual({ highWater: 1 });
+  await using stranger = await openDesk(await fleet.executor('w2'));
+  expect((await stranger.use('call_result', { call_id })).text).toContain('unknown_call');
+
+  const failed = await desk.use('mcp_counter__crash');
+  expect(failed).toMatchObject({ isError: true });
+  const lost = failed.meta['signalbox/call_id'];
+  const found = await desk.use('call_result', { call_id: lost });
+  expect(found.meta).toEqual(failed.meta);
+  expect(found.text).toBe(failed.text);
+  const states = (await desk.use('call_result')).data.calls.map((one: { state: string }) => one.state);
+  expect(states).toEqual([(failed.meta['signalbox/error'] as { code: string }).code, 'ok']);
+  expect((await desk.use('mcp_counter__echo', { n: 1 })).meta).toEqual({});
+});
+
+test('results of hosted tools mention unread messages, whoever may read them', async () => {
+  await using fleet = await startToolFleet();
+  fleet.orchestrator.setPolicy({ mailbox: { mute: false } });
+  await using desk = await openDesk(await fleet.executor('w1'), { unreadEveryMs: 1 });
+  await using mute = await openDesk(await fleet.executor('w2', 'mute'), { unreadEveryMs: 1 });
+  const rosa = await fleet.client('rosa');
+  const echo = async (of: typeof desk) => (await of.use('mcp_counter__echo', { n: 1 })).meta;
+  expect(await echo(desk)).toEqual({});
+  for (const to of ['w1', 'w1', 'w2']) await rosa.deliver({ to, kind: 'note', body: 'x' });
+  await expect.poll(() => echo(desk)).toEqual({ 'signalbox/unread': 2 });
+  const read = await desk.use('inbox_read');
+  expect(read.meta).toEqual({});
+  // Held, and all of it offered.
+  expect(await echo(desk)).toEqual({});
+  await rosa.deliver({ to: 'w1', kind: 'note', body: 'x' });
+  await expect.poll(() => echo(desk)).toEqual({ 'signalbox/unread': 1 });
+  for (let calls = 0; calls < 3; calls++) expect(await echo(mute)).toEqual({});
+});

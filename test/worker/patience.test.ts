@@ -1,0 +1,76 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { startToolFleet, type ToolFleet } from '../orchestrator/tool-fleet.ts';
+import { connectFace, type Era } from './face-client.ts';
+
+/** In place of a client's 60 s and our 15 s. */
+const timeoutMs = 400;
+const heartbeatMs = 25;
+
+/** As many signs of life as take longer than the client would wait for a result. */
+const beats = Math.ceil((timeoutMs * 1.2) / heartbeatMs);
+const eras = ['legacy', 'modern'] as const;
+const soon = { timeout: 10_000 };
+
+/** What the counter server did with the calls that have this label or file. */
+function steps(fleet: ToolFleet, tool: string, mark: string): string[] {
+  return fleet
+    .ran(tool)
+    .filter(({ args }) => args.label === mark || args.file === mark)
+    .map(({ at }) => at);
+}
+
+test('clients of both eras that give up soon get the result of a silent tool that takes longer, and others meanwhile', async () => {
+  await using fleet = await startToolFleet();
+  const outlast = async (era: Era) => {
+    await using face = await connectFace(await fleet.executor(era), era, { heartbeatMs, mailbox: false });
+    const file = join(fleet.directory, era);
+    const gate = (options: Parameters<typeof face.call>[2]) =>
+      face.call('mcp_counter__gate', { file }, { timeout: timeoutMs, ...options });
+    // Without progress the same client gives the same call up, and the server is told.
+    await expect(gate({})).rejects.toThrow(/timed out/i);
+    await expect.poll(() => steps(fleet, 'gate', file), soon).toEqual(['start', 'cancelled']);
+
+    let heard = 0;
+    const { promise: long, resolve: wasLong } = Promise.withResolvers<void>();
+    const onprogress = () => {
+      if (++heard === beats) wasLong();
+    };
+    const slow = gate({ resetTimeoutOnProgress: true, onprogress });
+    await expect.poll(() => steps(fleet, 'gate', file).length, soon).toBe(3);
+    for (const n of [1, 2, 3]) {
+      expect(await face.call('mcp_counter__echo', { n })).toMatchObject({ structuredContent: { n } });
+    }
+    await long;
+    expect(steps(fleet, 'gate', file)).toEqual(['start', 'cancelled', 'start']);
+    await writeFile(file, '');
+    return await slow;
+  };
+  const results = await Promise.all(eras.map(outlast));
+  expect(results.map(({ structuredContent }) => structuredContent)).toEqual([
+    { highWater: expect.any(Number) },
+    { highWater: expect.any(Number) },
+  ]);
+});
+
+test('the abort of a client of either era reaches the server within a second, and only the call it is for', async () => {
+  await using fleet = await startToolFleet();
+  for (const era of eras) {
+    await using face = await connectFace(await fleet.executor(era), era, { mailbox: false });
+    const file = join(fleet.directory, era);
+    const abort = new AbortController();
+    const aborted = face.call('mcp_counter__slow', { ms: 60_000, label: era }, { signal: abort.signal });
+    const rejected = expect(aborted).rejects.toThrow();
+    const kept = face.call('mcp_counter__gate', { file });
+    await expect.poll(() => steps(fleet, 'slow', era), soon).toEqual(['start']);
+    await expect.poll(() => steps(fleet, 'gate', file), soon).toEqual(['start']);
+    abort.abort();
+    await expect
+      .poll(() => steps(fleet, 'slow', era), { timeout: 1_000, interval: 10 })
+      .toEqual(['start', 'cancelled']);
+    await rejected;
+    await writeFile(file, '');
+    expect(await kept).toMatchObject({ structuredContent: { highWater: 1 } });
+  }
+});

@@ -1,0 +1,62 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { tempDir } from '@signalbox/testing';
+import { expect, test } from 'vitest';
+import { oddServer } from '../mcp-host/hosting.ts';
+import { startToolFleet } from '../orchestrator/tool-fleet.ts';
+import { connectFace } from './face-client.ts';
+import { type CatalogQuery, catalogQueries, catalogTools } from './tool-catalog/catalog.ts';
+
+const prefix = 'mcp_hub__';
+
+/** An agent's two views of a catalog of 500 tools, over a real broker, orchestrator and MCP server. */
+async function catalogFleet() {
+  await using opening = new AsyncDisposableStack();
+  const directory = opening.use(await tempDir());
+  const listFile = join(directory.path, 'list.json');
+  await writeFile(listFile, JSON.stringify({ pages: [catalogTools()] }));
+  const fleet = opening.use(await startToolFleet({ servers: { hub: oddServer(listFile) } }));
+  const executor = await fleet.executor('w1');
+  const all = opening.use(await connectFace(executor, 'legacy', { mailbox: false }));
+  const searching = opening.use(
+    await connectFace(executor, 'legacy', { toolList: 'search', mailbox: false }),
+  );
+  const opened = opening.move();
+  return { all, searching, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+}
+
+type Searching = Awaited<ReturnType<typeof connectFace>>;
+
+/** How many queries find a right tool among the first five, and the length of an average answer as text. */
+async function rate({ call }: Searching, queries: readonly CatalogQuery[]) {
+  let hits = 0;
+  let characters = 0;
+  for (const { query, right } of queries) {
+    const { content, structuredContent } = await call('search_tools', { query });
+    const { tools } = structuredContent as { tools: { name: string }[] };
+    expect(tools.length).toBeLessThanOrEqual(5);
+    if (tools.some(({ name }) => right.includes(name.slice(prefix.length)))) hits++;
+    characters += (content as { text: string }[])[0]!.text.length;
+  }
+  return { hits, share: hits / queries.length, averageCharacters: characters / queries.length };
+}
+
+/** As the instructions ask for: with the service that the agent has in mind. */
+function withService(queries: readonly CatalogQuery[]): CatalogQuery[] {
+  return queries.map(({ query, right }) => ({ query: `${right[0]!.split('_')[0]} ${query}`, right }));
+}
+
+test('most wishes find their tool among the first five of 500, for a twentieth of the characters of the list', async () => {
+  await using fleet = await catalogFleet();
+  const plain = await rate(fleet.searching, catalogQueries());
+  const named = await rate(fleet.searching, withService(catalogQueries()));
+  const later = await rate(fleet.searching, catalogQueries('later-queries'));
+  expect(plain.share).toBeGreaterThanOrEqual(0.76);
+  expect(named.share).toBeGreaterThanOrEqual(0.88);
+  expect(later.share).toBeGreaterThanOrEqual(0.88);
+
+  const everything = JSON.stringify(await fleet.all.list()).length;
+  const two = JSON.stringify(await fleet.searching.list()).length;
+  expect(everything).toBeGreaterThan(100_000);
+  expect(two + plain.averageCharacters).toBeLessThan(everything / 20);
+});
