@@ -145,6 +145,7 @@ test('ask prints the answer; one that nobody answers is withdrawn and exits 75.'
     role: 'researcher',
     connected_at: expect.any(Number),
     status: { doing: 'answering' },
+    inbox: { unread: expect.any(Number), held: expect.any(Number) },
   });
   expect(agents.agents.map(({ agent }) => agent)).toContain('orchestrator');
   expect(agents.agents.map(({ agent }) => agent)).not.toContain('operator');

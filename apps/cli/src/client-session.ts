@@ -18,7 +18,7 @@ export async function withSession<T>(
   use: (session: Session) => Promise<T>,
   options: { as?: 'request' | 'agent' } = {},
 ): Promise<T> {
-  const connection = resolveConnection(flags);
+  const connection = await resolveConnection(flags);
   const { agent, minting } = connection;
   const ownAddress = options.as !== 'agent' && !minting && !agent.includes('#');
   const address = ownAddress ? requestAddress(agent) : agent;

@@ -20,93 +20,96 @@ function write(name: string, text: string): string {
   return join(directory, name);
 }
 
-function codeOf(flags: ConnectionFlags, env: NodeJS.ProcessEnv): unknown {
+async function codeOf(flags: ConnectionFlags, env: NodeJS.ProcessEnv): Promise<unknown> {
   try {
-    return resolveConnection(flags, env);
+    return await resolveConnection(flags, env);
   } catch (error) {
     return (error as { code: unknown }).code;
   }
 }
 
-test('Flags come before the environment, and the environment before the data directory.', () => {
+test('Flags come before the environment, and the environment before the data directory.', async () => {
   const env = { SIGNALBOX_TOKEN: alice, SIGNALBOX_URL: 'ws://127.0.0.1:5002' };
   const all = { url: 'ws://127.0.0.1:5003', tokenFile, data: directory };
-  expect(resolveConnection(all, env)).toMatchObject({ url: 'ws://127.0.0.1:5003', agent: 'bob' });
-  expect(resolveConnection({ data: directory }, env)).toMatchObject({
+  expect(await resolveConnection(all, env)).toMatchObject({ url: 'ws://127.0.0.1:5003', agent: 'bob' });
+  expect(await resolveConnection({ data: directory }, env)).toMatchObject({
     url: 'ws://127.0.0.1:5002',
     agent: 'alice',
   });
-  expect(resolveConnection({ data: directory }, {})).toMatchObject({
+  expect(await resolveConnection({ data: directory }, {})).toMatchObject({
     url: 'ws://127.0.0.1:5001',
     agent: 'operator',
   });
 });
 
-test('A configuration names the data directory and the orchestrator.', () => {
-  expect(resolveConnection({ config }, {})).toMatchObject({
+test('A configuration names the data directory and the orchestrator.', async () => {
+  expect(await resolveConnection({ config }, {})).toMatchObject({
     url: 'ws://127.0.0.1:5001',
     agent: 'operator',
     orchestrator: 'tools-1',
   });
 });
 
-test('The token file of the environment comes before its token.', () => {
-  expect(resolveConnection({}, { SIGNALBOX_TOKEN: alice, SIGNALBOX_TOKEN_FILE: tokenFile })).toMatchObject({
+test('The token file of the environment comes before its token.', async () => {
+  expect(
+    await resolveConnection({}, { SIGNALBOX_TOKEN: alice, SIGNALBOX_TOKEN_FILE: tokenFile }),
+  ).toMatchObject({
     agent: 'bob',
   });
 });
 
-test('Any sign of an agent in the environment keeps the operator token out of its hands.', () => {
+test('Any sign of an agent in the environment keeps the operator token out of its hands.', async () => {
   for (const env of [{ SIGNALBOX_AGENT: 'alice' }, { SIGNALBOX_AGENT: '' }, { SIGNALBOX_TOKEN: '' }]) {
-    expect(codeOf({ data: directory }, env)).toBe('usage');
+    expect(await codeOf({ data: directory }, env)).toBe('usage');
   }
-  expect(codeOf({ data: directory }, { SIGNALBOX_URL: 'ws://127.0.0.1:1' })).toMatchObject({
+  expect(await codeOf({ data: directory }, { SIGNALBOX_URL: 'ws://127.0.0.1:1' })).toMatchObject({
     agent: 'operator',
   });
 });
 
-test('The agent is the one that is named, else the one that the token names.', () => {
-  expect(resolveConnection({}, { SIGNALBOX_TOKEN: alice, SIGNALBOX_AGENT: 'alice#desk' }).agent).toBe(
-    'alice#desk',
-  );
-  expect(resolveConnection({ agent: 'carol' }, { SIGNALBOX_TOKEN: alice }).agent).toBe('carol');
-  expect(resolveConnection({ tokenFile }, { SIGNALBOX_AGENT: 'alice' }).agent).toBe('bob');
-  expect(codeOf({}, { SIGNALBOX_TOKEN: 'of another form' })).toBe('usage');
-  expect(codeOf({ agent: 'Carol' }, { SIGNALBOX_TOKEN: alice })).toBe('usage');
+test('The agent is the one that is named, else the one that the token names.', async () => {
+  const desk = await resolveConnection({}, { SIGNALBOX_TOKEN: alice, SIGNALBOX_AGENT: 'alice#desk' });
+  expect(desk.agent).toBe('alice#desk');
+  expect((await resolveConnection({ agent: 'carol' }, { SIGNALBOX_TOKEN: alice })).agent).toBe('carol');
+  expect((await resolveConnection({ tokenFile }, { SIGNALBOX_AGENT: 'alice' })).agent).toBe('bob');
+  expect(await codeOf({}, { SIGNALBOX_TOKEN: 'of another form' })).toBe('usage');
+  expect(await codeOf({ agent: 'Carol' }, { SIGNALBOX_TOKEN: alice })).toBe('usage');
 });
 
-test('A minting token connects as an agent under its own pattern.', () => {
-  expect(resolveConnection({}, { SIGNALBOX_TOKEN: tokenText('ci-*', secret) })).toMatchObject({
+test('A minting token connects as an agent under its own pattern.', async () => {
+  expect(await resolveConnection({}, { SIGNALBOX_TOKEN: tokenText('ci-*', secret) })).toMatchObject({
     agent: 'ci-minting',
     minting: true,
   });
 });
 
-test('The operator’s token is not given out under another agent’s name.', () => {
-  expect(codeOf({ data: directory, agent: 'alice' }, {})).toBe('usage');
+test('The operator’s token is not given out under another agent’s name.', async () => {
+  expect(await codeOf({ data: directory, agent: 'alice' }, {})).toBe('usage');
 });
 
-test('Where no broker ever ran there is none to reach.', () => {
-  expect(codeOf({ data: join(directory, 'nowhere') }, {})).toBe('unreachable');
+test('Where no broker ever ran there is none to reach.', async () => {
+  expect(await codeOf({ data: join(directory, 'nowhere') }, {})).toBe('unreachable');
 });
 
-test('A url that is no WebSocket url is refused before anything is sent to it.', () => {
-  expect(codeOf({ url: 'http://127.0.0.1:7420' }, { SIGNALBOX_TOKEN: alice })).toBe('usage');
+test('A url that is no WebSocket url is refused before anything is sent to it.', async () => {
+  expect(await codeOf({ url: 'http://127.0.0.1:7420' }, { SIGNALBOX_TOKEN: alice })).toBe('usage');
 });
 
-test('A url that holds a password is refused without repeating it.', () => {
+test('A url that holds a password is refused without repeating it.', async () => {
   const flags = { url: 'ws://me:hush@127.0.0.1:7420' };
-  expect(() => resolveConnection(flags, { SIGNALBOX_TOKEN: alice })).toThrow(/no user and no password/);
-  expect(() => resolveConnection(flags, { SIGNALBOX_TOKEN: alice })).not.toThrow(/hush/);
+  await expect(resolveConnection(flags, { SIGNALBOX_TOKEN: alice })).rejects.toThrow(
+    /no user and no password/,
+  );
+  await expect(resolveConnection(flags, { SIGNALBOX_TOKEN: alice })).rejects.not.toThrow(/hush/);
 });
 
-test('A token is found among what editors put around it; two tokens, none or noise are refused unseen.', () => {
+test('A token is found among what editors put around it; two tokens, none or noise are refused unseen.', async () => {
   const editors = write('edited.token', `\ufeff${alice}\r\n`);
-  expect(resolveConnection({ tokenFile: editors }, {})).toMatchObject({ agent: 'alice', token: alice });
+  expect(await resolveConnection({ tokenFile: editors }, {})).toMatchObject({ agent: 'alice', token: alice });
   for (const text of ['', '\r\n', `${alice}\n${alice}\n`, 'x'.repeat(100_000), '\x00\x1b[2J']) {
     const odd = write('odd.token', text);
-    expect(codeOf({ tokenFile: odd }, {})).toBe('usage');
-    expect(() => resolveConnection({ tokenFile: odd }, {})).not.toThrow(/sbx_|xxxx|\[2J/);
+    expect(await codeOf({ tokenFile: odd }, {})).toBe('usage');
+    await expect(resolveConnection({ tokenFile: odd }, {})).rejects.not.toThrow(/sbx_|xxxx|\[2J/);
   }
-  expect(codeOf({ tokenFile: directory }, {})).toBe('usage');
+  expect(await codeOf({ tokenFile: directory }, {})).toBe('usage');
 });

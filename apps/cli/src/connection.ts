@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { agentOf, agentOfToken, messageOf, parseAddress, SignalboxError } from '@signalbox/protocol';
-import { type Config, loadConfig } from './config/load-config.ts';
+import { builtInConfig, type Config } from './config/config.ts';
 import { dataDirectory, runningBrokerUrl } from './data-directory.ts';
 import { formatListenAddress } from './listen-address.ts';
 
@@ -34,8 +34,11 @@ interface FoundToken {
  * Settles url, token and agent: flags first, then `SIGNALBOX_*`, then the config and the data directory.
  * Throws `SignalboxError` `usage` or `bad_config` that says what is missing.
  */
-export function resolveConnection(flags: ConnectionFlags, env: NodeJS.ProcessEnv = process.env): Connection {
-  const config = loadConfig(flags.config, { env, parts: ['broker', 'orchestrator'] });
+export async function resolveConnection(
+  flags: ConnectionFlags,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<Connection> {
+  const config = await configFor(flags, env);
   const url = brokerUrl(flags, config, env);
   const found = findToken(flags, config, url, env);
   const agent = agentFor(flags, found, env);
@@ -52,6 +55,13 @@ export function resolveConnection(flags: ConnectionFlags, env: NodeJS.ProcessEnv
     minting: mintingAgentOf(found.token) !== undefined,
     orchestrator: config.orchestrator.id,
   };
+}
+
+/** Most commands need no file, and then nothing that reads one is loaded. */
+async function configFor({ config }: ConnectionFlags, env: NodeJS.ProcessEnv): Promise<Config> {
+  if (config === undefined) return builtInConfig();
+  const { loadConfig } = await import('./config/load-config.ts');
+  return loadConfig(config, { env, parts: ['broker', 'orchestrator'] });
 }
 
 /** The broker's url: flag, `SIGNALBOX_URL`, the broker running on the data directory, the config, the default. */

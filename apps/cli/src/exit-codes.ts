@@ -8,6 +8,7 @@ export const exitCodes = {
   unreachable: 69,
   retryable: 75,
   notPermitted: 77,
+  commandNotFound: 127,
   interrupted: 130,
 } as const;
 
@@ -21,6 +22,7 @@ const byCode: Readonly<Record<string, ExitCode>> = {
   insecure_listen: exitCodes.usage,
   bad_data_directory: exitCodes.usage,
   unreachable: exitCodes.unreachable,
+  command_not_found: exitCodes.commandNotFound,
   unauthorized: exitCodes.notPermitted,
   forbidden: exitCodes.notPermitted,
   forged_sender: exitCodes.notPermitted,

@@ -6,7 +6,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     process.exit(1);
   }
   // Whoever read the answer is gone. A daemon works on: it only ever prints that it is ready.
-  if (process.listenerCount('SIGTERM') === 0 || process.argv[2] === 'worker') process.exit(0);
+  const [command, part] = process.argv.slice(2);
+  const isOutput = command === 'tail' || (command === 'worker' && part !== 'run');
+  if (process.listenerCount('SIGTERM') === 0 || isOutput) process.exit(0);
 });
 process.stderr.on('error', () => {
   // Nobody is left to be told.

@@ -9,6 +9,7 @@ import { historyCommand } from './commands/history.ts';
 import { inboxCommand } from './commands/inbox.ts';
 import { orchestratorCommand } from './commands/orchestrator.ts';
 import { sendCommand } from './commands/send.ts';
+import { tailCommand } from './commands/tail.ts';
 import { tokenCommand } from './commands/token.ts';
 import { toolsCommand } from './commands/tools.ts';
 import { upCommand } from './commands/up.ts';
@@ -28,6 +29,7 @@ const commands: readonly (() => Command)[] = [
   askCommand,
   inboxCommand,
   agentsCommand,
+  tailCommand,
   historyCommand,
   deadCommand,
   configCommand,
@@ -50,5 +52,5 @@ Example:
 
 Each command has its own help, as in: signalbox token issue --help
 Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 69 broker unreachable, 75 try again later, 77 not permitted,
-130 interrupted, what was asked is withdrawn.
+127 no such agent command, 130 interrupted, what was asked is withdrawn.
 SIGNALBOX_LOG sets how much is logged on standard error: silent, error, warn, info, debug.`;

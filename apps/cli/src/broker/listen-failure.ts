@@ -1,9 +1,13 @@
 import { SignalboxError } from '@signalbox/protocol';
 
-const elsewhere = 'choose another address with --listen or broker.listen in the configuration';
+const brokersElsewhere = 'choose another address with --listen or broker.listen in the configuration';
 
 /** What an address that cannot be listened at means, and what to do; `undefined` for any other error. */
-export function listenFailure(cause: unknown, address: string): SignalboxError | undefined {
+export function listenFailure(
+  cause: unknown,
+  address: string,
+  elsewhere: string = brokersElsewhere,
+): SignalboxError | undefined {
   if (!(cause instanceof Error) || !('syscall' in cause) || !('code' in cause)) return undefined;
   if (cause.syscall !== 'listen' && cause.syscall !== 'getaddrinfo') return undefined;
   switch (cause.code) {

@@ -1,4 +1,5 @@
-import { type Broker, type BrokerOptions, isLoopback, startBroker } from '@signalbox/broker';
+import { type Broker, type BrokerOptions, startBroker } from '@signalbox/broker';
+import { isLoopback } from '@signalbox/protocol';
 import { type Config, findConfigFile, loadConfig } from '../config/load-config.ts';
 import { checkDataDirectory, dataDirectory } from '../data-directory.ts';
 import { faultFromEnvironment } from '../fault-environment.ts';

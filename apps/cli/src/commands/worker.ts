@@ -1,11 +1,14 @@
 import { Command } from 'commander';
 import { withExamples } from '../command-options.ts';
+import { configCommand } from './worker/config.ts';
+import { echoCommand } from './worker/echo.ts';
 import { mcpCommand } from './worker/mcp.ts';
+import { runCommand } from './worker/run.ts';
 
 /** `signalbox worker mcp`. */
 export function workerCommand(): Command {
   const command = new Command('worker').description('Connect an agent.');
   withExamples(command, 'signalbox worker mcp --token-file researcher.token');
-  for (const child of [mcpCommand()]) command.addCommand(child);
+  for (const child of [mcpCommand(), runCommand(), configCommand(), echoCommand()]) command.addCommand(child);
   return command;
 }

@@ -7,6 +7,7 @@ import { faultFromEnvironment } from '../fault-environment.ts';
 import { logInto, openLog } from '../log.ts';
 import { stopRequested } from '../process-life.ts';
 import { ownVersion } from '../version.ts';
+import { noOwnToken, requireOwnToken } from './own-token.ts';
 
 export interface WorkerMcpFlags extends ConnectionFlags {
   orchestrator?: string;
@@ -14,6 +15,8 @@ export interface WorkerMcpFlags extends ConnectionFlags {
   wait: number;
   /** Deadline of a tool call, in milliseconds. */
   timeout: number;
+  /** Which tools are listed. */
+  tools: 'all' | 'search';
 }
 
 /**
@@ -22,21 +25,21 @@ export interface WorkerMcpFlags extends ConnectionFlags {
  */
 export async function runWorkerMcp(flags: WorkerMcpFlags): Promise<void> {
   const fault = faultFromEnvironment(process.env);
-  if (namedToken(flags, process.env) === undefined) {
-    throw new SignalboxError('usage', 'a worker needs a token of its own', {
-      details: {
-        hint: 'issue one with signalbox token issue, and pass it with --token-file or SIGNALBOX_TOKEN_FILE',
-      },
-    });
-  }
-  const connection = resolveConnection(flags);
+  requireOwnToken(flags);
+  const connection = await resolveConnection(flags);
   const log = await openLog('worker', 'info');
   const stop = stopRequested();
   const executor = await connect(connection, flags, stop, { log: logInto(log, 'debug'), fault });
   if (executor === undefined) return;
   try {
+    if (executor.role === 'operator')
+      throw noOwnToken('this is the operator’s token; a worker needs its own');
     log.info({ agent: executor.agent, role: executor.role, tools: executor.toolCount }, 'serving MCP');
-    await using face = serveMcpFace(executor, { version: ownVersion(), log: logInto(log, 'debug') });
+    await using face = serveMcpFace(executor, {
+      version: ownVersion(),
+      toolList: flags.tools,
+      log: logInto(log, 'debug'),
+    });
     const lost = executor.closed.then((reason) => reason ?? 'closed');
     const end = await Promise.race([face.closed.then(() => 'client hung up'), stop, lost]);
     log.info({ reason: String(end) }, 'ending');
@@ -63,6 +66,7 @@ async function connect(
     return await McpProxyExecutor.connect({
       url: connection.url,
       token: connection.token,
+      renewToken: async () => namedToken(flags, process.env)?.token,
       agent: connection.agent,
       orchestrator: flags.orchestrator ?? connection.orchestrator,
       timeoutMs: flags.timeout,

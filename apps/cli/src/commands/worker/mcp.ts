@@ -1,5 +1,6 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { timeOption, withConnectionOptions, withExamples } from '../../command-options.ts';
+import type { WorkerHttpFlags } from '../../worker/worker-http.ts';
 import type { WorkerMcpFlags } from '../../worker/worker-mcp.ts';
 
 /** `signalbox worker mcp`. */
@@ -15,13 +16,35 @@ export function mcpCommand(): Command {
     )
     .addOption(timeOption('--wait <time>', 'how long to wait for a broker that is not there yet', '20s'))
     .addOption(timeOption('--timeout <time>', 'longest time for one tool call', '10m'))
-    .option('--json', 'print a failure as {"error":…}, on standard error: standard output is MCP only');
+    .addOption(
+      new Option('--tools <which>', 'list all tools, or only two: to search them and to call what was found')
+        .choices(['all', 'search'])
+        .default('all'),
+    )
+    .option(
+      '--http <address>',
+      'serve any number of agents over HTTP at HOST:PORT instead; each request brings its own token',
+    )
+    .option('--allow-host <name...>', 'with --http: further host names by which clients may reach it')
+    .option('--insecure', 'with --http: allow an address that other machines can reach, without encryption')
+    .option(
+      '--json',
+      'print failures, and where --http listens, as JSON on standard error: standard output is MCP only',
+    );
   withExamples(
     command,
     'signalbox worker mcp --token-file researcher.token',
     'SIGNALBOX_TOKEN_FILE=researcher.token signalbox worker mcp',
+    'signalbox worker mcp --http 127.0.0.1:7421',
   );
-  return command.action(async (flags: WorkerMcpFlags) => {
+  return command.action(async (flags: WorkerMcpFlags & Partial<WorkerHttpFlags>) => {
+    const { http } = flags;
+    if (http !== undefined) {
+      const { runWorkerHttp } = await import('../../worker/worker-http.ts');
+      return runWorkerHttp({ ...flags, http });
+    }
+    const alone = flags.insecure ? '--insecure' : flags.allowHost && '--allow-host';
+    if (alone) command.error(`option '${alone}' goes with --http only`);
     const { runWorkerMcp } = await import('../../worker/worker-mcp.ts');
     await runWorkerMcp(flags);
   });

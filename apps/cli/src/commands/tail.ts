@@ -1,0 +1,28 @@
+import { Command } from 'commander';
+import { agentOption, withConnectionOptions, withExamples, withJsonOption } from '../command-options.ts';
+import type { TailFlags } from '../tail/tail.ts';
+import { orchestratorOption } from './tools/orchestrator-option.ts';
+
+/** `signalbox tail`. */
+export function tailCommand(): Command {
+  const command = withConnectionOptions(
+    new Command('tail').description(
+      'Follow messages and tool calls live, until Ctrl-C: who sends what to whom, and how it ends. For the operator.',
+    ),
+    { agent: false },
+  ).option('--agent <name>', 'only what this agent sends, gets, calls or is refused', agentOption);
+  orchestratorOption(command);
+  command.addHelpText(
+    'after',
+    '\nBodies are never shown. What comes faster than it can be shown is left out and counted. With --json each line is one\nobject; what already happened is told by signalbox history.',
+  );
+  withExamples(
+    withJsonOption(command),
+    'signalbox tail --config signalbox.yaml',
+    'signalbox tail --agent researcher-1 --config signalbox.yaml --json',
+  );
+  return command.action(async ({ agent, ...flags }: TailFlags) => {
+    const { tail } = await import('../tail/tail.ts');
+    await tail({ ...flags, ...(agent !== undefined && { about: agent }) });
+  });
+}

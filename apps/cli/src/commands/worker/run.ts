@@ -1,0 +1,62 @@
+import { Command, Option } from 'commander';
+import {
+  agentOption,
+  countOption,
+  timeOption,
+  withConnectionOptions,
+  withExamples,
+} from '../../command-options.ts';
+import type { WorkerRunFlags } from '../../worker/run-flags.ts';
+
+/** `signalbox worker run -- <command>`. */
+export function runCommand(): Command {
+  const command = withConnectionOptions(
+    new Command('run')
+      .description('Start an agent with its tools and its mailbox, and look after it until it ends.')
+      .argument('<command...>', 'the agent’s command line, after --')
+      .usage('[options] -- <command...>'),
+    { agent: false },
+  )
+    .option('--agent <name>', "agent id to run as; a pattern such as 'ci-*' numbers them")
+    .option('--role <role>', 'role of the tokens that are made for the agents (only as the operator)')
+    .addOption(timeOption('--ttl <time>', 'how long such a token is valid at most; default 24h'))
+    .option(
+      '--parent <agent>',
+      'who gets a message when an agent ends (default SIGNALBOX_AGENT)',
+      agentOption,
+    )
+    .option('--count <n>', 'run so many agents: NAME-1, NAME-2, …', countOption, 1)
+    .addOption(
+      new Option('--restart <when>', 'start an agent that ended again')
+        .choices(['never', 'on-failure'])
+        .default('never'),
+    )
+    .addOption(timeOption('--restart-delay <time>', 'wait before the first restart; doubles up to 30s', '1s'))
+    .addOption(timeOption('--stop-timeout <time>', 'from asking an agent to end to killing it', '10s'))
+    .addOption(timeOption('--ready-timeout <time>', 'after which missing tools are worth a warning', '30s'))
+    .addOption(
+      new Option(
+        '--tools <which>',
+        'show it all tools, or only two: to search them and to call what was found',
+      )
+        .choices(['all', 'search'])
+        .default('all'),
+    )
+    .option('--no-inject', 'change nothing but the environment: SIGNALBOX_URL, _AGENT and _TOKEN_FILE')
+    .option('--keep-mcp', 'leave claude the MCP servers that it has of its own')
+    .option('--dry-run', 'print what the agent would be started with, and start nothing')
+    .option(
+      '--json',
+      'print what happens as lines of JSON, on standard error: standard output is the agent’s',
+    );
+  withExamples(
+    command,
+    'signalbox worker run --agent rosa --role researcher --config signalbox.yaml -- claude',
+    "signalbox worker run --agent 'ci-*' --count 3 --token-file ci.token --restart on-failure -- codex exec 'fix the build'",
+    'signalbox worker run --agent rosa --role researcher --config signalbox.yaml --dry-run -- gemini',
+  );
+  return command.action(async (argv: string[], flags: WorkerRunFlags) => {
+    const { runWorkers } = await import('../../worker/run.ts');
+    process.exitCode = await runWorkers(argv, flags);
+  });
+}

@@ -1,0 +1,88 @@
+import type { ConnectedAgent } from '@signalbox/protocol';
+import { formatDuration } from '../duration.ts';
+import { oneLine } from '../output.ts';
+import { bodyText } from './message-text.ts';
+import { type WorkerStatus, workerStatus } from './worker-status.ts';
+
+export const agentHeadings = [
+  'AGENT',
+  'ROLE',
+  'STATE',
+  'CLIENT',
+  'LAST OUTPUT',
+  'UNREAD',
+  'HELD',
+  'CONNECTED FOR',
+] as const;
+
+const outputLength = 60;
+
+/** One row an agent, whatever the number of its connections, in the order of their names. `now` in epoch milliseconds. */
+export function agentRows(connections: readonly ConnectedAgent[], now: number): string[][] {
+  const byAgent = new Map<string, ConnectedAgent[]>();
+  for (const connection of connections) {
+    const known = byAgent.get(connection.agent);
+    if (known) known.push(connection);
+    else byAgent.set(connection.agent, [connection]);
+  }
+  const agents = [...byAgent].sort(([a], [b]) => (a < b ? -1 : 1));
+  return agents.map(([agent, ofAgent]) => row(agent, ofAgent, now));
+}
+
+function row(agent: string, connections: readonly ConnectedAgent[], now: number): string[] {
+  const statuses = connections.flatMap(({ status }) => workerStatus(status) ?? []);
+  const inbox = connections.find((one) => one.inbox)?.inbox;
+  return [
+    agent,
+    together(connections.map(({ role }) => role)),
+    state(statuses),
+    client(statuses),
+    lastOutput(statuses, now) ?? otherStatus(connections) ?? '-',
+    String(inbox?.unread ?? '-'),
+    String(inbox?.held ?? '-'),
+    formatDuration(now - Math.min(...connections.map((one) => one.connected_at))),
+  ];
+}
+
+function state(statuses: readonly WorkerStatus[]): string {
+  if (statuses.length === 0) return 'connected';
+  const running = statuses.reduce((sum, status) => sum + runningCalls(status), 0);
+  return running === 0 ? 'idle' : `working ${running}`;
+}
+
+function runningCalls(status: WorkerStatus): number {
+  if (status.worker === 'mcp') return status.calls;
+  return status.worker === 'echo' && status.state === 'working' ? 1 : 0;
+}
+
+/** The client says who it is; until it is there, the command that was started for it does. */
+function client(statuses: readonly WorkerStatus[]): string {
+  const clients = statuses.flatMap((status) => {
+    if (status.worker === 'echo') return 'echo';
+    return status.worker === 'mcp' ? (status.client ?? []) : [];
+  });
+  const commands = statuses.flatMap((status) => (status.worker === 'run' ? status.command : []));
+  return together(clients) || together(commands) || '-';
+}
+
+function lastOutput(statuses: readonly WorkerStatus[], now: number): string | undefined {
+  let latest: { at: number; text: string } | undefined;
+  for (const status of statuses) {
+    if (status.worker !== 'run' || status.last_output === undefined) continue;
+    const at = status.last_output_at ?? now;
+    if (!latest || at > latest.at) latest = { at, text: status.last_output };
+  }
+  return latest && `${formatDuration(now - latest.at)} ago: ${oneLine(latest.text, outputLength)}`;
+}
+
+/** What a program of one's own announced, as it is. */
+function otherStatus(connections: readonly ConnectedAgent[]): string | undefined {
+  const own = connections.filter(({ status }) => status !== undefined && !workerStatus(status));
+  return own.length === 0
+    ? undefined
+    : together(own.map(({ status }) => oneLine(bodyText(status), outputLength)));
+}
+
+function together(texts: readonly string[]): string {
+  return [...new Set(texts)].join(', ');
+}

@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import { eventLine } from './event-line.ts';
+
+const at = Date.parse('2026-11-20T10:20:30.456Z');
+const from = { agent: 'rosa', address: 'rosa#mcp-V1StGXR8abcd', role: 'researcher' };
+const message = {
+  id: '0YpfVQ1kJ3nT5dLx8Zq2A',
+  seq: 7,
+  from,
+  to: 'walt',
+  kind: 'ask',
+  created_at: at - 1500,
+  size: 2048,
+};
+
+test('A line says when, what happened, between whom, and which message it was.', () => {
+  const about = 'rosa#…GXR8abcd → walt  ask  …dLx8Zq2A';
+  expect([
+    eventLine({ what: 'stored', at, message }),
+    eventLine({ what: 'stored', at, message: { ...message, correlation_id: 'q1', size: 5 } }),
+    eventLine({ what: 'delivered', at, message, attempt: 1 }),
+    eventLine({ what: 'delivered', at, message, attempt: 3 }),
+    eventLine({ what: 'settled', at, message, outcome: 'acked' }),
+    eventLine({ what: 'settled', at, message, outcome: 'dead', reason: 'no\nuse' }),
+  ]).toEqual([
+    `10:20:30.456Z  stored     ${about}  2.0 KiB`,
+    `10:20:30.456Z  stored     ${about}  5 B  answers q1`,
+    `10:20:30.456Z  delivered  ${about}`,
+    `10:20:30.456Z  delivered  ${about}  attempt 3`,
+    `10:20:30.456Z  acked      ${about}  after 1.5 s`,
+    `10:20:30.456Z  dead       ${about}  after 1.5 s  no use`,
+  ]);
+});
+
+test('A call has its tool’s name, and how long it took once it has ended.', () => {
+  const call = {
+    request_id: 'r1',
+    ...{ agent: 'rosa', role: 'researcher', tool: 'mcp_a__b' },
+    ...{ received_at: at, started_at: at },
+  };
+  expect([
+    eventLine({ what: 'call', at, call: { ...call, state: 'running' } }),
+    eventLine({
+      what: 'call',
+      at,
+      call: { ...call, state: 'finished', finished_at: at + 12, outcome: 'ok' },
+    }),
+  ]).toEqual([
+    '10:20:30.456Z  call       rosa  mcp_a__b  running  r1',
+    '10:20:30.456Z  call       rosa  mcp_a__b  ok after 12 ms  r1',
+  ]);
+});
+
+test('What is missing is said: refusals by their code, lost events by their number, and the broker when it is gone.', () => {
+  const refused = { from, code: 'forbidden', detail: 'role may not', id: 'm1' };
+  expect(eventLine({ what: 'refused', at, refused })).toContain(
+    'rosa#…GXR8abcd  forbidden: role may not  m1',
+  );
+  expect(eventLine({ what: 'missed', at, missed: 12 })).toContain('missed     12 events');
+  expect(eventLine({ what: 'disconnected', at })).toContain('the broker is gone');
+  expect(eventLine({ what: 'reconnected', at })).toContain('what happened meanwhile is missing');
+  expect(eventLine({ what: 'calls_missing', at, code: 'no_consumer', message: 'none there' })).toContain(
+    'tool calls are not shown by name: none there',
+  );
+});

@@ -1,0 +1,102 @@
+import type { CallRecord } from '@signalbox/protocol';
+import { formatElapsed } from '../duration.ts';
+import { oneLine } from '../output.ts';
+import type { Notice, TailEvent } from './tail-event.ts';
+
+type MessageNotice = Extract<Notice, { message: unknown }>;
+
+const shortIdLength = 8;
+const wordLength = 9;
+const detailLength = 120;
+
+/** An event for people, on one line: when, what, and about which message. */
+export function eventLine(event: TailEvent): string {
+  const time = new Date(event.at).toISOString().slice(11);
+  return [time, ...words(event)].join('  ');
+}
+
+function words(event: TailEvent): string[] {
+  switch (event.what) {
+    case 'stored':
+    case 'delivered':
+    case 'settled':
+      return messageWords(event);
+    case 'refused': {
+      const { from, code, detail, id } = event.refused;
+      return [
+        word('refused'),
+        shortAddress(from.address),
+        oneLine(`${code}: ${detail}`, detailLength),
+        ...shortId(id),
+      ];
+    }
+    case 'call':
+      return callWords(event.call);
+    case 'missed':
+      return [word('missed'), `${event.missed} events that came faster than they could be shown`];
+    case 'calls_missing':
+      return [word('note'), oneLine(`tool calls are not shown by name: ${event.message}`, detailLength)];
+    case 'disconnected':
+      return [word('note'), 'the broker is gone; what happens until it is back will be missing here'];
+    case 'reconnected':
+      return [word('note'), 'the broker is back; what happened meanwhile is missing here'];
+  }
+}
+
+function messageWords(notice: MessageNotice): string[] {
+  const { from, to, kind, id, correlation_id, created_at, size } = notice.message;
+  const age = created_at === undefined ? [] : [`after ${formatElapsed(notice.at - created_at)}`];
+  const about = [`${shortAddress(from.address)} → ${shortAddress(to)}`, kind, ...shortId(id)];
+  switch (notice.what) {
+    case 'stored':
+      return [word('stored'), ...about, sizeText(size ?? 0), ...answers(correlation_id)];
+    case 'delivered':
+      return [word('delivered'), ...about, ...(notice.attempt > 1 ? [`attempt ${notice.attempt}`] : [])];
+    case 'settled': {
+      const why = notice.reason === undefined ? [] : [oneLine(notice.reason, detailLength)];
+      return [word(notice.outcome), ...about, ...age, ...why];
+    }
+  }
+}
+
+function callWords({
+  agent,
+  tool,
+  state,
+  outcome,
+  started_at,
+  finished_at,
+  request_id,
+}: CallRecord): string[] {
+  const took =
+    started_at === undefined || finished_at === undefined
+      ? ''
+      : ` after ${formatElapsed(finished_at - started_at)}`;
+  return [word('call'), agent, tool, `${outcome ?? state}${took}`, ...shortId(request_id)];
+}
+
+function word(text: string): string {
+  return text.padEnd(wordLength);
+}
+
+/** The end of an id: its beginning is a time, and the same for all that happens at once. */
+function shortId(id: string | undefined): string[] {
+  if (id === undefined) return [];
+  return [id.length <= shortIdLength ? id : `…${id.slice(-shortIdLength)}`];
+}
+
+/** The sub-inboxes of commands and tool calls are names of chance. */
+function shortAddress(address: string): string {
+  const [agent = address, sub] = address.split('#');
+  return sub === undefined ? agent : `${agent}#${shortId(sub).join('')}`;
+}
+
+function answers(correlationId: string | undefined): string[] {
+  return shortId(correlationId).map((id) => `answers ${id}`);
+}
+
+function sizeText(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  const kib = bytes / 1024;
+  return kib < 1024 ? `${kib.toFixed(1)} KiB` : `${(kib / 1024).toFixed(1)} MiB`;
+}

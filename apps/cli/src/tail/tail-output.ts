@@ -1,0 +1,32 @@
+import { printJson, printLines } from '../output.ts';
+import { eventLine } from './event-line.ts';
+import type { TailEvent } from './tail-event.ts';
+
+/** So much may wait for whoever reads standard output; what comes then is counted instead. */
+const maxWaitingBytes = 4 * 1024 * 1024;
+
+/** Writes events to standard output, a line each. A slow reader misses some, and is told how many. */
+export class TailOutput {
+  readonly #asJson: boolean;
+  #missed = 0;
+
+  constructor(asJson: boolean) {
+    this.#asJson = asJson;
+  }
+
+  show(event: TailEvent): void {
+    if (process.stdout.writableLength > maxWaitingBytes) {
+      this.#missed++;
+      return;
+    }
+    const missed = this.#missed;
+    this.#missed = 0;
+    if (missed > 0) this.#write({ what: 'missed', at: event.at, missed });
+    this.#write(event);
+  }
+
+  #write(event: TailEvent): void {
+    if (this.#asJson) printJson(event);
+    else printLines(eventLine(event));
+  }
+}

@@ -1,0 +1,104 @@
+import { resolve } from 'node:path';
+import { agentOf, agentOfToken, SignalboxError, suggestion } from '@signalbox/protocol';
+import { clientSnippet, type FaceTarget, type SnippetClient, snippetClients } from '@signalbox/worker';
+import { type ConnectionFlags, resolveConnection } from '../connection.ts';
+import { printJson, printLines, visible } from '../output.ts';
+import { ownCommand } from '../own-command.ts';
+
+export interface WorkerConfigFlags extends ConnectionFlags {
+  client: string;
+  /** Of an HTTP face that serves already. */
+  http?: string;
+  tools?: 'all' | 'search';
+  json?: boolean;
+}
+
+/** Prints what a person pastes into a client's configuration: the snippet alone on standard output, the rest beside it. */
+export async function printWorkerConfig(flags: WorkerConfigFlags): Promise<void> {
+  const client = knownClient(flags.client);
+  const target = flags.http === undefined ? await ownFace(flags) : runningFace(flags, flags.http);
+  const { file, format, text, notes } = clientSnippet(client, target);
+  if (flags.json) return printJson({ client, file, format, snippet: text });
+  const where = `This goes into ${file}. Add it to what the file has; do not replace the file.`;
+  process.stderr.write(`${visible([where, ...notes.map((note) => `- ${note}`), ''].join('\n'))}\n`);
+  printLines(text.trimEnd());
+}
+
+function knownClient(name: string): SnippetClient {
+  const known = snippetClients.find((client) => client === name);
+  if (known) return known;
+  throw new SignalboxError('usage', `there is no client '${name}'${suggestion(name, snippetClients)}`, {
+    details: { hint: `there are: ${snippetClients.join(', ')}` },
+  });
+}
+
+/** `signalbox worker mcp` as this very command would be started again, as the agent of the token. */
+async function ownFace(flags: WorkerConfigFlags): Promise<FaceTarget> {
+  const named = flags.tokenFile ?? (process.env.SIGNALBOX_TOKEN_FILE || undefined);
+  if (named === undefined) {
+    throw new SignalboxError('usage', 'the client has to be told which file holds the agent’s token', {
+      details: {
+        hint: 'issue one with signalbox token issue --out FILE, and pass it with --token-file; or use --http URL',
+      },
+    });
+  }
+  const tokenFile = resolve(named);
+  const connection = await resolveConnection({ ...flags, tokenFile });
+  const agent = agentOf(connection.agent);
+  checkToken(connection, agent, tokenFile);
+  const { command, args } = ownCommand();
+  const options = [
+    ...(flags.tools === 'search' ? ['--tools', 'search'] : []),
+    ...(connection.orchestrator === 'orchestrator' ? [] : ['--orchestrator', connection.orchestrator]),
+  ];
+  const env = { SIGNALBOX_URL: connection.url, SIGNALBOX_AGENT: agent, SIGNALBOX_TOKEN_FILE: tokenFile };
+  return { shim: { command, args: [...args, 'worker', 'mcp', ...options], env } };
+}
+
+/** A snippet that the broker would turn away is none. */
+function checkToken(
+  { token, minting }: { token: string; minting: boolean },
+  agent: string,
+  tokenFile: string,
+): void {
+  if (minting) {
+    throw new SignalboxError(
+      'usage',
+      `${tokenFile} holds a minting token, with which no worker can connect`,
+      {
+        details: { hint: 'issue the agent’s own: signalbox token issue --agent NAME --role ROLE --out FILE' },
+      },
+    );
+  }
+  const holder = agentOfToken(token);
+  if (holder === undefined || holder === agent) return;
+  throw new SignalboxError('usage', `the token in ${tokenFile} is for '${holder}', not for '${agent}'`, {
+    details: { hint: 'leave --agent out, or pass the token file of that agent' },
+  });
+}
+
+/** A face that serves already decides itself what it shows, and the client's user brings the token. */
+function runningFace({ tools }: WorkerConfigFlags, http: string): FaceTarget {
+  if (tools === undefined) return { url: faceUrl(http) };
+  throw new SignalboxError(
+    'usage',
+    '--tools means nothing with --http: the face there decides which it lists',
+    {
+      details: {
+        hint: 'leave --tools out, and start that face with it: signalbox worker mcp --http … --tools search',
+      },
+    },
+  );
+}
+
+function faceUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isPlain = url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
+  if (!isPlain) {
+    throw new SignalboxError('usage', `--http '${text}' is not the URL of an HTTP face`, {
+      details: { hint: 'it looks like http://127.0.0.1:7421/mcp, as signalbox worker mcp --http prints it' },
+    });
+  }
+  if (url.pathname === '/') url.pathname = '/mcp';
+  return url.href;
+}

@@ -1,0 +1,61 @@
+import { type AgentSetup, planAgent } from '@signalbox/worker';
+import { printJson, printLines } from '../output.ts';
+import { shellWords } from '../shell-words.ts';
+
+/** Stands for the directory that is made anew for each process. */
+const runDirectory = '/RUN-DIRECTORY';
+
+/** Prints what each agent would be started with. No token is made, so none can be shown. */
+export function printPlans(setups: readonly AgentSetup[], json: boolean): void {
+  const plans = setups.map((setup) => ({ agent: setup.agent, ...planAgent(setup, runDirectory) }));
+  if (json) {
+    const agents = plans.map(({ agent, variables, tokenFile, injection }) => {
+      const { client, argv, files, workspace, notes } = injection;
+      return {
+        agent,
+        client,
+        argv,
+        env: variables,
+        tokenFile,
+        files,
+        ...(workspace && { workspace }),
+        notes,
+      };
+    });
+    printJson({ runDirectory, agents });
+    return;
+  }
+  printLines(
+    ...plans.flatMap(planLines),
+    `${runDirectory} stands for a private directory (0700) that is made for each process and removed after it.`,
+  );
+}
+
+type Plan = ReturnType<typeof planAgent> & { agent: string };
+
+function planLines({ agent, variables, tokenFile, injection }: Plan): string[] {
+  const { argv, files, workspace, notes } = injection;
+  return [
+    `${agent} would be started as`,
+    `  ${shellWords(...argv)}`,
+    'with these variables, SIGNALBOX_* of this shell left out',
+    ...Object.entries(variables).map(([name, value]) => `  ${name}=${shellWords(value)}`),
+    'and these files (0600)',
+    `  ${tokenFile}: its token, made when it starts`,
+    ...files.flatMap(({ path, text }) => [
+      `  ${path}:`,
+      ...text
+        .trimEnd()
+        .split('\n')
+        .map((line) => `    ${line}`),
+    ]),
+    ...(workspace
+      ? [
+          `  ${workspace.path}, while it runs, gets ${workspace.keys.join('.')}:`,
+          `    ${JSON.stringify(workspace.value)}`,
+        ]
+      : []),
+    ...notes.map((note) => `note: ${note}`),
+    '',
+  ];
+}

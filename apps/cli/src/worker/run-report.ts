@@ -1,0 +1,49 @@
+import type { ProcessEnd, RunEvent } from '@signalbox/worker';
+import { formatElapsed } from '../duration.ts';
+import { count, visible } from '../output.ts';
+
+/** Says what happens on standard error: lines of JSON, or lines for people. */
+export function reportRun(options: { json: boolean; terminal: boolean }): (event: RunEvent) => void {
+  return (event) => {
+    if (options.json) process.stderr.write(`${JSON.stringify(event)}\n`);
+    else if (!(options.terminal && drawsOver(event)))
+      process.stderr.write(`signalbox: ${visible(textOf(event))}\n`);
+  };
+}
+
+/** An agent that has the terminal paints it itself; what it does then would only be spoilt. */
+function drawsOver(event: RunEvent): boolean {
+  return event.event === 'started' || event.event === 'ready' || isNotReady(event);
+}
+
+function isNotReady(event: RunEvent): boolean {
+  return event.event === 'warning' && event.code === 'not_ready';
+}
+
+function textOf(event: RunEvent): string {
+  const { agent } = event;
+  switch (event.event) {
+    case 'started':
+      return `${agent} started: ${event.command}, process ${event.pid}`;
+    case 'ready':
+      return `${agent} is ready after ${formatElapsed(event.afterMs)}: its client has listed our tools`;
+    case 'exited':
+      return `${agent} ${endText(event)}${heldText(event.heldIds)}`;
+    case 'restarting':
+      return `${agent} is started again in ${formatElapsed(event.inMs)} (restart ${event.restarts})`;
+    case 'gave_up':
+      return `${agent} failed ${event.failures} times within ${formatElapsed(event.withinMs)} and is given up: see above what it wrote, then start it again`;
+    case 'warning':
+      return `${agent}: ${event.message}`;
+  }
+}
+
+function endText({ code, signal }: ProcessEnd): string {
+  return signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
+}
+
+function heldText(ids: readonly string[]): string {
+  return ids.length === 0
+    ? ''
+    : `; ${count(ids.length, 'message')} it had taken and not answered will be offered again`;
+}

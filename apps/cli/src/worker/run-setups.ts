@@ -1,0 +1,87 @@
+import { existsSync } from 'node:fs';
+import { SignalboxError } from '@signalbox/protocol';
+import { type AgentSetup, inheritedEnvironment, planAgent } from '@signalbox/worker';
+import { ownCommand } from '../own-command.ts';
+import type { WorkerRunFlags } from './run-flags.ts';
+import type { RunIdentity } from './run-identity.ts';
+import { agentNames } from './run-names.ts';
+
+/** What each agent is started with. Throws `SignalboxError` `usage` for what can't be run as it was asked for. */
+export function runSetups(
+  argv: readonly string[],
+  cwd: string,
+  identity: RunIdentity,
+  flags: WorkerRunFlags,
+): AgentSetup[] {
+  const names = checkedNames(flags, identity);
+  const setups = names.map((name) => setupOf(name, argv, cwd, identity, flags));
+  for (const setup of setups) refuseShared(planAgent(setup, '/').injection.workspace?.path, names.length);
+  return setups;
+}
+
+function checkedNames(flags: WorkerRunFlags, { kind, pattern, connection }: RunIdentity): string[] {
+  const { agent, count, role, ttl } = flags;
+  const made = role !== undefined ? '--role' : ttl !== undefined ? '--ttl' : undefined;
+  if (kind === 'plain' && made !== undefined) {
+    throw new SignalboxError(
+      'usage',
+      `${made} is for tokens that are made, and '${connection.agent}' has one`,
+      {
+        details: { hint: `leave ${made} out, or use a minting token or the operator's (--config, --data)` },
+      },
+    );
+  }
+  const names = agentNames({
+    count,
+    ...(agent !== undefined && { agent }),
+    ...(pattern !== undefined && { pattern }),
+    ...(kind === 'plain' && { own: connection.agent }),
+  });
+  if (kind === 'operator' && role === undefined && !flags.dryRun) {
+    throw new SignalboxError('usage', `which role does ${names[0]} have?`, {
+      details: { hint: 'name it with --role ROLE; signalbox.yaml lists the roles and their tools' },
+    });
+  }
+  return names;
+}
+
+function setupOf(
+  agent: string,
+  argv: readonly string[],
+  cwd: string,
+  { connection: { url, orchestrator } }: RunIdentity,
+  flags: WorkerRunFlags,
+): AgentSetup {
+  const own = ownCommand();
+  const more = [
+    ...(orchestrator === 'orchestrator' ? [] : ['--orchestrator', orchestrator]),
+    ...(flags.tools === 'all' ? [] : ['--tools', flags.tools]),
+  ];
+  const systemSettings = geminiSystemSettings();
+  return {
+    agent,
+    url,
+    shim: { command: own.command, args: [...own.args, 'worker', 'mcp', ...more] },
+    argv,
+    cwd,
+    env: inheritedEnvironment(process.env),
+    inject: flags.inject,
+    keepMcp: flags.keepMcp === true,
+    ...(systemSettings !== undefined && { systemSettings }),
+  };
+}
+
+function geminiSystemSettings(): string | undefined {
+  const path =
+    process.platform === 'darwin'
+      ? '/Library/Application Support/GeminiCli/settings.json'
+      : '/etc/gemini-cli/settings.json';
+  return existsSync(path) ? path : undefined;
+}
+
+function refuseShared(workspacePath: string | undefined, agents: number): void {
+  if (workspacePath === undefined || agents === 1) return;
+  throw new SignalboxError('usage', `--count: ${agents} agents can't share ${workspacePath}`, {
+    details: { hint: 'run each in a directory of its own' },
+  });
+}

@@ -1,0 +1,37 @@
+import { exitCodes } from '../exit-codes.ts';
+
+/** What a signal does to the agents. */
+interface Stoppable {
+  stop(): void;
+  kill(): void;
+}
+
+/**
+ * The first SIGTERM, SIGHUP or SIGINT asks the agents to end, a second one kills them, and a third leaves all to the
+ * minder. On a terminal Ctrl-C reaches the
+ * agent itself, which may mean something else by it: then SIGINT is the agent's alone.
+ */
+export function stopOnSignals(
+  agents: Stoppable,
+  terminal: boolean,
+): Disposable & { readonly asked: boolean } {
+  let asked = 0;
+  const ask = (): void => {
+    asked++;
+    if (asked === 1) agents.stop();
+    else if (asked === 2) agents.kill();
+    else process.exit(exitCodes.interrupted);
+  };
+  const leaveToAgent = (): void => {};
+  const listeners = { SIGTERM: ask, SIGHUP: ask, SIGINT: terminal ? leaveToAgent : ask };
+  const each = Object.entries(listeners) as [NodeJS.Signals, () => void][];
+  for (const [signal, listener] of each) process.on(signal, listener);
+  return {
+    get asked() {
+      return asked > 0;
+    },
+    [Symbol.dispose]: () => {
+      for (const [signal, listener] of each) process.off(signal, listener);
+    },
+  };
+}

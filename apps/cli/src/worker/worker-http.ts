@@ -1,0 +1,92 @@
+import { isLoopback, SignalboxError } from '@signalbox/protocol';
+import { type HttpFace, type HttpFaceOptions, serveHttpFace } from '@signalbox/worker';
+import { listenFailure } from '../broker/listen-failure.ts';
+import { brokerUrl } from '../connection.ts';
+import { faultFromEnvironment } from '../fault-environment.ts';
+import { formatListenAddress, parseListenAddress } from '../listen-address.ts';
+import { logInto, openLog } from '../log.ts';
+import { visible } from '../output.ts';
+import { stopRequested } from '../process-life.ts';
+import { ownVersion } from '../version.ts';
+import type { WorkerMcpFlags } from './worker-mcp.ts';
+
+export interface WorkerHttpFlags extends WorkerMcpFlags {
+  /** HOST:PORT */
+  http: string;
+  /** Further names that clients may use. */
+  allowHost?: string[];
+  insecure?: boolean;
+  json?: boolean;
+}
+
+/** Is an MCP server over HTTP until the process is asked to end. As with every worker, what it says goes to standard error. */
+export async function runWorkerHttp(flags: WorkerHttpFlags): Promise<void> {
+  const fault = faultFromEnvironment(process.env);
+  refuseToken(flags);
+  const listen = parseListenAddress(flags.http);
+  if (!listen) {
+    throw new SignalboxError('usage', `--http '${flags.http}' is not HOST:PORT, as in 127.0.0.1:7421`);
+  }
+  const { loadConfig } = await import('../config/load-config.ts');
+  const config = loadConfig(flags.config, { parts: ['broker', 'orchestrator'] });
+  const url = brokerUrl(flags, config);
+  const log = await openLog('worker', 'info');
+  const stop = stopRequested();
+  await using face = await start({
+    listen,
+    connect: {
+      url,
+      orchestrator: flags.orchestrator ?? config.orchestrator.id,
+      timeoutMs: flags.timeout,
+      fault,
+    },
+    version: ownVersion(),
+    toolList: flags.tools,
+    allowedHosts: flags.allowHost ?? [],
+    insecure: flags.insecure ?? false,
+    log: logInto(log, 'debug', { face_agent_connected: 'info', face_agent_left: 'info' }),
+  });
+  if (!isLoopback(listen.host)) {
+    log.warn(
+      'listening beyond this machine without encryption: whoever sees the traffic can read tokens and calls',
+    );
+  }
+  const lines = flags.json
+    ? [JSON.stringify({ url: face.url, port: face.port, broker: url })]
+    : readyLines(face, url);
+  process.stderr.write(`${visible(lines.join('\n'))}\n`);
+  log.info({ reason: await stop }, 'ending');
+}
+
+/** A token here would look as if it were used. */
+function refuseToken({ tokenFile, agent }: WorkerHttpFlags): void {
+  if (tokenFile === undefined && agent === undefined) return;
+  const option = tokenFile === undefined ? '--agent' : '--token-file';
+  throw new SignalboxError(
+    'usage',
+    `${option} means nothing with --http: each request brings its own token`,
+    {
+      details: { hint: `leave ${option} out; clients send Authorization: Bearer TOKEN` },
+    },
+  );
+}
+
+async function start(options: HttpFaceOptions): Promise<HttpFace> {
+  try {
+    return await serveHttpFace(options);
+  } catch (cause) {
+    const address = formatListenAddress(options.listen);
+    throw listenFailure(cause, address, 'choose another address with --http') ?? cause;
+  }
+}
+
+function readyLines({ url }: HttpFace, broker: string): string[] {
+  const server = { type: 'http', url, headers: { Authorization: 'Bearer TOKEN' } };
+  return [
+    `MCP over HTTP ready at ${url}`,
+    `  broker   ${broker}`,
+    '',
+    'Next: point a client to it, with the token of its own agent in place of TOKEN',
+    `  ${JSON.stringify({ mcpServers: { signalbox: server } })}`,
+  ];
+}

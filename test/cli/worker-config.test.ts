@@ -1,0 +1,64 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { RoleToolAllowlist } from '@signalbox/orchestrator';
+import { tempDir } from '@signalbox/testing';
+import { expect, test } from 'vitest';
+import { startToolFleet } from '../orchestrator/tool-fleet.ts';
+import { jsonOf, signalbox, signalboxArgv } from './command-line.ts';
+
+const config = ['worker', 'config', '--client'];
+
+test('what is printed works as it is, names absolute paths and holds no token', async () => {
+  const allowlist = RoleToolAllowlist.fromEntries([['reader', ['mcp_counter__echo']]]);
+  await using fleet = await startToolFleet({ allowlist });
+  const tokenFile = join(fleet.directory, 'rita.token');
+  const token = await fleet.broker.token('rita', 'reader');
+  await writeFile(tokenFile, `${token}\n`);
+  const printed = await signalbox([...config, 'claude', '--tools', 'search', '--token-file', 'rita.token'], {
+    cwd: fleet.directory,
+    env: { SIGNALBOX_URL: fleet.broker.url },
+  });
+  expect(printed.stderr).toContain('This goes into .mcp.json.');
+  expect(printed.stdout + printed.stderr).not.toContain(token);
+  const { command, args, env } = JSON.parse(printed.stdout).mcpServers.signalbox;
+  expect([command, ...args]).toEqual([
+    process.execPath,
+    ...signalboxArgv(['worker', 'mcp', '--tools', 'search']),
+  ]);
+  expect(env).toEqual({
+    SIGNALBOX_URL: fleet.broker.url,
+    SIGNALBOX_AGENT: 'rita',
+    SIGNALBOX_TOKEN_FILE: tokenFile,
+  });
+  const client = new Client({ name: 'agent', version: '1.0.0' });
+  await client.connect(new StdioClientTransport({ command, args, env, stderr: 'ignore' }));
+  const { tools } = await client.listTools();
+  expect(tools.map(({ name }) => name).slice(0, 2)).toEqual(['search_tools', 'call_tool']);
+  const echo = { name: 'mcp_counter__echo', arguments: { n: 1 } };
+  const called = await client.callTool({ name: 'call_tool', arguments: echo });
+  expect(called.structuredContent).toEqual({ n: 1 });
+  await client.close();
+});
+
+test('with --http no token is needed, and what makes no sense is refused with a word on what to do', async () => {
+  await using directory = await tempDir();
+  await writeFile(join(directory.path, 'rosa.token'), `sbx_rosa~${'s'.repeat(43)}`);
+  const run = (...args: string[]) => signalbox([...config, ...args], { cwd: directory.path });
+  const [face, unknown, other] = await Promise.all([
+    run('codex', '--http', 'http://127.0.0.1:7421', '--json'),
+    run('cluade', '--http', 'http://127.0.0.1:7421'),
+    run('cursor', '--token-file', 'rosa.token', '--agent', 'walt'),
+  ]);
+  expect(jsonOf(face)).toEqual({
+    client: 'codex',
+    file: '~/.codex/config.toml',
+    format: 'toml',
+    snippet: expect.stringContaining('url = "http://127.0.0.1:7421/mcp"\n'),
+  });
+  expect([unknown, other].map(({ code, stdout }) => [code, stdout])).toEqual(Array(2).fill([2, '']));
+  expect(unknown.stderr).toContain("no client 'cluade' (did you mean 'claude'?)");
+  expect(unknown.stderr).toContain('there are: claude, codex, opencode, gemini, cursor, vscode');
+  expect(other.stderr).toContain("is for 'rosa', not for 'walt'");
+});

@@ -1,0 +1,124 @@
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type RunFleet, startRunFleet } from './run-fleet.ts';
+
+let run: RunFleet;
+let operator: string[];
+
+beforeAll(async () => {
+  run = await startRunFleet();
+  operator = ['--data', run.fleet.broker.dataDir, '--role', 'worker', '--json'];
+}, 60_000);
+afterAll(() => run?.[Symbol.asyncDispose]());
+
+const tools = expect.arrayContaining(['mcp_counter__echo', 'mcp_counter__count']);
+
+/** Runs a fake CLI to its end and gives what it saw. */
+async function seenBy(
+  agent: string,
+  command: readonly string[],
+  options: { flags?: string[]; cwd?: string; env?: Record<string, string> } = {},
+) {
+  const { flags = [], ...where } = options;
+  const started = run.start([...operator, '--agent', agent, ...flags, '--', ...command], where);
+  await using _started = started;
+  const { code } = await started.ended;
+  expect(started.stderr()).not.toContain('sbx_');
+  return { code, report: await started.report(), events: started.events() };
+}
+
+test.concurrent('claude gets our server in a file, alone, and its prompt is not taken for a value of our options.', async () => {
+  const { code, report } = await seenBy('claude-1', ['claude', 'do it', 'exit-7']);
+  expect(code).toBe(7);
+  expect(report).toMatchObject({
+    tools,
+    echoed: { hi: 1 },
+    modes: { directory: '700', token: '600' },
+    server: {
+      read: { 'strict-mcp-config': true, allowedTools: 'mcp__signalbox', positionals: ['do it', 'exit-7'] },
+    },
+    ownVariables: {
+      SIGNALBOX_URL: run.fleet.broker.url,
+      SIGNALBOX_AGENT: 'claude-1',
+      SIGNALBOX_TOKEN_FILE: report.tokenFile,
+    },
+  });
+  expect(Object.keys(report.ownVariables)).toHaveLength(3);
+  expect(existsSync(dirname(report.tokenFile))).toBe(false);
+});
+
+test.concurrent('codex gets our server as TOML on its command line, with all that its server needs.', async () => {
+  const { code, report } = await seenBy('codex-1', ['codex', 'exec', 'do it'], {
+    env: { SIGNALBOX_LOG: 'debug' },
+  });
+  expect(code).toBe(0);
+  expect(report).toMatchObject({
+    tools,
+    echoed: { hi: 1 },
+    server: { read: { required: true, tool_timeout_sec: 600, default_tools_approval_mode: 'approve' } },
+  });
+  expect(report.argv.slice(-2)).toEqual(['exec', 'do it']);
+  expect(Object.keys(report.ownVariables)).toHaveLength(3);
+});
+
+test.concurrent('opencode gets our server beside what the variable held already.', async () => {
+  const own = '{ /* mine */ "model": "some/model", "mcp": { "mine": { "type": "remote", }, }, }';
+  const { code, report } = await seenBy('opencode-1', ['opencode', 'run', 'do it'], {
+    env: { OPENCODE_CONFIG_CONTENT: own },
+  });
+  expect(code).toBe(0);
+  expect(report).toMatchObject({ tools, server: { read: { model: 'some/model', others: ['mine'] } } });
+});
+
+test.concurrent('gemini gets our server in a settings file where others can’t write, and is refused elsewhere.', async () => {
+  const root = await privateRoot();
+  try {
+    const flags = ['--agent', 'gemini-1', '--', 'gemini'];
+    const elsewhere = run.start([...operator, ...flags], { env: { XDG_CACHE_HOME: '/dev/null/none' } });
+    const refused = elsewhere.ended;
+    if (root !== undefined) {
+      const { report } = await seenBy('gemini-2', ['gemini'], { env: { XDG_RUNTIME_DIR: root } });
+      expect(report).toMatchObject({ tools, server: { read: { trust: true, timeout: 600_000 } } });
+      expect(await readdir(root)).toEqual([]);
+    }
+    expect(await refused).toMatchObject({ code: 2 });
+    expect(elsewhere.stderr()).toContain('XDG_RUNTIME_DIR');
+    expect(elsewhere.stdout()).toBe('');
+  } finally {
+    if (root !== undefined) await rm(root, { recursive: true });
+  }
+});
+
+test.concurrent('cursor-agent finds our server in the project’s file, which is as before afterwards.', async () => {
+  const cwd = await run.workDirectory('project');
+  const file = join(cwd, '.cursor', 'mcp.json');
+  const before = '{\n  // mine\n  "mcpServers": { "mine": { "url": "http://127.0.0.1:9" } }\n}\n';
+  await mkdir(dirname(file));
+  await writeFile(file, before);
+  const { code, report } = await seenBy('cursor-1', ['cursor-agent'], { cwd });
+  expect(code).toBe(0);
+  expect(report).toMatchObject({ tools, server: { read: { others: ['mine'] } } });
+  expect(await readFile(file, 'utf8')).toBe(before);
+  expect(await readdir(dirname(file))).toEqual(['mcp.json']);
+});
+
+test('No agent has changed anything in the home directory or left anything in the run root.', async () => {
+  expect(await readdir(run.home)).toEqual([]);
+  expect(await readdir(run.runRoot)).toEqual([]);
+});
+
+/** A new directory that nobody else can reach by writing, if this machine has a place for one. */
+async function privateRoot(): Promise<string | undefined> {
+  for (const parent of [process.env.XDG_RUNTIME_DIR, homedir(), process.cwd()]) {
+    if (parent && (await isPrivate(parent))) return mkdtemp(join(parent, '.signalbox-test-'));
+  }
+  return undefined;
+}
+
+async function isPrivate(directory: string): Promise<boolean> {
+  if (((await stat(directory)).mode & 0o022) !== 0) return false;
+  return dirname(directory) === directory || isPrivate(dirname(directory));
+}

@@ -1,0 +1,17 @@
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { actAsAgent } from './fake-agent.ts';
+
+/** Claude Code: a file named by --mcp-config. Both options with values take several of them, up to the next option. */
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    'mcp-config': { type: 'string' },
+    'strict-mcp-config': { type: 'boolean' },
+    allowedTools: { type: 'string' },
+  },
+});
+const { mcpServers } = JSON.parse(readFileSync(values['mcp-config'] ?? '', 'utf8'));
+const { type, command, args, env } = mcpServers.signalbox;
+if (type !== 'stdio') throw new Error(`a server of type ${type}`);
+await actAsAgent({ command, args, env, handsOn: 'everything', read: { ...values, positionals } });

@@ -1,0 +1,14 @@
+import { parseArgs } from 'node:util';
+import { parse } from 'smol-toml';
+import { actAsAgent } from './fake-agent.ts';
+
+/** Codex: settings as -c key=value, the value in TOML. Of its environment it hands on next to nothing. */
+const { values } = parseArgs({
+  allowPositionals: true,
+  options: { config: { type: 'string', short: 'c', multiple: true } },
+});
+const { mcp_servers } = parse((values.config ?? []).join('\n')) as {
+  mcp_servers: { signalbox: { command: string; args: string[]; env: Record<string, string> } };
+};
+const { command, args, env, ...read } = mcp_servers.signalbox;
+await actAsAgent({ command, args, env, handsOn: 'little', read });

@@ -1,0 +1,19 @@
+import { spawnSync } from 'node:child_process';
+
+/** The process is there, and not only waiting for a parent to ask how it ended. */
+export function isRunning(pid: number): boolean {
+  const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
+  return /^[^Z]/.test(stdout.trim());
+}
+
+/** All processes: id, parent's id, and the command line with the environment where the system shows it. */
+export function everyProcess(): { pid: number; parent: number; text: string }[] {
+  const { stdout } = spawnSync('ps', ['axeww', '-o', 'pid=,ppid=,args='], {
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  return stdout.split('\n').map((text) => {
+    const [pid, parent] = text.trim().split(/\s+/, 2).map(Number);
+    return { pid: pid ?? 0, parent: parent ?? 0, text };
+  });
+}

@@ -1,0 +1,61 @@
+import { connectBroker } from '@signalbox/client';
+import type { TestBroker } from '@signalbox/testing';
+import type { AgentSetup, RunEvent, startMinder, superviseAgent } from '@signalbox/worker';
+
+export type SuperviseOptions = Parameters<typeof superviseAgent>[0];
+
+/** What a supervised agent of a test is made of; the tokens are real ones. */
+export interface Supervised {
+  options: SuperviseOptions;
+  events: RunEvent[];
+  /** The text of each token, in the order in which they were made. */
+  tokens: string[];
+}
+
+/** Options for an agent that runs a program without any injection, unless `setup` says otherwise. */
+export function supervised(
+  broker: TestBroker,
+  minder: ReturnType<typeof startMinder>,
+  run: { agent: string; program: string; argv: string[]; root: string; setup?: Partial<AgentSetup> },
+): Supervised {
+  const events: RunEvent[] = [];
+  const tokens: string[] = [];
+  const { agent, program, argv, root } = run;
+  const setup: AgentSetup = {
+    agent,
+    url: broker.url,
+    shim: { command: process.execPath, args: [] },
+    argv,
+    cwd: root,
+    env: { PATH: process.env.PATH ?? '' },
+    inject: false,
+    keepMcp: false,
+    ...run.setup,
+  };
+  const issueToken: SuperviseOptions['issueToken'] = async () => {
+    const { id, token } = await broker.broker.issueToken({ agent, role: 'worker' });
+    tokens.push(token);
+    return {
+      text: token,
+      retire: async () => {
+        const operator = { url: broker.url, token: await broker.operatorToken(), agent: 'operator#test' };
+        await using client = await connectBroker(operator);
+        await client.admin('token_revoke', { id });
+        return { told: false, heldIds: [] };
+      },
+    };
+  };
+  const options: SuperviseOptions = {
+    setup,
+    program,
+    stdin: 'ignore',
+    output: { stdout: { write: async () => {} }, stderr: { write: async () => {} } },
+    roots: [{ path: root }],
+    issueToken,
+    minder,
+    graceMs: 5000,
+    readyTimeoutMs: 60_000,
+    onEvent: (event) => events.push(event),
+  };
+  return { options, events, tokens };
+}

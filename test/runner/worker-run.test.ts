@@ -1,0 +1,171 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { connectBroker } from '@signalbox/client';
+import { tempDir } from '@signalbox/testing';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { everyProcess, isRunning } from './process-state.ts';
+import { type RunFleet, startRunFleet } from './run-fleet.ts';
+
+let run: RunFleet;
+let operator: string[];
+const patient = { timeout: 20_000, interval: 25 };
+
+beforeAll(async () => {
+  run = await startRunFleet();
+  operator = ['--data', run.fleet.broker.dataDir, '--role', 'worker', '--json'];
+}, 60_000);
+afterAll(() => run?.[Symbol.asyncDispose]());
+
+async function codeOfHello(token: string, agent: string): Promise<unknown> {
+  const opening = connectBroker({ url: run.fleet.broker.url, token, agent });
+  return opening.then(
+    (client) => client.close(),
+    (error) => error.code,
+  );
+}
+
+test('A run under kill -9 leaves no process, no file and no entry; until then its token stood in its file alone.', async () => {
+  const cwd = await run.workDirectory('crash');
+  const file = join(cwd, '.cursor', 'mcp.json');
+  await mkdir(dirname(file));
+  await writeFile(file, '{"mcpServers":{}}');
+  const started = run.start([...operator, '--agent', 'crashes', '--', 'cursor-agent', 'stay'], { cwd });
+  await using _started = started;
+  const { pid, tokenFile, server } = await started.report();
+  await vi.waitFor(
+    () => expect(started.events()).toContainEqual(expect.objectContaining({ event: 'ready' })),
+    patient,
+  );
+
+  const token = (await readFile(tokenFile, 'utf8')).trim();
+  const processes = everyProcess();
+  expect(processes.filter(({ text }) => text.includes(token))).toEqual([]);
+  const holds = (text: string): boolean => text.includes(dirname(tokenFile));
+  const ours = processes.filter(({ parent, text }) => parent === started.pid || holds(text));
+  expect(ours.some(({ text }) => text.includes('minder-main'))).toBe(true);
+  expect(ours.map((one) => one.pid)).toContain(pid);
+  expect(started.stdout() + started.stderr()).not.toContain(token);
+  expect(server.env.SIGNALBOX_TOKEN_FILE).toBe(tokenFile);
+
+  const other = await connectBroker({ url: run.fleet.broker.url, token, agent: 'crashes#test' });
+  await using _other = other;
+  await vi.waitFor(async () => {
+    const connected = await other.listConnected({ withStatus: true });
+    expect(connected.map(({ status }) => status)).toContainEqual(
+      expect.objectContaining({ worker: 'run', command: 'cursor-agent', pid, restarts: 0 }),
+    );
+  }, patient);
+
+  started.kill('SIGKILL');
+  await vi.waitFor(() => {
+    const left = ours.filter((one) => isRunning(one.pid));
+    expect(left).toEqual([]);
+    expect(existsSync(dirname(tokenFile))).toBe(false);
+  }, patient);
+  expect(await readFile(file, 'utf8')).toBe('{"mcpServers":{}}');
+  expect(await readdir(dirname(file))).toEqual(['mcp.json']);
+});
+
+test('Three agents of a minting token have a token each that ends with them, and their parent hears of each.', async () => {
+  const { broker } = run.fleet;
+  const boss = await connectBroker({ url: broker.url, token: await broker.token('boss'), agent: 'boss' });
+  await using _boss = boss;
+  await using directory = await tempDir();
+  const tokenFile = join(directory.path, 'ci.token');
+  await writeFile(tokenFile, await broker.token('ci-*', 'worker'));
+  const script =
+    'echo "$SIGNALBOX_AGENT"; cat "$SIGNALBOX_TOKEN_FILE" >> "$1"; exit $(echo $SIGNALBOX_AGENT | tr -d ci-)';
+  const [seen, all] = [
+    join(directory.path, 'seen'),
+    ['--agent', 'ci-*', '--count', '3', '--token-file', tokenFile],
+  ];
+  const started = run.start([...all, '--json', '--', 'sh', '-c', script, 'sh', seen], {
+    env: { SIGNALBOX_AGENT: 'boss' },
+  });
+  await using _started = started;
+  expect(await started.ended).toMatchObject({ code: 3 });
+  expect(started.stdout().trim().split('\n').sort()).toEqual(['[ci-1] ci-1', '[ci-2] ci-2', '[ci-3] ci-3']);
+  const tokens = (await readFile(seen, 'utf8')).trim().split('\n');
+  expect(new Set(tokens).size).toBe(3);
+  for (const token of tokens) {
+    expect(await codeOfHello(token, /^sbx_([^~]+)~/.exec(token)![1]!)).toBe('unauthorized');
+  }
+  const told = (await boss.peek()).map(({ from, kind, body }) => ({
+    from: from.agent,
+    kind,
+    body: JSON.parse(body!),
+  }));
+  expect(told.sort((a, b) => a.body.code - b.body.code)).toEqual(
+    [1, 2, 3].map((code) => ({
+      from: 'broker',
+      kind: 'event',
+      body: { event: 'worker_exited', agent: `ci-${code}`, role: 'worker', code, signal: null, held_ids: [] },
+    })),
+  );
+});
+
+test('SIGTERM ends a run whose agent does not listen, after its time to stop, with 128 and the signal.', async () => {
+  const deaf = "trap '' TERM; echo up; while :; do sleep 0.05; done";
+  const args = [...operator, '--agent', 'deaf', '--stop-timeout', '200ms', '--', 'sh', '-c', deaf];
+  const started = run.start(args);
+  await using _started = started;
+  await vi.waitFor(() => expect(started.stdout()).toBe('up\n'), patient);
+  started.kill('SIGTERM');
+  expect(await started.ended).toEqual({ code: 137, signal: null });
+  expect(started.events().at(-1)).toMatchObject({ event: 'exited', agent: 'deaf', signal: 'SIGKILL' });
+  expect((await readdir(run.runRoot)).length).toBe(0);
+});
+
+test('A plain token is used as it is, by its own agent only, and lives on.', async () => {
+  const { broker } = run.fleet;
+  const token = await broker.token('rosa');
+  const env = { SIGNALBOX_TOKEN: token };
+  const [own, other] = [
+    run.start(['--', 'sh', '-c', 'test -r "$SIGNALBOX_TOKEN_FILE" -a -z "$SIGNALBOX_TOKEN"'], { env }),
+    run.start(['--agent', 'walt', '--', 'sh', '-c', 'true'], { env }),
+  ];
+  await using _own = own;
+  await using _other = other;
+  expect(await own.ended).toMatchObject({ code: 0 });
+  expect(await codeOfHello(token, 'rosa')).toBeUndefined();
+  expect(await other.ended).toMatchObject({ code: 2 });
+  expect(other.stderr()).toContain("the token is for 'rosa', not for 'walt'");
+});
+
+test('What can’t be run is told from what can’t be reached, and from no command at all.', async () => {
+  const nobody = { SIGNALBOX_URL: 'ws://127.0.0.1:9' };
+  const runs = [
+    run.start([...operator, '--agent', 'a', '--', 'no-such-agent']),
+    run.start([...operator, '--agent', 'a', '--', 'true'], { env: nobody }),
+    run.start([...operator, '--agent', 'a']),
+  ];
+  const codes = await Promise.all(runs.map(async ({ ended }) => (await ended).code));
+  expect(codes).toEqual([127, 69, 2]);
+  expect(runs[0]!.stderr()).toContain("'no-such-agent' was not found");
+  expect(runs[2]!.stderr()).toContain('worker run --help');
+});
+
+test('A dry run shows command line, variables and files, and makes no token.', async () => {
+  const started = run.start([...operator, '--agent', 'dry', '--dry-run', '--', 'claude', 'hi']);
+  await using _started = started;
+  expect(await started.ended).toMatchObject({ code: 0 });
+  expect(JSON.parse(started.stdout())).toMatchObject({
+    agents: [
+      {
+        client: 'claude',
+        argv: [
+          'claude',
+          expect.stringMatching(/^--mcp-config=\//),
+          expect.anything(),
+          expect.anything(),
+          'hi',
+        ],
+        env: { SIGNALBOX_AGENT: 'dry' },
+        files: [{ path: expect.stringMatching(/mcp\.json$/), text: expect.stringContaining('worker') }],
+      },
+    ],
+  });
+  expect(started.stdout() + started.stderr()).not.toContain('sbx_');
+  expect(await readdir(run.runRoot)).toEqual([]);
+});
