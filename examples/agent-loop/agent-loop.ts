@@ -1,0 +1,102 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Tool, ToolCallError } from '@signalbox/protocol';
+import type { McpProxyExecutor } from '@signalbox/worker';
+
+/** A call that the model wants made. `id` ties the result to it. */
+export interface WantedCall {
+  id: string;
+  name: string;
+  arguments: Record<string, unknown>;
+}
+
+/** The conversation so far, in the parts that every model API has under some name. */
+export type Turn =
+  | { role: 'user'; text: string }
+  | { role: 'assistant'; calls: WantedCall[] }
+  | { role: 'tool'; callId: string; text: string; isError: boolean };
+
+/** One call of a model: the conversation and the tools (with JSON Schemas) in, calls or the final text out. */
+export type Decide = (request: {
+  turns: readonly Turn[];
+  tools: readonly Tool[];
+}) => Promise<{ calls: WantedCall[] } | { text: string }>;
+
+export interface LoopOptions {
+  /** Told each thing that happens, in words. */
+  say: (line: string) => void;
+  /** How long a call of this tool may take, in milliseconds. */
+  timeoutMs?: (tool: string) => number;
+  maxTurns?: number;
+  maxTries?: number;
+  /** Ends the loop; calls that run are cancelled, down to the MCP server. */
+  signal?: AbortSignal;
+}
+
+/** Lets the model call tools until it has an answer. Throws when it has none after `maxTurns` turns (default 20). */
+export async function runAgent(
+  executor: McpProxyExecutor,
+  decide: Decide,
+  task: string,
+  options: LoopOptions,
+): Promise<string> {
+  const { maxTurns = 20, signal } = options;
+  const turns: Turn[] = [{ role: 'user', text: task }];
+  for (let turn = 0; turn < maxTurns; turn++) {
+    signal?.throwIfAborted();
+    // Asked for anew each time: what our role may use can change while we run.
+    const decision = await decide({ turns, tools: executor.listTools() });
+    if ('text' in decision) return decision.text;
+    turns.push({ role: 'assistant', calls: decision.calls });
+    // All at once, over one connection; each gets its own result, in whatever order they end.
+    turns.push(...(await Promise.all(decision.calls.map((call) => makeCall(executor, call, options)))));
+  }
+  throw new Error(`the model gave no answer in ${maxTurns} turns`);
+}
+
+/** Makes one call; every failure becomes something that the model can read and act on. */
+async function makeCall(executor: McpProxyExecutor, call: WantedCall, options: LoopOptions): Promise<Turn> {
+  const { say, timeoutMs = () => 60_000, maxTries = 5, signal } = options;
+  for (let tries = 1; ; tries++) {
+    const { result, error } = await executor.execute(call, {
+      timeoutMs: timeoutMs(call.name),
+      ...(signal && { signal }),
+    });
+    if (result) {
+      // `success: false` is the tool's own failure, told in its own words. Images and the like are in `result.content`.
+      say(`  ${call.name} (${call.id}): ${result.success ? 'ok' : 'the tool failed'}`);
+      return { role: 'tool', callId: call.id, text: result.text, isError: !result.success };
+    }
+    if (!error.retryable || tries >= maxTries) {
+      say(
+        `  ${call.name} (${call.id}): ${error.code}${error.may_have_run ? ', may have run' : ', has not run'}`,
+      );
+      return { role: 'tool', callId: call.id, text: tellModel(error), isError: true };
+    }
+    // `retryable` is said only where a repetition can do no harm, also if the first one may have run.
+    const waitMs = (error.retry_after_seconds ?? tries) * 1000;
+    say(`  ${call.name} (${call.id}): ${error.code}, again in ${waitMs} ms`);
+    await wait(waitMs, undefined, { signal });
+  }
+}
+
+/** What went wrong, and what to make of it. Decided by the code: messages are for reading only. */
+function tellModel(error: ToolCallError): string {
+  const advice = adviceFor(error);
+  return [`${error.code}: ${error.message}.`, error.hint, advice]
+    .filter((part) => part !== undefined)
+    .join(' ');
+}
+
+function adviceFor({ code, may_have_run }: ToolCallError): string {
+  switch (code) {
+    case 'outcome_unknown':
+      return 'It may have taken effect. Never just call it again: look first, or ask a person.';
+    case 'tool_not_found':
+    case 'permission_denied':
+      return 'Go on without this tool.';
+    case 'invalid_arguments':
+      return 'Correct the arguments by the schema of the tool, then call it again.';
+    default:
+      return may_have_run ? 'It may have had an effect.' : 'Nothing has run.';
+  }
+}

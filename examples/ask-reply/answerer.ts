@@ -1,0 +1,41 @@
+import { once } from 'node:events';
+import type { BrokerClient, ServedReply, ServedRequest, ServeLoop } from '@signalbox/client';
+
+export interface Answerer {
+  /** Up to which number it can count. */
+  limit: number;
+  /** Told when a question was withdrawn, so that nobody works for an answer that nobody waits for. */
+  onWithdrawn: () => void;
+}
+
+/** Answers the asks that come to the client's inbox, until the loop is stopped. */
+export function serveAsks(client: BrokerClient, answerer: Answerer): Promise<ServeLoop> {
+  return client.serve(['ask'], async (request) => {
+    // Anybody may write to us, so the body can be anything. Who wrote it, in message.from, the broker attests.
+    const ask = request.json as { count_to?: unknown; ponder?: unknown } | null | undefined;
+    if (typeof ask?.count_to === 'number') return count(request, ask.count_to, answerer.limit);
+    if (ask?.ponder === true) return ponder(request, answerer.onWithdrawn);
+    return refusal('ask {"count_to": number} or {"ponder": true}');
+  });
+}
+
+function count(request: ServedRequest, to: number, limit: number): ServedReply {
+  if (to > limit) return refusal(`I can count to ${limit} at most`);
+  // Progress goes to whoever asked, if it is there now: it is never stored.
+  for (let number = 1; number <= to; number++) request.progress({ number });
+  return { kind: 'reply', body: { text: `counted to ${to}` } };
+}
+
+/** Never comes to an end by itself, as work that takes too long. */
+async function ponder(request: ServedRequest, onWithdrawn: () => void): Promise<undefined> {
+  const { signal } = request;
+  request.progress({ pondering: true });
+  // Hand the signal on to what you wait for: fetch, a child process, a tool call.
+  if (!signal.aborted) await once(signal, 'abort');
+  if (signal.reason.code === 'aborted') onWithdrawn();
+}
+
+/** What will never work is said in a reply. To throw means "try again": up to five times, then the ask is `undeliverable`. */
+function refusal(message: string): ServedReply {
+  return { kind: 'reply', body: { error: { code: 'refused', message } } };
+}

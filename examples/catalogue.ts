@@ -1,0 +1,33 @@
+/** Whom a token is for; an agent such as `fan-*` makes a token that can only issue others. */
+export interface TokenWish {
+  agent: string;
+  role: string;
+}
+
+/** One example: what `npm run example` lists, and the token that each variable of its environment names the file of. */
+export interface Example {
+  about: string;
+  tokens: Record<string, TokenWish>;
+}
+
+/** The examples by the names of their folders. */
+export const examples: Readonly<Record<string, Example>> = {
+  'agent-loop': {
+    about: 'a model in a loop with tools: concurrent calls, and what to do with each kind of error',
+    tokens: { SIGNALBOX_TOKEN_FILE: { agent: 'clerk', role: 'clerk' } },
+  },
+  'ask-reply': {
+    about: 'one agent asks, another answers: progress, a cancel, a deadline, a wrong name',
+    tokens: {
+      SIGNALBOX_TOKEN_FILE: { agent: 'asker', role: 'worker' },
+      ANSWERER_TOKEN_FILE: { agent: 'answerer', role: 'worker' },
+    },
+  },
+  'fan-out': {
+    about: 'eight worker processes, one deadline, and an outcome for each of them, also when one is killed',
+    tokens: {
+      SIGNALBOX_TOKEN_FILE: { agent: 'boss', role: 'worker' },
+      MINTING_TOKEN_FILE: { agent: 'fan-*', role: 'worker' },
+    },
+  },
+};

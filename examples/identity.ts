@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs';
+import { agentOfToken } from '@signalbox/protocol';
+
+/** What `connectBroker` and `McpProxyExecutor.connect` need to know. */
+export interface Identity {
+  url: string;
+  token: string;
+  agent: string;
+}
+
+/**
+ * Who we are, from the environment that `signalbox worker run` also gives: `SIGNALBOX_URL`, and the token in the file that
+ * `variable` names. Tokens travel in files, because arguments and environments are easily seen and logged. A minting token
+ * names no single agent: then `agent` says which of its pattern to be.
+ */
+export function identityFrom(
+  variable = 'SIGNALBOX_TOKEN_FILE',
+  { agent, env = process.env }: { agent?: string; env?: NodeJS.ProcessEnv } = {},
+): Identity {
+  const { SIGNALBOX_URL: url, [variable]: file } = env;
+  if (!url || !file) {
+    throw new Error(
+      `set SIGNALBOX_URL to the broker's address and ${variable} to the file that holds our token; npm run example does both`,
+    );
+  }
+  const token = readFileSync(file, 'utf8').trim();
+  const named = agent ?? agentOfToken(token);
+  if (named === undefined) throw new Error(`the token in ${file} (${variable}) names no single agent`);
+  return { url, token, agent: named };
+}

@@ -1,0 +1,88 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { connectBroker, requestAddress } from '@signalbox/client';
+import type { TokenWish } from './catalogue.ts';
+
+const cli = fileURLToPath(new URL('../apps/cli/src/main.ts', import.meta.url));
+const installed = fileURLToPath(new URL('../node_modules/.bin', import.meta.url));
+const compiled = fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url));
+
+/** A running broker and orchestrator, and the environment that makes a program their agent. */
+export interface Stage extends AsyncDisposable {
+  readonly env: Record<string, string>;
+}
+
+/** Starts `signalbox up` on the example's own configuration, a free port and a directory that is gone afterwards. */
+export async function setStage(name: string, tokens: Record<string, TokenWish>): Promise<Stage> {
+  await using started = new AsyncDisposableStack();
+  const home = await mkdtemp(join(tmpdir(), 'signalbox-example-'));
+  started.defer(() => rm(home, { recursive: true, force: true }));
+  const config = fileURLToPath(new URL(`./${name}/signalbox.yaml`, import.meta.url));
+  const data = join(home, 'state');
+  const up = started.use(await startUp(['--config', config, '--data', data, '--listen', '127.0.0.1:0']));
+  const files = await issueTokens({ home, data, url: up.url }, tokens);
+  const resources = started.move();
+  return {
+    env: { ...neutralEnvironment(), SIGNALBOX_URL: up.url, ...files },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+/** The first line of `signalbox up --json`. */
+interface UpReport {
+  broker?: { url: string };
+  error?: { message: string };
+}
+
+async function startUp(args: string[]): Promise<AsyncDisposable & { url: string }> {
+  const child = spawn(process.execPath, ['--conditions=@signalbox/source', cli, 'up', ...args, '--json'], {
+    env: { ...neutralEnvironment(), SIGNALBOX_LOG: 'error' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  const lines = createInterface({ input: child.stdout });
+  const first = await Promise.race([once(lines, 'line'), exited.then(() => undefined)]);
+  const said = first && (JSON.parse(String(first[0])) as UpReport);
+  if (!said?.broker)
+    throw new Error(`signalbox up did not start: ${said?.error?.message ?? 'it said nothing'}`);
+  return {
+    url: said.broker.url,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM');
+      await exited;
+    },
+  };
+}
+
+/** Does what `signalbox token issue --out` does, over one connection; returns the variables with the files' paths. */
+async function issueTokens(
+  { home, data, url }: { home: string; data: string; url: string },
+  tokens: Record<string, TokenWish>,
+): Promise<Record<string, string>> {
+  const token = (await readFile(join(data, 'operator.token'), 'utf8')).trim();
+  await using operator = await connectBroker({ url, token, agent: requestAddress('operator') });
+  const files: Record<string, string> = {};
+  for (const [variable, { agent, role }] of Object.entries(tokens)) {
+    const issued = (await operator.admin('token_issue', { agent, role })) as { token: string };
+    const file = join(home, `${variable.toLowerCase()}.token`);
+    await writeFile(file, `${issued.token}\n`, { mode: 0o600 });
+    files[variable] = file;
+  }
+  return files;
+}
+
+/** Our environment without who this shell is, with this Node and the installed MCP servers found first. */
+function neutralEnvironment(): Record<string, string> {
+  const kept = Object.entries(process.env).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined && !entry[0].startsWith('SIGNALBOX_'),
+  );
+  const path = [dirname(process.execPath), installed, process.env.PATH ?? ''].join(delimiter);
+  // Nearly a dozen processes load the same modules: compiled once, each starts in half the time.
+  const NODE_COMPILE_CACHE = process.env.NODE_COMPILE_CACHE ?? compiled;
+  return { ...Object.fromEntries(kept), PATH: path, NODE_COMPILE_CACHE };
+}
