@@ -15,13 +15,15 @@ export default defineConfig({
       'bench/**/*.test.ts',
     ],
     pool: 'forks',
+    // Nothing here keeps state in modules, so that files can share a process and load them once.
+    isolate: false,
     // Most tests wait for other processes: more workers than cores keep the cores busy.
     maxWorkers: 4,
     // The many processes that the tests start find their code compiled.
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('./node_modules/.cache/compiled', import.meta.url)) },
     execArgv: ['--conditions=@signalbox/source'],
     allowOnly: false,
-    expect: { requireAssertions: true },
+    expect: { requireAssertions: true, poll: { timeout: 30_000 } },
     // Only a guard against hanging: on a busy shared machine a test may be slow without being wrong.
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -53,7 +53,7 @@ test('tail follows messages and tool calls, says when it was cut off from the br
   expect(tail.events[0]).toEqual({ what: 'following', url: broker.url, agent: null });
   const executor = await fleet.executor('bea', 'builder');
   expect(await executor.execute({ name: 'mcp_counter__echo', arguments: {} })).toHaveProperty('result');
-  await expect.poll(tail.told, { timeout: 5000 }).toContain('call mcp_counter__echo ok');
+  await expect.poll(tail.told).toContain('call mcp_counter__echo ok');
   const request = tail.events.find(({ message }) => message?.kind === 'mcp_request');
   expect(tail.events.find(({ call }) => call)).toMatchObject({
     call: { agent: 'bea', role: 'builder', request_id: request?.message?.id, state: 'finished' },
@@ -69,7 +69,7 @@ test('tail follows messages and tool calls, says when it was cut off from the br
   await ann.deliver({ to: 'bob', kind: 'note', id: 'n1', body: 'secret' });
   await expect.poll(tail.told).toContain('stored n1');
   await broker.restart();
-  await expect.poll(tail.told, { timeout: 5000 }).toContain('reconnected');
+  await expect.poll(tail.told).toContain('reconnected');
   await expect.poll(() => ann.state.name).toBe('ready');
   await ann.deliver({ to: 'bob', kind: 'note', id: 'n2', body: 'secret' });
   await expect.poll(tail.told).toContain('stored n2');
@@ -90,7 +90,7 @@ test('tail of one agent shows its messages also without an orchestrator, and end
   await bob.deliver({ to: 'bob', kind: 'note', id: 'own' });
   await ann.deliver({ to: 'bob', kind: 'note', id: 'n1' });
   await ann.deliver({ to: 'orchestrator', kind: 'mcp_request', id: 'r1', body: { op: 'manifest' } });
-  await expect.poll(tail.told, { timeout: 5000 }).toContain('calls_missing');
+  await expect.poll(tail.told).toContain('calls_missing');
   expect(tail.told()).toEqual(['following', 'stored n1', 'stored r1', 'calls_missing']);
   expect(tail.events.at(-1)).toMatchObject({ code: 'no_consumer' });
   tail.stdout.destroy();

@@ -76,19 +76,25 @@ class Campaign {
   readonly kills: Kill[] = [];
   readonly crashes: string[] = [];
   fleet!: Fleet;
+  /** By victim: its death may be noticed when the next run has begun. */
+  readonly #plans = new Map<string, RunPlan>();
   #plan: RunPlan | undefined;
   #endsUntilKill = Number.POSITIVE_INFINITY;
+  #died = Promise.withResolvers<void>();
   readonly #probes = new Map<string, { worker: string; recovery: Recovery }>();
 
   async run(plan: RunPlan): Promise<void> {
     const { kill, work } = plan;
     this.#plan = plan;
+    this.#died = Promise.withResolvers<void>();
     const worker = this.fleet.workers[kill.worker]!;
     await this.fleet.up();
+    this.#plans.set(victimKey(kill.victim, worker), plan);
     if (kill.point === undefined) this.#endsUntilKill = kill.n;
     else this.fleet.arm(kill.victim, worker, `${kill.point}:${kill.n}`);
     for (const name of this.fleet.workers) this.#order(name, ordersFor(work));
     await this.ledger.quiet();
+    if (this.#endsUntilKill <= 0) await this.#died.promise;
     this.#endsUntilKill = Number.POSITIVE_INFINITY;
     this.fleet.arm(kill.victim, worker, null);
     await this.fleet.up();
@@ -115,8 +121,10 @@ class Campaign {
       const orphans = this.ledger.orphaned(worker);
       if (orphans.length > 0) void this.fleet.tell(worker, { status: orphans });
     }
-    const kill: Kill = { victim, point: this.#plan?.kill.point ?? 'moment' };
+    const plan = this.#plans.get(victimKey(victim, worker)) ?? this.#plan;
+    const kill: Kill = { victim, point: plan?.kill.point ?? 'moment' };
     this.kills.push(kill);
+    this.#died.resolve();
     const recovery = { kill, at, waiting: new Set(this.fleet.workers) };
     for (const name of this.fleet.workers) this.#probe(name, recovery);
   }
@@ -146,6 +154,10 @@ class Campaign {
     recovery.waiting.delete(worker);
     if (recovery.waiting.size === 0) recovery.kill.recoveryMs = elapsedMs;
   }
+}
+
+function victimKey(victim: Victim, worker: string | undefined): string {
+  return victim === 'worker' ? `worker ${worker}` : victim;
 }
 
 function ordersFor(work: WorkPlan): CallOrder[] {

@@ -48,11 +48,13 @@ async function follow(
   client.onState(({ name }) => {
     if (name === 'reconnecting') output.show({ what: 'disconnected', at: Date.now() });
     if (name !== 'ready') return;
-    output.show({ what: 'reconnected', at: Date.now() });
-    register(client, flags).catch((error: unknown) => {
-      // Lost again: the next connection registers.
-      if (!(error instanceof SignalboxError && error.code === 'connection_lost')) refused.reject(error);
-    });
+    register(client, flags).then(
+      () => output.show({ what: 'reconnected', at: Date.now() }),
+      (error: unknown) => {
+        // Lost again: the next connection registers.
+        if (!(error instanceof SignalboxError && error.code === 'connection_lost')) refused.reject(error);
+      },
+    );
   });
   return await Promise.race([client.closed, refused.promise]);
 }

@@ -1,9 +1,6 @@
 import type { HostEvent } from '../host-api.ts';
 import { redactorOf, secretsOfAuth } from '../redaction.ts';
 import type { Authorizer } from './authorizer.ts';
-import { unattendedGrant } from './grants.ts';
-import { oauthFailure } from './oauth-failure.ts';
-import { refreshGrant } from './refresh-grant.ts';
 import { secureFetch } from './secure-fetch.ts';
 import type { ServerAuth } from './server-auth.ts';
 import type { RefreshTokenStore } from './sign-in-store.ts';
@@ -37,16 +34,25 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer {
     if (!recent.includes(secret)) recent = [secret, ...recent].slice(0, tokensRemembered);
   };
   const redact = (text: string) => redactorOf([...fixed, ...recent])(text);
-  const ask =
-    auth.type === 'authorization_code'
-      ? refreshGrant({ server, url, auth, fetch: send, tokens, keepSecret })
-      : unattendedGrant(url, auth, send);
+  // What speaks OAuth is slow to load, and most processes never need it.
+  const openGrant = async () => {
+    if (auth.type === 'authorization_code') {
+      const { refreshGrant } = await import('./refresh-grant.ts');
+      return refreshGrant({ server, url, auth, fetch: send, tokens, keepSecret });
+    }
+    const { unattendedGrant } = await import('./grants.ts');
+    return unattendedGrant(url, auth, send);
+  };
+  let opened: ReturnType<typeof openGrant> | undefined;
   const grant = async () => {
     try {
+      opened ??= openGrant();
+      const ask = await opened;
       const granted = await ask();
       keepSecret(granted.accessToken);
       return granted;
     } catch (error) {
+      const { oauthFailure } = await import('./oauth-failure.ts');
       throw oauthFailure(error, redact);
     }
   };

@@ -4,8 +4,11 @@ import { messageOf } from '@signalbox/protocol';
 import { watch } from 'chokidar';
 import { isCapabilityFile } from './capability-files.ts';
 
+/** The watcher drops a change that follows another within 50 ms: nothing may be read before. */
+const shortestDebounceMs = 60;
+
 export interface FileWatchOptions {
-  /** How long files must have been quiet before `onChange` is called. */
+  /** How long files must have been quiet before `onChange` is called; at least 60 ms. */
   debounceMs: number;
   onChange: () => void;
   onError: (message: string) => void;
@@ -30,7 +33,7 @@ export async function watchCapabilityFiles(
   watcher.on('all', (_event, path) => {
     if (!isOurs(resolve(path))) return;
     clearTimeout(timer);
-    timer = setTimeout(onChange, debounceMs);
+    timer = setTimeout(onChange, Math.max(debounceMs, shortestDebounceMs));
   });
   watcher.on('error', (error) => onError(messageOf(error)));
   await once(watcher, 'ready');

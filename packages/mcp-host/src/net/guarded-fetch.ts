@@ -1,13 +1,9 @@
 import { lookup as dnsLookup } from 'node:dns/promises';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
-import {
-  Agent,
-  type RequestInit as AgentInit,
-  type Response as AgentResponse,
-  fetch as agentFetch,
-} from 'undici';
+import type { Response as AgentResponse } from 'undici';
 import { boundedBody, tooLarge } from './bounded-body.ts';
-import { guardedConnector, type Lookup } from './guarded-connector.ts';
+import type { Lookup } from './guarded-connector.ts';
+import type { GuardedDispatcher } from './guarded-dispatcher.ts';
 import { hostMatcher } from './host-patterns.ts';
 import { followingHop, type Hop, redirectTarget } from './redirect.ts';
 
@@ -40,19 +36,22 @@ const bodyless = [204, 205, 304];
 export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
   const { maxResponseBytes = 8 * 1024 * 1024, lookup = lookUpAll } = options;
   const allows = hostMatcher(options.allowHosts ?? []);
-  const dispatcher = new Agent({ connect: guardedConnector(allows, lookup) });
+  // Slow to load, and most processes never fetch anything.
+  let opening: Promise<GuardedDispatcher> | undefined;
+  const open = async () => {
+    const { openDispatcher } = await import('./guarded-dispatcher.ts');
+    return openDispatcher(allows, lookup);
+  };
 
   const send = async (hop: Hop, signal: AbortSignal | null, at: number): Promise<AgentResponse> => {
     checkUrl(hop.url, at);
+    opening ??= open();
+    const dispatcher = await opening;
     let isTried = false;
-    const watched = dispatcher.compose((dispatch) => (options, handler) => {
-      isTried = true;
-      return dispatch(options, handler);
-    });
-    const { method, body } = hop;
-    const init = { method, headers: [...hop.headers], body, signal, redirect: 'manual', dispatcher: watched };
     try {
-      return await agentFetch(hop.url, init as AgentInit);
+      return await dispatcher.send(hop, signal, () => {
+        isTried = true;
+      });
     } catch (error) {
       if (at > 0) throw afterRedirect(error, hop.url, at);
       throw refusalIn(error) ?? (isTried ? error : untried(error, hop.url));
@@ -76,7 +75,8 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
       hop = followingHop(hop, status, target, secretHeaders);
     }
   };
-  return Object.assign(guarded, { [Symbol.asyncDispose]: () => dispatcher.destroy() });
+  const close = async () => (await opening)?.close();
+  return Object.assign(guarded, { [Symbol.asyncDispose]: close });
 }
 
 const lookUpAll: Lookup = async (hostname) => {
