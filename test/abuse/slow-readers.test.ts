@@ -58,6 +58,25 @@ it('a reader that is only slow is caught up, loses nothing and keeps its connect
   expect(seen).toEqual(ids);
 });
 
+it('a reader with a wide window gets a long backlog of large messages without being taken for a slow one', async () => {
+  await using broker = await startAbusedBroker();
+  const token = await broker.token('wide');
+  await using sender = await broker.connect('sender', 'orchestrator');
+  const ids = Array.from({ length: 90 }, (_, i) => `m${i}`);
+  for (let i = 0; i < ids.length; i += 10) await deliver(sender, 'wide', ids.slice(i, i + 10), kib512);
+  await using wide = await connectWire(broker.url, { agent: 'wide', token });
+  wide.send({ type: 'subscribe', request_id: 's', window: 1000, window_bytes: 256 * 1024 * 1024 });
+  await wide.next('subscribed');
+  wide.socket.pause();
+  await deliver(sender, 'wide', ['last'], '{}');
+  expect(await connected(sender)).toContain('wide');
+  wide.socket.resume();
+  const seen: unknown[] = [];
+  while (seen.length <= ids.length) seen.push((await wide.next('message')).id);
+  expect(seen).toEqual([...ids, 'last']);
+  expect(await connected(sender)).toContain('wide');
+});
+
 it('a half-open socket loses its lease within a few heartbeats, and what it was pushed goes to the next', async () => {
   await using broker = await startAbusedBroker({ heartbeatMs: 300 });
   const token = await broker.token('half');

@@ -10,6 +10,8 @@ import type { WaitingRequests } from './waiting-requests.ts';
 
 /** Most messages fetched from the store in one read. */
 const readBatch = 128;
+/** Most bytes of them: what is read at once is pushed at once, however slowly the consumer reads. */
+const readBytes = 1024 * 1024;
 
 export interface DispatcherPorts {
   store: InboxStore;
@@ -142,7 +144,8 @@ export class Dispatcher {
     const room = lease.room();
     lease.missed = false;
     const limit = Math.min(room.messages, readBatch);
-    const messages = await this.#ports.store.read(lease.address, lease.cursor, limit, room.bytes);
+    const bytes = Math.min(room.bytes, readBytes);
+    const messages = await this.#ports.store.read(lease.address, lease.cursor, limit, bytes);
     if (lease.ended) return;
     if (messages.length === 0) lease.behind = lease.missed;
     const now = this.#ports.now();

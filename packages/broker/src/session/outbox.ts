@@ -29,6 +29,7 @@ export class Outbox {
   #queued = 0;
   #ephemeral = 0;
   #paused = false;
+  #isOver = false;
 
   constructor(
     socket: WebSocket,
@@ -94,9 +95,16 @@ export class Outbox {
     this.#queued += text.length;
   }
 
+  /** Once: whoever closes the connection flushes what it has to say, and nothing of that leaves here. */
+  #overflow(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#onOverflow();
+  }
+
   #checkPressure(): void {
     const waiting = this.#socket.bufferedAmount;
-    if (waiting > this.#bounds.closeBytes) this.#onOverflow();
+    if (waiting > this.#bounds.closeBytes) this.#overflow();
     else if (waiting > this.#bounds.pauseBytes && !this.#paused) {
       this.#paused = true;
       this.#socket.pause();
