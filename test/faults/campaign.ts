@@ -91,12 +91,12 @@ class Campaign {
     await this.fleet.up();
     this.#plans.set(victimKey(kill.victim, worker), plan);
     if (kill.point === undefined) this.#endsUntilKill = kill.n;
-    else this.fleet.arm(kill.victim, worker, `${kill.point}:${kill.n}`);
+    else await this.fleet.arm(kill.victim, worker, `${kill.point}:${kill.n}`);
     for (const name of this.fleet.workers) this.#order(name, ordersFor(work));
     await this.ledger.quiet();
     if (this.#endsUntilKill <= 0) await this.#died.promise;
     this.#endsUntilKill = Number.POSITIVE_INFINITY;
-    this.fleet.arm(kill.victim, worker, null);
+    await this.fleet.arm(kill.victim, worker, null);
     await this.fleet.up();
     await this.ledger.quiet();
   }

@@ -38,8 +38,8 @@ export interface Fleet extends AsyncDisposable {
   readonly counterFile: string;
   readonly journalFile: string;
   readonly dataDir: string;
-  /** Has the victim die at that setting's point, or nobody for `null`. */
-  arm(victim: Victim, worker: string, setting: string | null): void;
+  /** Has the victim die at that setting's point, or nobody for `null`; resolves when that holds. */
+  arm(victim: Victim, worker: string, setting: string | null): Promise<void>;
   kill(victim: Victim, worker: string): void;
   /** To the living worker, or to the next one as soon as it is ready. */
   tell(worker: string, message: ToWorker): Promise<void>;
@@ -136,9 +136,11 @@ export async function startFleet(options: FleetOptions, events: FleetEvents): Pr
     counterFile,
     journalFile: settings.journalFile,
     dataDir,
-    arm(victim, worker, setting) {
+    async arm(victim, worker, setting) {
+      if (victim !== 'server') return await processOf(victim, worker).arm(setting);
       const server: ToOrchestrator = { serverFault: setting };
-      processOf(victim, worker).send(victim === 'server' ? server : { fault: setting });
+      orchestrator.send(server);
+      await orchestrator.arm(null);
     },
     kill(victim, worker) {
       const now: ToOrchestrator = { killServer: true };

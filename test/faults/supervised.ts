@@ -7,6 +7,8 @@ export interface Supervised<Ready> extends AsyncDisposable {
   ready(): Promise<Child<Ready>>;
   /** For whoever lives now; lost otherwise. */
   send(message: object): void;
+  /** Of whoever lives now; see `Child.arm`. */
+  arm(fault: string | null): Promise<void>;
   kill(): void;
   /** Process id of the life that is up now. */
   readonly pid: number | undefined;
@@ -50,6 +52,9 @@ export async function supervise<Ready>(options: SupervisedOptions<Ready>): Promi
     name: options.name,
     ready: () => coming,
     send: (message) => alive?.send(message),
+    arm: async (fault) => {
+      await alive?.arm(fault);
+    },
     kill: () => {
       void alive?.end('SIGKILL');
     },

@@ -33,7 +33,7 @@ async function startMortalFleet() {
       readCounter(counterFile).filter(({ at, args }) => at === 'start' && args.label === label).length,
     /** The orchestrator dies at the next passing of `point`; another one takes its place. */
     async crashAt(point: string, meanwhile: () => Promise<unknown>) {
-      orchestrator.send({ fault: point });
+      await orchestrator.arm(point);
       const outcome = meanwhile();
       expect(await orchestrator.exited).toMatchObject({ signal: 'SIGKILL' });
       orchestrator = await start();

@@ -14,7 +14,7 @@ import {
   openSqliteTokenStore,
   type TokenRecord,
 } from '@signalbox/store';
-import { nanoid } from 'nanoid';
+import { customAlphabet, nanoid } from 'nanoid';
 import { KnownAgents } from './auth/known-agents.ts';
 import { TokenRegistry } from './auth/token-registry.ts';
 import { refuseToken, type TokenRequest } from './auth/token-rules.ts';
@@ -73,6 +73,9 @@ const suggestionsPerSecond = 20;
 /** How often deadlines are looked at. */
 const tickMs = 250;
 
+/** People pass these ids to commands, where a leading dash would make them options. */
+const newTokenId = customAlphabet('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz', 14);
+
 /**
  * Starts a broker on a data directory. Throws `data_directory_locked` if another one runs there (naming its pid),
  * `insecure_listen` for an address beyond loopback without `insecure`.
@@ -93,7 +96,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   opened.use(await lockDataDirectory(options.dataDir));
   const store = opened.use(await openStore(files.messages, options, limits, now));
   const tokenStore = opened.use(await openSqliteTokenStore({ file: files.tokens }));
-  const tokens = await TokenRegistry.load(tokenStore, now, () => nanoid(12));
+  const tokens = await TokenRegistry.load(tokenStore, now, newTokenId);
   const agents = await KnownAgents.load(tokenStore, tokens);
   opened.defer(() => agents.save());
   const audit = opened.use(await openSqliteAuditLog({ file: files.audit }));

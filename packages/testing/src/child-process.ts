@@ -18,6 +18,11 @@ export interface Child<Ready> extends AsyncDisposable {
   stderr(): string;
   /** Lost without a word if it has ended. */
   send(message: object): void;
+  /**
+   * Sets the point at which it dies, or none: see `processFaults`. Resolves when that and all that was sent before holds there, or
+   * when it has ended.
+   */
+  arm(fault: string | null): Promise<void>;
   end(signal: NodeJS.Signals): Promise<ChildEnd>;
 }
 
@@ -45,7 +50,14 @@ export async function startChild<Ready>(main: URL, options: ChildOptions = {}): 
   );
   const first = await Promise.race([once(child, 'message'), exited.then(() => undefined)]);
   if (!first) throw new Error(`${main.pathname} ended at its start: ${stderr}`);
-  child.on('message', (message) => options.onMessage?.(message));
+  const arming: (() => void)[] = [];
+  child.on('message', (message) => {
+    if (typeof message === 'object' && message !== null && 'armed' in message) arming.shift()?.();
+    else options.onMessage?.(message);
+  });
+  const send = (message: object): void => {
+    if (child.connected) child.send(message, () => {});
+  };
   const end = async (signal: NodeJS.Signals): Promise<ChildEnd> => {
     if (child.exitCode === null && child.signalCode === null) child.kill(signal);
     return exited;
@@ -55,8 +67,11 @@ export async function startChild<Ready>(main: URL, options: ChildOptions = {}): 
     ready: first[0] as Ready,
     exited,
     stderr: () => stderr,
-    send: (message) => {
-      if (child.connected) child.send(message, () => {});
+    send,
+    async arm(fault) {
+      const armed = new Promise<void>((resolve) => arming.push(resolve));
+      send({ fault });
+      await Promise.race([armed, exited]);
     },
     end,
     async [Symbol.asyncDispose]() {

@@ -6,7 +6,7 @@ const killSelf = (): void => {
 
 /**
  * The fault port of a test's process: it dies by SIGKILL as `SIGNALBOX_FAULT` says, or from then on as the newest
- * message `{fault: '<point>[:n]' | null}` of its parent says.
+ * message `{fault: '<point>[:n]' | null}` of its parent says, which it answers with `{armed: true}`.
  */
 export function processFaults(): Fault {
   const setting = process.env[faultVariable];
@@ -14,6 +14,7 @@ export function processFaults(): Fault {
   process.on('message', (message) => {
     if (typeof message !== 'object' || message === null || !('fault' in message)) return;
     current = typeof message.fault === 'string' ? faultAt(message.fault, killSelf) : noFault;
+    process.send?.({ armed: true });
   });
   return (point) => current(point);
 }
