@@ -19,17 +19,23 @@ const none = { lost: [], doubled: [], misreported: [], endedTwice: 0, crashes: [
 
 describe('kill -9 of broker, orchestrator, worker and MCP server', () => {
   test('Each call ends once, nothing with a receipt is lost and no unsafe tool runs twice, wherever and whoever is killed.', async () => {
-    const round = killCards.length;
-    const plans = [runPlans(1, 2).take(round), runPlans(1, 2).drop(round).take(round)];
+    // One round, every way to die once, in two fleets; `npm run test:faults` goes on from there.
+    const half = Math.ceil(killCards.length / 2);
+    const plans = [
+      runPlans(1, 2).take(half),
+      runPlans(1, 2)
+        .drop(half)
+        .take(killCards.length - half),
+    ];
     const reports = await Promise.all(
-      plans.map((half) => runCampaign({ plans: half, runs: round, workers: 2 })),
+      plans.map((part) => runCampaign({ plans: part, runs: half, workers: 2 })),
     );
     for (const report of reports) {
       expect(brokenPromises(report)).toEqual(none);
       expect(report.verdict.results).toBeGreaterThan(report.verdict.calls / 2);
     }
     const kills = reports.flatMap((report) => report.kills);
-    expect(kills.length).toBeGreaterThanOrEqual(40);
+    expect(kills.length).toBeGreaterThanOrEqual(killCards.length);
     const killedAt = new Set(kills.map(({ victim, point }) => `${victim} ${point}`));
     for (const { victim, point = 'moment' } of killCards) expect(killedAt).toContain(`${victim} ${point}`);
     expect(new Set(killCards.map(({ point }) => point))).toEqual(new Set([...faultPoints, undefined]));

@@ -11,6 +11,7 @@ import {
   type StdioServerConfig,
   startMcpHost,
 } from '@signalbox/mcp-host';
+import { compileCache } from '@signalbox/testing';
 
 /** A host whose log can be waited for. */
 export interface TestHost extends McpHost {
@@ -64,12 +65,22 @@ export function npmServer(
   const manifest = createRequire(import.meta.url).resolve(
     `@modelcontextprotocol/server-${name}/package.json`,
   );
-  return { type: 'stdio', command: process.execPath, args: [join(manifest, '../dist/index.js'), ...args] };
+  return {
+    type: 'stdio',
+    command: process.execPath,
+    args: [join(manifest, '../dist/index.js'), ...args],
+    env: compileCache(),
+  };
 }
 
 export function oddServer(listFile: string, env: Record<string, string> = {}): StdioServerConfig {
   const script = fileURLToPath(new URL('./odd-server.ts', import.meta.url));
-  return { type: 'stdio', command: process.execPath, args: [script], env: { ODD_LIST: listFile, ...env } };
+  return {
+    type: 'stdio',
+    command: process.execPath,
+    args: [script],
+    env: { ODD_LIST: listFile, ...compileCache(), ...env },
+  };
 }
 
 /** The server that misbehaves on demand, and whose processes can be told apart. */

@@ -1,7 +1,6 @@
-import { type BrokerClient, connectBroker, requestAddress } from '@signalbox/client';
+import { type BrokerClient, connectBroker, type Log, requestAddress } from '@signalbox/client';
 import { SignalboxError } from '@signalbox/protocol';
 import { type Connection, type ConnectionFlags, resolveConnection } from './connection.ts';
-import { logInto, openLog } from './log.ts';
 
 /** A connection's facts together with the client that holds it. */
 export interface Session {
@@ -37,12 +36,19 @@ export async function openClient(
   address: string,
   options: { backoff?: 'worker' | 'orchestrator'; waitForBroker?: boolean; signal?: AbortSignal } = {},
 ): Promise<BrokerClient> {
-  const log = await openLog('client', 'warn');
+  const log = await connectionLog();
   try {
-    return await connectBroker({ url, token, agent: address, log: logInto(log, 'debug'), ...options });
+    return await connectBroker({ url, token, agent: address, ...(log && { log }), ...options });
   } catch (error) {
     throw error instanceof SignalboxError ? explain(error, url) : error;
   }
+}
+
+/** What a connection has to say is for debugging; for everybody else no logger is loaded. */
+async function connectionLog(): Promise<Log | undefined> {
+  if (!['debug', 'trace'].includes(process.env.SIGNALBOX_LOG ?? '')) return undefined;
+  const { logInto, openLog } = await import('./log.ts');
+  return logInto(await openLog('client', 'warn'), 'debug');
 }
 
 /** Adds to a failed connection what it means and what to do. */

@@ -23,7 +23,18 @@ export interface CounterServerConfig {
  */
 export function counterServer(file: string): CounterServerConfig {
   const script = fileURLToPath(new URL('./counter-server.ts', import.meta.url));
-  return { type: 'stdio', command: process.execPath, args: [script], env: { COUNTER_FILE: file } };
+  return {
+    type: 'stdio',
+    command: process.execPath,
+    args: [script],
+    env: { COUNTER_FILE: file, ...compileCache() },
+  };
+}
+
+/** Servers inherit no environment; this lets those of the tests find their code compiled. */
+export function compileCache(): Record<string, string> {
+  const { NODE_COMPILE_CACHE: folder } = process.env;
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: folder };
 }
 
 /** What the counter servers on this file have done so far, in order. */

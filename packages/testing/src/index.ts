@@ -1,6 +1,12 @@
 export { type BrokerProcess, type BrokerReady, brokerMain, startBrokerProcess } from './broker-process.ts';
 export { type Child, type ChildEnd, startChild } from './child-process.ts';
-export { type CounterLine, type CounterServerConfig, counterServer, readCounter } from './counter.ts';
+export {
+  type CounterLine,
+  type CounterServerConfig,
+  compileCache,
+  counterServer,
+  readCounter,
+} from './counter.ts';
 export { processFaults } from './process-faults.ts';
 export { storedRows } from './stored-rows.ts';
 export { tempDir } from './temp-dir.ts';
