@@ -1,17 +1,31 @@
 import { startBroker } from '@signalbox/broker';
-import { ready, setupOf } from './processes.ts';
+import { serveParent, setupOf } from '../processes.ts';
 
 const { dataDir, durability } = setupOf<{ dataDir: string; durability: 'full' | 'process' }>();
-const unlimited = { deliverPerSecond: 1e9, deliverBurst: 1e9 };
-const broker = await startBroker({ dataDir, durability, port: 0, limits: unlimited });
-const issue = async (agent: string, role: string): Promise<string> =>
+const unlimited = 1e12;
+const broker = await startBroker({
+  dataDir,
+  durability,
+  port: 0,
+  limits: {
+    deliverPerSecond: unlimited,
+    deliverBurst: unlimited,
+    maxPendingPerSender: unlimited,
+    maxInboxMessages: unlimited,
+    maxInboxBytes: unlimited,
+    maxTotalBytes: unlimited,
+  },
+});
+const issue = async (agent: string, role = 'worker'): Promise<string> =>
   (await broker.issueToken({ agent, role })).token;
-ready(
-  {
+serveParent({
+  facts: {
     url: broker.url,
-    client: await issue('client', 'worker'),
-    server: await issue('server', 'worker'),
+    client: await issue('client'),
+    server: await issue('server'),
+    sink: await issue('sink'),
+    pile: await issue('pile'),
     orchestrator: await issue('orchestrator', 'orchestrator'),
   },
-  () => broker.stop(),
-);
+  stop: () => broker.stop(),
+});
