@@ -33,7 +33,9 @@ export function helpText(peers: readonly Peer[]): string {
   --from FILE       write the document from such JSON, without measuring
 
 Example: npm run bench -- --peers full,redis,nats --workloads 'request/*/300B' --rounds 5 --seconds 2
-A peer whose server is not installed is left out, and the reason is told.
+A peer whose server is not installed is left out, and the reason is told. On Debian:
+  apt-get install --no-install-recommends redis-server nats-server rabbitmq-server postgresql
+Other servers than Debian's: BENCH_NATS_SERVER and BENCH_RABBITMQ_SERVER name a program, BENCH_POSTGRES_BIN a directory.
 `;
 }
 

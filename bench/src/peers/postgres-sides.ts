@@ -1,15 +1,9 @@
 import pg from 'pg';
 import type { Body, PeerSides } from './peer.ts';
-import { insertMessages, insertReplies, tables, takeMessages, takeReplies } from './postgres-queries.ts';
+import { commit, insert, type Row, tables, take, takeReplies } from './postgres-queries.ts';
 import { Replies } from './replies.ts';
 
 const consumersPerTable = 2;
-
-/** Requests name their client, so that its replies find it. */
-interface Row {
-  client: string;
-  body: string;
-}
 
 export const postgresSides: PeerSides = {
   async prepare({ url }) {
@@ -23,13 +17,22 @@ export const postgresSides: PeerSides = {
     const inserting = await open(url);
     const reading = await open(url);
     const replies = new Replies();
+    const insertInto = (table: string, channels: string[]) =>
+      batched((bodies) =>
+        insert(
+          inserting,
+          table,
+          bodies.map((body) => ({ client: id, body })),
+          channels,
+        ),
+      );
     const inserts = {
-      pile: batched((bodies) => inserting.query(insertMessages('pile', id, bodies))),
-      sink: batched((bodies) => inserting.query(insertMessages('sink', id, bodies))),
-      requests: batched((bodies) => inserting.query(insertMessages('requests', id, bodies))),
+      pile: insertInto('pile', []),
+      sink: insertInto('sink', ['sink']),
+      requests: insertInto('requests', ['requests']),
     };
     void onWork(reading, `replies_${id}`, async () => {
-      const { rows } = await reading.query<Row>(takeReplies(id));
+      const rows = await takeReplies(reading, id);
       for (const { body } of rows) replies.take(JSON.parse(body) as Body);
       return rows.length;
     });
@@ -57,15 +60,12 @@ export const postgresSides: PeerSides = {
     };
     await consume('requests', (connection, rows) => {
       const replies = rows.map(({ client, body }) => ({ client, body: JSON.stringify(JSON.parse(body)) }));
-      const clients = new Set(rows.map(({ client }) => client));
-      return Promise.all([
-        connection.query(insertReplies(replies, [...clients])),
-        connection.query('COMMIT'),
-      ]);
+      const channels = new Set(rows.map(({ client }) => `replies_${client}`));
+      return commit(connection, replies, [...channels]);
     });
     await consume('sink', async (connection, rows) => {
       const numbers = rows.map(({ body }) => (JSON.parse(body) as Body).n);
-      await connection.query('COMMIT');
+      await commit(connection, [], []);
       numbers.forEach(onAcked);
     });
     return {
@@ -113,12 +113,9 @@ async function takeBatch(
   table: string,
   finish: (connection: pg.Client, rows: Row[]) => Promise<unknown>,
 ): Promise<number> {
-  const [, { rows }] = await Promise.all([
-    connection.query('BEGIN'),
-    connection.query<Row>(takeMessages(table)),
-  ]);
+  const rows = await take(connection, table);
   if (rows.length > 0) await finish(connection, rows);
-  else await connection.query('COMMIT');
+  else await commit(connection, [], []);
   return rows.length;
 }
 

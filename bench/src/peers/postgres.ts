@@ -11,7 +11,7 @@ export const postgres: Peer = {
   name: 'postgres',
   title: 'PostgreSQL, SKIP LOCKED + LISTEN',
   receiptMeans: 'fsynced',
-  how: 'inserts of all that waits in one statement with its NOTIFY; two consumers that take up to 256 with DELETE … FOR UPDATE SKIP LOCKED and answer in the same transaction; prepared statements, pipelined; 256 MB of shared buffers, a vacuum between runs',
+  how: 'inserts of all that waits with their NOTIFY in one commit and one round trip; two consumers that take up to 256 with DELETE … FOR UPDATE SKIP LOCKED and answer in the same transaction; prepared statements, pipelined; 256 MB of shared buffers, a vacuum between runs',
   start: async (dir) => {
     const bin = await binaries();
     const user = await unprivilegedUser();

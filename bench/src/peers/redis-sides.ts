@@ -12,15 +12,15 @@ type Entry = [id: string, fields: string[]];
 
 export const redisSides: PeerSides = {
   async prepare({ url }) {
-    const redis = new Redis(url);
+    const redis = connect(url);
     for (const stream of ['requests', 'sink']) await redis.xgroup('CREATE', stream, group, '0', 'MKSTREAM');
     redis.disconnect();
   },
 
   // A blocking read holds its connection, so a client has two. The other sends the commands of one turn together.
   async openClient({ url }, id) {
-    const redis = new Redis(url, { enableAutoPipelining: true });
-    const reader = new Redis(url);
+    const redis = connect(url, { enableAutoPipelining: true });
+    const reader = connect(url);
     const replies = new Replies();
     const stream = `replies:${id}`;
     const open = { is: true };
@@ -42,8 +42,8 @@ export const redisSides: PeerSides = {
   },
 
   async openConsumer({ url }, onAcked) {
-    const redis = new Redis(url, { enableAutoPipelining: true });
-    const [requests, sink] = [new Redis(url), new Redis(url)];
+    const redis = connect(url, { enableAutoPipelining: true });
+    const [requests, sink] = [connect(url), connect(url)];
     const open = { is: true };
     const settle = (stream: string, ids: string[]): Promise<unknown>[] => [
       redis.xack(stream, group, ...ids),
@@ -68,7 +68,7 @@ export const redisSides: PeerSides = {
   },
 
   async tidy({ url }) {
-    const redis = new Redis(url);
+    const redis = connect(url);
     await redis.del('pile');
     const fact = async (name: string): Promise<number> =>
       Number((await redis.info('persistence')).match(new RegExp(`${name}:(\\d+)`))?.[1]);
@@ -80,6 +80,15 @@ export const redisSides: PeerSides = {
     redis.disconnect();
   },
 };
+
+/** A lost server ends the run, instead of being waited for. */
+function connect(url: string, options: { enableAutoPipelining?: boolean } = {}): Redis {
+  const redis = new Redis(url, { ...options, retryStrategy: () => null });
+  redis.on('error', (error) => {
+    throw error;
+  });
+  return redis;
+}
 
 /** What any application does: read the JSON, answer with JSON. */
 function echo(body: string): string {

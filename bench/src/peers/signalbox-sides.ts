@@ -1,7 +1,8 @@
 import { type BrokerClient, connectBroker, requestAddress, type Subscription } from '@signalbox/client';
 import type { Body, PeerSides } from './peer.ts';
 
-const subscription = { window: 1000, windowBytes: 256 * 2 ** 20 };
+/** More bytes ahead than the broker lets wait on one connection (24 MiB) would have it closed as a slow consumer's. */
+const subscription = { window: 1000, windowBytes: 16 * 2 ** 20 };
 
 export const signalboxSides: PeerSides = {
   prepare: async () => {},
