@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Measurement } from './measure.ts';
 import type { Peer } from './peers/peer.ts';
 import { startProcess } from './processes.ts';
+import { runProgram } from './program.ts';
 import type { Workload } from './workloads.ts';
 
 /** A peer that is up, with a process that makes load and one that consumes. */
@@ -29,7 +30,12 @@ export async function openPeer(peer: Peer): Promise<PeerSession> {
   return {
     peer,
     version,
-    run: (workload, seconds) => load.ask<Measurement>({ workload, seconds }, seconds * 1000 + patienceMs),
+    run: async (workload, seconds) => {
+      const measured = await load.ask<Measurement>({ workload, seconds }, seconds * 1000 + patienceMs);
+      // What one peer has left to the page cache would otherwise be written during the fsyncs of the next.
+      await runProgram({ command: 'sync', args: [] });
+      return measured;
+    },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }

@@ -52,7 +52,7 @@ export async function runMessages(
   const runs = new Runs<{ workload: Workload; peer: Peer }>();
   for (const workload of workloads) for (const peer of peers) runs.add({ workload, peer });
   for (let round = 1; round <= rounds; round++) {
-    for (const [key, measured] of runs.all) {
+    for (const [key, measured] of runs.inOrderOf(round)) {
       const { workload, peer } = key;
       const session = sessions.get(peer);
       if (!session) continue;
@@ -96,7 +96,7 @@ export async function runCalls(
     for (const one of series) if (inFlight === 1 || one.part === 'compared') runs.add({ inFlight, one });
   }
   for (let round = 1; round <= rounds; round++) {
-    for (const [key, measured] of runs.all) {
+    for (const [key, measured] of runs.inOrderOf(round)) {
       const { inFlight, one } = key;
       try {
         const run = await unlessAborted(() => one.run({ lanes: inFlight, seconds }), signal);
@@ -119,6 +119,12 @@ class Runs<Key> {
 
   add(key: Key): void {
     this.all.set(key, []);
+  }
+
+  /** There and back again, so that nobody always comes after the same neighbour. */
+  inOrderOf(round: number): [Key, Measurement[]][] {
+    const order = [...this.all];
+    return round % 2 === 0 ? order.reverse() : order;
   }
 
   /** Of what was measured at all. */
