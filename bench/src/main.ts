@@ -1,55 +1,78 @@
-import { writeFile } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
-import { callSeries } from './call-series.ts';
-import { type Measurement, measure, medianOf } from './measure.ts';
-import { messageSeries } from './message-series.ts';
-import { asMarkdown, describeMachine, type Report } from './report.ts';
-import { writeDocument } from './write-document.ts';
+import { readFile, writeFile } from 'node:fs/promises';
+import { loadavg } from 'node:os';
+import { openCallSeries } from './calls/call-series.ts';
+import { helpText, type Options, parseOptions, UsageError } from './options.ts';
+import { allPeers } from './peers/all-peers.ts';
+import { writeDocument } from './report/document.ts';
+import { describeMachine, type Report } from './report/report.ts';
+import { allTables } from './report/tables.ts';
+import { runCalls, runMessages } from './rounds.ts';
+import { workloads } from './workloads.ts';
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '5' },
-    seconds: { type: 'string', default: '2' },
-    json: { type: 'string' },
-    write: { type: 'boolean', default: false },
-    help: { type: 'boolean', short: 'h', default: false },
-  },
-});
-
-if (values.help) {
-  process.stdout.write(`npm run bench -- [options]
-  --rounds N    rounds, each through every series in turn; medians are told (5)
-  --seconds S   length of one run (2)
-  --json FILE   write every figure as JSON
-  --write       write docs/benchmarks.md
-`);
-} else {
-  await main();
+// However it ends, the servers of others that were started must be stopped: so nothing ends this process at once.
+const stopped = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    process.stderr.write('stopping what was started\n');
+    process.exitCode = 130;
+    stopped.abort(new Error('the benchmark was stopped'));
+  });
+}
+for (const fault of ['uncaughtException', 'unhandledRejection'] as const) {
+  process.on(fault, (thrown) => {
+    process.stderr.write(`${thrown instanceof Error ? thrown.stack : thrown}\n`);
+    process.exitCode = 70;
+    stopped.abort(new Error('the benchmark failed'));
+  });
 }
 
-async function main(): Promise<void> {
-  const rounds = Number(values.rounds);
-  const seconds = Number(values.seconds);
-  await using full = await messageSeries('full');
-  await using unsynced = await messageSeries('process');
-  await using calls = await callSeries();
-  const series = [...full.series, ...unsynced.series, ...calls.series];
-  const runs = new Map<string, Measurement[]>(series.map(({ name }) => [name, []]));
-  for (let round = 1; round <= rounds; round++) {
-    process.stderr.write(`round ${round} of ${rounds}\n`);
-    for (const { name, inFlight, operation } of series) {
-      runs.get(name)!.push(await measure(operation, { inFlight, seconds }));
-    }
+try {
+  await main(process.argv.slice(2));
+} catch (thrown) {
+  if (thrown instanceof UsageError) {
+    process.stderr.write(`${thrown.message}\nnpm run bench -- --help tells more\n`);
+    process.exitCode = 64;
+  } else if (!stopped.signal.aborted) {
+    throw thrown;
   }
-  const report: Report = {
+}
+
+async function main(args: string[]): Promise<void> {
+  const options = parseOptions(args, { peers: allPeers, workloads });
+  if (!options) {
+    process.stdout.write(helpText(allPeers));
+    return;
+  }
+  const { from, json, write } = options;
+  const report = from ? (JSON.parse(await readFile(from, 'utf8')) as Report) : await measureAll(options);
+  process.stdout.write(`${allTables(report)}\n`);
+  if (json) await writeFile(json, `${JSON.stringify(report, null, 2)}\n`);
+  if (write || from) await writeDocument(report);
+}
+
+async function measureAll({ peers, workloads, withCalls, rounds, seconds }: Options): Promise<Report> {
+  const tell = (line: string): void => void process.stderr.write(`${line}\n`);
+  const running = { rounds, seconds, signal: stopped.signal, tell };
+  const before = loadavg()[0]!;
+  const messages = await runMessages(workloads.length > 0 ? peers : [], workloads, running);
+  const calls = withCalls ? await callsOf(running) : { calls: [], skipped: [] };
+  return {
     date: new Date().toISOString().slice(0, 10),
     machine: describeMachine(),
     node: process.version,
+    load: { before, after: loadavg()[0]! },
     rounds,
     secondsPerRun: seconds,
-    rows: [...runs].map(([name, measured]) => ({ name, ...medianOf(measured), rounds: measured })),
+    ...messages,
+    ...calls,
+    skipped: [...messages.skipped, ...calls.skipped],
   };
-  process.stdout.write(`${asMarkdown(report)}\n`);
-  if (values.json) await writeFile(values.json, `${JSON.stringify(report, null, 2)}\n`);
-  if (values.write) await writeDocument(report);
+}
+
+async function callsOf(running: Parameters<typeof runCalls>[1]): ReturnType<typeof runCalls> {
+  running.tell('starting the ways of proxied calls');
+  const skipped: Report['skipped'] = [];
+  await using ways = await openCallSeries((name, reason) => skipped.push({ name, reason }));
+  const ran = await runCalls(ways.series, running);
+  return { ...ran, skipped: [...skipped, ...ran.skipped] };
 }

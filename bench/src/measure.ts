@@ -5,25 +5,28 @@ export interface Measurement {
   p99Ms: number;
 }
 
-/** Keeps `inFlight` operations running for `seconds` and times each. The first tenth is warm-up and not counted. */
+/**
+ * Keeps one operation running in each of `lanes` for `seconds` and times each. What ends in the first tenth is
+ * warm-up and not counted; what runs at the end is waited for and counted, with its time.
+ */
 export async function measure(
-  operation: (n: number) => Promise<unknown>,
-  options: { inFlight: number; seconds: number },
+  operation: (lane: number) => Promise<unknown>,
+  options: { lanes: number; seconds: number },
 ): Promise<Measurement> {
   const start = performance.now();
   const countFrom = start + options.seconds * 100;
   const end = start + options.seconds * 1000;
   const latencies: number[] = [];
-  let n = 0;
-  const lane = async (): Promise<void> => {
+  const run = async (lane: number): Promise<void> => {
     for (;;) {
       const began = performance.now();
       if (began >= end) return;
-      await operation(n++);
-      if (began >= countFrom) latencies.push(performance.now() - began);
+      await operation(lane);
+      const ended = performance.now();
+      if (ended >= countFrom) latencies.push(ended - began);
     }
   };
-  await Promise.all(Array.from({ length: options.inFlight }, lane));
+  await Promise.all(Array.from({ length: options.lanes }, (_, lane) => run(lane)));
   const counted = (performance.now() - countFrom) / 1000;
   latencies.sort((a, b) => a - b);
   return {

@@ -1,33 +1,85 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { messageOf } from '@signalbox/protocol';
 
-/** A child that says something over its channel once it is ready, and ends when the channel closes. */
-export async function startProcess(
-  script: string,
-  setup: unknown,
-): Promise<AsyncDisposable & { facts: Record<string, unknown> }> {
-  const child = fork(fileURLToPath(new URL(script, import.meta.url)), [JSON.stringify(setup)]);
-  const exited = once(child, 'exit');
-  const [facts] = await Promise.race([once(child, 'message'), exited.then(() => [undefined])]);
-  if (!facts) throw new Error(`${script} ended at its start`);
-  return { facts: facts as Record<string, unknown>, [Symbol.asyncDispose]: () => end(child, exited) };
+/** A process of ours that does one order at a time, and ends when it is disposed or its parent dies. */
+export interface Child extends AsyncDisposable {
+  /** What it said when it was ready. */
+  facts: Record<string, string>;
+  /** Rejects if the order failed, took longer than `timeoutMs`, or the process ended. */
+  ask<T>(order: unknown, timeoutMs: number): Promise<T>;
 }
 
-async function end(child: ChildProcess, exited: Promise<unknown>): Promise<void> {
-  if (child.connected) child.disconnect();
-  await exited;
+type Saying = { done: unknown } | { failed: string };
+
+/** Starts a script of ours; resolves when it calls {@link serveParent}. */
+export async function startProcess(script: URL, setup: unknown): Promise<Child> {
+  const child = fork(fileURLToPath(script), [JSON.stringify(setup)]);
+  const exited = once(child, 'exit').then(
+    ([code, signal]): Saying => ({
+      failed: `its process ended (${signal ?? `exit code ${code}`})`,
+    }),
+  );
+  const end = async (): Promise<void> => {
+    if (child.connected) child.disconnect();
+    const late = setTimeout(() => child.kill('SIGKILL'), 10_000);
+    await exited;
+    clearTimeout(late);
+  };
+  const next = async (timeoutMs: number): Promise<unknown> => {
+    const timer = Promise.withResolvers<Saying>();
+    const late = setTimeout(() => timer.resolve({ failed: `no answer within ${timeoutMs} ms` }), timeoutMs);
+    const said = once(child, 'message').then(([message]) => message as Saying);
+    const saying = await Promise.race([said, exited, timer.promise]);
+    clearTimeout(late);
+    if ('failed' in saying) throw new Error(saying.failed);
+    return saying.done;
+  };
+  try {
+    const facts = (await next(60_000)) as Record<string, string>;
+    return {
+      facts,
+      ask: <T>(order: unknown, timeoutMs: number) => {
+        child.send(order as object);
+        return next(timeoutMs) as Promise<T>;
+      },
+      [Symbol.asyncDispose]: end,
+    };
+  } catch (thrown) {
+    await end();
+    throw thrown;
+  }
 }
 
-/** For the child: what it was told. */
+/** For the child: what it was told at its start. */
 export function setupOf<T>(): T {
   return JSON.parse(process.argv[2]!) as T;
 }
 
-/** For the child: says it is ready, and ends with its parent. */
-export function ready(facts: Record<string, unknown>, stop: () => Promise<unknown>): void {
+/** For the child: says that it is ready, does the parent's orders, and ends with the parent. */
+export function serveParent(options: {
+  facts?: Record<string, string>;
+  obey?: (order: unknown) => Promise<unknown>;
+  stop: () => Promise<unknown>;
+}): void {
+  const { facts = {}, obey, stop } = options;
+  // Ctrl-C reaches the whole process group; the parent decides who ends when.
+  process.on('SIGINT', () => {});
+  const say = (saying: Saying): void => {
+    if (process.connected) process.send!(saying);
+  };
+  process.on('message', (order) => {
+    obey?.(order).then(
+      (done) => say({ done }),
+      (thrown) => say({ failed: messageOf(thrown) }),
+    );
+  });
   process.once('disconnect', () => {
+    // What was under way may fail now, and nobody is left to care.
+    process.on('unhandledRejection', () => {});
+    process.on('uncaughtException', () => {});
     stop().finally(() => process.exit(0));
   });
-  process.send?.(facts);
+  say({ done: facts });
 }

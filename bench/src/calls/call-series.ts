@@ -1,0 +1,118 @@
+import { fileURLToPath } from 'node:url';
+import { messageOf } from '@signalbox/protocol';
+import type { Measurement } from '../measure.ts';
+import { startProcess } from '../processes.ts';
+import type { CallWay } from './call-way.ts';
+import { binOf, startMcpProxy, startSupergateway, versionOf } from './npm-proxies.ts';
+import { startSignalbox } from './signalbox-stack.ts';
+
+/** One way of calling a tool, ready to be measured. */
+export interface CallSeries {
+  name: string;
+  title: string;
+  /** `compared` stands in the table; a `layer` of ours only tells where the time goes. */
+  part: 'compared' | 'layer';
+  run(order: { lanes: number; seconds: number }): Promise<Measurement>;
+}
+
+interface Candidate {
+  name: string;
+  title: string;
+  part: CallSeries['part'];
+  way: () => Promise<CallWay> | CallWay;
+}
+
+const patienceMs = 60_000;
+
+/** All ways to the same `echo` of server-everything, each with a client in a process of its own. */
+export async function openCallSeries(
+  onSkipped: (name: string, reason: string) => void,
+): Promise<AsyncDisposable & { series: CallSeries[] }> {
+  await using opened = new AsyncDisposableStack();
+  const server = binOf('@modelcontextprotocol/server-everything');
+  const ours = opened.use(await startSignalbox(server));
+  const stdio = (args: string[], tool = 'echo', env = {}): CallWay => ({
+    enters: 'stdio',
+    tool,
+    command: process.execPath,
+    args,
+    env,
+  });
+  const http = ({ url }: { url: string }): CallWay => ({ enters: 'http', tool: 'echo', url });
+  const worker = (tool: string): CallWay => stdio([cli, 'worker', 'mcp'], tool, ours.env);
+  const { url, token } = ours;
+  const candidates: Candidate[] = [
+    { name: 'direct', title: 'direct SDK client', part: 'compared', way: () => stdio([server]) },
+    {
+      name: 'naive',
+      title: 'naive SDK proxy',
+      part: 'compared',
+      way: () => stdio([naiveProxy, process.execPath, server]),
+    },
+    {
+      name: 'mcp-proxy',
+      title: `mcp-proxy ${versionOf('mcp-proxy')}, HTTP to stdio`,
+      part: 'compared',
+      way: async () => http(opened.use(await startMcpProxy(server))),
+    },
+    {
+      name: 'supergateway',
+      title: `supergateway ${versionOf('supergateway')}, HTTP to stdio`,
+      part: 'compared',
+      way: async () => http(opened.use(await startSupergateway(server))),
+    },
+    {
+      name: 'supergateway-chain',
+      title: `two supergateways, stdio to HTTP to stdio`,
+      part: 'compared',
+      way: async () => {
+        const gateway = opened.use(await startSupergateway(server));
+        return stdio([binOf('supergateway'), '--streamableHttp', gateway.url, '--logLevel', 'none']);
+      },
+    },
+    {
+      name: 'signalbox',
+      title: 'Signalbox',
+      part: 'compared',
+      way: () => worker('mcp_everything__echo'),
+    },
+    {
+      name: 'signalbox-journaled',
+      title: 'Signalbox, tool that is not safe to repeat',
+      part: 'compared',
+      way: () => worker('mcp_journaled__echo'),
+    },
+    { name: 'host', title: 'MCP host', part: 'layer', way: () => ({ enters: 'host', server }) },
+    {
+      name: 'broker',
+      title: 'durable request/reply',
+      part: 'layer',
+      way: () => ({ enters: 'broker', url, token }),
+    },
+    {
+      name: 'executor',
+      title: 'worker library',
+      part: 'layer',
+      way: () => ({ enters: 'executor', tool: 'mcp_everything__echo', url, token }),
+    },
+  ];
+  const series: CallSeries[] = [];
+  for (const { way, ...candidate } of candidates) {
+    try {
+      const child = opened.use(
+        await startProcess(new URL('./call-process.ts', import.meta.url), await way()),
+      );
+      series.push({
+        ...candidate,
+        run: (order) => child.ask<Measurement>(order, order.seconds * 1000 + patienceMs),
+      });
+    } catch (thrown) {
+      onSkipped(candidate.name, messageOf(thrown));
+    }
+  }
+  const resources = opened.move();
+  return { series, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+}
+
+const naiveProxy = fileURLToPath(new URL('./naive-proxy.ts', import.meta.url));
+const cli = fileURLToPath(new URL('../../../apps/cli/bin/signalbox.js', import.meta.url));

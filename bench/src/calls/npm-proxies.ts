@@ -1,0 +1,41 @@
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { freePort, startProgram } from '../program.ts';
+
+const require = createRequire(import.meta.url);
+
+/** A proxy from npm that serves a stdio server over streamable HTTP. */
+export interface HttpProxy extends AsyncDisposable {
+  url: string;
+}
+
+/** Without its store of events, which would cost it memory for a resumption that nobody asks for. */
+export async function startMcpProxy(server: string): Promise<HttpProxy> {
+  const port = await freePort();
+  const options = ['--port', `${port}`, '--host', '127.0.0.1', '--server', 'stream', '--no-eventStore'];
+  return startProxy(port, [binOf('mcp-proxy'), ...options, '--', process.execPath, server]);
+}
+
+/** `--stateful`: one server process for the session; without it, every request would start one. */
+export async function startSupergateway(server: string): Promise<HttpProxy> {
+  const port = await freePort();
+  const stdio = `"${process.execPath}" "${server}"`;
+  const options = ['--stdio', stdio, '--outputTransport', 'streamableHttp', '--stateful'];
+  return startProxy(port, [binOf('supergateway'), ...options, '--port', `${port}`, '--logLevel', 'none']);
+}
+
+/** The program of an npm package. */
+export function binOf(name: string): string {
+  const manifest = require.resolve(`${name}/package.json`);
+  const { bin } = require(manifest) as { bin: Record<string, string> };
+  return join(dirname(manifest), Object.values(bin)[0]!);
+}
+
+export function versionOf(name: string): string {
+  return (require(require.resolve(`${name}/package.json`)) as { version: string }).version;
+}
+
+async function startProxy(port: number, args: string[]): Promise<HttpProxy> {
+  const running = await startProgram({ command: process.execPath, args, port });
+  return Object.assign(running, { url: `http://127.0.0.1:${port}/mcp` });
+}

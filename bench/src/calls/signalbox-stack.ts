@@ -1,0 +1,45 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startProcess } from '../processes.ts';
+
+/** Broker (`full`), orchestrator with its journal, and an agent that answers at once. */
+export interface SignalboxStack extends AsyncDisposable {
+  url: string;
+  token: string;
+  /** For a worker of the agent `client`. */
+  env: Record<string, string>;
+}
+
+export async function startSignalbox(server: string): Promise<SignalboxStack> {
+  await using opened = new AsyncDisposableStack();
+  const home = await mkdtemp(join(tmpdir(), 'signalbox-bench-calls-'));
+  opened.defer(() => rm(home, { recursive: true, force: true }));
+  const broker = opened.use(
+    await startProcess(new URL('../peers/signalbox-broker-process.ts', import.meta.url), {
+      dataDir: join(home, 'state'),
+      durability: 'full',
+    }),
+  );
+  const { url, orchestrator, client: token, server: responder } = broker.facts as Record<string, string>;
+  opened.use(
+    await startProcess(new URL('./orchestrator-process.ts', import.meta.url), {
+      url,
+      token: orchestrator,
+      server,
+      dataDir: home,
+    }),
+  );
+  opened.use(
+    await startProcess(new URL('./responder-process.ts', import.meta.url), { url, token: responder }),
+  );
+  const tokenFile = join(home, 'client.token');
+  await writeFile(tokenFile, token!, { mode: 0o600 });
+  const resources = opened.move();
+  return {
+    url: url!,
+    token: token!,
+    env: { SIGNALBOX_URL: url!, SIGNALBOX_AGENT: 'client', SIGNALBOX_TOKEN_FILE: tokenFile },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}

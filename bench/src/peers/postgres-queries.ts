@@ -1,0 +1,99 @@
+import type pg from 'pg';
+import type { QueryConfig } from 'pg';
+
+const takenAtOnce = 256;
+/** Up to here one statement with an array is faster; beyond it, quoting the array costs more than a statement for each row. */
+const maxArrayChars = 64 * 1024;
+
+/** A message on its way; `client` says who gets the reply. */
+export interface Row {
+  client: string;
+  body: string;
+}
+
+/** The texts are random, so compressing large ones would be wasted work. */
+export const tables = ['requests', 'sink', 'pile', 'replies']
+  .map(
+    (table) => `CREATE TABLE ${table} (
+      id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      client text NOT NULL,
+      body text NOT NULL
+    );
+    ALTER TABLE ${table} ALTER body SET STORAGE EXTERNAL;`,
+  )
+  .concat('CREATE INDEX ON replies (client, id);')
+  .join('\n');
+
+/** Stores the rows and wakes the channels in one transaction and one round trip. */
+export function insert(
+  connection: pg.Client,
+  table: string,
+  rows: readonly Row[],
+  channels: readonly string[],
+): Promise<unknown> {
+  const all = insertions(table, rows, channels);
+  return sendAll(connection, all.length === 1 ? all : ['BEGIN', ...all, 'COMMIT']);
+}
+
+/** Takes what waits in a table, in a transaction that stays open. */
+export async function take(connection: pg.Client, table: string): Promise<Row[]> {
+  const [, { rows }] = await Promise.all([
+    connection.query('BEGIN'),
+    connection.query<Row>({
+      name: `take-${table}`,
+      text: `DELETE FROM ${table} WHERE id = ANY(ARRAY(
+          SELECT id FROM ${table} ORDER BY id LIMIT ${takenAtOnce} FOR UPDATE SKIP LOCKED
+        )) RETURNING client, body`,
+    }),
+  ]);
+  return rows;
+}
+
+/** Ends that transaction, with the replies and their notifications in it. */
+export function commit(
+  connection: pg.Client,
+  replies: readonly Row[],
+  channels: readonly string[],
+): Promise<unknown> {
+  return sendAll(connection, [...insertions('replies', replies, channels), 'COMMIT']);
+}
+
+/** A client's replies have one reader; the commit is the ack. */
+export async function takeReplies(connection: pg.Client, client: string): Promise<Row[]> {
+  const { rows } = await connection.query<Row>({
+    name: 'take-replies',
+    text: 'DELETE FROM replies WHERE client = $1 RETURNING client, body',
+    values: [client],
+  });
+  return rows;
+}
+
+/** All leave at once, because the connection pipelines. */
+function sendAll(connection: pg.Client, queries: readonly (string | QueryConfig)[]): Promise<unknown> {
+  return Promise.all(queries.map((query) => connection.query(query)));
+}
+
+/** With the notifications of the channels, in the same statement where there is only one. */
+function insertions(table: string, rows: readonly Row[], channels: readonly string[]): QueryConfig[] {
+  if (rows.length === 0) return [];
+  const notify = "SELECT pg_notify(channel, '') FROM unnest($1::text[]) AS channel";
+  const chars = rows.reduce((sum, { body }) => sum + body.length, 0);
+  if (chars > maxArrayChars) {
+    const inserts = rows.map(({ client, body }) => ({
+      name: `insert-one-${table}`,
+      text: `INSERT INTO ${table} (client, body) VALUES ($1, $2)`,
+      values: [client, body],
+    }));
+    return channels.length === 0
+      ? inserts
+      : [...inserts, { name: 'notify', text: notify, values: [channels] }];
+  }
+  const text = `INSERT INTO ${table} (client, body) SELECT * FROM unnest($2::text[], $3::text[])`;
+  return [
+    {
+      name: `insert-${table}`,
+      text: `WITH inserted AS (${text}) ${notify}`,
+      values: [channels, rows.map(({ client }) => client), rows.map(({ body }) => body)],
+    },
+  ];
+}

@@ -1,0 +1,132 @@
+import pg from 'pg';
+import type { Body, PeerSides } from './peer.ts';
+import { commit, insert, type Row, tables, take, takeReplies } from './postgres-queries.ts';
+import { Replies } from './replies.ts';
+
+const consumersPerTable = 2;
+
+export const postgresSides: PeerSides = {
+  async prepare({ url }) {
+    const connection = await open(url);
+    await connection.query(tables);
+    await connection.end();
+  },
+
+  // Inserts and replies have a connection each, so that a reply never waits for somebody else's insert.
+  async openClient({ url }, id) {
+    const inserting = await open(url);
+    const reading = await open(url);
+    const replies = new Replies();
+    const insertInto = (table: string, channels: string[]) =>
+      batched((bodies) =>
+        insert(
+          inserting,
+          table,
+          bodies.map((body) => ({ client: id, body })),
+          channels,
+        ),
+      );
+    const inserts = {
+      pile: insertInto('pile', []),
+      sink: insertInto('sink', ['sink']),
+      requests: insertInto('requests', ['requests']),
+    };
+    void onWork(reading, `replies_${id}`, async () => {
+      const rows = await takeReplies(reading, id);
+      for (const { body } of rows) replies.take(JSON.parse(body) as Body);
+      return rows.length;
+    });
+    return {
+      enqueue: (to, body) => inserts[to](JSON.stringify(body)),
+      request: async (body) => {
+        const reply = replies.wait(body.n);
+        await inserts.requests(JSON.stringify(body));
+        return reply;
+      },
+      [Symbol.asyncDispose]: async () => {
+        await Promise.all([inserting.end(), reading.end()]);
+      },
+    };
+  },
+
+  async openConsumer({ url }, onAcked) {
+    const connections: pg.Client[] = [];
+    const consume = async (table: string, finish: (c: pg.Client, rows: Row[]) => Promise<unknown>) => {
+      for (let i = 0; i < consumersPerTable; i++) {
+        const connection = await open(url);
+        connections.push(connection);
+        void onWork(connection, table, () => takeBatch(connection, table, finish));
+      }
+    };
+    await consume('requests', (connection, rows) => {
+      const replies = rows.map(({ client, body }) => ({ client, body: JSON.stringify(JSON.parse(body)) }));
+      const channels = new Set(rows.map(({ client }) => `replies_${client}`));
+      return commit(connection, replies, [...channels]);
+    });
+    await consume('sink', async (connection, rows) => {
+      const numbers = rows.map(({ body }) => (JSON.parse(body) as Body).n);
+      await commit(connection, [], []);
+      numbers.forEach(onAcked);
+    });
+    return {
+      [Symbol.asyncDispose]: async () => {
+        await Promise.all(connections.map((connection) => connection.end()));
+      },
+    };
+  },
+
+  async tidy({ url }) {
+    const connection = await open(url);
+    await connection.query('TRUNCATE pile');
+    for (const table of ['requests', 'replies', 'sink']) await connection.query(`VACUUM ${table}`);
+    await connection.end();
+  },
+};
+
+/** `pipeline`: a query leaves at once, not when the one before is answered. */
+async function open(connectionString: string): Promise<pg.Client> {
+  const connection = new pg.Client({ connectionString, pipeline: true });
+  await connection.connect();
+  return connection;
+}
+
+/** One statement at a time, with all that came while the one before was under way. */
+function batched(insert: (bodies: string[]) => Promise<unknown>): (body: string) => Promise<unknown> {
+  let pending: string[] = [];
+  let next: Promise<unknown> | undefined;
+  let running: Promise<unknown> = Promise.resolve();
+  return (body) => {
+    pending.push(body);
+    next ??= running.then(() => {
+      const bodies = pending;
+      pending = [];
+      next = undefined;
+      running = insert(bodies);
+      return running;
+    });
+    return next;
+  };
+}
+
+async function takeBatch(
+  connection: pg.Client,
+  table: string,
+  finish: (connection: pg.Client, rows: Row[]) => Promise<unknown>,
+): Promise<number> {
+  const rows = await take(connection, table);
+  if (rows.length > 0) await finish(connection, rows);
+  else await commit(connection, [], []);
+  return rows.length;
+}
+
+/** Works until there is nothing left, then again at each notification. Ends with the connection. */
+async function onWork(connection: pg.Client, channel: string, work: () => Promise<number>): Promise<void> {
+  let wake = Promise.withResolvers<boolean>();
+  connection.on('notification', () => wake.resolve(true));
+  connection.on('end', () => wake.resolve(false));
+  await connection.query(`LISTEN ${channel}`);
+  for (let open = true; open; open = await wake.promise) {
+    wake = Promise.withResolvers();
+    while ((await work()) > 0);
+  }
+}

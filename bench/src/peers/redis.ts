@@ -1,0 +1,45 @@
+import { freePort, runProgram, startProgram } from '../program.ts';
+import type { Peer } from './peer.ts';
+
+/** Starts a redis-server with an append-only file; its save points are off, so that nothing forks meanwhile. */
+export async function startRedis(
+  dir: string,
+  appendfsync: 'everysec' | 'always',
+): Promise<AsyncDisposable & { port: number; version: string }> {
+  const debianPackage = 'redis-server';
+  const told = await runProgram({ command: 'redis-server', args: ['--version'], debianPackage });
+  const port = await freePort();
+  const settings = {
+    port,
+    bind: '127.0.0.1',
+    dir,
+    appendonly: 'yes',
+    appendfsync,
+    save: '',
+    // Rewritten between runs instead, so that no run pays for those before it.
+    'auto-aof-rewrite-percentage': 0,
+  };
+  const args = Object.entries(settings).flatMap(([key, value]) => [`--${key}`, `${value}`]);
+  const server = await startProgram({ command: 'redis-server', args, debianPackage, port });
+  return Object.assign(server, { port, version: `Redis ${told.match(/v=(\S+)/)?.[1]}` });
+}
+
+/** Redis Streams with consumer groups. */
+export function redisStreams(appendfsync: 'everysec' | 'always'): Peer {
+  return {
+    name: `redis-${appendfsync}`,
+    title: `Redis Streams, fsync ${appendfsync === 'always' ? 'always' : 'every second'}`,
+    receiptMeans: appendfsync === 'always' ? 'fsynced' : 'written',
+    how: 'XADD, XREADGROUP of up to 256, then XACK and XDEL of the batch in one pipeline with the replies, which go to a stream for each client; ioredis with automatic pipelining; the append-only file is rewritten between runs only',
+    start: async (dir) => {
+      const server = await startRedis(dir, appendfsync);
+      const { port, version } = server;
+      return {
+        version,
+        facts: { url: `redis://127.0.0.1:${port}` },
+        [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+      };
+    },
+    sides: async () => (await import('./redis-sides.ts')).redisSides,
+  };
+}

@@ -1,0 +1,31 @@
+import { startBroker } from '@signalbox/broker';
+import { serveParent, setupOf } from '../processes.ts';
+
+const { dataDir, durability } = setupOf<{ dataDir: string; durability: 'full' | 'process' }>();
+const unlimited = 1e12;
+const broker = await startBroker({
+  dataDir,
+  durability,
+  port: 0,
+  limits: {
+    deliverPerSecond: unlimited,
+    deliverBurst: unlimited,
+    maxPendingPerSender: unlimited,
+    maxInboxMessages: unlimited,
+    maxInboxBytes: unlimited,
+    maxTotalBytes: unlimited,
+  },
+});
+const issue = async (agent: string, role = 'worker'): Promise<string> =>
+  (await broker.issueToken({ agent, role })).token;
+serveParent({
+  facts: {
+    url: broker.url,
+    client: await issue('client'),
+    server: await issue('server'),
+    sink: await issue('sink'),
+    pile: await issue('pile'),
+    orchestrator: await issue('orchestrator', 'orchestrator'),
+  },
+  stop: () => broker.stop(),
+});

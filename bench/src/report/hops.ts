@@ -1,0 +1,44 @@
+import type { Report } from './report.ts';
+
+/** What one part of a proxied call's way adds to its median latency. */
+export interface Hop {
+  hop: string;
+  addsMs: number;
+  measuredAs: string;
+}
+
+/**
+ * A call at 1 in flight, entering further and further out: each hop is the difference to the one inside it, so the hops
+ * add up to the whole. Empty unless all of them were measured.
+ */
+export function hopsOf({ calls }: Report): Hop[] {
+  const p50 = (name: string): number =>
+    calls.find((row) => row.name === name && row.inFlight === 1)?.p50Ms ?? Number.NaN;
+  const [direct, host, broker] = [p50('direct'), p50('host'), p50('broker')];
+  const [executor, whole] = [p50('executor'), p50('signalbox')];
+  const hops = [
+    { hop: 'server, over stdio', addsMs: direct, measuredAs: 'the direct SDK client' },
+    {
+      hop: 'MCP host',
+      addsMs: host - direct,
+      measuredAs: '`host.call` in the process of the host, less the direct client',
+    },
+    {
+      hop: 'broker',
+      addsMs: broker,
+      measuredAs: 'a stored request of the same body to an agent that answers at once, with a stored reply',
+    },
+    {
+      hop: 'orchestrator',
+      addsMs: executor - broker - host,
+      measuredAs: '`McpProxyExecutor.execute`, less broker and host',
+    },
+    {
+      hop: 'worker face',
+      addsMs: whole - executor,
+      measuredAs: '`signalbox worker mcp` called by the SDK client over stdio, less the executor',
+    },
+    { hop: '**whole call**', addsMs: whole, measuredAs: 'the row of Signalbox above' },
+  ];
+  return hops.every(({ addsMs }) => Number.isFinite(addsMs)) ? hops : [];
+}

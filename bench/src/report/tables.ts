@@ -1,0 +1,99 @@
+import { operations, shapes, sizes } from '../workloads.ts';
+import { hopsOf } from './hops.ts';
+import type { CallRow, MessageRow, PeerFacts, Report } from './report.ts';
+
+const titles = {
+  enqueue: 'Enqueue with receipt',
+  consume: 'Enqueue → consume → ack',
+  request: 'Durable request/reply',
+} as const;
+
+/** One table for each operation and size that was measured: a row for each peer, three columns for each shape. */
+export function messageTables(report: Report): string {
+  const tables = operations.flatMap((operation) =>
+    sizes.map(({ size, title }) => {
+      const measured = shapes.filter(({ shape }) =>
+        report.messages.some(({ workload }) => workload === `${operation}/${shape}/${size}`),
+      );
+      if (measured.length === 0) return undefined;
+      const rows = report.peers.map((peer) => [
+        peer.title,
+        peer.receiptMeans,
+        ...measured.flatMap(({ shape }) => figures(find(report, peer, `${operation}/${shape}/${size}`))),
+      ]);
+      const heads = measured.flatMap(({ title: shape }) => [`${shape}: per s`, 'p50 ms', 'p99 ms']);
+      return `### ${titles[operation]}, ${title}\n\n${table(['peer', 'ack means', ...heads], rows, 2)}`;
+    }),
+  );
+  return tables.filter((one) => one !== undefined).join('\n\n');
+}
+
+/** How many times as much we do with fsync as each peer does, and how our latency compares with its. */
+export function ratioTable(report: Report): string {
+  const ours = report.peers.find(({ name }) => name === 'full');
+  const compared = ['enqueue', 'consume', 'request'].flatMap((operation) => [
+    { workload: `${operation}/64/300B`, head: `${operation}, 64: per s`, of: 'perSecond' as const },
+    { workload: `${operation}/1/300B`, head: `${operation}, 1: p50`, of: 'p50Ms' as const },
+  ]);
+  const columns = compared.filter(({ workload }) => ours && find(report, ours, workload));
+  const peers = report.peers.filter((peer) => peer !== ours);
+  if (!ours || columns.length === 0 || peers.length === 0) return '';
+  const rows = peers.map((peer) => [
+    peer.title,
+    peer.receiptMeans,
+    ...columns.map(({ workload, of }) => {
+      const [mine, its] = [find(report, ours, workload), find(report, peer, workload)];
+      return mine && its ? `${(mine[of] / its[of]).toFixed(2)}×` : '';
+    }),
+  ]);
+  return table(['peer', 'ack means', ...columns.map(({ head }) => head)], rows, 2);
+}
+
+/** Proxied calls, each way compared with the naive proxy. */
+export function callTable(report: Report): string {
+  const rows = report.calls.filter(({ part }) => part === 'compared');
+  const names = [...new Set(rows.map(({ name }) => name))];
+  const of = (name: string, inFlight: number): CallRow | undefined =>
+    rows.find((row) => row.name === name && row.inFlight === inFlight);
+  const lines = names.map((name) => {
+    const [one, many] = [of(name, 1), of(name, 64)];
+    const added = one && of('direct', 1) ? (one.p50Ms - of('direct', 1)!.p50Ms).toFixed(2) : '';
+    const times = one && of('naive', 1) ? `${(one.p50Ms / of('naive', 1)!.p50Ms).toFixed(1)}×` : '';
+    const share =
+      many && of('naive', 64) ? `${(many.perSecond / of('naive', 64)!.perSecond).toFixed(2)}×` : '';
+    return [(one ?? many)!.title, ...figures(one), added, times, ...figures(many), share];
+  });
+  const heads = ['1 in flight: per s', 'p50 ms', 'p99 ms', 'adds ms', 'naive p50', '64 in flight: per s'];
+  return table(['way', ...heads, 'p50 ms', 'p99 ms', 'naive per s'], lines, 1);
+}
+
+export function hopTable(report: Report): string {
+  const rows = hopsOf(report).map(({ hop, addsMs, measuredAs }) => [hop, addsMs.toFixed(2), measuredAs]);
+  return rows.length === 0 ? '' : table(['hop', 'adds ms (p50)', 'measured as'], rows, 1);
+}
+
+/** Everything, for the screen. */
+export function allTables(report: Report): string {
+  return [
+    messageTables(report),
+    report.calls.length > 0 ? `### Proxied calls\n\n${callTable(report)}` : '',
+    hopTable(report),
+    ...report.skipped.map(({ name, reason }) => `not measured: ${name}: ${reason}`),
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+function find(report: Report, peer: PeerFacts, workload: string): MessageRow | undefined {
+  return report.messages.find((row) => row.peer === peer.name && row.workload === workload);
+}
+
+function figures(row: { perSecond: number; p50Ms: number; p99Ms: number } | undefined): string[] {
+  return row ? [row.perSecond.toFixed(0), row.p50Ms.toFixed(2), row.p99Ms.toFixed(2)] : ['', '', ''];
+}
+
+/** The first `words` columns are text, the others figures. */
+function table(heads: string[], rows: string[][], words: number): string {
+  const rule = heads.map((head, i) => (i < words || head === 'measured as' ? '---' : '---:'));
+  return [heads, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}

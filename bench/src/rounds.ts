@@ -1,0 +1,152 @@
+import { messageOf } from '@signalbox/protocol';
+import type { CallSeries } from './calls/call-series.ts';
+import { type Measurement, medianOf } from './measure.ts';
+import { openPeer, type PeerSession } from './peer-session.ts';
+import type { Peer } from './peers/peer.ts';
+import type { CallRow, MessageRow, Report } from './report/report.ts';
+import type { Workload } from './workloads.ts';
+
+export interface RoundsOptions {
+  rounds: number;
+  seconds: number;
+  /** Ends it between runs, and the run that is under way. */
+  signal: AbortSignal;
+  tell: (line: string) => void;
+}
+
+/** Who takes part while it lasts, and what has been left out. */
+type Outcome<Rows> = Rows & Pick<Report, 'skipped'>;
+
+/**
+ * Every peer is up all the time, but only one works. After a failed run a peer starts anew, without that workload; one that
+ * does not come up is left out.
+ */
+export async function runMessages(
+  peers: readonly Peer[],
+  workloads: readonly Workload[],
+  options: RoundsOptions,
+): Promise<Outcome<Pick<Report, 'peers' | 'messages'>>> {
+  const { rounds, seconds, signal, tell } = options;
+  const skipped: Report['skipped'] = [];
+  const versions = new Map<string, string>();
+  const sessions = new Map<Peer, PeerSession>();
+  await using opened = new AsyncDisposableStack();
+  opened.defer(() => Promise.all([...sessions.values()].map((one) => one[Symbol.asyncDispose]())).then());
+  const open = async (peer: Peer): Promise<void> => {
+    signal.throwIfAborted();
+    tell(`starting ${peer.name}`);
+    try {
+      const session = await openPeer(peer);
+      sessions.set(peer, session);
+      versions.set(peer.name, session.version);
+    } catch (thrown) {
+      leaveOut(peer.name, thrown);
+    }
+  };
+  const leaveOut = (name: string, thrown: unknown): void => {
+    signal.throwIfAborted();
+    skipped.push({ name, reason: messageOf(thrown) });
+    tell(`left out: ${name}: ${messageOf(thrown)}`);
+  };
+  for (const peer of peers) await open(peer);
+  const runs = new Runs<{ workload: Workload; peer: Peer }>();
+  for (const workload of workloads) for (const peer of peers) runs.add({ workload, peer });
+  for (let round = 1; round <= rounds; round++) {
+    for (const [key, measured] of runs.inOrderOf(round)) {
+      const { workload, peer } = key;
+      const session = sessions.get(peer);
+      if (!session) continue;
+      try {
+        const run = await unlessAborted(() => session.run(workload, seconds), signal);
+        measured.push(run);
+        tell(`round ${round} of ${rounds}: ${workload.name} ${peer.name} ${summary(run)}`);
+      } catch (thrown) {
+        runs.all.delete(key);
+        leaveOut(`${peer.name} ${workload.name}`, thrown);
+        sessions.delete(peer);
+        await session[Symbol.asyncDispose]();
+        await open(peer);
+      }
+    }
+  }
+  const messages = runs.rows(({ workload, peer }) => ({
+    workload: workload.name,
+    peer: peer.name,
+    receiptMeans: peer.receiptMeans,
+  }));
+  const tookPart = peers.filter(({ name }) => versions.has(name));
+  return {
+    messages: messages satisfies MessageRow[],
+    peers: tookPart.map(({ name, title, receiptMeans, how }) => {
+      return { name, title, receiptMeans, how, version: versions.get(name)! };
+    }),
+    skipped,
+  };
+}
+
+export async function runCalls(
+  series: readonly CallSeries[],
+  options: RoundsOptions,
+): Promise<Outcome<Pick<Report, 'calls'>>> {
+  const { rounds, seconds, signal, tell } = options;
+  const skipped: Report['skipped'] = [];
+  const runs = new Runs<{ inFlight: number; one: CallSeries }>();
+  for (const inFlight of [1, 64]) {
+    // A layer's share of the way is read off calls that don't wait for each other.
+    for (const one of series) if (inFlight === 1 || one.part === 'compared') runs.add({ inFlight, one });
+  }
+  for (let round = 1; round <= rounds; round++) {
+    for (const [key, measured] of runs.inOrderOf(round)) {
+      const { inFlight, one } = key;
+      try {
+        const run = await unlessAborted(() => one.run({ lanes: inFlight, seconds }), signal);
+        measured.push(run);
+        tell(`round ${round} of ${rounds}: calls/${inFlight} ${one.name} ${summary(run)}`);
+      } catch (thrown) {
+        signal.throwIfAborted();
+        runs.all.delete(key);
+        skipped.push({ name: `${one.name}, ${inFlight} calls in flight`, reason: messageOf(thrown) });
+      }
+    }
+  }
+  const calls = runs.rows(({ inFlight, one: { name, title, part } }) => ({ name, title, part, inFlight }));
+  return { calls: calls satisfies CallRow[], skipped };
+}
+
+/** The measurements of each thing that is measured. */
+class Runs<Key> {
+  readonly all = new Map<Key, Measurement[]>();
+
+  add(key: Key): void {
+    this.all.set(key, []);
+  }
+
+  /** There and back again, so that nobody always comes after the same neighbour. */
+  inOrderOf(round: number): [Key, Measurement[]][] {
+    const order = [...this.all];
+    return round % 2 === 0 ? order.reverse() : order;
+  }
+
+  /** Of what was measured at all. */
+  rows<Facts>(describe: (key: Key) => Facts): (Facts & Measurement & { rounds: Measurement[] })[] {
+    return [...this.all]
+      .filter(([, rounds]) => rounds.length > 0)
+      .map(([key, rounds]) => ({ ...describe(key), ...medianOf(rounds), rounds }));
+  }
+}
+
+function summary({ perSecond, p50Ms }: Measurement): string {
+  return `${perSecond.toFixed(0)}/s, p50 ${p50Ms.toFixed(2)} ms`;
+}
+
+async function unlessAborted<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => aborted.reject(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([work(), aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
