@@ -7,6 +7,7 @@ import type { HttpServerConfig, McpServerConfig } from './config.ts';
 import { failureOf } from './failure.ts';
 import { httpTransport } from './http/http-transport.ts';
 import type { ToolList } from './inventory/tool-list.ts';
+import { keepProgressAhead } from './progress-order.ts';
 import { setResultsAside } from './raw-results.ts';
 import { type ProcessCare, StdioTransport } from './stdio/stdio-transport.ts';
 
@@ -114,6 +115,7 @@ async function openStdio(
   } finally {
     options.signal.removeEventListener('abort', giveUp);
   }
+  keepProgressAhead(transport);
   client.autoOpenedSubscription?.closed.then(() => lose(transport.end ?? noMoreNotices));
   return connectionOf(client, {
     lost,
@@ -166,6 +168,7 @@ async function openHttp(config: HttpServerConfig, options: ConnectOptions): Prom
   } finally {
     options.signal.removeEventListener('abort', giveUp);
   }
+  keepProgressAhead(transport);
   client.autoOpenedSubscription?.closed.then(() => lose(noMoreNotices));
   return connectionOf(client, {
     lost,

@@ -1,0 +1,41 @@
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+
+type Receive = NonNullable<Transport['onmessage']>;
+
+/**
+ * The SDK hands a result on at once, but progress a little later, and by then nobody listens if the result came in the same
+ * breath. Of a transport that is connected: what follows progress waits for the next turn of the event loop.
+ */
+export function keepProgressAhead(transport: Transport): void {
+  const receive = transport.onmessage;
+  if (receive) transport.onmessage = progressAhead(receive);
+}
+
+/** Passes everything on in order; `later` runs a function when what was passed on has been dealt with. */
+export function progressAhead(
+  receive: Receive,
+  later: (run: () => void) => void = setImmediate,
+): (...received: Parameters<Receive>) => void {
+  const waiting: Parameters<Receive>[] = [];
+  let isHeld = false;
+  const pass = (received: Parameters<Receive>): void => {
+    const isProgress = isProgressMessage(received[0]);
+    receive(...received);
+    if (!isProgress || isHeld) return;
+    isHeld = true;
+    later(release);
+  };
+  const mayPass = ([message]: Parameters<Receive>): boolean => !isHeld || isProgressMessage(message);
+  function release(): void {
+    isHeld = false;
+    while (waiting.length > 0 && mayPass(waiting[0]!)) pass(waiting.shift()!);
+  }
+  return (...received) => {
+    if (waiting.length === 0 && mayPass(received)) pass(received);
+    else waiting.push(received);
+  };
+}
+
+function isProgressMessage(message: JSONRPCMessage): boolean {
+  return 'method' in message && message.method === 'notifications/progress';
+}
