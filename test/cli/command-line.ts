@@ -64,7 +64,7 @@ export async function startDaemon(args: readonly string[], options: RunOptions =
   };
   return {
     pid: child.pid!,
-    ready: JSON.parse(stdout()),
+    ready: JSON.parse(stdout().split('\n', 1)[0]!),
     stderr,
     ended: ended.then(([code]) => code),
     stop,

@@ -79,28 +79,6 @@ test.each(['legacy', 'modern'] as const)(
   },
 );
 
-test.each(['legacy', 'modern'] as const)('a %s client gets a result whole', async (era) => {
-  await using fleet = await startToolFleet({ servers: { everything } });
-  await using connection = await faceOf(await fleet.executor('w1'), era);
-  await using direct = await directClient();
-  for (const [name, args] of [
-    ['echo', { message: 'hello' }],
-    ['get-tiny-image', {}],
-    ['get-annotated-message', { messageType: 'error', includeImage: true }],
-    ['get-structured-content', { location: 'Chicago' }],
-    ['get-resource-links', { count: 2 }],
-  ] as const) {
-    const params = { name, arguments: args };
-    const own = await direct.client.request({ method: 'tools/call', params }, untouched);
-    const proxied = await connection.call(`mcp_everything__${name}`, args);
-    const { _meta: stamped, ...result } = proxied;
-    expect(result).toEqual(own);
-    expect(Object.keys((stamped as object | undefined) ?? {})).toEqual(
-      era === 'modern' ? ['io.modelcontextprotocol/serverInfo'] : [],
-    );
-  }
-});
-
 test.each(['legacy', 'modern'] as const)(
   'fields that nobody on the way knows leave the face for a %s client',
   async (era) => {

@@ -1,7 +1,6 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type CallToolResult, Server, type ServerContext, type Tool } from '@modelcontextprotocol/server';
-import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { type CallContext, serveStdioTools } from './stdio-mcp.ts';
 
 /**
  * A stdio MCP server that leaves a line of JSON in the file `COUNTER_FILE` for each thing it does, so that a test can
@@ -13,7 +12,7 @@ if (!file) throw new Error('COUNTER_FILE must name the file to count in');
 type Arguments = Record<string, unknown>;
 type Run = (
   args: Arguments,
-  ctx: ServerContext,
+  context: CallContext,
 ) => Promise<Record<string, unknown>> | Record<string, unknown>;
 
 function record(tool: string, args: Arguments, at: 'start' | 'end' | 'cancelled'): void {
@@ -34,27 +33,24 @@ const runs: Record<string, Run> = {
   crash: () => process.exit(1),
   big: ({ bytes }) => ({ text: 'x'.repeat(Number(bytes ?? 0)) }),
 
-  async slow({ ms }, ctx) {
+  async slow({ ms }, { signal, progress }) {
     const steps = 4;
-    const progressToken = ctx.mcpReq._meta?.progressToken;
     for (let step = 1; step <= steps; step++) {
-      await delay(Number(ms ?? 0) / steps, undefined, { signal: ctx.mcpReq.signal });
+      await delay(Number(ms ?? 0) / steps, undefined, { signal });
       // Never right before the result, where some clients can't bear it.
-      if (progressToken === undefined || step === steps) continue;
-      const params = { progressToken, progress: step, total: steps, message: `step ${step}` };
-      await ctx.mcpReq.notify({ method: 'notifications/progress', params });
+      if (step < steps) progress?.({ progress: step, total: steps, message: `step ${step}` });
     }
     return { slept: ms };
   },
 
-  async gate({ calls, file: opener }, ctx) {
+  async gate({ calls, file: opener }, { signal }) {
     gate.inFlight++;
     gate.highWater = Math.max(gate.highWater, gate.inFlight);
     try {
       const isOpen = () =>
         (typeof calls === 'number' && gate.highWater >= calls) ||
         (typeof opener === 'string' && existsSync(opener));
-      while (!isOpen()) await delay(5, undefined, { signal: ctx.mcpReq.signal });
+      while (!isOpen()) await delay(5, undefined, { signal });
       return { highWater: gate.highWater };
     } finally {
       gate.inFlight--;
@@ -70,11 +66,11 @@ function tool(
   description: string,
   properties: Record<string, { type: string }>,
   annotations = {},
-): Tool {
+): object {
   return { name, description, inputSchema: { type: 'object', properties }, annotations };
 }
 
-const tools: Tool[] = [
+const tools = [
   tool('count', 'Counts one up; not safe to repeat. Returns how often it has run.', {}),
   tool('slow', 'Waits; reports progress if asked; stops when cancelled.', { ms: number, label: string }),
   tool('echo', 'Returns its arguments.', {}, { readOnlyHint: true }),
@@ -86,25 +82,20 @@ const tools: Tool[] = [
   }),
 ];
 
-async function call(name: string, args: Arguments, ctx: ServerContext): Promise<CallToolResult> {
+async function call(name: string, args: Arguments, context: CallContext): Promise<object> {
   const run = Object.hasOwn(runs, name) ? runs[name] : undefined;
   if (!run) return { isError: true, content: [{ type: 'text', text: `no tool '${name}'` }] };
   record(name, args, 'start');
   try {
-    const structuredContent = await run(args, ctx);
+    const structuredContent = await run(args, context);
     record(name, args, 'end');
     const text =
       typeof structuredContent.text === 'string' ? structuredContent.text : JSON.stringify(structuredContent);
     return { content: [{ type: 'text', text }], structuredContent: name === 'big' ? {} : structuredContent };
   } catch (error) {
-    if (ctx.mcpReq.signal.aborted) record(name, args, 'cancelled');
+    if (context.signal.aborted) record(name, args, 'cancelled');
     throw error;
   }
 }
 
-serveStdio(() => {
-  const server = new Server({ name: 'counter', version: '1.0.0' }, { capabilities: { tools: {} } });
-  server.setRequestHandler('tools/list', () => ({ tools }));
-  server.setRequestHandler('tools/call', ({ params }, ctx) => call(params.name, params.arguments ?? {}, ctx));
-  return server;
-});
+serveStdioTools({ name: 'counter', tools, call });
