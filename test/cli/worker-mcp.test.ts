@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -69,6 +69,40 @@ test.each(['end of input', 'SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
     ]);
   },
 );
+
+test('The worker ends with the process that started it, also while somebody else holds its input open.', async () => {
+  const input = join(workspace.directory, 'input');
+  execFileSync('mkfifo', [input]);
+  // Opened for both directions, it never ends.
+  await using held = await open(input, 'r+');
+  const script = `
+    const { spawn } = require('node:child_process');
+    const args = ${JSON.stringify(signalboxArgv(['worker', 'mcp']))};
+    const worker = spawn(process.execPath, args, { stdio: ['inherit', 'inherit', 'ignore'] });
+    process.stderr.write(String(worker.pid));`;
+  const parent = spawn(process.execPath, ['-e', script], {
+    env: cleanEnv(env),
+    stdio: [held.fd, 'pipe', 'pipe'],
+  });
+  const [pid] = (await once(parent.stderr!, 'data')) as [Buffer];
+  const params = {
+    protocolVersion: '2025-06-18',
+    capabilities: {},
+    clientInfo: { name: 'raw', version: '1' },
+  };
+  await held.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })}\n`);
+  await once(parent.stdout!, 'data');
+  parent.kill('SIGKILL');
+  const isThere = () => {
+    try {
+      return process.kill(Number(pid), 0);
+    } catch {
+      return false;
+    }
+  };
+  expect(isThere()).toBe(true);
+  await expect.poll(isThere).toBe(false);
+});
 
 test('A worker that is asked to end answers the call it has running and cancels it in the server.', async () => {
   await using fleet = await startToolFleet();

@@ -46,6 +46,23 @@ export function stopRequested(options: { onHangup?: () => void } = {}): Promise<
   });
 }
 
+const parentLookMs = 1000;
+
+/**
+ * Resolves when the process that started this one has ended: its other descendants may keep our standard input open. Does
+ * not keep this process alive.
+ */
+export function parentEnded(): Promise<string> {
+  const parent = process.ppid;
+  return new Promise((resolve) => {
+    const timer = setInterval(() => {
+      if (process.ppid === parent) return;
+      clearInterval(timer);
+      resolve('parent ended');
+    }, parentLookMs).unref();
+  });
+}
+
 /**
  * A signal that aborts when this process is asked to end, so that what it waits for is withdrawn first. A second
  * request ends it at once, and so does any after this was disposed.

@@ -5,7 +5,7 @@ import { type Connection, type ConnectionFlags, namedToken, resolveConnection } 
 import { formatDuration } from '../duration.ts';
 import { faultFromEnvironment } from '../fault-environment.ts';
 import { logInto, openLog } from '../log.ts';
-import { stopRequested } from '../process-life.ts';
+import { parentEnded, stopRequested } from '../process-life.ts';
 import { ownVersion } from '../version.ts';
 import { noOwnToken, requireOwnToken } from './own-token.ts';
 
@@ -20,7 +20,7 @@ export interface WorkerMcpFlags extends ConnectionFlags {
 }
 
 /**
- * Is an MCP server on standard input and output until the client hangs up or the process is asked to end.
+ * Is an MCP server on standard input and output until the client hangs up or ends, or the process is asked to end.
  * Standard output carries MCP and nothing else; all that is to be said goes to standard error.
  */
 export async function runWorkerMcp(flags: WorkerMcpFlags): Promise<void> {
@@ -28,7 +28,7 @@ export async function runWorkerMcp(flags: WorkerMcpFlags): Promise<void> {
   requireOwnToken(flags);
   const connection = await resolveConnection(flags);
   const log = await openLog('worker', 'info');
-  const stop = stopRequested();
+  const stop = Promise.race([stopRequested(), parentEnded()]);
   const executor = await connect(connection, flags, stop, { log: logInto(log, 'debug'), fault });
   if (executor === undefined) return;
   try {
