@@ -8,7 +8,7 @@ const shim = {
   args: ['/opt/a "b" \\c', 'worker', 'mcp'],
   env: { SIGNALBOX_AGENT: 'rosa' },
 };
-const context: InjectionContext = { shim, runDirectory: '/run/x', cwd: '/work', env: {}, keepMcp: false };
+const context: InjectionContext = { shim, runDirectory: '/run/x', cwd: '/project', env: {}, keepMcp: false };
 
 test('claude’s options hold their values with "=", before everything that was given', () => {
   const { argv, files } = injectionFor(['/usr/bin/claude', '-p', 'hi'], context);
@@ -68,7 +68,7 @@ test('gemini is refused where somebody’s system settings would be lost, and al
 test('cursor-agent’s entry goes to the file of the working directory', () => {
   const { workspace, argv, files } = injectionFor(['cursor-agent', '-p', 'hi'], context);
   expect(workspace).toEqual({
-    path: '/work/.cursor/mcp.json',
+    path: '/project/.cursor/mcp.json',
     keys: ['mcpServers', 'signalbox'],
     value: shim,
   });
