@@ -125,7 +125,7 @@ it('ends the shared call on the server when the last caller has gone', async () 
   const hold = (signal: AbortSignal) => call(t.host, 'mcp_web__hold', {}, { ...rosa, signal });
   const aborts = [new AbortController(), new AbortController()];
   const calls = aborts.map(({ signal }) => hold(signal));
-  await vi.waitFor(() => expect(t.host.servers()[0]).toMatchObject({ inFlight: 1 }));
+  await vi.waitFor(() => expect(t.web.calls).toHaveLength(1));
   for (const abort of aborts) abort.abort();
   expect(await Promise.all(calls)).toMatchObject([
     { error: { code: 'cancelled' } },

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { counterServer, readCounter, tempDir } from '@signalbox/testing';
 import { expect, it, vi } from 'vitest';
@@ -44,9 +45,11 @@ it('does not know the outcome of an unsafe call whose server died; repeats a saf
   await host.inventory();
   const calls = [call(host, 'mcp_odd__silent'), call(host, 'mcp_odd__silent_safe')];
   await vi.waitFor(() => expect(host.servers()[0]!.inFlight).toBe(2));
+  await turn();
   process.kill(host.servers()[0]!.pid!, 'SIGKILL');
   await calls[0];
   await vi.waitFor(() => expect(host.servers()[0]!.inFlight).toBe(1));
+  await turn();
   process.kill(host.servers()[0]!.pid!, 'SIGKILL');
   const message = expect.stringContaining('SIGKILL');
   expect(await Promise.all(calls)).toMatchObject([

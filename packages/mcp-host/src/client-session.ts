@@ -5,6 +5,7 @@ import {
   type StandardSchemaV1,
 } from '@modelcontextprotocol/client';
 import { type CallRound, SignalboxError, type Tool } from '@signalbox/protocol';
+import type { CallLane } from './call-lane.ts';
 import type { Connection, ConnectOptions, RequestLimits, ToolProgress } from './connection.ts';
 import { readToolList, type ToolPage } from './inventory/tool-list.ts';
 import { rawResult, rawTools } from './raw-results.ts';
@@ -41,12 +42,14 @@ export interface SessionParts {
   pid: () => number | undefined;
   stderrTail: () => string;
   close: () => Promise<void>;
+  /** The shorter way for calls, where the revision and the transport allow it. */
+  lane?: CallLane;
 }
 
 /** The connection over a client that is connected. */
 export function connectionOf(
   client: Client,
-  { lost, isOpen, pid, stderrTail, close }: SessionParts,
+  { lost, isOpen, pid, stderrTail, close, lane }: SessionParts,
 ): Connection {
   const mirrored = new Map<string, Tool>();
   return {
@@ -70,19 +73,24 @@ export function connectionOf(
       for (const tool of list.tools) if (hasMirroredArguments(tool)) mirrored.set(tool.name, tool);
       return list;
     },
-    async callTool(name, args, limits, { onProgress, round } = {}) {
-      if (!isOpen()) throw new SignalboxError('not_sent', 'the session has ended');
+    callTool(name, args, limits, { onProgress, round } = {}) {
+      if (!isOpen()) return Promise.reject(new SignalboxError('not_sent', 'the session has ended'));
       const isModern = client.getProtocolEra() === 'modern';
+      const limited = sdkLimits(limits);
+      if (lane && !isModern) {
+        const { timeout: timeoutMs } = limited;
+        return lane.call({ name, arguments: args }, { timeoutMs, signal: limits.signal }, onProgress);
+      }
       const params = { name, arguments: args, ...(isModern && round && roundParams(round)) };
       const options = {
-        ...sdkLimits(limits),
+        ...limited,
         ...(onProgress && { onprogress: (update: Progress) => onProgress(progressOf(update)) }),
       };
       const tool = mirrored.get(name);
-      if (!tool) return whole(await client.request({ method: 'tools/call', params }, untouched, options));
+      if (!tool) return client.request({ method: 'tools/call', params }, untouched, options).then(whole);
       // Without its output schema, by which the SDK would judge the result.
       const toolDefinition = { name, inputSchema: tool.inputSchema as { type: 'object' } };
-      return whole(await client.callTool(params, { ...options, toolDefinition }));
+      return client.callTool(params, { ...options, toolDefinition }).then(whole);
     },
   };
 }

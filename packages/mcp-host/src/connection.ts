@@ -2,6 +2,7 @@ import type { Implementation, StreamableHTTPClientTransport } from '@modelcontex
 import { type CallRound, SignalboxError } from '@signalbox/protocol';
 import type { Authorizer } from './auth/authorizer.ts';
 import { isAboutScope } from './auth/challenge.ts';
+import { CallLane } from './call-lane.ts';
 import { connectionOf, newClient } from './client-session.ts';
 import type { HttpServerConfig, McpServerConfig } from './config.ts';
 import { failureOf } from './failure.ts';
@@ -123,6 +124,7 @@ async function openStdio(
     pid: () => transport.pid,
     stderrTail: () => transport.stderrTail(),
     close: () => transport.close(),
+    lane: new CallLane(transport),
   });
 }
 

@@ -19,6 +19,8 @@ export interface ToolPolicy {
 export interface CatalogTracker {
   /** The catalog of this moment; waits for the first inventory only. */
   current(): Promise<Catalog>;
+  /** The same, if there is one already. */
+  readonly latest: Catalog | undefined;
   readonly policy: ToolPolicy;
   /** Replaces what is given; one change, however much of it. */
   setPolicy(changes: Partial<ToolPolicy>): void;
@@ -61,6 +63,9 @@ export function trackCatalog(
       if (catalog) return catalog;
       const inventory = await host.inventory();
       return catalog ?? adoptOffer(inventory);
+    },
+    get latest() {
+      return catalog;
     },
     get policy() {
       return policy;

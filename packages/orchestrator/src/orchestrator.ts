@@ -1,6 +1,6 @@
 import type { BrokerClient, Log, ServeAnswer, ServedRequest } from '@signalbox/client';
 import type { McpHost } from '@signalbox/mcp-host';
-import { type Fault, messageOf, noFault, toolCallError } from '@signalbox/protocol';
+import { type Fault, type McpReply, messageOf, noFault, toolCallError } from '@signalbox/protocol';
 import { boundedReply } from './bounded-reply.ts';
 import { BudgetLedger } from './budgets/budget-ledger.ts';
 import type { CallBudgets } from './budgets/call-budgets.ts';
@@ -93,7 +93,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     runner: {
       host,
       scheduler,
-      catalog: catalogs.current,
+      catalog: () => catalogs.latest ?? catalogs.current(),
       budgets: ledger,
       callTimeoutMs: options.callTimeoutMs ?? defaultCallTimeoutMs,
     },
@@ -167,9 +167,14 @@ async function atMost(ms: number, work: Promise<void>, onLate: () => void): Prom
   clearTimeout(timer);
 }
 
-async function answer(desk: CallDesk & QuestionDesk, served: ServedRequest): Promise<ServeAnswer> {
+function answer(desk: CallDesk & QuestionDesk, served: ServedRequest): Promise<ServeAnswer> {
   const { request, refusal } = parseRequest(served.json);
   if (request?.op === 'call') return serveCall(desk, served, request);
-  const reply = refusal ? { error: refusal } : await answerQuestion(desk, served.message.from, request);
-  return { kind: 'mcp_reply', body: boundedReply(reply, desk.maxReplyBytes()).reply };
+  const replied: Promise<McpReply> = refusal
+    ? Promise.resolve({ error: refusal })
+    : answerQuestion(desk, served.message.from, request);
+  return replied.then((reply) => ({
+    kind: 'mcp_reply',
+    body: boundedReply(reply, desk.maxReplyBytes()).reply,
+  }));
 }

@@ -8,6 +8,15 @@ test.each([
     {
       op: 'call',
       tool: 'x',
+      arguments: { a: 1 },
+      options: { progress: true },
+      round: { client_capabilities: {} },
+    },
+  ],
+  [
+    {
+      op: 'call',
+      tool: 'x',
       round: { client_capabilities: { sampling: {} }, input_responses: { a: 1 }, request_state: 's' },
     },
   ],
@@ -21,6 +30,9 @@ test.each([
   [{}, "field 'op': must be one of manifest, call, status, search, calls,"],
   [{ op: 'dance' }, "field 'op': must be one of manifest, call, status, search, calls,"],
   [{ op: 'call' }, "field 'tool'"],
+  [{ op: 'call', tool: 'x'.repeat(257) }, "field 'tool'"],
+  [{ op: 'call', tool: 'x', options: { progress: 1 } }, "field 'options.progress'"],
+  [{ op: 'call', tool: 'x', round: { client_capabilities: [] } }, "field 'round.client_capabilities'"],
   [{ op: 'reload' }, "field 'server'"],
   [{ op: 'explain', role: 'r' }, "field 'tool'"],
   [{ op: 'search', query: '' }, "field 'query'"],

@@ -6,6 +6,7 @@ import {
   type McpReply,
   mayRepeat,
   messageOf,
+  noFault,
   SignalboxError,
   toolCallError,
 } from '@signalbox/protocol';
@@ -95,7 +96,7 @@ async function run(
         if (page && !refusal) desk.fault('orchestrator.journal.started');
         return refusal;
       },
-      sent: () => desk.fault('orchestrator.call.sent'),
+      ...(desk.fault !== noFault && { sent: () => desk.fault('orchestrator.call.sent') }),
     });
   } catch (thrown) {
     desk.log({ event: 'request_panicked', id, reason: messageOf(thrown) });

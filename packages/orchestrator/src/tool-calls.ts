@@ -21,7 +21,7 @@ import { admit } from './tool-refusals.ts';
 export interface CallRunner {
   host: McpHost;
   scheduler: CallScheduler;
-  catalog: () => Promise<Catalog>;
+  catalog: () => Catalog | Promise<Catalog>;
   budgets: BudgetLedger;
   callTimeoutMs: number;
 }
@@ -33,7 +33,7 @@ export interface CallWatch {
   /** Awaited right before a call leaves that is not safe to repeat; an error ends it unsent. */
   writeStart(server: string | undefined): Promise<ToolCallError | undefined>;
   /** It is on its way to the MCP server. */
-  sent(): void;
+  sent?(): void;
 }
 
 /**
@@ -101,7 +101,7 @@ async function callTool(
     repeatable,
     ...(call.round && { round: fromWireRound(call.round) }),
     ...(!repeatable && { beforeSend: () => watch.writeStart(target) }),
-    onSent: watch.sent,
+    ...(watch.sent && { onSent: watch.sent }),
     ...(call.options?.progress && { onProgress: (progress: ToolProgress) => request.progress(progress) }),
   });
   return 'error' in outcome ? outcome : replyOf(outcome.result, call);

@@ -45,21 +45,21 @@ export async function attemptCall(
   const timeoutMs = call.deadline - startedAt;
   const connection = isProbe
     ? await target.freshConnection(timeoutMs, signal)
-    : await target.connection(timeoutMs, signal);
+    : (target.openConnection ?? (await target.connection(timeoutMs, signal)));
   if (gaveUp(signal)) return { outcome: { error: cancelledCall(tool, false) }, verdict: 'neutral' };
   if (!connection || connection === used) {
     const isSilent = wasFairWait({ waitedMs: now() - startedAt, limitMs: undefined, sawProgress: false });
     const error = unreachable(target.name, target.lastError ?? 'it has not started yet');
     return { outcome: { error }, verdict: isSilent ? 'failure' : 'neutral' };
   }
-  const refusal = timeLeft(call) > 0 ? await options.beforeSend?.() : undefined;
+  const refusal = options.beforeSend && timeLeft(call) > 0 ? await options.beforeSend() : undefined;
   if (refusal) return { outcome: { error: refusal }, verdict: 'neutral', isHeldBack: true };
   if (gaveUp(signal)) return { outcome: { error: cancelledCall(tool, false) }, verdict: 'neutral' };
   if (signal.aborted || timeLeft(call) <= 0) {
     const error = toolCallError('tool_timeout', 'there was no time left', { mayHaveRun: false });
     return { outcome: { error }, verdict: 'neutral' };
   }
-  return sendOver(connection, call, used === undefined);
+  return await sendOver(connection, call, used === undefined);
 }
 
 /** For the run: a limit of the server's own bounds nothing before it. */
@@ -113,7 +113,8 @@ async function runOnce(
   try {
     const more = { ...(report && { onProgress: report }), ...(round && { round }) };
     const answer = connection.callTool(tool.name, args, { signal, timeoutMs }, more);
-    onSent?.();
+    // What is sent in a turn leaves at the end of it.
+    if (onSent) process.nextTick(onSent);
     return await answer;
   } finally {
     pending = false;

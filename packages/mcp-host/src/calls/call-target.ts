@@ -12,6 +12,8 @@ export interface CallTarget {
   readonly redact: (text: string) => string;
   /** Why it is down or was last; free of secrets. */
   readonly lastError: string | undefined;
+  /** The connection that is open now, if one is. */
+  readonly openConnection: Connection | undefined;
   /** An open connection, now or when there is one; `undefined` when time is up, or at once when none will come. */
   connection(timeoutMs: number, signal: AbortSignal): Promise<Connection | undefined>;
   /** A session that is made after this call, in place of the present one. Calls at the same time share it. */

@@ -104,6 +104,28 @@ export class ResponseCache {
     return fetched.outcome;
   }
 
+  /** Whether an answer of this tool may be kept or on its way: not if its last one said nothing of its future, and none is. */
+  mayHold(tool: string): boolean {
+    return this.#lifetimes.get(tool) !== 'none' || this.#store.holds(tool);
+  }
+
+  /** To be given to {@link keep} with what a call gets that is made now. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  /** Keeps what a call got that was made without a look at the cache, if it says how long it holds. */
+  keep(key: CacheKey, fetched: Fetched, generation: number, known?: CacheAddress): void {
+    if (generation !== this.#generation || !isSuccess(fetched.outcome)) return;
+    const ttlMs = lifetimeOf(fetched);
+    const lifetime = ttlMs === undefined ? 'none' : fetched.public ? 'public' : 'own';
+    if (this.#lifetimes.get(key.tool) !== lifetime) this.#lifetimes.set(key.tool, lifetime);
+    if (ttlMs === undefined) return;
+    const address = known ?? addressOf(key);
+    const place = fetched.public ? address?.shared : address?.own;
+    if (place !== undefined) this.#store.write(place, key.tool, fetched.outcome, ttlMs);
+  }
+
   #read({ shared, own }: CacheAddress): CallOutcome | undefined {
     const kept = this.#store.read(shared) ?? (own === undefined ? undefined : this.#store.read(own));
     if (kept) this.#hits++;
@@ -126,13 +148,7 @@ export class ResponseCache {
   async #runAndKeep(key: CacheKey, address: CacheAddress, run: () => Promise<Fetched>): Promise<Fetched> {
     const generation = this.#generation;
     const fetched = await run();
-    if (generation !== this.#generation || !isSuccess(fetched.outcome)) return fetched;
-    const ttlMs = lifetimeOf(fetched);
-    this.#lifetimes.set(key.tool, ttlMs === undefined ? 'none' : fetched.public ? 'public' : 'own');
-    const place = fetched.public ? address.shared : address.own;
-    if (ttlMs !== undefined && place !== undefined) {
-      this.#store.write(place, key.tool, fetched.outcome, ttlMs);
-    }
+    this.keep(key, fetched, generation, address);
     return fetched;
   }
 }

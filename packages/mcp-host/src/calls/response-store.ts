@@ -67,6 +67,11 @@ export class ResponseStore {
     if (shelf.size > this.#entriesPerTool) this.#entries.delete(oldest!);
   }
 
+  /** Whether anything of this tool is kept. */
+  holds(tool: string): boolean {
+    return this.#shelves.has(tool);
+  }
+
   clear(): void {
     this.#entries.clear();
   }

@@ -114,6 +114,13 @@ export class ServerCalls {
 
   async #callCached(call: Call): Promise<CallOutcome> {
     const { target, tool, args, options, deadline } = call;
+    const key = { tool: JSON.stringify([target.instance, tool.name]), args, scope: options.caller?.agent };
+    if (!this.#cache.mayHold(key.tool)) {
+      const { generation } = this.#cache;
+      const fetched = fetchedFrom(await this.#send(call));
+      this.#cache.keep(key, fetched, generation);
+      return fetched.outcome;
+    }
     using own = withDeadline(options.signal, deadline - this.#around.now());
     let isWaiting = true;
     const { onProgress } = options;
@@ -131,7 +138,6 @@ export class ServerCalls {
         await this.#send({ ...call, options: shared, deadline: this.#around.now() + sharedRunMs }),
       );
     };
-    const key = { tool: JSON.stringify([target.instance, tool.name]), args, scope: options.caller?.agent };
     try {
       return await this.#cache.fetch(key, own.signal, run);
     } finally {
@@ -139,7 +145,7 @@ export class ServerCalls {
     }
   }
 
-  async #send({ target, tool, args, options, deadline }: Call): Promise<SentCall> {
+  #send({ target, tool, args, options, deadline }: Call): Promise<SentCall> {
     const { now, pause = pauseFor } = this.#around;
     return this.#circuits.through(target, (breaker, onCircuit) =>
       sendCall(

@@ -103,10 +103,14 @@ export class HostedServer implements CallTarget {
     return this.redact(this.#connection?.stderrTail() ?? this.#stderrTail);
   }
 
+  get openConnection(): Connection | undefined {
+    return this.#is.state === 'ready' && this.#connection?.isOpen ? this.#connection : undefined;
+  }
+
   /** An open connection, at once or as soon as the server is ready; `undefined` when time is up, or none will come. */
   connection(timeoutMs: number, signal: AbortSignal): Promise<Connection | undefined> {
     if (this.isParked) return Promise.resolve(undefined);
-    const open = this.#is.state === 'ready' && this.#connection?.isOpen ? this.#connection : undefined;
+    const open = this.openConnection;
     return open ? Promise.resolve(open) : this.#room.wait(timeoutMs, signal);
   }
 

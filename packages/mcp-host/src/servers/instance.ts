@@ -69,14 +69,23 @@ export class Instance implements SlotHolder {
 
   /** Keeps it from being idle while `work` runs. */
   async lease<T>(work: () => Promise<T>): Promise<T> {
-    this.#users++;
-    clearTimeout(this.#nap);
+    this.occupy();
     try {
       return await work();
     } finally {
-      this.#users--;
-      this.#rest();
+      this.vacate();
     }
+  }
+
+  /** Not idle from now on, until as many calls of {@link vacate}. */
+  occupy(): void {
+    this.#users++;
+    clearTimeout(this.#nap);
+  }
+
+  vacate(): void {
+    this.#users--;
+    this.#rest();
   }
 
   /** New session; see {@link HostedServer.reload}. False if there is no slot for its process. */

@@ -151,10 +151,15 @@ export class ServerGroup {
     const parked = () => refusalOf(this.name, instance.server.state, instance.server.lastError);
     const refusal = parked();
     if (refusal) return { error: refusal };
-    const outcome = await instance.lease(() => this.#calls.call(instance.server, tool, args, options));
-    if (!('error' in outcome)) return outcome;
-    const unsent = outcome.error.code === 'mcp_server_unreachable' && !outcome.error.may_have_run;
-    return { error: (unsent ? parked() : undefined) ?? outcome.error };
+    instance.occupy();
+    try {
+      const outcome = await this.#calls.call(instance.server, tool, args, options);
+      if (!('error' in outcome)) return outcome;
+      const unsent = outcome.error.code === 'mcp_server_unreachable' && !outcome.error.may_have_run;
+      return { error: (unsent ? parked() : undefined) ?? outcome.error };
+    } finally {
+      instance.vacate();
+    }
   }
 
   /** Takes it up again after a stop, or starts it if it is idle; waits until that has succeeded or failed. */

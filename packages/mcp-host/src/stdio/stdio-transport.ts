@@ -8,6 +8,7 @@ import { withoutCutSecret } from '../redaction.ts';
 import { ByteRing } from './byte-ring.ts';
 import { childEnvironment } from './child-environment.ts';
 import { LineReader } from './line-reader.ts';
+import { LineWriter } from './line-writer.ts';
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
@@ -44,6 +45,7 @@ export class StdioTransport implements Transport {
   readonly #stderr = new ByteRing();
   readonly #gone = Promise.withResolvers<void>();
   #child: Child | undefined;
+  #input: LineWriter | undefined;
   #drained: Promise<void> | undefined;
   #writable = false;
   #chatty = false;
@@ -81,6 +83,7 @@ export class StdioTransport implements Transport {
     try {
       const child = spawnServer(this.#config);
       this.#child = child;
+      this.#input = new LineWriter(child.stdin);
       this.#watch(child);
       const onGone = child.pid === undefined ? undefined : this.#onProcess?.(child.pid);
       if (onGone) this.#gone.promise.then(onGone);
@@ -95,10 +98,11 @@ export class StdioTransport implements Transport {
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
-    const stdin = this.#child?.stdin;
-    if (!this.#writable || !stdin) throw new SignalboxError('not_sent', 'the server is not running');
-    if (stdin.write(`${JSON.stringify(message)}\n`)) return;
-    this.#drained ??= this.#nextDrain(stdin);
+    const input = this.#input;
+    if (!this.#writable || !input) throw new SignalboxError('not_sent', 'the server is not running');
+    input.write(JSON.stringify(message));
+    if (!input.isFull) return;
+    this.#drained ??= this.#nextDrain(this.#child!.stdin);
     await this.#drained;
   }
 
@@ -122,6 +126,7 @@ export class StdioTransport implements Transport {
     const child = this.#child;
     this.#writable = false;
     if (child && this.#end === undefined) {
+      this.#input?.flush();
       child.stdin.end();
       if (!(await this.#goneWithin(this.#grace.inputEndMs))) {
         this.#signalGroup('SIGTERM');

@@ -27,7 +27,9 @@ export interface CallScheduler {
 }
 
 interface Entry extends QueuedCall {
-  start(): Promise<unknown>;
+  /** Its turn has come, or will not come any more. */
+  stopWaiting(): void;
+  run(): Promise<void>;
   handBack(): void;
 }
 
@@ -51,7 +53,8 @@ export function createCallScheduler(
     const startedAt = now();
     paces.get(entry.worker)?.started(startedAt);
     left(entry.worker);
-    await entry.start();
+    entry.stopWaiting();
+    await entry.run();
     const ranMs = now() - startedAt;
     averageMs = averageMs === undefined ? ranMs : averageMs + newestWeight * (ranMs - averageMs);
     queue.finished(entry);
@@ -83,13 +86,16 @@ export function createCallScheduler(
         left(worker);
         resolve({ status: 'aborted' });
       };
-      const stopWaiting = () => signal.removeEventListener('abort', giveUp);
+      let isWaiting = false;
+      const stopWaiting = () => {
+        if (isWaiting) signal.removeEventListener('abort', giveUp);
+      };
       const entry: Entry = {
         worker,
         server,
         bytes,
-        async start() {
-          stopWaiting();
+        stopWaiting,
+        async run() {
           try {
             resolve({ status: 'ran', value: await task() });
           } catch (thrown) {
@@ -103,8 +109,9 @@ export function createCallScheduler(
       };
       const refusal = queue.enqueue(entry);
       if (refusal !== undefined) return Promise.resolve(turnAway(worker, refusal));
-      signal.addEventListener('abort', giveUp, { once: true });
       startWhatCan();
+      isWaiting = queue.has(entry);
+      if (isWaiting) signal.addEventListener('abort', giveUp, { once: true });
       if (queue.load(worker).waiting > 0 && !paces.has(worker)) paces.set(worker, new WaitingPace(now()));
       return promise;
     },

@@ -130,6 +130,11 @@ export class FairQueue<C extends QueuedCall> {
     this.#forget(call, worker, server);
   }
 
+  /** Whether the call waits. */
+  has(call: C): boolean {
+    return this.#servers.get(call.server)?.lines.get(call.worker)?.calls.has(call) ?? false;
+  }
+
   /** Takes a waiting call out. False if it doesn't wait. */
   remove(call: C): boolean {
     const server = this.#servers.get(call.server);

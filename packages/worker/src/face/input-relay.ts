@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ClientCapabilities, ServerContext, StandardSchemaV1 } from '@modelcontextprotocol/server';
+import type {
+  ClientCapabilities,
+  Request,
+  RequestOptions,
+  StandardSchemaV1,
+} from '@modelcontextprotocol/server';
 import { type CallRound, isInputRequired, messageOf, toolCallError } from '@signalbox/protocol';
 import type { FaceAnswer } from './face-tools.ts';
 import { failedResultOf } from './tool-result.ts';
@@ -12,7 +17,7 @@ const answerMs = 10 * 60_000;
 const pauseMs = 250;
 
 /** Lets the client's answers through: the server that asked is the one to judge them. */
-const untouched: StandardSchemaV1<unknown, Record<string, unknown>> = {
+export const untouched: StandardSchemaV1<unknown, Record<string, unknown>> = {
   '~standard': {
     version: 1,
     vendor: 'signalbox',
@@ -20,9 +25,12 @@ const untouched: StandardSchemaV1<unknown, Record<string, unknown>> = {
   },
 };
 
+/** Sends the client a request and returns its answer as it came. */
+export type AskClient = (request: Request, options: RequestOptions) => Promise<Record<string, unknown>>;
+
 /** A call on whose behalf a client is asked. */
 export interface AskingCall {
-  context: ServerContext;
+  ask: AskClient;
   /** Ends the questions with the call. */
   signal: AbortSignal;
   capabilities: ClientCapabilities | undefined;
@@ -65,7 +73,7 @@ class NoAnswer extends Error {}
 
 /** The first question without an answer ends the others. */
 async function answersTo(
-  { context, signal, capabilities = {} }: AskingCall,
+  { ask, signal, capabilities = {} }: AskingCall,
   questions: Record<string, unknown>,
 ): Promise<Record<string, unknown>> {
   const requests = Object.entries(questions).map(([key, question]) => {
@@ -75,7 +83,7 @@ async function answersTo(
   const options = { timeout: answerMs, signal: AbortSignal.any([signal, others.signal]) };
   try {
     const answers = requests.map(async ([key, request]) => {
-      return [key, await context.mcpReq.send(request, untouched, options)] as const;
+      return [key, await ask(request, options)] as const;
     });
     return Object.fromEntries(await Promise.all(answers));
   } catch (thrown) {

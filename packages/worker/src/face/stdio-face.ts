@@ -1,12 +1,15 @@
 import type { Readable, Writable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Server, Transport } from '@modelcontextprotocol/server';
-import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { Log } from '@signalbox/client';
 import { messageOf } from '@signalbox/protocol';
 import type { McpProxyExecutor } from '../mcp-proxy-executor.ts';
 import { type AgentToolsOptions, openAgentTools } from './agent-tools.ts';
-import { createFaceServer, RunningCalls } from './face-server.ts';
+import { CallLane } from './call-lane.ts';
+import { createFaceServer, defaultHeartbeatMs } from './face-server.ts';
+import { RunningCalls } from './running-calls.ts';
+import { StdioWire } from './stdio-wire.ts';
 
 export interface McpFaceOptions extends AgentToolsOptions {
   /** Version we report to the client. */
@@ -36,22 +39,21 @@ export interface McpFace extends AsyncDisposable {
  * the caller's to close.
  */
 export function serveMcpFace(executor: McpProxyExecutor, options: McpFaceOptions): McpFace {
-  const { version, heartbeatMs, log = () => {} } = options;
+  const { version, heartbeatMs = defaultHeartbeatMs, log = () => {} } = options;
   const running = new RunningCalls();
   const tools = openAgentTools(executor, options);
   let listening: Server | undefined;
-  const wire = options.transport ?? new StdioServerTransport(options.streams?.input, options.streams?.output);
+  const { input = process.stdin, output = process.stdout } = options.streams ?? {};
+  const wire = options.transport ?? new StdioWire(input, output);
+  const lane = new CallLane({ tools, running, heartbeatMs });
   const handle = serveStdio(
     ({ era }) => {
-      const server = createFaceServer(tools, {
-        version,
-        running,
-        ...(heartbeatMs !== undefined && { heartbeatMs }),
-      });
+      const server = createFaceServer(tools, { version, running, heartbeatMs });
       if (era === 'modern') listening = server;
       else
         server.oninitialized = () => {
           listening = server;
+          lane.open(server);
         };
       return server;
     },
@@ -62,9 +64,11 @@ export function serveMcpFace(executor: McpProxyExecutor, options: McpFaceOptions
       log({ event: 'list_changed_not_sent', reason: messageOf(thrown) });
     });
   });
+  lane.attach(wire);
   const ended = Promise.withResolvers<void>();
   const onWireClose = wire.onclose;
   wire.onclose = () => {
+    lane.close();
     onWireClose?.();
     forget();
     ended.resolve();

@@ -1,7 +1,8 @@
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { timeSortedId } from '@signalbox/protocol';
 
-/** An id for a message or a call. */
+/** An id for a message or a call. Node draws the bytes of many UUIDs at a time, which makes one far cheaper than bytes of its own. */
 export function newId(): string {
-  return timeSortedId(Date.now(), randomBytes(10).toString('base64url').slice(0, 13));
+  const uuid = randomUUID();
+  return timeSortedId(Date.now(), uuid.slice(0, 8) + uuid.slice(24, 32));
 }

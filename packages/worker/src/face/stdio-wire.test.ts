@@ -1,0 +1,57 @@
+import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { JSONRPCMessage } from '@modelcontextprotocol/server';
+import { expect, test } from 'vitest';
+import { StdioWire } from './stdio-wire.ts';
+
+async function opened() {
+  const input = new PassThrough();
+  const output = new PassThrough();
+  const wire = new StdioWire(input, output);
+  const received: JSONRPCMessage[] = [];
+  const errors: string[] = [];
+  wire.onmessage = (message) => void received.push(message);
+  wire.onerror = ({ message }) => void errors.push(message);
+  const closed = new Promise<void>((resolve) => {
+    wire.onclose = resolve;
+  });
+  await wire.start();
+  return { input, output, wire, received, errors, closed };
+}
+
+const ping = (id: number): JSONRPCMessage => ({ jsonrpc: '2.0', id, method: 'ping' });
+
+test('messages are read wherever the stream is cut, and what is none is skipped', async () => {
+  const { input, received, errors } = await opened();
+  const text = `${JSON.stringify({ ...ping(1), params: { text: 'é日' } })}\r\n\nhello\n17\n${JSON.stringify(ping(2))}\n`;
+  for (const byte of Buffer.from(text)) input.write(Buffer.of(byte));
+  await nextTurn();
+  expect(received).toEqual([{ ...ping(1), params: { text: 'é日' } }, ping(2)]);
+  expect(errors).toEqual(['the client wrote JSON that is no message']);
+});
+
+test('the messages of one turn leave in one write', async () => {
+  const { output, wire } = await opened();
+  void wire.send(ping(1));
+  await Promise.resolve();
+  void wire.send(ping(2));
+  const [chunk] = await once(output, 'data');
+  expect(String(chunk)).toBe(`${JSON.stringify(ping(1))}\n${JSON.stringify(ping(2))}\n`);
+});
+
+test('the end of the input closes it; what was sent before has left, and nothing can be sent after', async () => {
+  const { input, output, wire, closed } = await opened();
+  void wire.send(ping(1));
+  input.end();
+  await closed;
+  expect(String(output.read())).toBe(`${JSON.stringify(ping(1))}\n`);
+  await expect(wire.send(ping(2))).rejects.toThrow('closed');
+});
+
+test('an output that breaks closes it', async () => {
+  const { output, errors, closed } = await opened();
+  output.destroy(new Error('nobody reads'));
+  await closed;
+  expect(errors).toEqual(['nobody reads']);
+});
