@@ -180,8 +180,10 @@ function newId(): string {
 /** Stops the fleet as soon as no call waits in the database, or after 5 s with those that still do. */
 async function storedAtTheEnd(fleet: Fleet): Promise<StoredMessages> {
   const until = performance.now() + 5_000;
-  const waits = (): number => readStoredMessages(fleet.dataDir, sinkAgent).waitingCalls.length;
-  while (waits() > 0 && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 50));
+  const waits = async (): Promise<boolean> =>
+    (await readStoredMessages(fleet.dataDir, sinkAgent)).waitingCalls.length > 0;
+  while ((await waits()) && performance.now() < until)
+    await new Promise((resolve) => setTimeout(resolve, 50));
   await fleet.stop();
   return readStoredMessages(fleet.dataDir, sinkAgent);
 }

@@ -47,7 +47,8 @@ export class BrokerModel {
     if (there) {
       if (there.kind === kind && there.body === body) return ['duplicate'];
       if (there.settled) return there.unconfirmed ? ['id_conflict', 'duplicate'] : ['duplicate'];
-      return this.isOffered(there) ? ['id_conflict'] : ['id_conflict', 'duplicate'];
+      // Past its lifetime it may have ended by now, whoever holds it.
+      return there.expiresAt > this.now ? ['id_conflict'] : ['id_conflict', 'duplicate'];
     }
     const name = `${sender} ${id}`;
     const settled = (this.#tombstones.get(name) ?? 0) > this.now;

@@ -1,7 +1,9 @@
 import { join } from 'node:path';
+import { openSqliteInboxStore } from '@signalbox/store';
+import { tempDir } from '@signalbox/testing';
 import Database from 'better-sqlite3';
 
-/** What the broker's database holds of calls and notes, read from the file. */
+/** What the broker's database holds of calls and notes. */
 export interface StoredMessages {
   /** Ids of tool calls that are neither answered nor given up. */
   waitingCalls: string[];
@@ -11,25 +13,24 @@ export interface StoredMessages {
   inbox: string[];
 }
 
-export function readStoredMessages(dataDir: string, inbox: string): StoredMessages {
+const everything = 1_000_000;
+
+/** Looks at a copy, which a store opens as after a crash: the broker may be running, or have died. */
+export async function readStoredMessages(dataDir: string, inbox: string): Promise<StoredMessages> {
+  await using directory = await tempDir();
+  const file = join(directory.path, 'messages.db');
   const database = new Database(join(dataDir, 'messages.db'), { readonly: true });
   try {
-    const ids = (sql: string, ...values: string[]): string[] =>
-      database
-        .prepare<string[], string>(sql)
-        .pluck()
-        .all(...values);
-    const slices = ids(
-      `SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'settled\\_%' ESCAPE '\\'`,
-    );
-    return {
-      waitingCalls: ids(`SELECT id FROM message WHERE kind = 'mcp_request'`),
-      settledCalls: new Set(
-        slices.flatMap((slice) => ids(`SELECT id FROM "${slice}" WHERE kind = 'mcp_request'`)),
-      ),
-      inbox: ids('SELECT id FROM message WHERE inbox = ? ORDER BY seq', inbox),
-    };
+    await database.backup(file);
   } finally {
     database.close();
   }
+  await using store = await openSqliteInboxStore({ file, durability: 'process' });
+  const { entries } = await store.history({ since: 0, limit: everything });
+  const calls = entries.filter(({ kind }) => kind === 'mcp_request');
+  return {
+    waitingCalls: calls.filter(({ settled }) => !settled).map(({ id }) => id),
+    settledCalls: new Set(calls.filter(({ settled }) => settled).map(({ id }) => id)),
+    inbox: (await store.read(inbox, 0, everything, Number.MAX_SAFE_INTEGER)).map(({ id }) => id),
+  };
 }

@@ -1,5 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { DeadLetter } from '../dead-letters.ts';
+import type { StoredMessage } from '../inbox-store.ts';
 import { metadata, type Nullable, names, withoutNulls } from './message-table.ts';
 
 export interface DeadLetterLimits {
@@ -25,10 +26,9 @@ type Row = Nullable<Omit<DeadLetter, 'reason'>> & { reason: string | null };
 
 /** The statements on dead letters. */
 export class DeadLetterTable {
-  readonly #bury: Statement<[deadAt: number, reason: string | null, seq: number, inbox: string]>;
+  readonly #bury: Statement<(string | number | null)[]>;
   readonly #list: Statement<{ inbox: string | null; after: number; limit: number }, Row>;
   readonly #find: Statement<[seq: number], Row & { body: string | null }>;
-  readonly #moveBack: Statement<[newSeq: number, createdAt: number, expiresAt: number, seq: number]>;
   readonly #drop: Statement<[seq: number]>;
   readonly #byAge: Statement<[], { seq: number; size: number; deadAt: number }>;
   readonly #limits: DeadLetterLimits;
@@ -38,29 +38,28 @@ export class DeadLetterTable {
   constructor(db: Database, limits: DeadLetterLimits) {
     this.#limits = limits;
     this.#bury = db.prepare(
-      `INSERT INTO dead_letter (${names}, dead_at, reason, body)
-       SELECT ${names}, ?, ?, body FROM message WHERE seq = ? AND inbox = ?`,
+      `INSERT INTO dead_letter (${names}, dead_at, reason, body) VALUES (${names.replace(/\w+/g, '?')}, ?, ?, ?)`,
     );
     const columns = `${metadata}, dead_at AS deadAt, reason`;
     this.#list = db.prepare(
       `SELECT ${columns} FROM dead_letter WHERE seq > @after AND (@inbox IS NULL OR inbox = @inbox) ORDER BY seq LIMIT @limit`,
     );
     this.#find = db.prepare(`SELECT ${columns}, body FROM dead_letter WHERE seq = ?`);
-    const rest = 'inbox, id, sender, sender_address, sender_role, kind, correlation_id, traceparent';
-    this.#moveBack = db.prepare(
-      `INSERT INTO message (seq, ${rest}, created_at, expires_at, attempts, size, body)
-       SELECT ?, ${rest}, ?, ?, 0, size, body FROM dead_letter WHERE seq = ?
-       ON CONFLICT (id, inbox, sender) DO NOTHING`,
-    );
     this.#drop = db.prepare('DELETE FROM dead_letter WHERE seq = ?');
     this.#byAge = db.prepare(
       'SELECT seq, size, dead_at AS deadAt FROM dead_letter ORDER BY dead_at DESC, seq DESC',
     );
   }
 
-  /** Keeps a whole copy of a message; its own row is the caller's to delete. */
-  bury(inbox: string, seq: number, reason: string | null, deadAt: number): void {
-    if (this.#bury.run(deadAt, reason, seq, inbox).changes > 0) this.#isChanged = true;
+  /** Keeps a whole copy of a message; the message itself is the caller's to settle. */
+  bury(message: StoredMessage, reason: string | null, deadAt: number): void {
+    const { seq, inbox, id, sender, senderAddress, senderRole, kind, createdAt, expiresAt, attempts, size } =
+      message;
+    const { correlationId = null, traceparent = null, body = null } = message;
+    const from = [sender, senderAddress, senderRole] as const;
+    const rest = [createdAt, expiresAt, attempts, size, deadAt, reason, body] as const;
+    this.#bury.run(seq, inbox, id, ...from, kind, correlationId, traceparent, ...rest);
+    this.#isChanged = true;
   }
 
   list(inbox: string | undefined, after: number, limit: number): DeadLetter[] {
@@ -72,11 +71,6 @@ export class DeadLetterTable {
     if (!row) return undefined;
     const { body, ...rest } = row;
     return { ...toDeadLetter(rest), ...(body !== null && { body }) };
-  }
-
-  /** Copies one into the messages; false if a message with its id waits there already. */
-  moveBack(seq: number, as: { seq: number; createdAt: number; expiresAt: number }): boolean {
-    return this.#moveBack.run(as.seq, as.createdAt, as.expiresAt, seq).changes > 0;
   }
 
   drop(seq: number): boolean {

@@ -2,7 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import type { HistoryEntry, HistoryPage, HistoryQuery } from '../history.ts';
 import type { Outcome } from '../inbox-store.ts';
-import type { SettledSlices } from './settled-slices.ts';
+import type { Messages } from './messages.ts';
+import type { RecentMessage } from './recent-messages.ts';
 
 /** Rows looked at before the event loop gets its turn: a few milliseconds. */
 const rowsPerStep = 2000;
@@ -21,54 +22,46 @@ interface Row {
   reason: string | null;
 }
 
-const shared = 'id, inbox, sender, kind, correlation_id AS correlationId, seq, size, created_at AS createdAt';
-
 /**
  * A page of messages by time of creation. Nothing is indexed for this, so that storing a message costs nothing more:
- * everything that may be in the range is looked at, in steps between which the store goes on with its work.
+ * everything that may be in the range is looked at, in steps between which the store goes on with its work. Messages move on
+ * meanwhile (recent, unsettled for long, recent again as settled, in a page), so recent ones are looked at first and last.
  */
 export async function readHistory(
   db: Database,
-  slices: SettledSlices,
+  messages: Messages,
   query: HistoryQuery,
 ): Promise<HistoryPage> {
   const page = new PageOfRows(query);
+  for (const recent of messages.recent()) page.consider(rowOf(recent));
   await scanUnsettled(db, page);
-  // Afterwards: what was settled meanwhile is met again there, as settled.
-  for (const number of slices.numbersSince(query.since)) await scanSlice(db, slices, number, page);
+  for (let number = 0; ; await nextTurn()) {
+    number = messages.pages.next(number, query.since);
+    if (number === 0) break;
+    for (const settled of messages.pages.messagesOf(number))
+      page.consider({ ...settled, settledAt: settled.at });
+  }
+  for (const recent of messages.recent()) page.consider(rowOf(recent));
   return page.result();
+}
+
+function rowOf({ seq, message, size, ending }: RecentMessage): Row {
+  const { id, inbox, sender, kind, correlationId = null, createdAt } = message;
+  const { at: settledAt, outcome, reason } = ending ?? { at: null, outcome: null, reason: null };
+  return { id, inbox, sender, kind, correlationId, seq, size, createdAt, settledAt, outcome, reason };
 }
 
 async function scanUnsettled(db: Database, page: PageOfRows): Promise<void> {
   const step = db.prepare<[seq: number, limit: number], Row>(
-    `SELECT ${shared}, NULL AS settledAt, NULL AS outcome, NULL AS reason FROM message WHERE seq > ? ORDER BY seq LIMIT ?`,
+    `SELECT id, inbox, sender, kind, correlation_id AS correlationId, seq, size, created_at AS createdAt,
+       NULL AS settledAt, NULL AS outcome, NULL AS reason
+     FROM message WHERE seq > ? ORDER BY seq LIMIT ?`,
   );
   for (let after = 0; ; await nextTurn()) {
     const rows = step.all(after, rowsPerStep);
     for (const row of rows) page.consider(row);
     if (rows.length < rowsPerStep) return;
     after = rows.at(-1)?.seq ?? after;
-  }
-}
-
-async function scanSlice(
-  db: Database,
-  slices: SettledSlices,
-  number: number,
-  page: PageOfRows,
-): Promise<void> {
-  let after: [string, string, string] = ['', '', ''];
-  while (slices.has(number)) {
-    const step = db.prepare<[string, string, string, limit: number], Row>(
-      `SELECT ${shared}, settled_at AS settledAt, outcome, reason FROM ${slices.tableOf(number)}
-       WHERE (id, inbox, sender) > (?, ?, ?) ORDER BY id, inbox, sender LIMIT ?`,
-    );
-    const rows = step.all(...after, rowsPerStep);
-    for (const row of rows) page.consider(row);
-    const last = rows.at(-1);
-    if (rows.length < rowsPerStep || !last) return;
-    after = [last.id, last.inbox, last.sender];
-    await nextTurn();
   }
 }
 
@@ -130,9 +123,16 @@ function agentOf(inbox: string): string {
   return hash < 0 ? inbox : inbox.slice(0, hash);
 }
 
-function toEntry({ correlationId, settledAt, outcome, reason, ...rest }: Row): HistoryEntry {
+function toEntry(row: Row): HistoryEntry {
+  const { seq, inbox, id, sender, kind, correlationId, createdAt, size, settledAt, outcome, reason } = row;
   return {
-    ...rest,
+    seq,
+    inbox,
+    id,
+    sender,
+    kind,
+    createdAt,
+    size,
     ...(correlationId !== null && { correlationId }),
     ...(settledAt !== null &&
       outcome !== null && { settled: { at: settledAt, outcome, ...(reason !== null && { reason }) } }),

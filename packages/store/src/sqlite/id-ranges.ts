@@ -1,3 +1,5 @@
+import type { Database } from 'better-sqlite3';
+
 const prefixLength = 3;
 const maxPrefixes = 64;
 
@@ -32,6 +34,19 @@ export class IdRanges {
     }
   }
 
+  /** As text, for {@link IdRanges.parse}. */
+  toString(): string {
+    return JSON.stringify({ overall: this.#overall, byPrefix: [...this.#byPrefix.values()] });
+  }
+
+  static parse(text: string): IdRanges {
+    const { overall, byPrefix } = JSON.parse(text) as { overall?: IdRange; byPrefix: IdRange[] };
+    const ranges = new IdRanges();
+    ranges.#overall = overall;
+    for (const range of byPrefix) ranges.#byPrefix.set(idPrefix(range.min), range);
+    return ranges;
+  }
+
   mayHold(id: string): boolean {
     const range = this.#overall ?? this.#byPrefix.get(idPrefix(id));
     return range !== undefined && id >= range.min && id <= range.max;
@@ -60,4 +75,17 @@ function idPrefix(id: string): string {
 function widen(range: IdRange, id: string): void {
   if (id > range.max) range.max = id;
   if (id < range.min) range.min = id;
+}
+
+/** Of a table with an index that begins with `id`. Two index look-ups per prefix instead of a scan, so that opening a large store stays quick. */
+export function readIdRanges(db: Database, table: string): IdRanges {
+  const ranges = new IdRanges();
+  const first = db.prepare<[string], string | null>(`SELECT min(id) FROM ${table} WHERE id > ?`).pluck();
+  const last = db.prepare<[string], string | null>(`SELECT max(id) FROM ${table} WHERE id <= ?`).pluck();
+  for (let after = '', min = first.get(after); min != null; min = first.get(after)) {
+    after = endOfPrefix(min);
+    ranges.add(min);
+    ranges.add(last.get(after) ?? min);
+  }
+  return ranges;
 }

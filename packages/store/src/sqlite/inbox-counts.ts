@@ -1,5 +1,3 @@
-import type { Database, Statement } from 'better-sqlite3';
-
 /** What is pending in one inbox, in all and per sender. */
 export interface InboxCount {
   pending: number;
@@ -10,25 +8,30 @@ export interface InboxCount {
 /** Empty inboxes that may stay in memory, because the next message to them is likely near. */
 const maxEmpty = 10_000;
 
-/** Counts of inboxes, read from the database at the first touch and kept up to date by their users. */
+/** Some of what is pending in an inbox, of one sender. */
+export interface PartOfCount {
+  sender: string;
+  pending: number;
+  bytes: number;
+}
+
+/** Counts of inboxes, read at the first touch and kept up to date by their users. */
 export class InboxCounts {
   readonly #counts = new Map<string, InboxCount>();
-  readonly #read: Statement<[string], { sender: string; pending: number; bytes: number }>;
+  readonly #read: (inbox: string) => Iterable<PartOfCount>;
 
-  constructor(db: Database) {
-    this.#read = db.prepare(
-      'SELECT sender, count(*) AS pending, sum(size) AS bytes FROM message WHERE inbox = ? GROUP BY sender',
-    );
+  constructor(read: (inbox: string) => Iterable<PartOfCount>) {
+    this.#read = read;
   }
 
   of(inbox: string): InboxCount {
     const known = this.#counts.get(inbox);
     if (known) return known;
     const count: InboxCount = { pending: 0, bytes: 0, bySender: new Map() };
-    for (const row of this.#read.iterate(inbox)) {
-      count.pending += row.pending;
-      count.bytes += row.bytes;
-      count.bySender.set(row.sender, row.pending);
+    for (const { sender, pending, bytes } of this.#read(inbox)) {
+      count.pending += pending;
+      count.bytes += bytes;
+      count.bySender.set(sender, (count.bySender.get(sender) ?? 0) + pending);
     }
     this.#counts.set(inbox, count);
     return count;

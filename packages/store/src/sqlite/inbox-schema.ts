@@ -1,6 +1,5 @@
 /**
  * Metadata comes before `body`, so that reading it never touches the overflow pages of a large one.
- * Settled messages live in tables `settled_<slice>`, made as time goes by: see settled-slices.ts.
  */
 export const inboxMigrations: readonly string[] = [
   `
@@ -52,5 +51,19 @@ export const inboxMigrations: readonly string[] = [
   `
   ALTER TABLE message ADD COLUMN token_id TEXT;
   CREATE INDEX message_by_token ON message (token_id) WHERE token_id IS NOT NULL;
+  `,
+  // What each commit did, as long as it is recent: see messages.ts.
+  'CREATE TABLE record (number INTEGER PRIMARY KEY, entries TEXT NOT NULL, bodies TEXT NOT NULL)',
+  // Settled messages, some hundred in a row: see settled-pages.ts. Slices of before are taken over by adopt-slices.ts.
+  `
+  CREATE TABLE settled_page (number INTEGER PRIMARY KEY, until INTEGER NOT NULL, bytes INTEGER NOT NULL, ids TEXT NOT NULL);
+  CREATE TABLE settled_content (number INTEGER PRIMARY KEY, hashes BLOB NOT NULL, entries TEXT NOT NULL);
+  `,
+  // Of the table of messages: counting the rows of a long inbox takes seconds.
+  `
+  CREATE TABLE inbox_count (
+    inbox TEXT NOT NULL, sender TEXT NOT NULL, pending INTEGER NOT NULL, bytes INTEGER NOT NULL, PRIMARY KEY (inbox, sender)
+  ) WITHOUT ROWID;
+  INSERT INTO inbox_count SELECT inbox, sender, count(*), sum(size) FROM message GROUP BY inbox, sender;
   `,
 ];

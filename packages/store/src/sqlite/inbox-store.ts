@@ -18,7 +18,8 @@ import { DiskReserve } from './disk-reserve.ts';
 import { readHistory } from './history-reader.ts';
 import { inboxMigrations } from './inbox-schema.ts';
 import { MessageLedger } from './message-ledger.ts';
-import type { SliceLimits } from './settled-slices.ts';
+import type { RecentLimits } from './messages.ts';
+import type { RetentionLimits } from './settled-pages.ts';
 
 const MiB = 1024 * 1024;
 const hour = 60 * 60 * 1000;
@@ -27,15 +28,15 @@ const maxBodyBytes = 4 * MiB;
 const sweepRows = 2000;
 const defaultReserveBytes = 4 * MiB;
 
-const defaultSliceLimits: SliceLimits = {
+const defaultKept: RetentionLimits & RecentLimits = {
+  recentMessages: 2000,
+  recentBytes: 16 * MiB,
   dedupeWindowMs: 10 * 60 * 1000,
   retentionMs: 24 * hour,
   retentionBytes: 512 * MiB,
-  sliceMs: 3 * hour,
-  sliceBytes: 32 * MiB,
 };
 
-export interface SqliteInboxStoreOptions extends Partial<SliceLimits> {
+export interface SqliteInboxStoreOptions extends Partial<RetentionLimits & RecentLimits> {
   /** A file of its own, created when missing, readable by its owner only. */
   file: string;
   /** `full`: a resolved commit is fsynced. `process`: it survives the end of the process, not a power cut. */
@@ -69,14 +70,17 @@ export class SqliteInboxStore implements InboxStore {
   #sweptSeq = 0;
 
   constructor(db: Database, options: SqliteInboxStoreOptions) {
-    const { file, durability, caps, deadLetters, reserveBytes, now = Date.now, ...sliceLimits } = options;
+    const { file, durability, caps, deadLetters, reserveBytes, now = Date.now, ...kept } = options;
     this.caps = { receiptMeans: durability === 'full' ? 'fsynced' : 'written', maxBodyBytes };
     this.#now = now;
     this.#db = db;
     this.#file = file;
-    const slices = { ...defaultSliceLimits, ...sliceLimits };
-    this.dedupeWindowMs = slices.dedupeWindowMs;
-    const limits = { caps: { ...defaultStoreCaps, ...caps }, slices, deadLetters };
+    const limits = {
+      caps: { ...defaultStoreCaps, ...caps },
+      kept: { ...defaultKept, ...kept },
+      deadLetters,
+    };
+    this.dedupeWindowMs = limits.kept.dedupeWindowMs;
     this.#ledger = new MessageLedger(db, limits, now());
     this.#reserve = new DiskReserve(`${file}.reserve`, reserveBytes ?? defaultReserveBytes);
     this.#begin = db.prepare('BEGIN IMMEDIATE');
@@ -102,7 +106,7 @@ export class SqliteInboxStore implements InboxStore {
   }
 
   async find(inbox: string, sender: string, id: string): Promise<FoundMessage | undefined> {
-    return this.#attempt(() => this.#ledger.find(id, inbox, sender));
+    return this.#attempt(() => this.#ledger.messages.find(id, inbox, sender));
   }
 
   async sentWith(tokenId: string, limit: number): Promise<StoredMetadata[]> {
@@ -123,7 +127,7 @@ export class SqliteInboxStore implements InboxStore {
 
   async history(query: HistoryQuery): Promise<HistoryPage> {
     try {
-      return await readHistory(this.#db, this.#ledger.slices, query);
+      return await readHistory(this.#db, this.#ledger.messages, query);
     } catch (thrown) {
       throw toStoreError(thrown, this.#file);
     }
@@ -138,7 +142,7 @@ export class SqliteInboxStore implements InboxStore {
       this.#regainReserve();
       const { expired, lastSeq } = this.#ledger.messages.scanExpired(this.#sweptSeq, sweepRows, now);
       this.#sweptSeq = lastSeq;
-      if (this.#reserve.isHeld) this.#ledger.tidy(now);
+      if (this.#reserve.isHeld) this.#transaction(() => this.#ledger.tidy(now));
       return expired;
     });
   }
@@ -247,13 +251,14 @@ export class SqliteInboxStore implements InboxStore {
       return result;
     } catch (thrown) {
       if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
-      this.#ledger.forget();
+      this.#ledger.forget(this.#now());
       throw thrown;
     }
   }
 
   #attempt<T>(action: () => T): T {
     try {
+      if (!this.#db.open) throw new Error('the store is closed');
       return action();
     } catch (thrown) {
       throw toStoreError(thrown, this.#file);

@@ -1,34 +1,27 @@
 import type { Database } from 'better-sqlite3';
 import type { Retried } from '../dead-letters.ts';
-import type {
-  Appended,
-  Batch,
-  FoundMessage,
-  InboxStats,
-  NewMessage,
-  Settlement,
-  StoreCaps,
-} from '../inbox-store.ts';
+import type { Appended, Batch, InboxStats, NewMessage, Settlement, StoreCaps } from '../inbox-store.ts';
 import { usedBytesReader } from './database.ts';
 import { type DeadLetterLimits, DeadLetterTable, defaultDeadLetterLimits } from './dead-letter-table.ts';
 import { type InboxCount, InboxCounts } from './inbox-counts.ts';
-import { MessageTable } from './message-table.ts';
+import { Messages, type RecentLimits } from './messages.ts';
 import { SequenceNumbers } from './sequence-numbers.ts';
-import { SettledSlices, type SliceLimits } from './settled-slices.ts';
+import type { RetentionLimits } from './settled-pages.ts';
 
 /** Roughly what a message takes in the file besides its body. */
 const messageOverheadBytes = 512;
+/** Where less is left, all that can be tidied up is. */
+const scarceBytes = 8 * 1024 * 1024;
 
 export interface LedgerLimits {
   caps: StoreCaps;
-  slices: SliceLimits;
+  kept: RetentionLimits & RecentLimits;
   deadLetters: Partial<DeadLetterLimits> | undefined;
 }
 
 /** The rules by which messages come, end and come back, on all tables at once. Transactions are the caller's. */
 export class MessageLedger {
-  readonly messages: MessageTable;
-  readonly slices: SettledSlices;
+  readonly messages: Messages;
   readonly dead: DeadLetterTable;
   readonly #caps: StoreCaps;
   readonly #counts: InboxCounts;
@@ -37,9 +30,8 @@ export class MessageLedger {
 
   constructor(db: Database, limits: LedgerLimits, now: number) {
     this.#caps = limits.caps;
-    this.messages = new MessageTable(db);
-    this.#counts = new InboxCounts(db);
-    this.slices = new SettledSlices(db, limits.slices, now);
+    this.messages = new Messages(db, limits.kept, now);
+    this.#counts = new InboxCounts((inbox) => this.messages.partsOf(inbox));
     this.dead = new DeadLetterTable(db, { ...defaultDeadLetterLimits, ...limits.deadLetters });
     this.#sequence = new SequenceNumbers(db);
     this.#usedBytes = usedBytesReader(db);
@@ -49,11 +41,8 @@ export class MessageLedger {
     const appended = messages.length === 0 ? [] : this.#appendAll(messages, now);
     for (const { inbox, seq, attempts: count } of attempts) this.messages.setAttempts(inbox, seq, count);
     for (const settlement of settlements) this.#settle(settlement, now);
+    this.messages.save();
     return appended;
-  }
-
-  find(id: string, inbox: string, sender: string): FoundMessage | undefined {
-    return this.messages.find(id, inbox, sender) ?? this.slices.find(id, inbox, sender);
   }
 
   stats(inbox: string): InboxStats {
@@ -71,60 +60,66 @@ export class MessageLedger {
     if (!letter) return { result: 'unknown' };
     const { inbox, sender, size } = letter;
     const count = this.#counts.of(inbox);
-    const room = this.#caps.maxTotalBytes - this.#usedBytes();
-    const refusal = this.#refusal(count, size, room);
+    const refusal = this.#refusal(count, size, this.#room());
     if (refusal) return { result: refusal };
-    const lifetime = letter.expiresAt - letter.createdAt;
-    const as = { seq: this.#sequence.next(), createdAt: now, expiresAt: now + lifetime };
-    if (!this.dead.moveBack(seq, as)) return { result: 'id_conflict' };
+    const { id, reason, deadAt, attempts, seq: _, size: __, ...message } = letter;
+    if (this.messages.isWaiting(id, inbox, sender)) return { result: 'id_conflict' };
     this.dead.drop(seq);
-    this.#counts.add(count, sender, size);
-    return { result: 'stored', inbox, seq: as.seq };
+    const times = { createdAt: now, expiresAt: now + letter.expiresAt - letter.createdAt };
+    const again = this.#add({ ...message, id, ...times }, size, count, now);
+    this.messages.save();
+    return { result: 'stored', inbox, seq: again };
   }
 
-  /** A small step of housekeeping. */
+  /** A small step of housekeeping, in a transaction. */
   tidy(now: number): void {
-    this.slices.rotate(now);
+    this.messages.ageOld(now);
+    this.messages.pages.drop(now);
     this.#counts.forgetEmpty();
   }
 
   /** After a rollback, which has made what is in memory doubtful. */
-  forget(): void {
+  forget(now: number): void {
+    this.messages.reload(now);
     this.#counts.clear();
     this.#sequence.reload();
   }
 
   #appendAll(messages: readonly NewMessage[], now: number): Appended[] {
-    let room = this.#caps.maxTotalBytes - this.#usedBytes();
+    let room = this.#room();
     return messages.map((message) => {
       const size = sizeOf(message);
-      const appended = this.#append(message, size, room);
+      const appended = this.#append(message, size, room, now);
       if (appended.result === 'stored') room -= size + messageOverheadBytes;
       if (message.settles && isKept(appended)) this.#settle({ ...message.settles, outcome: 'acked' }, now);
       return appended;
     });
   }
 
-  #append(message: NewMessage, size: number, room: number): Appended {
-    const { inbox, id, sender } = message;
-    if (this.slices.find(id, inbox, sender)) return { result: 'duplicate' };
+  /** What was settled lately takes its whole place until it ages. */
+  #room(): number {
+    const room = this.#caps.maxTotalBytes - this.#usedBytes();
+    if (room > scarceBytes) return room;
+    this.messages.ageAll();
+    return this.#caps.maxTotalBytes - this.#usedBytes();
+  }
+
+  #append(message: NewMessage, size: number, room: number, now: number): Appended {
+    const { inbox, sender } = message;
+    // A repeat is told as such in a full inbox too: its sender only missed the receipt.
+    const repeat = this.messages.repeatOf(message);
+    if (repeat) return { result: repeat };
     const count = this.#counts.of(inbox);
     const isOverQuota = (count.bySender.get(sender) ?? 0) >= this.#caps.maxPendingPerSender;
     const refusal = isOverQuota ? 'quota_exceeded' : this.#refusal(count, size, room);
-    if (refusal === undefined) {
-      const seq = this.#sequence.next();
-      if (this.#insert(seq, message, size, count)) return { result: 'stored', seq };
-    }
-    // A repeat is told as such in a full inbox too: its sender only missed the receipt.
-    const repeat = this.messages.compare(message);
-    if (repeat === 'same') return { result: 'duplicate' };
-    return { result: repeat === undefined && refusal ? refusal : 'id_conflict' };
+    return refusal ? { result: refusal } : { result: 'stored', seq: this.#add(message, size, count, now) };
   }
 
-  #insert(seq: number, message: NewMessage, size: number, count: InboxCount): boolean {
-    const isNew = this.messages.insert(seq, message, size);
-    if (isNew) this.#counts.add(count, message.sender, size);
-    return isNew;
+  #add(message: NewMessage, size: number, count: InboxCount, now: number): number {
+    const seq = this.#sequence.next();
+    this.messages.add(seq, message, size, now);
+    this.#counts.add(count, message.sender, size);
+    return seq;
   }
 
   #refusal(
@@ -141,21 +136,22 @@ export class MessageLedger {
     { inbox, seq, outcome, reason = null, notice }: Omit<Settlement, 'reason'> & { reason?: string | null },
     now: number,
   ): void {
-    if (outcome === 'dead') this.dead.bury(inbox, seq, reason, now);
-    const settled = this.messages.take(inbox, seq);
+    if (outcome === 'dead') {
+      const [message] = this.messages.read(inbox, seq - 1, 1, 1);
+      if (message?.seq === seq) this.dead.bury(message, reason, now);
+    }
+    const settled = this.messages.settle(inbox, seq, { at: now, outcome, reason });
     if (!settled) return;
-    this.slices.add(settled, outcome, reason, now);
     this.#counts.remove(inbox, settled.sender, settled.size);
-    if (notice) this.#notify(notice);
+    if (notice) this.#notify(notice, now);
   }
 
   /** Small, and never more of them than there were messages: only the inbox has a say. */
-  #notify(notice: NewMessage): void {
-    const { id, inbox, sender } = notice;
-    const count = this.#counts.of(inbox);
+  #notify(notice: NewMessage, now: number): void {
+    const count = this.#counts.of(notice.inbox);
     const size = sizeOf(notice);
-    if (this.#refusal(count, size, Number.POSITIVE_INFINITY) || this.slices.find(id, inbox, sender)) return;
-    this.#insert(this.#sequence.next(), notice, size, count);
+    if (this.#refusal(count, size, Number.POSITIVE_INFINITY) || this.messages.repeatOf(notice)) return;
+    this.#add(notice, size, count, now);
   }
 }
 

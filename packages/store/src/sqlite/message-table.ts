@@ -1,6 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { FoundMessage, NewMessage, StoredMessage, StoredMetadata } from '../inbox-store.ts';
-import type { SettledMessage } from './settled-slice.ts';
+import { CountTable } from './count-table.ts';
+import { type IdRanges, readIdRanges } from './id-ranges.ts';
 
 type Key = [id: string, inbox: string, sender: string];
 type Place = [seq: number, inbox: string];
@@ -18,10 +19,13 @@ const mostTried = 10_000;
 
 /** The statements on unsettled messages. */
 export class MessageTable {
+  readonly counts: CountTable;
+  /** What it may hold: it rules most new messages out at once. */
+  readonly #ids: IdRanges;
   readonly #insert: Statement<(string | number | null)[]>;
   readonly #content: Statement<Key, Nullable<Content>>;
   readonly #find: Statement<Key, FoundMessage>;
-  readonly #settled: Statement<Place, SettledMessage>;
+  readonly #metadata: Statement<Place, Nullable<StoredMetadata>>;
   readonly #delete: Statement<[seq: number]>;
   readonly #setAttempts: Statement<[attempts: number, ...Place]>;
   readonly #read: Statement<[inbox: string, afterSeq: number, limit: number], Nullable<StoredMessage>>;
@@ -33,18 +37,17 @@ export class MessageTable {
   readonly #tried: Statement<[inbox: string, seqs: string, limit: number], Nullable<StoredMetadata>>;
 
   constructor(db: Database) {
+    this.counts = new CountTable(db);
+    this.#ids = readIdRanges(db, 'message');
+    // A conflict cannot happen; were it to, it must not block every commit from then on.
     this.#insert = db.prepare(
-      `INSERT INTO message (${names}, body, token_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)
+      `INSERT INTO message (${names}, body, token_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (id, inbox, sender) DO NOTHING`,
     );
     const byId = 'FROM message WHERE id = ? AND inbox = ? AND sender = ?';
     this.#content = db.prepare(`SELECT kind, correlation_id AS correlationId, body ${byId}`);
     this.#find = db.prepare(`SELECT seq, kind, sender_address AS senderAddress ${byId}`);
-    this.#settled = db.prepare(
-      `SELECT id, inbox, sender, sender_address AS senderAddress, kind, correlation_id AS correlationId, seq, size,
-         created_at AS createdAt
-       FROM message WHERE seq = ? AND inbox = ?`,
-    );
+    this.#metadata = db.prepare(`SELECT ${metadata} FROM message WHERE seq = ? AND inbox = ?`);
     // Two statements: RETURNING goes through a temporary table and costs more than finding the row twice.
     this.#delete = db.prepare('DELETE FROM message WHERE seq = ?');
     this.#setAttempts = db.prepare('UPDATE message SET attempts = ? WHERE seq = ? AND inbox = ?');
@@ -70,49 +73,46 @@ export class MessageTable {
     );
   }
 
-  /** False if a message with this id, inbox and sender is there already. */
-  insert(seq: number, message: NewMessage, size: number): boolean {
+  /** One whose id is not there. */
+  insert(seq: number, message: NewMessage, size: number, attempts: number): void {
     const { inbox, id, sender, senderAddress, senderRole, kind, createdAt, expiresAt } = message;
     const { correlationId = null, traceparent = null, body = null, tokenId = null } = message;
     const from = [sender, senderAddress, senderRole] as const;
-    const rest = [correlationId, traceparent, createdAt, expiresAt, size, body, tokenId] as const;
-    return this.#insert.run(seq, inbox, id, ...from, kind, ...rest).changes === 1;
+    const rest = [correlationId, traceparent, createdAt, expiresAt, attempts, size, body, tokenId] as const;
+    this.#insert.run(seq, inbox, id, ...from, kind, ...rest);
+    this.#ids.add(id);
+    this.counts.count(1, inbox, sender, size);
   }
 
-  /** How `message` compares with the one that is there under its id, if any. */
-  compare({ id, inbox, sender, kind, correlationId, body }: NewMessage): 'same' | 'different' | undefined {
+  contentOf(id: string, inbox: string, sender: string): Content | undefined {
+    if (!this.#ids.mayHold(id)) return undefined;
     const there = this.#content.get(id, inbox, sender);
     if (!there) return undefined;
-    const isSame =
-      there.kind === kind && there.correlationId === (correlationId ?? null) && there.body === (body ?? null);
-    return isSame ? 'same' : 'different';
+    const { kind, correlationId, body } = there;
+    return { kind, ...(correlationId !== null && { correlationId }), ...(body !== null && { body }) };
   }
 
   find(id: string, inbox: string, sender: string): FoundMessage | undefined {
-    return this.#find.get(id, inbox, sender);
+    return this.#ids.mayHold(id) ? this.#find.get(id, inbox, sender) : undefined;
   }
 
-  /** Deletes a message and returns what outlives it; undefined if it isn't there or is in another inbox. */
-  take(inbox: string, seq: number): SettledMessage | undefined {
-    const settled = this.#settled.get(seq, inbox);
-    if (settled) this.#delete.run(seq);
-    return settled;
+  /** Deletes a message; undefined if it isn't there or is in another inbox. */
+  take(inbox: string, seq: number): StoredMetadata | undefined {
+    const there = this.#metadata.get(seq, inbox);
+    if (!there) return undefined;
+    this.#delete.run(seq);
+    this.counts.count(-1, inbox, there.sender, there.size);
+    return withoutNulls(there);
   }
 
   setAttempts(inbox: string, seq: number, attempts: number): void {
     this.#setAttempts.run(attempts, seq, inbox);
   }
 
-  read(inbox: string, afterSeq: number, limit: number, maxBytes: number): StoredMessage[] {
-    const messages: StoredMessage[] = [];
-    let bytes = 0;
-    for (const row of this.#read.iterate(inbox, afterSeq, Math.max(limit, 0))) {
-      bytes += row.size;
-      if (messages.length > 0 && bytes > maxBytes) break;
-      const { body, ...rest } = row;
-      messages.push({ ...withoutNulls(rest), ...(body !== null && { body }) });
+  *after(inbox: string, afterSeq: number, limit: number): Iterable<StoredMessage> {
+    for (const { body, ...rest } of this.#read.iterate(inbox, afterSeq, limit)) {
+      yield { ...withoutNulls(rest), ...(body !== null && { body }) };
     }
-    return messages;
   }
 
   sentWith(tokenId: string, limit: number): StoredMetadata[] {
