@@ -1,12 +1,12 @@
-import { readFile, writeFile } from 'node:fs/promises';
-import { loadavg } from 'node:os';
-import { openCallSeries } from './calls/call-series.ts';
+import { writeFile } from 'node:fs/promises';
+import { commitOf } from './before.ts';
 import { helpText, type Options, parseOptions, UsageError } from './options.ts';
-import { allPeers } from './peers/all-peers.ts';
-import { writeDocument } from './report/document.ts';
-import { describeMachine, type Report } from './report/report.ts';
-import { allTables } from './report/tables.ts';
-import { runCalls, runMessages } from './rounds.ts';
+import { peersBeside } from './peers/all-peers.ts';
+import type { Benchmarks } from './report/benchmarks.ts';
+import { callsWithoutEarlier, changeRowsOf, changeTable, messagesWithoutEarlier } from './report/changes.ts';
+import { asJson, keep, recorded, writePage } from './report/record.ts';
+import { onScreen } from './report/screen.ts';
+import { measureSections } from './sections.ts';
 import { workloads } from './workloads.ts';
 
 // However it ends, the servers of others that were started must be stopped: so nothing ends this process at once.
@@ -38,41 +38,36 @@ try {
 }
 
 async function main(args: string[]): Promise<void> {
-  const options = parseOptions(args, { peers: allPeers, workloads });
-  if (!options) {
-    process.stdout.write(helpText(allPeers));
-    return;
-  }
-  const { from, json, write } = options;
-  const report = from ? (JSON.parse(await readFile(from, 'utf8')) as Report) : await measureAll(options);
-  process.stdout.write(`${allTables(report)}\n`);
-  if (json) await writeFile(json, `${JSON.stringify(report, null, 2)}\n`);
-  if (write || from) await writeDocument(report);
+  const options = parseOptions(args, { peersBeside, workloads });
+  if (!options) process.stdout.write(helpText(peersBeside()));
+  else if (options.page) await writePage(await recorded());
+  else await measure(options);
 }
 
-async function measureAll({ peers, workloads, withCalls, rounds, seconds }: Options): Promise<Report> {
+async function measure(options: Options): Promise<void> {
+  const { json, write, before, change } = options;
   const tell = (line: string): void => void process.stderr.write(`${line}\n`);
-  const running = { rounds, seconds, signal: stopped.signal, tell };
-  const before = loadavg()[0]!;
-  const messages = await runMessages(workloads.length > 0 ? peers : [], workloads, running);
-  const calls = withCalls ? await callsOf(running) : { calls: [], skipped: [] };
-  return {
-    date: new Date().toISOString().slice(0, 10),
-    machine: describeMachine(),
-    node: process.version,
-    load: { before, after: loadavg()[0]! },
-    rounds,
-    secondsPerRun: seconds,
-    ...messages,
-    ...calls,
-    skipped: [...messages.skipped, ...calls.skipped],
-  };
+  const all: Benchmarks = {};
+  for await (const section of measureSections(options, { signal: stopped.signal, tell })) {
+    process.stdout.write(`${onScreen(section)}\n`);
+    Object.assign(all, section);
+    if (write) await keep(withoutEarlier(section));
+    if (json) await writeFile(json, `${asJson(all)}\n`);
+  }
+  const rows = changeRowsOf(all);
+  if (rows.length === 0) return;
+  const named = { change: change ?? '(not recorded)', before: `commit ${await commitOf(before!)}`, rows };
+  process.stdout.write(`\n${changeTable([named])}\n`);
+  const { date, machine, node, load, rounds, secondsPerRun } = (all.messages ?? all.calls)!;
+  if (change !== undefined) {
+    await keep({ changes: [{ date, machine, node, load, rounds, secondsPerRun, ...named }] });
+  }
 }
 
-async function callsOf(running: Parameters<typeof runCalls>[1]): ReturnType<typeof runCalls> {
-  running.tell('starting the ways of proxied calls');
-  const skipped: Report['skipped'] = [];
-  await using ways = await openCallSeries((name, reason) => skipped.push({ name, reason }));
-  const ran = await runCalls(ways.series, running);
-  return { ...ran, skipped: [...skipped, ...ran.skipped] };
+function withoutEarlier({ messages, calls, ...others }: Benchmarks): Benchmarks {
+  return {
+    ...others,
+    ...(messages && { messages: messagesWithoutEarlier(messages) }),
+    ...(calls && { calls: callsWithoutEarlier(calls) }),
+  };
 }

@@ -1,22 +1,34 @@
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Peer } from './peers/peer.ts';
 import type { Workload } from './workloads.ts';
 
+export type Other = (typeof otherNames)[number];
+
 export interface Options {
   peers: Peer[];
   workloads: Workload[];
-  withCalls: boolean;
+  /** What is measured beside the workloads. */
+  others: Other[];
   rounds: number;
   seconds: number;
+  /** The root of another checkout to compare with. */
+  before: URL | undefined;
   json: string | undefined;
+  /** With the sizes that take long to reach. */
+  full: boolean;
   write: boolean;
-  /** A report to make the document of, instead of measuring. */
-  from: string | undefined;
+  /** What was changed since `before`, to be recorded with what it gained. */
+  change: string | undefined;
+  /** Only writes the page anew. */
+  page: boolean;
 }
 
 /** What is wrong with the command line. */
 export class UsageError extends Error {}
 
+const otherNames = ['calls', 'growth', 'fleet'] as const;
 const defaultWorkloads = 'request/1/300B,request/64/300B,enqueue/64/300B,calls';
 
 export function helpText(peers: readonly Peer[]): string {
@@ -24,13 +36,19 @@ export function helpText(peers: readonly Peer[]): string {
   --peers LIST      ${peers.map(({ name }) => name).join(', ')};
                     the first word of a name stands for all of them, 'all' for everybody (full,process)
   --workloads LIST  operation/in flight/size: enqueue, consume or request; 1, 64 or 50x8; 300B, 8KB or 256KB, each of
-                    them or *; 'calls' for proxied MCP calls, 'all' for everything
+                    them or *; 'calls' for proxied MCP calls, 'growth' for how costs grow with what is stored (minutes),
+                    'fleet' for shares beside a greedy worker and recovery from kill -9 (minutes), 'all' for everything
                     (${defaultWorkloads})
   --rounds N        rounds, each through everybody in turn; medians are told (5)
   --seconds S       length of one run (1)
-  --json FILE       write every figure as JSON
-  --write           write docs/benchmarks.md and docs/benchmarks.svg
-  --from FILE       write the document from such JSON, without measuring
+  --before DIR      compare with another checkout of this repository, which has its own dependencies: its broker and clients
+                    take part as full-before and process-before, its orchestrator and worker as signalbox-before
+  --full            growth also with a history of ten million messages
+  --change TEXT     with --before: record what this change gained in docs/benchmarks.json and on the page
+  --json FILE       write every figure of this run as JSON
+  --write           replace what was measured, section by section (messages, calls, growth, fleet), in docs/benchmarks.json,
+                    and write docs/benchmarks.md and docs/benchmarks.svg from it
+  --page            write these two from docs/benchmarks.json, without measuring
 
 Example: npm run bench -- --peers full,redis,nats --workloads 'request/*/300B' --rounds 5 --seconds 2
 A peer whose server is not installed is left out, and the reason is told. On Debian:
@@ -42,21 +60,34 @@ Other servers than Debian's: BENCH_NATS_SERVER and BENCH_RABBITMQ_SERVER name a 
 /** Throws {@link UsageError}; `undefined` if help is wanted. */
 export function parseOptions(
   args: string[],
-  known: { peers: readonly Peer[]; workloads: readonly Workload[] },
+  known: { peersBeside: (before?: URL) => readonly Peer[]; workloads: readonly Workload[] },
 ): Options | undefined {
   const { values } = parse(args);
   if (values.help) return undefined;
-  const names = listOf(values.workloads);
-  const patterns = names.filter((name) => name !== 'calls');
+  const before = values.before === undefined ? undefined : pathToFileURL(`${resolve(values.before)}/`);
+  const words = listOf(values.workloads);
+  const others = otherNames.filter((name) => words.includes(name) || words.includes('all'));
+  const patterns = words.filter((word) => !otherNames.some((name) => name === word));
+  const peers = chosen(listOf(values.peers), known.peersBeside(before), '--peers', inFamily);
+  const workloads = chosen(patterns, known.workloads, '--workloads', fits);
+  const hasTwins = workloads.length > 0 && peers.some(({ elsewhere }) => elsewhere);
+  if (values.change !== undefined && !(before && (hasTwins || others.includes('calls')))) {
+    throw new UsageError(
+      '--change needs --before DIR, a checkout without the change, and peers (full, process) or calls to compare',
+    );
+  }
   return {
-    peers: chosen(listOf(values.peers), known.peers, '--peers', inFamily),
-    workloads: chosen(patterns, known.workloads, '--workloads', fits),
-    withCalls: names.includes('calls') || names.includes('all'),
+    peers,
+    workloads,
+    others,
     rounds: positive(values.rounds, '--rounds'),
     seconds: positive(values.seconds, '--seconds'),
+    before,
     json: values.json,
+    full: values.full,
     write: values.write,
-    from: values.from,
+    change: values.change,
+    page: values.page,
   };
 }
 
@@ -69,9 +100,12 @@ function parse(args: string[]) {
         workloads: { type: 'string', default: defaultWorkloads },
         rounds: { type: 'string', default: '5' },
         seconds: { type: 'string', default: '1' },
+        before: { type: 'string' },
         json: { type: 'string' },
+        full: { type: 'boolean', default: false },
         write: { type: 'boolean', default: false },
-        from: { type: 'string' },
+        change: { type: 'string' },
+        page: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },
     });

@@ -23,9 +23,10 @@ export async function openPeer(peer: Peer): Promise<PeerSession> {
   const dir = await mkdtemp(join(tmpdir(), `signalbox-bench-${peer.name}-`));
   opened.defer(() => rm(dir, { recursive: true, force: true }));
   const { facts, version } = opened.use(await peer.start(dir));
-  const setup = { peer: peer.name, facts, socket: join(dir, 'acks.sock') };
-  const load = opened.use(await startProcess(new URL('./load-process.ts', import.meta.url), setup));
-  opened.use(await startProcess(new URL('./consumer-process.ts', import.meta.url), setup));
+  const { harness, name } = peer.elsewhere ?? { harness: new URL('./', import.meta.url), name: peer.name };
+  const setup = { peer: name, facts, socket: join(dir, 'acks.sock') };
+  const load = opened.use(await startProcess(new URL('load-process.ts', harness), setup));
+  opened.use(await startProcess(new URL('consumer-process.ts', harness), setup));
   const resources = opened.move();
   return {
     peer,

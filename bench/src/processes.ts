@@ -9,7 +9,11 @@ export interface Child extends AsyncDisposable {
   facts: Record<string, string>;
   /** Rejects if the order failed, took longer than `timeoutMs`, or the process ended. */
   ask<T>(order: unknown, timeoutMs: number): Promise<T>;
+  /** Milliseconds that it has had of the processors so far, in user and system mode. */
+  cpuMs(): Promise<number>;
 }
+
+const howMuchCpu = 'how much cpu?';
 
 type Saying = { done: unknown } | { failed: string };
 
@@ -44,6 +48,10 @@ export async function startProcess(script: URL, setup: unknown): Promise<Child> 
         child.send(order as object);
         return next(timeoutMs) as Promise<T>;
       },
+      cpuMs: () => {
+        child.send(howMuchCpu);
+        return next(60_000) as Promise<number>;
+      },
       [Symbol.asyncDispose]: end,
     };
   } catch (thrown) {
@@ -70,6 +78,11 @@ export function serveParent(options: {
     if (process.connected) process.send!(saying);
   };
   process.on('message', (order) => {
+    if (order === howMuchCpu) {
+      const { user, system } = process.cpuUsage();
+      say({ done: (user + system) / 1000 });
+      return;
+    }
     obey?.(order).then(
       (done) => say({ done }),
       (thrown) => say({ failed: messageOf(thrown) }),

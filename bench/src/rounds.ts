@@ -3,7 +3,7 @@ import type { CallSeries } from './calls/call-series.ts';
 import { type Measurement, medianOf } from './measure.ts';
 import { openPeer, type PeerSession } from './peer-session.ts';
 import type { Peer } from './peers/peer.ts';
-import type { CallRow, MessageRow, Report } from './report/report.ts';
+import type { CallsReport, MessagesReport, Skipped } from './report/benchmarks.ts';
 import type { Workload } from './workloads.ts';
 
 export interface RoundsOptions {
@@ -14,9 +14,6 @@ export interface RoundsOptions {
   tell: (line: string) => void;
 }
 
-/** Who takes part while it lasts, and what has been left out. */
-type Outcome<Rows> = Rows & Pick<Report, 'skipped'>;
-
 /**
  * Every peer is up all the time, but only one works. After a failed run a peer starts anew, without that workload; one that
  * does not come up is left out.
@@ -25,9 +22,9 @@ export async function runMessages(
   peers: readonly Peer[],
   workloads: readonly Workload[],
   options: RoundsOptions,
-): Promise<Outcome<Pick<Report, 'peers' | 'messages'>>> {
+): Promise<MessagesReport> {
   const { rounds, seconds, signal, tell } = options;
-  const skipped: Report['skipped'] = [];
+  const skipped: Skipped[] = [];
   const versions = new Map<string, string>();
   const sessions = new Map<Peer, PeerSession>();
   await using opened = new AsyncDisposableStack();
@@ -69,27 +66,25 @@ export async function runMessages(
       }
     }
   }
-  const messages = runs.rows(({ workload, peer }) => ({
+  const rows = runs.rows(({ workload, peer }) => ({
     workload: workload.name,
     peer: peer.name,
     receiptMeans: peer.receiptMeans,
   }));
   const tookPart = peers.filter(({ name }) => versions.has(name));
   return {
-    messages: messages satisfies MessageRow[],
-    peers: tookPart.map(({ name, title, receiptMeans, how }) => {
-      return { name, title, receiptMeans, how, version: versions.get(name)! };
+    peers: tookPart.map(({ name, title, receiptMeans, how, elsewhere }) => {
+      const version = versions.get(name)!;
+      return { name, title, receiptMeans, how, version, ...(elsewhere && { earlierOf: elsewhere.name }) };
     }),
+    rows,
     skipped,
   };
 }
 
-export async function runCalls(
-  series: readonly CallSeries[],
-  options: RoundsOptions,
-): Promise<Outcome<Pick<Report, 'calls'>>> {
+export async function runCalls(series: readonly CallSeries[], options: RoundsOptions): Promise<CallsReport> {
   const { rounds, seconds, signal, tell } = options;
-  const skipped: Report['skipped'] = [];
+  const skipped: Skipped[] = [];
   const runs = new Runs<{ inFlight: number; one: CallSeries }>();
   for (const inFlight of [1, 64]) {
     // A layer's share of the way is read off calls that don't wait for each other.
@@ -109,8 +104,10 @@ export async function runCalls(
       }
     }
   }
-  const calls = runs.rows(({ inFlight, one: { name, title, part } }) => ({ name, title, part, inFlight }));
-  return { calls: calls satisfies CallRow[], skipped };
+  const rows = runs.rows(({ inFlight, one: { name, title, part, earlierOf } }) => {
+    return { name, title, part, inFlight, ...(earlierOf !== undefined && { earlierOf }) };
+  });
+  return { rows, skipped };
 }
 
 /** The measurements of each thing that is measured. */

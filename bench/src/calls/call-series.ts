@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { messageOf } from '@signalbox/protocol';
+import { harnessOf } from '../before.ts';
 import type { Measurement } from '../measure.ts';
 import { startProcess } from '../processes.ts';
 import type { CallWay } from './call-way.ts';
@@ -12,6 +13,8 @@ export interface CallSeries {
   title: string;
   /** `compared` stands in the table; a `layer` of ours only tells where the time goes. */
   part: 'compared' | 'layer';
+  /** Name of the one that this is an earlier state of. */
+  earlierOf?: string;
   run(order: { lanes: number; seconds: number }): Promise<Measurement>;
 }
 
@@ -19,18 +22,22 @@ interface Candidate {
   name: string;
   title: string;
   part: CallSeries['part'];
+  earlierOf?: string;
   way: () => Promise<CallWay> | CallWay;
 }
 
 const patienceMs = 60_000;
 
 /** All ways to the same `echo` of server-everything, each with a client in a process of its own. */
-export async function openCallSeries(
-  onSkipped: (name: string, reason: string) => void,
-): Promise<AsyncDisposable & { series: CallSeries[] }> {
+export async function openCallSeries(options: {
+  /** The root of another checkout to compare with. */
+  before: URL | undefined;
+  onSkipped: (name: string, reason: string) => void;
+}): Promise<AsyncDisposable & { series: CallSeries[] }> {
+  const { before, onSkipped } = options;
   await using opened = new AsyncDisposableStack();
   const server = binOf('@modelcontextprotocol/server-everything');
-  const ours = opened.use(await startSignalbox(server));
+  const ours = opened.use(await startSignalbox(server, harnessOf(thisCheckout)));
   const stdio = (args: string[], tool = 'echo', env = {}): CallWay => ({
     enters: 'stdio',
     tool,
@@ -39,8 +46,16 @@ export async function openCallSeries(
     env,
   });
   const http = ({ url }: { url: string }): CallWay => ({ enters: 'http', tool: 'echo', url });
-  const worker = (tool: string): CallWay => stdio([cli, 'worker', 'mcp'], tool, ours.env);
+  const worker = (root: URL, env: Record<string, string>, tool = 'mcp_everything__echo'): CallWay =>
+    stdio([fileURLToPath(new URL('apps/cli/bin/signalbox.js', root)), 'worker', 'mcp'], tool, env);
   const { url, token } = ours;
+  const beforeOf = (root: URL): Candidate => ({
+    name: 'signalbox-before',
+    title: 'Signalbox, before',
+    part: 'compared',
+    earlierOf: 'signalbox',
+    way: async () => worker(root, opened.use(await startSignalbox(server, harnessOf(root))).env),
+  });
   const candidates: Candidate[] = [
     { name: 'direct', title: 'direct SDK client', part: 'compared', way: () => stdio([server]) },
     {
@@ -74,13 +89,14 @@ export async function openCallSeries(
       name: 'signalbox',
       title: 'Signalbox',
       part: 'compared',
-      way: () => worker('mcp_everything__echo'),
+      way: () => worker(thisCheckout, ours.env),
     },
+    ...(before ? [beforeOf(before)] : []),
     {
       name: 'signalbox-journaled',
       title: 'Signalbox, tool that is not safe to repeat',
       part: 'compared',
-      way: () => worker('mcp_journaled__echo'),
+      way: () => worker(thisCheckout, ours.env, 'mcp_journaled__echo'),
     },
     { name: 'host', title: 'MCP host', part: 'layer', way: () => ({ enters: 'host', server }) },
     {
@@ -115,4 +131,4 @@ export async function openCallSeries(
 }
 
 const naiveProxy = fileURLToPath(new URL('./naive-proxy.ts', import.meta.url));
-const cli = fileURLToPath(new URL('../../../apps/cli/bin/signalbox.js', import.meta.url));
+const thisCheckout = new URL('../../../', import.meta.url);

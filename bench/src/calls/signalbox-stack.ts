@@ -11,28 +11,27 @@ export interface SignalboxStack extends AsyncDisposable {
   env: Record<string, string>;
 }
 
-export async function startSignalbox(server: string): Promise<SignalboxStack> {
+/** The processes run the scripts of `harness`, ours or another checkout's. */
+export async function startSignalbox(server: string, harness: URL): Promise<SignalboxStack> {
   await using opened = new AsyncDisposableStack();
   const home = await mkdtemp(join(tmpdir(), 'signalbox-bench-calls-'));
   opened.defer(() => rm(home, { recursive: true, force: true }));
   const broker = opened.use(
-    await startProcess(new URL('../peers/signalbox-broker-process.ts', import.meta.url), {
+    await startProcess(new URL('peers/signalbox-broker-process.ts', harness), {
       dataDir: join(home, 'state'),
       durability: 'full',
     }),
   );
   const { url, orchestrator, client: token, server: responder } = broker.facts as Record<string, string>;
   opened.use(
-    await startProcess(new URL('./orchestrator-process.ts', import.meta.url), {
+    await startProcess(new URL('calls/orchestrator-process.ts', harness), {
       url,
       token: orchestrator,
       server,
       dataDir: home,
     }),
   );
-  opened.use(
-    await startProcess(new URL('./responder-process.ts', import.meta.url), { url, token: responder }),
-  );
+  opened.use(await startProcess(new URL('calls/responder-process.ts', harness), { url, token: responder }));
   const tokenFile = join(home, 'client.token');
   await writeFile(tokenFile, token!, { mode: 0o600 });
   const resources = opened.move();

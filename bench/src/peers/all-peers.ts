@@ -6,21 +6,26 @@ import { rabbitMq } from './rabbitmq.ts';
 import { redisStreams } from './redis.ts';
 import { signalbox } from './signalbox.ts';
 
-/** In the order of the tables. */
-export const allPeers: readonly Peer[] = [
-  signalbox('full'),
-  signalbox('process'),
-  redisStreams('everysec'),
-  redisStreams('always'),
-  natsJetStream('default'),
-  natsJetStream('always'),
-  rabbitMq,
-  postgres,
-  bullMq,
-];
+/** In the order of the tables. Another checkout's twins follow our peers, so that they run in turn. */
+export function peersBeside(before?: URL): readonly Peer[] {
+  const ours = (['full', 'process'] as const).flatMap((durability) => [
+    signalbox(durability),
+    ...(before ? [signalbox(durability, before)] : []),
+  ]);
+  return [
+    ...ours,
+    redisStreams('everysec'),
+    redisStreams('always'),
+    natsJetStream('default'),
+    natsJetStream('always'),
+    rabbitMq,
+    postgres,
+    bullMq,
+  ];
+}
 
 export function peerNamed(name: string): Peer {
-  const peer = allPeers.find((one) => one.name === name);
+  const peer = peersBeside().find((one) => one.name === name);
   if (!peer) throw new Error(`there is no peer '${name}'`);
   return peer;
 }

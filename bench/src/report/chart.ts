@@ -1,4 +1,4 @@
-import type { Report } from './report.ts';
+import type { Benchmarks, CallsReport, Circumstances, MessagesReport } from './benchmarks.ts';
 
 interface Bar {
   label: string;
@@ -20,8 +20,8 @@ const lineHeight = 24;
 const colours = { ours: ['#9cc3f5', '#1f6feb'], theirs: ['#c9ced6', '#6e7781'] } as const;
 
 /** Bars for the short messages and the proxied calls, best first. The background is part of it, for dark pages. */
-export function asSvg(report: Report): string {
-  const panels = panelsOf(report).filter(({ bars }) => bars.length > 0);
+export function asSvg({ messages, calls }: Pick<Benchmarks, 'messages' | 'calls'>): string {
+  const panels = [...messagePanels(messages), ...callPanels(calls)].filter(({ bars }) => bars.length > 0);
   let y = 66;
   const parts = panels.map((panel) => {
     const drawn = drawPanel(panel, y);
@@ -30,16 +30,21 @@ export function asSvg(report: Report): string {
   });
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${y}" width="${width}" height="${y}" role="img" aria-label="Benchmarks" font-family="system-ui, sans-serif" font-size="13">
 <rect width="${width}" height="${y}" rx="8" fill="#ffffff"/>
-<text x="20" y="30" font-size="16" font-weight="600" fill="#1f2328">${escaped(`${report.date}: ${report.machine}`)}</text>
+<text x="20" y="30" font-size="16" font-weight="600" fill="#1f2328">${escaped(titleOf([messages, calls].filter((section) => section !== undefined)))}</text>
 ${legend()}
 ${parts.join('\n')}
 </svg>
 `;
 }
 
-function panelsOf(report: Report): Panel[] {
-  const messages = (workload: string, of: 'perSecond' | 'p50Ms'): Bar[] =>
-    report.messages
+function titleOf(sections: Circumstances[]): string {
+  return [...new Set(sections.map(({ date, machine }) => `${date}: ${machine}`))].join('; ');
+}
+
+function messagePanels(report: MessagesReport | undefined): Panel[] {
+  if (!report) return [];
+  const bars = (workload: string, of: 'perSecond' | 'p50Ms'): Bar[] =>
+    report.rows
       .filter((row) => row.workload === workload)
       .map((row) => ({
         label: report.peers.find(({ name }) => name === row.peer)?.title ?? row.peer,
@@ -47,32 +52,36 @@ function panelsOf(report: Report): Panel[] {
         isOurs: row.peer === 'full' || row.peer === 'process',
         isFsynced: row.receiptMeans === 'fsynced',
       }));
-  const most = (bars: Bar[]): Bar[] => bars.sort((a, b) => b.value - a.value);
-  const least = (bars: Bar[]): Bar[] => bars.sort((a, b) => a.value - b.value);
   const rate = (title: string, workload: string): Panel => ({
     title: `${title}, 300 B, 64 in flight: per second (more is better)`,
     unit: 'per second',
-    bars: most(messages(workload, 'perSecond')),
+    bars: bars(workload, 'perSecond').sort((a, b) => b.value - a.value),
   });
-  const calls = report.calls
+  return [
+    rate('Durable request/reply', 'request/64/300B'),
+    {
+      title: 'Durable request/reply, 300 B, 1 in flight: median latency (less is better)',
+      unit: 'ms',
+      bars: bars('request/1/300B', 'p50Ms').sort((a, b) => a.value - b.value),
+    },
+    rate('Enqueue with receipt', 'enqueue/64/300B'),
+    rate('Enqueue → consume → ack', 'consume/64/300B'),
+  ];
+}
+
+function callPanels(report: CallsReport | undefined): Panel[] {
+  if (!report) return [];
+  const bars = report.rows
     .filter(({ part, inFlight }) => part === 'compared' && inFlight === 1)
     .map(({ name, title, p50Ms }) => {
       const isOurs = name.startsWith('signalbox');
       return { label: title, value: p50Ms, isOurs, isFsynced: isOurs };
     });
   return [
-    rate('Durable request/reply', 'request/64/300B'),
-    {
-      title: 'Durable request/reply, 300 B, 1 in flight: median latency (less is better)',
-      unit: 'ms',
-      bars: least(messages('request/1/300B', 'p50Ms')),
-    },
-    rate('Enqueue with receipt', 'enqueue/64/300B'),
-    rate('Enqueue → consume → ack', 'consume/64/300B'),
     {
       title: 'MCP tools/call, 1 in flight: median latency (less is better)',
       unit: 'ms',
-      bars: least(calls),
+      bars: bars.sort((a, b) => a.value - b.value),
     },
   ];
 }

@@ -1,4 +1,4 @@
-import type { Report } from './report.ts';
+import type { CallsReport } from './benchmarks.ts';
 
 /** What one part of a proxied call's way adds to its median latency. */
 export interface Hop {
@@ -11,9 +11,9 @@ export interface Hop {
  * A call at 1 in flight, entering further and further out: each hop is the difference to the one inside it, so the hops
  * add up to the whole. Empty unless all of them were measured.
  */
-export function hopsOf({ calls }: Report): Hop[] {
+export function hopsOf({ rows }: CallsReport): Hop[] {
   const p50 = (name: string): number =>
-    calls.find((row) => row.name === name && row.inFlight === 1)?.p50Ms ?? Number.NaN;
+    rows.find((row) => row.name === name && row.inFlight === 1)?.p50Ms ?? Number.NaN;
   const [direct, host, broker] = [p50('direct'), p50('host'), p50('broker')];
   const [executor, whole] = [p50('executor'), p50('signalbox')];
   const hops = [

@@ -1,6 +1,7 @@
 import { operations, shapes, sizes } from '../workloads.ts';
+import type { CallRow, CallsReport, MessageRow, MessagesReport, PeerFacts } from './benchmarks.ts';
 import { hopsOf } from './hops.ts';
-import type { CallRow, MessageRow, PeerFacts, Report } from './report.ts';
+import { table } from './table.ts';
 
 const titles = {
   enqueue: 'Enqueue with receipt',
@@ -9,11 +10,11 @@ const titles = {
 } as const;
 
 /** One table for each operation and size that was measured: a row for each peer, three columns for each shape. */
-export function messageTables(report: Report): string {
+export function messageTables(report: MessagesReport): string {
   const tables = operations.flatMap((operation) =>
     sizes.map(({ size, title }) => {
       const measured = shapes.filter(({ shape }) =>
-        report.messages.some(({ workload }) => workload === `${operation}/${shape}/${size}`),
+        report.rows.some(({ workload }) => workload === `${operation}/${shape}/${size}`),
       );
       if (measured.length === 0) return undefined;
       const rows = report.peers.map((peer) => [
@@ -29,7 +30,7 @@ export function messageTables(report: Report): string {
 }
 
 /** How many times as much we do with fsync as each peer does, and how our latency compares with its. */
-export function ratioTable(report: Report): string {
+export function ratioTable(report: MessagesReport): string {
   const ours = report.peers.find(({ name }) => name === 'full');
   const compared = ['enqueue', 'consume', 'request'].flatMap((operation) => [
     { workload: `${operation}/64/300B`, head: `${operation}, 64: per s`, of: 'perSecond' as const },
@@ -50,8 +51,8 @@ export function ratioTable(report: Report): string {
 }
 
 /** Proxied calls, each way compared with the naive proxy. */
-export function callTable(report: Report): string {
-  const rows = report.calls.filter(({ part }) => part === 'compared');
+export function callTable(report: CallsReport): string {
+  const rows = report.rows.filter(({ part }) => part === 'compared');
   const names = [...new Set(rows.map(({ name }) => name))];
   const of = (name: string, inFlight: number): CallRow | undefined =>
     rows.find((row) => row.name === name && row.inFlight === inFlight);
@@ -67,33 +68,15 @@ export function callTable(report: Report): string {
   return table(['way', ...heads, 'p50 ms', 'p99 ms', 'naive per s'], lines, 1);
 }
 
-export function hopTable(report: Report): string {
+export function hopTable(report: CallsReport): string {
   const rows = hopsOf(report).map(({ hop, addsMs, measuredAs }) => [hop, addsMs.toFixed(2), measuredAs]);
-  return rows.length === 0 ? '' : table(['hop', 'adds ms (p50)', 'measured as'], rows, 1);
+  return rows.length === 0 ? '' : table(['hop', 'adds ms (p50)', 'measured as'], rows, 1, ['measured as']);
 }
 
-/** Everything, for the screen. */
-export function allTables(report: Report): string {
-  return [
-    messageTables(report),
-    report.calls.length > 0 ? `### Proxied calls\n\n${callTable(report)}` : '',
-    hopTable(report),
-    ...report.skipped.map(({ name, reason }) => `not measured: ${name}: ${reason}`),
-  ]
-    .filter((part) => part !== '')
-    .join('\n\n');
-}
-
-function find(report: Report, peer: PeerFacts, workload: string): MessageRow | undefined {
-  return report.messages.find((row) => row.peer === peer.name && row.workload === workload);
+function find(report: MessagesReport, peer: PeerFacts, workload: string): MessageRow | undefined {
+  return report.rows.find((row) => row.peer === peer.name && row.workload === workload);
 }
 
 function figures(row: { perSecond: number; p50Ms: number; p99Ms: number } | undefined): string[] {
   return row ? [row.perSecond.toFixed(0), row.p50Ms.toFixed(2), row.p99Ms.toFixed(2)] : ['', '', ''];
-}
-
-/** The first `words` columns are text, the others figures. */
-function table(heads: string[], rows: string[][], words: number): string {
-  const rule = heads.map((head, i) => (i < words || head === 'measured as' ? '---' : '---:'));
-  return [heads, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }

@@ -1,0 +1,48 @@
+import { enableCompileCache, flushCompileCache } from 'node:module';
+import { serveParent, setupOf } from '../processes.ts';
+
+/** The orchestrator with its journal and the limits it ships with. */
+export interface FleetOrchestratorSetup {
+  url: string;
+  token: string;
+  journalFile: string;
+  server: { name: string; args: string[] };
+  /** Where compiled code is kept, as the command keeps it. */
+  compiled: string;
+}
+
+const { url, token, journalFile, server, compiled } = setupOf<FleetOrchestratorSetup>();
+enableCompileCache(compiled);
+const { startMcpHost } = await import('@signalbox/mcp-host');
+const { openSqliteJournal, startOrchestrator } = await import('@signalbox/orchestrator');
+const { connectBroker } = await import('@signalbox/client');
+
+// It is killed more often than a server that is worth calling would die.
+const lifted = { maxRestarts: 1_000_000, circuitThreshold: 1_000_000 };
+const host = startMcpHost({
+  servers: {
+    [server.name]: { type: 'stdio', command: process.execPath, args: server.args, ...lifted },
+  },
+});
+const journal = await openSqliteJournal({ file: journalFile });
+const client = await connectBroker({
+  url,
+  token,
+  agent: 'orchestrator',
+  backoff: 'orchestrator',
+  waitForBroker: true,
+});
+const orchestrator = await startOrchestrator({ client, host, journal });
+await host.inventory();
+flushCompileCache();
+serveParent({
+  facts: { pid: `${process.pid}` },
+  /** Answers with the process id of the MCP server, null while there is none. */
+  obey: async () => host.servers()[0]?.pid ?? null,
+  stop: async () => {
+    await orchestrator.stop();
+    await client.close();
+    await host.close();
+    await journal[Symbol.asyncDispose]();
+  },
+});

@@ -1,0 +1,19 @@
+import { serveParent } from '../processes.ts';
+import { type LoadWorker, type SteadyLoad, startLoad } from './steady-load.ts';
+
+/** What a process that makes steady load is told to do. `stop` answers with `LoadFigures`. */
+export type LoadOrder = { op: 'start'; heeds: boolean } | { op: 'mark' } | { op: 'stop' };
+
+/** For such a process: does the parent's orders. */
+export function serveLoad(workers: readonly LoadWorker[], stop: () => Promise<unknown>): void {
+  let load: SteadyLoad | undefined;
+  serveParent({
+    obey: async (asked) => {
+      const order = asked as LoadOrder;
+      if (order.op === 'start') load = startLoad(workers, order);
+      else if (order.op === 'mark') load!.mark();
+      else return await load!.stop();
+    },
+    stop,
+  });
+}

@@ -1,0 +1,89 @@
+import type { FairnessRound, FairnessRow, Shares } from './fleet-report.ts';
+import { quantileOf } from './quantile.ts';
+
+/** What of all that is done is a worker's, unless it wants less. */
+type Capacity = (alone: readonly FairnessRound[], crowded: readonly FairnessRound[]) => number;
+
+/**
+ * What was done in all, by whichever was more, with the greedy worker or without: so a greedy one that makes everything
+ * slower counts against the shares.
+ */
+export const mostDone: Capacity = (alone, crowded) => Math.max(totalRate(alone), totalRate(crowded));
+
+/** What the modest ones do alone: for greedy work that cannot be counted in the same unit. */
+export const doneAlone: Capacity = (alone) => totalRate(alone);
+
+/**
+ * Of each modest worker, what it got beside the greedy one as a share of its fair share: the capacity divided among all,
+ * the greedy one included, but never more than the worker got when the greedy one was absent, which is all it wants.
+ */
+export function sharesOf(
+  alone: readonly FairnessRound[],
+  crowded: readonly FairnessRound[],
+  capacity: Capacity,
+): number[] {
+  const wanted = workerRates(alone);
+  const fair = capacity(alone, crowded) / (wanted.length + 1);
+  return workerRates(crowded).map((rate, worker) => rate / Math.min(fair, wanted[worker]!));
+}
+
+/** The rows of one kind of work; the first condition is the one without a greedy worker. */
+export function fairnessRows(
+  measured: readonly { condition: string; rounds: FairnessRound[] }[],
+  capacity: Capacity,
+): FairnessRow[] {
+  const alone = measured[0]!.rounds;
+  return measured.map(({ condition, rounds }) => {
+    const modest = rounds.map((round) => round.modest);
+    const row = {
+      condition,
+      perSecond: sum(workerRates(rounds)),
+      p50Ms: middle(modest.map(({ p50Ms }) => p50Ms)),
+      p99Ms: middle(modest.map(({ p99Ms }) => p99Ms)),
+      rounds,
+    };
+    if (rounds === alone) return row;
+    const byRound = rounds.map((round, at) => sharesOf([alone[at]!], [round], capacity));
+    return {
+      ...row,
+      greedy: {
+        perSecond: greedyRate(rounds, ({ done }) => sum(done)),
+        refusedPerSecond: greedyRate(rounds, ({ refused }) => refused),
+      },
+      shares: spreadOf(sharesOf(alone, rounds, capacity)),
+      worstRound: Math.min(...byRound.flat()),
+    };
+  });
+}
+
+function spreadOf(shares: readonly number[]): Shares {
+  return { min: quantileOf(shares, 0), p10: quantileOf(shares, 0.1), median: quantileOf(shares, 0.5) };
+}
+
+function workerRates(rounds: readonly FairnessRound[]): number[] {
+  const seconds = sum(rounds.map(({ modest }) => modest.seconds));
+  return rounds[0]!.modest.done.map(
+    (_, worker) => sum(rounds.map(({ modest }) => modest.done[worker]!)) / seconds,
+  );
+}
+
+function totalRate(rounds: readonly FairnessRound[]): number {
+  return sum(workerRates(rounds)) + greedyRate(rounds, ({ done }) => sum(done));
+}
+
+function greedyRate(
+  rounds: readonly FairnessRound[],
+  countOf: (greedy: NonNullable<FairnessRound['greedy']>) => number,
+): number {
+  const figures = rounds.flatMap(({ greedy }) => (greedy ? [greedy] : []));
+  if (figures.length === 0) return 0;
+  return sum(figures.map(countOf)) / sum(figures.map(({ seconds }) => seconds));
+}
+
+function middle(values: readonly number[]): number {
+  return quantileOf(values, 0.5);
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

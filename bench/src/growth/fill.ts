@@ -1,0 +1,19 @@
+import { startProcess } from '../processes.ts';
+import { settleDisk } from './data-directory.ts';
+import { unlessAborted } from './unless-aborted.ts';
+
+/** What a data directory is filled with before its broker starts. Inboxes are called `in-0`, `in-1`, … and are known. */
+export type FillOrder = { dataDir: string } & (
+  | { type: 'pending'; inboxes: number; each: number; bodyBytes: number }
+  /** Half of them requests, half replies, settled in the ten minutes before `until`, in epoch milliseconds. */
+  | { type: 'settled'; rows: number; until: number }
+);
+
+const patienceMs = 30 * 60 * 1000;
+
+/** Fills a directory through the store, in a process of its own. Resolves when all of it is on disk. */
+export async function fill(order: FillOrder, signal: AbortSignal): Promise<void> {
+  await using filler = await startProcess(new URL('./fill-process.ts', import.meta.url), {});
+  await unlessAborted(signal, () => filler.ask(order, patienceMs));
+  await settleDisk();
+}

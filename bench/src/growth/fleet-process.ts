@@ -1,0 +1,21 @@
+import { connectBroker } from '@signalbox/client';
+import { serveParent, setupOf } from '../processes.ts';
+import type { FleetOrder } from './fleet.ts';
+
+/** How many shake hands at a time; the broker's bound on strangers is 256. */
+const lanes = 64;
+
+const { url } = setupOf<{ url: string }>();
+
+/** Connects the workers and subscribes each; resolves with the milliseconds it took. They stay until this process ends. */
+const connectAll = async ({ workers }: FleetOrder): Promise<number> => {
+  const began = performance.now();
+  const left = workers.values();
+  const lane = async (): Promise<void> => {
+    for (const { agent, token } of left) await (await connectBroker({ url, agent, token })).subscribe();
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+  return performance.now() - began;
+};
+
+serveParent({ obey: (order) => connectAll(order as FleetOrder), stop: async () => {} });

@@ -1,0 +1,31 @@
+import { readFile } from 'node:fs/promises';
+import { startProcess } from '../processes.ts';
+
+export interface FleetOrder {
+  workers: { agent: string; token: string }[];
+}
+
+/** Idle workers in a process of their own, with the time it took until the last one was subscribed. */
+export interface Fleet extends AsyncDisposable {
+  connectedMs: number;
+}
+
+const patienceMs = 120_000;
+
+export async function startFleet(url: string, order: FleetOrder): Promise<Fleet> {
+  await using opened = new AsyncDisposableStack();
+  const child = opened.use(await startProcess(new URL('./fleet-process.ts', import.meta.url), { url }));
+  const connectedMs = await child.ask<number>(order, patienceMs);
+  const resources = opened.move();
+  return { connectedMs, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+}
+
+/** What a process needs besides its connections. */
+const otherFiles = 100;
+
+/** How many connections a process may have open here; infinite where the system does not tell. */
+export async function mostConnections(): Promise<number> {
+  const limits = await readFile('/proc/self/limits', 'utf8').catch(() => '');
+  const most = /^Max open files +(\d+)/m.exec(limits)?.[1];
+  return most === undefined ? Number.POSITIVE_INFINITY : Number(most) - otherFiles;
+}

@@ -1,0 +1,52 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { startBroker } from '@signalbox/broker';
+import { serveParent, setupOf } from '../processes.ts';
+import type { BrokerMemory, BrokerOrder, BrokerSetup } from './growth-broker.ts';
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+const { dataDir, clockAt } = setupOf<BrokerSetup>();
+const aheadMs = clockAt === undefined ? 0 : clockAt - Date.now();
+const unlimited = 1e12;
+const broker = await startBroker({
+  dataDir,
+  port: 0,
+  now: () => Date.now() + aheadMs,
+  limits: {
+    maxConnections: unlimited,
+    deliverPerSecond: unlimited,
+    deliverBurst: unlimited,
+    maxPendingPerSender: unlimited,
+    maxInboxMessages: unlimited,
+    maxInboxBytes: unlimited,
+    maxTotalBytes: unlimited,
+  },
+});
+
+const issue = async (agents: readonly string[]): Promise<string[]> => {
+  const tokens: string[] = [];
+  for (const agent of agents) tokens.push((await broker.issueToken({ agent, role: 'worker' })).token);
+  return tokens;
+};
+
+const memory = (): BrokerMemory => {
+  for (let i = 0; i < 3; i++) collect();
+  const { rss, heapUsed, external } = process.memoryUsage();
+  return { rssBytes: rss, liveBytes: heapUsed + external };
+};
+
+const obey = async (order: BrokerOrder): Promise<unknown> => {
+  switch (order.type) {
+    case 'issue':
+      return issue(order.agents);
+    case 'memory':
+      return memory();
+  }
+};
+
+serveParent({
+  facts: { url: broker.url },
+  obey: (order) => obey(order as BrokerOrder),
+  stop: () => broker.stop(),
+});

@@ -1,0 +1,74 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { brokerFiles } from '@signalbox/broker';
+import { type InboxStore, openSqliteInboxStore } from '@signalbox/store';
+import { serveParent, setupOf } from '../processes.ts';
+import type { HistoryFacts, HistorySetup } from './history-store.ts';
+
+const opens = 5;
+const sweeps = 200;
+const pages = 5;
+const pageSize = 200;
+/** Far beyond every time for which something settled is kept. */
+const agesMs = 30 * 24 * 60 * 60 * 1000;
+
+const { dataDir, clockAt } = setupOf<HistorySetup>();
+let now = clockAt;
+serveParent({ obey: measureStore, stop: async () => {} });
+
+async function measureStore(): Promise<HistoryFacts> {
+  const openMs: number[] = [];
+  for (let i = 1; i < opens; i++) {
+    const opened = await openTimed();
+    openMs.push(opened.ms);
+    await opened.store[Symbol.asyncDispose]();
+  }
+  const opened = await openTimed();
+  await using store = opened.store;
+  openMs.push(opened.ms);
+  const newestPageMs: number[] = [];
+  for (let i = 0; i < pages; i++)
+    newestPageMs.push(await timed(() => store.history({ since: now, limit: pageSize })));
+  const delays = monitorEventLoopDelay({ resolution: 1 });
+  delays.enable();
+  const wholePageMs = await timed(() => store.history({ since: 0, limit: pageSize }));
+  delays.disable();
+  const sweepMs: number[] = [];
+  for (let i = 0; i < sweeps; i++) sweepMs.push(await timed(() => store.sweep(now)));
+  return {
+    openMs,
+    newestPageMs,
+    wholePageMs,
+    longestStepMs: delays.max / 1e6,
+    sweepMs,
+    dropMs: await dropAll(store),
+  };
+}
+
+async function openTimed(): Promise<{ store: InboxStore; ms: number }> {
+  const began = performance.now();
+  const file = brokerFiles(dataDir).messages;
+  const store = await openSqliteInboxStore({ file, durability: 'full', now: () => now });
+  return { store, ms: performance.now() - began };
+}
+
+/** Lets everything settled grow old and sweeps until nothing goes any more; the times of the steps that dropped a slice. */
+async function dropAll(store: InboxStore): Promise<number[]> {
+  const times: number[] = [];
+  now += agesMs;
+  // The slice that was written to is closed now, and is old only later.
+  await store.sweep(now);
+  now += agesMs;
+  for (;;) {
+    const { usedBytes: before } = await store.usage();
+    const ms = await timed(() => store.sweep(now));
+    const { usedBytes: after } = await store.usage();
+    if (after >= before) return times;
+    times.push(ms);
+  }
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const began = performance.now();
+  await work();
+  return performance.now() - began;
+}

@@ -1,0 +1,115 @@
+import { cpus, loadavg, totalmem } from 'node:os';
+import type { FleetReport } from '../fleet/fleet-report.ts';
+import type { GrowthReport } from '../growth/growth-report.ts';
+import type { Measurement } from '../measure.ts';
+import type { Peer } from '../peers/peer.ts';
+
+/** When, where and how often a section was measured. */
+export interface Circumstances {
+  date: string;
+  machine: string;
+  node: string;
+  /** Load averages of one minute, before and after. */
+  load: { before: number; after: number };
+  rounds: number;
+  secondsPerRun: number;
+}
+
+/** Medians, figure by figure, and each round behind them. */
+export interface Row extends Measurement {
+  rounds: Measurement[];
+}
+
+export interface MessageRow extends Row {
+  workload: string;
+  peer: string;
+  receiptMeans: Peer['receiptMeans'];
+}
+
+export interface CallRow extends Row {
+  name: string;
+  title: string;
+  part: 'compared' | 'layer';
+  inFlight: number;
+  /** Name of the way that this one is an earlier state of. */
+  earlierOf?: string;
+}
+
+export interface PeerFacts {
+  name: string;
+  title: string;
+  receiptMeans: Peer['receiptMeans'];
+  how: string;
+  version: string;
+  /** Name of the peer that this one is an earlier state of. */
+  earlierOf?: string;
+}
+
+/** Who or what was not measured, and why. */
+export interface Skipped {
+  name: string;
+  reason: string;
+}
+
+export interface MessagesReport {
+  peers: PeerFacts[];
+  rows: MessageRow[];
+  skipped: Skipped[];
+}
+
+export interface CallsReport {
+  rows: CallRow[];
+  skipped: Skipped[];
+}
+
+/** What one change did, as measured in one run beside the state before it. */
+export interface Change {
+  change: string;
+  /** Commit of the state before. */
+  before: string;
+  rows: ChangeRow[];
+}
+
+export interface ChangeRow {
+  /** `request/64/300B full` or `calls/64`. */
+  workload: string;
+  before: Measurement;
+  after: Measurement;
+  /** Operations a second, after by before, round by round: the median and the extremes. */
+  ratio: { median: number; least: number; most: number };
+}
+
+/** A part of the benchmarks with the circumstances of its own run. */
+export type Section<Report> = Circumstances & Report;
+
+/** `docs/benchmarks.json`: the latest run of each section, and every change that was recorded. */
+export interface Benchmarks {
+  messages?: Section<MessagesReport>;
+  calls?: Section<CallsReport>;
+  growth?: Section<GrowthReport>;
+  fleet?: Section<FleetReport>;
+  changes?: Section<Change>[];
+}
+
+/** Measures, and tells the circumstances with what was found. */
+export async function underCircumstances<Report extends object>(
+  { rounds, seconds }: { rounds: number; seconds: number },
+  measure: () => Promise<Report>,
+): Promise<Section<Report>> {
+  const before = loadavg()[0]!;
+  const report = await measure();
+  return {
+    date: new Date().toISOString().slice(0, 10),
+    machine: describeMachine(),
+    node: process.version,
+    load: { before, after: loadavg()[0]! },
+    rounds,
+    secondsPerRun: seconds,
+    ...report,
+  };
+}
+
+export function describeMachine(): string {
+  const [first] = cpus();
+  return `${cpus().length} cores (${first?.model.trim() ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform}`;
+}

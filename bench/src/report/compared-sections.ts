@@ -1,0 +1,49 @@
+import type { CallsReport, MessagesReport } from './benchmarks.ts';
+import { callTable, hopTable, messageTables, ratioTable } from './tables.ts';
+
+export function messageSection(report: MessagesReport): string {
+  const ratios = ratioTable(report);
+  const parts = [
+    `The same client program makes every peer do the same work. Client, broker and consumer are separate processes; bodies are JSON of the size that
+the table says, written and parsed on each side, with random text that compression cannot shrink.
+
+- **Ack means**: *fsynced*: a confirmed message is on disk. *written*: it survives the death of the broker's process, not of the machine. Compare
+  rows of one kind.
+- **Enqueue with receipt**: into a queue that nobody reads, until the broker has confirmed it. The queue is emptied between runs.
+- **Enqueue → consume → ack**: until a consumer in another process has taken and acked it; the client hears of the ack over a side channel
+  that is the same for all. RabbitMQ and JetStream do not confirm acks; the others do.
+- **Durable request/reply**: the request is stored, the consumer takes it, stores the reply and acks the request, and the client takes the reply
+  and acks it.
+- **In flight**: operations of one client at a time; *50 clients × 8*: 50 clients with their own connections in one process.`,
+    messageTables(report),
+    ratios &&
+      `### Signalbox \`full\` against each peer, 300 B
+
+Rates: how many times as many; more than 1× is ours. Latencies: how many times as long; less than 1× is ours.
+
+${ratios}`,
+    `### How each peer is used
+
+${report.peers.map(({ title, version, how }) => `- **${title}** (${version}): ${how}.`).join('\n')}`,
+  ];
+  return parts.filter((part) => part !== '').join('\n\n');
+}
+
+export function callSection(report: CallsReport): string {
+  const hops = hopTable(report);
+  const parts = [
+    `The \`echo\` of \`@modelcontextprotocol/server-everything\` over stdio, called by the official SDK client in a process of its own. *Direct*: no proxy.
+*Naive*: the least proxy the SDK allows, one process that keeps nothing. The proxies from npm offer a stdio server over HTTP, so the client speaks
+HTTP to them; the chain of two speaks stdio on both ends, as Signalbox does. *Signalbox*: worker face → broker → orchestrator → server, each request
+and each result stored and fsynced; *not safe to repeat*: the orchestrator fsyncs its journal too before the call starts. Its limits on concurrent calls
+are 64 here. *Adds*: to the direct client's median.`,
+    callTable(report),
+    hops &&
+      `### Where the time of one call goes
+
+The same call, entering further and further out. Differences of medians, so a small one may come out negative.
+
+${hops}`,
+  ];
+  return parts.filter((part) => part !== '').join('\n\n');
+}

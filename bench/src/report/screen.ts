@@ -1,0 +1,24 @@
+import type { Benchmarks, Skipped } from './benchmarks.ts';
+import { fleetTables } from './fleet-tables.ts';
+import { growthTables } from './growth-tables.ts';
+import { callTable, hopTable, messageTables } from './tables.ts';
+import { targetsOf, targetTable } from './targets.ts';
+
+/** The figures of what was measured, without the words of the page. */
+export function onScreen(measured: Omit<Benchmarks, 'changes'>): string {
+  const { messages, calls, growth, fleet } = measured;
+  const targets = targetsOf(measured);
+  const parts = [
+    messages && messageTables(messages),
+    calls && `### Proxied calls\n\n${callTable(calls)}\n\n${hopTable(calls)}`,
+    growth && growthTables(growth),
+    fleet && fleetTables(fleet),
+    targets.length > 0 && `### Targets\n\n${targetTable(targets)}`,
+    skippedLines([...(messages?.skipped ?? []), ...(calls?.skipped ?? [])]),
+  ];
+  return parts.filter((part) => part).join('\n\n');
+}
+
+function skippedLines(skipped: readonly Skipped[]): string {
+  return skipped.map(({ name, reason }) => `not measured: ${name}: ${reason}`).join('\n');
+}

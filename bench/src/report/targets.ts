@@ -1,0 +1,182 @@
+import type { FairnessRow } from '../fleet/fleet-report.ts';
+import type { Cost, Ladder } from '../growth/growth-report.ts';
+import type { Benchmarks, CallsReport, MessageRow, MessagesReport } from './benchmarks.ts';
+import { table } from './table.ts';
+
+/** What was aimed at, and what was found. */
+export interface TargetRow {
+  what: string;
+  /** `≥ 1.3×`. */
+  target: string;
+  figure: string;
+  isMet: boolean;
+  /** By which part of the target the figure falls short of it, or is beyond it: 0.5 is 50 %. */
+  by: number;
+}
+
+/** All targets that the sections can answer. */
+export function targetsOf({ messages, calls, growth, fleet }: Benchmarks): TargetRow[] {
+  return [
+    ...(messages ? ofMessages(messages) : []),
+    ...(calls ? ofCalls(calls) : []),
+    ...(growth?.ladders.flatMap(ofLadder) ?? []),
+    ...(fleet ? [...ofFairness('calls', fleet.calls), ...ofFairness('messages', fleet.messages)] : []),
+    ...(fleet ? ofRecovery(fleet.recovery.filter(({ victim }) => victim === 'broker')) : []),
+  ];
+}
+
+export function targetTable(targets: readonly TargetRow[]): string {
+  const rows = targets.map(({ what, target, figure, isMet, by }) => {
+    const missed = `**missed** by ${by >= 0.095 ? Math.round(by * 100) : (by * 100).toFixed(1)} %`;
+    return [what, target, figure, isMet ? 'met' : missed];
+  });
+  return table(['what', 'target', 'figure', 'result'], rows, 4);
+}
+
+/** `figure` and `bound` in the same unit. */
+function judged(
+  what: string,
+  isWanted: '≥' | '≤',
+  bound: number,
+  figure: number,
+  unit: { sign: string; digits: number },
+  alsoTold = '',
+): TargetRow {
+  const { sign, digits } = unit;
+  return {
+    what,
+    target: `${isWanted} ${bound.toLocaleString('en')}${sign}`,
+    figure: `${figure.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })}${sign}${alsoTold}`,
+    isMet: isWanted === '≥' ? figure >= bound : figure <= bound,
+    by: Math.abs(figure / bound - 1),
+  };
+}
+
+const times = { sign: '×', digits: 2 };
+
+function ofMessages({ peers, rows }: MessagesReport): TargetRow[] {
+  const find = (workload: string, peer: string): MessageRow | undefined =>
+    rows.find((row) => row.workload === workload && row.peer === peer);
+  const against = (peer: string, workload: string, of: 'perSecond' | 'p50Ms', bound: number): TargetRow[] => {
+    const [ours, theirs] = [find(workload, 'full'), find(workload, peer)];
+    const title = peers.find(({ name }) => name === peer)?.title;
+    if (!ours || !theirs || !title) return [];
+    return of === 'perSecond'
+      ? [
+          judged(
+            `request/reply, 64 in flight: times the rate of ${title}`,
+            '≥',
+            bound,
+            ours[of] / theirs[of],
+            times,
+          ),
+        ]
+      : [
+          judged(
+            `request/reply, 1 in flight: times the p50 of ${title}`,
+            '≤',
+            bound,
+            ours[of] / theirs[of],
+            times,
+          ),
+        ];
+  };
+  const enqueue = 'enqueue/64/300B';
+  const ours = find(enqueue, 'full');
+  const best = peers
+    .filter(({ name, earlierOf }) => name !== 'full' && name !== 'process' && !earlierOf)
+    .map(({ name, title }) => ({ title, perSecond: find(enqueue, name)?.perSecond ?? 0 }))
+    .sort((a, b) => b.perSecond - a.perSecond)[0];
+  return [
+    ...against('redis-everysec', 'request/64/300B', 'perSecond', 1.3),
+    ...against('redis-always', 'request/64/300B', 'perSecond', 2),
+    ...against('redis-always', 'request/1/300B', 'p50Ms', 0.6),
+    ...against('nats', 'request/1/300B', 'p50Ms', 1.2),
+    ...(ours && best && best.perSecond > 0
+      ? [
+          judged(
+            `enqueue, 64 in flight: times the rate of the best other, ${best.title}`,
+            '≥',
+            1,
+            ours.perSecond / best.perSecond,
+            times,
+          ),
+        ]
+      : []),
+  ];
+}
+
+function ofCalls({ rows }: CallsReport): TargetRow[] {
+  const ratio = (inFlight: number, of: 'perSecond' | 'p50Ms'): number => {
+    const [ours, naive] = ['signalbox', 'naive'].map((name) =>
+      rows.find((row) => row.name === name && row.inFlight === inFlight),
+    );
+    return ours && naive ? ours[of] / naive[of] : Number.NaN;
+  };
+  return [
+    judged('tools/call, 1 in flight: times the p50 of the naive proxy', '≤', 4, ratio(1, 'p50Ms'), times),
+    judged(
+      'tools/call, 64 in flight: times the rate of the naive proxy',
+      '≥',
+      1,
+      ratio(64, 'perSecond'),
+      times,
+    ),
+  ].filter(({ by }) => Number.isFinite(by));
+}
+
+/** The worst size of each cost, at which the figure stands the highest above its bound. */
+function ofLadder({ name, sizes, costs }: Ladder): TargetRow[] {
+  return costs.flatMap((cost) => {
+    const worst = sizes
+      .map(({ label }, i) => ({ label, ...boundOf(cost, i) }))
+      .filter(({ figure, bound }) => Number.isFinite(figure / bound))
+      .sort((a, b) => b.figure / b.bound - a.figure / a.bound)[0];
+    if (!worst) return [];
+    const { label, figure, bound, unit } = worst;
+    return [judged(`${name}: ${cost.name}`, '≤', bound, figure, unit, ` at ${label}`)];
+  });
+}
+
+function boundOf({ values, target, unit }: Cost, i: number) {
+  const value = values[i] ?? Number.NaN;
+  if (!target) return { figure: value, bound: Number.NaN, unit: times };
+  if ('timesSmallest' in target) {
+    return { figure: value / (values[0] ?? Number.NaN), bound: target.timesSmallest, unit: times };
+  }
+  return { figure: value, bound: target.atMost[i] ?? Number.NaN, unit: { sign: ` ${unit}`, digits: 1 } };
+}
+
+function ofFairness(what: string, rows: readonly FairnessRow[]): TargetRow[] {
+  return rows.flatMap(({ condition, shares }) =>
+    shares
+      ? [
+          judged(
+            `${what}, ${condition}: smallest share of another worker, of its fair one`,
+            '≥',
+            80,
+            shares.min * 100,
+            percent,
+          ),
+        ]
+      : [],
+  );
+}
+
+const percent = { sign: ' %', digits: 0 };
+
+/** A worker that did not come back in time makes it as bad as can be. */
+function ofRecovery(rows: readonly { kills: readonly { workersMs: readonly (number | null)[] }[] }[]) {
+  const waited = rows
+    .flatMap(({ kills }) => kills.flatMap(({ workersMs }) => workersMs))
+    .map((ms) => ms ?? Number.POSITIVE_INFINITY)
+    .sort((a, b) => a - b);
+  if (waited.length === 0) return [];
+  const p99 = waited[Math.min(waited.length - 1, Math.floor(waited.length * 0.99))]!;
+  return [
+    judged('kill -9 of the broker until all workers call again: p99', '≤', 1500, p99, {
+      sign: ' ms',
+      digits: 0,
+    }),
+  ];
+}

@@ -1,0 +1,61 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Child, startProcess } from '../processes.ts';
+
+/** What one operation costs, in µs: of all processes that work for it together, and by the clock. */
+export interface Cost {
+  cpuUs: number;
+  wallUs: number;
+}
+
+/** Everything once. */
+export interface SmokeRound {
+  /** One frame to a bare WebSocket server and back. */
+  echo: Cost;
+  /** One row into a bare SQLite table and out again, in fsynced commits of 64. */
+  row: Cost;
+  request: Cost;
+  enqueue: Cost;
+}
+
+/** Starts the bare parts, and a broker with its client and a responder. */
+export async function openParts(): Promise<AsyncDisposable & { round(): Promise<SmokeRound> }> {
+  await using opened = new AsyncDisposableStack();
+  const dir = await mkdtemp(join(tmpdir(), 'signalbox-bench-smoke-'));
+  opened.defer(() => rm(dir, { recursive: true, force: true }));
+  const start = async (script: string, setup: unknown): Promise<Child> =>
+    opened.use(await startProcess(new URL(script, import.meta.url), setup));
+  const raw = await start('./raw-server-process.ts', { dir });
+  const rawClient = await start('./raw-client-process.ts', raw.facts);
+  const brokerSetup = { dataDir: join(dir, 'state'), durability: 'full' };
+  const broker = await start('../peers/signalbox-broker-process.ts', brokerSetup);
+  const { url, server: token } = broker.facts;
+  const responder = await start('../calls/responder-process.ts', { url, token });
+  const client = await start('./client-process.ts', broker.facts);
+  const resources = opened.move();
+  return {
+    round: async () => ({
+      echo: await costOf([rawClient, raw], { count: 3000 }),
+      request: await costOf([client, broker, responder], { name: 'request/64/300B', count: 1000 }),
+      row: await costOf([raw], { count: 3200 }),
+      enqueue: await costOf([client, broker], { name: 'enqueue/64/300B', count: 2000 }),
+    }),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+const patienceMs = 60_000;
+
+/** The first of them is told what to do, and answers with the milliseconds it took. */
+async function costOf(children: [Child, ...Child[]], order: { count: number; name?: string }): Promise<Cost> {
+  const before = await cpuMsOf(children);
+  const wallMs = await children[0].ask<number>(order, patienceMs);
+  const cpuMs = (await cpuMsOf(children)) - before;
+  return { cpuUs: (cpuMs / order.count) * 1000, wallUs: (wallMs / order.count) * 1000 };
+}
+
+async function cpuMsOf(children: readonly Child[]): Promise<number> {
+  const all = await Promise.all(children.map((child) => child.cpuMs()));
+  return all.reduce((sum, one) => sum + one, 0);
+}
