@@ -10,8 +10,8 @@ import type { RetentionLimits } from './settled-pages.ts';
 
 /** Roughly what a message takes in the file besides its body. */
 const messageOverheadBytes = 512;
-/** Where less is left, all that can be tidied up is. */
-const scarceBytes = 8 * 1024 * 1024;
+/** So much may come before it is looked again how much is stored. */
+const trustedBytes = 16 * 1024 * 1024;
 
 export interface LedgerLimits {
   caps: StoreCaps;
@@ -27,6 +27,10 @@ export class MessageLedger {
   readonly #counts: InboxCounts;
   readonly #sequence: SequenceNumbers;
   readonly #usedBytes: () => number;
+  /** What surely fits, within {@link trustedBytes}. */
+  #room = 0;
+  /** What came in this transaction. */
+  #unsaved = 0;
 
   constructor(db: Database, limits: LedgerLimits, now: number) {
     this.#caps = limits.caps;
@@ -38,10 +42,10 @@ export class MessageLedger {
   }
 
   apply({ messages, attempts, settlements }: Batch, now: number): Appended[] {
-    const appended = messages.length === 0 ? [] : this.#appendAll(messages, now);
+    const appended = this.#appendAll(messages, now);
     for (const { inbox, seq, attempts: count } of attempts) this.messages.setAttempts(inbox, seq, count);
     for (const settlement of settlements) this.#settle(settlement, now);
-    this.messages.save();
+    this.#save();
     return appended;
   }
 
@@ -60,14 +64,14 @@ export class MessageLedger {
     if (!letter) return { result: 'unknown' };
     const { inbox, sender, size } = letter;
     const count = this.#counts.of(inbox);
-    const refusal = this.#refusal(count, size, this.#room());
+    const refusal = this.#refusal(count, size);
     if (refusal) return { result: refusal };
     const { id, reason, deadAt, attempts, seq: _, size: __, ...message } = letter;
     if (this.messages.isWaiting(id, inbox, sender)) return { result: 'id_conflict' };
     this.dead.drop(seq);
     const times = { createdAt: now, expiresAt: now + letter.expiresAt - letter.createdAt };
     const again = this.#add({ ...message, id, ...times }, size, count, now);
-    this.messages.save();
+    this.#save();
     return { result: 'stored', inbox, seq: again };
   }
 
@@ -83,35 +87,31 @@ export class MessageLedger {
     this.messages.reload(now);
     this.#counts.clear();
     this.#sequence.reload();
+    this.#room = 0;
+    this.#unsaved = 0;
+  }
+
+  #save(): void {
+    this.messages.save();
+    this.#unsaved = 0;
   }
 
   #appendAll(messages: readonly NewMessage[], now: number): Appended[] {
-    let room = this.#room();
     return messages.map((message) => {
-      const size = sizeOf(message);
-      const appended = this.#append(message, size, room, now);
-      if (appended.result === 'stored') room -= size + messageOverheadBytes;
+      const appended = this.#append(message, sizeOf(message), now);
       if (message.settles && isKept(appended)) this.#settle({ ...message.settles, outcome: 'acked' }, now);
       return appended;
     });
   }
 
-  /** What was settled lately takes its whole place until it ages. */
-  #room(): number {
-    const room = this.#caps.maxTotalBytes - this.#usedBytes();
-    if (room > scarceBytes) return room;
-    this.messages.ageAll();
-    return this.#caps.maxTotalBytes - this.#usedBytes();
-  }
-
-  #append(message: NewMessage, size: number, room: number, now: number): Appended {
+  #append(message: NewMessage, size: number, now: number): Appended {
     const { inbox, sender } = message;
     // A repeat is told as such in a full inbox too: its sender only missed the receipt.
     const repeat = this.messages.repeatOf(message);
     if (repeat) return { result: repeat };
     const count = this.#counts.of(inbox);
     const isOverQuota = (count.bySender.get(sender) ?? 0) >= this.#caps.maxPendingPerSender;
-    const refusal = isOverQuota ? 'quota_exceeded' : this.#refusal(count, size, room);
+    const refusal = isOverQuota ? 'quota_exceeded' : this.#refusal(count, size);
     return refusal ? { result: refusal } : { result: 'stored', seq: this.#add(message, size, count, now) };
   }
 
@@ -119,17 +119,33 @@ export class MessageLedger {
     const seq = this.#sequence.next();
     this.messages.add(seq, message, size, now);
     this.#counts.add(count, message.sender, size);
+    this.#room -= size + messageOverheadBytes;
+    this.#unsaved += size + messageOverheadBytes;
     return seq;
   }
 
-  #refusal(
-    { pending, bytes }: InboxCount,
-    size: number,
-    room: number,
-  ): 'inbox_full' | 'storage_full' | undefined {
+  #refusal(count: InboxCount, size: number): 'inbox_full' | 'storage_full' | undefined {
+    if (this.#isFull(count, size)) return 'inbox_full';
+    return this.#hasRoom(size + messageOverheadBytes) ? undefined : 'storage_full';
+  }
+
+  #isFull({ pending, bytes }: InboxCount, size: number): boolean {
     const { maxInboxMessages, maxInboxBytes } = this.#caps;
-    if (pending >= maxInboxMessages || bytes + size > maxInboxBytes) return 'inbox_full';
-    return size + messageOverheadBytes > room ? 'storage_full' : undefined;
+    return pending >= maxInboxMessages || bytes + size > maxInboxBytes;
+  }
+
+  #hasRoom(bytes: number): boolean {
+    if (bytes <= this.#room) return true;
+    this.#lookForRoom();
+    if (bytes <= this.#room) return true;
+    // What was settled lately takes its whole place until it ages.
+    this.messages.ageAll();
+    this.#lookForRoom();
+    return bytes <= this.#room;
+  }
+
+  #lookForRoom(): void {
+    this.#room = Math.min(this.#caps.maxTotalBytes - this.#usedBytes() - this.#unsaved, trustedBytes);
   }
 
   #settle(
@@ -150,7 +166,7 @@ export class MessageLedger {
   #notify(notice: NewMessage, now: number): void {
     const count = this.#counts.of(notice.inbox);
     const size = sizeOf(notice);
-    if (this.#refusal(count, size, Number.POSITIVE_INFINITY) || this.messages.repeatOf(notice)) return;
+    if (this.#isFull(count, size) || this.messages.repeatOf(notice)) return;
     this.#add(notice, size, count, now);
   }
 }
