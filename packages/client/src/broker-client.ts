@@ -8,7 +8,7 @@ import type {
 import type { Subscription } from './message-stream.ts';
 import type { Outgoing } from './outgoing.ts';
 import type { SubscribeOptions } from './own-subscription.ts';
-import type { ParsedMessage, RequestOptions, RequestOutcome } from './request-table.ts';
+import type { ParsedMessage, RequestOptions, RequestOutcome } from './request-waiter.ts';
 import type { BadBodyHandler, ServeHandler } from './served-run.ts';
 import type { ClientState } from './supervisor.ts';
 

@@ -4,7 +4,7 @@ const memoryMs = 60_000;
 
 /** Cancels that came before their requests, for a minute each: after that an id may come again. */
 export class CancelMemory {
-  readonly #until: RecentMap<number>;
+  readonly #until: RecentMap<string, number>;
 
   constructor(size: number) {
     this.#until = new RecentMap(size);

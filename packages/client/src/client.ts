@@ -17,10 +17,10 @@ import { ClientCore, type CoreOptions } from './client-core.ts';
 import { clientError } from './errors.ts';
 import { MessageStream, type Subscription } from './message-stream.ts';
 import { chunks } from './outbox.ts';
-import { checkHeader, encodeBody, encodeOutgoing, type Outgoing } from './outgoing.ts';
+import { checkHeader, checkId, encodeBody, encodeOutgoing, type Outgoing } from './outgoing.ts';
 import type { SubscribeOptions } from './own-subscription.ts';
-import { awaitReceipt } from './receipt.ts';
-import type { ParsedMessage, RequestOptions, RequestOutcome } from './request-table.ts';
+import { awaitReceipt, type Receipt, type ReceiptPorts } from './receipt.ts';
+import type { ParsedMessage, RequestOptions, RequestOutcome } from './request-waiter.ts';
 import { ServeLane } from './serve-loop.ts';
 import type { ServeHandler } from './served-run.ts';
 import type { ClientState } from './supervisor.ts';
@@ -37,11 +37,21 @@ export class Client implements BrokerClient {
   readonly address: string;
   readonly #newId: () => string;
   readonly #core: ClientCore;
+  readonly #receiptPorts: ReceiptPorts;
+  #checkedTo: string | undefined;
+  #checkedKind: string | undefined;
 
   constructor(options: ClientOptions) {
     this.address = options.address;
     this.#newId = options.newId;
     this.#core = new ClientCore(options);
+    const { delivers, deadlines, clock } = this.#core;
+    this.#receiptPorts = {
+      delivers,
+      deadlines,
+      now: clock.now,
+      isConnected: () => this.state.name === 'ready',
+    };
   }
 
   get agent(): string {
@@ -74,21 +84,12 @@ export class Client implements BrokerClient {
     return this.#core.supervisor.onState(listener);
   }
 
-  async deliver(
-    message: Outgoing,
-    options: DeliverCallOptions = {},
-  ): Promise<{ id: string; duplicate: boolean }> {
+  async deliver(message: Outgoing, options: DeliverCallOptions = {}): Promise<Receipt> {
     this.#core.requireOpen();
-    const id = message.id ?? this.#newId();
-    const { delivers, deadlines, clock } = this.#core;
-    const timeoutMs = options.timeoutMs ?? defaultDeliverTimeoutMs;
-    const { frame, body } = encodeOutgoing(message, id, this.welcome.limits);
-    const duplicate = await awaitReceipt(
-      { frame, body },
-      { timeoutMs, ...(options.signal && { signal: options.signal }) },
-      { delivers, deadlines, now: clock.now, isConnected: () => this.state.name === 'ready' },
-    );
-    return { id, duplicate };
+    this.#check(message.to, message.kind, message.id);
+    const { frame, body } = encodeOutgoing(message, message.id ?? this.#newId(), this.welcome.limits);
+    const { timeoutMs = defaultDeliverTimeoutMs, signal } = options;
+    return awaitReceipt({ frame, body, timeoutMs, signal }, this.#receiptPorts);
   }
 
   request(to: string, kind: string, body: unknown, options: RequestOptions): Promise<RequestOutcome> {
@@ -96,7 +97,7 @@ export class Client implements BrokerClient {
     let text: string | undefined;
     try {
       this.#core.requireOpen();
-      checkHeader(to, kind, id);
+      this.#check(to, kind, options.id);
       text = encodeBody(body, this.welcome.limits);
     } catch (thrown) {
       const error =
@@ -105,6 +106,15 @@ export class Client implements BrokerClient {
     }
     this.#core.subscription.want();
     return this.#core.requests.start({ id, to, kind, body: text }, options);
+  }
+
+  /** What was found good is not looked at again while it stays the same; an id of our own making is good. */
+  #check(to: string, kind: string, id: string | undefined): void {
+    if (id !== undefined) checkId(id);
+    if (to === this.#checkedTo && kind === this.#checkedKind) return;
+    checkHeader(to, kind);
+    this.#checkedTo = to;
+    this.#checkedKind = kind;
   }
 
   async serve(

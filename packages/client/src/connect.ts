@@ -30,7 +30,7 @@ export interface ConnectOptions {
   /** For jitter: 0 ≤ value < 1. */
   random?: () => number;
   startTimer?: StartTimer;
-  /** Makes message ids. */
+  /** Makes message ids; what it makes is not checked. */
   newId?: () => string;
   log?: Log;
 }

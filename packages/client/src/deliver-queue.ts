@@ -4,6 +4,7 @@ import type { Clock } from './clock.ts';
 import type { DeadlineTable } from './deadline-table.ts';
 import { brokerError, retryAfterMsOf } from './errors.ts';
 import type { Outbox } from './outbox.ts';
+import { PassingMap } from './passing-map.ts';
 
 /** What its owner learns of a deliver, unless it is dropped before. */
 export interface DeliverOwner {
@@ -16,6 +17,8 @@ export interface DeliverOwner {
   refused(error: SignalboxError, mayBeStored: boolean): boolean;
   /** The client is closed and will never know more. */
   closed?(error: SignalboxError): void;
+  /** The `settles` of the frame, asked each time it leaves. */
+  settles?(): number | undefined;
 }
 
 export interface DeliverOptions {
@@ -23,18 +26,15 @@ export interface DeliverOptions {
   body: string | undefined;
   owner: DeliverOwner;
   /** Where the lifetime ends on the monotonic clock; `ttl_ms` is what is left of it when the frame leaves. */
-  expiresAt?: number;
+  expiresAt?: number | undefined;
   /** For ephemeral messages, which have no receipt. Without this they stay, to hear of a refusal, until dropped. */
   sentIsEnough?: boolean;
-  /** The `settles` of the frame, asked when it leaves. */
-  settles?: () => number | undefined;
 }
 
 /** A deliver without its receipt. It is sent again, with the same id, on each new connection until it has one. */
 export class Deliver {
   readonly options: DeliverOptions;
-  readonly #now: () => number;
-  readonly #onSent: (deliver: Deliver) => void;
+  readonly #queue: DeliverQueue;
   /** Sent on the present connection, unanswered. */
   inFlight = false;
   /** Sent on an earlier connection that ended before the answer. */
@@ -45,10 +45,9 @@ export class Deliver {
   /** Same id, another recipient: receipts name only the id, so it waits for this one. */
   next: Deliver | undefined;
 
-  constructor(options: DeliverOptions, now: () => number, onSent: (deliver: Deliver) => void) {
+  constructor(options: DeliverOptions, queue: DeliverQueue) {
     this.options = options;
-    this.#now = now;
-    this.#onSent = onSent;
+    this.#queue = queue;
   }
 
   /** Whether the broker may hold it although there was no receipt. */
@@ -58,11 +57,11 @@ export class Deliver {
 
   encode(): string | undefined {
     if (this.done || this.inFlight) return undefined;
-    const { frame, body, expiresAt, settles } = this.options;
-    if (expiresAt !== undefined) frame.ttl_ms = Math.max(1, Math.ceil(expiresAt - this.#now()));
-    if (settles !== undefined) frame.settles = settles();
+    const { frame, body, expiresAt, owner } = this.options;
+    if (expiresAt !== undefined) frame.ttl_ms = Math.max(1, Math.ceil(expiresAt - this.#queue.now()));
+    if (owner.settles !== undefined) frame.settles = owner.settles();
     this.inFlight = true;
-    if (this.options.sentIsEnough) this.#onSent(this);
+    if (this.options.sentIsEnough) this.#queue.receipted(frame.id, false);
     return encodeFrame(frame, body);
   }
 }
@@ -83,17 +82,20 @@ export interface DeliverQueuePorts {
 /** Every deliver that has no receipt yet, in sending order. Paused while there is no connection to send them on. */
 export class DeliverQueue {
   readonly #ports: DeliverQueuePorts;
-  readonly #pending = new Map<string, Deliver>();
+  readonly #pending = new PassingMap<Deliver>();
   #open = false;
 
   constructor(ports: DeliverQueuePorts) {
     this.#ports = ports;
   }
 
+  /** Monotonic milliseconds. */
+  now(): number {
+    return this.#ports.clock.now();
+  }
+
   add(options: DeliverOptions): Deliver {
-    const deliver = new Deliver(options, this.#ports.clock.now, (sent) =>
-      this.receipted(sent.options.frame.id, false),
-    );
+    const deliver = new Deliver(options, this);
     this.#enter(deliver);
     return deliver;
   }
@@ -135,7 +137,7 @@ export class DeliverQueue {
   /** The client is closed: nothing more will be answered. */
   endAll(error: SignalboxError): void {
     this.#open = false;
-    const heads = [...this.#pending.values()];
+    const heads = this.#pending.values();
     this.#pending.clear();
     for (const head of heads) {
       for (let deliver: Deliver | undefined = head; deliver !== undefined; deliver = deliver.next) {

@@ -12,7 +12,7 @@ export { type ClientErrorCode, clientErrorCodes } from './errors.ts';
 export type { Subscription } from './message-stream.ts';
 export type { Outgoing } from './outgoing.ts';
 export type { SubscribeOptions } from './own-subscription.ts';
-export type { ParsedMessage, RequestOptions, RequestOutcome } from './request-table.ts';
+export type { ParsedMessage, RequestOptions, RequestOutcome } from './request-waiter.ts';
 export {
   type BadBodyHandler,
   handBack,

@@ -8,7 +8,8 @@ import {
 } from '@signalbox/protocol';
 import type { Log } from './clock.ts';
 import type { Outbox } from './outbox.ts';
-import type { ParsedMessage, RequestTable } from './request-table.ts';
+import type { RequestTable } from './request-table.ts';
+import type { ParsedMessage } from './request-waiter.ts';
 import type { ServeLane } from './serve-loop.ts';
 
 /** Takes what nobody else does; see `BrokerClient.subscribe`. */

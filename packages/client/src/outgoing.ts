@@ -29,36 +29,39 @@ export interface Outgoing {
   traceparent?: string;
 }
 
-/** The frame and body line of a message. Throws `invalid_message`, or `message_too_large` for the broker's limit. */
+/** The frame and body line of a message whose header was checked. Throws `invalid_message` or `message_too_large` for its body. */
 export function encodeOutgoing(
   message: Outgoing,
   id: string,
   limits: WelcomeFrame['limits'],
 ): { frame: DeliverFrame; body: string | undefined } {
-  checkHeader(message.to, message.kind, id);
   const { to, kind, correlationId, ttlMs, settles, ephemeral, traceparent } = message;
   const frame: DeliverFrame = {
     type: 'deliver',
     to,
     id,
     kind,
-    ...(correlationId !== undefined && { correlation_id: correlationId }),
-    ...(ttlMs !== undefined && { ttl_ms: Math.max(1, Math.ceil(ttlMs)) }),
-    ...(settles !== undefined && { settles }),
-    ...(ephemeral === true && { ephemeral }),
-    ...(traceparent !== undefined && { traceparent }),
+    correlation_id: correlationId,
+    ttl_ms: ttlMs === undefined ? undefined : Math.max(1, Math.ceil(ttlMs)),
+    settles,
+    ephemeral: ephemeral === true ? true : undefined,
+    traceparent,
   };
   return { frame, body: encodeBody(message.body, limits) };
 }
 
 /** Throws `invalid_message` for what the broker would refuse anyway, possibly without being able to say which. */
-export function checkHeader(to: string, kind: string, id: string): void {
+export function checkHeader(to: string, kind: string): void {
   if (parseAddress(to) === undefined) {
     throw clientError('invalid_message', `'${to}' is not an address: use an agent id, or agent#sub`);
   }
   if (!kindSchema.safeParse(kind).success) {
     throw clientError('invalid_message', `'${kind}' is not a kind: use lower-case letters and underscores`);
   }
+}
+
+/** Throws `invalid_message`: the broker could not answer under such an id. */
+export function checkId(id: string): void {
   if (!idSchema.safeParse(id).success) {
     throw clientError('invalid_message', 'a message id is 1 to 64 printable ASCII characters without spaces');
   }

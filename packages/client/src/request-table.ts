@@ -1,65 +1,20 @@
 import { agentOf, type Message, messageOf, parseJson, type SignalboxError } from '@signalbox/protocol';
 import type { Clock, Log } from './clock.ts';
-import type { Deadline, DeadlineTable } from './deadline-table.ts';
-import type { Deliver, DeliverQueue } from './deliver-queue.ts';
+import type { DeadlineTable } from './deadline-table.ts';
+import type { DeliverQueue } from './deliver-queue.ts';
 import { clientError } from './errors.ts';
 import type { Outbox } from './outbox.ts';
+import { PassingMap } from './passing-map.ts';
 import { RecentMap } from './recent-map.ts';
-
-/** A message with its body read as JSON (`undefined` if it has no body). */
-export type ParsedMessage = Message & { json: unknown };
-
-/**
- * How a request ended. `mayHaveRun` is false only where the recipient can't have got it.
- * `not_sent`: it never left this client. `rejected`: the broker refused it (`error.retryable` says if for now).
- * `undeliverable`: the broker gave it up, or the reply was no JSON (`bad_body`).
- * `connection_lost`: the client was closed for good, or the broker refused a repeat of a send whose fate is unknown.
- */
-export type RequestOutcome =
-  | { status: 'completed'; reply: ParsedMessage; mayHaveRun: true }
-  | { status: 'not_sent' | 'rejected'; error: SignalboxError; mayHaveRun: false }
-  | { status: 'undeliverable'; reason: string; mayHaveRun: boolean }
-  | { status: 'cancelled' | 'timed_out' | 'connection_lost'; mayHaveRun: boolean; error?: SignalboxError };
-
-export interface RequestOptions {
-  /** Id of the request, unique per sender, so that it can be asked about after a crash; a new one unless given. */
-  id?: string;
-  /** One deadline for receipt, reply and ack together, in milliseconds from now. */
-  timeoutMs: number;
-  signal?: AbortSignal;
-  /** Bodies of the recipient's `progress` messages. */
-  onProgress?: (body: unknown) => void;
-  /**
-   * For harmless reads: never stored, and sent again after a reconnect or while nobody holds the recipient's inbox.
-   * `no_consumer` is reported (as `rejected`) only when the deadline ends.
-   */
-  ephemeral?: boolean;
-  /** `mcp_reply` for an `mcp_request`, else `reply`. */
-  replyKind?: string;
-}
-
-/** A request whose body is encoded already. */
-export interface NewRequest {
-  id: string;
-  to: string;
-  kind: string;
-  body: string | undefined;
-}
-
-interface Waiter {
-  request: NewRequest;
-  options: RequestOptions;
-  resolve: (outcome: RequestOutcome) => void;
-  /** The agent whose reply counts. */
-  agent: string;
-  replyKind: string;
-  expiresAt: number;
-  deadline: Deadline;
-  deliver: Deliver | undefined;
-  receipted: boolean;
-  refusal: SignalboxError | undefined;
-  onAbort: (() => void) | undefined;
-}
+import {
+  type Expected,
+  type NewRequest,
+  type OnRefused,
+  type ParsedMessage,
+  type RequestOptions,
+  type RequestOutcome,
+  Waiter,
+} from './request-waiter.ts';
 
 export interface RequestTablePorts {
   outbox: Outbox;
@@ -74,9 +29,11 @@ const rememberedRequests = 10_000;
 /** The multiplexer: who waits for which reply. Waiters outlive connections; a reply, a deadline or an abort ends them. */
 export class RequestTable {
   readonly #ports: RequestTablePorts;
-  readonly #waiters = new Map<string, Waiter>();
+  readonly #waiters = new PassingMap<Waiter>();
   /** Requests that ended here, whose late replies are retired. */
-  readonly #ended = new RecentMap<Pick<Waiter, 'agent' | 'replyKind'>>(rememberedRequests);
+  readonly #ended = new RecentMap<string, Expected>(rememberedRequests);
+  /** Of the newest request: most go where the one before went. */
+  #expected: Expected | undefined;
 
   constructor(ports: RequestTablePorts) {
     this.#ports = ports;
@@ -94,29 +51,27 @@ export class RequestTable {
   #start(request: NewRequest, options: RequestOptions, resolve: Waiter['resolve']): void {
     const { deadlines, clock } = this.#ports;
     const expiresAt = clock.now() + options.timeoutMs;
-    const waiter: Waiter = {
-      request,
-      options,
-      resolve,
-      agent: agentOf(request.to),
-      replyKind: options.replyKind ?? (request.kind === 'mcp_request' ? 'mcp_reply' : 'reply'),
-      expiresAt,
-      deadline: deadlines.add(expiresAt, () => this.#giveUp(waiter, 'timed_out')),
-      deliver: undefined,
-      receipted: false,
-      refusal: undefined,
-      onAbort: undefined,
-    };
+    const waiter = new Waiter(this.#refused, request, options, this.#expect(request, options), resolve);
+    waiter.deadline = deadlines.add(expiresAt, () => this.#giveUp(waiter, 'timed_out'));
     this.#waiters.set(request.id, waiter);
     if (options.signal !== undefined) {
       waiter.onAbort = () => this.#giveUp(waiter, 'cancelled');
       options.signal.addEventListener('abort', waiter.onAbort, { once: true });
     }
-    this.#send(waiter);
+    this.#send(waiter, expiresAt);
   }
 
-  #send(waiter: Waiter): void {
-    const { request, options, expiresAt } = waiter;
+  #expect(request: NewRequest, options: RequestOptions): Expected {
+    const agent = agentOf(request.to);
+    const replyKind = options.replyKind ?? (request.kind === 'mcp_request' ? 'mcp_reply' : 'reply');
+    const last = this.#expected;
+    if (last?.agent === agent && last.replyKind === replyKind) return last;
+    this.#expected = { agent, replyKind };
+    return this.#expected;
+  }
+
+  #send(waiter: Waiter, expiresAt: number): void {
+    const { request, options } = waiter;
     const { id, to, kind, body } = request;
     waiter.deliver = this.#ports.delivers.add({
       frame: {
@@ -124,26 +79,22 @@ export class RequestTable {
         to,
         id,
         kind,
-        ...(options.ephemeral === true && { ephemeral: true }),
+        ephemeral: options.ephemeral === true ? true : undefined,
+        ttl_ms: undefined,
       },
       body,
       expiresAt,
-      owner: {
-        receipted: () => {
-          waiter.receipted = true;
-          waiter.refusal = undefined;
-        },
-        refused: (error, mayBeStored) => this.#refused(waiter, error, mayBeStored),
-      },
+      owner: waiter,
     });
   }
 
-  #refused(waiter: Waiter, error: SignalboxError, mayBeStored: boolean): boolean {
+  /** True has the request tried again. */
+  readonly #refused: OnRefused = (waiter, error, mayBeStored) => {
     if (waiter.options.ephemeral === true && error.code === 'no_consumer') {
       waiter.refusal = error;
       return true;
     }
-    const mayHaveRun = mayBeStored || waiter.receipted;
+    const mayHaveRun = mayBeStored || waiter.isReceipted;
     // "Not now" doesn't tell what became of the first sending; only a receipt or a reply does.
     if (mayHaveRun && error.retryable) return true;
     this.#end(
@@ -153,12 +104,12 @@ export class RequestTable {
         : { status: 'rejected', error, mayHaveRun },
     );
     return false;
-  }
+  };
 
   /** Ends every request, because the client was closed or its own inbox can't be had. */
   endAll(error: SignalboxError): void {
-    for (const waiter of [...this.#waiters.values()]) {
-      const mayHaveRun = hasLeft(waiter);
+    for (const waiter of this.#waiters.values()) {
+      const mayHaveRun = waiter.hasLeft;
       this.#end(
         waiter,
         mayHaveRun
@@ -174,11 +125,11 @@ export class RequestTable {
     if (id === undefined) return false;
     const waiter = this.#waiters.get(id);
     if (waiter === undefined) return this.#retire(id, message);
-    if (message.kind === waiter.replyKind && message.from.agent === waiter.agent) {
+    if (message.kind === waiter.expected.replyKind && message.from.agent === waiter.expected.agent) {
       this.#complete(waiter, message);
     } else if (message.kind === 'undeliverable' && message.from.agent === 'broker') {
       this.#undeliverable(waiter, message);
-    } else if (isProgress(message) && message.from.agent === waiter.agent) {
+    } else if (isProgress(message) && message.from.agent === waiter.expected.agent) {
       this.#progress(waiter, message);
     } else {
       this.#ports.log({
@@ -216,7 +167,9 @@ export class RequestTable {
       return;
     }
     this.#ack(message);
-    this.#end(waiter, { status: 'completed', reply: Object.assign(message, { json }), mayHaveRun: true });
+    const parsed = message as ParsedMessage;
+    parsed.json = json;
+    this.#end(waiter, { status: 'completed', reply: parsed, mayHaveRun: true });
   }
 
   #undeliverable(waiter: Waiter, message: Message): void {
@@ -237,7 +190,7 @@ export class RequestTable {
 
   #giveUp(waiter: Waiter, status: 'timed_out' | 'cancelled'): void {
     const { request, options, refusal } = waiter;
-    const mayHaveRun = hasLeft(waiter);
+    const mayHaveRun = waiter.hasLeft;
     if (status === 'timed_out' && refusal !== undefined && !mayHaveRun) {
       this.#end(waiter, { status: 'rejected', error: refusal, mayHaveRun });
       return;
@@ -253,16 +206,12 @@ export class RequestTable {
   #end(waiter: Waiter, outcome: RequestOutcome): void {
     const { request, options, onAbort, deliver } = waiter;
     if (!this.#waiters.delete(request.id)) return;
-    this.#ports.deadlines.cancel(waiter.deadline);
+    if (waiter.deadline !== undefined) this.#ports.deadlines.cancel(waiter.deadline);
     if (onAbort !== undefined) options.signal?.removeEventListener('abort', onAbort);
     if (deliver !== undefined) this.#ports.delivers.drop(deliver);
-    this.#ended.set(request.id, { agent: waiter.agent, replyKind: waiter.replyKind });
+    this.#ended.set(request.id, waiter.expected);
     waiter.resolve(outcome);
   }
-}
-
-function hasLeft(waiter: Waiter): boolean {
-  return waiter.receipted || waiter.deliver?.mayBeStored === true;
 }
 
 function isProgress(message: Message): boolean {

@@ -1,6 +1,7 @@
 import { type CancelNotice, type Message, messageOf } from '@signalbox/protocol';
 import { CancelMemory } from './cancel-memory.ts';
 import type { DeadlineTable } from './deadline-table.ts';
+import { PassingMap } from './passing-map.ts';
 import { RecentMap } from './recent-map.ts';
 import {
   type ReplyPorts,
@@ -14,6 +15,7 @@ import {
   type BadBodyHandler,
   handBack,
   nackReason,
+  type RunPorts,
   readBody,
   type ServeAnswer,
   ServedRun,
@@ -42,10 +44,13 @@ const maxWaitingEphemeral = 1_024;
 /** Runs the requests of some kinds: at most once at a time each, however often they are delivered. */
 export class ServeLane {
   readonly #ports: ServePorts;
+  readonly #runPorts: RunPorts;
   readonly #options: LaneOptions;
-  readonly #runs = new Map<string, ServedRun>();
+  readonly #runs = new PassingMap<ServedRun>();
   readonly #waiting = new Set<ServedRun>();
-  readonly #answered = new RecentMap<true>(remembered);
+  /** Ids by `seq`. */
+  readonly #answered = new RecentMap<number, string>(remembered);
+  #newestAnswered = 0;
   readonly #cancelled = new CancelMemory(remembered);
   readonly #idle: (() => void)[] = [];
   #active = 0;
@@ -54,6 +59,16 @@ export class ServeLane {
   constructor(options: LaneOptions, ports: ServePorts) {
     this.#options = options;
     this.#ports = ports;
+    this.#runPorts = {
+      now: ports.clock.now,
+      epoch: ports.epoch,
+      sendProgress: (run, body) => {
+        if (this.#runs.has(run.key)) sendProgress(ports, run, body);
+      },
+      sendWorking: (run) => {
+        if (this.#runs.has(run.key)) sendWorking(ports, run);
+      },
+    };
   }
 
   get inFlight(): number {
@@ -71,7 +86,7 @@ export class ServeLane {
     const known = this.#runs.get(key);
     if (known !== undefined) {
       this.#redelivered(known, message);
-    } else if (message.seq !== undefined && this.#answered.get(key)) {
+    } else if (message.seq !== undefined && this.#wasAnswered(message.seq, message.id)) {
       outbox.ack(message.seq);
     } else if (this.#cancelled.take(key, clock.now())) {
       log({ event: 'cancelled_before_start', id: message.id });
@@ -82,6 +97,11 @@ export class ServeLane {
       this.#admit(key, message);
     }
     return true;
+  }
+
+  /** A broker that was set up anew begins to count again: the id has the last word. */
+  #wasAnswered(seq: number, id: string): boolean {
+    return seq <= this.#newestAnswered && this.#answered.get(seq) === id;
   }
 
   #redelivered(run: ServedRun, message: Message): void {
@@ -116,7 +136,7 @@ export class ServeLane {
   /** The client is closed for good: nothing can be answered any more. */
   close(): void {
     this.#stopping = true;
-    for (const run of [...this.#runs.values()]) {
+    for (const run of this.#runs.values()) {
       run.end('closed');
       this.#forget(run);
     }
@@ -124,8 +144,9 @@ export class ServeLane {
   }
 
   #admit(key: string, message: Message): void {
-    const { outbox, deadlines, clock, log, epoch } = this.#ports;
-    const { json, problem } = readBody(message);
+    const { outbox, deadlines, log } = this.#ports;
+    const read = readBody(message);
+    const { problem } = read;
     if (problem !== undefined && this.#options.badBody === undefined) {
       log({ event: 'bad_body', id: message.id, message: problem.message });
       if (message.seq !== undefined) {
@@ -138,20 +159,7 @@ export class ServeLane {
       log({ event: 'ephemeral_dropped', id: message.id, kind: message.kind });
       return;
     }
-    const run = new ServedRun({
-      key,
-      message,
-      json,
-      problem,
-      epoch: epoch(),
-      now: clock.now,
-      sendProgress: (of, body) => {
-        if (this.#runs.has(of.key)) sendProgress(this.#ports, of, body);
-      },
-      sendWorking: (of) => {
-        if (this.#runs.has(of.key)) sendWorking(this.#ports, of);
-      },
-    });
+    const run = new ServedRun(key, message, read, this.#runPorts);
     this.#runs.set(key, run);
     if (run.deadline !== undefined) run.expiry = deadlines.add(run.deadline, () => this.#expire(run));
     if (full) this.#waiting.add(run);
@@ -161,7 +169,7 @@ export class ServeLane {
   #start(run: ServedRun): void {
     this.#active++;
     const { handler, badBody, tellsStart } = this.#options;
-    if (!tellsStart) run.started();
+    if (!tellsStart) run.start();
     let answer: Promise<ServeAnswer>;
     try {
       answer = run.problem && badBody ? Promise.resolve(badBody(run.problem)) : handler(run);
@@ -218,7 +226,10 @@ export class ServeLane {
   /** The request is dealt with: acked unless its reply did that, now or when it comes again. */
   #settle(run: ServedRun): void {
     if (!this.#runs.has(run.key)) return;
-    this.#answered.set(run.key, true);
+    if (run.seq !== undefined) {
+      this.#answered.set(run.seq, run.message.id);
+      if (run.seq > this.#newestAnswered) this.#newestAnswered = run.seq;
+    }
     if (run.settledIn !== run.epoch) sendAck(this.#ports, run);
     this.#forget(run);
   }

@@ -1,7 +1,7 @@
 import { replyIdOf, type SignalboxError } from '@signalbox/protocol';
 import { backoffMs } from './backoff.ts';
 import type { Clock, Log } from './clock.ts';
-import type { DeliverQueue } from './deliver-queue.ts';
+import type { DeliverOwner, DeliverQueue } from './deliver-queue.ts';
 import type { Outbox } from './outbox.ts';
 import type { ServedReply, ServedRun } from './served-run.ts';
 
@@ -31,14 +31,9 @@ export function sendReply(
 ): boolean {
   const body = encodeReply(reply);
   if (body === undefined) return false;
-  const end = (how: 'stored' | 'refused') => {
-    reply.settled?.(how);
-    settled();
-  };
-  const { clock, epoch } = ports;
-  const { id, from } = run.message;
-  const isStored = run.message.seq !== undefined;
-  let refusals = 0;
+  const { id, from, seq } = run.message;
+  const isStored = seq !== undefined;
+  const { deadline } = run;
   ports.delivers.add({
     frame: {
       type: 'deliver',
@@ -46,27 +41,56 @@ export function sendReply(
       id: replyIdOf(id),
       kind: reply.kind,
       correlation_id: id,
-      ...(!isStored && { ephemeral: true }),
+      ephemeral: isStored ? undefined : true,
+      ttl_ms: undefined,
+      settles: undefined,
     },
     body,
+    owner: new ReplyOwner(ports, run, reply, settled, isStored),
+    expiresAt: deadline === undefined ? undefined : Math.max(deadline, ports.clock.now()) + replyGraceMs,
     sentIsEnough: !isStored,
-    ...(run.deadline !== undefined && { expiresAt: Math.max(run.deadline, clock.now()) + replyGraceMs }),
-    ...(isStored && {
-      settles: () => {
-        run.settledIn = run.epoch === epoch() ? run.epoch : undefined;
-        return run.settledIn === undefined ? undefined : run.seq;
-      },
-    }),
-    owner: {
-      receipted: () => end('stored'),
-      refused: (error) => {
-        if (maySendAgain(ports, run, error, refusals++)) return true;
-        end('refused');
-        return false;
-      },
-    },
   });
   return true;
+}
+
+/** Follows one reply until it is stored or can't be. */
+class ReplyOwner implements DeliverOwner {
+  readonly #ports: ReplyPorts;
+  readonly #run: ServedRun;
+  readonly #reply: ServedReply;
+  readonly #settled: () => void;
+  readonly #isStored: boolean;
+  #refusals = 0;
+
+  constructor(ports: ReplyPorts, run: ServedRun, reply: ServedReply, settled: () => void, isStored: boolean) {
+    this.#ports = ports;
+    this.#run = run;
+    this.#reply = reply;
+    this.#settled = settled;
+    this.#isStored = isStored;
+  }
+
+  settles(): number | undefined {
+    if (!this.#isStored) return undefined;
+    const run = this.#run;
+    run.settledIn = run.epoch === this.#ports.epoch() ? run.epoch : undefined;
+    return run.settledIn === undefined ? undefined : run.seq;
+  }
+
+  receipted(): void {
+    this.#end('stored');
+  }
+
+  refused(error: SignalboxError): boolean {
+    if (maySendAgain(this.#ports, this.#run, error, this.#refusals++)) return true;
+    this.#end('refused');
+    return false;
+  }
+
+  #end(how: 'stored' | 'refused'): void {
+    this.#reply.settled?.(how);
+    this.#settled();
+  }
 }
 
 /** A reply that can't be placed must not stop the loop, nor have the request run again. */

@@ -42,6 +42,15 @@ export type ServeHandler = (request: ServedRequest) => Promise<ServeAnswer>;
 /** Answers a request whose body is not JSON, or too large or deep to read; without one such a request becomes a dead letter. */
 export type BadBodyHandler = (problem: SignalboxError) => ServedReply;
 
+/** What the runs of a loop share. */
+export interface RunPorts {
+  /** Monotonic milliseconds. */
+  now: () => number;
+  epoch: () => number;
+  sendProgress: (run: ServedRun, body: string) => void;
+  sendWorking: (run: ServedRun) => void;
+}
+
 /** One request on its way through a serve loop: waiting, running, or answered and not yet receipted. */
 export class ServedRun implements ServedRequest {
   readonly key: string;
@@ -58,32 +67,26 @@ export class ServedRun implements ServedRequest {
   ended: 'cancelled' | 'expired' | 'closed' | undefined;
   expiry: Deadline | undefined;
   isStarted = false;
-  readonly #now: () => number;
-  readonly #sendProgress: (run: ServedRun, body: string) => void;
-  readonly #sendWorking: (run: ServedRun) => void;
+  readonly #ports: RunPorts;
   #controller: AbortController | undefined;
+  #progress: ((body: unknown) => void) | undefined;
+  #remainingMs: (() => number | undefined) | undefined;
+  #started: (() => void) | undefined;
 
-  constructor(options: {
-    key: string;
-    message: Message;
-    json: unknown;
-    problem: SignalboxError | undefined;
-    epoch: number;
-    now: () => number;
-    sendProgress: (run: ServedRun, body: string) => void;
-    sendWorking: (run: ServedRun) => void;
-  }) {
-    const { message } = options;
-    this.key = options.key;
+  constructor(
+    key: string,
+    message: Message,
+    { json, problem }: { json?: unknown; problem?: SignalboxError },
+    ports: RunPorts,
+  ) {
+    this.key = key;
     this.message = message;
-    this.json = options.json;
-    this.problem = options.problem;
+    this.json = json;
+    this.problem = problem;
     this.seq = message.seq;
-    this.epoch = options.epoch;
-    this.#now = options.now;
-    this.#sendProgress = options.sendProgress;
-    this.#sendWorking = options.sendWorking;
-    this.deadline = message.remaining_ms === undefined ? undefined : options.now() + message.remaining_ms;
+    this.epoch = ports.epoch();
+    this.#ports = ports;
+    this.deadline = message.remaining_ms === undefined ? undefined : ports.now() + message.remaining_ms;
   }
 
   /** Made when it is first asked for: most handlers of short work never look. */
@@ -95,21 +98,33 @@ export class ServedRun implements ServedRequest {
     return this.#controller.signal;
   }
 
-  // Handlers take a request apart (`({ json, progress }) => …`): these work on their own.
-  readonly remainingMs = (): number | undefined =>
-    this.deadline === undefined ? undefined : Math.max(0, this.deadline - this.#now());
+  // Handlers take a request apart (`({ json, progress }) => …`): these work on their own, and are made when asked for.
+  get remainingMs(): () => number | undefined {
+    this.#remainingMs ??= () =>
+      this.deadline === undefined ? undefined : Math.max(0, this.deadline - this.#ports.now());
+    return this.#remainingMs;
+  }
 
-  readonly progress = (body: unknown): void => {
-    const text = JSON.stringify(body);
-    if (text === undefined) throw clientError('invalid_message', 'a progress body must be a JSON value');
-    this.#sendProgress(this, text);
-  };
+  get progress(): (body: unknown) => void {
+    this.#progress ??= (body) => {
+      const text = JSON.stringify(body);
+      if (text === undefined) throw clientError('invalid_message', 'a progress body must be a JSON value');
+      this.#ports.sendProgress(this, text);
+    };
+    return this.#progress;
+  }
 
-  readonly started = (): void => {
+  get started(): () => void {
+    this.#started ??= () => this.start();
+    return this.#started;
+  }
+
+  /** Says, once, that work begins. */
+  start(): void {
     if (this.isStarted) return;
     this.isStarted = true;
-    this.#sendWorking(this);
-  };
+    this.#ports.sendWorking(this);
+  }
 
   /** Its message as it stands now, for somebody else to serve. */
   unstarted(): Message {
