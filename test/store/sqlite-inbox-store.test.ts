@@ -1,6 +1,11 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type NewMessage, openSqliteInboxStore, type SqliteInboxStoreOptions } from '@signalbox/store';
+import {
+  type NewMessage,
+  type Outcome,
+  openSqliteInboxStore,
+  type SqliteInboxStoreOptions,
+} from '@signalbox/store';
 import { inboxStoreConformance, type StoreUnderTest } from '@signalbox/store/conformance';
 import { tempDir } from '@signalbox/testing';
 import Database from 'better-sqlite3';
@@ -136,6 +141,122 @@ describe('The SQLite inbox store', () => {
     expect(select(setup.file, 'SELECT * FROM message')).toEqual([]);
   });
 
+  it.each([2000, 40, 0])(
+    'takes a dead letter back once, but not beside another message of its id, with %d recent ones',
+    async (recentMessages) => {
+      await using setup = await openStore({ recentMessages });
+      const buried = { ...message('a'), body: '"dead 😀"', correlationId: 'c' };
+      const [seq] = await commit(setup, [buried]);
+      await settle(setup, [seq!], 'dead');
+      const { body: _, ...metadata } = buried;
+      const letter = {
+        ...metadata,
+        seq,
+        attempts: 0,
+        size: 11,
+        deadAt: startedAt,
+        reason: 'no reason given',
+      };
+      expect(await setup.store.dead.find(seq!)).toEqual({ ...letter, body: buried.body });
+      expect(await setup.store.find('inbox', 'ann', 'a')).toMatchObject({ seq, outcome: 'dead' });
+      for (let step = 0; step < 3; step++) {
+        setup.advance(24 * hour);
+        await setup.store.sweep(setup.now());
+      }
+      const [other] = await commit(setup, [message('a')]);
+      const { dead } = await setup.reopen();
+      expect(await dead.retry(seq!, setup.now())).toEqual({ result: 'id_conflict' });
+      expect(await dead.list('inbox', 0, 9)).toEqual([letter]);
+      await settle(setup, [other!]);
+      expect(await dead.retry(seq!, setup.now())).toMatchObject({ result: 'stored' });
+      expect(await dead.retry(seq!, setup.now())).toEqual({ result: 'unknown' });
+      expect(await setup.store.read('inbox', 0, 9, 1e6)).toMatchObject([{ id: 'a', body: buried.body }]);
+      const [again] = await setup.store.read('inbox', 0, 9, 1e6);
+      await settle(setup, [again!.seq], 'dead');
+      expect(await dead.drop(again!.seq)).toBe(true);
+      expect(await dead.list(undefined, 0, 9)).toEqual([]);
+      expect(await setup.store.stats('inbox')).toMatchObject({ pending: 0, bytes: 0 });
+    },
+  );
+
+  it('counts what waits in the table and what is recent, and leaves no count when all is settled', async () => {
+    await using setup = await openStore({ recentMessages: 40 });
+    const sent: Record<string, number[]> = { inbox: [], other: [] };
+    const send = async (from: number, count: number, inbox: string) => {
+      const messages = Array.from({ length: count }, (_, i) => ({
+        ...message(`${inbox}-${from + i}`),
+        inbox,
+        sender: i % 3 === 0 ? 'bob' : 'ann',
+      }));
+      sent[inbox]!.push(...(await commit(setup, messages)));
+    };
+    const expectCounted = async () => {
+      for (const [inbox, seqs] of Object.entries(sent)) {
+        const stats = { pending: seqs.length, bytes: 6 * seqs.length, headSeq: seqs.at(-1) ?? 0 };
+        expect(await setup.store.stats(inbox)).toEqual(stats);
+      }
+      expect(select(setup.file, 'SELECT * FROM inbox_count ORDER BY inbox, sender')).toEqual(
+        select(
+          setup.file,
+          'SELECT inbox, sender, count(*) AS pending, sum(size) AS bytes FROM message GROUP BY inbox, sender',
+        ),
+      );
+    };
+    await send(0, 25, 'inbox');
+    await send(0, 8, 'other');
+    await expectCounted();
+    await setup.reopen();
+    await send(25, 5, 'inbox');
+    await expectCounted();
+    expect(select(setup.file, 'SELECT sum(pending) AS rows FROM inbox_count')).toEqual([{ rows: 25 }]);
+    await settle(setup, sent.inbox!.splice(3, 24));
+    await expectCounted();
+    await setup.reopen();
+    await expectCounted();
+    for (const [inbox, seqs] of Object.entries(sent)) await settle(setup, seqs.splice(0), 'acked', inbox);
+    await expectCounted();
+    await setup.reopen();
+    await expectCounted();
+    expect(select(setup.file, 'SELECT * FROM inbox_count')).toEqual([]);
+  });
+
+  it('recognises each id in many pages, whatever the ids look like, until the oldest pages go', async () => {
+    const minute = 60_000;
+    const rounds = 150;
+    await using setup = await openStore({ recentMessages: 10, retentionMs: 100 * minute });
+    const idOf = (i: number) => (Math.imul(i + 1, 0x9e3779b1) >>> 0).toString(36);
+    const outcomeOf = async (i: number) => (await setup.store.find('inbox', 'ann', idOf(i)))?.outcome;
+    const results = async (from: number, to: number, by: number) => {
+      const ids = Array.from({ length: Math.ceil((to - from) / by) }, (_, i) => idOf(from + i * by));
+      const batch = { messages: ids.map(message), settlements: [], attempts: [] };
+      return new Set((await setup.store.commit(batch)).map(({ result }) => result));
+    };
+    // A page for each minute.
+    for (let round = 0; round < rounds; round++) {
+      setup.advance(minute);
+      const ids = Array.from({ length: 12 }, (_, i) => idOf(12 * round + i));
+      await settle(setup, await commit(setup, ids.map(message)));
+    }
+    expect(pages(setup.file).length).toBeGreaterThan(2 * 64);
+    for (const isReopened of [false, true]) {
+      const store = isReopened ? await setup.reopen() : setup.store;
+      expect(await results(0, 12 * rounds, 5)).toEqual(new Set(['duplicate']));
+      const unknown = Array.from({ length: 300 }, (_, i) =>
+        store.find('inbox', 'ann', idOf(12 * rounds + i)),
+      );
+      expect(new Set(await Promise.all(unknown))).toEqual(new Set([undefined]));
+    }
+    const before = pages(setup.file);
+    for (let step = 0; step < 20; step++) await setup.store.sweep(setup.now());
+    const left = pages(setup.file);
+    expect(left).toEqual(before.slice(-left.length));
+    const gone = 12 * (rounds - 103);
+    const kept = 12 * (rounds - 99);
+    for (let i = 0; i < gone; i += 7) expect(await outcomeOf(i), `${i}`).toBeUndefined();
+    expect(await results(kept, 12 * rounds, 5)).toEqual(new Set(['duplicate']));
+    expect(await results(0, gone, 12)).toEqual(new Set(['stored']));
+  });
+
   it('rejects what it is asked after it was closed', async () => {
     await using setup = await openStore();
     await setup.store[Symbol.asyncDispose]();
@@ -187,8 +308,13 @@ async function commit({ store }: StoreUnderTest, messages: NewMessage[]): Promis
   return appended.map((one) => (one.result === 'stored' ? one.seq : expect.fail(one.result)));
 }
 
-async function settle({ store }: StoreUnderTest, seqs: number[]): Promise<void> {
-  const settlements = seqs.map((seq) => ({ inbox: 'inbox', seq, outcome: 'acked' as const }));
+async function settle(
+  { store }: StoreUnderTest,
+  seqs: number[],
+  outcome: Outcome = 'acked',
+  inbox = 'inbox',
+): Promise<void> {
+  const settlements = seqs.map((seq) => ({ inbox, seq, outcome }));
   await store.commit({ messages: [], settlements, attempts: [] });
 }
 

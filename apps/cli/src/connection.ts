@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { agentOf, agentOfToken, messageOf, parseAddress, SignalboxError } from '@signalbox/protocol';
-import { builtInConfig, type Config } from './config/config.ts';
+import type { Config } from './config/config.ts';
+import { configInForce } from './config/config-in-force.ts';
 import { dataDirectory, runningBrokerUrl } from './data-directory.ts';
 import { formatListenAddress } from './listen-address.ts';
 
@@ -38,7 +39,7 @@ export async function resolveConnection(
   flags: ConnectionFlags,
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<Connection> {
-  const config = await configFor(flags, env);
+  const config = await configInForce(flags.config, { env, parts: ['broker', 'orchestrator'] });
   const url = brokerUrl(flags, config, env);
   const found = findToken(flags, config, url, env);
   const agent = agentFor(flags, found, env);
@@ -55,13 +56,6 @@ export async function resolveConnection(
     minting: mintingAgentOf(found.token) !== undefined,
     orchestrator: config.orchestrator.id,
   };
-}
-
-/** Most commands need no file, and then nothing that reads one is loaded. */
-async function configFor({ config }: ConnectionFlags, env: NodeJS.ProcessEnv): Promise<Config> {
-  if (config === undefined) return builtInConfig();
-  const { loadConfig } = await import('./config/load-config.ts');
-  return loadConfig(config, { env, parts: ['broker', 'orchestrator'] });
 }
 
 /** The broker's url: flag, `SIGNALBOX_URL`, the broker running on the data directory, the config, the default. */

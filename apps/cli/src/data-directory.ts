@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { SignalboxError } from '@signalbox/protocol';
-import type { Config } from './config/load-config.ts';
+import type { Config } from './config/config.ts';
 
 /** `$XDG_STATE_HOME/signalbox`, by default `~/.local/state/signalbox`. */
 function defaultDataDirectory(env: NodeJS.ProcessEnv): string {

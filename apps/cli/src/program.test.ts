@@ -19,7 +19,7 @@ function helpOf(command: Command): string {
   return text;
 }
 
-test.each(leaves(createProgram(), 'signalbox'))(
+test.each(leaves(await createProgram(), 'signalbox'))(
   'The help of "%s" has an example that begins so.',
   (path, command) => {
     expect(helpOf(command)).toMatch(new RegExp(`Examples?:\\n(  \\$ .*\\n)*  \\$ ${path}( |$)`, 'm'));

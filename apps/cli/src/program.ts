@@ -1,48 +1,38 @@
 import { Command } from 'commander';
-import { agentsCommand } from './commands/agents.ts';
-import { askCommand } from './commands/ask.ts';
-import { brokerCommand } from './commands/broker.ts';
-import { configCommand } from './commands/config.ts';
-import { deadCommand } from './commands/dead.ts';
-import { demoCommand } from './commands/demo.ts';
-import { historyCommand } from './commands/history.ts';
-import { inboxCommand } from './commands/inbox.ts';
-import { orchestratorCommand } from './commands/orchestrator.ts';
-import { sendCommand } from './commands/send.ts';
-import { tailCommand } from './commands/tail.ts';
-import { tokenCommand } from './commands/token.ts';
-import { toolsCommand } from './commands/tools.ts';
-import { upCommand } from './commands/up.ts';
-import { workerCommand } from './commands/worker.ts';
 import { ownVersion } from './version.ts';
 
-/** Every command, in the order of the help. Each defines only its words and loads its work when it runs. */
-const commands: readonly (() => Command)[] = [
-  upCommand,
-  demoCommand,
-  brokerCommand,
-  orchestratorCommand,
-  tokenCommand,
-  toolsCommand,
-  workerCommand,
-  sendCommand,
-  askCommand,
-  inboxCommand,
-  agentsCommand,
-  tailCommand,
-  historyCommand,
-  deadCommand,
-  configCommand,
-];
+/** Every command by its name, in the order of the help. Each defines only its words and loads its work when it runs. */
+const commands: Readonly<Record<string, () => Promise<Command>>> = {
+  up: async () => (await import('./commands/up.ts')).upCommand(),
+  demo: async () => (await import('./commands/demo.ts')).demoCommand(),
+  broker: async () => (await import('./commands/broker.ts')).brokerCommand(),
+  orchestrator: async () => (await import('./commands/orchestrator.ts')).orchestratorCommand(),
+  token: async () => (await import('./commands/token.ts')).tokenCommand(),
+  tools: async () => (await import('./commands/tools.ts')).toolsCommand(),
+  worker: async () => (await import('./commands/worker.ts')).workerCommand(),
+  send: async () => (await import('./commands/send.ts')).sendCommand(),
+  ask: async () => (await import('./commands/ask.ts')).askCommand(),
+  inbox: async () => (await import('./commands/inbox.ts')).inboxCommand(),
+  agents: async () => (await import('./commands/agents.ts')).agentsCommand(),
+  tail: async () => (await import('./commands/tail.ts')).tailCommand(),
+  history: async () => (await import('./commands/history.ts')).historyCommand(),
+  dead: async () => (await import('./commands/dead.ts')).deadCommand(),
+  config: async () => (await import('./commands/config.ts')).configCommand(),
+};
 
-/** The whole command line, not yet run. */
-export function createProgram(): Command {
+/**
+ * The command line, not yet run. `word` is its first: where it names a command, the others are left out, which none of
+ * its answers would name.
+ */
+export async function createProgram(word?: string): Promise<Command> {
   const program = new Command('signalbox')
     .description('Messages that arrive and tools by role, for fleets of AI agents.')
     .version(ownVersion(), '--version', 'print the version')
     .helpOption('-h, --help', 'show this help')
     .addHelpText('after', closing);
-  for (const create of commands) program.addCommand(create());
+  const named = word !== undefined && Object.hasOwn(commands, word) ? commands[word] : undefined;
+  const creators = named ? [named] : Object.values(commands);
+  for (const command of await Promise.all(creators.map((create) => create()))) program.addCommand(command);
   return program;
 }
 

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { printJson, printLines } from './output.ts';
 import { isSupervised, reportToSupervisor } from './process-life.ts';
 
@@ -10,4 +11,6 @@ export function announceReady(
   if (isSupervised()) void reportToSupervisor({ ready: facts });
   else if (flags.json) printJson(facts);
   else printLines(...lines);
+  // Else the compiled code is kept at the end only, which one that is killed never has: each start would compile anew.
+  flushCompileCache();
 }

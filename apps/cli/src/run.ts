@@ -16,7 +16,7 @@ class CommandLineError extends Error {
 
 /** Runs one command line and gives its exit code. Never rejects: each failure is said where the caller looks for it. */
 export async function run(argv: readonly string[]): Promise<number> {
-  const program = createProgram();
+  const program = await createProgram(argv[0]);
   prepare(program, 'signalbox');
   program.hook('preAction', (_, command) => refuseEmptyOptions(command));
   try {

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { closeCodeOf, type ErrorCode, encodeFrame, errorCodes, subprotocol } from '@signalbox/protocol';
@@ -8,6 +8,9 @@ import { admit } from './session/handshake.ts';
 import { Session } from './session/session.ts';
 import { Strangers } from './strangers.ts';
 import { refuseUpgrade } from './upgrade-check.ts';
+
+/** An import statement reads all that `node:http` exports, and some of it loads the whole of `fetch`. */
+const { createServer } = process.getBuiltinModule('node:http');
 
 export interface ListenerOptions {
   context: SessionContext;

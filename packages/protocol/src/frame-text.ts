@@ -18,6 +18,8 @@ export function encodeFrame(header: object, body?: string): string {
 }
 
 const announcesBody = /"body"\s*:\s*true/;
+/** As {@link encodeFrame} writes it: seen without a search. */
+const usualMark = '"body":true}';
 
 /**
  * Walks the frames of one WebSocket message. `header` is the raw header line; `body` the raw line after it
@@ -31,7 +33,8 @@ export function* splitFrames(message: string): Generator<FrameText> {
     const header = message.slice(at, end);
     at = end + 1;
     if (header.length === 0) continue;
-    if (!announcesBody.test(header) || at >= message.length) {
+    const hasBody = header.endsWith(usualMark) || announcesBody.test(header);
+    if (!hasBody || at >= message.length) {
       yield { header };
       continue;
     }

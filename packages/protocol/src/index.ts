@@ -101,6 +101,7 @@ export {
 export { replyIdOf, timeSortedId } from './message-id.ts';
 export { nearestName, suggestion } from './nearest-name.ts';
 export { type FrameRefusal, type ParsedFrame, parseBrokerFrame, parseClientFrame } from './parse-frame.ts';
+export { idPattern, kindPattern, rolePattern } from './patterns.ts';
 export { messageOf, SignalboxError } from './signalbox-error.ts';
 export { agentOfToken, tokenText } from './token-text.ts';
 export { type Undeliverable, undeliverableReasons, undeliverableSchema } from './undeliverable.ts';

@@ -3,6 +3,7 @@ import { type BrokerFrame, brokerFrameSchema } from './broker-frames.ts';
 import { type ClientFrame, clientFrameSchemas } from './client-frames.ts';
 import type { ErrorCode } from './error-codes.ts';
 import { maxHeaderLength } from './frame-text.ts';
+import { isPlainBrokerFrame, isPlainClientFrame } from './plain-frames.ts';
 
 /** Why a header line was refused, with what could still be read of it so that the answer can be matched. */
 export interface FrameRefusal {
@@ -20,6 +21,7 @@ export function parseClientFrame(header: string): ParsedFrame<ClientFrame> {
   const read = readObject(header);
   if ('refusal' in read) return read;
   const { object } = read;
+  if (isPlainClientFrame(object)) return { frame: withoutMark(object) };
   const schema = ownSchema(object.type);
   if (!schema) {
     const known = Object.keys(clientFrameSchemas).join(', ');
@@ -38,8 +40,15 @@ export function parseClientFrame(header: string): ParsedFrame<ClientFrame> {
 export function parseBrokerFrame(header: string): BrokerFrame | undefined {
   const read = readObject(header, Number.POSITIVE_INFINITY);
   if ('refusal' in read) return undefined;
+  if (isPlainBrokerFrame(read.object)) return withoutMark(read.object);
   const parsed = brokerFrameSchema.safeParse(read.object);
   return parsed.success ? parsed.data : undefined;
+}
+
+/** The body itself is handed on beside the frame. Its mark is the last field, which costs nothing to take away. */
+function withoutMark<T>(object: Record<string, unknown>): T {
+  delete object.body;
+  return object as T;
 }
 
 function readObject(

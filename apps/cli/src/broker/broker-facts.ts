@@ -1,5 +1,5 @@
 import { SignalboxError } from '@signalbox/protocol';
-import type { Config } from '../config/load-config.ts';
+import type { Config } from '../config/config.ts';
 import { type ListenAddress, parseListenAddress } from '../listen-address.ts';
 
 /** What a broker says of itself when it is ready. */

@@ -1,6 +1,7 @@
 import { type Broker, type BrokerOptions, startBroker } from '@signalbox/broker';
 import { isLoopback } from '@signalbox/protocol';
-import { type Config, findConfigFile, loadConfig } from '../config/load-config.ts';
+import type { Config } from '../config/config.ts';
+import { configInForce, findConfigFile } from '../config/config-in-force.ts';
 import { checkDataDirectory, dataDirectory } from '../data-directory.ts';
 import { faultFromEnvironment } from '../fault-environment.ts';
 import { formatListenAddress } from '../listen-address.ts';
@@ -23,7 +24,7 @@ export interface BrokerFlags {
 /** Runs a broker until the process is asked to end. */
 export async function runBroker(flags: BrokerFlags): Promise<void> {
   const fault = faultFromEnvironment(process.env);
-  const config = loadConfig(findConfigFile(flags.config), { parts: ['broker', 'roles'] });
+  const config = await configInForce(findConfigFile(flags.config), { parts: ['broker', 'roles'] });
   const { host, port } = listenAddress(flags.listen, config);
   const dataDir = dataDirectory(flags.data, config);
   const log = await openLog('broker', 'info');

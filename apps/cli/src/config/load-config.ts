@@ -1,20 +1,9 @@
-import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { SignalboxError } from '@signalbox/protocol';
-import { builtInConfig, type Config, toConfig } from './config.ts';
+import { type Config, toConfig } from './config.ts';
 import { type FileProblem, openConfigFile, problemText } from './config-file.ts';
 import { layerServers } from './layer-servers.ts';
 import { type ConfigPart, parseConfig } from './parse-config.ts';
-
-export type { Config } from './config.ts';
-
-/** The file that daemons read where none is named. */
-const defaultConfigFile = 'signalbox.yaml';
-
-/** `named`, or `signalbox.yaml` in the working directory where there is one. */
-export function findConfigFile(named: string | undefined): string | undefined {
-  return named ?? (existsSync(defaultConfigFile) ? defaultConfigFile : undefined);
-}
 
 export interface LoadOptions {
   env?: NodeJS.ProcessEnv;
@@ -29,11 +18,10 @@ export interface LoadOptions {
 }
 
 /**
- * Loads a configuration file, with those it names in `mcpConfig`, or the defaults where there is none.
+ * Loads a configuration file, with those it names in `mcpConfig`.
  * Throws `SignalboxError` `bad_config` whose message has one line per problem: `file:line: path: message`.
  */
-export function loadConfig(named: string | undefined, options: LoadOptions = {}): Config {
-  if (named === undefined) return builtInConfig();
+export function loadConfig(named: string, options: LoadOptions = {}): Config {
   const file = resolve(named);
   const { env = process.env, onFile = () => {}, onServer, onlyServer } = options;
   const isWanted = (server: string): boolean => {

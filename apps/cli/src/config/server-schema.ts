@@ -9,6 +9,7 @@ import {
   strings,
   toolPatterns,
 } from './schema-words.ts';
+import { transportOf } from './transport.ts';
 
 /** `streamable-http` is what some clients write for http. */
 const transport = z.enum(['stdio', 'http', 'streamable-http']);
@@ -88,13 +89,6 @@ export const serverNameSchema = z
   .min(1, { error: 'must not be empty' })
   .max(64, { error: 'must have at most 64 characters' })
   .refine((name) => !/\p{Cc}/u.test(name), { error: 'must not contain control characters' });
-
-/** How an entry's server is reached; `url` alone means http, as other MCP clients read it. */
-export function transportOf({ type, transport_type, url }: McpServerEntry): 'stdio' | 'http' {
-  const written = type ?? transport_type;
-  if (written === undefined) return url === undefined ? 'stdio' : 'http';
-  return written === 'stdio' ? 'stdio' : 'http';
-}
 
 const foreignKeys = {
   stdio: ['url', 'headers', 'auth'],

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { HttpServerConfig, McpServerConfig } from '@signalbox/mcp-host';
-import { type McpServerEntry, transportOf } from './server-schema.ts';
+import type { McpServerEntry } from './server-schema.ts';
+import { transportOf } from './transport.ts';
 
 /** What is kept the same for every transport. */
 type ServerPolicy = Omit<HttpServerConfig, 'type' | 'url' | 'headers' | 'auth'>;

@@ -4,7 +4,8 @@ import { startMcpHost } from '@signalbox/mcp-host';
 import { openSqliteJournal, startOrchestrator } from '@signalbox/orchestrator';
 import { SignalboxError } from '@signalbox/protocol';
 import { openClient } from '../client-session.ts';
-import { type Config, findConfigFile, loadConfig } from '../config/load-config.ts';
+import type { Config } from '../config/config.ts';
+import { configInForce, findConfigFile } from '../config/config-in-force.ts';
 import { brokerUrl, hasAgentEnvironment, namedToken } from '../connection.ts';
 import { dataDirectory } from '../data-directory.ts';
 import { faultFromEnvironment } from '../fault-environment.ts';
@@ -12,7 +13,7 @@ import { logInto, openLog } from '../log.ts';
 import { stopRequested } from '../process-life.ts';
 import { announceReady } from '../ready.ts';
 import { describeOrchestrator } from './describe.ts';
-import { LiveConfig } from './live-config.ts';
+import type { LiveConfig, LiveParts } from './live-config.ts';
 import { ensureOrchestratorToken } from './orchestrator-token.ts';
 import { policyOf } from './policy.ts';
 import { orchestratorLines } from './report.ts';
@@ -46,7 +47,7 @@ const eventLevels = {
 export async function runOrchestrator(flags: OrchestratorFlags): Promise<void> {
   const fault = faultFromEnvironment(process.env);
   const file = findConfigFile(flags.config);
-  const config = loadConfig(file);
+  const config = await configInForce(file);
   const policy = policyOf(config, []);
   const url = brokerUrl(flags, config);
   const log = await openLog('orchestrator', 'info');
@@ -93,7 +94,7 @@ export async function runOrchestrator(flags: OrchestratorFlags): Promise<void> {
   await using live =
     file === undefined || !isKept(file)
       ? undefined
-      : await LiveConfig.open(config, file, { host, orchestrator, reloadCapabilities, log });
+      : await openLiveConfig(config, file, { host, orchestrator, reloadCapabilities, log });
   onHangup = () => {
     if (live) void live.reload();
     else log.info('there is no configuration file that could be read again');
@@ -102,6 +103,12 @@ export async function runOrchestrator(flags: OrchestratorFlags): Promise<void> {
   const end = await Promise.race([stop, client.closed.then((error) => error ?? closedByItself())]);
   if (end instanceof SignalboxError) throw end;
   log.info({ reason: end }, 'stopping');
+}
+
+/** Loaded only where there is a file. */
+async function openLiveConfig(config: Config, file: string, parts: LiveParts): Promise<LiveConfig> {
+  const { LiveConfig } = await import('./live-config.ts');
+  return await LiveConfig.open(config, file, parts);
 }
 
 /** A pipe can be read only once. */

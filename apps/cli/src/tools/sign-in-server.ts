@@ -1,6 +1,8 @@
 import type { AuthorizationCodeAuth, HttpServerConfig } from '@signalbox/mcp-host';
 import { nearestName, SignalboxError } from '@signalbox/protocol';
-import { type Config, findConfigFile, loadConfig } from '../config/load-config.ts';
+import type { Config } from '../config/config.ts';
+import { findConfigFile } from '../config/config-in-force.ts';
+import { loadConfig } from '../config/load-config.ts';
 
 /** A server to which a person signs in. */
 export interface SignInServer {

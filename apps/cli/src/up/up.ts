@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { type BrokerReady, listenAddress } from '../broker/broker-facts.ts';
-import { type Config, findConfigFile, loadConfig } from '../config/load-config.ts';
+import type { Config } from '../config/config.ts';
+import { configInForce, findConfigFile } from '../config/config-in-force.ts';
 import { dataDirectory } from '../data-directory.ts';
 import { formatListenAddress } from '../listen-address.ts';
 import { openLog } from '../log.ts';
@@ -21,7 +22,7 @@ export interface UpFlags {
 /** Runs broker and orchestrator as two processes and keeps them up until the process is asked to end. */
 export async function up(flags: UpFlags): Promise<void> {
   const configFile = findConfigFile(flags.config);
-  const config = loadConfig(configFile);
+  const config = await configInForce(configFile);
   const dataDir = dataDirectory(flags.data, config);
   const listen = formatListenAddress(listenAddress(flags.listen, config));
   const log = await openLog('up', 'info');

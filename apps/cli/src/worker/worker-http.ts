@@ -1,6 +1,7 @@
 import { isLoopback, SignalboxError } from '@signalbox/protocol';
 import { type HttpFace, type HttpFaceOptions, serveHttpFace } from '@signalbox/worker';
 import { listenFailure } from '../broker/listen-failure.ts';
+import { configInForce } from '../config/config-in-force.ts';
 import { brokerUrl } from '../connection.ts';
 import { faultFromEnvironment } from '../fault-environment.ts';
 import { formatListenAddress, parseListenAddress } from '../listen-address.ts';
@@ -27,8 +28,7 @@ export async function runWorkerHttp(flags: WorkerHttpFlags): Promise<void> {
   if (!listen) {
     throw new SignalboxError('usage', `--http '${flags.http}' is not HOST:PORT, as in 127.0.0.1:7421`);
   }
-  const { loadConfig } = await import('../config/load-config.ts');
-  const config = loadConfig(flags.config, { parts: ['broker', 'orchestrator'] });
+  const config = await configInForce(flags.config, { parts: ['broker', 'orchestrator'] });
   const url = brokerUrl(flags, config);
   const log = await openLog('worker', 'info');
   const stop = stopRequested();

@@ -94,7 +94,8 @@ export class Delivery {
 
   /** Stores a message; `answer` runs after the commit that holds it, the push right after the answer. */
   deliver(message: NewMessage, answer: (result: DeliverResult) => void): void {
-    this.#commits.append(message, (result) => {
+    const unread = !this.isHeld(message.inbox);
+    this.#commits.append(unread ? { ...message, unread } : message, (result) => {
       answer(result);
       const settled = message.settles;
       if (

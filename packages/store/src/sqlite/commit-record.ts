@@ -2,7 +2,7 @@ import type { NewMessage } from '../inbox-store.ts';
 import type { RecentMessage } from './recent-messages.ts';
 import type { Ending } from './settled-message.ts';
 
-type Header = Omit<NewMessage, 'body' | 'settles'>;
+type Header = Omit<NewMessage, 'body' | 'settles' | 'unread'>;
 
 /** One thing that happened to a recent message; `bodyLength` in UTF-16 units, absent without a body. */
 type Entry =
@@ -26,7 +26,7 @@ export class CommitRecord {
     return this.#entries.length === 0;
   }
 
-  added(seq: number, { body, settles, ...message }: NewMessage, size: number): void {
+  added(seq: number, { body, settles, unread, ...message }: NewMessage, size: number): void {
     if (body === undefined) this.#entries.push({ seq, size, message });
     else {
       this.#entries.push({ seq, size, message, bodyLength: body.length });

@@ -8,13 +8,17 @@ import { openDatabase } from './database.ts';
 import { inboxMigrations } from './inbox-schema.ts';
 import { SqliteInboxStore } from './inbox-store.ts';
 
-it('refuses messages when the disk is full, goes on settling, and stores again when there is room', async () => {
-  using small = smallDisk();
+const full = 'refuses messages when the disk is full, goes on settling, and stores again when there is room';
+
+// All of them recent, and each one in the tables at once.
+it.each([2000, 2])(`${full}, with %d recent ones`, async (recentMessages) => {
+  using small = smallDisk(recentMessages);
   const { store, setPages } = small;
   const [first, ...rest] = await append(store, ['a', 'b', 'c']);
   setPages(0);
   expect(await append(store, ['d', 'e'])).toEqual([{ result: 'storage_full' }, { result: 'storage_full' }]);
   expect(await store.stats('inbox')).toMatchObject({ pending: 3, bytes: 3 * size });
+  expect(await store.read('inbox', 0, 9, 1e6)).toMatchObject(['a', 'b', 'c'].map(message));
   const seq = first?.result === 'stored' ? first.seq : 0;
   const mixed = {
     messages: [message('d')],
@@ -30,6 +34,7 @@ it('refuses messages when the disk is full, goes on settling, and stores again w
   const [later] = await append(store, ['d']);
   const seqs = [first, ...rest, later].map((one) => (one?.result === 'stored' ? one.seq : 0));
   expect(new Set(seqs).size).toBe(4);
+  expect(await store.read('inbox', 0, 9, 1e6)).toMatchObject(['b', 'c', 'd'].map(message));
 });
 
 it('rejects a commit of settlements that finds no room, and changes nothing', async () => {
@@ -50,13 +55,13 @@ it('rejects a commit of settlements that finds no room, and changes nothing', as
 const size = 100_000;
 
 /** A store whose file may grow by the pages that it is given, in place of a disk that is full. */
-function smallDisk(): Disposable & { store: InboxStore; setPages(more: number): void } {
+function smallDisk(recentMessages = 2000): Disposable & { store: InboxStore; setPages(more: number): void } {
   const directory = mkdtempSync(join(tmpdir(), 'signalbox-disk-full-'));
   const file = join(directory, 'messages.db');
   let database: Database | undefined;
   const store = openDatabase({ file, synchronous: 'normal', migrations: inboxMigrations }, (db) => {
     database = db;
-    return new SqliteInboxStore(db, { file, durability: 'process' });
+    return new SqliteInboxStore(db, { file, durability: 'process', recentMessages });
   });
   return {
     store,

@@ -29,7 +29,7 @@ const sweepRows = 2000;
 const defaultReserveBytes = 4 * MiB;
 
 const defaultKept: RetentionLimits & RecentLimits = {
-  recentMessages: 2000,
+  recentMessages: 4000,
   recentBytes: 16 * MiB,
   dedupeWindowMs: 10 * 60 * 1000,
   retentionMs: 24 * hour,

@@ -32,7 +32,7 @@ export class Messages {
   readonly #records: RecordTable;
   readonly #recent = new RecentMessages();
   readonly #record = new CommitRecord();
-  /** Inboxes that are slow to be read, and their rows: what comes goes to the table at once, behind the others. */
+  /** Inboxes that are not read, or slowly, and their rows: what comes goes to the table at once, behind the others. */
   readonly #piles = new Map<string, number>();
   /** Of the record of the commit that is under way. */
   #number = 1;
@@ -63,8 +63,9 @@ export class Messages {
   }
 
   add(seq: number, message: NewMessage, size: number, now: number): void {
-    const { inbox } = message;
-    if (this.#recent.unsettledCount(inbox) >= this.#limits.recentMessages / 4) this.#pile(inbox);
+    const { inbox, unread } = message;
+    const isLong = unread || this.#recent.unsettledCount(inbox) >= this.#limits.recentMessages / 2;
+    if (isLong && !this.#piles.has(inbox)) this.#pile(inbox);
     const pile = this.#piles.get(inbox);
     if (pile === undefined) this.#addRecent(seq, message, size, now);
     else {
@@ -228,7 +229,7 @@ export class Messages {
     for (const inbox of new Set(unsettled.map(({ message }) => message.inbox))) this.#pile(inbox);
   }
 
-  /** An inbox in which messages age unsettled, or many wait: those behind them are in no hurry either. */
+  /** An inbox that nobody reads, or slowly: what comes to it is in no hurry. */
   #pile(inbox: string): void {
     for (const recent of [...this.#recent.unsettledOf(inbox)]) {
       this.#recent.remove(recent);

@@ -107,7 +107,7 @@ export class RecentMessages {
 }
 
 export function storedOf({ seq, message, size, attempts }: RecentMessage): StoredMessage {
-  const { settles, tokenId, ...rest } = message;
+  const { settles, tokenId, unread, ...rest } = message;
   return { ...rest, seq, size, attempts };
 }
 

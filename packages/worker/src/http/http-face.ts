@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Log } from '@signalbox/client';
 import { isLoopback, messageOf, SignalboxError } from '@signalbox/protocol';
@@ -7,6 +7,9 @@ import { AgentTable, type AgentTableOptions } from './agent-table.ts';
 import { openFaceAgent } from './face-agent.ts';
 import { facePath } from './request-check.ts';
 import { createRequestHandler } from './request-handler.ts';
+
+/** An import statement reads all that `node:http` exports, and some of it loads the whole of `fetch`. */
+const { createServer } = process.getBuiltinModule('node:http');
 
 /** Bounds of an HTTP face; times in milliseconds. */
 export interface HttpFaceLimits {

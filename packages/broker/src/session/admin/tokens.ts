@@ -1,4 +1,4 @@
-import { roleSchema } from '@signalbox/protocol';
+import { rolePattern } from '@signalbox/protocol';
 import type { TokenRecord } from '@signalbox/store';
 import { refuseChild, refuseToken, type TokenRequest } from '../../auth/token-rules.ts';
 import type { SessionContext } from '../context.ts';
@@ -30,11 +30,13 @@ export async function issueToken(
 function readTokenRequest(params: Record<string, unknown>): { request: TokenRequest } | AdminRefusal {
   const { agent, role, ttl_ms: ttlMs } = params;
   if (typeof agent !== 'string') return badParam('agent', 'an agent id');
-  if (!roleSchema.safeParse(role).success) return badParam('role', 'a role: [a-z0-9][a-z0-9_.-]*');
+  if (typeof role !== 'string' || !rolePattern.test(role)) {
+    return badParam('role', 'a role: [a-z0-9][a-z0-9_.-]*');
+  }
   if (ttlMs !== undefined && !(Number.isSafeInteger(ttlMs) && (ttlMs as number) > 0)) {
     return badParam('ttl_ms', 'a whole number of milliseconds above 0');
   }
-  return { request: { agent, role: role as string, ...(ttlMs !== undefined && { ttlMs: ttlMs as number }) } };
+  return { request: { agent, role, ...(ttlMs !== undefined && { ttlMs: ttlMs as number }) } };
 }
 
 export async function listTokens(...[, context]: Parameters<Operation>): ReturnType<Operation> {

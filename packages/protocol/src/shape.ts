@@ -1,0 +1,75 @@
+import { parseAddress } from './address.ts';
+import { idPattern } from './patterns.ts';
+
+/** Whether a value is one that its schema would take as it is. */
+type Check = (value: unknown) => boolean;
+
+/** What an object must hold, and all it may. */
+export interface Shape {
+  required: readonly string[];
+  fields: ReadonlyMap<string, Check>;
+}
+
+export const isAnything: Check = () => true;
+export const isText: Check = (value) => typeof value === 'string';
+export const isNumber: Check = (value) => typeof value === 'number' && Number.isFinite(value);
+export const isWhole: Check = Number.isSafeInteger;
+export const isBoolean: Check = (value) => typeof value === 'boolean';
+export const isPositive: Check = (value) => isWhole(value) && (value as number) > 0;
+export const isId = matches(idPattern);
+export const isAddress: Check = (value) => typeof value === 'string' && parseAddress(value) !== undefined;
+export const isSeqs: Check = (value) =>
+  Array.isArray(value) && value.length > 0 && value.length <= 10_000 && value.every(isPositive);
+/** The mark that a body line follows. */
+export const isMark: Check = (value) => value === true;
+export const isSender: Check = (value) => {
+  if (typeof value !== 'object' || value === null) return false;
+  const { agent, address, role } = value as Record<string, unknown>;
+  return isText(agent) && isText(address) && isText(role);
+};
+
+export function matches(pattern: RegExp): Check {
+  return (value) => typeof value === 'string' && pattern.test(value);
+}
+
+export function isTextUpTo(length: number): Check {
+  return (value) => typeof value === 'string' && value.length <= length;
+}
+
+export function isBetween(least: number, most: number): Check {
+  return (value) => isWhole(value) && (value as number) >= least && (value as number) <= most;
+}
+
+export function isListOf(check: Check): Check {
+  return (value) => Array.isArray(value) && value.every(check);
+}
+
+/** Of a key by that name the schema makes nothing. */
+export function isRecordOf(check: Check): Check {
+  return (value) =>
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !Object.hasOwn(value, '__proto__') &&
+    Object.values(value).every(check);
+}
+
+export function isObjectOf(shape: Shape): Check {
+  return (value) => typeof value === 'object' && value !== null && fits(value, shape);
+}
+
+export function shape(required: Record<string, Check>, optional: Record<string, Check> = {}): Shape {
+  return { required: Object.keys(required), fields: new Map(Object.entries({ ...required, ...optional })) };
+}
+
+export function frame(required: Record<string, Check>, optional: Record<string, Check> = {}): Shape {
+  return shape({ type: isText, ...required }, optional);
+}
+
+/** Whether an object holds what it must, and nothing else than it may. */
+export function fits(object: object, { required, fields }: Shape): boolean {
+  const values = object as Record<string, unknown>;
+  for (const name in values) if (!fields.get(name)?.(values[name])) return false;
+  for (const name of required) if (values[name] === undefined) return false;
+  return true;
+}
