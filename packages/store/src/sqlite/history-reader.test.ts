@@ -11,7 +11,7 @@ import { openSqliteInboxStore } from './inbox-store.ts';
 const rows = 2300;
 
 const rooms: [string, { limit: number; recentMessages: number }][] = [
-  ['and age', { limit: 10_000, recentMessages: 150 }],
+  ['and age', { limit: 10_000, recentMessages: 360 }],
   ['and come from the table', { limit: 300, recentMessages: 4000 }],
 ];
 
@@ -45,9 +45,9 @@ it.each(rooms)(
       };
       // Most in the table, some in pages or recent, the last ones recent.
       const slow = await add('slow', rows);
-      const early = await add('early', 900);
-      for (let page = 0; page < 5; page++) await settle('early', early.splice(0, 160), 'acked');
-      const recent = await add('recent', 20);
+      const early = await add('early', 1200);
+      for (let page = 0; page < 3; page++) await settle('early', early.splice(0, 370), 'acked');
+      const recent = await add('recent', 90);
       const all = [...slow, ...ended.keys(), ...early, ...recent];
       const endedBefore = new Set(ended.keys());
 
@@ -62,7 +62,7 @@ it.each(rooms)(
           const chosen = [0, seqs.length - 8, seqs.length >> 1].flatMap((at) => seqs.splice(at, 4));
           await settle(inbox, chosen, outcome);
         }
-        await add(`new-${turn}`, 20);
+        await add(`new-${turn}`, 85);
         await nextTurn();
       }
       const { entries } = await reading;

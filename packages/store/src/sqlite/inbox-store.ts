@@ -142,7 +142,7 @@ export class SqliteInboxStore implements InboxStore {
       this.#regainReserve();
       const { expired, lastSeq } = this.#ledger.messages.scanExpired(this.#sweptSeq, sweepRows, now);
       this.#sweptSeq = lastSeq;
-      if (this.#reserve.isHeld) this.#transaction(() => this.#ledger.tidy(now));
+      if (this.#reserve.isHeld) this.#freeing(() => this.#transaction(() => this.#ledger.tidy(now)));
       return expired;
     });
   }

@@ -49,17 +49,15 @@ export class Messages {
   /** What storing it would be, if it or another one of its id has been here. */
   repeatOf(message: NewMessage): 'duplicate' | 'id_conflict' | undefined {
     const { id, inbox, sender } = message;
-    const recent = this.#recent.find(id, inbox, sender);
-    if (recent) return recent.ending || isSame(recent.message, message) ? 'duplicate' : 'id_conflict';
-    if (this.pages.find(id, inbox, sender)) return 'duplicate';
-    const there = this.#table.contentOf(id, inbox, sender);
-    return there && (isSame(there, message) ? 'duplicate' : 'id_conflict');
+    const waiting = this.#waiting(id, inbox, sender);
+    if (waiting) return isSame(waiting, message) ? 'duplicate' : 'id_conflict';
+    const isSettled = this.#recent.find(id, inbox, sender) ?? this.pages.find(id, inbox, sender);
+    return isSettled && 'duplicate';
   }
 
   /** One of this id is here and not settled. */
   isWaiting(id: string, inbox: string, sender: string): boolean {
-    const recent = this.#recent.find(id, inbox, sender);
-    return recent ? !recent.ending : this.#table.contentOf(id, inbox, sender) !== undefined;
+    return this.#waiting(id, inbox, sender) !== undefined;
   }
 
   add(seq: number, message: NewMessage, size: number, now: number): void {
@@ -95,7 +93,11 @@ export class Messages {
 
   find(id: string, inbox: string, sender: string): FoundMessage | undefined {
     const recent = this.#recent.find(id, inbox, sender);
-    if (!recent) return this.#table.find(id, inbox, sender) ?? this.pages.find(id, inbox, sender);
+    if (!recent || recent.ending) {
+      const waiting = this.#table.find(id, inbox, sender);
+      if (waiting) return waiting;
+      if (!recent) return this.pages.find(id, inbox, sender);
+    }
     const { seq, message, ending } = recent;
     const { kind, senderAddress } = message;
     return { seq, kind, senderAddress, ...(ending && { outcome: ending.outcome }) };
@@ -184,6 +186,12 @@ export class Messages {
   reload(now: number): void {
     this.pages.reload();
     this.#replay(now);
+  }
+
+  /** A dead letter that came back waits, and its first life is remembered as settled. */
+  #waiting(id: string, inbox: string, sender: string): Content | undefined {
+    const recent = this.#recent.find(id, inbox, sender);
+    return recent && !recent.ending ? recent.message : this.#table.contentOf(id, inbox, sender);
   }
 
   *#after(inbox: string, afterSeq: number, limit: number): Iterable<StoredMessage> {

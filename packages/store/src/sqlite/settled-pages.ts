@@ -73,7 +73,7 @@ export class SettledPages {
     const hash = hashOf(id);
     for (const block of this.#blocks.toReversed()) {
       for (const { number } of block.candidates(id, hash)) {
-        const found = this.messagesOf(number).find(
+        const found = this.messagesOf(number).findLast(
           (one) => one.id === id && one.inbox === inbox && one.sender === sender,
         );
         if (!found) continue;
