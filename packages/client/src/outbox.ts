@@ -5,13 +5,13 @@ export interface Sendable {
   encode(): string | undefined;
 }
 
-/** The broker reads larger messages, but a batch past this many characters holds up what follows. */
-const splitAt = 1024 * 1024;
+/** Longest batch, in characters: a longer one would keep the broker waiting for its end before it can begin. */
+const splitAt = 64 * 1024;
 const maxSeqsPerFrame = 10_000;
 const maxKeptCancels = 1_000;
 
 /**
- * What waits to be sent in this turn of the event loop. Everything leaves in one WebSocket message (split at 1 MiB),
+ * What waits to be sent in this turn of the event loop. Everything leaves in one WebSocket message (split at 64 KiB),
  * control before work. Without a connection, work and acks are forgotten (their owners know) and cancels are kept.
  */
 export class Outbox {

@@ -2,7 +2,8 @@ import type { BrokerFrame } from '@signalbox/protocol';
 import { encodeFrame } from '@signalbox/protocol';
 import type { WebSocket } from 'ws';
 
-const maxChunk = 1024 * 1024;
+/** Longest batch, in characters: a longer one would keep the other side waiting for its end before it can begin. */
+const longestBatch = 64 * 1024;
 
 export interface OutboxBounds {
   /** Above this many unsent bytes nothing more is pushed and nothing more is read from the socket. */
@@ -115,7 +116,7 @@ export class Outbox {
 function* chunks(frames: readonly string[]): Generator<string> {
   let chunk = '';
   for (const frame of frames) {
-    if (chunk.length > 0 && chunk.length + frame.length > maxChunk) {
+    if (chunk.length > 0 && chunk.length + frame.length > longestBatch) {
       yield chunk;
       chunk = '';
     }
