@@ -14,7 +14,7 @@ import type { FillOrder } from './fill.ts';
 const batchSize = 5000;
 /** Within the time for which the store remembers whatever its size. */
 const settledWithinMs = 9 * 60 * 1000;
-/** Often enough for slices to be closed at their size. */
+/** Housekeeping now and then, as in a broker. */
 const batchesPerSweep = 4;
 const unlimited = 1e12;
 

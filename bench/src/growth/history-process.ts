@@ -51,11 +51,11 @@ async function openTimed(): Promise<{ store: InboxStore; ms: number }> {
   return { store, ms: performance.now() - began };
 }
 
-/** Lets everything settled grow old and sweeps until nothing goes any more; the times of the steps that dropped a slice. */
+/** Lets everything settled grow old and sweeps until nothing goes any more; the times of the steps that dropped pages. */
 async function dropAll(store: InboxStore): Promise<number[]> {
   const times: number[] = [];
   now += agesMs;
-  // The slice that was written to is closed now, and is old only later.
+  // What was recent has aged now, and its pages are old only later.
   await store.sweep(now);
   now += agesMs;
   for (;;) {

@@ -10,13 +10,13 @@ export interface HistorySetup {
 /** What the store does without a broker. Milliseconds. */
 export interface HistoryFacts {
   openMs: number[];
-  /** A page of what was created from now on: there is none, but the slice that is written to is looked through. */
+  /** A page of what was created from now on: there is none, but what is recent is looked through. */
   newestPageMs: number[];
   /** The first page of everything. */
   wholePageMs: number;
   /** The longest time without a turn of the event loop meanwhile. */
   longestStepMs: number;
-  /** Steps of housekeeping with nothing to drop, then those that dropped a slice. */
+  /** Steps of housekeeping with nothing to drop, then those that dropped pages. */
   sweepMs: number[];
   dropMs: number[];
 }

@@ -18,8 +18,8 @@ const kinds = {
   openMs: { name: 'the store alone: open', unit: 'ms' },
   sweepMs: { name: 'a step of housekeeping with nothing to drop, median', unit: 'ms' },
   sweepMaxMs: { name: 'a step of housekeeping with nothing to drop, longest of 200', unit: 'ms' },
-  dropMs: { name: 'a step that drops a slice, median', unit: 'ms' },
-  dropMaxMs: { name: 'a step that drops a slice, longest', unit: 'ms' },
+  dropMs: { name: 'a step that drops pages, median', unit: 'ms' },
+  dropMaxMs: { name: 'a step that drops pages, longest', unit: 'ms' },
   newestPageMs: { name: 'a page of `history` of the newest', unit: 'ms' },
   wholePageMs: { name: 'the first page of the whole `history`', unit: 'ms' },
   longestStepMs: {
