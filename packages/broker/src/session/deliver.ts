@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   agentOf,
   type DeliverFrame,
@@ -40,7 +41,8 @@ export function deliver(
         { code: 'rate_limited', message: tooFast(context), id: frame.id },
         { retry_after_ms: wait },
       );
-      return undefined;
+      // A flood is refused at the pace of the others' turns: refusing costs what they need.
+      return nextTurn();
     }
     // Only who exists can be written to; a live consumer shows it by itself, an answer was asked for.
     const isKnown = frame.ephemeral || context.agents.has(agentOf(frame.to));
