@@ -4,6 +4,7 @@ import { type Measurement, medianOf } from './measure.ts';
 import { openPeer, type PeerSession } from './peer-session.ts';
 import type { Peer } from './peers/peer.ts';
 import type { CallsReport, MessagesReport, Skipped } from './report/benchmarks.ts';
+import { unlessAborted } from './unless-aborted.ts';
 import type { Workload } from './workloads.ts';
 
 export interface RoundsOptions {
@@ -54,7 +55,7 @@ export async function runMessages(
       const session = sessions.get(peer);
       if (!session) continue;
       try {
-        const run = await unlessAborted(() => session.run(workload, seconds), signal);
+        const run = await unlessAborted(signal, () => session.run(workload, seconds));
         measured.push(run);
         tell(`round ${round} of ${rounds}: ${workload.name} ${peer.name} ${summary(run)}`);
       } catch (thrown) {
@@ -94,7 +95,7 @@ export async function runCalls(series: readonly CallSeries[], options: RoundsOpt
     for (const [key, measured] of runs.inOrderOf(round)) {
       const { inFlight, one } = key;
       try {
-        const run = await unlessAborted(() => one.run({ lanes: inFlight, seconds }), signal);
+        const run = await unlessAborted(signal, () => one.run({ lanes: inFlight, seconds }));
         measured.push(run);
         tell(`round ${round} of ${rounds}: calls/${inFlight} ${one.name} ${summary(run)}`);
       } catch (thrown) {
@@ -134,16 +135,4 @@ class Runs<Key> {
 
 function summary({ perSecond, p50Ms }: Measurement): string {
   return `${perSecond.toFixed(0)}/s, p50 ${p50Ms.toFixed(2)} ms`;
-}
-
-async function unlessAborted<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  const abort = (): void => aborted.reject(signal.reason);
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    return await Promise.race([work(), aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
 }

@@ -1,6 +1,7 @@
 import type { Child } from '../processes.ts';
-import { abortable, letRun } from './abortable.ts';
+import { unlessAborted } from '../unless-aborted.ts';
 import type { FairnessRound, LoadFigures } from './fleet-report.ts';
+import { letRun } from './let-run.ts';
 import type { LoadOrder } from './load-orders.ts';
 
 /** Whether the greedy worker takes part, and whether it waits when it is told to. */
@@ -46,7 +47,7 @@ async function runOnce(
   const isGreedy = greedy !== 'absent';
   const loaded = isGreedy ? [processes.modest, processes.greedy] : [processes.modest];
   const order = <T = void>(one: LoadOrder): Promise<T[]> =>
-    abortable(Promise.all(loaded.map((load) => load.ask<T>(one, answerMs))), signal);
+    unlessAborted(signal, () => Promise.all(loaded.map((load) => load.ask<T>(one, answerMs))));
   await order({ op: 'start', heeds: greedy !== 'insists' });
   await letRun(warmUpMs, signal);
   await order({ op: 'mark' });

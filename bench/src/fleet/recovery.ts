@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Child, startProcess } from '../processes.ts';
-import { abortable, letRun } from './abortable.ts';
+import { unlessAborted } from '../unless-aborted.ts';
 import { emptyTally } from './call-tallies.ts';
 import type { FleetReport, KillRound, Victim } from './fleet-report.ts';
 import { type FleetStack, startFleet } from './fleet-stack.ts';
+import { letRun } from './let-run.ts';
 import type {
   CallsMade,
   Recovered,
@@ -44,13 +45,14 @@ export async function recoveries(
     workers: agents.map((agent) => ({ agent, token: stack.tokens[agent]! })),
   };
   await using callers = await startProcess(new URL('./recovery-callers-process.ts', import.meta.url), setup);
-  const order = <T>(one: RecoveryOrder): Promise<T> => abortable(callers.ask<T>(one, answerMs), signal);
+  const order = <T>(one: RecoveryOrder): Promise<T> =>
+    unlessAborted(signal, () => callers.ask<T>(one, answerMs));
   await order({ op: 'start' });
   const kills = new Map<Victim, KillRound[]>(victims.map((victim) => [victim, []]));
   for (let round = 1; round <= rounds; round++) {
     for (const victim of victims) {
       await letRun(calmMs, signal);
-      const kill = await abortable(killOnce(victim, stack, callers), signal);
+      const kill = await unlessAborted(signal, () => killOnce(victim, stack, callers));
       kills.get(victim)!.push(kill);
       tell(`round ${round} of ${rounds}: kill -9 of the ${victim}: ${summary(kill)}`);
     }

@@ -1,12 +1,12 @@
 import type { BrokerClient } from '@signalbox/client';
 import { measure } from '../measure.ts';
+import { unlessAborted } from '../unless-aborted.ts';
 import { temporaryDirectory } from './data-directory.ts';
 import { mostConnections, startFleet } from './fleet.ts';
 import { type GrowthBroker, startGrowthBroker } from './growth-broker.ts';
 import type { CostKind, GrowthOptions, Ladder } from './growth-report.ts';
 import { median, Samples } from './samples.ts';
 import { measureTakeovers } from './takeover.ts';
-import { unlessAborted } from './unless-aborted.ts';
 
 const wantedSizes = [1, 100, 1000, 4000];
 const inFlight = 64;

@@ -1,6 +1,6 @@
 import { startProcess } from '../processes.ts';
+import { unlessAborted } from '../unless-aborted.ts';
 import { settleDisk } from './data-directory.ts';
-import { unlessAborted } from './unless-aborted.ts';
 
 /** What a data directory is filled with before its broker starts. Inboxes are called `in-0`, `in-1`, … and are known. */
 export type FillOrder = { dataDir: string } & (

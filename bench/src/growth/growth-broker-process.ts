@@ -2,25 +2,20 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { startBroker } from '@signalbox/broker';
 import { serveParent, setupOf } from '../processes.ts';
+import { unlimitedMessages } from '../unlimited.ts';
 import type { BrokerMemory, BrokerOrder, BrokerSetup } from './growth-broker.ts';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 const { dataDir, clockAt } = setupOf<BrokerSetup>();
 const aheadMs = clockAt === undefined ? 0 : clockAt - Date.now();
-const unlimited = 1e12;
 const broker = await startBroker({
   dataDir,
   port: 0,
   now: () => Date.now() + aheadMs,
   limits: {
-    maxConnections: unlimited,
-    deliverPerSecond: unlimited,
-    deliverBurst: unlimited,
-    maxPendingPerSender: unlimited,
-    maxInboxMessages: unlimited,
-    maxInboxBytes: unlimited,
-    maxTotalBytes: unlimited,
+    maxConnections: Number.MAX_SAFE_INTEGER,
+    ...unlimitedMessages,
   },
 });
 

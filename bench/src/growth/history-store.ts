@@ -1,5 +1,5 @@
 import { startProcess } from '../processes.ts';
-import { unlessAborted } from './unless-aborted.ts';
+import { unlessAborted } from '../unless-aborted.ts';
 
 export interface HistorySetup {
   dataDir: string;

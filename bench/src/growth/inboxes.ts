@@ -1,12 +1,12 @@
 import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
+import { unlessAborted } from '../unless-aborted.ts';
 import { copyDataDirectory, temporaryDirectory } from './data-directory.ts';
 import { fill } from './fill.ts';
 import { type GrowthBroker, startGrowthBroker } from './growth-broker.ts';
 import type { CostKind, GrowthOptions, Ladder } from './growth-report.ts';
 import { Samples } from './samples.ts';
 import { deliverMany, openWarm, turnoverMessages } from './turnover.ts';
-import { unlessAborted } from './unless-aborted.ts';
 
 const sizes = [1, 1000, 100_000];
 const each = 2;

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { brokerFiles } from '@signalbox/broker';
+import { unlessAborted } from '../unless-aborted.ts';
 import { temporaryDirectory } from './data-directory.ts';
 import { fill } from './fill.ts';
 import type { CostKind, GrowthOptions, Ladder } from './growth-report.ts';
 import { Samples } from './samples.ts';
-import { unlessAborted } from './unless-aborted.ts';
 
 const command = fileURLToPath(new URL('../../../apps/cli/bin/signalbox.js', import.meta.url));
 const leastStarts = 7;

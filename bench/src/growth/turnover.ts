@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { BrokerClient } from '@signalbox/client';
+import { unlessAborted } from '../unless-aborted.ts';
 import type { GrowthBroker } from './growth-broker.ts';
 import type { CostKind } from './growth-report.ts';
-import { unlessAborted } from './unless-aborted.ts';
 
 /** How many messages come and go at a time; an inbox swings by that many. */
 export const turnoverMessages = 1024;

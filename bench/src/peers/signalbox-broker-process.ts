@@ -1,19 +1,14 @@
 import { startBroker } from '@signalbox/broker';
 import { serveParent, setupOf } from '../processes.ts';
+import { unlimitedMessages } from '../unlimited.ts';
 
 const { dataDir, durability } = setupOf<{ dataDir: string; durability: 'full' | 'process' }>();
-const unlimited = 1e12;
 const broker = await startBroker({
   dataDir,
   durability,
   port: 0,
   limits: {
-    deliverPerSecond: unlimited,
-    deliverBurst: unlimited,
-    maxPendingPerSender: unlimited,
-    maxInboxMessages: unlimited,
-    maxInboxBytes: unlimited,
-    maxTotalBytes: unlimited,
+    ...unlimitedMessages,
   },
 });
 const issue = async (agent: string, role = 'worker'): Promise<string> =>
