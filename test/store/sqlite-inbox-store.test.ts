@@ -79,7 +79,7 @@ describe('The SQLite inbox store', () => {
   });
 
   it('drops settled messages by size, but never within the dedupe window', async () => {
-    await using setup = await openStore({ recentMessages: 10, retentionBytes: 5000 });
+    await using setup = await openStore({ recentMessages: 10, retentionBytes: 2500 });
     const fill = async (round: number) => {
       await settle(
         setup,

@@ -12,18 +12,18 @@ export interface NewMessage {
   senderAddress: string;
   senderRole: string;
   kind: string;
-  correlationId?: string;
-  traceparent?: string;
+  correlationId?: string | undefined;
+  traceparent?: string | undefined;
   createdAt: number;
   expiresAt: number;
   /** Opaque text; what comes out is what went in. */
-  body?: string;
+  body?: string | undefined;
   /** A message acked in the same commit that stores this one (also when this one is a repeat). */
-  settles?: { inbox: string; seq: number };
+  settles?: { inbox: string; seq: number } | undefined;
   /** Nobody reads its inbox now, so it will likely stay for a while. A hint, not kept. */
-  unread?: boolean;
+  unread?: boolean | undefined;
   /** The token it was sent with, where {@link InboxStore.sentWith} shall find it. */
-  tokenId?: string;
+  tokenId?: string | undefined;
 }
 
 /** What became of one {@link NewMessage}. `duplicate` and `id_conflict` store nothing; the refusals change nothing. */

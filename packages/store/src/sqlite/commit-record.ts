@@ -1,84 +1,74 @@
-import type { NewMessage } from '../inbox-store.ts';
-import type { RecentMessage } from './recent-messages.ts';
+import type { Inbox } from './inbox.ts';
+import { jsonNumber, jsonText, jsonTextOrNull } from './json-text.ts';
+import type { Origin, RecentMessage } from './recent-message.ts';
+import type { RecordText } from './record-entry.ts';
 import type { Ending } from './settled-message.ts';
 
-type Header = Omit<NewMessage, 'body' | 'settles' | 'unread'>;
-
-/** One thing that happened to a recent message; `bodyLength` in UTF-16 units, absent without a body. */
-type Entry =
-  | { seq: number; size: number; message: Header; bodyLength?: number }
-  | { seq: number; inbox: string; ending: Ending }
-  | { seq: number; inbox: string; attempts: number }
-  | { seq: number; inbox: string; moved: true };
-
-/** A record as it is stored: what happened, as JSON, and the bodies of what came, one after the other. */
-export interface RecordText {
-  entries: string;
-  bodies: string;
-}
-
-/** What one commit did to recent messages, in order. */
+/**
+ * What one commit did to recent messages, in order, as the text of its record (see `record-entry.ts`). By hand, as it
+ * happens: objects for `JSON.stringify` took as long as all of the rest.
+ */
 export class CommitRecord {
-  #entries: Entry[] = [];
+  /** Each entry with a comma before it. */
+  #entries = '';
   #bodies = '';
+  #origin: Origin | undefined;
+  #ending: Ending | undefined;
+  #endedIn: Inbox | undefined;
 
   get isEmpty(): boolean {
-    return this.#entries.length === 0;
+    return this.#entries === '';
   }
 
-  added(seq: number, { body, settles, unread, ...message }: NewMessage, size: number): void {
-    if (body === undefined) this.#entries.push({ seq, size, message });
-    else {
-      this.#entries.push({ seq, size, message, bodyLength: body.length });
-      this.#bodies += body;
+  added(recent: RecentMessage): void {
+    if (recent.origin !== this.#origin) this.#like(recent.origin);
+    const { seq, size, id, body, correlationId, traceparent } = recent;
+    let text = `,[${seq},${size},${body === undefined ? 'null' : body.length},${jsonText(id)}`;
+    if (correlationId !== undefined || traceparent !== undefined) text += `,${jsonTextOrNull(correlationId)}`;
+    if (traceparent !== undefined) text += `,${jsonText(traceparent)}`;
+    this.#entries += `${text}]`;
+    if (body !== undefined) this.#bodies += body;
+  }
+
+  ended({ seq, home }: RecentMessage, ending: Ending): void {
+    if (ending !== this.#ending || home !== this.#endedIn) {
+      const { at, outcome, reason } = ending;
+      this.#entries += `,["end",${home.json},${at},"${outcome}",${jsonTextOrNull(reason)}]`;
+      this.#ending = ending;
+      this.#endedIn = home;
     }
+    this.#entries += `,${seq}`;
   }
 
-  ended({ seq, message: { inbox } }: RecentMessage, ending: Ending): void {
-    this.#entries.push({ seq, inbox, ending });
-  }
-
-  tried({ seq, message: { inbox }, attempts }: RecentMessage): void {
-    this.#entries.push({ seq, inbox, attempts });
+  tried({ seq, home, attempts }: RecentMessage): void {
+    this.#entries += `,["tried",${home.json},${seq},${jsonNumber(attempts)}]`;
   }
 
   /** It went to the table of unsettled messages before the others of its own record. */
-  moved({ seq, message: { inbox } }: RecentMessage): void {
-    this.#entries.push({ seq, inbox, moved: true });
+  moved({ seq, home }: RecentMessage): void {
+    this.#entries += `,["moved",${home.json},${seq}]`;
   }
 
   /** Empties it. */
   take(): RecordText {
-    const text = { entries: JSON.stringify(this.#entries), bodies: this.#bodies };
+    const text = { entries: `[${this.#entries.slice(1)}]`, bodies: this.#bodies };
     this.clear();
     return text;
   }
 
   clear(): void {
-    this.#entries = [];
+    this.#entries = '';
     this.#bodies = '';
+    this.#origin = undefined;
+    this.#ending = undefined;
+    this.#endedIn = undefined;
   }
-}
 
-/** Who is told what a record says, in the order in which it happened. */
-export interface RecordReader {
-  added(seq: number, message: NewMessage, size: number): void;
-  ended(inbox: string, seq: number, ending: Ending): void;
-  tried(inbox: string, seq: number, attempts: number): void;
-  moved(inbox: string, seq: number): void;
-}
-
-export function readRecord({ entries, bodies }: RecordText, reader: RecordReader): void {
-  let at = 0;
-  for (const entry of JSON.parse(entries) as Entry[]) {
-    if ('ending' in entry) reader.ended(entry.inbox, entry.seq, entry.ending);
-    else if ('attempts' in entry) reader.tried(entry.inbox, entry.seq, entry.attempts);
-    else if ('moved' in entry) reader.moved(entry.inbox, entry.seq);
-    else {
-      const { seq, size, message, bodyLength } = entry;
-      const body = bodyLength === undefined ? {} : { body: bodies.slice(at, at + bodyLength) };
-      reader.added(seq, { ...message, ...body }, size);
-      at += bodyLength ?? 0;
-    }
+  #like(origin: Origin): void {
+    const { home, sender, senderAddress, senderRole, tokenId, kind, createdAt, expiresAt } = origin;
+    const from = `${jsonText(sender)},${jsonText(senderAddress)},${jsonText(senderRole)},${jsonTextOrNull(tokenId)}`;
+    const times = `${jsonNumber(createdAt)},${jsonNumber(expiresAt)}`;
+    this.#entries += `,["like",${home.json},${from},${jsonText(kind)},${times}]`;
+    this.#origin = origin;
   }
 }

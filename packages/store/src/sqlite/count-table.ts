@@ -1,5 +1,11 @@
 import type { Database, Statement } from 'better-sqlite3';
-import type { PartOfCount } from './inbox-counts.ts';
+
+/** Some of what is pending in an inbox, of one sender. */
+export interface PartOfCount {
+  sender: string;
+  pending: number;
+  bytes: number;
+}
 
 interface Change extends PartOfCount {
   inbox: string;

@@ -3,7 +3,7 @@ import type { Database } from 'better-sqlite3';
 import type { HistoryEntry, HistoryPage, HistoryQuery } from '../history.ts';
 import type { Outcome } from '../inbox-store.ts';
 import type { Messages } from './messages.ts';
-import type { RecentMessage } from './recent-messages.ts';
+import type { RecentMessage } from './recent-message.ts';
 
 /** Rows looked at before the event loop gets its turn: a few milliseconds. */
 const rowsPerStep = 2000;
@@ -13,7 +13,7 @@ interface Row {
   inbox: string;
   sender: string;
   kind: string;
-  correlationId: string | null;
+  correlationId: string | null | undefined;
   seq: number;
   size: number;
   createdAt: number;
@@ -45,8 +45,8 @@ export async function readHistory(
   return page.result();
 }
 
-function rowOf({ seq, message, size, ending }: RecentMessage): Row {
-  const { id, inbox, sender, kind, correlationId = null, createdAt } = message;
+function rowOf(recent: RecentMessage): Row {
+  const { id, inbox, sender, kind, correlationId, seq, size, createdAt, ending } = recent;
   const { at: settledAt, outcome, reason } = ending ?? { at: null, outcome: null, reason: null };
   return { id, inbox, sender, kind, correlationId, seq, size, createdAt, settledAt, outcome, reason };
 }
@@ -133,7 +133,7 @@ function toEntry(row: Row): HistoryEntry {
     kind,
     createdAt,
     size,
-    ...(correlationId !== null && { correlationId }),
+    ...(correlationId != null && { correlationId }),
     ...(settledAt !== null &&
       outcome !== null && { settled: { at: settledAt, outcome, ...(reason !== null && { reason }) } }),
   };

@@ -1,9 +1,9 @@
 import type { Database } from 'better-sqlite3';
 import type { Retried } from '../dead-letters.ts';
-import type { Appended, Batch, InboxStats, NewMessage, Settlement, StoreCaps } from '../inbox-store.ts';
+import type { Appended, Batch, InboxStats, NewMessage, Outcome, StoreCaps } from '../inbox-store.ts';
 import { usedBytesReader } from './database.ts';
 import { type DeadLetterLimits, DeadLetterTable, defaultDeadLetterLimits } from './dead-letter-table.ts';
-import { type InboxCount, InboxCounts } from './inbox-counts.ts';
+import type { Inbox } from './inbox.ts';
 import { Messages, type RecentLimits } from './messages.ts';
 import { SequenceNumbers } from './sequence-numbers.ts';
 import type { RetentionLimits } from './settled-pages.ts';
@@ -24,7 +24,6 @@ export class MessageLedger {
   readonly messages: Messages;
   readonly dead: DeadLetterTable;
   readonly #caps: StoreCaps;
-  readonly #counts: InboxCounts;
   readonly #sequence: SequenceNumbers;
   readonly #usedBytes: () => number;
   /** What surely fits, within {@link trustedBytes}. */
@@ -35,7 +34,6 @@ export class MessageLedger {
   constructor(db: Database, limits: LedgerLimits, now: number) {
     this.#caps = limits.caps;
     this.messages = new Messages(db, limits.kept, now);
-    this.#counts = new InboxCounts((inbox) => this.messages.partsOf(inbox));
     this.dead = new DeadLetterTable(db, { ...defaultDeadLetterLimits, ...limits.deadLetters });
     this.#sequence = new SequenceNumbers(db);
     this.#usedBytes = usedBytesReader(db);
@@ -44,13 +42,16 @@ export class MessageLedger {
   apply({ messages, attempts, settlements }: Batch, now: number): Appended[] {
     const appended = this.#appendAll(messages, now);
     for (const { inbox, seq, attempts: count } of attempts) this.messages.setAttempts(inbox, seq, count);
-    for (const settlement of settlements) this.#settle(settlement, now);
+    for (const { inbox, seq, outcome, reason = null, notice } of settlements) {
+      const isSettled = this.#settle(inbox, seq, now, outcome, reason);
+      if (isSettled && notice) this.#notify(notice, now);
+    }
     this.#save();
     return appended;
   }
 
   stats(inbox: string): InboxStats {
-    const { pending, bytes } = this.#counts.of(inbox);
+    const { pending, bytes } = this.messages.inbox(inbox);
     return { pending, bytes, headSeq: this.messages.headSeq(inbox) };
   }
 
@@ -62,30 +63,27 @@ export class MessageLedger {
   retry(seq: number, now: number): Retried {
     const letter = this.dead.find(seq);
     if (!letter) return { result: 'unknown' };
-    const { inbox, sender, size } = letter;
-    const count = this.#counts.of(inbox);
-    const refusal = this.#refusal(count, size);
+    const { id, sender, size, createdAt, expiresAt } = letter;
+    const inbox = this.messages.inbox(letter.inbox);
+    const refusal = this.#refusal(inbox, size);
     if (refusal) return { result: refusal };
-    const { id, reason, deadAt, attempts, seq: _, size: __, ...message } = letter;
-    if (this.messages.isWaiting(id, inbox, sender)) return { result: 'id_conflict' };
+    if (this.messages.isWaiting(inbox, id, sender)) return { result: 'id_conflict' };
     this.dead.drop(seq);
-    const times = { createdAt: now, expiresAt: now + letter.expiresAt - letter.createdAt };
-    const again = this.#add({ ...message, id, ...times }, size, count, now);
+    const times = { createdAt: now, expiresAt: now + expiresAt - createdAt };
+    const again = this.#add({ ...letter, ...times }, size, inbox, now);
     this.#save();
-    return { result: 'stored', inbox, seq: again };
+    return { result: 'stored', inbox: inbox.name, seq: again };
   }
 
   /** A small step of housekeeping, in a transaction. */
   tidy(now: number): void {
-    this.messages.ageOld(now);
+    this.messages.tidy(now);
     this.messages.pages.drop(now);
-    this.#counts.forgetEmpty();
   }
 
   /** After a rollback, which has made what is in memory doubtful. */
   forget(now: number): void {
     this.messages.reload(now);
-    this.#counts.clear();
     this.#sequence.reload();
     this.#room = 0;
     this.#unsaved = 0;
@@ -97,39 +95,40 @@ export class MessageLedger {
   }
 
   #appendAll(messages: readonly NewMessage[], now: number): Appended[] {
-    return messages.map((message) => {
-      const appended = this.#append(message, sizeOf(message), now);
-      if (message.settles && isKept(appended)) this.#settle({ ...message.settles, outcome: 'acked' }, now);
-      return appended;
-    });
+    const appended: Appended[] = [];
+    for (const message of messages) {
+      const one = this.#append(message, sizeOf(message), now);
+      appended.push(one);
+      const { settles } = message;
+      if (settles && isKept(one)) this.#settle(settles.inbox, settles.seq, now, 'acked', null);
+    }
+    return appended;
   }
 
   #append(message: NewMessage, size: number, now: number): Appended {
-    const { inbox, sender } = message;
+    const inbox = this.messages.inbox(message.inbox);
     // A repeat is told as such in a full inbox too: its sender only missed the receipt.
-    const repeat = this.messages.repeatOf(message);
+    const repeat = this.messages.repeatOf(inbox, message);
     if (repeat) return { result: repeat };
-    const count = this.#counts.of(inbox);
-    const isOverQuota = (count.bySender.get(sender) ?? 0) >= this.#caps.maxPendingPerSender;
-    const refusal = isOverQuota ? 'quota_exceeded' : this.#refusal(count, size);
-    return refusal ? { result: refusal } : { result: 'stored', seq: this.#add(message, size, count, now) };
+    const isOverQuota = inbox.pendingOf(message.sender) >= this.#caps.maxPendingPerSender;
+    const refusal = isOverQuota ? 'quota_exceeded' : this.#refusal(inbox, size);
+    return refusal ? { result: refusal } : { result: 'stored', seq: this.#add(message, size, inbox, now) };
   }
 
-  #add(message: NewMessage, size: number, count: InboxCount, now: number): number {
+  #add(message: NewMessage, size: number, inbox: Inbox, now: number): number {
     const seq = this.#sequence.next();
-    this.messages.add(seq, message, size, now);
-    this.#counts.add(count, message.sender, size);
+    this.messages.add(seq, inbox, message, size, now);
     this.#room -= size + messageOverheadBytes;
     this.#unsaved += size + messageOverheadBytes;
     return seq;
   }
 
-  #refusal(count: InboxCount, size: number): 'inbox_full' | 'storage_full' | undefined {
-    if (this.#isFull(count, size)) return 'inbox_full';
+  #refusal(inbox: Inbox, size: number): 'inbox_full' | 'storage_full' | undefined {
+    if (this.#isFull(inbox, size)) return 'inbox_full';
     return this.#hasRoom(size + messageOverheadBytes) ? undefined : 'storage_full';
   }
 
-  #isFull({ pending, bytes }: InboxCount, size: number): boolean {
+  #isFull({ pending, bytes }: Inbox, size: number): boolean {
     const { maxInboxMessages, maxInboxBytes } = this.#caps;
     return pending >= maxInboxMessages || bytes + size > maxInboxBytes;
   }
@@ -148,26 +147,21 @@ export class MessageLedger {
     this.#room = Math.min(this.#caps.maxTotalBytes - this.#usedBytes() - this.#unsaved, trustedBytes);
   }
 
-  #settle(
-    { inbox, seq, outcome, reason = null, notice }: Omit<Settlement, 'reason'> & { reason?: string | null },
-    now: number,
-  ): void {
+  /** True if it took effect. */
+  #settle(inbox: string, seq: number, now: number, outcome: Outcome, reason: string | null): boolean {
     if (outcome === 'dead') {
       const [message] = this.messages.read(inbox, seq - 1, 1, 1);
       if (message?.seq === seq) this.dead.bury(message, reason, now);
     }
-    const settled = this.messages.settle(inbox, seq, { at: now, outcome, reason });
-    if (!settled) return;
-    this.#counts.remove(inbox, settled.sender, settled.size);
-    if (notice) this.#notify(notice, now);
+    return this.messages.settle(inbox, seq, now, outcome, reason);
   }
 
   /** Small, and never more of them than there were messages: only the inbox has a say. */
   #notify(notice: NewMessage, now: number): void {
-    const count = this.#counts.of(notice.inbox);
+    const inbox = this.messages.inbox(notice.inbox);
     const size = sizeOf(notice);
-    if (this.#isFull(count, size) || this.messages.repeatOf(notice)) return;
-    this.#add(notice, size, count, now);
+    if (this.#isFull(inbox, size) || this.messages.repeatOf(inbox, notice)) return;
+    this.#add(notice, size, inbox, now);
   }
 }
 

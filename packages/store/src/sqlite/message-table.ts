@@ -77,9 +77,8 @@ export class MessageTable {
   insert(seq: number, message: NewMessage, size: number, attempts: number): void {
     const { inbox, id, sender, senderAddress, senderRole, kind, createdAt, expiresAt } = message;
     const { correlationId = null, traceparent = null, body = null, tokenId = null } = message;
-    const from = [sender, senderAddress, senderRole] as const;
-    const rest = [correlationId, traceparent, createdAt, expiresAt, attempts, size, body, tokenId] as const;
-    this.#insert.run(seq, inbox, id, ...from, kind, ...rest);
+    // biome-ignore format: as the columns are named
+    this.#insert.run(seq, inbox, id, sender, senderAddress, senderRole, kind, correlationId, traceparent, createdAt, expiresAt, attempts, size, body, tokenId);
     this.#ids.add(id);
     this.counts.count(1, inbox, sender, size);
   }

@@ -1,10 +1,13 @@
 import type { Database } from 'better-sqlite3';
-import type { FoundMessage, NewMessage, StoredMessage, StoredMetadata } from '../inbox-store.ts';
+import type { FoundMessage, NewMessage, Outcome, StoredMessage, StoredMetadata } from '../inbox-store.ts';
 import { adoptSlices } from './adopt-slices.ts';
-import { CommitRecord, readRecord } from './commit-record.ts';
-import type { PartOfCount } from './inbox-counts.ts';
+import { CommitRecord } from './commit-record.ts';
+import type { Inbox } from './inbox.ts';
+import { Inboxes } from './inboxes.ts';
 import { MessageTable } from './message-table.ts';
-import { metadataOf, type RecentMessage, RecentMessages, settledOf, storedOf } from './recent-messages.ts';
+import { isSettled, metadataOf, type Origin, originOf, RecentMessage, storedOf } from './recent-message.ts';
+import { RecentMessages } from './recent-messages.ts';
+import { readRecord } from './record-entry.ts';
 import { RecordTable } from './record-table.ts';
 import type { Ending } from './settled-message.ts';
 import { type RetentionLimits, SettledPages } from './settled-pages.ts';
@@ -32,57 +35,66 @@ export class Messages {
   readonly #records: RecordTable;
   readonly #recent = new RecentMessages();
   readonly #record = new CommitRecord();
-  /** Inboxes that are not read, or slowly, and their rows: what comes goes to the table at once, behind the others. */
-  readonly #piles = new Map<string, number>();
+  readonly #inboxes: Inboxes;
+  /** For those that come and end after them, where they are alike. */
+  #lastOrigin: Origin | undefined;
+  #lastEnding: Ending | undefined;
   /** Of the record of the commit that is under way. */
   #number = 1;
 
   constructor(db: Database, limits: RetentionLimits & RecentLimits, now: number) {
     this.#limits = limits;
     this.#table = new MessageTable(db);
+    this.#inboxes = new Inboxes((inbox) => this.#table.counts.of(inbox));
     this.pages = new SettledPages(db, limits);
     adoptSlices(db, this.pages);
     this.#records = new RecordTable(db);
     this.#replay(now);
   }
 
+  /** What is pending there. */
+  inbox(name: string): Inbox {
+    return this.#inboxes.of(name);
+  }
+
   /** What storing it would be, if it or another one of its id has been here. */
-  repeatOf(message: NewMessage): 'duplicate' | 'id_conflict' | undefined {
-    const { id, inbox, sender } = message;
-    const waiting = this.#waiting(id, inbox, sender);
+  repeatOf(inbox: Inbox, message: NewMessage): 'duplicate' | 'id_conflict' | undefined {
+    const { id, sender } = message;
+    const recent = inbox.find(id, sender);
+    const waiting = isWaiting(recent) ? recent : this.#table.contentOf(id, inbox.name, sender);
     if (waiting) return isSame(waiting, message) ? 'duplicate' : 'id_conflict';
-    const isSettled = this.#recent.find(id, inbox, sender) ?? this.pages.find(id, inbox, sender);
-    return isSettled && 'duplicate';
+    return recent || this.pages.find(id, inbox.name, sender) ? 'duplicate' : undefined;
   }
 
   /** One of this id is here and not settled. */
-  isWaiting(id: string, inbox: string, sender: string): boolean {
-    return this.#waiting(id, inbox, sender) !== undefined;
+  isWaiting(inbox: Inbox, id: string, sender: string): boolean {
+    return isWaiting(inbox.find(id, sender)) || this.#table.find(id, inbox.name, sender) !== undefined;
   }
 
-  add(seq: number, message: NewMessage, size: number, now: number): void {
-    const { inbox, unread } = message;
-    const isLong = unread || this.#recent.unsettledCount(inbox) >= this.#limits.recentMessages / 2;
-    if (isLong && !this.#piles.has(inbox)) this.#pile(inbox);
-    const pile = this.#piles.get(inbox);
-    if (pile === undefined) this.#addRecent(seq, message, size, now);
-    else {
-      this.#table.insert(seq, message, size, 0);
-      this.#piles.set(inbox, pile + 1);
+  add(seq: number, inbox: Inbox, message: NewMessage, size: number, now: number): void {
+    const isLong = message.unread || inbox.unsettled.size >= this.#limits.recentMessages / 2;
+    if (isLong && !inbox.isPile) this.#pile(inbox);
+    if (inbox.isPile) this.#table.insert(seq, message, size, 0);
+    else this.#addRecent(seq, inbox, message, size, now);
+    inbox.count(message.sender, size);
+  }
+
+  /** False if it isn't there, is settled, or is in another inbox. */
+  settle(inbox: string, seq: number, at: number, outcome: Outcome, reason: string | null): boolean {
+    const recent = this.#unsettled(inbox, seq) ?? this.#taken(inbox, seq, at);
+    if (!recent) return false;
+    let ending = this.#lastEnding;
+    if (ending?.at !== at || ending.outcome !== outcome || ending.reason !== reason) {
+      ending = { at, outcome, reason };
+      this.#lastEnding = ending;
     }
-  }
-
-  /** Whose it was, and its size; undefined if it isn't there, is settled, or is in another inbox. */
-  settle(inbox: string, seq: number, ending: Ending): { sender: string; size: number } | undefined {
-    const recent = this.#recent.unsettled(inbox, seq) ?? this.#taken(inbox, seq, ending.at);
-    if (!recent) return undefined;
     this.#recent.settle(recent, ending);
     this.#record.ended(recent, ending);
-    return { sender: recent.message.sender, size: recent.size };
+    return true;
   }
 
   setAttempts(inbox: string, seq: number, attempts: number): void {
-    const recent = this.#recent.unsettled(inbox, seq);
+    const recent = this.#unsettled(inbox, seq);
     if (!recent) {
       this.#table.setAttempts(inbox, seq, attempts);
       return;
@@ -92,15 +104,10 @@ export class Messages {
   }
 
   find(id: string, inbox: string, sender: string): FoundMessage | undefined {
-    const recent = this.#recent.find(id, inbox, sender);
-    if (!recent || recent.ending) {
-      const waiting = this.#table.find(id, inbox, sender);
-      if (waiting) return waiting;
-      if (!recent) return this.pages.find(id, inbox, sender);
-    }
-    const { seq, message, ending } = recent;
-    const { kind, senderAddress } = message;
-    return { seq, kind, senderAddress, ...(ending && { outcome: ending.outcome }) };
+    const recent = this.#inboxes.known(inbox)?.find(id, sender);
+    // A dead letter that came back waits, and its first life is remembered as settled.
+    const waiting = isWaiting(recent) ? foundOf(recent) : this.#table.find(id, inbox, sender);
+    return waiting ?? (recent ? foundOf(recent) : this.pages.find(id, inbox, sender));
   }
 
   read(inbox: string, afterSeq: number, limit: number, maxBytes: number): StoredMessage[] {
@@ -116,44 +123,36 @@ export class Messages {
 
   headSeq(inbox: string): number {
     let head = this.#table.headSeq(inbox);
-    for (const { seq } of this.#recent.unsettledOf(inbox)) head = seq;
+    for (const { seq } of this.#unsettledOf(inbox)) head = seq;
     return head;
   }
 
-  /** What is not settled in an inbox. */
-  *partsOf(inbox: string): Iterable<PartOfCount> {
-    yield* this.#table.counts.of(inbox);
-    for (const { message, size } of this.#recent.unsettledOf(inbox)) {
-      yield { sender: message.sender, pending: 1, bytes: size };
-    }
-  }
-
   sentWith(tokenId: string, limit: number): StoredMetadata[] {
-    const recent = this.#recent.unsettledWhere(({ message }) => message.tokenId === tokenId);
+    const recent = this.#recent.unsettledWhere((one) => one.tokenId === tokenId);
     return [...this.#table.sentWith(tokenId, limit), ...recent.map(metadataOf)].slice(0, Math.max(limit, 0));
   }
 
   tried(inbox: string, seqs: readonly number[], limit: number): StoredMetadata[] {
     const asked = new Set(seqs);
-    const recent = [...this.#recent.unsettledOf(inbox)].filter(
+    const recent = [...this.#unsettledOf(inbox)].filter(
       ({ seq, attempts }) => attempts > 0 || asked.has(seq),
     );
     return [...this.#table.tried(inbox, seqs, limit), ...recent.map(metadataOf)].slice(0, Math.max(limit, 0));
   }
 
   inboxes(after: string, limit: number): string[] {
-    const recent = this.#recent.inboxes().filter((name) => name > after);
+    const recent = this.#inboxes.withRecent().filter((name) => name > after);
     return [...new Set([...this.#table.inboxes(after, limit), ...recent])].sort().slice(0, limit);
   }
 
   /** As `MessageTable.scanExpired`, and all recent ones that are expired. */
   scanExpired(afterSeq: number, rows: number, now: number): { expired: StoredMetadata[]; lastSeq: number } {
     const { expired, lastSeq } = this.#table.scanExpired(afterSeq, rows, now);
-    const recent = this.#recent.unsettledWhere(({ message }) => message.expiresAt <= now);
+    const recent = this.#recent.unsettledWhere((one) => one.expiresAt <= now);
     return { expired: [...expired, ...recent.map(metadataOf)], lastSeq };
   }
 
-  recent(): IterableIterator<RecentMessage> {
+  recent(): Iterable<RecentMessage> {
     return this.#recent.all();
   }
 
@@ -167,13 +166,12 @@ export class Messages {
     this.#number++;
   }
 
-  /** Where something has been recent for long, in a transaction of its own. */
-  ageOld(now: number): void {
-    const [oldest] = this.#recent.all();
-    if (!oldest || now - oldest.since < 2 * recentMs) return;
-    let count = 0;
-    for (const { since } of this.#recent.all()) if (now - since >= recentMs) count++;
-    this.#age(count);
+  /** Housekeeping, in a transaction of its own: ages what has been recent for long. */
+  tidy(now: number): void {
+    this.#inboxes.forgetEmpty();
+    const { since } = this.#recent;
+    if (since === undefined || now - since < 2 * recentMs) return;
+    this.#age(this.#recent.countSince(now - recentMs));
     this.save();
   }
 
@@ -188,93 +186,96 @@ export class Messages {
     this.#replay(now);
   }
 
-  /** A dead letter that came back waits, and its first life is remembered as settled. */
-  #waiting(id: string, inbox: string, sender: string): Content | undefined {
-    const recent = this.#recent.find(id, inbox, sender);
-    return recent && !recent.ending ? recent.message : this.#table.contentOf(id, inbox, sender);
+  #unsettled(inbox: string, seq: number): RecentMessage | undefined {
+    return this.#inboxes.known(inbox)?.unsettled.get(seq);
+  }
+
+  #unsettledOf(inbox: string): Iterable<RecentMessage> {
+    return this.#inboxes.known(inbox)?.unsettled.values() ?? [];
   }
 
   *#after(inbox: string, afterSeq: number, limit: number): Iterable<StoredMessage> {
     yield* this.#table.after(inbox, afterSeq, limit);
-    for (const recent of this.#recent.unsettledOf(inbox)) if (recent.seq > afterSeq) yield storedOf(recent);
+    for (const recent of this.#unsettledOf(inbox)) if (recent.seq > afterSeq) yield storedOf(recent);
   }
 
   /** One from the table comes back to be settled: it leaves for its page together with others. */
-  #taken(inbox: string, seq: number, now: number): RecentMessage | undefined {
-    const taken = this.#table.take(inbox, seq);
+  #taken(name: string, seq: number, now: number): RecentMessage | undefined {
+    const inbox = this.#inboxes.of(name);
+    const taken = this.#table.take(name, seq);
     if (!taken) return undefined;
-    const { size, attempts, seq: _, ...message } = taken;
-    const pile = this.#piles.get(inbox);
-    if (pile === 1) this.#piles.delete(inbox);
-    else if (pile !== undefined) this.#piles.set(inbox, pile - 1);
-    return this.#addRecent(seq, message, size, now);
+    const recent = this.#addRecent(seq, inbox, taken, taken.size, now);
+    if (inbox.rows === 0) inbox.isPile = false;
+    return recent;
   }
 
-  #addRecent(seq: number, message: NewMessage, size: number, now: number): RecentMessage {
-    const recorded = message.body === undefined ? 0 : size;
-    const recent = { seq, message, size, record: this.#number, recorded, since: now, attempts: 0 };
-    this.#recent.add(recent);
-    this.#record.added(seq, message, size);
+  #addRecent(seq: number, inbox: Inbox, message: NewMessage, size: number, now: number): RecentMessage {
+    this.#lastOrigin = originOf(inbox, message, this.#lastOrigin);
+    const recent = new RecentMessage(seq, this.#lastOrigin, message, size);
+    this.#recent.add(recent, this.#number, now);
+    this.#record.added(recent);
     return recent;
   }
 
   /** Moves the oldest recent ones to the tables, `atLeast` so many: whole records. */
   #age(atLeast: number): void {
-    const aged: RecentMessage[] = [];
-    for (const recent of this.#recent.all()) {
-      if (aged.length >= atLeast && recent.record !== aged.at(-1)?.record) break;
-      aged.push(recent);
-    }
-    const last = aged.at(-1);
-    if (!last) return;
-    for (const recent of aged) this.#recent.remove(recent);
-    const settled = aged.flatMap(settledOf);
+    const { messages, upTo } = this.#recent.takeOldest(atLeast);
+    if (upTo === undefined) return;
+    const settled = messages.filter(isSettled);
     if (settled.length > 0) this.pages.add(settled);
-    const unsettled = aged.filter(({ ending }) => !ending);
-    for (const recent of unsettled) this.#toTable(recent);
-    if (last.record === this.#number) this.#record.clear();
-    this.#records.forget(last.record);
-    for (const inbox of new Set(unsettled.map(({ message }) => message.inbox))) this.#pile(inbox);
+    const unread = new Set<Inbox>();
+    for (const recent of messages) {
+      if (isSettled(recent)) continue;
+      this.#toTable(recent);
+      unread.add(recent.home);
+    }
+    if (upTo === this.#number) this.#record.clear();
+    this.#records.forget(upTo);
+    for (const inbox of unread) this.#pile(inbox);
   }
 
   /** An inbox that nobody reads, or slowly: what comes to it is in no hurry. */
-  #pile(inbox: string): void {
-    for (const recent of [...this.#recent.unsettledOf(inbox)]) {
-      this.#recent.remove(recent);
+  #pile(inbox: Inbox): void {
+    for (const recent of [...inbox.unsettled.values()]) {
       this.#toTable(recent);
       this.#record.moved(recent);
+      this.#recent.remove(recent);
     }
-    const rows = this.#table.counts.of(inbox).reduce((sum, { pending }) => sum + pending, 0);
-    this.#piles.set(inbox, rows);
+    inbox.isPile = true;
   }
 
-  #toTable({ seq, message, size, attempts }: RecentMessage): void {
-    this.#table.insert(seq, message, size, attempts);
+  #toTable(recent: RecentMessage): void {
+    this.#table.insert(recent.seq, recent, recent.size, recent.attempts);
   }
 
   #replay(now: number): void {
     this.#recent.clear();
     this.#record.clear();
-    this.#piles.clear();
     this.#table.counts.reset();
+    this.#inboxes.clear();
     for (const { number, ...text } of this.#records.all()) {
       readRecord(text, {
         added: (seq, message, size) => {
-          const recorded = message.body === undefined ? 0 : size;
-          this.#recent.add({ seq, message, size, record: number, recorded, since: now, attempts: 0 });
+          const inbox = this.#inboxes.of(message.inbox);
+          this.#lastOrigin = originOf(inbox, message, this.#lastOrigin);
+          this.#recent.add(new RecentMessage(seq, this.#lastOrigin, message, size), number, now);
+          inbox.count(message.sender, size);
         },
         // What is not there has aged since.
         ended: (inbox, seq, ending) => {
-          const recent = this.#recent.unsettled(inbox, seq);
+          const recent = this.#unsettled(inbox, seq);
           if (recent) this.#recent.settle(recent, ending);
         },
         tried: (inbox, seq, attempts) => {
-          const recent = this.#recent.unsettled(inbox, seq);
+          const recent = this.#unsettled(inbox, seq);
           if (recent) recent.attempts = attempts;
         },
         moved: (inbox, seq) => {
-          const recent = this.#recent.unsettled(inbox, seq);
-          if (recent) this.#recent.remove(recent);
+          const recent = this.#unsettled(inbox, seq);
+          if (!recent) return;
+          this.#recent.remove(recent);
+          // What is in the table was counted there.
+          recent.home.uncount(recent.sender, recent.size);
         },
       });
       this.#number = number + 1;
@@ -286,4 +287,12 @@ type Content = Pick<NewMessage, 'kind' | 'correlationId' | 'body'>;
 
 function isSame(a: Content, b: Content): boolean {
   return a.kind === b.kind && a.correlationId === b.correlationId && a.body === b.body;
+}
+
+function isWaiting(recent: RecentMessage | undefined): recent is RecentMessage {
+  return recent !== undefined && recent.ending === undefined;
+}
+
+function foundOf({ seq, kind, senderAddress, outcome }: RecentMessage): FoundMessage {
+  return { seq, kind, senderAddress, ...(outcome && { outcome }) };
 }

@@ -1,29 +1,18 @@
-import type { NewMessage, StoredMessage, StoredMetadata } from '../inbox-store.ts';
-import type { Ending, Settled } from './settled-message.ts';
+import type { RecentMessage } from './recent-message.ts';
+import type { Ending } from './settled-message.ts';
 
-/** A message that came lately, settled or not. */
-export interface RecentMessage {
-  readonly seq: number;
-  /** Without its body once it is settled. */
-  message: NewMessage;
-  readonly size: number;
-  /** Number of the record that it came with. */
-  readonly record: number;
-  /** Bytes of its body there; 0 for one that was settled after it had been in the table. */
-  readonly recorded: number;
-  /** Since when it has been recent. */
+/** The messages that came with one record. */
+interface RecentRecord {
+  readonly number: number;
+  /** Since when they have been recent. */
   readonly since: number;
-  attempts: number;
-  /** Absent while it is not settled. */
-  ending?: Ending;
+  readonly messages: RecentMessage[];
 }
 
-/** What came lately, in memory. Knows nothing of what is on disk. */
+/** What came lately, in memory, in the order of its records. Knows nothing of what is on disk. */
 export class RecentMessages {
-  readonly #bySeq = new Map<number, RecentMessage>();
-  readonly #byKey = new Map<string, RecentMessage>();
-  /** Those that are not settled, each in order. */
-  readonly #byInbox = new Map<string, Map<number, RecentMessage>>();
+  #records: RecentRecord[] = [];
+  #size = 0;
   #recorded = 0;
 
   /** Bytes of all bodies in their records. */
@@ -31,98 +20,75 @@ export class RecentMessages {
     return this.#recorded;
   }
   get size(): number {
-    return this.#bySeq.size;
+    return this.#size;
+  }
+  /** Since when the oldest record has been recent; undefined without any. */
+  get since(): number | undefined {
+    return this.#records[0]?.since;
   }
 
-  /** In the order of their records. */
-  all(): IterableIterator<RecentMessage> {
-    return this.#bySeq.values();
-  }
-
-  add(recent: RecentMessage): void {
-    const { seq, message } = recent;
-    this.#recorded += recent.recorded;
-    this.#bySeq.set(seq, recent);
-    this.#byKey.set(keyOf(message.id, message.inbox, message.sender), recent);
-    let inbox = this.#byInbox.get(message.inbox);
-    if (!inbox) {
-      inbox = new Map();
-      this.#byInbox.set(message.inbox, inbox);
-    }
-    inbox.set(seq, recent);
-  }
-
-  find(id: string, inbox: string, sender: string): RecentMessage | undefined {
-    return this.#byKey.get(keyOf(id, inbox, sender));
-  }
-
-  /** One that is not settled and in this inbox. */
-  unsettled(inbox: string, seq: number): RecentMessage | undefined {
-    return this.#byInbox.get(inbox)?.get(seq);
-  }
-
-  unsettledOf(inbox: string): Iterable<RecentMessage> {
-    return this.#byInbox.get(inbox)?.values() ?? [];
-  }
-
-  unsettledCount(inbox: string): number {
-    return this.#byInbox.get(inbox)?.size ?? 0;
+  *all(): Iterable<RecentMessage> {
+    for (const { messages } of this.#records)
+      for (const recent of messages) if (!recent.hasLeft) yield recent;
   }
 
   unsettledWhere(isMeant: (recent: RecentMessage) => boolean): RecentMessage[] {
-    return [...this.#bySeq.values()].filter((recent) => !recent.ending && isMeant(recent));
+    const found: RecentMessage[] = [];
+    for (const recent of this.all()) if (recent.ending === undefined && isMeant(recent)) found.push(recent);
+    return found;
   }
 
-  /** Those with unsettled messages. */
-  inboxes(): string[] {
-    return [...this.#byInbox].filter(([, unsettled]) => unsettled.size > 0).map(([inbox]) => inbox);
+  add(recent: RecentMessage, record: number, now: number): void {
+    const last = this.#records.at(-1);
+    if (last?.number === record) last.messages.push(recent);
+    else this.#records.push({ number: record, since: now, messages: [recent] });
+    this.#size++;
+    this.#recorded += recent.recorded;
+    recent.home.add(recent);
   }
 
   settle(recent: RecentMessage, ending: Ending): void {
     recent.ending = ending;
-    const { body, ...message } = recent.message;
-    if (body !== undefined) recent.message = message;
-    this.#byInbox.get(recent.message.inbox)?.delete(recent.seq);
+    recent.body = undefined;
+    recent.home.settle(recent);
   }
 
+  /** Takes one out that is not settled, before the others of its record. */
   remove(recent: RecentMessage): void {
-    const { seq, message } = recent;
-    const { id, inbox, sender } = message;
-    this.#recorded -= recent.recorded;
-    this.#bySeq.delete(seq);
-    const key = keyOf(id, inbox, sender);
-    // A dead letter that came back has its id.
-    if (this.#byKey.get(key) === recent) this.#byKey.delete(key);
-    const unsettled = this.#byInbox.get(inbox);
-    unsettled?.delete(seq);
-    if (unsettled?.size === 0) this.#byInbox.delete(inbox);
+    recent.hasLeft = true;
+    recent.body = undefined;
+    this.#forget(recent);
+  }
+
+  /** Takes out whole records, the oldest ones, that `atLeast` so many came with; `upTo` is the last of them, if any. */
+  takeOldest(atLeast: number): { messages: RecentMessage[]; upTo: number | undefined } {
+    const messages: RecentMessage[] = [];
+    let records = 0;
+    for (let came = 0; records < this.#records.length && came < atLeast; records++) {
+      const record = this.#records[records]!;
+      came += record.messages.length;
+      for (const recent of record.messages) if (!recent.hasLeft) messages.push(recent);
+    }
+    for (const recent of messages) this.#forget(recent);
+    return { messages, upTo: this.#records.splice(0, records).at(-1)?.number };
+  }
+
+  /** How many came with records that are as old as that. */
+  countSince(then: number): number {
+    let count = 0;
+    for (const { since, messages } of this.#records) if (since <= then) count += messages.length;
+    return count;
   }
 
   clear(): void {
-    this.#bySeq.clear();
-    this.#byKey.clear();
-    this.#byInbox.clear();
+    this.#records = [];
+    this.#size = 0;
     this.#recorded = 0;
   }
-}
 
-export function storedOf({ seq, message, size, attempts }: RecentMessage): StoredMessage {
-  const { settles, tokenId, unread, ...rest } = message;
-  return { ...rest, seq, size, attempts };
-}
-
-export function metadataOf(recent: RecentMessage): StoredMetadata {
-  const { body, ...metadata } = storedOf(recent);
-  return metadata;
-}
-
-/** None while it is not settled. */
-export function settledOf({ seq, message, size, ending }: RecentMessage): Settled[] {
-  if (!ending) return [];
-  const { id, inbox, sender, senderAddress, kind, correlationId = null, createdAt } = message;
-  return [{ id, inbox, sender, senderAddress, kind, correlationId, seq, size, createdAt, ...ending }];
-}
-
-function keyOf(id: string, inbox: string, sender: string): string {
-  return `${id} ${inbox} ${sender}`;
+  #forget(recent: RecentMessage): void {
+    this.#size--;
+    this.#recorded -= recent.recorded;
+    recent.home.remove(recent);
+  }
 }

@@ -1,5 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
-import type { RecordText } from './commit-record.ts';
+import type { RecordText } from './record-entry.ts';
 
 /** The statements on records: one row for each commit, as long as some message that came with it is recent. */
 export class RecordTable {

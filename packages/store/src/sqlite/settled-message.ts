@@ -1,4 +1,5 @@
 import type { Outcome } from '../inbox-store.ts';
+import { jsonNumber, jsonText, jsonTextOrNull } from './json-text.ts';
 
 /** The metadata that outlives a message. `size` is that of the body it had. */
 export interface SettledMessage {
@@ -7,7 +8,7 @@ export interface SettledMessage {
   sender: string;
   senderAddress: string;
   kind: string;
-  correlationId: string | null;
+  correlationId: string | null | undefined;
   seq: number;
   size: number;
   createdAt: number;
@@ -20,8 +21,16 @@ export interface Ending {
   reason: string | null;
 }
 
-/** A settled message as a page holds it: JSON without names, in this order. */
-type Entry = [
+export type Settled = SettledMessage & Ending;
+
+/** What neighbours mostly have in common. */
+type Common = Omit<Settled, 'seq' | 'size' | 'id' | 'correlationId'>;
+
+/** A page is JSON: what the messages after it, up to the next one, have in common, and the rest of each. */
+type Entry = Common | [seq: number, size: number, id: string, correlationId?: string] | EntryBefore;
+
+/** As versions before wrote them. */
+type EntryBefore = [
   id: string,
   inbox: string,
   sender: string,
@@ -36,35 +45,56 @@ type Entry = [
   reason: string | null,
 ];
 
-export type Settled = SettledMessage & Ending;
-
+/** By hand: it is much of what a message costs in the end. */
 export function encodeSettled(messages: readonly Settled[]): string {
-  const entries = messages.map((one): Entry => {
-    const { id, inbox, sender, senderAddress, kind, correlationId, seq, size, createdAt } = one;
-    const ids = [id, inbox, sender, senderAddress, kind, correlationId] as const;
-    return [...ids, seq, size, createdAt, one.at, one.outcome, one.reason];
-  });
-  return JSON.stringify(entries);
+  let text = '';
+  let last: Settled | undefined;
+  for (const one of messages) {
+    if (last === undefined || !isLike(one, last)) text += `,${encodeCommon(one)}`;
+    last = one;
+    const correlation = one.correlationId == null ? '' : `,${jsonText(one.correlationId)}`;
+    text += `,[${one.seq},${one.size},${jsonText(one.id)}${correlation}]`;
+  }
+  return `[${text.slice(1)}]`;
 }
 
 export function decodeSettled(text: string): Settled[] {
-  return (JSON.parse(text) as Entry[]).map(
-    ([id, inbox, sender, senderAddress, kind, correlationId, ...rest]) => {
-      const [seq, size, createdAt, at, outcome, reason] = rest;
-      return {
-        id,
-        inbox,
-        sender,
-        senderAddress,
-        kind,
-        correlationId,
-        seq,
-        size,
-        createdAt,
-        at,
-        outcome,
-        reason,
-      };
-    },
+  const settled: Settled[] = [];
+  let common: Common | undefined;
+  for (const entry of JSON.parse(text) as Entry[]) {
+    if (!Array.isArray(entry)) common = entry;
+    else if (entry.length === 12) settled.push(decodeBefore(entry));
+    else if (common) {
+      const [seq, size, id, correlationId = null] = entry;
+      settled.push({ ...common, seq, size, id, correlationId });
+    }
+  }
+  return settled;
+}
+
+function isLike(a: Settled, b: Settled): boolean {
+  return (
+    a.createdAt === b.createdAt &&
+    a.at === b.at &&
+    a.outcome === b.outcome &&
+    a.reason === b.reason &&
+    a.kind === b.kind &&
+    a.inbox === b.inbox &&
+    a.sender === b.sender &&
+    a.senderAddress === b.senderAddress
   );
+}
+
+function encodeCommon(one: Settled): string {
+  const from = `"sender":${jsonText(one.sender)},"senderAddress":${jsonText(one.senderAddress)}`;
+  const what = `"inbox":${jsonText(one.inbox)},${from},"kind":${jsonText(one.kind)}`;
+  const times = `"createdAt":${jsonNumber(one.createdAt)},"at":${jsonNumber(one.at)}`;
+  return `{${what},${times},"outcome":"${one.outcome}","reason":${jsonTextOrNull(one.reason)}}`;
+}
+
+function decodeBefore(entry: EntryBefore): Settled {
+  const [id, inbox, sender, senderAddress, kind, correlationId, ...rest] = entry;
+  const [seq, size, createdAt, at, outcome, reason] = rest;
+  const from = { sender, senderAddress };
+  return { id, inbox, ...from, kind, correlationId, seq, size, createdAt, at, outcome, reason };
 }

@@ -1,0 +1,60 @@
+import { expect, it } from 'vitest';
+import type { NewMessage } from '../inbox-store.ts';
+import { Inbox } from './inbox.ts';
+import { originOf, RecentMessage } from './recent-message.ts';
+
+const message: NewMessage = {
+  inbox: 'inbox',
+  id: 'a',
+  sender: 'ann',
+  senderAddress: 'ann',
+  senderRole: 'worker',
+  kind: 'note',
+  createdAt: 1,
+  expiresAt: 2,
+};
+
+it('finds messages of one id by their senders, the newest first, in whatever order they go', () => {
+  const orders = [
+    [0, 1, 2, 3],
+    [3, 2, 1, 0],
+    [1, 3, 0, 2],
+    [2, 0, 3, 1],
+  ];
+  for (const order of orders) {
+    const inbox = new Inbox('inbox', []);
+    const senders = ['ann', 'bob', 'ann', 'constructor'];
+    const all = senders.map((sender, seq) => recentOf(seq, inbox, sender, 0));
+    for (const recent of all) inbox.add(recent);
+    const left = new Set(all);
+    for (const gone of order) {
+      for (const sender of senders)
+        expect(inbox.find('a', sender)).toBe([...left].findLast((one) => one.sender === sender));
+      inbox.remove(all[gone]!);
+      left.delete(all[gone]!);
+    }
+    expect(inbox.find('a', 'ann')).toBeUndefined();
+    expect(inbox.unsettled.size).toBe(0);
+    expect(inbox.isEmpty).toBe(true);
+  }
+});
+
+it('counts what is pending, in the table and recent, by sender', () => {
+  const inbox = new Inbox('inbox', [{ sender: 'ann', pending: 2, bytes: 20 }]);
+  const recent = recentOf(3, inbox, '__proto__', 7);
+  inbox.add(recent);
+  inbox.count('__proto__', 7);
+  expect(inbox).toMatchObject({ pending: 3, bytes: 27, rows: 2, isEmpty: false });
+  expect([inbox.pendingOf('ann'), inbox.pendingOf('__proto__'), inbox.pendingOf('eve')]).toEqual([2, 1, 0]);
+  inbox.settle(recent);
+  inbox.uncount('ann', 10);
+  inbox.uncount('ann', 10);
+  expect(inbox).toMatchObject({ pending: 0, bytes: 0, rows: 0, isEmpty: false });
+  expect([inbox.pendingOf('ann'), inbox.pendingOf('__proto__')]).toEqual([0, 0]);
+  expect(inbox.find('a', '__proto__')).toBe(recent);
+});
+
+function recentOf(seq: number, inbox: Inbox, sender: string, size: number): RecentMessage {
+  const sent = { ...message, sender };
+  return new RecentMessage(seq, originOf(inbox, sent, undefined), sent, size);
+}
