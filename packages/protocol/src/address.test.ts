@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { agentOf, isReservedName, parseAddress } from './address.ts';
+import { agentOf, isAddress, isReservedName, parseAddress } from './address.ts';
 
 it('reads agent ids and sub-inboxes, and nothing else', () => {
   expect(parseAddress('alice')).toEqual({ agent: 'alice' });
@@ -13,14 +13,21 @@ it('reads agent ids and sub-inboxes, and nothing else', () => {
     '#x',
     'a#b#c',
     'a\n',
+    'a#x\n',
+    'a#x#',
+    `a#${'x'.repeat(65)}`,
     'ä',
     'a'.repeat(129),
     '../a',
     'a/b',
   ]) {
     expect(parseAddress(text), text).toBeUndefined();
+    expect(isAddress(text), text).toBe(false);
   }
-  expect(parseAddress('a'.repeat(128))).toBeDefined();
+  for (const text of ['a'.repeat(128), `${'a'.repeat(128)}#${'X'.repeat(64)}`, '0#.']) {
+    expect(parseAddress(text), text).toBeDefined();
+    expect(isAddress(text), text).toBe(true);
+  }
   expect(agentOf('alice#mcp-1')).toBe('alice');
 });
 

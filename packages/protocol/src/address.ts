@@ -1,5 +1,5 @@
 const agentPattern = /^[a-z0-9][a-z0-9_.-]{0,127}$/;
-const subPattern = /^[A-Za-z0-9_.-]{1,64}$/;
+const addressPattern = /^[a-z0-9][a-z0-9_.-]{0,127}(?:#[A-Za-z0-9_.-]{1,64})?$/;
 
 /** Where a message can be delivered: an agent's inbox, or one of its sub-inboxes (`agent#sub`). */
 export interface Address {
@@ -12,13 +12,16 @@ export function isAgentId(text: string): boolean {
   return agentPattern.test(text);
 }
 
+/** True for `agent` or `agent#sub`. */
+export function isAddress(text: string): boolean {
+  return addressPattern.test(text);
+}
+
 /** Splits `agent` or `agent#sub`; `undefined` for anything else. */
 export function parseAddress(text: string): Address | undefined {
+  if (!addressPattern.test(text)) return undefined;
   const hash = text.indexOf('#');
-  if (hash < 0) return agentPattern.test(text) ? { agent: text } : undefined;
-  const agent = text.slice(0, hash);
-  const sub = text.slice(hash + 1);
-  return agentPattern.test(agent) && subPattern.test(sub) ? { agent, sub } : undefined;
+  return hash < 0 ? { agent: text } : { agent: text.slice(0, hash), sub: text.slice(hash + 1) };
 }
 
 /** The agent part of an address that is known to be valid. */

@@ -1,4 +1,4 @@
-import { kindPattern, rolePattern } from './patterns.ts';
+import { rolePattern } from './patterns.ts';
 import {
   frame,
   isAddress,
@@ -7,12 +7,10 @@ import {
   isBoolean,
   isId,
   isListOf,
-  isMark,
   isNumber,
   isObjectOf,
   isPositive,
   isRecordOf,
-  isSender,
   isSeqs,
   isText,
   isTextUpTo,
@@ -25,23 +23,9 @@ import { isShortJson } from './short-json.ts';
 
 const request = { request_id: isId };
 
-/** Frames of clients by their type: the schemas' own rules, for what they change nothing in. */
+/** Frames of clients by their type, but the common ones: the schemas' own rules, for what they change nothing in. */
 export const clientShapes: ReadonlyMap<unknown, Shape> = new Map([
   ['hello', frame({ agent: isAddress, protocol: isWhole }, { token: isTextUpTo(256), role: isText })],
-  [
-    'deliver',
-    frame(
-      { to: isAddress, id: isId, kind: matches(kindPattern) },
-      {
-        correlation_id: isId,
-        ttl_ms: isPositive,
-        traceparent: isTextUpTo(128),
-        settles: isPositive,
-        ephemeral: isBoolean,
-        body: isMark,
-      },
-    ),
-  ],
   [
     'subscribe',
     frame(request, {
@@ -51,7 +35,6 @@ export const clientShapes: ReadonlyMap<unknown, Shape> = new Map([
       ack_deadline_ms: isBetween(100, 3_600_000),
     }),
   ],
-  ['ack', frame({ seqs: isSeqs }, request)],
   [
     'nack',
     frame(
@@ -59,7 +42,6 @@ export const clientShapes: ReadonlyMap<unknown, Shape> = new Map([
       { ...request, delay_ms: isBetween(0, 86_400_000), dead: isBoolean, reason: isTextUpTo(500) },
     ),
   ],
-  ['working', frame({ seqs: isSeqs })],
   ['cancel', frame({ to: isAddress, correlation_id: isId })],
   [
     'peek',
@@ -90,7 +72,7 @@ const connectedAgent = shape(
   },
 );
 
-/** Frames of the broker by their type. */
+/** Frames of the broker by their type, but the common ones. */
 export const brokerShapes: ReadonlyMap<unknown, Shape> = new Map([
   [
     'welcome',
@@ -104,21 +86,6 @@ export const brokerShapes: ReadonlyMap<unknown, Shape> = new Map([
       receipt_means: isText,
       dedupe_window_ms: isNumber,
     }),
-  ],
-  ['delivered', frame({ id: isText }, { duplicate: isBoolean })],
-  [
-    'message',
-    frame(
-      { id: isText, from: isSender, to: isText, kind: isText, created_at: isNumber },
-      {
-        seq: isPositive,
-        correlation_id: isText,
-        remaining_ms: isNumber,
-        attempt: isWhole,
-        traceparent: isText,
-        body: isMark,
-      },
-    ),
   ],
   [
     'subscribed',

@@ -1,3 +1,5 @@
+import { commonFrameText } from './common-frame-text.ts';
+
 /** Longest header line that is parsed, in UTF-16 units. */
 export const maxHeaderLength = 16 * 1024;
 
@@ -12,9 +14,9 @@ export interface FrameText {
  * JSON without pretty-printing never does.
  */
 export function encodeFrame(header: object, body?: string): string {
-  if (body === undefined) return `${JSON.stringify(header)}\n`;
-  const text = JSON.stringify(header);
-  return `${text.slice(0, -1)}${text.length > 2 ? ',' : ''}"body":true}\n${body}\n`;
+  const fields = commonFrameText(header as Record<string, unknown>) ?? JSON.stringify(header).slice(0, -1);
+  if (body === undefined) return `${fields}}\n`;
+  return `${fields}${fields.length > 1 ? ',' : ''}"body":true}\n${body}\n`;
 }
 
 const announcesBody = /"body"\s*:\s*true/;
@@ -22,29 +24,51 @@ const announcesBody = /"body"\s*:\s*true/;
 const usualMark = '"body":true}';
 
 /**
- * Walks the frames of one WebSocket message. `header` is the raw header line; `body` the raw line after it
- * where the header says `"body":true`. A body that is announced but missing is `undefined`.
+ * Walks the frames of one WebSocket message: after each `next()` that is true, `header` is the raw header line and `body`
+ * the raw line after it where the header says `"body":true`. A body that is announced but missing is `undefined`.
  * The decision is made on the header's text, so that a broken header cannot turn its body into a frame.
  */
-export function* splitFrames(message: string): Generator<FrameText> {
-  let at = 0;
-  while (at < message.length) {
-    const end = lineEnd(message, at);
-    const header = message.slice(at, end);
-    at = end + 1;
-    if (header.length === 0) continue;
+export class FrameCursor {
+  header = '';
+  body: string | undefined;
+  readonly #message: string;
+  #at = 0;
+
+  constructor(message: string) {
+    this.#message = message;
+  }
+
+  next(): boolean {
+    const header = this.#nextLine();
+    if (header === undefined) return false;
+    this.header = header;
     const hasBody = header.endsWith(usualMark) || announcesBody.test(header);
-    if (!hasBody || at >= message.length) {
-      yield { header };
-      continue;
+    this.body = hasBody && this.#at < this.#message.length ? this.#line() : undefined;
+    return true;
+  }
+
+  /** The next line that is not empty. */
+  #nextLine(): string | undefined {
+    while (this.#at < this.#message.length) {
+      const line = this.#line();
+      if (line.length > 0) return line;
     }
-    const bodyEnd = lineEnd(message, at);
-    yield { header, body: message.slice(at, bodyEnd) };
-    at = bodyEnd + 1;
+    return undefined;
+  }
+
+  #line(): string {
+    const end = this.#message.indexOf('\n', this.#at);
+    const line = end < 0 ? this.#message.slice(this.#at) : this.#message.slice(this.#at, end);
+    this.#at += line.length + 1;
+    return line;
   }
 }
 
-function lineEnd(text: string, from: number): number {
-  const at = text.indexOf('\n', from);
-  return at < 0 ? text.length : at;
+/** The frames of one WebSocket message, one object each; see {@link FrameCursor}. */
+export function* splitFrames(message: string): Generator<FrameText> {
+  const cursor = new FrameCursor(message);
+  while (cursor.next()) {
+    const { header, body } = cursor;
+    yield body === undefined ? { header } : { header, body };
+  }
 }

@@ -1,4 +1,12 @@
-export { type Address, agentOf, isAgentId, isReservedName, isSubInbox, parseAddress } from './address.ts';
+export {
+  type Address,
+  agentOf,
+  isAddress,
+  isAgentId,
+  isReservedName,
+  isSubInbox,
+  parseAddress,
+} from './address.ts';
 export {
   type BrokerFrame,
   brokerFrameSchema,
@@ -28,8 +36,8 @@ export { type CloseCode, closeCodes } from './close-codes.ts';
 export { closeCodeOf, type ErrorCode, errorCodes } from './error-codes.ts';
 export { type Fault, noFault } from './fault.ts';
 export { faultAt, faultPoints, faultVariable } from './fault-setting.ts';
-export { encodeFrame, type FrameText, maxHeaderLength, splitFrames } from './frame-text.ts';
-export { bodyLimits, type JsonLimits, parseJson } from './json-text.ts';
+export { encodeFrame, FrameCursor, type FrameText, maxHeaderLength, splitFrames } from './frame-text.ts';
+export { bodyLimits, type JsonLimits, jsonText, parseJson } from './json-text.ts';
 export { defaultLimits, defaultTtlMs, type Limits, protocolVersion, subprotocol } from './limits.ts';
 export { isLoopback } from './loopback.ts';
 export { type CallRound, fromWireRound, isInputRequired, toWireRound } from './mcp/call-round.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { parseJson } from './json-text.ts';
+import { jsonText, parseJson } from './json-text.ts';
 
 it('reads JSON up to its limits and says why it refuses more', () => {
   const limits = { maxLength: 100, maxDepth: 3 };
@@ -23,4 +23,23 @@ it('keeps a __proto__ key from reaching any prototype', () => {
 
 it('refuses a bomb of a million brackets without recursing', () => {
   expect(() => parseJson('['.repeat(1_000_000))).toThrow('deeper than 64');
+});
+
+it('refuses by depth alone, however many brackets there are', () => {
+  const limits = { maxLength: 10_000, maxDepth: 3 };
+  const wide = JSON.stringify([[1], [2], [3], [{}], [{}], '[[[[', '}}}}']);
+  expect(parseJson(wide, limits)).toEqual(JSON.parse(wide));
+  expect(() => parseJson('[[1],[2],[3],[[[]]]]', limits)).toThrow('deeper than 3');
+  expect(() => parseJson('[{"a":[{', limits)).toThrow('deeper than 3');
+  expect(() => parseJson('[{"a":[', limits)).toThrow('not JSON');
+});
+
+it('writes a text as JSON.stringify does, for every UTF-16 unit', () => {
+  for (let unit = 0; unit <= 0xffff; unit++) {
+    const text = `a${String.fromCharCode(unit)}`;
+    if (jsonText(text) !== JSON.stringify(text)) expect(jsonText(text)).toBe(JSON.stringify(text));
+  }
+  for (const text of ['', 'plain ~!', '\ud83d\ude00', 'a\n', '\n', '__proto__']) {
+    expect(jsonText(text)).toBe(JSON.stringify(text));
+  }
 });

@@ -20,8 +20,7 @@ export function parseJson(text: string, limits: JsonLimits = bodyLimits): unknow
       `the JSON text is ${text.length} characters long; at most ${limits.maxLength} are read`,
     );
   }
-  const depth = jsonDepth(text, limits.maxDepth);
-  if (depth > limits.maxDepth) {
+  if (!hasFewBrackets(text, limits.maxDepth) && jsonDepth(text, limits.maxDepth) > limits.maxDepth) {
     throw new SignalboxError('bad_body', `the JSON text nests deeper than ${limits.maxDepth} levels`);
   }
   try {
@@ -33,6 +32,14 @@ export function parseJson(text: string, limits: JsonLimits = bodyLimits): unknow
 
 const quote = 34;
 const backslash = 92;
+
+/** At most `most` opening ones, wherever they stand: found without a look at each character. */
+function hasFewBrackets(text: string, most: number): boolean {
+  let left = most;
+  for (let at = text.indexOf('{'); at >= 0; at = text.indexOf('{', at + 1)) if (--left < 0) return false;
+  for (let at = text.indexOf('['); at >= 0; at = text.indexOf('[', at + 1)) if (--left < 0) return false;
+  return true;
+}
 
 /** Deepest nesting of `[` and `{` outside strings; stops counting one past `stopAt`. */
 function jsonDepth(text: string, stopAt: number): number {
@@ -62,4 +69,16 @@ function stringEnd(text: string, start: number): number {
     while (text.charCodeAt(at - 1 - slashes) === backslash) slashes++;
     if (slashes % 2 === 0) return at;
   }
+}
+
+const plainText = /^[ !#-[\]-~]*$/;
+
+/** Printable ASCII that stands in JSON as it is. */
+export function isPlainText(value: unknown): value is string {
+  return typeof value === 'string' && plainText.test(value);
+}
+
+/** A text as JSON. */
+export function jsonText(text: string): string {
+  return isPlainText(text) ? `"${text}"` : JSON.stringify(text);
 }

@@ -3,7 +3,7 @@ import { type BrokerFrame, brokerFrameSchema } from './broker-frames.ts';
 import { type ClientFrame, clientFrameSchemas } from './client-frames.ts';
 import type { ErrorCode } from './error-codes.ts';
 import { maxHeaderLength } from './frame-text.ts';
-import { isPlainBrokerFrame, isPlainClientFrame } from './plain-frames.ts';
+import { plainBrokerFrame, plainClientFrame } from './plain-frames.ts';
 
 /** Why a header line was refused, with what could still be read of it so that the answer can be matched. */
 export interface FrameRefusal {
@@ -18,10 +18,36 @@ export type ParsedFrame<F> = { frame: F; refusal?: undefined } | { frame?: undef
 
 /** Reads one header line sent by a client. Unknown fields are dropped; a refusal names the field and the rule. */
 export function parseClientFrame(header: string): ParsedFrame<ClientFrame> {
-  const read = readObject(header);
-  if ('refusal' in read) return read;
-  const { object } = read;
-  if (isPlainClientFrame(object)) return { frame: withoutMark(object) };
+  const object = readObject(header, maxHeaderLength);
+  if (typeof object === 'string') return { refusal: { code: 'bad_frame', message: object } };
+  const plain = plainClientFrame(object);
+  return plain === undefined ? judgeClientFrame(object) : { frame: plain };
+}
+
+/** Reads one header line sent by the broker; `undefined` for a frame this version does not know. */
+export function parseBrokerFrame(header: string): BrokerFrame | undefined {
+  const object = readObject(header, Number.POSITIVE_INFINITY);
+  if (typeof object === 'string') return undefined;
+  return plainBrokerFrame(object) ?? brokerFrameSchema.safeParse(object).data;
+}
+
+/** The object, or why there is none. */
+function readObject(header: string, maxLength: number): Record<string, unknown> | string {
+  if (header.length > maxLength) {
+    return `the header line is ${header.length} characters long; at most ${maxLength} are read`;
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(header);
+  } catch {
+    return 'the header line is not JSON; send one JSON object per line';
+  }
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : 'the header line must be a JSON object';
+}
+
+function judgeClientFrame(object: Record<string, unknown>): ParsedFrame<ClientFrame> {
   const schema = ownSchema(object.type);
   if (!schema) {
     const known = Object.keys(clientFrameSchemas).join(', ');
@@ -34,44 +60,6 @@ export function parseClientFrame(header: string): ParsedFrame<ClientFrame> {
   const parsed = schema.safeParse(object);
   if (parsed.success) return { frame: parsed.data };
   return { refusal: { ...describeIssue(parsed.error), ...handles(object) } };
-}
-
-/** Reads one header line sent by the broker; `undefined` for a frame this version does not know. */
-export function parseBrokerFrame(header: string): BrokerFrame | undefined {
-  const read = readObject(header, Number.POSITIVE_INFINITY);
-  if ('refusal' in read) return undefined;
-  if (isPlainBrokerFrame(read.object)) return withoutMark(read.object);
-  const parsed = brokerFrameSchema.safeParse(read.object);
-  return parsed.success ? parsed.data : undefined;
-}
-
-/** The body itself is handed on beside the frame. Its mark is the last field, which costs nothing to take away. */
-function withoutMark<T>(object: Record<string, unknown>): T {
-  delete object.body;
-  return object as T;
-}
-
-function readObject(
-  header: string,
-  maxLength = maxHeaderLength,
-): { object: Record<string, unknown> } | { refusal: FrameRefusal } {
-  if (header.length > maxLength) {
-    return refuse(`the header line is ${header.length} characters long; at most ${maxLength} are read`);
-  }
-  let value: unknown;
-  try {
-    value = JSON.parse(header);
-  } catch {
-    return refuse('the header line is not JSON; send one JSON object per line');
-  }
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
-    return refuse('the header line must be a JSON object');
-  }
-  return { object: value as Record<string, unknown> };
-}
-
-function refuse(message: string): { refusal: FrameRefusal } {
-  return { refusal: { code: 'bad_frame', message } };
 }
 
 function ownSchema(type: unknown): z.ZodType<ClientFrame> | undefined {

@@ -1,8 +1,9 @@
-import { parseAddress } from './address.ts';
+import { isAddress as isAddressText } from './address.ts';
 import { idPattern } from './patterns.ts';
 
 /** Whether a value is one that its schema would take as it is. */
 type Check = (value: unknown) => boolean;
+type TextCheck = (value: unknown) => value is string;
 
 /** What an object must hold, and all it may. */
 export interface Shape {
@@ -11,33 +12,28 @@ export interface Shape {
 }
 
 export const isAnything: Check = () => true;
-export const isText: Check = (value) => typeof value === 'string';
-export const isNumber: Check = (value) => typeof value === 'number' && Number.isFinite(value);
-export const isWhole: Check = Number.isSafeInteger;
-export const isBoolean: Check = (value) => typeof value === 'boolean';
-export const isPositive: Check = (value) => isWhole(value) && (value as number) > 0;
+export const isText = (value: unknown): value is string => typeof value === 'string';
+export const isNumber = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isFinite(value);
+export const isWhole = (value: unknown): value is number => Number.isSafeInteger(value);
+export const isBoolean = (value: unknown): value is boolean => typeof value === 'boolean';
+export const isPositive = (value: unknown): value is number => isWhole(value) && value > 0;
 export const isId = matches(idPattern);
-export const isAddress: Check = (value) => typeof value === 'string' && parseAddress(value) !== undefined;
-export const isSeqs: Check = (value) =>
+export const isAddress = (value: unknown): value is string =>
+  typeof value === 'string' && isAddressText(value);
+export const isSeqs = (value: unknown): value is number[] =>
   Array.isArray(value) && value.length > 0 && value.length <= 10_000 && value.every(isPositive);
-/** The mark that a body line follows. */
-export const isMark: Check = (value) => value === true;
-export const isSender: Check = (value) => {
-  if (typeof value !== 'object' || value === null) return false;
-  const { agent, address, role } = value as Record<string, unknown>;
-  return isText(agent) && isText(address) && isText(role);
-};
 
-export function matches(pattern: RegExp): Check {
-  return (value) => typeof value === 'string' && pattern.test(value);
+export function matches(pattern: RegExp): TextCheck {
+  return (value): value is string => typeof value === 'string' && pattern.test(value);
 }
 
-export function isTextUpTo(length: number): Check {
-  return (value) => typeof value === 'string' && value.length <= length;
+export function isTextUpTo(length: number): TextCheck {
+  return (value): value is string => typeof value === 'string' && value.length <= length;
 }
 
 export function isBetween(least: number, most: number): Check {
-  return (value) => isWhole(value) && (value as number) >= least && (value as number) <= most;
+  return (value) => isWhole(value) && value >= least && value <= most;
 }
 
 export function isListOf(check: Check): Check {
