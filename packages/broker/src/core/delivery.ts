@@ -1,7 +1,7 @@
-import type { Fault, MessageFrame } from '@signalbox/protocol';
-import type { Appended, InboxStore, NewMessage, Retried } from '@signalbox/store';
+import type { Fault, MessageFrame, Sender } from '@signalbox/protocol';
+import type { InboxStore, NewMessage, Retried } from '@signalbox/store';
 import { Attempts } from './attempts.ts';
-import { CommitQueue } from './commit-queue.ts';
+import { CommitQueue, type Deliverer, type DeliverResult } from './commit-queue.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Endings } from './endings.ts';
 import { HandedMessages } from './handed-messages.ts';
@@ -36,9 +36,6 @@ export interface SubscribeResult {
   sameJournal: boolean;
 }
 
-/** What becomes of a message handed to {@link Delivery.deliver}. */
-export type DeliverResult = Appended | { result: 'failed'; error: unknown };
-
 interface Judged {
   accepted: number[];
   rejected: number[];
@@ -68,6 +65,7 @@ export class Delivery {
     this.#options = options;
     this.#store = store;
     this.#commits = new CommitQueue(store, {
+      onAnswer: (message, deliverer, result) => this.#answered(message, deliverer, result),
       onCommitted: flush,
       onNotice: (inbox) => this.#dispatcher.wake(inbox),
       onError,
@@ -92,21 +90,10 @@ export class Delivery {
     return this.#dispatcher.leases.size;
   }
 
-  /** Stores a message; `answer` runs after the commit that holds it, the push right after the answer. */
-  deliver(message: NewMessage, answer: (result: DeliverResult) => void): void {
-    const unread = !this.isHeld(message.inbox);
-    this.#commits.append(unread ? { ...message, unread } : message, (result) => {
-      answer(result);
-      const settled = message.settles;
-      if (
-        settled &&
-        (result.result === 'stored' || result.result === 'duplicate' || result.result === 'id_conflict')
-      ) {
-        const request = this.#dispatcher.released(settled.inbox, settled.seq);
-        if (request) this.#acked(settled.seq, request);
-      }
-      if (result.result === 'stored') this.#stored(message, result.seq);
-    });
+  /** Stores a message; its deliverer is answered after the commit that holds it, and the push comes right after the answer. */
+  deliver(message: NewMessage, deliverer: Deliverer): void {
+    message.unread = !this.isHeld(message.inbox);
+    this.#commits.append(message, deliverer);
   }
 
   /** Hands a message to the live holder of its inbox without storing it; false if there is none. */
@@ -174,8 +161,8 @@ export class Delivery {
 
   /** Settles what this consumer's current lease holds; other sequence numbers are rejected and change nothing. */
   ack(address: string, consumer: Consumer, seqs: readonly number[]): Judged {
-    return this.#eachHeld(address, consumer, seqs, (lease, seq) => {
-      this.#acked(seq, lease.release(seq)!);
+    return this.#releaseAll(address, consumer, seqs, (seq, message) => {
+      this.#acked(seq, message);
       this.#commits.settle({ inbox: address, seq, outcome: 'acked' });
     });
   }
@@ -188,16 +175,18 @@ export class Delivery {
     options: { delayMs: number; dead: boolean; reason?: string },
   ): Judged {
     const how = { ...options, reason: options.reason ?? 'no reason given' };
-    return this.#eachHeld(address, consumer, seqs, (lease, seq) => {
-      this.#attempts.givenBack(seq, lease.release(seq)!, how);
+    return this.#releaseAll(address, consumer, seqs, (seq, message) => {
+      this.#attempts.givenBack(seq, message, how);
     });
   }
 
   /** These were handed to a handler: from now on it counts if they come to nothing. Renews their ack deadlines. */
   working(address: string, consumer: Consumer, seqs: readonly number[]): void {
+    const lease = this.#leaseOf(address, consumer);
+    if (!lease) return;
     const now = this.#options.now();
     for (const seq of seqs) {
-      const message = this.inFlight(address, consumer, seq);
+      const message = lease.inFlight.get(seq);
       if (!message) continue;
       message.working = true;
       message.renewedAt = now;
@@ -252,19 +241,20 @@ export class Delivery {
     return working;
   }
 
-  #eachHeld(
+  #releaseAll(
     address: string,
     consumer: Consumer,
     seqs: readonly number[],
-    act: (lease: Lease, seq: number) => void,
+    act: (seq: number, message: InFlight) => void,
   ): Judged {
     const lease = this.#leaseOf(address, consumer);
     if (!lease) return { accepted: [], rejected: [...seqs] };
     const accepted: number[] = [];
     const rejected: number[] = [];
     for (const seq of seqs) {
-      if (lease.inFlight.has(seq)) {
-        act(lease, seq);
+      const message = lease.release(seq);
+      if (message) {
+        act(seq, message);
         accepted.push(seq);
       } else rejected.push(seq);
     }
@@ -282,9 +272,24 @@ export class Delivery {
     if (tap.isOn && !message.ended) tap.saw({ what: 'settled', outcome: 'acked' }, seq, message);
   }
 
-  #stored(message: NewMessage, seq: number): void {
+  #answered(message: NewMessage, deliverer: Deliverer, result: DeliverResult): void {
+    deliverer.answer(message, result);
+    const { settles } = message;
+    if (settles !== undefined && isKept(result)) {
+      const request = this.#dispatcher.released(settles.inbox, settles.seq);
+      if (request) this.#acked(settles.seq, request);
+    }
+    if (result.result === 'stored') this.#stored(message, deliverer.sender, result.seq);
+  }
+
+  #stored(message: NewMessage, from: Sender, seq: number): void {
     const { tap } = this.#options;
     if (tap.isOn) tap.saw({ what: 'stored' }, seq, tapped(message));
-    if (!this.withdrawals.endIfCancelled(message, seq)) this.#dispatcher.stored(message, seq);
+    if (!this.withdrawals.endIfCancelled(message, seq)) this.#dispatcher.stored(message, from, seq);
   }
+}
+
+/** The message is in the store, so that what it settles is settled. */
+function isKept({ result }: DeliverResult): boolean {
+  return result === 'stored' || result === 'duplicate' || result === 'id_conflict';
 }

@@ -1,7 +1,7 @@
 import type { Fault, MessageFrame, Sender } from '@signalbox/protocol';
 import type { InboxStore, NewMessage, StoredMessage } from '@signalbox/store';
 import type { CommitQueue } from './commit-queue.ts';
-import { type Endings, givenUp } from './endings.ts';
+import type { Endings } from './endings.ts';
 import type { InFlight, Lease } from './lease.ts';
 import { Redeliveries } from './redeliveries.ts';
 import type { Tap } from './tap.ts';
@@ -43,17 +43,17 @@ export class Dispatcher {
   }
 
   /** A message was committed: pushed at once where it is next, left to the store where others wait before it. */
-  stored(message: NewMessage, seq: number): void {
+  stored(message: NewMessage, from: Sender, seq: number): void {
     const now = this.#ports.now();
-    const { inbox, expiresAt } = message;
+    const { inbox, expiresAt, body } = message;
     const lease = this.leases.get(inbox);
-    const size = message.body === undefined ? 0 : Buffer.byteLength(message.body);
+    const size = lease === undefined || body === undefined ? 0 : Buffer.byteLength(body);
     const isNext = lease !== undefined && !lease.behind && lease.fits(size);
     if (isRequest(message.kind) && (!isNext || expiresAt <= now)) {
       this.#ports.waiting.add({ inbox, seq, expiresAt, wasPushed: false }, now);
     }
     if (!lease) return;
-    if (isNext) this.#push(lease, { ...message, seq, size, attempts: 0 }, now);
+    if (isNext) this.#push(lease, seq, inFlight(message, from, size, 0, now), message, now);
     else lease.behind = true;
     if (lease.reading) lease.missed = true;
   }
@@ -91,39 +91,28 @@ export class Dispatcher {
     this.leases.clear();
   }
 
-  #push(lease: Lease, message: StoredMessage, now: number): void {
+  /** `content`: the parts of the message that are not kept once it is pushed. */
+  #push(lease: Lease, seq: number, message: InFlight, content: Content, now: number): void {
     const { commits, endings, waiting, fault, tap } = this.#ports;
-    const { seq, kind } = message;
     if (commits.isSettling(seq)) {
       lease.cursor = Math.max(lease.cursor, seq);
       return;
     }
     if (message.expiresAt <= now) {
-      endings.giveUp(seq, givenUp(message), { outcome: 'expired', reason: 'expired' });
+      endings.giveUp(seq, message, { outcome: 'expired', reason: 'expired' });
       if (seq > lease.cursor) lease.cursor = seq;
       return;
     }
-    if (isRequest(kind)) waiting.take(seq);
+    if (isRequest(message.kind)) waiting.take(seq);
     fault('broker.push.before');
-    const from = { agent: message.sender, address: message.senderAddress, role: message.senderRole };
-    const inFlight = {
-      inbox: message.inbox,
-      id: message.id,
-      from,
-      kind,
-      correlationId: message.correlationId,
-      createdAt: message.createdAt,
-      expiresAt: message.expiresAt,
-      size: message.size,
-      attempts: message.attempts,
-      renewedAt: now,
-      working: false,
-      cancelled: false,
-      ended: false,
-    };
-    lease.hold(seq, inFlight);
-    lease.consumer.push(messageFrame(message, from, message.expiresAt - now), message.body);
-    if (tap.isOn) tap.saw({ what: 'delivered', attempt: message.attempts + 1 }, seq, inFlight);
+    lease.hold(seq, message);
+    lease.consumer.push(messageFrame(seq, message, content.traceparent, now), content.body);
+    if (tap.isOn) tap.saw({ what: 'delivered', attempt: message.attempts + 1 }, seq, message);
+  }
+
+  #pushStored(lease: Lease, stored: StoredMessage, now: number): void {
+    const from = { agent: stored.sender, address: stored.senderAddress, role: stored.senderRole };
+    this.#push(lease, stored.seq, inFlight(stored, from, stored.size, stored.attempts, now), stored, now);
   }
 
   /** Ends `reading` in the same step in which it decides to stop, so that no wake-up falls in between. */
@@ -151,7 +140,7 @@ export class Dispatcher {
     const now = this.#ports.now();
     for (const message of messages) {
       if (this.redeliveries.waits(lease.address, message.seq)) lease.cursor = message.seq;
-      else this.#push(lease, message, now);
+      else this.#pushStored(lease, message, now);
     }
   }
 
@@ -159,22 +148,53 @@ export class Dispatcher {
     await this.#ports.commits.flushed();
     const [message] = await this.#ports.store.read(lease.address, seq - 1, 1, 1);
     if (message?.seq !== seq || lease.ended || lease.inFlight.has(seq)) return;
-    this.#push(lease, message, this.#ports.now());
+    this.#pushStored(lease, message, this.#ports.now());
   }
 }
 
-function messageFrame(message: StoredMessage, from: Sender, remainingMs: number): MessageFrame {
+type Content = Pick<NewMessage, 'traceparent' | 'body'>;
+
+function inFlight(
+  message: NewMessage | StoredMessage,
+  from: Sender,
+  size: number,
+  attempts: number,
+  now: number,
+): InFlight {
+  return {
+    inbox: message.inbox,
+    id: message.id,
+    from,
+    kind: message.kind,
+    correlationId: message.correlationId,
+    createdAt: message.createdAt,
+    expiresAt: message.expiresAt,
+    size,
+    attempts,
+    renewedAt: now,
+    working: false,
+    cancelled: false,
+    ended: false,
+  };
+}
+
+function messageFrame(
+  seq: number,
+  message: InFlight,
+  traceparent: string | undefined,
+  now: number,
+): MessageFrame {
   return {
     type: 'message',
     id: message.id,
-    seq: message.seq,
-    from,
+    seq,
+    from: message.from,
     to: message.inbox,
     kind: message.kind,
-    ...(message.correlationId !== undefined && { correlation_id: message.correlationId }),
+    correlation_id: message.correlationId,
     created_at: message.createdAt,
-    remaining_ms: remainingMs,
-    ...(message.attempts > 0 && { attempt: message.attempts + 1 }),
-    ...(message.traceparent !== undefined && { traceparent: message.traceparent }),
+    remaining_ms: message.expiresAt - now,
+    attempt: message.attempts > 0 ? message.attempts + 1 : undefined,
+    traceparent,
   };
 }

@@ -11,6 +11,10 @@ export class Tombstones {
     this.#limit = options.limit;
   }
 
+  get isEmpty(): boolean {
+    return this.#expiries.size === 0;
+  }
+
   add(key: string, now: number): void {
     this.#expiries.delete(key);
     this.#expiries.set(key, now + this.#lifeMs);
@@ -21,7 +25,6 @@ export class Tombstones {
 
   /** True, once, if a cancel waits under this key. */
   take(key: string, now: number): boolean {
-    if (this.#expiries.size === 0) return false;
     const expiry = this.#expiries.get(key);
     if (expiry === undefined) return false;
     this.#expiries.delete(key);

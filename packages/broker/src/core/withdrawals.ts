@@ -49,6 +49,7 @@ export class Withdrawals {
 
   /** True if the message that was just stored had been cancelled before; then it has ended. */
   endIfCancelled(message: NewMessage, seq: number): boolean {
+    if (this.#cancelled.isEmpty) return false;
     const key = cancelKey(message.inbox, message.sender, message.id);
     if (!this.#cancelled.take(key, this.#ports.now())) return false;
     this.#ports.endings.cancel(seq, tapped(message));

@@ -8,7 +8,7 @@ import {
   type Sender,
 } from '@signalbox/protocol';
 import type { NewMessage } from '@signalbox/store';
-import type { DeliverResult } from '../core/delivery.ts';
+import type { DeliverResult } from '../core/commit-queue.ts';
 import type { SessionContext } from './context.ts';
 import { judgeDeliver } from './policy.ts';
 import { hasInbox, unknownRecipient } from './recipient.ts';
@@ -31,21 +31,17 @@ export function deliver(
     session.refuse({ ...refusal, id: frame.id });
     return undefined;
   }
-  const verdict = judgeDeliver({ role: session.sender.role, policy: session.policy }, frame, () =>
-    isOrchestrator(context, agentOf(frame.to)),
-  );
+  const verdict = judgeDeliver(session.sender.role, session.policy, frame, context.tokens);
   if (verdict === 'allowed') {
     const wait = session.bucket?.take(context.now()) ?? 0;
     if (wait > 0) {
-      session.refuse(
-        { code: 'rate_limited', message: tooFast(context), id: frame.id },
-        { retry_after_ms: wait },
-      );
+      session.refuse({ code: 'rate_limited', message: tooFast(context), id: frame.id }, wait);
       // A flood is refused at the pace of the others' turns: refusing costs what they need.
       return nextTurn();
     }
     // Only who exists can be written to; a live consumer shows it by itself, an answer was asked for.
-    const isKnown = frame.ephemeral || context.agents.has(agentOf(frame.to));
+    const isKnown =
+      frame.ephemeral || context.delivery.isHeld(frame.to) || context.agents.has(agentOf(frame.to));
     if (!isKnown && !settlesItsRequest(session, context, frame)) {
       return storeIfInboxExists(session, context, frame, body);
     }
@@ -147,10 +143,6 @@ function refuseSettles(session: Session, context: SessionContext, frame: Deliver
   };
 }
 
-function isOrchestrator(context: SessionContext, agent: string): boolean {
-  return agent === 'orchestrator' || context.tokens.rolesOf(agent).has('orchestrator');
-}
-
 function settlesItsRequest(session: Session, context: SessionContext, frame: DeliverFrame): boolean {
   if (frame.settles === undefined) return false;
   const request = context.delivery.inFlight(session.sender.address, session, frame.settles);
@@ -199,54 +191,59 @@ function store(
     });
     return;
   }
+  const { sender, token } = session;
   const message: NewMessage = {
     inbox: frame.to,
     id: frame.id,
-    sender: session.sender.agent,
-    senderAddress: session.sender.address,
-    senderRole: session.sender.role,
+    sender: sender.agent,
+    senderAddress: sender.address,
+    senderRole: sender.role,
     kind: frame.kind,
-    ...(frame.correlation_id !== undefined && { correlationId: frame.correlation_id }),
-    ...(frame.traceparent !== undefined && { traceparent: frame.traceparent }),
+    correlationId: frame.correlation_id,
+    traceparent: frame.traceparent,
     createdAt: now,
     expiresAt: now + ttl,
-    ...(body !== undefined && { body }),
-    ...(frame.kind === 'mcp_request' && { tokenId: session.token.id }),
-    ...(frame.settles !== undefined && { settles: { inbox: session.sender.address, seq: frame.settles } }),
+    body,
+    settles: frame.settles === undefined ? undefined : { inbox: sender.address, seq: frame.settles },
+    unread: undefined,
+    tokenId: frame.kind === 'mcp_request' ? token.id : undefined,
   };
-  context.delivery.deliver(message, (result) => answer(session, context, frame, result));
+  context.delivery.deliver(message, session);
 }
 
-function answer(session: Session, context: SessionContext, frame: DeliverFrame, result: DeliverResult): void {
+/** Tells the sender of a message what became of it. */
+export function answerDeliver(
+  session: Session,
+  context: SessionContext,
+  message: NewMessage,
+  result: DeliverResult,
+): void {
+  const { id } = message;
   switch (result.result) {
     case 'stored':
-      session.send({ type: 'delivered', id: frame.id });
+      session.send({ type: 'delivered', id, duplicate: undefined });
       return;
     case 'duplicate':
-      session.send({ type: 'delivered', id: frame.id, duplicate: true });
+      session.send({ type: 'delivered', id, duplicate: true });
       return;
     case 'failed':
       context.log({ level: 'error', event: 'commit_failed', error: result.error });
-      session.refuse({
-        code: 'internal',
-        message: 'the message could not be stored; nothing was kept',
-        id: frame.id,
-      });
+      session.refuse({ code: 'internal', message: 'the message could not be stored; nothing was kept', id });
       return;
     default:
-      session.refuse({ code: result.result, message: refusals[result.result](frame, context), id: frame.id });
+      session.refuse({ code: result.result, message: refusals[result.result](message, context), id });
   }
 }
 
 const refusals = {
-  id_conflict: (frame: DeliverFrame) =>
-    `another message with the id '${frame.id}' waits in '${frame.to}'; use a new id`,
-  inbox_full: (frame: DeliverFrame) =>
-    `the inbox '${frame.to}' is full; try again when its owner has read some`,
-  quota_exceeded: (frame: DeliverFrame, context: SessionContext) =>
-    `${context.limits.maxPendingPerSender} of your messages wait in '${frame.to}'; try again when some are read`,
+  id_conflict: ({ id, inbox }: NewMessage) =>
+    `another message with the id '${id}' waits in '${inbox}'; use a new id`,
+  inbox_full: ({ inbox }: NewMessage) =>
+    `the inbox '${inbox}' is full; try again when its owner has read some`,
+  quota_exceeded: ({ inbox }: NewMessage, { limits }: SessionContext) =>
+    `${limits.maxPendingPerSender} of your messages wait in '${inbox}'; try again when some are read`,
   storage_full: () => "the broker's storage is full; try again when there is room",
-} satisfies Record<string, (frame: DeliverFrame, context: SessionContext) => string> & {
+} satisfies Record<string, (message: NewMessage, context: SessionContext) => string> & {
   [code in ErrorCode]?: unknown;
 };
 
@@ -257,9 +254,9 @@ function ephemeralFrame(sender: Sender, frame: DeliverFrame, now: number, ttl: n
     from: sender,
     to: frame.to,
     kind: frame.kind,
-    ...(frame.correlation_id !== undefined && { correlation_id: frame.correlation_id }),
+    correlation_id: frame.correlation_id,
     created_at: now,
     remaining_ms: ttl,
-    ...(frame.traceparent !== undefined && { traceparent: frame.traceparent }),
+    traceparent: frame.traceparent,
   };
 }

@@ -5,7 +5,7 @@ import type { Outbox } from './outbox.ts';
 export class Flusher {
   readonly #fault: Fault;
   #dirty: Outbox[] = [];
-  #scheduled = false;
+  #immediate: NodeJS.Immediate | undefined;
 
   constructor(fault: Fault) {
     this.#fault = fault;
@@ -14,15 +14,13 @@ export class Flusher {
   /** An outbox got its first frame since the last flush. */
   readonly add = (outbox: Outbox): void => {
     this.#dirty.push(outbox);
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    setImmediate(() => {
-      this.#scheduled = false;
-      this.flush();
-    });
+    this.#immediate ??= setImmediate(() => this.flush());
   };
 
   flush(): void {
+    // One that finds nothing to do would cost a turn of the event loop of its own.
+    if (this.#immediate) clearImmediate(this.#immediate);
+    this.#immediate = undefined;
     const dirty = this.#dirty;
     if (dirty.length === 0) return;
     this.#dirty = [];

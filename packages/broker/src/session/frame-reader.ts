@@ -1,4 +1,4 @@
-import { type FrameText, splitFrames } from '@signalbox/protocol';
+import { FrameCursor } from '@signalbox/protocol';
 
 /** Frames handled before other connections get their turn. */
 const framesPerTurn = 2000;
@@ -7,7 +7,7 @@ const pauseLength = 1024 * 1024;
 
 export interface FrameReaderPorts {
   /** Handles one frame; a promise where those behind it have to wait. */
-  handle(frame: FrameText): Promise<void> | undefined;
+  handle(header: string, body: string | undefined): Promise<void> | undefined;
   /** Told when handling a frame failed; the next one is read. */
   failed(error: unknown): void;
   /** False once the connection is over: what waits is dropped. */
@@ -25,9 +25,13 @@ export interface FrameReaderPorts {
  */
 export class FrameReader {
   readonly #ports: FrameReaderPorts;
-  readonly #messages: string[] = [];
+  /** Messages behind the one whose frames are handled. */
+  readonly #waiting: string[] = [];
+  /** The frames of one message that are left, and the characters of all of it. */
+  #frames: FrameCursor | undefined;
+  #frameLength = 0;
+  /** Characters of all messages that are not done with. */
   #length = 0;
-  #frames: Iterator<FrameText> | undefined;
   #left = framesPerTurn;
   #state: 'idle' | 'handling' | 'waiting' = 'idle';
   #paused = false;
@@ -38,8 +42,9 @@ export class FrameReader {
 
   /** All frames of one WebSocket message. */
   receive(message: string): void {
-    this.#messages.push(message);
     this.#length += message.length;
+    if (this.#frames) this.#waiting.push(message);
+    else this.#begin(message);
     if (this.#state === 'idle') {
       this.#left = framesPerTurn;
       this.#run();
@@ -86,30 +91,36 @@ export class FrameReader {
   }
 
   /** One bad frame must end neither the connection nor the broker. */
-  #handle(frame: FrameText): Promise<void> | undefined {
+  #handle(frame: FrameCursor): Promise<void> | undefined {
     try {
-      return this.#ports.handle(frame)?.catch(this.#ports.failed);
+      return this.#ports.handle(frame.header, frame.body)?.catch(this.#ports.failed);
     } catch (error) {
       this.#ports.failed(error);
       return undefined;
     }
   }
 
-  #next(): FrameText | undefined {
-    for (;;) {
-      const next = this.#frames?.next();
-      if (next?.done === false) return next.value;
-      if (this.#frames) this.#length -= this.#messages.shift()!.length;
-      const [message] = this.#messages;
-      this.#frames = message === undefined ? undefined : splitFrames(message);
-      if (!this.#frames) return undefined;
+  #begin(message: string): void {
+    this.#frames = new FrameCursor(message);
+    this.#frameLength = message.length;
+  }
+
+  /** At the next frame, if there is one. */
+  #next(): FrameCursor | undefined {
+    while (this.#frames) {
+      if (this.#frames.next()) return this.#frames;
+      this.#frames = undefined;
+      this.#length -= this.#frameLength;
+      const message = this.#waiting.shift();
+      if (message !== undefined) this.#begin(message);
     }
+    return undefined;
   }
 
   #finish(): void {
     this.#state = 'idle';
     this.#frames = undefined;
-    this.#messages.length = 0;
+    this.#waiting.length = 0;
     this.#length = 0;
     if (!this.#paused) return;
     this.#paused = false;

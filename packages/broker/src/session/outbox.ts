@@ -1,9 +1,7 @@
 import type { BrokerFrame } from '@signalbox/protocol';
 import { encodeFrame } from '@signalbox/protocol';
 import type { WebSocket } from 'ws';
-
-/** Longest batch, in characters: a longer one would keep the other side waiting for its end before it can begin. */
-const longestBatch = 64 * 1024;
+import { FrameLane } from './frame-lane.ts';
 
 export interface OutboxBounds {
   /** Above this many unsent bytes nothing more is pushed and nothing more is read from the socket. */
@@ -24,8 +22,8 @@ export class Outbox {
   readonly #onDirty: (outbox: Outbox) => void;
   readonly #onDrained: () => void;
   readonly #onOverflow: () => void;
-  #control: string[] = [];
-  #messages: string[] = [];
+  readonly #control = new FrameLane();
+  readonly #messages = new FrameLane();
   /** Characters of the frames above. */
   #queued = 0;
   #ephemeral = 0;
@@ -50,7 +48,7 @@ export class Outbox {
   }
 
   get hasMessages(): boolean {
-    return this.#messages.length > 0;
+    return !this.#messages.isEmpty;
   }
 
   /** Receipts, errors, cancels: never behind messages. */
@@ -71,14 +69,16 @@ export class Outbox {
   }
 
   flush(): void {
-    const frames = this.#messages.length === 0 ? this.#control : this.#control.concat(this.#messages);
-    this.#control = [];
-    this.#messages = [];
+    if (this.#queued === 0) return;
+    // The end of one lane and the beginning of the other share a batch.
+    if (this.hasMessages) for (const batch of this.#messages.take()) this.#control.add(batch);
+    const batches = this.#control.take();
     this.#ephemeral = 0;
     const wasFull = !this.#paused && !this.writable;
+    const onSent = this.#mayPause() ? this.#sent : undefined;
     this.#queued = 0;
-    if (frames.length === 0 || this.#socket.readyState !== this.#socket.OPEN) return;
-    for (const chunk of chunks(frames)) this.#socket.send(chunk, this.#sent);
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    for (const batch of batches) this.#socket.send(batch, onSent);
     this.#checkPressure();
     if (wasFull && this.writable) this.#onDrained();
   }
@@ -90,10 +90,15 @@ export class Outbox {
     this.#onDrained();
   };
 
-  #add(lane: string[], text: string): void {
+  #add(lane: FrameLane, text: string): void {
     if (this.#queued === 0) this.#onDirty(this);
-    lane.push(text);
+    lane.add(text);
     this.#queued += text.length;
+  }
+
+  /** Whether it matters when this flush has left, which costs to be told. A character is three bytes at most. */
+  #mayPause(): boolean {
+    return this.#paused || this.#socket.bufferedAmount + 3 * this.#queued > this.#bounds.pauseBytes / 2;
   }
 
   /** Once: whoever closes the connection flushes what it has to say, and nothing of that leaves here. */
@@ -111,16 +116,4 @@ export class Outbox {
       this.#socket.pause();
     }
   }
-}
-
-function* chunks(frames: readonly string[]): Generator<string> {
-  let chunk = '';
-  for (const frame of frames) {
-    if (chunk.length > 0 && chunk.length + frame.length > longestBatch) {
-      yield chunk;
-      chunk = '';
-    }
-    chunk += frame;
-  }
-  if (chunk.length > 0) yield chunk;
 }

@@ -1,4 +1,5 @@
 import { agentOf } from '@signalbox/protocol';
+import type { TokenRegistry } from '../auth/token-registry.ts';
 
 /** What a role may send beyond the fixed rules. Patterns are agent ids, or a beginning and `*`. */
 export interface RolePolicy {
@@ -21,27 +22,31 @@ export function isPrivileged(role: string): boolean {
 /** How a deliver is judged: allowed, only as the answer to a request that the sender was sent, or why not. */
 export type Verdict = 'allowed' | 'only_as_answer' | { refusal: string };
 
-/** Decides from roles, kind and address alone. `recipientIsOrchestrator`: the address belongs to an orchestrator. */
+/** Decides from roles, kind and address alone; asks about the recipient's role where that matters. */
 export function judgeDeliver(
-  sender: { role: string; policy: RolePolicy | undefined },
-  message: { kind: string; to: string },
-  recipientIsOrchestrator: () => boolean,
+  role: string,
+  policy: RolePolicy | undefined,
+  { kind, to }: { kind: string; to: string },
+  roles: Pick<TokenRegistry, 'rolesOf'>,
 ): Verdict {
-  if (isPrivileged(sender.role)) return 'allowed';
-  const { kind, to } = message;
+  if (isPrivileged(role)) return 'allowed';
   if (answers.has(kind)) return 'only_as_answer';
   if (kind === 'mcp_request') {
-    if (recipientIsOrchestrator()) return 'allowed';
+    if (isOrchestrator(agentOf(to), roles)) return 'allowed';
     return { refusal: `'mcp_request' goes to an orchestrator only, and '${to}' is none` };
   }
-  const kinds = sender.policy?.kinds ?? defaultKinds;
+  const kinds = policy?.kinds ?? defaultKinds;
   if (!kinds.includes(kind)) {
-    return { refusal: `role '${sender.role}' may not send kind '${kind}'; it may send: ${kinds.join(', ')}` };
+    return { refusal: `role '${role}' may not send kind '${kind}'; it may send: ${kinds.join(', ')}` };
   }
-  if (!mayWriteTo(sender.policy, agentOf(to))) {
-    return { refusal: `role '${sender.role}' may not send to '${to}'` };
+  if (!mayWriteTo(policy, agentOf(to))) {
+    return { refusal: `role '${role}' may not send to '${to}'` };
   }
   return 'allowed';
+}
+
+function isOrchestrator(agent: string, roles: Pick<TokenRegistry, 'rolesOf'>): boolean {
+  return agent === 'orchestrator' || roles.rolesOf(agent).has('orchestrator');
 }
 
 /** May this role write to that agent at all? */

@@ -10,12 +10,13 @@ import {
   parseClientFrame,
   type Sender,
 } from '@signalbox/protocol';
-import type { TokenRecord } from '@signalbox/store';
+import type { NewMessage, TokenRecord } from '@signalbox/store';
 import type { WebSocket } from 'ws';
+import type { Deliverer, DeliverResult } from '../core/commit-queue.ts';
 import type { Consumer } from '../core/lease.ts';
 import { admin } from './admin.ts';
 import type { SessionContext } from './context.ts';
-import { deliver } from './deliver.ts';
+import { answerDeliver, deliver } from './deliver.ts';
 import { FrameReader } from './frame-reader.ts';
 import { listConnected, peek } from './look.ts';
 import { Outbox } from './outbox.ts';
@@ -32,13 +33,17 @@ export interface Identity {
 }
 
 /** One authenticated connection: frames in, answers and messages out. */
-export class Session implements Consumer {
+export class Session implements Consumer, Deliverer {
   readonly token: TokenRecord;
   readonly sender: Sender;
   readonly connectedAt: number;
   /** Orders sessions by address; unique. */
   readonly key: string;
   readonly bucket: TokenBucket | undefined;
+  readonly policy: RolePolicy | undefined;
+  /** A minting token's connection may only issue and revoke child tokens. */
+  readonly mintsOnly: boolean;
+  readonly isOperator: boolean;
   /** Set by `announce`. */
   status: unknown;
   readonly #socket: WebSocket;
@@ -53,6 +58,9 @@ export class Session implements Consumer {
     this.#context = context;
     this.token = identity.token;
     this.sender = identity.sender;
+    this.policy = context.policies[identity.sender.role];
+    this.mintsOnly = identity.token.permissions.includes('mint');
+    this.isOperator = identity.token.permissions.includes('operator');
     this.connectedAt = context.now();
     this.key = `${identity.sender.address} ${serial}`;
     this.bucket = isPrivileged(identity.sender.role)
@@ -71,26 +79,13 @@ export class Session implements Consumer {
       },
     );
     this.#reader = new FrameReader({
-      handle: ({ header, body }) => this.#handle(header, body),
+      handle: (header, body) => this.#handle(header, body),
       failed: (error) => this.#internal(error),
       isOpen: () => this.isOpen,
       mayAnswer: () => this.#outbox.writable,
       pause: () => socket.pause(),
       resume: () => socket.resume(),
     });
-  }
-
-  get policy(): RolePolicy | undefined {
-    return this.#context.policies[this.sender.role];
-  }
-
-  /** A minting token's connection may only issue and revoke child tokens. */
-  get mintsOnly(): boolean {
-    return this.token.permissions.includes('mint');
-  }
-
-  get isOperator(): boolean {
-    return this.token.permissions.includes('operator');
   }
 
   get isOpen(): boolean {
@@ -106,17 +101,21 @@ export class Session implements Consumer {
     if (!this.#closed) this.#outbox.control(frame);
   }
 
-  refuse(refusal: FrameRefusal, extra: { retry_after_ms?: number } = {}): void {
+  answer(message: NewMessage, result: DeliverResult): void {
+    answerDeliver(this, this.#context, message, result);
+  }
+
+  refuse(refusal: FrameRefusal, retryAfterMs?: number): void {
     const { code, message, field, id, request_id } = refusal;
     this.send({
       type: 'error',
       code,
       message,
-      ...(field !== undefined && { field }),
-      ...(id !== undefined && { id }),
-      ...(request_id !== undefined && { request_id }),
+      field,
+      id,
+      request_id,
       retryable: errorCodes[code].retryable,
-      ...extra,
+      retry_after_ms: retryAfterMs,
     });
     this.audit(code, message);
     const { taps } = this.#context;
@@ -272,10 +271,7 @@ export class Session implements Consumer {
     const now = this.#context.now();
     const wait = this.#announcedAt + 1000 - now;
     if (wait > 0) {
-      this.refuse(
-        { code: 'rate_limited', message: 'announce at most once a second' },
-        { retry_after_ms: wait },
-      );
+      this.refuse({ code: 'rate_limited', message: 'announce at most once a second' }, wait);
       return;
     }
     this.#announcedAt = now;

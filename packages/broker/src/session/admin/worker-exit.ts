@@ -1,7 +1,8 @@
 import { defaultTtlMs, isAgentId } from '@signalbox/protocol';
-import type { TokenRecord } from '@signalbox/store';
+import type { NewMessage, TokenRecord } from '@signalbox/store';
 import { isMintingPattern } from '../../auth/token-rules.ts';
-import { sentByBroker } from '../../core/broker-sender.ts';
+import { brokerSender, sentByBroker } from '../../core/broker-sender.ts';
+import type { DeliverResult } from '../../core/commit-queue.ts';
 import type { SessionContext } from '../context.ts';
 import { isPrivileged, mayWriteTo } from '../policy.ts';
 import { hasInbox } from '../recipient.ts';
@@ -79,9 +80,10 @@ function store(
     body: JSON.stringify(body),
   };
   return new Promise((resolve, reject) => {
-    context.delivery.deliver(message, (stored) => {
+    const answer = (_message: NewMessage, stored: DeliverResult): void => {
       if (stored.result === 'failed') reject(stored.error);
       else resolve(['stored', 'duplicate', 'id_conflict'].includes(stored.result));
-    });
+    };
+    context.delivery.deliver(message, { sender: brokerSender, answer });
   });
 }
