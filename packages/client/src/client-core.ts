@@ -18,7 +18,7 @@ export class ClientCore {
   readonly clock: Clock;
   readonly log: Log;
   readonly supervisor: Supervisor;
-  readonly outbox = new Outbox();
+  readonly outbox: Outbox;
   readonly deadlines: DeadlineTable;
   readonly delivers: DeliverQueue;
   readonly requests: RequestTable;
@@ -33,6 +33,7 @@ export class ClientCore {
     this.#address = address;
     this.clock = clock;
     this.log = log;
+    this.outbox = new Outbox(clock.now);
     this.deadlines = new DeadlineTable(clock);
     const ports = { outbox: this.outbox, deadlines: this.deadlines, clock, log };
     this.delivers = new DeliverQueue(ports);

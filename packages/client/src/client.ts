@@ -17,7 +17,7 @@ import { ClientCore, type CoreOptions } from './client-core.ts';
 import { clientError } from './errors.ts';
 import { MessageStream, type Subscription } from './message-stream.ts';
 import { chunks } from './outbox.ts';
-import { checkHeader, checkId, encodeBody, encodeOutgoing, type Outgoing } from './outgoing.ts';
+import { checkHeader, checkId, deliverFrame, encodeBody, type Outgoing, outgoingFrame } from './outgoing.ts';
 import type { SubscribeOptions } from './own-subscription.ts';
 import { awaitReceipt, type Receipt, type ReceiptPorts } from './receipt.ts';
 import type { ParsedMessage, RequestOptions, RequestOutcome } from './request-waiter.ts';
@@ -84,37 +84,45 @@ export class Client implements BrokerClient {
     return this.#core.supervisor.onState(listener);
   }
 
-  async deliver(message: Outgoing, options: DeliverCallOptions = {}): Promise<Receipt> {
-    this.#core.requireOpen();
-    this.#check(message.to, message.kind, message.id);
-    const { frame, body } = encodeOutgoing(message, message.id ?? this.#newId(), this.welcome.limits);
+  // No async function: what it awaits is a promise already, and every message would pay for a second one.
+  deliver(message: Outgoing, options: DeliverCallOptions = {}): Promise<Receipt> {
     const { timeoutMs = defaultDeliverTimeoutMs, signal } = options;
-    return awaitReceipt({ frame, body, timeoutMs, signal }, this.#receiptPorts);
+    try {
+      const body = this.#checked(message.to, message.kind, message.id, message.body);
+      const frame = outgoingFrame(message, message.id ?? this.#newId());
+      return awaitReceipt({ frame, body, timeoutMs, signal }, this.#receiptPorts);
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   request(to: string, kind: string, body: unknown, options: RequestOptions): Promise<RequestOutcome> {
-    const id = options.id ?? this.#newId();
     let text: string | undefined;
     try {
-      this.#core.requireOpen();
-      this.#check(to, kind, options.id);
-      text = encodeBody(body, this.welcome.limits);
+      text = this.#checked(to, kind, options.id, body);
     } catch (thrown) {
       const error =
         thrown instanceof SignalboxError ? thrown : clientError('invalid_message', messageOf(thrown));
       return Promise.resolve({ status: 'not_sent', error, mayHaveRun: false });
     }
     this.#core.subscription.want();
-    return this.#core.requests.start({ id, to, kind, body: text }, options);
+    const frame = deliverFrame(to, options.id ?? this.#newId(), kind, { ephemeral: options.ephemeral });
+    return this.#core.requests.start(frame, text, options);
   }
 
-  /** What was found good is not looked at again while it stays the same; an id of our own making is good. */
-  #check(to: string, kind: string, id: string | undefined): void {
+  /**
+   * The text of the body of a message that may be sent. What was found good is not looked at again while it stays the
+   * same; an id of our own making is good.
+   */
+  #checked(to: string, kind: string, id: string | undefined, body: unknown): string | undefined {
+    this.#core.requireOpen();
     if (id !== undefined) checkId(id);
-    if (to === this.#checkedTo && kind === this.#checkedKind) return;
-    checkHeader(to, kind);
-    this.#checkedTo = to;
-    this.#checkedKind = kind;
+    if (to !== this.#checkedTo || kind !== this.#checkedKind) {
+      checkHeader(to, kind);
+      this.#checkedTo = to;
+      this.#checkedKind = kind;
+    }
+    return encodeBody(body, this.welcome.limits);
   }
 
   async serve(

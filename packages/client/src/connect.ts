@@ -1,10 +1,11 @@
-import { parseAddress, timeSortedId } from '@signalbox/protocol';
+import { parseAddress } from '@signalbox/protocol';
 import { nanoid } from 'nanoid';
 import { backoffPolicies } from './backoff.ts';
 import type { BrokerClient } from './broker-client.ts';
 import { Client } from './client.ts';
 import { type Log, type StartTimer, startTimer } from './clock.ts';
 import { clientError } from './errors.ts';
+import { messageIds } from './message-ids.ts';
 
 export interface ConnectOptions {
   /** `ws://host:port` */
@@ -64,7 +65,7 @@ export async function connectBroker(options: ConnectOptions): Promise<BrokerClie
       startTimer: options.startTimer ?? startTimer,
     },
     log: options.log ?? (() => {}),
-    newId: options.newId ?? (() => timeSortedId(Date.now(), nanoid(13))),
+    newId: options.newId ?? messageIds(Date.now),
   });
   return client.start();
 }

@@ -7,10 +7,10 @@ import {
   type ErrorFrame,
   encodeFrame,
   errorCodes,
+  FrameCursor,
   parseBrokerFrame,
   protocolVersion,
   SignalboxError,
-  splitFrames,
   subprotocol,
   type WelcomeFrame,
 } from '@signalbox/protocol';
@@ -107,12 +107,13 @@ export class Connection {
   }
 
   #read(text: string): void {
-    for (const { header, body } of splitFrames(text)) {
-      const frame = parseBrokerFrame(header);
+    const frames = new FrameCursor(text);
+    while (frames.next()) {
+      const frame = parseBrokerFrame(frames.header);
       if (frame === undefined) {
-        this.#options.log({ event: 'unreadable_frame', length: header.length });
+        this.#options.log({ event: 'unreadable_frame', length: frames.header.length });
       } else {
-        this.#handle(frame, body);
+        this.#handle(frame, frames.body);
       }
     }
   }

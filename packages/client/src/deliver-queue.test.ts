@@ -9,7 +9,7 @@ import { Outbox } from './outbox.ts';
 /** A queue on a hand-moved clock, with a socket that notes what leaves. */
 function openQueue() {
   const clock = new HandClock();
-  const outbox = new Outbox();
+  const outbox = new Outbox(clock.now);
   const queue = new DeliverQueue({ outbox, deadlines: new DeadlineTable(clock), clock });
   const left: Record<string, unknown>[] = [];
   const heard: string[] = [];

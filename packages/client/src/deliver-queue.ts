@@ -33,7 +33,11 @@ export interface DeliverOptions {
 
 /** A deliver without its receipt. It is sent again, with the same id, on each new connection until it has one. */
 export class Deliver {
-  readonly options: DeliverOptions;
+  readonly frame: DeliverFrame;
+  readonly owner: DeliverOwner;
+  readonly #body: string | undefined;
+  readonly #expiresAt: number | undefined;
+  readonly #sentIsEnough: boolean;
   readonly #queue: DeliverQueue;
   /** Sent on the present connection, unanswered. */
   inFlight = false;
@@ -46,7 +50,11 @@ export class Deliver {
   next: Deliver | undefined;
 
   constructor(options: DeliverOptions, queue: DeliverQueue) {
-    this.options = options;
+    this.frame = options.frame;
+    this.owner = options.owner;
+    this.#body = options.body;
+    this.#expiresAt = options.expiresAt;
+    this.#sentIsEnough = options.sentIsEnough === true;
     this.#queue = queue;
   }
 
@@ -55,14 +63,15 @@ export class Deliver {
     return this.inFlight || this.uncertain;
   }
 
-  encode(): string | undefined {
+  encode(now: number): string | undefined {
     if (this.done || this.inFlight) return undefined;
-    const { frame, body, expiresAt, owner } = this.options;
-    if (expiresAt !== undefined) frame.ttl_ms = Math.max(1, Math.ceil(expiresAt - this.#queue.now()));
+    const { frame, owner } = this;
+    const expiresAt = this.#expiresAt;
+    if (expiresAt !== undefined) frame.ttl_ms = Math.max(1, Math.ceil(expiresAt - now));
     if (owner.settles !== undefined) frame.settles = owner.settles();
     this.inFlight = true;
-    if (this.options.sentIsEnough) this.#queue.receipted(frame.id, false);
-    return encodeFrame(frame, body);
+    if (this.#sentIsEnough) this.#queue.receipted(frame.id, false);
+    return encodeFrame(frame, this.#body);
   }
 }
 
@@ -89,11 +98,6 @@ export class DeliverQueue {
     this.#ports = ports;
   }
 
-  /** Monotonic milliseconds. */
-  now(): number {
-    return this.#ports.clock.now();
-  }
-
   add(options: DeliverOptions): Deliver {
     const deliver = new Deliver(options, this);
     this.#enter(deliver);
@@ -110,7 +114,7 @@ export class DeliverQueue {
     if (deliver.done) return;
     deliver.done = true;
     // One in flight keeps its place until its answer came, so that no other deliver is given that answer.
-    if (!deliver.inFlight || deliver.options.frame.ephemeral) this.#leave(deliver);
+    if (!deliver.inFlight || deliver.frame.ephemeral) this.#leave(deliver);
   }
 
   resume(): void {
@@ -143,18 +147,18 @@ export class DeliverQueue {
       for (let deliver: Deliver | undefined = head; deliver !== undefined; deliver = deliver.next) {
         if (deliver.done) continue;
         deliver.done = true;
-        deliver.options.owner.closed?.(error);
+        deliver.owner.closed?.(error);
       }
     }
   }
 
   receipted(id: string, duplicate: boolean): void {
-    const deliver = this.#pending.get(id);
+    const deliver = this.#pending.take(id);
     if (deliver === undefined) return;
-    this.#leave(deliver);
+    this.#follow(deliver);
     if (deliver.done) return;
     deliver.done = true;
-    deliver.options.owner.receipted(duplicate);
+    deliver.owner.receipted(duplicate);
   }
 
   /** Handles an `error` frame with an `id`; false if no deliver waits under it. */
@@ -172,7 +176,7 @@ export class DeliverQueue {
   }
 
   #decide(deliver: Deliver, error: SignalboxError): void {
-    if (deliver.options.owner.refused(error, deliver.uncertain)) {
+    if (deliver.owner.refused(error, deliver.uncertain)) {
       this.#retryLater(deliver, error);
     } else {
       deliver.done = true;
@@ -189,10 +193,10 @@ export class DeliverQueue {
   }
 
   #enter(deliver: Deliver): void {
-    const { id } = deliver.options.frame;
+    const { id } = deliver.frame;
     let last = this.#pending.get(id);
     if (last === undefined) {
-      this.#pending.set(id, deliver);
+      this.#pending.add(id, deliver);
       if (this.#open) this.#ports.outbox.work(deliver);
       return;
     }
@@ -201,13 +205,18 @@ export class DeliverQueue {
   }
 
   #leave(deliver: Deliver): void {
-    const { id } = deliver.options.frame;
+    const { id } = deliver.frame;
     if (this.#pending.get(id) !== deliver) return;
-    this.#pending.delete(id);
+    this.#pending.take(id);
+    this.#follow(deliver);
+  }
+
+  /** The one that waited for the answer to another of its id. */
+  #follow(deliver: Deliver): void {
     let { next } = deliver;
     while (next?.done) next = next.next;
     if (next === undefined) return;
-    this.#pending.set(id, next);
+    this.#pending.add(next.frame.id, next);
     if (this.#open) this.#ports.outbox.work(next);
   }
 }

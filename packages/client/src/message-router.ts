@@ -31,7 +31,7 @@ export interface MessageRouterPorts {
 /** Decides who gets a message: its waiter, a serve loop, a listener, or the raw subscription. */
 export class MessageRouter {
   readonly #ports: MessageRouterPorts;
-  readonly #lanes = new Set<ServeLane>();
+  #lanes: readonly ServeLane[] = [];
   readonly #listeners = new Set<(message: ParsedMessage) => void>();
   readonly #sinks = new Set<MessageSink>();
   /** Un-acked messages nobody has taken; the broker's window bounds them. */
@@ -42,14 +42,14 @@ export class MessageRouter {
   }
 
   addLane(lane: ServeLane): void {
-    this.#lanes.add(lane);
+    this.#lanes = [...this.#lanes, lane];
     for (const [seq, message] of this.#held) {
       if (lane.serves(message.kind) && lane.accept(message)) this.#held.delete(seq);
     }
   }
 
   removeLane(lane: ServeLane): void {
-    this.#lanes.delete(lane);
+    this.#lanes = this.#lanes.filter((other) => other !== lane);
   }
 
   /** The lane that serves a kind, if one does. */
@@ -104,7 +104,7 @@ export class MessageRouter {
   close(reason: SignalboxError | undefined): void {
     for (const lane of this.#lanes) lane.close();
     for (const sink of this.#sinks) sink.end(reason);
-    this.#lanes.clear();
+    this.#lanes = [];
     this.#held.clear();
   }
 

@@ -11,7 +11,7 @@ function workOf(text: string) {
 }
 
 it('sends what one turn gathered as one message, control before work and acks as one frame', async () => {
-  const outbox = new Outbox();
+  const outbox = new Outbox(() => 0);
   const { promise, resolve } = Promise.withResolvers<string>();
   const sent: string[] = [];
   outbox.attach((text) => {
@@ -30,7 +30,7 @@ it('sends what one turn gathered as one message, control before work and acks as
 });
 
 it('splits a long batch between frames', () => {
-  const outbox = new Outbox();
+  const outbox = new Outbox(() => 0);
   const sent: string[] = [];
   outbox.attach((text) => sent.push(text));
   for (let i = 0; i < 5; i++) outbox.work(workOf('x'.repeat(25 * 1024)));
@@ -39,7 +39,7 @@ it('splits a long batch between frames', () => {
 });
 
 it('leaves out work that was called off before it left', () => {
-  const outbox = new Outbox();
+  const outbox = new Outbox(() => 0);
   const sent: string[] = [];
   outbox.attach((text) => sent.push(text));
   outbox.work({ encode: () => undefined });
@@ -49,7 +49,7 @@ it('leaves out work that was called off before it left', () => {
 });
 
 it('keeps cancels while there is no connection, and forgets acks, which would not count on another', () => {
-  const outbox = new Outbox();
+  const outbox = new Outbox(() => 0);
   outbox.ack(1);
   outbox.cancel('agent', 'id');
   const sent: string[] = [];

@@ -2,7 +2,7 @@ import { type ClientFrame, encodeFrame } from '@signalbox/protocol';
 
 /** A frame that is encoded when it leaves, so that its lifetime is counted up to then; `undefined` if it was called off. */
 export interface Sendable {
-  encode(): string | undefined;
+  encode(now: number): string | undefined;
 }
 
 /** Longest batch, in characters: a longer one would keep the broker waiting for its end before it can begin. */
@@ -15,6 +15,7 @@ const maxKeptCancels = 1_000;
  * control before work. Without a connection, work and acks are forgotten (their owners know) and cancels are kept.
  */
 export class Outbox {
+  readonly #now: () => number;
   #send: ((text: string) => void) | undefined;
   #scheduled = false;
   #cancels: string[] = [];
@@ -22,6 +23,11 @@ export class Outbox {
   #working: number[] = [];
   #acks: number[] = [];
   #work: Sendable[] = [];
+
+  /** `now`: monotonic milliseconds. */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
 
   attach(send: (text: string) => void): void {
     this.#send = send;
@@ -89,10 +95,13 @@ export class Outbox {
     };
     this.#takeControl().forEach(put);
     const work = this.#work;
-    if (work.length > 0) this.#work = [];
-    for (const item of work) {
-      const text = item.encode();
-      if (text !== undefined) put(text);
+    if (work.length > 0) {
+      this.#work = [];
+      const now = this.#now();
+      for (const item of work) {
+        const text = item.encode(now);
+        if (text !== undefined) put(text);
+      }
     }
     if (batch.length > 0) send(batch);
   }

@@ -29,25 +29,34 @@ export interface Outgoing {
   traceparent?: string;
 }
 
-/** The frame and body line of a message whose header was checked. Throws `invalid_message` or `message_too_large` for its body. */
-export function encodeOutgoing(
-  message: Outgoing,
+/** All deliver frames are made here, of one shape: what reads them is fast only while they are alike. */
+export function deliverFrame(
+  to: string,
   id: string,
-  limits: WelcomeFrame['limits'],
-): { frame: DeliverFrame; body: string | undefined } {
-  const { to, kind, correlationId, ttlMs, settles, ephemeral, traceparent } = message;
-  const frame: DeliverFrame = {
+  kind: string,
+  { ephemeral, correlationId }: { ephemeral?: boolean | undefined; correlationId?: string | undefined },
+): DeliverFrame {
+  return {
     type: 'deliver',
     to,
     id,
     kind,
     correlation_id: correlationId,
-    ttl_ms: ttlMs === undefined ? undefined : Math.max(1, Math.ceil(ttlMs)),
-    settles,
+    ttl_ms: undefined,
+    traceparent: undefined,
+    settles: undefined,
     ephemeral: ephemeral === true ? true : undefined,
-    traceparent,
   };
-  return { frame, body: encodeBody(message.body, limits) };
+}
+
+/** The frame of a message whose header was checked. */
+export function outgoingFrame(message: Outgoing, id: string): DeliverFrame {
+  const { ttlMs } = message;
+  const frame = deliverFrame(message.to, id, message.kind, message);
+  if (ttlMs !== undefined) frame.ttl_ms = Math.max(1, Math.ceil(ttlMs));
+  frame.settles = message.settles;
+  frame.traceparent = message.traceparent;
+  return frame;
 }
 
 /** Throws `invalid_message` for what the broker would refuse anyway, possibly without being able to say which. */

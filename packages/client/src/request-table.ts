@@ -1,4 +1,11 @@
-import { agentOf, type Message, messageOf, parseJson, type SignalboxError } from '@signalbox/protocol';
+import {
+  agentOf,
+  type DeliverFrame,
+  type Message,
+  messageOf,
+  parseJson,
+  type SignalboxError,
+} from '@signalbox/protocol';
 import type { Clock, Log } from './clock.ts';
 import type { DeadlineTable } from './deadline-table.ts';
 import type { DeliverQueue } from './deliver-queue.ts';
@@ -8,7 +15,6 @@ import { PassingMap } from './passing-map.ts';
 import { RecentMap } from './recent-map.ts';
 import {
   type Expected,
-  type NewRequest,
   type OnRefused,
   type ParsedMessage,
   type RequestOptions,
@@ -39,53 +45,42 @@ export class RequestTable {
     this.#ports = ports;
   }
 
-  start(request: NewRequest, options: RequestOptions): Promise<RequestOutcome> {
+  /** Sends a request whose header was checked and whose body is encoded. */
+  start(frame: DeliverFrame, body: string | undefined, options: RequestOptions): Promise<RequestOutcome> {
     if (options.signal?.aborted) return Promise.resolve({ status: 'cancelled', mayHaveRun: false });
-    if (this.#waiters.has(request.id)) {
-      const error = clientError('invalid_message', `a request with the id '${request.id}' is under way`);
+    if (this.#waiters.has(frame.id)) {
+      const error = clientError('invalid_message', `a request with the id '${frame.id}' is under way`);
       return Promise.resolve({ status: 'not_sent', error, mayHaveRun: false });
     }
-    return new Promise((resolve) => this.#start(request, options, resolve));
+    return new Promise((resolve) => this.#start(frame, body, options, resolve));
   }
 
-  #start(request: NewRequest, options: RequestOptions, resolve: Waiter['resolve']): void {
-    const { deadlines, clock } = this.#ports;
+  #start(
+    frame: DeliverFrame,
+    body: string | undefined,
+    options: RequestOptions,
+    resolve: Waiter['resolve'],
+  ): void {
+    const { deadlines, clock, delivers } = this.#ports;
     const expiresAt = clock.now() + options.timeoutMs;
-    const waiter = new Waiter(this.#refused, request, options, this.#expect(request, options), resolve);
+    const waiter = new Waiter(this.#refused, frame, options, this.#expect(frame, options), resolve);
     waiter.deadline = deadlines.add(expiresAt, () => this.#giveUp(waiter, 'timed_out'));
-    this.#waiters.set(request.id, waiter);
-    if (options.signal !== undefined) {
+    this.#waiters.add(frame.id, waiter);
+    const { signal } = options;
+    if (signal !== undefined) {
       waiter.onAbort = () => this.#giveUp(waiter, 'cancelled');
-      options.signal.addEventListener('abort', waiter.onAbort, { once: true });
+      signal.addEventListener('abort', waiter.onAbort, { once: true });
     }
-    this.#send(waiter, expiresAt);
+    waiter.deliver = delivers.add({ frame, body, owner: waiter, expiresAt, sentIsEnough: false });
   }
 
-  #expect(request: NewRequest, options: RequestOptions): Expected {
-    const agent = agentOf(request.to);
-    const replyKind = options.replyKind ?? (request.kind === 'mcp_request' ? 'mcp_reply' : 'reply');
+  #expect({ to, kind }: DeliverFrame, options: RequestOptions): Expected {
+    const agent = agentOf(to);
+    const replyKind = options.replyKind ?? (kind === 'mcp_request' ? 'mcp_reply' : 'reply');
     const last = this.#expected;
     if (last?.agent === agent && last.replyKind === replyKind) return last;
     this.#expected = { agent, replyKind };
     return this.#expected;
-  }
-
-  #send(waiter: Waiter, expiresAt: number): void {
-    const { request, options } = waiter;
-    const { id, to, kind, body } = request;
-    waiter.deliver = this.#ports.delivers.add({
-      frame: {
-        type: 'deliver',
-        to,
-        id,
-        kind,
-        ephemeral: options.ephemeral === true ? true : undefined,
-        ttl_ms: undefined,
-      },
-      body,
-      expiresAt,
-      owner: waiter,
-    });
   }
 
   /** True has the request tried again. */
@@ -189,13 +184,13 @@ export class RequestTable {
   }
 
   #giveUp(waiter: Waiter, status: 'timed_out' | 'cancelled'): void {
-    const { request, options, refusal } = waiter;
+    const { frame, options, refusal } = waiter;
     const mayHaveRun = waiter.hasLeft;
     if (status === 'timed_out' && refusal !== undefined && !mayHaveRun) {
       this.#end(waiter, { status: 'rejected', error: refusal, mayHaveRun });
       return;
     }
-    if (mayHaveRun && options.ephemeral !== true) this.#ports.outbox.cancel(request.to, request.id);
+    if (mayHaveRun && options.ephemeral !== true) this.#ports.outbox.cancel(frame.to, frame.id);
     this.#end(waiter, { status, mayHaveRun });
   }
 
@@ -204,12 +199,12 @@ export class RequestTable {
   }
 
   #end(waiter: Waiter, outcome: RequestOutcome): void {
-    const { request, options, onAbort, deliver } = waiter;
-    if (!this.#waiters.delete(request.id)) return;
+    const { frame, options, onAbort, deliver } = waiter;
+    if (this.#waiters.take(frame.id) === undefined) return;
     if (waiter.deadline !== undefined) this.#ports.deadlines.cancel(waiter.deadline);
     if (onAbort !== undefined) options.signal?.removeEventListener('abort', onAbort);
     if (deliver !== undefined) this.#ports.delivers.drop(deliver);
-    this.#ended.set(request.id, waiter.expected);
+    this.#ended.set(frame.id, waiter.expected);
     waiter.resolve(outcome);
   }
 }

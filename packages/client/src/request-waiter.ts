@@ -1,4 +1,4 @@
-import type { Message, SignalboxError } from '@signalbox/protocol';
+import type { DeliverFrame, Message, SignalboxError } from '@signalbox/protocol';
 import type { Deadline } from './deadline-table.ts';
 import type { Deliver, DeliverOwner } from './deliver-queue.ts';
 
@@ -34,14 +34,6 @@ export interface RequestOptions {
   replyKind?: string;
 }
 
-/** A request whose body is encoded already. */
-export interface NewRequest {
-  id: string;
-  to: string;
-  kind: string;
-  body: string | undefined;
-}
-
 /** Whose reply counts. */
 export interface Expected {
   readonly agent: string;
@@ -54,7 +46,7 @@ export type OnRefused = (waiter: Waiter, error: SignalboxError, mayBeStored: boo
 /** One request until it ends. */
 export class Waiter implements DeliverOwner {
   readonly #onRefused: OnRefused;
-  readonly request: NewRequest;
+  readonly frame: DeliverFrame;
   readonly options: RequestOptions;
   readonly expected: Expected;
   readonly resolve: (outcome: RequestOutcome) => void;
@@ -66,13 +58,13 @@ export class Waiter implements DeliverOwner {
 
   constructor(
     onRefused: OnRefused,
-    request: NewRequest,
+    frame: DeliverFrame,
     options: RequestOptions,
     expected: Expected,
     resolve: (outcome: RequestOutcome) => void,
   ) {
     this.#onRefused = onRefused;
-    this.request = request;
+    this.frame = frame;
     this.options = options;
     this.expected = expected;
     this.resolve = resolve;

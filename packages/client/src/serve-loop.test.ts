@@ -16,7 +16,7 @@ function request(id: string, seq: number, fields: Partial<Message> = {}): Messag
 /** A lane whose socket notes what leaves. */
 function openLane(handler: ServeHandler, concurrency = 64, tellsStart = false) {
   const clock = new HandClock();
-  const outbox = new Outbox();
+  const outbox = new Outbox(clock.now);
   const deadlines = new DeadlineTable(clock);
   const delivers = new DeliverQueue({ outbox, deadlines, clock });
   const left: Record<string, unknown>[] = [];

@@ -22,7 +22,7 @@ import {
   type ServeHandler,
 } from './served-run.ts';
 
-export interface ServePorts extends ReplyPorts {
+export interface ServePorts extends Omit<ReplyPorts, 'replied'> {
   deadlines: DeadlineTable;
   /** Takes back what was accepted and never started. */
   giveBack: (message: Message) => void;
@@ -43,7 +43,7 @@ const maxWaitingEphemeral = 1_024;
 
 /** Runs the requests of some kinds: at most once at a time each, however often they are delivered. */
 export class ServeLane {
-  readonly #ports: ServePorts;
+  readonly #ports: ServePorts & ReplyPorts;
   readonly #runPorts: RunPorts;
   readonly #options: LaneOptions;
   readonly #runs = new PassingMap<ServedRun>();
@@ -51,23 +51,21 @@ export class ServeLane {
   /** Ids by `seq`. */
   readonly #answered = new RecentMap<number, string>(remembered);
   #newestAnswered = 0;
-  readonly #cancelled = new CancelMemory(remembered);
+  readonly #cancelled: CancelMemory;
   readonly #idle: (() => void)[] = [];
   #active = 0;
   #stopping = false;
 
   constructor(options: LaneOptions, ports: ServePorts) {
     this.#options = options;
-    this.#ports = ports;
+    this.#cancelled = new CancelMemory(remembered, ports.clock.now);
+    const replyPorts = { ...ports, replied: (run: ServedRun) => this.#settle(run) };
+    this.#ports = replyPorts;
     this.#runPorts = {
       now: ports.clock.now,
       epoch: ports.epoch,
-      sendProgress: (run, body) => {
-        if (this.#runs.has(run.key)) sendProgress(ports, run, body);
-      },
-      sendWorking: (run) => {
-        if (this.#runs.has(run.key)) sendWorking(ports, run);
-      },
+      sendProgress: (run, body) => sendProgress(replyPorts, run, body),
+      sendWorking: (run) => sendWorking(replyPorts, run),
     };
   }
 
@@ -81,14 +79,14 @@ export class ServeLane {
 
   /** False if the loop is stopping and leaves the message to whoever serves next. */
   accept(message: Message): boolean {
-    const { outbox, clock, log } = this.#ports;
+    const { outbox, log } = this.#ports;
     const key = keyOf(message.from.agent, message.id);
     const known = this.#runs.get(key);
     if (known !== undefined) {
       this.#redelivered(known, message);
     } else if (message.seq !== undefined && this.#wasAnswered(message.seq, message.id)) {
       outbox.ack(message.seq);
-    } else if (this.#cancelled.take(key, clock.now())) {
+    } else if (this.#cancelled.take(key)) {
       log({ event: 'cancelled_before_start', id: message.id });
       if (message.seq !== undefined) outbox.ack(message.seq);
     } else if (this.#stopping) {
@@ -115,7 +113,7 @@ export class ServeLane {
     const key = keyOf(notice.from.agent, notice.correlation_id);
     const run = this.#runs.get(key);
     if (run === undefined) {
-      this.#cancelled.add(key, this.#ports.clock.now());
+      this.#cancelled.add(key);
       return;
     }
     run.end('cancelled');
@@ -160,7 +158,7 @@ export class ServeLane {
       return;
     }
     const run = new ServedRun(key, message, read, this.#runPorts);
-    this.#runs.set(key, run);
+    this.#runs.add(key, run);
     if (run.deadline !== undefined) run.expiry = deadlines.add(run.deadline, () => this.#expire(run));
     if (full) this.#waiting.add(run);
     else this.#start(run);
@@ -192,11 +190,11 @@ export class ServeLane {
 
   #finished(run: ServedRun, answer: ServeAnswer): void {
     if (answer === handBack) {
-      if (this.#runs.has(run.key)) this.#handBack(run);
+      if (!run.isOver) this.#handBack(run);
     } else if (answer === undefined) {
       this.#settle(run);
-    } else if (this.#runs.has(run.key)) {
-      const isSent = sendReply(this.#ports, run, answer, () => this.#settle(run));
+    } else if (!run.isOver) {
+      const isSent = sendReply(this.#ports, run, answer);
       if (!isSent) {
         this.#failed(run, new TypeError('the handler returned a body that is not a JSON value'));
         return;
@@ -225,7 +223,7 @@ export class ServeLane {
 
   /** The request is dealt with: acked unless its reply did that, now or when it comes again. */
   #settle(run: ServedRun): void {
-    if (!this.#runs.has(run.key)) return;
+    if (run.isOver) return;
     if (run.seq !== undefined) {
       this.#answered.set(run.seq, run.message.id);
       if (run.seq > this.#newestAnswered) this.#newestAnswered = run.seq;
@@ -235,7 +233,7 @@ export class ServeLane {
   }
 
   #nack(run: ServedRun, reason: string): void {
-    if (this.#runs.has(run.key)) sendNack(this.#ports, run, reason);
+    if (!run.isOver) sendNack(this.#ports, run, reason);
     this.#forget(run);
   }
 
@@ -246,7 +244,9 @@ export class ServeLane {
   }
 
   #forget(run: ServedRun): void {
-    this.#runs.delete(run.key);
+    if (run.isOver) return;
+    run.isOver = true;
+    this.#runs.take(run.key);
     if (run.expiry !== undefined) this.#ports.deadlines.cancel(run.expiry);
     if (this.#runs.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }

@@ -3,6 +3,7 @@ import { backoffMs } from './backoff.ts';
 import type { Clock, Log } from './clock.ts';
 import type { DeliverOwner, DeliverQueue } from './deliver-queue.ts';
 import type { Outbox } from './outbox.ts';
+import { deliverFrame } from './outgoing.ts';
 import type { ServedReply, ServedRun } from './served-run.ts';
 
 export interface ReplyPorts {
@@ -12,6 +13,8 @@ export interface ReplyPorts {
   log: Log;
   newId: () => string;
   epoch: () => number;
+  /** The reply to a request is stored, or it can't be. */
+  replied: (run: ServedRun) => void;
 }
 
 /** A reply outlives its request by this much, so that a requester that reconnects late still finds it. */
@@ -20,33 +23,22 @@ const maxReplyRefusals = 5;
 const nackPolicy = { baseMs: 500, capMs: 10_000 };
 
 /**
- * Sends a reply that settles its request in the same commit, as often as connections are lost under it. `settled` is
- * called once: the reply is stored, or it can't be. Returns false, and sends nothing, if its body is no JSON value.
+ * Sends a reply that settles its request in the same commit, as often as connections are lost under it. `replied` is
+ * told once. Returns false, and sends nothing, if its body is no JSON value.
  */
-export function sendReply(
-  ports: ReplyPorts,
-  run: ServedRun,
-  reply: ServedReply,
-  settled: () => void,
-): boolean {
+export function sendReply(ports: ReplyPorts, run: ServedRun, reply: ServedReply): boolean {
   const body = encodeReply(reply);
   if (body === undefined) return false;
   const { id, from, seq } = run.message;
   const isStored = seq !== undefined;
   const { deadline } = run;
   ports.delivers.add({
-    frame: {
-      type: 'deliver',
-      to: from.address,
-      id: replyIdOf(id),
-      kind: reply.kind,
-      correlation_id: id,
-      ephemeral: isStored ? undefined : true,
-      ttl_ms: undefined,
-      settles: undefined,
-    },
+    frame: deliverFrame(from.address, replyIdOf(id), reply.kind, {
+      ephemeral: !isStored,
+      correlationId: id,
+    }),
     body,
-    owner: new ReplyOwner(ports, run, reply, settled, isStored),
+    owner: new ReplyOwner(ports, run, reply, isStored),
     expiresAt: deadline === undefined ? undefined : Math.max(deadline, ports.clock.now()) + replyGraceMs,
     sentIsEnough: !isStored,
   });
@@ -58,15 +50,13 @@ class ReplyOwner implements DeliverOwner {
   readonly #ports: ReplyPorts;
   readonly #run: ServedRun;
   readonly #reply: ServedReply;
-  readonly #settled: () => void;
   readonly #isStored: boolean;
   #refusals = 0;
 
-  constructor(ports: ReplyPorts, run: ServedRun, reply: ServedReply, settled: () => void, isStored: boolean) {
+  constructor(ports: ReplyPorts, run: ServedRun, reply: ServedReply, isStored: boolean) {
     this.#ports = ports;
     this.#run = run;
     this.#reply = reply;
-    this.#settled = settled;
     this.#isStored = isStored;
   }
 
@@ -89,7 +79,7 @@ class ReplyOwner implements DeliverOwner {
 
   #end(how: 'stored' | 'refused'): void {
     this.#reply.settled?.(how);
-    this.#settled();
+    this.#ports.replied(this.#run);
   }
 }
 
@@ -109,14 +99,7 @@ function maySendAgain(ports: ReplyPorts, run: ServedRun, error: SignalboxError, 
 export function sendProgress(ports: ReplyPorts, run: ServedRun, body: string): void {
   const { id, from } = run.message;
   ports.delivers.sendOnce(
-    {
-      type: 'deliver',
-      to: from.address,
-      id: ports.newId(),
-      kind: 'progress',
-      correlation_id: id,
-      ephemeral: true,
-    },
+    deliverFrame(from.address, ports.newId(), 'progress', { ephemeral: true, correlationId: id }),
     body,
   );
 }

@@ -67,22 +67,16 @@ export class ServedRun implements ServedRequest {
   ended: 'cancelled' | 'expired' | 'closed' | undefined;
   expiry: Deadline | undefined;
   isStarted = false;
+  /** Its loop has done with it. */
+  isOver = false;
   readonly #ports: RunPorts;
   #controller: AbortController | undefined;
-  #progress: ((body: unknown) => void) | undefined;
-  #remainingMs: (() => number | undefined) | undefined;
-  #started: (() => void) | undefined;
 
-  constructor(
-    key: string,
-    message: Message,
-    { json, problem }: { json?: unknown; problem?: SignalboxError },
-    ports: RunPorts,
-  ) {
+  constructor(key: string, message: Message, read: ReadBody, ports: RunPorts) {
     this.key = key;
     this.message = message;
-    this.json = json;
-    this.problem = problem;
+    this.json = read.json;
+    this.problem = read.problem;
     this.seq = message.seq;
     this.epoch = ports.epoch();
     this.#ports = ports;
@@ -100,30 +94,26 @@ export class ServedRun implements ServedRequest {
 
   // Handlers take a request apart (`({ json, progress }) => …`): these work on their own, and are made when asked for.
   get remainingMs(): () => number | undefined {
-    this.#remainingMs ??= () =>
-      this.deadline === undefined ? undefined : Math.max(0, this.deadline - this.#ports.now());
-    return this.#remainingMs;
+    return () => (this.deadline === undefined ? undefined : Math.max(0, this.deadline - this.#ports.now()));
   }
 
   get progress(): (body: unknown) => void {
-    this.#progress ??= (body) => {
+    return (body) => {
       const text = JSON.stringify(body);
       if (text === undefined) throw clientError('invalid_message', 'a progress body must be a JSON value');
-      this.#ports.sendProgress(this, text);
+      if (!this.isOver) this.#ports.sendProgress(this, text);
     };
-    return this.#progress;
   }
 
   get started(): () => void {
-    this.#started ??= () => this.start();
-    return this.#started;
+    return () => this.start();
   }
 
   /** Says, once, that work begins. */
   start(): void {
     if (this.isStarted) return;
     this.isStarted = true;
-    this.#ports.sendWorking(this);
+    if (!this.isOver) this.#ports.sendWorking(this);
   }
 
   /** Its message as it stands now, for somebody else to serve. */
@@ -155,13 +145,18 @@ export function nackReason(error: unknown): string {
   return messageOf(error).slice(0, 500);
 }
 
-export function readBody({ body }: Message): { json?: unknown; problem?: SignalboxError } {
-  if (body === undefined) return {};
+/** A body read as JSON, or why it could not be. */
+export interface ReadBody {
+  json: unknown;
+  problem: SignalboxError | undefined;
+}
+
+export function readBody({ body }: Message): ReadBody {
   try {
-    return { json: parseJson(body) };
+    return { json: body === undefined ? undefined : parseJson(body), problem: undefined };
   } catch (error) {
-    return {
-      problem: error instanceof SignalboxError ? error : new SignalboxError('bad_body', messageOf(error)),
-    };
+    const problem =
+      error instanceof SignalboxError ? error : new SignalboxError('bad_body', messageOf(error));
+    return { json: undefined, problem };
   }
 }
