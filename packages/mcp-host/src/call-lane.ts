@@ -53,7 +53,7 @@ export class CallLane {
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
       const onAbort = () => this.#giveUp(id, signal.reason);
-      const timer = setTimeout(() => this.#giveUp(id, 'the request timed out'), timeoutMs);
+      const timer = setTimeout(this.#timeOut, timeoutMs, id);
       signal.addEventListener('abort', onAbort, { once: true });
       this.#calls.set(id, { resolve, reject, onProgress, signal, onAbort, timer });
       const sent = onProgress ? { ...params, _meta: { progressToken: id } } : params;
@@ -92,6 +92,8 @@ export class CallLane {
     });
     return true;
   }
+
+  readonly #timeOut = (id: number): void => this.#giveUp(id, 'the request timed out');
 
   #giveUp(id: number, reason: unknown): void {
     const call = this.#end(id);

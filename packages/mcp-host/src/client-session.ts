@@ -76,11 +76,15 @@ export function connectionOf(
     callTool(name, args, limits, { onProgress, round } = {}) {
       if (!isOpen()) return Promise.reject(new SignalboxError('not_sent', 'the session has ended'));
       const isModern = client.getProtocolEra() === 'modern';
-      const limited = sdkLimits(limits);
       if (lane && !isModern) {
-        const { timeout: timeoutMs } = limited;
-        return lane.call({ name, arguments: args }, { timeoutMs, signal: limits.signal }, onProgress);
+        const { signal } = limits;
+        return lane.call(
+          { name, arguments: args },
+          { timeoutMs: timerMs(limits.timeoutMs), signal },
+          onProgress,
+        );
       }
+      const limited = sdkLimits(limits);
       const params = { name, arguments: args, ...(isModern && round && roundParams(round)) };
       const options = {
         ...limited,
@@ -131,8 +135,13 @@ function progressOf({ progress, total, message }: Progress): ToolProgress {
   return { progress, ...(total !== undefined && { total }), ...(message !== undefined && { message }) };
 }
 
-/** Without `maxTotalTimeout` the SDK lets progress put the end off for ever; timers hold at most 2^31 - 1 ms. */
+/** Timers hold at most 2^31 - 1 ms. */
+function timerMs(timeoutMs: number): number {
+  return Math.min(Math.max(1, Math.ceil(timeoutMs)), 2 ** 31 - 1);
+}
+
+/** Without `maxTotalTimeout` the SDK lets progress put the end off for ever. */
 function sdkLimits({ timeoutMs, signal }: RequestLimits) {
-  const timeout = Math.min(Math.max(1, Math.ceil(timeoutMs)), 2 ** 31 - 1);
+  const timeout = timerMs(timeoutMs);
   return { timeout, maxTotalTimeout: timeout, signal };
 }

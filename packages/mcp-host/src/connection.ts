@@ -30,9 +30,9 @@ export interface RequestLimits {
 
 /** What a call may carry besides its arguments. */
 export interface CallExtras {
-  onProgress?: (progress: ToolProgress) => void;
+  onProgress?: ((progress: ToolProgress) => void) | undefined;
   /** Left out towards a server of an older revision. */
-  round?: CallRound;
+  round?: CallRound | undefined;
 }
 
 /** One session with a server. It is used until it is lost, and then replaced, never revived. */

@@ -66,10 +66,11 @@ class RunningHost implements McpHost {
 
   async call(name: string, args: Record<string, unknown>, options: CallOptions): Promise<CallOutcome> {
     const deadline = this.#now() + options.timeoutMs;
-    for (;;) {
-      const route = this.route(name) ?? (await this.#lateRoute(name, deadline, options.signal));
+    for (let rest = options; ; rest = { ...options, timeoutMs: deadline - this.#now() }) {
+      const known = this.route(name);
+      const route = known ?? (await this.#lateRoute(name, deadline, options.signal));
       if ('error' in route) return route;
-      const rest = { ...options, timeoutMs: deadline - this.#now() };
+      if (!known) rest = { ...options, timeoutMs: deadline - this.#now() };
       const provider = this.#inventory.isProvided(name) ? this.#providers.get(route.server) : undefined;
       if (provider) return provider.call(name, args, rest);
       const group = this.#registry.groups.get(route.server)!;

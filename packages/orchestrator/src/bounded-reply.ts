@@ -12,7 +12,8 @@ export interface BoundedReply {
  */
 export function boundedReply(reply: McpReply, maxBytes: number): BoundedReply {
   const text = JSON.stringify(reply);
-  const bytes = Buffer.byteLength(text);
+  // No character takes more than three bytes: most replies need no counting.
+  const bytes = text.length * 3 > maxBytes ? Buffer.byteLength(text) : 0;
   if (bytes > maxBytes) {
     return tooLarge(`the result is ${bytes} bytes long; at most ${maxBytes} can be delivered`, reply);
   }
@@ -35,5 +36,9 @@ function tooLarge(message: string, before: McpReply): BoundedReply {
 function isDeeperThan(value: unknown, levels: number): boolean {
   if (value === null || typeof value !== 'object') return false;
   if (levels === 0) return true;
-  return Object.values(value).some((inner) => isDeeperThan(inner, levels - 1));
+  if (Array.isArray(value)) return value.some((inner) => isDeeperThan(inner, levels - 1));
+  for (const key in value) {
+    if (isDeeperThan((value as Record<string, unknown>)[key], levels - 1)) return true;
+  }
+  return false;
 }

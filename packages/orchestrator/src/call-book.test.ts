@@ -21,3 +21,41 @@ test('a call of this process has the times of this process', () => {
   open.running('counter');
   expect(book.underWay()).toMatchObject([{ state: 'running', received_at: 200, started_at: 300 }]);
 });
+
+test('the calls that ended last are remembered, and of their replies as many as there is room for', () => {
+  const book = new CallBook(() => 0, { calls: 3, replyBytes: 8 });
+  const name = (n: number) => ({ ...call, requestId: `r${n}` });
+  for (let n = 1; n <= 5; n++) {
+    book.open(name(n)).ended('ok', '[1]');
+    expect(book.recent().map((one) => one.request_id)).toEqual(
+      [n - 2, n - 1, n].filter((one) => one > 0).map((one) => `r${one}`),
+    );
+  }
+  const finished = { state: 'finished', outcome: 'ok' };
+  expect([2, 3, 4, 5].map((n) => book.status(name(n)))).toEqual([
+    undefined,
+    finished,
+    { ...finished, reply: [1] },
+    { ...finished, reply: [1] },
+  ]);
+  book.open(name(6)).ended('ok', '"too long to be kept"');
+  expect([4, 5, 6].map((n) => book.status(name(n)))).toEqual([finished, finished, finished]);
+  book.open(name(7)).ended('ok', '[2]');
+  expect(book.status(name(7))).toEqual({ ...finished, reply: [2] });
+});
+
+test('a request that is answered again has one record, its last', () => {
+  const book = new CallBook(() => 0);
+  book.open(call).ended('tool_timeout', '1');
+  book.open({ ...call, requestId: 'r2' }).ended('ok', '2');
+  book.open({ ...call, agent: 'walt' }).dropped();
+  const again = book.open(call);
+  expect(book.status(call)).toEqual({ state: 'queued' });
+  again.running(undefined);
+  expect(book.status(call)).toEqual({ state: 'running' });
+  again.ended('ok', '3');
+  expect(book.underWay()).toEqual([]);
+  expect(book.recent()).toMatchObject([{ request_id: 'r2' }, { request_id: 'r1', outcome: 'ok' }]);
+  expect(book.status(call)).toEqual({ state: 'finished', outcome: 'ok', reply: 3 });
+  expect(book.status({ agent: 'walt', requestId: 'r1' })).toBeUndefined();
+});

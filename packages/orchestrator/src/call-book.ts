@@ -1,4 +1,5 @@
-import type { CallRecord, CallRecordOutcome, CallStatus, McpReply } from '@signalbox/protocol';
+import type { CallRecord, CallStatus, McpReply } from '@signalbox/protocol';
+import { BookedCall, type CallName, type OpenCall } from './booked-call.ts';
 import type { CallKey, JournalEntry } from './journal/journal.ts';
 
 /** What this process remembers of calls that have ended. */
@@ -10,28 +11,19 @@ export interface BookLimits {
 
 const defaultLimits: BookLimits = { calls: 1_000, replyBytes: 16 * 1024 * 1024 };
 
-/** A call on its way through this process. */
-export interface OpenCall {
-  /** It was its turn. */
-  running(server: string | undefined): void;
-  /** It has ended; `text` is the JSON of its reply. */
-  ended(outcome: CallRecordOutcome, text: string): void;
-  /** It was not run, and will be by somebody else. */
-  dropped(): void;
-}
-
-interface Ended {
-  record: CallRecord & { outcome: CallRecordOutcome };
-  text: string | undefined;
-}
-
-/** The calls that wait and run now, and the last ones that ended, safe or not. Its memory is bounded and dies with the process. */
+/**
+ * The calls that wait and run now, and the last ones that ended, safe or not. Its memory is bounded and dies with the process.
+ * Calls come and go all the time and are hardly ever asked for: nothing is indexed, and who asks has all of them looked through.
+ */
 export class CallBook {
   readonly #limits: BookLimits;
   readonly #now: () => number;
-  readonly #open = new Map<string, CallRecord>();
-  /** Oldest first. */
-  readonly #ended = new Map<string, Ended>();
+  readonly #open = new Set<BookedCall>();
+  /** A ring: the call that was the n-th to end is at `n` modulo its length. */
+  readonly #ended: BookedCall[] = [];
+  #endedCount = 0;
+  /** No call that ended before this one has its reply left. */
+  #oldestReply = 0;
   #replyBytes = 0;
 
   /** `now` is in epoch milliseconds. */
@@ -41,80 +33,64 @@ export class CallBook {
   }
 
   /** `earlier`: what the journal says of its start by a process that is gone. */
-  open(call: CallKey & { role: string; tool: string }, earlier?: JournalEntry): OpenCall {
-    const key = keyOf(call);
-    const { agent, requestId, role, tool } = call;
-    const record: CallRecord = {
-      request_id: requestId,
-      agent,
-      role,
-      tool,
-      state: 'queued',
-      received_at: earlier?.receivedAt ?? this.#now(),
-      ...(earlier && { started_at: earlier.startedAt }),
-      ...(earlier?.server !== undefined && { server: earlier.server }),
-    };
-    this.#open.set(key, record);
-    return {
-      running: (server) => {
-        Object.assign(record, { state: 'running', started_at: this.#now(), ...(server && { server }) });
-      },
-      ended: (outcome, text) => {
-        this.#open.delete(key);
-        this.#forget(key);
-        const ended = { ...record, state: 'finished' as const, finished_at: this.#now(), outcome };
-        this.#ended.set(key, { record: ended, text });
-        this.#replyBytes += text.length;
-        this.#trim();
-      },
-      dropped: () => this.#open.delete(key),
-    };
+  open(call: CallName, earlier?: JournalEntry): OpenCall {
+    const booked = new BookedCall(call, earlier, { now: this.#now, left: this.#left });
+    this.#open.add(booked);
+    return booked;
   }
 
   /** What is known here of one call; `undefined` if nothing is. */
   status(call: CallKey): CallStatus | undefined {
-    const key = keyOf(call);
-    const open = this.#open.get(key);
-    if (open) return { state: open.state === 'queued' ? 'queued' : 'running' };
-    const ended = this.#ended.get(key);
-    if (!ended) return undefined;
-    const { record, text } = ended;
+    for (const open of this.#open) {
+      if (open.is(call)) return { state: open.state };
+    }
+    const ended = this.#newestFirst().find((one) => one.is(call));
+    if (ended?.outcome === undefined) return undefined;
+    const { outcome, text } = ended;
     return {
       state: 'finished',
-      outcome: record.outcome,
+      outcome,
       ...(text !== undefined && { reply: JSON.parse(text) as McpReply }),
     };
   }
 
   underWay(): CallRecord[] {
-    return [...this.#open.values()];
+    return [...this.#open].map((call) => call.record());
   }
 
+  /** Oldest first. A request that was answered more than once is there once. */
   recent(): CallRecord[] {
-    return [...this.#ended.values()].map(({ record }) => record);
-  }
-
-  #trim(): void {
-    for (const [key, ended] of this.#ended) {
-      if (this.#ended.size > this.#limits.calls) this.#forget(key);
-      else if (this.#replyBytes > this.#limits.replyBytes) this.#dropReply(ended);
-      else break;
+    const records = new Map<string, CallRecord>();
+    for (const call of this.#newestFirst()) {
+      const key = `${call.name.agent} ${call.name.requestId}`;
+      if (!records.has(key)) records.set(key, call.record());
     }
+    return [...records.values()].reverse();
   }
 
-  #forget(key: string): void {
-    const ended = this.#ended.get(key);
-    if (!ended) return;
-    this.#dropReply(ended);
-    this.#ended.delete(key);
+  readonly #left = (call: BookedCall): void => {
+    this.#open.delete(call);
+    if (call.outcome !== undefined) this.#keep(call);
+  };
+
+  #keep(call: BookedCall): void {
+    const { calls, replyBytes } = this.#limits;
+    const at = this.#endedCount++ % calls;
+    const forgotten = this.#ended[at];
+    if (forgotten) this.#dropReply(forgotten);
+    this.#ended[at] = call;
+    this.#replyBytes += call.text?.length ?? 0;
+    this.#oldestReply = Math.max(this.#oldestReply, this.#endedCount - calls);
+    while (this.#replyBytes > replyBytes) this.#dropReply(this.#ended[this.#oldestReply++ % calls]!);
   }
 
-  #dropReply(ended: Ended): void {
-    this.#replyBytes -= ended.text?.length ?? 0;
-    ended.text = undefined;
+  #dropReply(call: BookedCall): void {
+    this.#replyBytes -= call.text?.length ?? 0;
+    call.text = undefined;
   }
-}
 
-function keyOf({ agent, requestId }: CallKey): string {
-  return `${agent} ${requestId}`;
+  #newestFirst(): BookedCall[] {
+    const at = this.#endedCount % this.#limits.calls;
+    return [...this.#ended.slice(at), ...this.#ended.slice(0, at)].reverse();
+  }
 }

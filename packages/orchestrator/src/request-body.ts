@@ -23,36 +23,39 @@ export function parseRequest(
   return { refusal: toolCallError('invalid_arguments', `field '${field}': ${rule}`, { mayHaveRun: false }) };
 }
 
+const callFields = new Set(['op', 'tool', 'arguments', 'options', 'round']);
+const optionFields = new Set(['timeout_ms', 'progress']);
+const roundFields = new Set(['client_capabilities']);
 const maxToolName = 256;
 const maxCapabilities = 16;
 
 /** Whether it is a call as workers write nearly all of them, which passes the schema as it is: said faster than by the schema. */
 function isPlainCall(json: unknown): json is CallRequest {
-  if (!isRecord(json)) return false;
-  const { op, tool, arguments: _arguments, options, round, ...more } = json;
+  if (!isRecord(json) || !hasOnly(json, callFields)) return false;
+  const { op, tool, options, round } = json;
   const isNamed = typeof tool === 'string' && tool.length > 0 && tool.length <= maxToolName;
-  return op === 'call' && isNamed && isPlainOptions(options) && isFirstRound(round) && isEmpty(more);
+  return op === 'call' && isNamed && isPlainOptions(options) && isFirstRound(round);
 }
 
 function isPlainOptions(options: unknown): boolean {
   if (options === undefined) return true;
-  if (!isRecord(options)) return false;
-  const { timeout_ms, progress, ...more } = options;
+  if (!isRecord(options) || !hasOnly(options, optionFields)) return false;
+  const { timeout_ms, progress } = options;
   const isTimed =
     timeout_ms === undefined || (Number.isSafeInteger(timeout_ms) && (timeout_ms as number) > 0);
-  return isTimed && (progress === undefined || typeof progress === 'boolean') && isEmpty(more);
+  return isTimed && (progress === undefined || typeof progress === 'boolean');
 }
 
 /** Small as the capabilities of clients are; the schema has the last word on others. */
 function isFirstRound(round: unknown): boolean {
   if (round === undefined) return true;
-  if (!isRecord(round)) return false;
-  const { client_capabilities: capabilities = {}, ...more } = round;
-  return isRecord(capabilities) && Object.keys(capabilities).length <= maxCapabilities && isEmpty(more);
+  if (!isRecord(round) || !hasOnly(round, roundFields)) return false;
+  const { client_capabilities: capabilities = {} } = round;
+  return isRecord(capabilities) && Object.keys(capabilities).length <= maxCapabilities;
 }
 
-function isEmpty(record: object): boolean {
-  for (const _key in record) return false;
+function hasOnly(record: object, fields: ReadonlySet<string>): boolean {
+  for (const key in record) if (!fields.has(key)) return false;
   return true;
 }
 

@@ -10,8 +10,8 @@ import {
   SignalboxError,
   toolCallError,
 } from '@signalbox/protocol';
+import type { OpenCall } from './booked-call.ts';
 import { boundedReply } from './bounded-reply.ts';
-import type { OpenCall } from './call-book.ts';
 import { outcomeOf, outcomeUnknown } from './call-outcome.ts';
 import type { CallRecords } from './call-queries.ts';
 import type { InboxHistory } from './inbox-history.ts';
@@ -50,7 +50,8 @@ export async function serveCall(
 
   const mayHaveStarted = page?.earlier !== undefined || desk.history.mayHaveStartedElsewhere(seq);
   const isUnknown = mayHaveStarted && !(await isRepeatable(desk, call.tool));
-  const open = desk.book.open({ ...key, role: from.role, tool: call.tool }, page?.earlier);
+  const name = { agent: from.agent, requestId: id, role: from.role, tool: call.tool };
+  const open = desk.book.open(name, page?.earlier);
   const reply = isUnknown ? { error: outcomeUnknown(id) } : await run(desk, served, call, { page, open });
   if (reply === handBack) {
     open.dropped();
@@ -96,7 +97,7 @@ async function run(
         if (page && !refusal) desk.fault('orchestrator.journal.started');
         return refusal;
       },
-      ...(desk.fault !== noFault && { sent: () => desk.fault('orchestrator.call.sent') }),
+      sent: desk.fault === noFault ? undefined : () => desk.fault('orchestrator.call.sent'),
     });
   } catch (thrown) {
     desk.log({ event: 'request_panicked', id, reason: messageOf(thrown) });

@@ -33,7 +33,7 @@ export interface CallWatch {
   /** Awaited right before a call leaves that is not safe to repeat; an error ends it unsent. */
   writeStart(server: string | undefined): Promise<ToolCallError | undefined>;
   /** It is on its way to the MCP server. */
-  sent?(): void;
+  sent: (() => void) | undefined;
 }
 
 /**
@@ -49,7 +49,8 @@ export async function runCall(
 ): Promise<McpReply | typeof handBack> {
   const { from, id, seq } = request.message;
   const { agent, role } = from;
-  const early = admit(await runner.catalog(), role, call.tool);
+  const catalog = runner.catalog();
+  const early = admit(catalog instanceof Promise ? await catalog : catalog, role, call.tool);
   if (early.refusal) return { error: early.refusal };
   const delivery = seq === undefined ? undefined : `${agent} ${id} ${seq}`;
   const { takeBack, refusal } = runner.budgets.take({ agent, role, request: delivery });
@@ -83,8 +84,9 @@ async function callTool(
   { args, watch }: { args: Record<string, unknown>; watch: CallWatch },
 ): Promise<McpReply> {
   request.started();
-  const { agent, role } = request.message.from;
-  const { tool, refusal } = admit(await runner.catalog(), role, call.tool);
+  const { from } = request.message;
+  const catalog = runner.catalog();
+  const { tool, refusal } = admit(catalog instanceof Promise ? await catalog : catalog, from.role, call.tool);
   if (refusal) return { error: refusal };
   const timeoutMs = Math.min(
     call.options?.timeout_ms ?? runner.callTimeoutMs,
@@ -97,12 +99,12 @@ async function callTool(
   const outcome = await runner.host.call(call.tool, args, {
     signal: request.signal,
     timeoutMs,
-    caller: { agent, role },
+    caller: from,
     repeatable,
-    ...(call.round && { round: fromWireRound(call.round) }),
-    ...(!repeatable && { beforeSend: () => watch.writeStart(target) }),
-    ...(watch.sent && { onSent: watch.sent }),
-    ...(call.options?.progress && { onProgress: (progress: ToolProgress) => request.progress(progress) }),
+    round: call.round && fromWireRound(call.round),
+    beforeSend: repeatable ? undefined : () => watch.writeStart(target),
+    onSent: watch.sent,
+    onProgress: call.options?.progress ? (progress: ToolProgress) => request.progress(progress) : undefined,
   });
   return 'error' in outcome ? outcome : replyOf(outcome.result, call);
 }

@@ -13,8 +13,11 @@ export function admit(
   name: string,
 ): { tool: Tool; refusal?: undefined } | { tool?: undefined; refusal: ToolCallError } {
   const view = catalog.view(role);
+  // The allowlist made the view: what stands there is allowed.
+  const listed = view.find(name);
+  if (listed) return { tool: listed };
   const isAllowed = catalog.allowlist.allows(role, name);
-  const tool = view.find(name) ?? (isAllowed ? catalog.hidden(name) : undefined);
+  const tool = isAllowed ? catalog.hidden(name) : undefined;
   if (tool) return { tool };
   const nearest = nearestTool(view, name);
   const options = {

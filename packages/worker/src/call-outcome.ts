@@ -10,6 +10,7 @@ import {
   type ToolErrorCode,
   toolCallError,
 } from '@signalbox/protocol';
+import { isPlainResult } from './plain-result.ts';
 
 /** How a call ended: the whole MCP result, or an error whose `may_have_run` is truthful. */
 export type CallResult =
@@ -64,6 +65,7 @@ function lostOr(
 }
 
 function readReply(json: unknown): RoundResult {
+  if (isPlainResult(json)) return json;
   const parsed = mcpReplySchema.safeParse(json);
   if (parsed.success && 'error' in parsed.data) return { error: parsed.data.error };
   if (parsed.success && 'input_required' in parsed.data) {

@@ -3,6 +3,7 @@ import {
   connectBroker,
   type Log,
   type ParsedMessage,
+  type RequestOptions,
   requestAddress,
 } from '@signalbox/client';
 import {
@@ -178,12 +179,11 @@ export class McpProxyExecutor implements AsyncDisposable {
     const { signal, requestId, onProgress } = options;
     const timeoutMs = options.timeoutMs ?? this.#options.timeoutMs;
     const body = callBody(call, { timeoutMs, progress: onProgress !== undefined, round });
-    const replied = this.#client.request(this.#orchestrator, 'mcp_request', body, {
-      timeoutMs: timeoutMs ?? defaultCallTimeoutMs,
-      ...(requestId !== undefined && { id: requestId }),
-      ...(signal && { signal }),
-      ...(onProgress && { onProgress: (progress: unknown) => relayProgress(progress, onProgress) }),
-    });
+    const asked: RequestOptions = { timeoutMs: timeoutMs ?? defaultCallTimeoutMs };
+    if (requestId !== undefined) asked.id = requestId;
+    if (signal) asked.signal = signal;
+    if (onProgress) asked.onProgress = (progress) => relayProgress(progress, onProgress);
+    const replied = this.#client.request(this.#orchestrator, 'mcp_request', body, asked);
     // The client sends at the end of this turn of the event loop; the call is on its way in the next one.
     if (this.#fault !== noFault) setImmediate(() => this.#fault('worker.call.sent'));
     const outcome = await replied;

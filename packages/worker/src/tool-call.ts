@@ -8,12 +8,12 @@ export interface ToolCall {
 
 export interface ExecuteOptions {
   /** Aborting it cancels the call, down to the MCP server. */
-  signal?: AbortSignal;
-  timeoutMs?: number;
+  signal?: AbortSignal | undefined;
+  timeoutMs?: number | undefined;
   /** Id of the call's request, unique per agent, to ask about it after a crash; a new one unless given. */
-  requestId?: string;
+  requestId?: string | undefined;
   /** Gets what the MCP server reports while the call runs. */
-  onProgress?: (progress: ToolProgress) => void;
+  onProgress?: ((progress: ToolProgress) => void) | undefined;
 }
 
 /** Progress as MCP has it: `progress` grows, towards `total` if that is known. */
@@ -29,16 +29,14 @@ export function callBody(
   options: { timeoutMs: number | undefined; progress: boolean; round: CallRound | undefined },
 ): CallRequest {
   const { timeoutMs, progress, round } = options;
-  return {
-    op: 'call',
-    tool: name,
-    ...(args !== undefined && { arguments: args }),
-    options: {
-      ...(timeoutMs !== undefined && { timeout_ms: timeoutMs }),
-      ...(progress && { progress }),
-    },
-    ...(round && { round: toWireRound(round) }),
-  };
+  // Each call makes these: to add a field is far cheaper than to spread one that may be missing.
+  const body: CallRequest = { op: 'call', tool: name };
+  if (args !== undefined) body.arguments = args;
+  body.options = {};
+  if (timeoutMs !== undefined) body.options.timeout_ms = timeoutMs;
+  if (progress) body.options.progress = progress;
+  if (round) body.round = toWireRound(round);
+  return body;
 }
 
 /** All we know of a tool that is not listed: its name. */

@@ -1,11 +1,12 @@
 import { type Tool, toolCallError } from '@signalbox/protocol';
-import type { Connection } from '../connection.ts';
+import type { CallExtras, Connection } from '../connection.ts';
 import { type Failure, failureOf, redactedFailure } from '../failure.ts';
 import { cancelledCall, reportFailure, unreachable } from '../failure-report.ts';
 import type { CallOptions, CallOutcome } from '../tool-call.ts';
 import type { CallTarget } from './call-target.ts';
 import { gaveUp } from './caller-signal.ts';
 import type { Verdict } from './circuit-breaker.ts';
+import { ProgressRelay } from './progress-relay.ts';
 import { verdictOf, wasFairWait } from './transport-verdict.ts';
 
 /** A call on its way. Times in milliseconds on the clock `now`. */
@@ -35,10 +36,21 @@ export interface Attempt {
 }
 
 /** Makes the call once: over a new session if it is a probe, and never over `used`, which an attempt before failed on. */
-export async function attemptCall(
-  call: OutgoingCall,
-  { isProbe, used }: { isProbe: boolean; used: Connection | undefined },
-): Promise<Attempt> {
+export function attemptCall(call: OutgoingCall, over: AttemptOptions): Promise<Attempt> {
+  const { target, options } = call;
+  const open = over.isProbe ? undefined : target.openConnection;
+  // Nearly all calls have nothing to wait for, and leave in this turn.
+  const isReady = open && open !== over.used && !options.beforeSend && !options.signal.aborted;
+  if (isReady && timeLeft(call) > 0) return sendOver(open, call, over.used === undefined);
+  return attemptWhenReady(call, over);
+}
+
+interface AttemptOptions {
+  isProbe: boolean;
+  used: Connection | undefined;
+}
+
+async function attemptWhenReady(call: OutgoingCall, { isProbe, used }: AttemptOptions): Promise<Attempt> {
   const { target, tool, options, now } = call;
   const { signal } = options;
   const startedAt = now();
@@ -67,58 +79,45 @@ function timeLeft({ deadline, now, target }: OutgoingCall): number {
   return Math.min(deadline - now(), target.config.timeoutMs ?? Number.POSITIVE_INFINITY);
 }
 
+/** Most calls bring nothing with them. */
+const noExtras: CallExtras = {};
+
 async function sendOver(connection: Connection, call: OutgoingCall, isFirst: boolean): Promise<Attempt> {
-  const { target, tool, options, now } = call;
-  const { signal } = options;
+  const { target, tool, args, options, now } = call;
+  const { signal, onProgress, onSent, round } = options;
   const timeoutMs = timeLeft(call);
   const sentAt = now();
-  let sawProgress = false;
-  const onProgress: CallOptions['onProgress'] =
-    options.onProgress &&
-    ((progress) => {
-      sawProgress = true;
-      options.onProgress?.(progress);
-    });
+  const progress = onProgress && new ProgressRelay(onProgress);
+  const extras = progress || round ? { onProgress: progress?.report, round } : noExtras;
+  let broken: unknown;
+  target.hold(connection);
   try {
-    const limits = { ...options, timeoutMs, ...(onProgress && { onProgress }) };
-    const result = await target.use(connection, () => runOnce(connection, tool, call.args, limits));
+    const answer = connection.callTool(tool.name, args, { signal, timeoutMs }, extras);
+    // What is sent in a turn leaves at the end of it.
+    if (onSent) process.nextTick(onSent);
+    const result = await answer;
     call.onRun(now() - sentAt);
     return { outcome: { result }, verdict: 'success', connection };
   } catch (thrown) {
-    const ranMs = now() - sentAt;
-    const judged = await failureOver(connection, thrown, isFirst);
-    const failure = redactedFailure(judged, target.redact);
-    if (failure.kind !== 'not_sent') call.onRun(ranMs);
-    const aborted = gaveUp(signal);
-    const waitedMs = signal.aborted ? ranMs : timeoutMs;
-    const patience = { waitedMs, limitMs: target.config.timeoutMs, sawProgress, aborted };
-    const facts = { server: target.name, tool, repeatable: call.repeatable, aborted };
-    return {
-      outcome: { error: reportFailure(failure, facts) },
-      verdict: verdictOf(failure, patience),
-      failure,
-      connection,
-    };
-  }
-}
-
-async function runOnce(
-  connection: Connection,
-  tool: Tool,
-  args: Record<string, unknown>,
-  { signal, timeoutMs, onProgress, onSent, round }: CallOptions,
-): Promise<Record<string, unknown>> {
-  let pending = true;
-  const report: CallOptions['onProgress'] = onProgress && ((progress) => pending && onProgress(progress));
-  try {
-    const more = { ...(report && { onProgress: report }), ...(round && { round }) };
-    const answer = connection.callTool(tool.name, args, { signal, timeoutMs }, more);
-    // What is sent in a turn leaves at the end of it.
-    if (onSent) process.nextTick(onSent);
-    return await answer;
+    broken = thrown;
   } finally {
-    pending = false;
+    progress?.end();
+    target.release(connection);
   }
+  const ranMs = now() - sentAt;
+  const failure = redactedFailure(await failureOver(connection, broken, isFirst), target.redact);
+  if (failure.kind !== 'not_sent') call.onRun(ranMs);
+  const aborted = gaveUp(signal);
+  const waitedMs = signal.aborted ? ranMs : timeoutMs;
+  const sawProgress = progress?.sawSome === true;
+  const patience = { waitedMs, limitMs: target.config.timeoutMs, sawProgress, aborted };
+  const facts = { server: target.name, tool, repeatable: call.repeatable, aborted };
+  return {
+    outcome: { error: reportFailure(failure, facts) },
+    verdict: verdictOf(failure, patience),
+    failure,
+    connection,
+  };
 }
 
 /** What the error means, seen together with the connection it came over. */

@@ -18,6 +18,7 @@ export interface CallTarget {
   connection(timeoutMs: number, signal: AbortSignal): Promise<Connection | undefined>;
   /** A session that is made after this call, in place of the present one. Calls at the same time share it. */
   freshConnection(timeoutMs: number, signal: AbortSignal): Promise<Connection | undefined>;
-  /** Runs a request on one of its connections, which is closed only after the last of them. */
-  use<T>(connection: Connection, request: () => Promise<T>): Promise<T>;
+  /** A request on one of its connections begins, which is not closed before as many calls of {@link release}. */
+  hold(connection: Connection): void;
+  release(connection: Connection): void;
 }

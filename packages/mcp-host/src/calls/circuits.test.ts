@@ -11,28 +11,31 @@ function circuits() {
     { now: () => clock.now, log: (event) => events.push(event) },
   );
   /** A call to that instance with this verdict; false if it was not let through. */
-  const make = (instance: string, verdict: Verdict, meanwhile = () => {}) =>
-    all.through({ name: 's', instance }, async (breaker, onCircuit) => {
-      const permit = breaker.enter();
-      if (!('era' in permit)) return false;
+  const make = (instance: string, verdict: Verdict, meanwhile = () => {}) => {
+    const breaker = all.take(instance);
+    const permit = breaker.enter();
+    const isLetThrough = 'era' in permit;
+    if (isLetThrough) {
       meanwhile();
-      onCircuit(breaker.leave(permit, verdict));
-      return true;
-    });
+      all.report({ name: 's', instance }, breaker, breaker.leave(permit, verdict));
+    }
+    all.release(instance, breaker);
+    return isLetThrough;
+  };
   return { all, clock, events, make };
 }
 
-it('keeps a circuit for each instance, and tells of the worst', async () => {
+it('keeps a circuit for each instance, and tells of the worst', () => {
   const { all, clock, make, events } = circuits();
   expect(all.worst()).toEqual({ circuit: 'closed', consecutiveFailures: 0 });
-  await make('worker:rosa', 'failure');
-  await make('worker:rosa', 'failure');
-  await make('worker:walt', 'failure');
-  expect([await make('worker:rosa', 'success'), await make('worker:walt', 'success')]).toEqual([false, true]);
+  make('worker:rosa', 'failure');
+  make('worker:rosa', 'failure');
+  make('worker:walt', 'failure');
+  expect([make('worker:rosa', 'success'), make('worker:walt', 'success')]).toEqual([false, true]);
   expect(all.worst()).toEqual({ circuit: 'open', consecutiveFailures: 2 });
   clock.now = 100;
   expect(all.worst()).toEqual({ circuit: 'half_open', consecutiveFailures: 2 });
-  await make('worker:rosa', 'success');
+  make('worker:rosa', 'success');
   expect(all.worst()).toEqual({ circuit: 'closed', consecutiveFailures: 0 });
   const where = { server: 's', instance: 'worker:rosa' };
   expect(events).toEqual([
@@ -41,21 +44,21 @@ it('keeps a circuit for each instance, and tells of the worst', async () => {
   ]);
 });
 
-it('takes no word from a call that began before a reset', async () => {
+it('takes no word from a call that began before a reset', () => {
   const { all, make, events } = circuits();
-  await make('', 'failure');
-  await make('', 'failure', () => all.reset());
+  make('', 'failure');
+  make('', 'failure', () => all.reset());
   expect(all.worst()).toEqual({ circuit: 'closed', consecutiveFailures: 0 });
-  expect(await make('', 'failure')).toBe(true);
+  expect(make('', 'failure')).toBe(true);
   expect(events).toEqual([]);
 });
 
-it('forgets the instance it has not heard of for the longest time when there are too many', async () => {
+it('forgets the instance it has not heard of for the longest time when there are too many', () => {
   const { all, make } = circuits();
-  await make('first', 'failure');
-  await make('first', 'failure');
-  for (let n = 1; n < 256; n++) await make(`worker:${n}`, 'failure');
+  make('first', 'failure');
+  make('first', 'failure');
+  for (let n = 1; n < 256; n++) make(`worker:${n}`, 'failure');
   expect(all.worst().circuit).toBe('open');
-  await make('worker:256', 'failure');
+  make('worker:256', 'failure');
   expect(all.worst()).toEqual({ circuit: 'closed', consecutiveFailures: 1 });
 });

@@ -9,6 +9,9 @@ const defaultResetMs = 30_000;
 const mostBreakers = 256;
 const badness: CircuitState[] = ['closed', 'half_open', 'open'];
 
+/** Whose circuit it is. */
+type Circuit = Pick<CallTarget, 'name' | 'instance'>;
+
 /** The circuit breakers of one server: one for each of its instances, as long as it has something to remember. */
 export class Circuits {
   readonly #breakers = new Map<string, CircuitBreaker>();
@@ -23,29 +26,31 @@ export class Circuits {
     this.#log = log;
   }
 
-  /** Runs something with the breaker of the target's instance and the way to report its changes. */
-  async through<T>(
-    { name, instance }: Pick<CallTarget, 'name' | 'instance'>,
-    run: (breaker: CircuitBreaker, onCircuit: (change: CircuitChange) => void) => Promise<T>,
-  ): Promise<T> {
+  /** The breaker of an instance, for one call; {@link release} must follow. */
+  take(instance: string): CircuitBreaker {
     const breaker = this.#breakers.get(instance) ?? new CircuitBreaker(this.#options);
     this.#breakers.delete(instance);
     this.#breakers.set(instance, breaker);
-    const [oldest] = this.#breakers.keys();
-    if (this.#breakers.size > mostBreakers) this.#breakers.delete(oldest!);
-    const where = { server: name, ...(instance !== '' && { instance }) };
-    try {
-      return await run(breaker, (change) => {
-        if (this.#breakers.get(instance) !== breaker) return;
-        if (change === 'opened') {
-          const { consecutiveFailures: failures } = breaker;
-          this.#log({ event: 'circuit_opened', ...where, failures, resetMs: this.#options.resetMs });
-        }
-        if (change === 'closed') this.#log({ event: 'circuit_closed', ...where });
-      });
-    } finally {
-      if (breaker.isPristine && this.#breakers.get(instance) === breaker) this.#breakers.delete(instance);
+    if (this.#breakers.size > mostBreakers) {
+      const [oldest] = this.#breakers.keys();
+      this.#breakers.delete(oldest!);
     }
+    return breaker;
+  }
+
+  release(instance: string, breaker: CircuitBreaker): void {
+    if (breaker.isPristine && this.#breakers.get(instance) === breaker) this.#breakers.delete(instance);
+  }
+
+  /** Logs what a verdict changed, unless the breaker was reset since. */
+  report({ name, instance }: Circuit, breaker: CircuitBreaker, change: CircuitChange): void {
+    if (change === undefined || this.#breakers.get(instance) !== breaker) return;
+    const where = { server: name, ...(instance !== '' && { instance }) };
+    if (change === 'opened') {
+      const { consecutiveFailures: failures } = breaker;
+      this.#log({ event: 'circuit_opened', ...where, failures, resetMs: this.#options.resetMs });
+    }
+    if (change === 'closed') this.#log({ event: 'circuit_closed', ...where });
   }
 
   /** The worst state and the most failures of any instance. */

@@ -18,7 +18,7 @@ import { withDeadline } from './caller-signal.ts';
 import type { CircuitState } from './circuit-breaker.ts';
 import { Circuits } from './circuits.ts';
 import { Latencies } from './latencies.ts';
-import { type Fetched, ResponseCache } from './response-cache.ts';
+import { type CacheKey, type Fetched, ResponseCache } from './response-cache.ts';
 import { type SentCall, sendCall } from './send-call.ts';
 
 const cachedPerTool = 64;
@@ -58,6 +58,7 @@ export class ServerCalls {
   readonly #circuits: Circuits;
   readonly #cache: ResponseCache;
   readonly #latencies = new Latencies();
+  readonly #onRun = (ms: number): void => this.#latencies.add(ms);
 
   constructor(config: ServerPolicy, around: CallSurroundings) {
     this.#around = around;
@@ -78,7 +79,13 @@ export class ServerCalls {
       if ('error' in checked) return { error: checked.error };
       if (checked.coerced.length > 0) this.#logCoerced(target, tool, checked.coerced);
       const call = { target, tool, args: checked.args, options, deadline };
-      return isCacheable(tool, options) ? await this.#callCached(call) : (await this.#send(call)).outcome;
+      if (!isCacheable(tool, options)) return (await this.#send(call)).outcome;
+      const key = keyOf(call);
+      if (this.#cache.mayHold(key.tool)) return await this.#callCached(call, key);
+      const { generation } = this.#cache;
+      const fetched = fetchedFrom(await this.#send(call));
+      this.#cache.keep(key, fetched, generation);
+      return fetched.outcome;
     } catch (thrown) {
       const reason = target.redact(messageOf(thrown));
       return {
@@ -112,15 +119,8 @@ export class ServerCalls {
     this.#cache.clear();
   }
 
-  async #callCached(call: Call): Promise<CallOutcome> {
-    const { target, tool, args, options, deadline } = call;
-    const key = { tool: JSON.stringify([target.instance, tool.name]), args, scope: options.caller?.agent };
-    if (!this.#cache.mayHold(key.tool)) {
-      const { generation } = this.#cache;
-      const fetched = fetchedFrom(await this.#send(call));
-      this.#cache.keep(key, fetched, generation);
-      return fetched.outcome;
-    }
+  async #callCached(call: Call, key: CacheKey): Promise<CallOutcome> {
+    const { options, deadline } = call;
     using own = withDeadline(options.signal, deadline - this.#around.now());
     let isWaiting = true;
     const { onProgress } = options;
@@ -145,23 +145,19 @@ export class ServerCalls {
     }
   }
 
-  #send({ target, tool, args, options, deadline }: Call): Promise<SentCall> {
+  async #send({ target, tool, args, options, deadline }: Call): Promise<SentCall> {
     const { now, pause = pauseFor } = this.#around;
-    return this.#circuits.through(target, (breaker, onCircuit) =>
-      sendCall(
-        {
-          target,
-          tool,
-          args,
-          options,
-          deadline,
-          now,
-          repeatable: options.repeatable ?? mayRepeat(tool, true),
-          onRun: (ms) => this.#latencies.add(ms),
-        },
-        { breaker, pause, onCircuit },
-      ),
-    );
+    const { instance } = target;
+    const breaker = this.#circuits.take(instance);
+    try {
+      const repeatable = options.repeatable ?? mayRepeat(tool, true);
+      return await sendCall(
+        { target, tool, args, options, deadline, now, repeatable, onRun: this.#onRun },
+        { breaker, pause, onCircuit: (change) => this.#circuits.report(target, breaker, change) },
+      );
+    } finally {
+      this.#circuits.release(instance, breaker);
+    }
   }
 
   #checkOf(tool: Tool): ArgumentCheck {
@@ -183,6 +179,11 @@ interface Call {
   args: Record<string, unknown>;
   options: CallOptions;
   deadline: number;
+}
+
+function keyOf({ target: { instance }, tool, args, options }: Call): CacheKey {
+  // The length tells where the instance ends, whatever stands in the two names.
+  return { tool: `${instance.length} ${instance} ${tool.name}`, args, scope: options.caller?.agent };
 }
 
 /**

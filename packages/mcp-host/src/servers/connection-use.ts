@@ -10,18 +10,19 @@ export class ConnectionUse {
     return [...this.#counts.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  async run<T>(connection: Connection, request: () => Promise<T>): Promise<T> {
+  /** A request begins; {@link release} must follow, once. */
+  hold(connection: Connection): void {
     this.#counts.set(connection, (this.#counts.get(connection) ?? 0) + 1);
-    try {
-      return await request();
-    } finally {
-      const left = this.#counts.get(connection)! - 1;
-      if (left > 0) this.#counts.set(connection, left);
-      else {
-        this.#counts.delete(connection);
-        if (this.#retired.has(connection)) this.#close(connection);
-      }
+  }
+
+  release(connection: Connection): void {
+    const left = this.#counts.get(connection)! - 1;
+    if (left > 0) {
+      this.#counts.set(connection, left);
+      return;
     }
+    this.#counts.delete(connection);
+    if (this.#retired.has(connection)) this.#close(connection);
   }
 
   /** Closes the connection, after the requests that are under way on it. Resolves when it is closed. */

@@ -120,8 +120,12 @@ export class HostedServer implements CallTarget {
     return this.#room.wait(timeoutMs, signal);
   }
 
-  use<T>(connection: Connection, request: () => Promise<T>): Promise<T> {
-    return this.#use.run(connection, request);
+  hold(connection: Connection): void {
+    this.#use.hold(connection);
+  }
+
+  release(connection: Connection): void {
+    this.#use.release(connection);
   }
 
   /**

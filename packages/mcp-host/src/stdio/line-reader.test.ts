@@ -19,3 +19,14 @@ it('takes a line up to the cap and refuses one byte more', () => {
   reader.push(Buffer.from('123'));
   expect(() => reader.push(Buffer.from('45'))).toThrow(expect.objectContaining({ code: 'line_too_long' }));
 });
+
+it('finds a line that is too long anywhere among others, complete or not', () => {
+  for (const text of ['12345\n1\n', '1\n12345\n1\n', '1\n2\n12345', '12345']) {
+    expect(() => new LineReader(4).push(Buffer.from(text))).toThrow(
+      expect.objectContaining({ code: 'line_too_long' }),
+    );
+  }
+  const reader = new LineReader(4);
+  expect(reader.push(Buffer.from('1\n12'))).toEqual(['1']);
+  expect(reader.push(Buffer.from('34\n5678\n'))).toEqual(['1234', '5678']);
+});

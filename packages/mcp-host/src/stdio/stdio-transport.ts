@@ -26,6 +26,9 @@ export interface ProcessCare extends Partial<CloseGrace> {
 
 const defaultGrace: CloseGrace = { inputEndMs: 500, terminateMs: 2_000 };
 
+/** One promise for all that had nothing to wait for. */
+const taken = Promise.resolve();
+
 /** An exited process may have left answers in the pipe; a grandchild may hold the pipe open for ever. */
 const lastOutputMs = 250;
 
@@ -97,13 +100,15 @@ export class StdioTransport implements Transport {
     this.#writable = true;
   }
 
-  async send(message: JSONRPCMessage): Promise<void> {
+  send(message: JSONRPCMessage): Promise<void> {
     const input = this.#input;
-    if (!this.#writable || !input) throw new SignalboxError('not_sent', 'the server is not running');
+    if (!this.#writable || !input) {
+      return Promise.reject(new SignalboxError('not_sent', 'the server is not running'));
+    }
     input.write(JSON.stringify(message));
-    if (!input.isFull) return;
+    if (!input.isFull) return taken;
     this.#drained ??= this.#nextDrain(this.#child!.stdin);
-    await this.#drained;
+    return this.#drained;
   }
 
   /** Ends the process and its group: end of input, then SIGTERM, then SIGKILL. Resolves when the process has exited. */

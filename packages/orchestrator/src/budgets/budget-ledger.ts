@@ -17,6 +17,8 @@ export type BudgetTurn =
   | { takeBack: () => void; refusal?: undefined }
   | { takeBack?: undefined; refusal: ToolCallError };
 
+const uncounted: BudgetTurn = { takeBack: () => {} };
+
 interface Purse {
   budget: Budget;
   windows: Map<string, CallWindow>;
@@ -56,9 +58,11 @@ export class BudgetLedger {
   /** Counts a call once, however often its request is delivered. A refused one counts nowhere. */
   take(call: BudgetedCall): BudgetTurn {
     const { request } = call;
-    if (request !== undefined && this.#counted.has(request)) return { takeBack: () => {} };
-    const now = this.#now();
     const purses = this.#pursesOf(call);
+    // Where nothing is limited, nothing is remembered.
+    if (purses.length === 0 && this.size === 0) return uncounted;
+    if (request !== undefined && this.#counted.has(request)) return uncounted;
+    const now = this.#now();
     for (const windows of [this.#workers, this.#roles]) forgetIdle(windows, now);
     const waits = purses.map(({ window, budget }) => window.waitMs(budget, now));
     const longest = Math.max(0, ...waits);
@@ -80,6 +84,7 @@ export class BudgetLedger {
     };
     const own = Object.hasOwn(roles, role) ? roles[role] : perWorker;
     const shared = Object.hasOwn(perRole, role) ? perRole[role] : undefined;
+    if (!own && !shared) return [];
     return [
       ...(own ? [purse(this.#workers, agent, own, `'${agent}' has`)] : []),
       ...(shared ? [purse(this.#roles, role, shared, `the workers of role '${role}' have together`)] : []),

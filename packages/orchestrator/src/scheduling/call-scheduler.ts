@@ -55,10 +55,21 @@ export function createCallScheduler(
     left(entry.worker);
     entry.stopWaiting();
     await entry.run();
+    ended(entry, startedAt);
+  };
+  const ended = (call: QueuedCall, startedAt: number) => {
     const ranMs = now() - startedAt;
     averageMs = averageMs === undefined ? ranMs : averageMs + newestWeight * (ranMs - averageMs);
-    queue.finished(entry);
+    queue.finished(call);
     startWhatCan();
+  };
+  const runStarted = async <T>(call: QueuedCall, task: () => Promise<T>): Promise<CallTurn<T>> => {
+    const startedAt = now();
+    try {
+      return { status: 'ran', value: await task() };
+    } finally {
+      ended(call, startedAt);
+    }
   };
   const startWhatCan = () => {
     for (let entry = queue.next(); entry !== undefined; entry = queue.next()) void runNext(entry);
@@ -77,9 +88,11 @@ export function createCallScheduler(
     get waiting() {
       return queue.waiting;
     },
-    run<T>({ worker, server, bytes }: QueuedCall, signal: AbortSignal, task: () => Promise<T>) {
+    run<T>(call: QueuedCall, signal: AbortSignal, task: () => Promise<T>) {
       if (signal.aborted) return Promise.resolve<CallTurn<T>>({ status: 'aborted' });
       if (isClosed) return Promise.resolve<CallTurn<T>>({ status: 'handed_back' });
+      if (queue.startAtOnce(call)) return runStarted(call, task);
+      const { worker, server, bytes } = call;
       const { promise, resolve, reject } = Promise.withResolvers<CallTurn<T>>();
       const giveUp = () => {
         if (!queue.remove(entry)) return;

@@ -83,6 +83,24 @@ export class FairQueue<C extends QueuedCall> {
     return { running: server.running, waiting };
   }
 
+  /** Takes in a call that need not wait, as nothing else does and its places are free: it runs until `finished`. */
+  startAtOnce(call: QueuedCall): boolean {
+    if (this.#waiting > 0 || this.#running >= this.#limits.global) return false;
+    const worker = this.#workers.get(call.worker) ?? { waiting: 0, running: 0, bytes: 0, turn: 0 };
+    const server = this.#servers.get(call.server) ?? { name: call.server, running: 0, lines: new Map() };
+    if (!this.#hasRoom(server) || worker.running >= this.#limits.perWorker) return false;
+    if (this.#refusal(worker, server, call.bytes) !== undefined) return false;
+    if (worker.running === 0) this.#workers.set(call.worker, worker);
+    if (server.running === 0) this.#servers.set(call.server, server);
+    worker.turn = ++this.#turn;
+    worker.bytes += call.bytes;
+    worker.running++;
+    server.running++;
+    this.#bytes += call.bytes;
+    this.#running++;
+    return true;
+  }
+
   /** Takes a call in, or says why not; nothing has changed then. */
   enqueue(call: C): Refusal | undefined {
     const worker = this.#workers.get(call.worker) ?? { waiting: 0, running: 0, bytes: 0, turn: 0 };
@@ -120,8 +138,8 @@ export class FairQueue<C extends QueuedCall> {
     return call;
   }
 
-  /** A call that `next` gave has ended. */
-  finished(call: C): void {
+  /** A call that `next` gave, or that started at once, has ended. */
+  finished(call: QueuedCall): void {
     const worker = this.#workers.get(call.worker)!;
     const server = this.#servers.get(call.server)!;
     worker.running--;
@@ -196,7 +214,7 @@ export class FairQueue<C extends QueuedCall> {
     this.#running++;
   }
 
-  #forget(call: C, worker: Worker, server: Server<C>): void {
+  #forget(call: QueuedCall, worker: Worker, server: Server<C>): void {
     worker.bytes -= call.bytes;
     this.#bytes -= call.bytes;
     if (worker.running + worker.waiting === 0) this.#workers.delete(call.worker);

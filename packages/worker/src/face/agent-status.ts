@@ -28,8 +28,9 @@ export function createAgentStatus(
       state: calls > 0 ? 'working' : 'idle',
       calls,
       listed: isListed,
-      ...(clientText !== undefined && { client: clientText }),
-      ...(lastCallAt !== undefined && { last_call_at: lastCallAt }),
+      // JSON leaves out what is not known.
+      client: clientText,
+      last_call_at: lastCallAt,
     });
   const change = (by: 1 | -1): void => {
     calls += by;

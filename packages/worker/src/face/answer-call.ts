@@ -45,7 +45,7 @@ export async function answerCall(
       arguments: call.arguments,
       signal,
       round,
-      ...(progress && { onProgress: progress.report }),
+      onProgress: progress ? progress.report : undefined,
     });
     if (!answer) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `there is no tool '${name}'`);
     return answer;

@@ -5,7 +5,7 @@ import {
   type Server,
   type Transport,
 } from '@modelcontextprotocol/server';
-import { messageOf } from '@signalbox/protocol';
+import { type CallRound, messageOf } from '@signalbox/protocol';
 import { answerCall, type ClientCall } from './answer-call.ts';
 import type { ShownTools } from './face-server.ts';
 import { untouched } from './input-relay.ts';
@@ -33,6 +33,8 @@ export class CallLane {
   readonly #options: CallLaneOptions;
   readonly #calls = new Map<RequestId, (reason: unknown) => void>();
   #server: Server | undefined;
+  /** What the client can be asked for is said once, at the beginning of the session. */
+  #round: CallRound = {};
   #wire: Transport | undefined;
 
   constructor(options: CallLaneOptions) {
@@ -51,6 +53,8 @@ export class CallLane {
   /** The session is set up: from now on its calls are taken. */
   open(server: Server): void {
     this.#server = server;
+    const clientCapabilities = server.getClientCapabilities();
+    this.#round = clientCapabilities ? { clientCapabilities: { ...clientCapabilities } } : {};
   }
 
   /** Nobody is left to be answered. */
@@ -103,14 +107,13 @@ export class CallLane {
     { name, arguments: args, _meta }: CallMessage['params'],
     signal: AbortSignal,
   ): ClientCall {
-    const clientCapabilities = server.getClientCapabilities();
     const token = _meta?.progressToken;
     return {
       name,
       arguments: args,
       progressToken: typeof token === 'string' || typeof token === 'number' ? token : undefined,
       signal,
-      round: { ...(clientCapabilities && { clientCapabilities: { ...clientCapabilities } }) },
+      round: this.#round,
       isModern: false,
       notify: (params) => {
         if (signal.aborted) return;
@@ -126,10 +129,16 @@ function isPlainCall(message: object): message is CallMessage {
   const { id, params, jsonrpc } = message as { id?: unknown; params?: unknown; jsonrpc?: unknown };
   if ((typeof id !== 'string' && !Number.isSafeInteger(id)) || jsonrpc !== '2.0' || !isRecord(params))
     return false;
-  const { name: _name, arguments: _arguments, _meta = {}, ...more } = params;
-  const isPlainMeta =
-    isRecord(_meta) && !Object.keys(_meta).some((key) => key.startsWith('io.modelcontextprotocol/'));
-  return isPlainMeta && Object.keys(more).length === 0;
+  for (const field in params) if (!plainFields.has(field)) return false;
+  const { _meta } = params;
+  return _meta === undefined || (isRecord(_meta) && isPlainMeta(_meta));
+}
+
+const plainFields = new Set(['name', 'arguments', '_meta']);
+
+function isPlainMeta(meta: Record<string, unknown>): boolean {
+  for (const key in meta) if (key.startsWith('io.modelcontextprotocol/')) return false;
+  return true;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -12,7 +12,7 @@ export interface FaceCall {
   /** What the client can be asked for, and in a further round of one call its answers. */
   round: CallRound;
   /** There if the client asked for progress. Signs of life are the face's own business. */
-  onProgress?: (progress: ToolProgress) => void;
+  onProgress?: ((progress: ToolProgress) => void) | undefined;
 }
 
 /**
@@ -21,7 +21,7 @@ export interface FaceCall {
  */
 export interface FaceAnswer {
   result: CallToolResult | InputRequired;
-  outputSchema?: Tool['outputSchema'];
+  outputSchema?: Tool['outputSchema'] | undefined;
 }
 
 /** Tools that a face shows to one agent, and the way to call them. */

@@ -33,15 +33,11 @@ export async function callHosted(
   executor: McpProxyExecutor,
   call: FaceCall,
   calls?: RecentCalls,
-): Promise<{ answer: FaceAnswer; unknown?: ToolCallError }> {
+): Promise<{ answer: FaceAnswer; unknown: ToolCallError | undefined }> {
   const tool = executor.findTool(call.name);
   const { signal, onProgress, round } = call;
   const requestId = newId();
-  const running = executor.executeRound({ name: call.name, arguments: call.arguments }, round, {
-    requestId,
-    signal,
-    ...(onProgress && { onProgress }),
-  });
+  const running = executor.executeRound(call, round, { requestId, signal, onProgress });
   calls?.add(requestId, call.name, running);
   const { result, error, inputRequired } = await running;
   if (error?.rpc_error) {
@@ -50,9 +46,9 @@ export async function callHosted(
   }
   const answer = {
     result: error ? failedResultOf(error, tool, requestId) : (inputRequired ?? toolResultOf(result)),
-    ...(tool?.outputSchema && { outputSchema: tool.outputSchema }),
+    outputSchema: tool?.outputSchema,
   };
-  const isUnknown = !tool && error?.code === 'tool_not_found';
-  if (isUnknown) calls?.forget(requestId);
-  return { answer, ...(isUnknown && { unknown: error }) };
+  const unknown = !tool && error?.code === 'tool_not_found' ? error : undefined;
+  if (unknown) calls?.forget(requestId);
+  return { answer, unknown };
 }

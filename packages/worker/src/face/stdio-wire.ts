@@ -6,6 +6,8 @@ const maxLineBytes = 32 * 1024 * 1024;
 /** Past this many characters of one turn, lines are written without waiting for its end. */
 const writeAt = 64 * 1024;
 const newline = 10;
+/** One promise for all messages: none has anything to wait for. */
+const taken = Promise.resolve();
 
 /**
  * JSON lines over two streams, as a transport of the MCP SDK. All messages of one turn of the event loop leave in one write.
@@ -38,11 +40,12 @@ export class StdioWire implements Transport {
     if (this.#input.readableEnded || this.#input.destroyed) setImmediate(this.#onEnd);
   }
 
-  async send(message: JSONRPCMessage): Promise<void> {
-    if (this.#isClosed) throw new Error('the connection to the client is closed');
+  send(message: JSONRPCMessage): Promise<void> {
+    if (this.#isClosed) return Promise.reject(new Error('the connection to the client is closed'));
     if (this.#text === '') process.nextTick(() => this.#flush());
     this.#text += `${JSON.stringify(message)}\n`;
     if (this.#text.length >= writeAt) this.#flush();
+    return taken;
   }
 
   async close(): Promise<void> {
@@ -78,14 +81,15 @@ export class StdioWire implements Transport {
 
   readonly #onData = (chunk: Buffer | string): void => {
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
-    let from = 0;
-    for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, from)) {
-      this.#keep(bytes.subarray(from, at));
-      from = at + 1;
-      this.#onLine(this.#taken());
-      if (this.#isClosed) return;
+    const last = bytes.lastIndexOf(newline);
+    if (last >= 0) {
+      // All lines of a chunk become text at once: a call into native code for each would cost more than they do.
+      for (const line of this.#complete(bytes, last).split('\n')) {
+        this.#onLine(line);
+        if (this.#isClosed) return;
+      }
     }
-    this.#keep(bytes.subarray(from));
+    this.#keep(last < 0 ? bytes : bytes.subarray(last + 1));
     if (this.#bytes <= maxLineBytes) return;
     this.onerror?.(new Error(`the client wrote a line of more than ${maxLineBytes} bytes`));
     void this.close();
@@ -97,11 +101,13 @@ export class StdioWire implements Transport {
     this.#bytes += part.length;
   }
 
-  #taken(): string {
-    const line = this.#parts.length === 1 ? this.#parts[0]! : Buffer.concat(this.#parts);
+  /** What was kept and the chunk up to `last`, as text. */
+  #complete(chunk: Buffer, last: number): string {
+    if (this.#parts.length === 0) return chunk.toString('utf8', 0, last);
+    const whole = Buffer.concat([...this.#parts, chunk.subarray(0, last)]);
     this.#parts = [];
     this.#bytes = 0;
-    return line.toString();
+    return whole.toString();
   }
 
   #onLine(line: string): void {

@@ -11,6 +11,7 @@ import { Inbox } from './inbox.ts';
 import { InboxCursors } from './inbox-cursors.ts';
 import { inboxTools } from './inbox-tools.ts';
 import { mailboxInstructions } from './mailbox-instructions.ts';
+import type { MailboxTool } from './mailbox-tool.ts';
 import { MainConnection } from './main-connection.ts';
 import { newId } from './new-id.ts';
 import type { RecentCalls } from './recent-calls.ts';
@@ -59,6 +60,7 @@ export function mailboxTools(executor: McpProxyExecutor, options: MailboxOptions
     ...inboxTools({ inbox, cursors, maxWaitMs, now, wallNow: Date.now }),
     replyTool(inbox, now),
   ];
+  const toolsByName = new Map<string, MailboxTool>(tools.map((tool) => [tool.definition.name, tool]));
   const isShown = (name: string) => {
     const { mailbox } = executor;
     return mailbox === undefined || (mailbox !== false && mailbox.includes(name));
@@ -75,7 +77,7 @@ export function mailboxTools(executor: McpProxyExecutor, options: MailboxOptions
     isAsking: () => asks.pending().length > 0,
     list: () => shown().map(({ definition }) => definition),
     call(call) {
-      const tool = tools.find(({ definition }) => definition.name === call.name);
+      const tool = toolsByName.get(call.name);
       if (!tool) return undefined;
       if (isShown(call.name)) return tool.run(call);
       if (executor.findTool(call.name)) return undefined;

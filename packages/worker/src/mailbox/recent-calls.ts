@@ -27,9 +27,14 @@ export class RecentCalls {
   add(callId: string, tool: string, result: Promise<RoundResult>): void {
     const call: RecentCall = { callId, tool, startedAt: this.#wallNow(), state: 'running', result };
     this.#calls.set(callId, call);
-    const [oldest] = this.#calls.keys();
-    if (this.#calls.size > remembered && oldest !== undefined) this.#calls.delete(oldest);
-    const ended = (state: string) => Object.assign(call, { state, result: undefined });
+    if (this.#calls.size > remembered) {
+      const [oldest] = this.#calls.keys();
+      this.#calls.delete(oldest!);
+    }
+    const ended = (state: string) => {
+      call.state = state;
+      call.result = undefined;
+    };
     result.then(
       (one) => ended(stateOf(one)),
       () => ended('internal'),

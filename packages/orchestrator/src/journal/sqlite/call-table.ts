@@ -36,6 +36,7 @@ const replyBatch = 16;
 export class CallTable {
   readonly #find: Statement<[string, string], Row>;
   readonly #list: Statement<[number, number], Row>;
+  readonly #keys: Statement<[], CallKey>;
   readonly #start: Statement<(string | number | null)[]>;
   readonly #finish: Statement<(string | number)[]>;
   readonly #settleStored: Statement<[number, string, string]>;
@@ -50,6 +51,7 @@ export class CallTable {
     this.#list = db.prepare(
       `SELECT ${columns} FROM call WHERE received_at >= ? ORDER BY received_at DESC LIMIT ?`,
     );
+    this.#keys = db.prepare('SELECT agent, request_id AS requestId FROM call');
     this.#start = db.prepare(
       `INSERT OR REPLACE INTO call
          (agent, request_id, role, tool, server, received_at, started_at, expires_at)
@@ -83,6 +85,10 @@ export class CallTable {
   find({ agent, requestId }: CallKey): JournalEntry | undefined {
     const row = this.#find.get(agent, requestId);
     return row && toEntry(row);
+  }
+
+  keys(): Iterable<CallKey> {
+    return this.#keys.iterate();
   }
 
   list(since: number, limit: number): JournalEntry[] {

@@ -23,10 +23,16 @@ export class GroupCommit {
   #mustSync = false;
   #immediate: NodeJS.Immediate | undefined;
   #timer: NodeJS.Timeout | undefined;
+  readonly #commit: (writes: readonly Write[]) => void;
+  /** As the database is set now; changing it has SQLite compile a statement. */
+  #isSync: boolean | undefined;
 
   constructor(db: Database, toError: (thrown: unknown) => Error) {
     this.#db = db;
     this.#toError = toError;
+    this.#commit = db.transaction((writes: readonly Write[]) => {
+      for (const write of writes) write();
+    });
   }
 
   /** Resolves when the write is committed; with `sync`, when it is on disk. */
@@ -63,9 +69,10 @@ export class GroupCommit {
 
   /** Commits these writes before it returns. */
   now(writes: readonly Write[], { sync }: { sync: boolean }): void {
-    this.#db.pragma(`synchronous = ${sync ? 'FULL' : 'NORMAL'}`);
-    this.#db.transaction(() => {
-      for (const write of writes) write();
-    })();
+    if (this.#isSync !== sync) {
+      this.#db.pragma(`synchronous = ${sync ? 'FULL' : 'NORMAL'}`);
+      this.#isSync = sync;
+    }
+    this.#commit(writes);
   }
 }

@@ -5,6 +5,7 @@ import { CallTable, type JournalRetention } from './call-table.ts';
 import { GroupCommit } from './group-commit.ts';
 import { InboxTable } from './inbox-table.ts';
 import { journalError, openJournalDatabase } from './journal-database.ts';
+import { KeyFilter } from './key-filter.ts';
 
 export interface SqliteJournalOptions {
   /** A file of its own, created when missing (0600, its folder 0700) and held by one process at a time. */
@@ -45,6 +46,7 @@ class SqliteJournal implements Journal {
   readonly #now: () => number;
   readonly #retention: JournalRetention;
   readonly #calls: CallTable;
+  readonly #keys = new KeyFilter();
   readonly #inboxes: InboxTable;
   readonly #commits: GroupCommit;
   readonly #pruning: NodeJS.Timeout;
@@ -55,6 +57,7 @@ class SqliteJournal implements Journal {
     this.#now = options.now ?? Date.now;
     this.#retention = { ...defaultRetention, ...options.retention };
     this.#calls = new CallTable(db);
+    for (const key of this.#calls.keys()) this.#keys.add(key);
     this.#inboxes = new InboxTable(db);
     this.#commits = new GroupCommit(db, (thrown) => journalError(thrown, options.file));
     this.id = this.#ownId();
@@ -63,10 +66,12 @@ class SqliteJournal implements Journal {
   }
 
   async find(key: CallKey): Promise<JournalEntry | undefined> {
+    if (!this.#keys.mayHold(key)) return undefined;
     return this.#attempt(() => this.#calls.find(key));
   }
 
   start(call: StartedCall): Promise<void> {
+    this.#keys.add(call);
     return this.#commits.write(() => this.#calls.start(call), { sync: true });
   }
 
