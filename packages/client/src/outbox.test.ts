@@ -38,6 +38,17 @@ it('splits a long batch between frames', () => {
   expect(sent.map((text) => typesOf(text).length)).toEqual([2, 2, 1]);
 });
 
+it('sends the first of much work before the turn ends, and nothing twice', () => {
+  const outbox = new Outbox(() => 0);
+  const sent: string[] = [];
+  outbox.attach((text) => sent.push(text));
+  for (let i = 0; i < 40; i++) outbox.work(workOf(`${i}`));
+  expect(sent.map((text) => typesOf(text).length)).toEqual([16, 16]);
+  outbox.flush();
+  const notes = sent.flatMap((text) => [...splitFrames(text)].map(({ header }) => JSON.parse(header).note));
+  expect(notes).toEqual(Array.from({ length: 40 }, (_, i) => `${i}`));
+});
+
 it('leaves out work that was called off before it left', () => {
   const outbox = new Outbox(() => 0);
   const sent: string[] = [];

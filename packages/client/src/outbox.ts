@@ -7,12 +7,14 @@ export interface Sendable {
 
 /** Longest batch, in characters: a longer one would keep the broker waiting for its end before it can begin. */
 const splitAt = 64 * 1024;
+/** So many frames of work leave before the turn ends, if more follow: the broker begins with them while the rest is made. */
+const workAtOnce = 16;
 const maxSeqsPerFrame = 10_000;
 const maxKeptCancels = 1_000;
 
 /**
- * What waits to be sent in this turn of the event loop. Everything leaves in one WebSocket message (split at 64 KiB),
- * control before work. Without a connection, work and acks are forgotten (their owners know) and cancels are kept.
+ * What waits to be sent in this turn of the event loop. It leaves in one WebSocket message, control before work; much work
+ * leaves in several. Without a connection, work and acks are forgotten (their owners know) and cancels are kept.
  */
 export class Outbox {
   readonly #now: () => number;
@@ -68,6 +70,7 @@ export class Outbox {
 
   work(item: Sendable): void {
     if (this.#send === undefined) return;
+    if (this.#work.length === workAtOnce) this.flush();
     this.#work.push(item);
     this.#schedule();
   }
