@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import {
   agentOf,
   type DeliverFrame,
@@ -13,6 +13,7 @@ import type { SessionContext } from './context.ts';
 import { judgeDeliver } from './policy.ts';
 import { hasInbox, unknownRecipient } from './recipient.ts';
 import type { Session } from './session.ts';
+import { restMs } from './token-bucket.ts';
 
 /** A `deliver` frame, from its claims to its receipt. A promise where a look-up has to come first. */
 export function deliver(
@@ -36,8 +37,8 @@ export function deliver(
     const wait = session.bucket?.take(context.now()) ?? 0;
     if (wait > 0) {
       session.refuse({ code: 'rate_limited', message: tooFast(context), id: frame.id }, wait);
-      // A flood is refused at the pace of the others' turns: refusing costs what they need.
-      return nextTurn();
+      // What comes behind is not read before some of it may pass: refusing a flood costs what the others need.
+      return pause(Math.min(wait, restMs));
     }
     // Only who exists can be written to; a live consumer shows it by itself, an answer was asked for.
     const isKnown =

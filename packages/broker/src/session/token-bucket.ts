@@ -1,9 +1,14 @@
+/** Whoever has run out waits until so much has come together, so that its messages share commits instead of making one each. */
+export const restMs = 20;
+
 /** A rate limit: `perSecond` on average, `burst` at once. */
 export class TokenBucket {
   readonly #perSecond: number;
   readonly #burst: number;
   #tokens: number;
   #at: number;
+  /** How many there must be for one to be taken. */
+  #needed = 1;
 
   constructor(perSecond: number, burst: number, now: number) {
     this.#perSecond = perSecond;
@@ -16,7 +21,11 @@ export class TokenBucket {
   take(now: number): number {
     this.#tokens = Math.min(this.#burst, this.#tokens + ((now - this.#at) / 1000) * this.#perSecond);
     this.#at = now;
-    if (this.#tokens < 1) return Math.ceil(((1 - this.#tokens) / this.#perSecond) * 1000);
+    if (this.#tokens < this.#needed) {
+      this.#needed = Math.min(this.#burst, Math.max(1, (this.#perSecond * restMs) / 1000));
+      return Math.ceil(((this.#needed - this.#tokens) / this.#perSecond) * 1000);
+    }
+    this.#needed = 1;
     this.#tokens--;
     return 0;
   }
