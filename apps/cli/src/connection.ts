@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { agentOf, agentOfToken, messageOf, parseAddress, SignalboxError } from '@signalbox/protocol';
+import { agentOf, agentOfToken, isAddress, messageOf, SignalboxError } from '@signalbox/protocol';
 import type { Config } from './config/config.ts';
 import { configInForce } from './config/config-in-force.ts';
 import { dataDirectory, runningBrokerUrl } from './data-directory.ts';
@@ -43,7 +43,7 @@ export async function resolveConnection(
   const url = brokerUrl(flags, config, env);
   const found = findToken(flags, config, url, env);
   const agent = agentFor(flags, found, env);
-  if (parseAddress(agent) === undefined) {
+  if (!isAddress(agent)) {
     throw new SignalboxError(
       'usage',
       `'${agent}' is not an agent id; ids are lower-case, as in 'researcher-1'`,

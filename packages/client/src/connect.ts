@@ -1,4 +1,4 @@
-import { parseAddress } from '@signalbox/protocol';
+import { isAddress } from '@signalbox/protocol';
 import { nanoid } from 'nanoid';
 import { backoffPolicies } from './backoff.ts';
 import type { BrokerClient } from './broker-client.ts';
@@ -44,7 +44,7 @@ const defaultConnectTimeoutMs = 10_000;
  */
 export async function connectBroker(options: ConnectOptions): Promise<BrokerClient> {
   const { url, token, agent, signal } = options;
-  if (parseAddress(agent) === undefined) {
+  if (!isAddress(agent)) {
     throw clientError('invalid_message', `'${agent}' is not an address: use an agent id, or agent#sub`);
   }
   if (!/^wss?:\/\/[^#]+$/.test(url) || !URL.canParse(url)) {

@@ -2,9 +2,9 @@ import {
   type DeliverFrame,
   defaultLimits,
   idPattern,
+  isAddress,
   kindPattern,
   messageOf,
-  parseAddress,
   SignalboxError,
   type WelcomeFrame,
 } from '@signalbox/protocol';
@@ -61,7 +61,7 @@ export function outgoingFrame(message: Outgoing, id: string): DeliverFrame {
 
 /** Throws `invalid_message` for what the broker would refuse anyway, possibly without being able to say which. */
 export function checkHeader(to: string, kind: string): void {
-  if (parseAddress(to) === undefined) {
+  if (!isAddress(to)) {
     throw clientError('invalid_message', `'${to}' is not an address: use an agent id, or agent#sub`);
   }
   if (typeof kind !== 'string' || !kindPattern.test(kind)) {

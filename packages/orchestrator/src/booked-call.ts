@@ -43,8 +43,6 @@ export class BookedCall implements OpenCall {
     this.#receivedAt = earlier?.receivedAt ?? ports.now();
     this.#startedAt = earlier?.startedAt;
     this.#server = earlier?.server;
-    this.outcome = undefined;
-    this.text = undefined;
   }
 
   is({ agent, requestId }: CallKey): boolean {

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import { parseAddress } from './address.ts';
+import { isAddress } from './address.ts';
 import { lazySchema } from './lazy-schema.ts';
 import { idPattern, kindPattern, rolePattern } from './patterns.ts';
 
 export const addressSchema = lazySchema((z) =>
-  z.string().refine((text) => parseAddress(text) !== undefined, {
+  z.string().refine((text) => isAddress(text), {
     error: 'must be an agent id ([a-z0-9][a-z0-9_.-]*, at most 128 characters) or agent#sub',
   }),
 );

@@ -1,9 +1,9 @@
 import type { RequestOptions } from '@signalbox/client';
 import {
+  isAddress,
   type McpReply,
   type McpRequest,
   mcpReplySchema,
-  parseAddress,
   SignalboxError,
 } from '@signalbox/protocol';
 import type { z } from 'zod';
@@ -22,7 +22,7 @@ export async function askOrchestrator(
   request: McpRequest,
   options: RequestOptions,
 ): Promise<McpReply> {
-  if (parseAddress(orchestrator) === undefined) {
+  if (!isAddress(orchestrator)) {
     throw new SignalboxError('usage', `--orchestrator '${orchestrator}' is not an agent id`, {
       details: {
         hint: 'ids are lower-case, as in orchestrator; leave it out to take the one of the configuration',
