@@ -44,7 +44,7 @@ it('answers before it closes all that it committed, when SIGTERM comes in the mi
   }
 });
 
-it('passes its fault points in the order of the work: commit, receipt, push, ack', async () => {
+it('passes its fault points in the order of the work: commit, push, receipt, ack', async () => {
   const passed: string[] = [];
   await using broker = await startTestBroker({ fault: (point) => void passed.push(point) });
   await using alice = await connect(broker, 'alice');
@@ -59,6 +59,7 @@ it('passes its fault points in the order of the work: commit, receipt, push, ack
     'broker.deliver.after_commit',
     'broker.push.before',
     'broker.push.after',
+    'broker.receipt.before',
     'broker.ack.before_commit',
     'broker.ack.after_commit',
   ]);

@@ -4,6 +4,7 @@ import { brokerFiles } from '@signalbox/broker';
 import { openSqliteInboxStore } from '@signalbox/store';
 import { connectWire, startTestBroker, tempDir } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
+import { connectOperator } from '../broker/wire.ts';
 import { startDaemon } from '../cli/command-line.ts';
 import { type ReceiptOrder, receiptOrder } from './system-calls.ts';
 import { canTrace, startTracedBroker } from './traced-broker.ts';
@@ -12,7 +13,7 @@ const ids = ['first-message', 'second-message', 'third-message'];
 
 /** The order of things for some messages, one after the other. */
 async function observe(durability: 'full' | 'process'): Promise<ReceiptOrder[]> {
-  await using broker = await startTracedBroker(durability);
+  await using broker = await startTracedBroker({ durability });
   const { operator } = broker;
   for (const id of ids) {
     operator.send({ type: 'deliver', to: 'operator', id, kind: 'note' }, `"body of ${id}"`);
@@ -59,6 +60,30 @@ describe.each(traced ? ['with strace'] : [])('the order of sync and receipt, %s'
       expect(receipt).toBeGreaterThan(logged);
       expect(synced).toBe(-1);
     }
+  });
+});
+
+describe.each(traced ? ['with strace'] : [])('a disk that fails to sync, %s', () => {
+  it('gives no receipt, ends the broker, and the message can be sent again to the next one', async () => {
+    await using directory = await tempDir();
+    const dataDir = `${directory.path}/data`;
+    await using failing = await startTracedBroker({ dataDir, failingSync: ids.length });
+    const last = ids.at(-1)!;
+    for (const id of ids) {
+      failing.operator.send({ type: 'deliver', to: 'operator', id, kind: 'note' }, '{}');
+      if (id !== last) await failing.operator.next('delivered', { id });
+    }
+    await failing.operator.closed;
+    expect(failing.operator.received.map(({ id }) => id)).not.toContain(last);
+    const { code, stderr } = await failing.ended;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/messages\.db: the disk did not take what was written: EIO/);
+
+    await using broker = await startTestBroker({ dataDir });
+    await using operator = await connectOperator(broker);
+    operator.send({ type: 'deliver', to: 'operator', id: last, kind: 'note' }, '{}');
+    await operator.next('delivered', { id: last });
+    expect(await storedNow(dataDir, 'operator')).toEqual(ids);
   });
 });
 

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
+import { text } from 'node:stream/consumers';
 import { connectWire, tempDir, type WireClient } from '@signalbox/testing';
+import { cleanEnv, signalboxArgv } from '../cli/command-line.ts';
 import { readTrace, type SystemCall } from './system-calls.ts';
 
 /** True where `strace` is installed and may trace. */
@@ -12,37 +13,64 @@ export function canTrace(): boolean {
 
 /** A broker whose system calls are written down. */
 export interface TracedBroker extends AsyncDisposable {
+  readonly url: string;
   readonly operator: WireClient;
+  /** What the command wrote to standard error, and its exit code, once it has ended by itself. */
+  readonly ended: Promise<{ code: number | null; stderr: string }>;
   /** Stops the broker and reads what it did. */
   trace(): Promise<SystemCall[]>;
 }
 
 const calls = 'trace=fsync,fdatasync,pwrite64,pwritev,pwritev2,read,write,writev,sendto,sendmsg';
 
-export async function startTracedBroker(durability: 'full' | 'process'): Promise<TracedBroker> {
+export interface TraceOptions {
+  durability?: 'full' | 'process';
+  /** Instead of one that is removed with the broker. */
+  dataDir?: string;
+  /** From this one on, each sync of the log that doesn't stop the broker's only thread fails, as on a disk that is broken. */
+  failingSync?: number;
+}
+
+/** Runs `signalbox broker` under strace. */
+export async function startTracedBroker(options: TraceOptions = {}): Promise<TracedBroker> {
+  const { durability = 'full', failingSync } = options;
   await using starting = new AsyncDisposableStack();
   const directory = starting.use(await tempDir());
   const file = `${directory.path}/trace`;
-  const main = fileURLToPath(new URL('../abuse/broker-main.ts', import.meta.url));
-  const options = JSON.stringify({ dataDir: `${directory.path}/data`, durability });
+  const dataDir = options.dataDir ?? `${directory.path}/data`;
+  const broker = [
+    'broker',
+    '--listen',
+    '127.0.0.1:0',
+    '--data',
+    dataDir,
+    '--durability',
+    durability,
+    '--json',
+  ];
+  const injection =
+    failingSync === undefined ? [] : ['-e', `inject=fdatasync:error=EIO:when=${failingSync}+`];
   const child = spawn(
     'strace',
-    ['-f', '-y', '-s', '200', '-e', calls, '-o', file].concat(
+    ['-f', '-y', '-s', '200', '-e', calls, ...injection, '-o', file].concat(
       process.execPath,
-      '--conditions=@signalbox/source',
-      main,
-      options,
+      signalboxArgv(broker),
     ),
-    { stdio: ['ignore', 'pipe', 'inherit'], detached: true },
+    // The tracer counts the calls of each thread by itself.
+    { stdio: ['ignore', 'pipe', 'pipe'], detached: true, env: cleanEnv({ UV_THREADPOOL_SIZE: '1' }) },
   );
   starting.defer(() => end(child));
+  const stderr = text(child.stderr!);
+  const ended = Promise.all([once(child, 'exit'), stderr]).then(([[code], said]) => ({ code, stderr: said }));
   const [line] = await once(child.stdout!, 'data');
   const { url, operatorTokenFile } = JSON.parse(String(line));
   const token = (await readFile(operatorTokenFile, 'utf8')).trim();
   const operator = starting.use(await connectWire(url, { agent: 'operator', token }));
   const opened = starting.move();
   return {
+    url,
     operator,
+    ended,
     async trace() {
       await end(child);
       return readTrace(await readFile(file, 'utf8'));

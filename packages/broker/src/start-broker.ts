@@ -64,6 +64,8 @@ export interface Broker extends AsyncDisposable {
   readonly operatorTokenFile: string;
   /** Issues a token in this process; throws `SignalboxError` where the rules refuse it. */
   issueToken(request: TokenRequest): Promise<{ id: string; token: string }>;
+  /** Resolves, with why, if the disk failed under messages that were handed out; then the broker stops by itself. */
+  readonly failed: Promise<unknown>;
   stop(): Promise<void>;
 }
 
@@ -104,6 +106,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const fault = options.fault ?? noFault;
   const flusher = new Flusher(fault);
   const taps = new Taps(now);
+  const failure = Promise.withResolvers<unknown>();
   const delivery = new Delivery({
     store,
     now,
@@ -111,6 +114,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     maxDeliver,
     flush: () => flusher.flush(),
     onError: (error) => log({ level: 'error', event: 'delivery_failed', error }),
+    onStoreFailed: failure.resolve,
     fault,
     tap: taps,
   });
@@ -164,12 +168,19 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     await resources.disposeAsync();
     log({ level: 'info', event: 'broker_stopped' });
   });
+  failure.promise
+    .then((error) => {
+      log({ level: 'error', event: 'store_failed', error });
+      return stop();
+    })
+    .catch((error) => log({ level: 'error', event: 'stop_failed', error }));
   return {
     url,
     port: listener.port,
     brokerId,
     operatorTokenFile: files.operatorToken,
     issueToken: (request) => issue(tokens, request),
+    failed: failure.promise,
     stop,
     [Symbol.asyncDispose]: stop,
   };

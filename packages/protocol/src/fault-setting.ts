@@ -7,6 +7,7 @@ export const faultPoints = [
   'broker.deliver.after_commit',
   'broker.push.before',
   'broker.push.after',
+  'broker.receipt.before',
   'broker.ack.before_commit',
   'broker.ack.after_commit',
   'orchestrator.call.received',

@@ -103,21 +103,29 @@ export const defaultStoreCaps: StoreCaps = {
 
 /**
  * The messages that are not settled yet, and the metadata of those that are. What is in flight (leases, windows,
- * deadlines) is the broker's, not the store's. Sequence numbers are opaque, ordered within an inbox, never reused.
+ * deadlines) is the broker's, not the store's. Sequence numbers are opaque, ordered within an inbox, never reused, not even
+ * where the messages that bore them were lost because they were not durable yet.
  * Methods reject (with a `StoreError`) only when the medium fails; a rejected `commit` has changed nothing.
  */
 export interface InboxStore extends AsyncDisposable {
   /** The messages that were settled as `dead`. */
   readonly dead: DeadLetters;
-  /** What a resolved `commit` means, and the largest body it takes. */
+  /** What durable means here, and the largest body that is taken. */
   readonly caps: { receiptMeans: 'fsynced' | 'written' | 'replicated'; maxBodyBytes: number };
   /** How long a repeated id is recognised after its message was settled, at least, in milliseconds. */
   readonly dedupeWindowMs: number;
   /**
-   * Applies a batch as one durable step and answers for each message in order. Settling twice changes nothing, nor
-   * does a settlement whose inbox isn't the message's. The caller keeps bodies within `caps.maxBodyBytes`.
+   * Applies a batch as one step and answers for each message in order. When it resolves, all can be read, in this process and
+   * after its end; it is durable after the next {@link sync}. Settling twice changes nothing, nor does a settlement whose inbox
+   * isn't the message's. The caller keeps bodies within `caps.maxBodyBytes`.
    */
   commit(batch: Batch): Promise<Appended[]>;
+  /**
+   * Resolves when all that was committed before the call is durable, in the order of the commits; `undefined` where a commit
+   * is as durable as it gets. Rejects when the medium fails; from then on nothing is committed any more. What other methods
+   * change is durable when they resolve, save for housekeeping.
+   */
+  sync(): Promise<void> | undefined;
   /** Unsettled messages of an inbox after `afterSeq`, in order, until `limit` messages or `maxBytes` of bodies (at least one). */
   read(inbox: string, afterSeq: number, limit: number, maxBytes: number): Promise<StoredMessage[]>;
   /** One message by its sender's id. */

@@ -47,7 +47,8 @@ export async function runBroker(flags: BrokerFlags): Promise<void> {
   }
   const ready: BrokerReady = { url: broker.url, data: dataDir, operatorTokenFile: broker.operatorTokenFile };
   announceReady({ ...ready }, brokerLines(ready), flags);
-  log.info({ reason: await stop }, 'stopping');
+  const failed = broker.failed.then((error) => Promise.reject(error));
+  log.info({ reason: await Promise.race([stop, failed]) }, 'stopping');
 }
 
 async function start(options: BrokerOptions): Promise<Broker> {

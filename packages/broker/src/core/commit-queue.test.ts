@@ -5,16 +5,23 @@ import { type Fault, noFault } from '@signalbox/protocol';
 import { type NewMessage, openSqliteInboxStore } from '@signalbox/store';
 import { describe, expect, it } from 'vitest';
 import { brokerSender, sentByBroker } from './broker-sender.ts';
-import { CommitQueue, type Deliverer, type DeliverResult } from './commit-queue.ts';
+import { CommitQueue } from './commit-queue.ts';
+import type { Deliverer, DeliverResult } from './deliverer.ts';
 
-async function openQueue(heard: string[], fault: Fault = noFault) {
+interface Settings {
+  fault?: Fault;
+  durability?: 'full' | 'process';
+}
+
+async function openQueue(heard: string[], { fault = noFault, durability = 'process' }: Settings = {}) {
   const dir = await mkdtemp(join(tmpdir(), 'signalbox-queue-'));
-  const store = await openSqliteInboxStore({ file: join(dir, 'messages.db'), durability: 'process' });
+  const store = await openSqliteInboxStore({ file: join(dir, 'messages.db'), durability });
   const queue = new CommitQueue(store, {
-    onAnswer: (message, deliverer, result) => deliverer.answer(message, result),
-    onCommitted: () => heard.push('committed'),
+    onWritten: ({ id }) => heard.push(`${id} written`),
+    flush: () => heard.push('flush'),
     onNotice: () => {},
     onError: () => heard.push('error'),
+    onStoreFailed: () => heard.push('failed'),
     lazyMs: 1,
     fault,
   });
@@ -38,7 +45,7 @@ function told(heard: string[]): Deliverer {
 }
 
 describe('a commit queue', () => {
-  it('tells each deliverer what became of its messages, in their order, and then that all are committed', async () => {
+  it('tells each deliverer what became of its messages, in their order, before all leaves at once', async () => {
     const heard: string[] = [];
     await using opened = await openQueue(heard);
     const { queue } = opened;
@@ -49,7 +56,27 @@ describe('a commit queue', () => {
     expect(queue.isBusy).toBe(true);
     await queue.flushed();
     await new Promise(setImmediate);
-    expect(heard).toEqual(['a stored', 'b stored', 'a duplicate', 'committed']);
+    expect(heard).toEqual([
+      ...['a written', 'b written', 'a written'],
+      ...['a stored', 'b stored', 'a duplicate'],
+      'flush',
+    ]);
+    expect(queue.isBusy).toBe(false);
+  });
+
+  it('hands messages out while the disk works, and answers when it is done', async () => {
+    const heard: string[] = [];
+    await using opened = await openQueue(heard, { durability: 'full' });
+    const { queue } = opened;
+    queue.append(note('a'), told(heard));
+    await queue.written();
+    await Promise.resolve();
+    expect(heard).toEqual(['a written', 'flush']);
+    expect(queue.isBusy).toBe(true);
+    queue.append(note('b'), told(heard));
+    await queue.flushed();
+    expect(heard.toSorted()).toEqual(['a stored', 'a written', 'b stored', 'b written', 'flush', 'flush']);
+    expect(heard.indexOf('b stored')).toBeGreaterThan(heard.indexOf('a stored'));
     expect(queue.isBusy).toBe(false);
   });
 
@@ -70,19 +97,21 @@ describe('a commit queue', () => {
   });
 
   it('still knows them while their commit runs', async () => {
-    const heard: string[] = [];
-    await using opened = await openQueue(heard);
-    const { queue } = opened;
     const isSettling: boolean[] = [];
+    const fault = (point: string): void => {
+      if (point === 'broker.deliver.after_commit') isSettling.push(queue.isSettling(7));
+    };
+    await using opened = await openQueue([], { fault });
+    const { queue } = opened;
     queue.settle({ inbox: 'reader', seq: 7, outcome: 'acked' });
-    queue.append(note('a'), { sender: brokerSender, answer: () => isSettling.push(queue.isSettling(7)) });
+    queue.append(note('a'), told([]));
     await queue.flushed();
     expect(isSettling).toEqual([true]);
   });
 
   it('passes the points of an ack where a message settles another one, or an ack rides along', async () => {
     const passed: string[] = [];
-    await using opened = await openQueue([], (point) => void passed.push(point));
+    await using opened = await openQueue([], { fault: (point) => void passed.push(point) });
     const { queue } = opened;
     const points = async (): Promise<string[]> => {
       await queue.flushed();

@@ -1,62 +1,59 @@
-import type { Fault, Sender } from '@signalbox/protocol';
-import type { Appended, InboxStore, NewMessage, Settlement } from '@signalbox/store';
+import type { Fault } from '@signalbox/protocol';
+import type { InboxStore, NewMessage, Settlement } from '@signalbox/store';
+import type { Deliverer, DeliverResult } from './deliverer.ts';
+import { Receipts, type Waiter, type WrittenBatch } from './receipts.ts';
 
-/** What became of a message that was handed over. */
-export type DeliverResult = Appended | { result: 'failed'; error: unknown };
-
-/** Whoever hands messages over. One object for all of its messages: it is told which one an answer is for. */
-export interface Deliverer {
-  /** The sender of its messages. */
-  readonly sender: Sender;
-  /** What became of a message, after the commit that holds it. */
-  answer(message: NewMessage, result: DeliverResult): void;
-}
-
-interface Pending {
+interface Batch extends WrittenBatch {
   messages: NewMessage[];
-  /** Of each message. */
   deliverers: Deliverer[];
   settlements: Settlement[];
   attempts: { inbox: string; seq: number; attempts: number }[];
-  after: ((error?: unknown) => void)[];
+  results: readonly DeliverResult[];
+  onWritten: Waiter[];
+  onDurable: Waiter[];
   /** Some message ends as it would by an ack. */
   acks: boolean;
 }
 
 export interface CommitQueueOptions {
-  /** Told what became of each message, in their order. */
-  onAnswer: (message: NewMessage, deliverer: Deliverer, result: DeliverResult) => void;
-  onCommitted: () => void;
+  /** Told what became of each message, in their order, when it is in the store: what comes of it may begin. */
+  onWritten: (message: NewMessage, deliverer: Deliverer, result: DeliverResult) => void;
+  /** Called after `onWritten` of a whole batch. */
+  flush: () => void;
   /** Told each inbox into which a settlement may have put a notice. */
   onNotice: (inbox: string) => void;
   /** Told when settlements were lost that nobody waited for. */
   onError: (error: unknown) => void;
+  /** Told when what is written can't be made durable: nobody is answered any more. */
+  onStoreFailed: (error: unknown) => void;
   /** How long a settlement that nobody waits for may wait for company. */
   lazyMs: number;
   fault: Fault;
 }
 
-const emptyBatch = (): Pending => ({
+const emptyBatch = (): Batch => ({
   messages: [],
   deliverers: [],
   settlements: [],
   attempts: [],
-  after: [],
+  results: [],
+  onWritten: [],
+  onDurable: [],
   acks: false,
 });
 
 /**
- * Group commit: what arrives within one turn of the event loop, or while a commit runs, is one batch.
- * Answers run after the commit that they tell of; `onCommitted` after all answers of a batch.
+ * Group commit. What arrives within one turn of the event loop, or while a commit runs, is one batch. Its messages may be
+ * handed out once it is written; those who sent them are answered when it is durable.
  */
 export class CommitQueue {
   readonly #store: InboxStore;
   readonly #options: CommitQueueOptions;
+  readonly #receipts: Receipts<Batch>;
   #next = emptyBatch();
   /** The batch whose commit runs. */
-  #current: Pending | undefined;
-  #running: Promise<void> | undefined;
-  /** Sequence numbers of the settlements that are not on disk yet; made when asked for, and kept until a commit ends. */
+  #current: Batch | undefined;
+  /** Sequence numbers of the settlements that are not written yet; made when asked for, and kept until a commit ends. */
   #settling: Set<number> | undefined;
   /** The highest sequence number that was ever settled. */
   #highestSettled = 0;
@@ -64,13 +61,15 @@ export class CommitQueue {
   #lazy: NodeJS.Timeout | undefined;
 
   constructor(store: InboxStore, options: CommitQueueOptions) {
+    const { onStoreFailed, fault } = options;
     this.#store = store;
     this.#options = options;
+    this.#receipts = new Receipts(store, { onSynced: () => this.#goOn(), onStoreFailed, fault });
   }
 
-  /** Something waits for a commit, or for the end of one. */
+  /** Something is not durable yet. */
   get isBusy(): boolean {
-    return this.#running !== undefined || hasWork(this.#next);
+    return hasWork(this.#next) || this.#newest() !== undefined;
   }
 
   append(message: NewMessage, deliverer: Deliverer): void {
@@ -107,26 +106,48 @@ export class CommitQueue {
     this.#lazily();
   }
 
-  /**
-   * Resolves when everything handed over so far is committed. Rejects if what still waited for its commit failed; the
-   * failure of a commit that ran already was told to those who waited for it.
-   */
+  /** Resolves when everything handed over so far is in the store; rejects if its commit failed. */
+  written(): Promise<void> {
+    if (hasWork(this.#next)) return this.#waitIn(this.#next, 'onWritten');
+    return this.#current ? this.#waitIn(this.#current, 'onWritten') : Promise.resolve();
+  }
+
+  /** Resolves when everything handed over so far is durable; rejects if its commit failed, or the store. */
   flushed(): Promise<void> {
-    if (!hasWork(this.#next)) return this.#running ?? Promise.resolve();
+    if (hasWork(this.#next)) return this.#waitIn(this.#next, 'onDurable');
+    const newest = this.#newest();
+    return newest ? this.#waitIn(newest, 'onDurable') : Promise.resolve();
+  }
+
+  /** The last batch that was begun, while it is not durable. */
+  #newest(): Batch | undefined {
+    return this.#current ?? this.#receipts.newest;
+  }
+
+  #waitIn(batch: Batch, moment: 'onWritten' | 'onDurable'): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#next.after.push((error) => (error === undefined ? resolve() : reject(error)));
-      this.#soon();
+      batch[moment].push((error) => (error === undefined ? resolve() : reject(error)));
+      if (batch === this.#next) this.#soon();
     });
   }
 
+  get #mayStart(): boolean {
+    return this.#current === undefined && this.#immediate === undefined && !this.#receipts.isFull;
+  }
+
   #soon(): void {
-    if (this.#running || this.#immediate) return;
-    this.#immediate = setImmediate(() => this.#start());
+    if (this.#mayStart) this.#immediate = setImmediate(() => this.#start());
   }
 
   #lazily(): void {
-    if (this.#running || this.#immediate || this.#lazy) return;
-    this.#lazy = setTimeout(() => this.#start(), this.#options.lazyMs);
+    if (this.#mayStart && !this.#lazy) this.#lazy = setTimeout(() => this.#start(), this.#options.lazyMs);
+  }
+
+  /** After a commit or a sync: what came meanwhile. */
+  #goOn(): void {
+    const { messages, onWritten, onDurable } = this.#next;
+    if (messages.length + onWritten.length + onDurable.length > 0) this.#soon();
+    else if (hasWork(this.#next)) this.#lazily();
   }
 
   #start(): void {
@@ -137,43 +158,54 @@ export class CommitQueue {
     const batch = this.#next;
     this.#next = emptyBatch();
     this.#current = batch;
-    this.#running = this.#commit(batch).then(() => {
-      this.#running = undefined;
-      this.#current = undefined;
-      this.#settling = undefined;
-      this.#options.onCommitted();
-      if (this.#next.messages.length > 0 || this.#next.after.length > 0) this.#soon();
-      else if (hasWork(this.#next)) this.#lazily();
+    void this.#commit(batch).then(() => {
+      this.#options.flush();
+      this.#goOn();
     });
   }
 
-  async #commit(batch: Pending): Promise<void> {
-    const { onAnswer, onNotice, onError } = this.#options;
+  async #commit(batch: Batch): Promise<void> {
+    const { onWritten, onNotice } = this.#options;
     const { messages, deliverers, settlements } = batch;
-    let appended: Appended[];
     this.#passing(batch, 'before_commit');
     try {
-      appended = await this.#store.commit(batch);
+      batch.results = await this.#store.commit(batch);
     } catch (error) {
-      const failed = { result: 'failed', error } as const;
-      for (let i = 0; i < messages.length; i++) onAnswer(messages[i]!, deliverers[i]!, failed);
-      for (const after of batch.after) after(error);
-      if (settlements.length > 0) onError(error);
+      this.#failed(batch, error);
       return;
     }
     this.#passing(batch, 'after_commit');
-    for (let i = 0; i < messages.length; i++) onAnswer(messages[i]!, deliverers[i]!, appended[i]!);
+    // The disk works while the messages leave.
+    const isDurable = this.#receipts.add(batch);
+    for (let i = 0; i < messages.length; i++) onWritten(messages[i]!, deliverers[i]!, batch.results[i]!);
     for (const { notice } of settlements) if (notice) onNotice(notice.inbox);
-    for (const after of batch.after) after();
+    this.#ended();
+    for (const waiter of batch.onWritten) waiter();
+    if (isDurable) this.#receipts.answer(batch);
   }
 
-  #passing({ messages, acks }: Pending, moment: 'before_commit' | 'after_commit'): void {
+  #failed(batch: Batch, error: unknown): void {
+    const { messages, deliverers, settlements, onWritten, onDurable } = batch;
+    const failed = { result: 'failed', error } as const;
+    this.#ended();
+    for (let i = 0; i < messages.length; i++) deliverers[i]!.answer(messages[i]!, failed);
+    for (const waiter of [...onWritten, ...onDurable]) waiter(error);
+    if (settlements.length > 0) this.#options.onError(error);
+  }
+
+  /** Nobody may wait for this commit any more. */
+  #ended(): void {
+    this.#current = undefined;
+    this.#settling = undefined;
+  }
+
+  #passing({ messages, acks }: Batch, moment: 'before_commit' | 'after_commit'): void {
     const { fault } = this.#options;
     if (messages.length > 0) fault(`broker.deliver.${moment}`);
     if (acks) fault(`broker.ack.${moment}`);
   }
 }
 
-function hasWork(batch: Pending): boolean {
+function hasWork(batch: Batch): boolean {
   return batch.messages.length > 0 || batch.settlements.length > 0 || batch.attempts.length > 0;
 }

@@ -1,7 +1,8 @@
 import type { Fault, MessageFrame, Sender } from '@signalbox/protocol';
 import type { InboxStore, NewMessage, Retried } from '@signalbox/store';
 import { Attempts } from './attempts.ts';
-import { CommitQueue, type Deliverer, type DeliverResult } from './commit-queue.ts';
+import { CommitQueue } from './commit-queue.ts';
+import type { Deliverer, DeliverResult } from './deliverer.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Endings } from './endings.ts';
 import { HandedMessages } from './handed-messages.ts';
@@ -18,9 +19,11 @@ export interface DeliveryOptions {
   newLeaseId: () => string;
   /** After so many failed tries a message becomes a dead letter. */
   maxDeliver: number;
-  /** Called when frames are ready to leave: after the answers of a commit, after a read. */
+  /** Called when frames are ready to leave: after the pushes of a commit, after a read. */
   flush: () => void;
   onError: (error: unknown) => void;
+  /** Told once when messages can't be made durable any more: their senders get no answer, and never will. */
+  onStoreFailed: (error: unknown) => void;
   fault: Fault;
   tap: Tap;
 }
@@ -61,14 +64,15 @@ export class Delivery {
   readonly #waiting = new WaitingRequests();
 
   constructor(options: DeliveryOptions) {
-    const { store, now, flush, onError, fault, tap, maxDeliver } = options;
+    const { store, now, flush, onError, onStoreFailed, fault, tap, maxDeliver } = options;
     this.#options = options;
     this.#store = store;
     this.#commits = new CommitQueue(store, {
-      onAnswer: (message, deliverer, result) => this.#answered(message, deliverer, result),
-      onCommitted: flush,
+      onWritten: (message, deliverer, result) => this.#written(message, deliverer.sender, result),
+      flush,
       onNotice: (inbox) => this.#dispatcher.wake(inbox),
       onError,
+      onStoreFailed,
       lazyMs: 4,
       fault,
     });
@@ -90,7 +94,7 @@ export class Delivery {
     return this.#dispatcher.leases.size;
   }
 
-  /** Stores a message; its deliverer is answered after the commit that holds it, and the push comes right after the answer. */
+  /** Stores a message; it is pushed as soon as it is written, and its deliverer is answered when it is durable. */
   deliver(message: NewMessage, deliverer: Deliverer): void {
     message.unread = !this.isHeld(message.inbox);
     this.#commits.append(message, deliverer);
@@ -126,7 +130,7 @@ export class Delivery {
     }
     this.#attempts.cameBack(address);
     leases.set(address, lease);
-    await this.#commits.flushed();
+    await this.#commits.written();
     const [{ pending, headSeq }, sameJournal] = await Promise.all([
       this.#store.stats(address),
       options.journalId === undefined ? true : this.#store.bindJournal(address, options.journalId),
@@ -272,14 +276,13 @@ export class Delivery {
     if (tap.isOn && !message.ended) tap.saw({ what: 'settled', outcome: 'acked' }, seq, message);
   }
 
-  #answered(message: NewMessage, deliverer: Deliverer, result: DeliverResult): void {
-    deliverer.answer(message, result);
+  #written(message: NewMessage, from: Sender, result: DeliverResult): void {
     const { settles } = message;
     if (settles !== undefined && isKept(result)) {
       const request = this.#dispatcher.released(settles.inbox, settles.seq);
       if (request) this.#acked(settles.seq, request);
     }
-    if (result.result === 'stored') this.#stored(message, deliverer.sender, result.seq);
+    if (result.result === 'stored') this.#stored(message, from, result.seq);
   }
 
   #stored(message: NewMessage, from: Sender, seq: number): void {

@@ -145,7 +145,7 @@ export class Dispatcher {
   }
 
   async #pushAgain(lease: Lease, seq: number): Promise<void> {
-    await this.#ports.commits.flushed();
+    await this.#ports.commits.written();
     const [message] = await this.#ports.store.read(lease.address, seq - 1, 1, 1);
     if (message?.seq !== seq || lease.ended || lease.inFlight.has(seq)) return;
     this.#pushStored(lease, message, this.#ports.now());

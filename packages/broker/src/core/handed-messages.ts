@@ -33,7 +33,7 @@ export class HandedMessages {
   async leftBehind(address: string, limit: number): Promise<string[]> {
     const { store, commits, attempts } = this.#ports;
     const workedOn = attempts.leftAt(address);
-    await commits.flushed();
+    await commits.written();
     const tried = await store.tried(address, workedOn, limit);
     return tried.map(({ id }) => id);
   }

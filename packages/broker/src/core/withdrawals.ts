@@ -62,7 +62,7 @@ export class Withdrawals {
    */
   async forbid(tokenId: string, why: string): Promise<void> {
     const { store, commits, endings, leases } = this.#ports;
-    await commits.flushed();
+    await commits.written();
     for (const stored of await store.sentWith(tokenId, maxForbidden)) {
       const { inbox, seq } = stored;
       const lease = leases.get(inbox);

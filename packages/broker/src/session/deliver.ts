@@ -8,7 +8,7 @@ import {
   type Sender,
 } from '@signalbox/protocol';
 import type { NewMessage } from '@signalbox/store';
-import type { DeliverResult } from '../core/commit-queue.ts';
+import type { DeliverResult } from '../core/deliverer.ts';
 import type { SessionContext } from './context.ts';
 import { judgeDeliver } from './policy.ts';
 import { hasInbox, unknownRecipient } from './recipient.ts';

@@ -12,7 +12,7 @@ import {
 } from '@signalbox/protocol';
 import type { NewMessage, TokenRecord } from '@signalbox/store';
 import type { WebSocket } from 'ws';
-import type { Deliverer, DeliverResult } from '../core/commit-queue.ts';
+import type { Deliverer, DeliverResult } from '../core/deliverer.ts';
 import type { Consumer } from '../core/lease.ts';
 import { admin } from './admin.ts';
 import type { SessionContext } from './context.ts';

@@ -17,6 +17,7 @@ import type { DeadLetterLimits } from './dead-letter-table.ts';
 import { DiskReserve } from './disk-reserve.ts';
 import { readHistory } from './history-reader.ts';
 import { inboxMigrations } from './inbox-schema.ts';
+import { LogSync } from './log-sync.ts';
 import { MessageLedger } from './message-ledger.ts';
 import type { RecentLimits } from './messages.ts';
 import type { RetentionLimits } from './settled-pages.ts';
@@ -39,7 +40,7 @@ const defaultKept: RetentionLimits & RecentLimits = {
 export interface SqliteInboxStoreOptions extends Partial<RetentionLimits & RecentLimits> {
   /** A file of its own, created when missing, readable by its owner only. */
   file: string;
-  /** `full`: a resolved commit is fsynced. `process`: it survives the end of the process, not a power cut. */
+  /** `full`: durable is fsynced. `process`: it survives the end of the process, not a power cut. */
   durability: 'full' | 'process';
   caps?: Partial<StoreCaps>;
   deadLetters?: Partial<DeadLetterLimits>;
@@ -50,8 +51,7 @@ export interface SqliteInboxStoreOptions extends Partial<RetentionLimits & Recen
 
 /** Opens the embedded store. Rejects with a `StoreError`: `store_corrupt`, `store_too_new`, `store_full`, `store_unwritable`, `store_failed`. */
 export async function openSqliteInboxStore(options: SqliteInboxStoreOptions): Promise<InboxStore> {
-  const synchronous = options.durability === 'full' ? 'full' : 'normal';
-  const database = { file: options.file, synchronous, migrations: inboxMigrations } as const;
+  const database = { file: options.file, synchronous: 'normal', migrations: inboxMigrations } as const;
   return openDatabase(database, (db) => new SqliteInboxStore(db, options));
 }
 
@@ -65,6 +65,7 @@ export class SqliteInboxStore implements InboxStore {
   readonly #now: () => number;
   readonly #ledger: MessageLedger;
   readonly #reserve: DiskReserve;
+  readonly #log: LogSync | undefined;
   readonly #begin: Statement<[]>;
   readonly #end: Statement<[]>;
   #sweptSeq = 0;
@@ -83,6 +84,7 @@ export class SqliteInboxStore implements InboxStore {
     this.dedupeWindowMs = limits.kept.dedupeWindowMs;
     this.#ledger = new MessageLedger(db, limits, now());
     this.#reserve = new DiskReserve(`${file}.reserve`, reserveBytes ?? defaultReserveBytes);
+    this.#log = durability === 'full' ? new LogSync(file) : undefined;
     this.#begin = db.prepare('BEGIN IMMEDIATE');
     this.#end = db.prepare('COMMIT');
     this.dead = this.#deadLetters();
@@ -90,6 +92,7 @@ export class SqliteInboxStore implements InboxStore {
 
   async commit(batch: Batch): Promise<Appended[]> {
     return this.#attempt(() => {
+      this.#log?.check();
       if (batch.messages.length > 0 && !this.#reserve.isHeld) return this.#settleOnly(batch);
       try {
         return this.#apply(batch);
@@ -99,6 +102,10 @@ export class SqliteInboxStore implements InboxStore {
         return this.#settleOnly(batch);
       }
     });
+  }
+
+  sync(): Promise<void> | undefined {
+    return this.#log?.sync();
   }
 
   async read(inbox: string, afterSeq: number, limit: number, maxBytes: number): Promise<StoredMessage[]> {
@@ -148,7 +155,7 @@ export class SqliteInboxStore implements InboxStore {
   }
 
   async bindJournal(inbox: string, journalId: string): Promise<boolean> {
-    return this.#attempt(() => {
+    return this.#durably(() => {
       const known = this.#db
         .prepare<[string], string>('SELECT journal_id FROM journal WHERE inbox = ?')
         .pluck()
@@ -175,6 +182,7 @@ export class SqliteInboxStore implements InboxStore {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#log?.close();
     closeDatabase(this.#db);
   }
 
@@ -183,8 +191,8 @@ export class SqliteInboxStore implements InboxStore {
     return {
       list: async (inbox, afterSeq, limit) => this.#attempt(() => dead.list(inbox, afterSeq, limit)),
       find: async (seq) => this.#attempt(() => dead.find(seq)),
-      retry: async (seq, now) => this.#attempt(() => this.#retry(seq, now)),
-      drop: async (seq) => this.#attempt(() => this.#freeing(() => dead.drop(seq))),
+      retry: (seq, now) => this.#durably(() => this.#retry(seq, now)),
+      drop: (seq) => this.#durably(() => this.#freeing(() => dead.drop(seq))),
       trim: async (now) => this.#attempt(() => this.#freeing(() => this.#trim(now))),
     };
   }
@@ -192,6 +200,7 @@ export class SqliteInboxStore implements InboxStore {
   #retry(seq: number, now: number): Retried {
     if (!this.#reserve.isHeld) return { result: 'storage_full' };
     try {
+      this.#reserveNumbers(1);
       return this.#transaction(() => this.#ledger.retry(seq, now));
     } catch (thrown) {
       if (isOutOfRoom(thrown)) return { result: 'storage_full' };
@@ -210,8 +219,15 @@ export class SqliteInboxStore implements InboxStore {
   }
 
   #apply(batch: Batch): Appended[] {
-    if (batch.messages.length + batch.settlements.length + batch.attempts.length === 0) return [];
+    const { messages, settlements, attempts } = batch;
+    if (messages.length + settlements.length + attempts.length === 0) return [];
+    this.#reserveNumbers(messages.length + settlements.length);
     return this.#transaction(() => this.#ledger.apply(batch, this.#now()));
+  }
+
+  /** Sequence numbers are known to others before the messages that bear them are durable, so their mark must be. */
+  #reserveNumbers(count: number): void {
+    if (this.#ledger.reserve(count)) this.#log?.syncNow();
   }
 
   /** A change that frees room, and must be possible when there is none. */
@@ -254,6 +270,12 @@ export class SqliteInboxStore implements InboxStore {
       this.#ledger.forget(this.#now());
       throw thrown;
     }
+  }
+
+  async #durably<T>(change: () => T): Promise<T> {
+    const result = this.#attempt(change);
+    await this.sync();
+    return result;
   }
 
   #attempt<T>(action: () => T): T {

@@ -39,6 +39,11 @@ export class MessageLedger {
     this.#usedBytes = usedBytesReader(db);
   }
 
+  /** To be called before a transaction that may add so many messages; true if that wrote something. */
+  reserve(messages: number): boolean {
+    return this.#sequence.reserve(messages);
+  }
+
   apply({ messages, attempts, settlements }: Batch, now: number): Appended[] {
     const appended = this.#appendAll(messages, now);
     for (const { inbox, seq, attempts: count } of attempts) this.messages.setAttempts(inbox, seq, count);
@@ -84,7 +89,6 @@ export class MessageLedger {
   /** After a rollback, which has made what is in memory doubtful. */
   forget(now: number): void {
     this.messages.reload(now);
-    this.#sequence.reload();
     this.#room = 0;
     this.#unsaved = 0;
   }

@@ -4,33 +4,34 @@ import type { Database, Statement } from 'better-sqlite3';
 const blockSize = 10_000;
 
 /**
- * Gives out numbers that are never used twice, whatever becomes of the rows that carried them: a whole block is
- * marked as used in the transaction that takes its first number.
+ * Gives out numbers that are never used twice, whatever becomes of the rows that carried them: a whole block is marked as
+ * used before its first number is. Who lets numbers out of the house has to bring that mark to the disk first.
  */
 export class SequenceNumbers {
-  readonly #read: Statement<[], number>;
-  readonly #reserve: Statement<[number]>;
-  #next = 0;
-  #reserved = 0;
+  readonly #mark: Statement<[number]>;
+  #next: number;
+  #reserved: number;
 
   constructor(db: Database) {
-    this.#read = db.prepare<[], number>(`SELECT value FROM meta WHERE key = 'seq_reserved'`).pluck();
-    this.#reserve = db.prepare(`UPDATE meta SET value = ? WHERE key = 'seq_reserved'`);
-    this.reload();
-  }
-
-  /** Must be called within a transaction. */
-  next(): number {
-    if (this.#next > this.#reserved) {
-      this.#reserved += blockSize;
-      this.#reserve.run(this.#reserved);
-    }
-    return this.#next++;
-  }
-
-  /** After a rollback, which may have undone a reservation. */
-  reload(): void {
-    this.#reserved = this.#read.get() ?? 0;
+    this.#mark = db.prepare(`UPDATE meta SET value = ? WHERE key = 'seq_reserved'`);
+    this.#reserved =
+      db.prepare<[], number>(`SELECT value FROM meta WHERE key = 'seq_reserved'`).pluck().get() ?? 0;
     this.#next = this.#reserved + 1;
+  }
+
+  /** Makes sure of so many numbers; true if a block had to be marked for them. In no transaction that may be rolled back. */
+  reserve(count: number): boolean {
+    const missing = this.#next + count - 1 - this.#reserved;
+    if (missing <= 0) return false;
+    const reserved = this.#reserved + Math.max(missing, blockSize);
+    this.#mark.run(reserved);
+    this.#reserved = reserved;
+    return true;
+  }
+
+  /** One of the reserved numbers. */
+  next(): number {
+    if (this.#next > this.#reserved) throw new Error('no sequence number is reserved');
+    return this.#next++;
   }
 }

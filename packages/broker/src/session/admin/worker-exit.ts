@@ -2,7 +2,7 @@ import { defaultTtlMs, isAgentId } from '@signalbox/protocol';
 import type { NewMessage, TokenRecord } from '@signalbox/store';
 import { isMintingPattern } from '../../auth/token-rules.ts';
 import { brokerSender, sentByBroker } from '../../core/broker-sender.ts';
-import type { DeliverResult } from '../../core/commit-queue.ts';
+import type { DeliverResult } from '../../core/deliverer.ts';
 import type { SessionContext } from '../context.ts';
 import { isPrivileged, mayWriteTo } from '../policy.ts';
 import { hasInbox } from '../recipient.ts';

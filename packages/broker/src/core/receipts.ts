@@ -1,0 +1,93 @@
+import type { Fault } from '@signalbox/protocol';
+import type { InboxStore, NewMessage } from '@signalbox/store';
+import type { Deliverer, DeliverResult } from './deliverer.ts';
+
+/** What one commit wrote, and who is to be told when it is durable. */
+export interface WrittenBatch {
+  readonly messages: readonly NewMessage[];
+  /** Of each message. */
+  readonly deliverers: readonly Deliverer[];
+  /** Of each message. */
+  readonly results: readonly DeliverResult[];
+  readonly onDurable: readonly Waiter[];
+}
+
+export type Waiter = (error?: unknown) => void;
+
+export interface ReceiptsOptions {
+  /** Called after the answers of a sync. */
+  onSynced: () => void;
+  /** Told once when what is written can't be made durable: nobody is answered any more. */
+  onStoreFailed: (error: unknown) => void;
+  fault: Fault;
+}
+
+/** So many batches may be written and not durable; those after them wait for the disk. */
+const maxWaiting = 64;
+
+/** Answers those who handed messages over, when these are durable: one sync at a time, for all that was written when it began. */
+export class Receipts<B extends WrittenBatch> {
+  readonly #store: InboxStore;
+  readonly #options: ReceiptsOptions;
+  #waiting: B[] = [];
+  /** What the running sync makes durable. */
+  #syncing: B[] = [];
+
+  constructor(store: InboxStore, options: ReceiptsOptions) {
+    this.#store = store;
+    this.#options = options;
+  }
+
+  get isFull(): boolean {
+    return this.#waiting.length >= maxWaiting;
+  }
+
+  /** The last batch that is not durable yet. */
+  get newest(): B | undefined {
+    return this.#waiting.at(-1) ?? this.#syncing.at(-1);
+  }
+
+  /** Takes a batch that was just written. True if it is durable already, so that the caller may {@link answer} it. */
+  add(batch: B): boolean {
+    this.#waiting.push(batch);
+    if (this.#syncing.length > 0 || this.#sync()) return false;
+    this.#waiting = [];
+    return true;
+  }
+
+  /** Tells all who wait for it that a batch is durable. */
+  answer({ messages, deliverers, results, onDurable }: B): void {
+    if (messages.length > 0) this.#options.fault('broker.receipt.before');
+    for (let i = 0; i < messages.length; i++) deliverers[i]!.answer(messages[i]!, results[i]!);
+    for (const waiter of onDurable) waiter();
+  }
+
+  /** False where what is written is durable. */
+  #sync(): boolean {
+    const synced = this.#store.sync();
+    if (!synced) return false;
+    this.#syncing = this.#waiting;
+    this.#waiting = [];
+    synced.then(
+      () => this.#synced(),
+      (error) => this.#failed(error),
+    );
+    return true;
+  }
+
+  #synced(): void {
+    const durable = this.#syncing;
+    this.#syncing = [];
+    if (this.#waiting.length > 0) this.#sync();
+    for (const batch of durable) this.answer(batch);
+    this.#options.onSynced();
+  }
+
+  #failed(error: unknown): void {
+    const lost = [...this.#syncing, ...this.#waiting];
+    this.#syncing = [];
+    this.#waiting = [];
+    for (const { onDurable } of lost) for (const waiter of onDurable) waiter(error);
+    this.#options.onStoreFailed(error);
+  }
+}
