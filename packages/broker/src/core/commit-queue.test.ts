@@ -1,4 +1,6 @@
+import fs from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Fault, noFault } from '@signalbox/protocol';
@@ -31,6 +33,36 @@ async function openQueue(heard: string[], { fault = noFault, durability = 'proce
       await queue.flushed();
       await store[Symbol.asyncDispose]();
       await rm(dir, { recursive: true });
+    },
+  };
+}
+
+/** Holds up what the disk is asked to sync, until it may go on. */
+function slowDisk(): Disposable & { goOn(): void } {
+  const { fdatasync } = fs;
+  const held: (() => void)[] = [];
+  let isHeld = true;
+  const replace = (by: typeof fdatasync): void => {
+    fs.fdatasync = by;
+    syncBuiltinESMExports();
+  };
+  const goOn = (): void => {
+    isHeld = false;
+    for (const sync of held.splice(0)) sync();
+  };
+  const slow: typeof fdatasync = Object.assign(
+    (...args: Parameters<typeof fdatasync>) => {
+      if (isHeld) held.push(() => fdatasync(...args));
+      else fdatasync(...args);
+    },
+    { __promisify__: fdatasync.__promisify__ },
+  );
+  replace(slow);
+  return {
+    goOn,
+    [Symbol.dispose]() {
+      replace(fdatasync);
+      goOn();
     },
   };
 }
@@ -78,6 +110,45 @@ describe('a commit queue', () => {
     expect(heard.toSorted()).toEqual(['a stored', 'a written', 'b stored', 'b written', 'flush', 'flush']);
     expect(heard.indexOf('b stored')).toBeGreaterThan(heard.indexOf('a stored'));
     expect(queue.isBusy).toBe(false);
+  });
+
+  it.each([
+    ['batches', 64, undefined],
+    ['bytes', 4, 'x'.repeat(4 * 1024 * 1024)],
+  ])('lets no more %s than a bound wait for a slow disk', async (_, bound, body) => {
+    await using opened = await openQueue([], { durability: 'full' });
+    using disk = slowDisk();
+    const { queue } = opened;
+    // One is with the disk; as many as the bound says may be behind it.
+    for (let i = 0; i <= bound; i++) {
+      queue.append({ ...note(`m${i}`), body }, told([]));
+      await queue.written();
+    }
+    queue.append(note('too many'), told([]));
+    let isWritten = false;
+    const written = queue.written().then(() => {
+      isWritten = true;
+    });
+    for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
+    expect(isWritten).toBe(false);
+    disk.goOn();
+    await written;
+  });
+
+  it('commits what nobody can be handed when the disk is free', async () => {
+    const heard: string[] = [];
+    await using opened = await openQueue(heard, { durability: 'full' });
+    using disk = slowDisk();
+    const { queue } = opened;
+    queue.append(note('a'), told([]));
+    await queue.written();
+    queue.append({ ...note('b'), unread: true }, told([]));
+    for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
+    expect(heard).toEqual(['a written', 'flush']);
+    queue.append(note('c'), told([]));
+    await queue.written();
+    expect(heard).toEqual(['a written', 'flush', 'b written', 'c written']);
+    disk.goOn();
   });
 
   it('knows which settlements wait, whether they came before or after it was first asked', async () => {

@@ -9,10 +9,13 @@ interface Batch extends WrittenBatch {
   settlements: Settlement[];
   attempts: { inbox: string; seq: number; attempts: number }[];
   results: readonly DeliverResult[];
+  length: number;
   onWritten: Waiter[];
   onDurable: Waiter[];
   /** Some message ends as it would by an ack. */
   acks: boolean;
+  /** Somebody gains if it is written before the disk is free: a message may be handed out, or the write is waited for. */
+  isAwaited: boolean;
 }
 
 export interface CommitQueueOptions {
@@ -37,9 +40,11 @@ const emptyBatch = (): Batch => ({
   settlements: [],
   attempts: [],
   results: [],
+  length: 0,
   onWritten: [],
   onDurable: [],
   acks: false,
+  isAwaited: false,
 });
 
 /**
@@ -76,7 +81,9 @@ export class CommitQueue {
     const next = this.#next;
     next.messages.push(message);
     next.deliverers.push(deliverer);
+    if (message.body !== undefined) next.length += message.body.length;
     if (message.settles !== undefined) next.acks = true;
+    if (!message.unread) next.isAwaited = true;
     this.#soon();
   }
 
@@ -125,6 +132,7 @@ export class CommitQueue {
   }
 
   #waitIn(batch: Batch, moment: 'onWritten' | 'onDurable'): Promise<void> {
+    if (moment === 'onWritten') batch.isAwaited = true;
     return new Promise((resolve, reject) => {
       batch[moment].push((error) => (error === undefined ? resolve() : reject(error)));
       if (batch === this.#next) this.#soon();
@@ -136,6 +144,8 @@ export class CommitQueue {
   }
 
   #soon(): void {
+    // Those who wait for the disk anyway share a commit when it is free.
+    if (this.#receipts.isSyncing && !this.#next.isAwaited) return;
     if (this.#mayStart) this.#immediate = setImmediate(() => this.#start());
   }
 

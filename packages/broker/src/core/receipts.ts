@@ -9,6 +9,8 @@ export interface WrittenBatch {
   readonly deliverers: readonly Deliverer[];
   /** Of each message. */
   readonly results: readonly DeliverResult[];
+  /** Characters of the bodies, which stay in memory until it is durable. */
+  readonly length: number;
   readonly onDurable: readonly Waiter[];
 }
 
@@ -22,14 +24,15 @@ export interface ReceiptsOptions {
   fault: Fault;
 }
 
-/** So many batches may be written and not durable; those after them wait for the disk. */
-const maxWaiting = 64;
+/** So many batches, and characters of their bodies, may wait for the next sync; what comes after them is written after it. */
+const maxWaiting = { batches: 64, length: 16 * 1024 * 1024 };
 
 /** Answers those who handed messages over, when these are durable: one sync at a time, for all that was written when it began. */
 export class Receipts<B extends WrittenBatch> {
   readonly #store: InboxStore;
   readonly #options: ReceiptsOptions;
   #waiting: B[] = [];
+  #waitingLength = 0;
   /** What the running sync makes durable. */
   #syncing: B[] = [];
 
@@ -38,8 +41,13 @@ export class Receipts<B extends WrittenBatch> {
     this.#options = options;
   }
 
+  /** Answers are on their way, and what is written now waits for the ones after them. */
+  get isSyncing(): boolean {
+    return this.#syncing.length > 0;
+  }
+
   get isFull(): boolean {
-    return this.#waiting.length >= maxWaiting;
+    return this.#waiting.length >= maxWaiting.batches || this.#waitingLength >= maxWaiting.length;
   }
 
   /** The last batch that is not durable yet. */
@@ -50,8 +58,9 @@ export class Receipts<B extends WrittenBatch> {
   /** Takes a batch that was just written. True if it is durable already, so that the caller may {@link answer} it. */
   add(batch: B): boolean {
     this.#waiting.push(batch);
-    if (this.#syncing.length > 0 || this.#sync()) return false;
-    this.#waiting = [];
+    this.#waitingLength += batch.length;
+    if (this.isSyncing || this.#sync()) return false;
+    this.#take();
     return true;
   }
 
@@ -62,12 +71,18 @@ export class Receipts<B extends WrittenBatch> {
     for (const waiter of onDurable) waiter();
   }
 
+  #take(): B[] {
+    const taken = this.#waiting;
+    this.#waiting = [];
+    this.#waitingLength = 0;
+    return taken;
+  }
+
   /** False where what is written is durable. */
   #sync(): boolean {
     const synced = this.#store.sync();
     if (!synced) return false;
-    this.#syncing = this.#waiting;
-    this.#waiting = [];
+    this.#syncing = this.#take();
     synced.then(
       () => this.#synced(),
       (error) => this.#failed(error),
@@ -84,9 +99,8 @@ export class Receipts<B extends WrittenBatch> {
   }
 
   #failed(error: unknown): void {
-    const lost = [...this.#syncing, ...this.#waiting];
+    const lost = [...this.#syncing, ...this.#take()];
     this.#syncing = [];
-    this.#waiting = [];
     for (const { onDurable } of lost) for (const waiter of onDurable) waiter(error);
     this.#options.onStoreFailed(error);
   }
