@@ -35,9 +35,9 @@ test('what was started is found again after a kill -9, and so is how it ended', 
   await using child = await startChild(new URL('./journal-writer.ts', import.meta.url), { args: [t.file] });
   expect(await child.exited).toMatchObject({ signal: 'SIGKILL' });
   await using journal = await t.open();
-  expect(await journal.find({ agent: 'rosa', requestId: 'started' })).toEqual(call('started'));
-  expect(await journal.find({ agent: 'rosa', requestId: 'ended' })).toEqual({ ...call('ended'), end });
-  expect(await journal.find({ agent: 'rosa', requestId: 'never' })).toBeUndefined();
+  expect(journal.find({ agent: 'rosa', requestId: 'started' })).toEqual(call('started'));
+  expect(journal.find({ agent: 'rosa', requestId: 'ended' })).toEqual({ ...call('ended'), end });
+  expect(journal.find({ agent: 'rosa', requestId: 'never' })).toBeUndefined();
 });
 
 test('calls are told apart by agent and request, and come newest first', async () => {
@@ -47,7 +47,7 @@ test('calls are told apart by agent and request, and come newest first', async (
   await journal.start(call('one', { agent: 'walt', receivedAt: 3 }));
   await journal.start(call('two', { receivedAt: 2 }));
   await journal.finish({ agent: 'walt', requestId: 'one' }, end);
-  expect(await journal.find({ agent: 'rosa', requestId: 'one' })).not.toHaveProperty('end');
+  expect(journal.find({ agent: 'rosa', requestId: 'one' })).not.toHaveProperty('end');
   const names = (calls: StartedCall[]) => calls.map(({ agent, requestId }) => `${agent} ${requestId}`);
   expect(names(await journal.list({ limit: 10 }))).toEqual(['walt one', 'rosa two', 'rosa one']);
   expect(names(await journal.list({ since: 2, limit: 1 }))).toEqual(['walt one']);
@@ -74,11 +74,11 @@ test('the first end counts, and one without a start is nothing', async () => {
   await using journal = await t.open();
   const key = { agent: 'rosa', requestId: 'r' };
   await journal.finish(key, end);
-  expect(await journal.find(key)).toBeUndefined();
+  expect(journal.find(key)).toBeUndefined();
   await journal.start(call('r'));
   await journal.finish(key, end);
   await journal.finish(key, { outcome: 'internal', finishedAt: 999, reply: '{}' });
-  expect(await journal.find(key)).toEqual({ ...call('r'), end });
+  expect(journal.find(key)).toEqual({ ...call('r'), end });
 });
 
 test('a stored reply is dropped, a refused one is kept', async () => {
@@ -90,10 +90,10 @@ test('a stored reply is dropped, a refused one is kept', async () => {
     await journal.finish(key, end);
     journal.settle(key, requestId);
     await vi.waitFor(async () => {
-      const entry = await journal.find(key);
+      const entry = journal.find(key);
       expect(entry?.end?.reply).toBe(requestId === 'refused' ? end.reply : undefined);
     });
-    expect(await journal.find(key)).toHaveProperty('end.outcome', 'ok');
+    expect(journal.find(key)).toHaveProperty('end.outcome', 'ok');
   }
 });
 
@@ -107,7 +107,7 @@ test('what is settled when the journal closes is settled when it opens again', a
     journal.settle(key, 'stored');
   }
   await using journal = await t.open();
-  expect((await journal.find(key))?.end).toEqual({ outcome: 'ok', finishedAt: 300 });
+  expect(journal.find(key)?.end).toEqual({ outcome: 'ok', finishedAt: 300 });
 });
 
 test('a settled call is forgotten after its time; one that could still be delivered never is', async () => {
@@ -121,14 +121,14 @@ test('a settled call is forgotten after its time; one that could still be delive
   await journal.start(call('open', { expiresAt: 10 * hour }));
   const turns = async () => {
     await journal.start(call('marker', { expiresAt: now - hour }));
-    await vi.waitFor(async () => expect(await of('marker')).toBeUndefined());
+    await vi.waitFor(() => expect(of('marker')).toBeUndefined());
   };
   await turns();
-  expect(await Promise.all([of('settled'), of('expired'), of('open')])).not.toContain(undefined);
+  expect([of('settled'), of('expired'), of('open')]).not.toContain(undefined);
   now += hour;
   await turns();
-  expect([await of('settled'), await of('expired')]).toEqual([undefined, undefined]);
-  expect(await of('open')).toEqual(call('open'));
+  expect([of('settled'), of('expired')]).toEqual([undefined, undefined]);
+  expect(of('open')).toEqual(call('open'));
 });
 
 test('too many calls or bytes are forgotten from the oldest settled one on, never an unsettled one', async () => {
@@ -142,9 +142,9 @@ test('too many calls or bytes are forgotten from the oldest settled one on, neve
   const reply = 'x'.repeat(2_000);
   await journal.finish({ agent: 'rosa', requestId: 'a' }, { ...end, reply });
   await journal.finish({ agent: 'rosa', requestId: 'e' }, { ...end, reply });
-  const replyOf = async (requestId: string) => (await journal.find({ agent: 'rosa', requestId }))?.end?.reply;
-  await vi.waitFor(async () => expect(await replyOf('e')).toBeUndefined());
-  expect(await replyOf('a')).toBe(reply);
+  const replyOf = (requestId: string) => journal.find({ agent: 'rosa', requestId })?.end?.reply;
+  await vi.waitFor(() => expect(replyOf('e')).toBeUndefined());
+  expect(replyOf('a')).toBe(reply);
 });
 
 test('an inbox that only this journal served has nothing foreign in it', async () => {

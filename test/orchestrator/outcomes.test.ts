@@ -167,7 +167,7 @@ test('a reply that its requester has no room for stays to be asked for, and othe
     state: 'finished',
     reply: { result: { structuredContent: { n: 1 } } },
   });
-  expect(await fleet.journal.find({ agent: 'rosa', requestId: 'full' })).toHaveProperty('end.reply');
+  expect(fleet.journal.find({ agent: 'rosa', requestId: 'full' })).toHaveProperty('end.reply');
 });
 
 test('a call whose start cannot be written down is not made, and one that needs no journal is', async () => {

@@ -18,7 +18,7 @@ export interface OpenCall {
 }
 
 /** `left`: told when it has ended or was dropped. */
-interface BookPorts {
+export interface BookPorts {
   now: () => number;
   left: (call: BookedCall) => void;
 }

@@ -1,5 +1,5 @@
 import type { CallRecord, CallStatus, McpReply } from '@signalbox/protocol';
-import { BookedCall, type CallName, type OpenCall } from './booked-call.ts';
+import { BookedCall, type BookPorts, type CallName, type OpenCall } from './booked-call.ts';
 import type { CallKey, JournalEntry } from './journal/journal.ts';
 
 /** What this process remembers of calls that have ended. */
@@ -17,7 +17,7 @@ const defaultLimits: BookLimits = { calls: 1_000, replyBytes: 16 * 1024 * 1024 }
  */
 export class CallBook {
   readonly #limits: BookLimits;
-  readonly #now: () => number;
+  readonly #ports: BookPorts;
   readonly #open = new Set<BookedCall>();
   /** A ring: the call that was the n-th to end is at `n` modulo its length. */
   readonly #ended: BookedCall[] = [];
@@ -28,13 +28,13 @@ export class CallBook {
 
   /** `now` is in epoch milliseconds. */
   constructor(now: () => number, limits: Partial<BookLimits> = {}) {
-    this.#now = now;
+    this.#ports = { now, left: (call) => this.#left(call) };
     this.#limits = { ...defaultLimits, ...limits };
   }
 
   /** `earlier`: what the journal says of its start by a process that is gone. */
   open(call: CallName, earlier?: JournalEntry): OpenCall {
-    const booked = new BookedCall(call, earlier, { now: this.#now, left: this.#left });
+    const booked = new BookedCall(call, earlier, this.#ports);
     this.#open.add(booked);
     return booked;
   }
@@ -68,10 +68,10 @@ export class CallBook {
     return [...records.values()].reverse();
   }
 
-  readonly #left = (call: BookedCall): void => {
+  #left(call: BookedCall): void {
     this.#open.delete(call);
     if (call.outcome !== undefined) this.#keep(call);
-  };
+  }
 
   #keep(call: BookedCall): void {
     const { calls, replyBytes } = this.#limits;

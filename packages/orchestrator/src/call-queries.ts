@@ -27,7 +27,7 @@ export async function answerStatus(
   const key = { agent: asker.agent, requestId };
   const here = book.status(key);
   if (here && !(here.state === 'finished' && here.reply === undefined)) return { data: here };
-  const entry = await journal?.find(key);
+  const entry = journal?.find(key);
   const status: CallStatus = (entry && statusOf(entry)) ?? here ?? { state: 'unknown' };
   return { data: status };
 }

@@ -41,16 +41,15 @@ export async function serveCall(
   call: CallRequest,
 ): Promise<ServeAnswer> {
   const { id, from, seq } = served.message;
-  const key = { agent: from.agent, requestId: id };
+  const name = { agent: from.agent, requestId: id, role: from.role, tool: call.tool };
   desk.fault('orchestrator.call.received');
-  const page = desk.journal && (await JournalPage.open(desk.journal, key));
+  const page = desk.journal && new JournalPage(desk.journal, name);
   const end = page?.earlier?.end;
   // A reply that is no longer kept was delivered: all that is missing is the ack.
   if (end) return end.reply === undefined ? undefined : answer(desk, page, JSON.parse(end.reply));
 
   const mayHaveStarted = page?.earlier !== undefined || desk.history.mayHaveStartedElsewhere(seq);
   const isUnknown = mayHaveStarted && !(await isRepeatable(desk, call.tool));
-  const name = { agent: from.agent, requestId: id, role: from.role, tool: call.tool };
   const open = desk.book.open(name, page?.earlier);
   const reply = isUnknown ? { error: outcomeUnknown(id) } : await run(desk, served, call, { page, open });
   if (reply === handBack) {

@@ -9,15 +9,12 @@ export class JournalPage {
   readonly earlier: JournalEntry | undefined;
   #isWritten: boolean;
 
-  private constructor(journal: Journal, key: CallKey, earlier: JournalEntry | undefined) {
+  /** Throws if the journal can't be read. */
+  constructor(journal: Journal, key: CallKey) {
     this.#journal = journal;
     this.#key = key;
-    this.earlier = earlier;
-    this.#isWritten = earlier !== undefined;
-  }
-
-  static async open(journal: Journal, key: CallKey): Promise<JournalPage> {
-    return new JournalPage(journal, key, await journal.find(key));
+    this.earlier = journal.find(key);
+    this.#isWritten = this.earlier !== undefined;
   }
 
   /** Puts the call on disk; an error if that can't be done, and it must not be made. Once is enough. */

@@ -36,7 +36,7 @@ export interface JournalEntry extends StartedCall {
 export interface Journal extends AsyncDisposable {
   /** The same as long as the journal exists, different from every other journal's. */
   readonly id: string;
-  find(key: CallKey): Promise<JournalEntry | undefined>;
+  find(key: CallKey): JournalEntry | undefined;
   /** Resolves when the entry is on disk, fsynced, in place of any other under its key. Concurrent starts share one fsync. */
   start(call: StartedCall): Promise<void>;
   /** Resolves when it would survive the end of this process; a power cut may undo it. Does nothing for a call that has ended or was never started. */

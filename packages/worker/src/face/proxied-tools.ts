@@ -10,11 +10,7 @@ import { failedResultOf, toolResultOf } from './tool-result.ts';
 export function proxiedTools(executor: McpProxyExecutor, calls?: RecentCalls): FaceTools {
   return {
     list: () => executor.listTools(),
-    async call(call) {
-      const { answer, unknown } = await callHosted(executor, call, calls);
-      if (!unknown) return answer;
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, [unknown.message, unknown.hint].join('. '));
-    },
+    call: (call) => callHosted(executor, call, { calls, onUnknown: refuse }),
     onChanged: (listener) => executor.onManifestChanged(listener),
     instructions: () => [
       `These tools are shared by a fleet of agents; you are '${executor.agent}' and see those that the role '${executor.role}' may use.`,
@@ -25,15 +21,20 @@ export function proxiedTools(executor: McpProxyExecutor, calls?: RecentCalls): F
   };
 }
 
-/**
- * How a call of a hosted tool ended; `unknown` if there is no such tool, which not every caller takes for a result. Rejects
- * with the JSON-RPC error that the MCP server itself answered with. `calls` remembers it.
- */
+/** How a call of a hosted tool is to be made. */
+export interface HostedCallOptions {
+  /** Remembers it. */
+  calls?: RecentCalls | undefined;
+  /** Told that there is no such tool, which not every caller takes for a result; what it throws, the call rejects with. */
+  onUnknown?: (unknown: ToolCallError) => void;
+}
+
+/** How a call of a hosted tool ended. Rejects with the JSON-RPC error that the MCP server itself answered with. */
 export async function callHosted(
   executor: McpProxyExecutor,
   call: FaceCall,
-  calls?: RecentCalls,
-): Promise<{ answer: FaceAnswer; unknown: ToolCallError | undefined }> {
+  { calls, onUnknown }: HostedCallOptions,
+): Promise<FaceAnswer> {
   const tool = executor.findTool(call.name);
   const { signal, onProgress, round } = call;
   const requestId = newId();
@@ -44,11 +45,16 @@ export async function callHosted(
     const { code, message, data } = error.rpc_error;
     throw new ProtocolError(code, message, data);
   }
-  const answer = {
+  if (!tool && error?.code === 'tool_not_found') {
+    calls?.forget(requestId);
+    onUnknown?.(error);
+  }
+  return {
     result: error ? failedResultOf(error, tool, requestId) : (inputRequired ?? toolResultOf(result)),
     outputSchema: tool?.outputSchema,
   };
-  const unknown = !tool && error?.code === 'tool_not_found' ? error : undefined;
-  if (unknown) calls?.forget(requestId);
-  return { answer, unknown };
+}
+
+function refuse({ message, hint }: ToolCallError): never {
+  throw new ProtocolError(ProtocolErrorCode.InvalidParams, [message, hint].join('. '));
 }

@@ -60,8 +60,7 @@ async function callByName(
 ): Promise<FaceAnswer> {
   const { value, problem } = readCallArguments(call.arguments);
   if (problem !== undefined) return wrongArguments(callToolName, problem);
-  const { answer } = await callHosted(executor, { ...call, ...value }, calls);
-  return answer;
+  return await callHosted(executor, { ...call, ...value }, { calls });
 }
 
 function wrongArguments(tool: string, problem: string): FaceAnswer {

@@ -65,7 +65,7 @@ class SqliteJournal implements Journal {
     this.#pruning.unref();
   }
 
-  async find(key: CallKey): Promise<JournalEntry | undefined> {
+  find(key: CallKey): JournalEntry | undefined {
     if (!this.#keys.mayHold(key)) return undefined;
     return this.#attempt(() => this.#calls.find(key));
   }
