@@ -5,12 +5,16 @@ import { counterexample, modelSettings } from './model-settings.ts';
 import { type ModelledStore, modelCaps, runStoreOps, type StoreOp, storeOps } from './store-model.ts';
 
 type Commit = InboxStore['commit'];
+type Room = readonly [recentMessages: number, bundledFrom: number];
 
 /**
  * A store on a fresh file with room for so many recent messages. `spoil` gets each commit of the store, across restarts,
  * and may do worse.
  */
-async function openStore(recentMessages: number, spoil?: (commit: Commit) => Commit): Promise<ModelledStore> {
+async function openStore(
+  [recentMessages, bundledFrom]: Room,
+  spoil?: (commit: Commit) => Commit,
+): Promise<ModelledStore> {
   const directory = await tempDir();
   const state = { now: 1_700_000_000_000 };
   const open = (): Promise<InboxStore> =>
@@ -22,6 +26,7 @@ async function openStore(recentMessages: number, spoil?: (commit: Commit) => Com
       dedupeWindowMs: 1000,
       retentionMs: 3000,
       recentMessages,
+      bundledFrom,
     });
   let store = await open();
   const commit = spoil?.((batch) => store.commit(batch));
@@ -58,18 +63,24 @@ async function openStore(recentMessages: number, spoil?: (commit: Commit) => Com
 
 async function agrees(
   ops: readonly StoreOp[],
-  recentMessages: number,
+  room: Room,
   spoil?: (commit: Commit) => Commit,
 ): Promise<void> {
-  await using setup = await openStore(recentMessages, spoil);
+  await using setup = await openStore(room, spoil);
   await runStoreOps(setup, ops);
 }
 
-// All of them recent, each one in the tables at once, and on the way between.
-it.each([1000, 0, 4])(
-  'the SQLite store agrees with the model over random sequences of commits, restarts and time, with %d recent messages',
-  async (recent) => {
-    expect(await counterexample(storeOps, (ops) => agrees(ops, recent), modelSettings(60))).toBeUndefined();
+// All of them recent, each one in the tables at once, and on the way between, with bundles and without.
+it.each<[...Room]>([
+  [1000, 64],
+  [0, 64],
+  [4, 64],
+  [0, 1],
+  [4, 2],
+])(
+  'the SQLite store agrees with the model over random sequences of commits, restarts and time, with %d recent messages and bundles of %d',
+  async (...room) => {
+    expect(await counterexample(storeOps, (ops) => agrees(ops, room), modelSettings(60))).toBeUndefined();
   },
 );
 
@@ -120,6 +131,6 @@ const spoils: [string, () => (commit: Commit) => Commit][] = [
 it.each(spoils)('the model finds a store that %s', async (_name, spoil) => {
   // Not a time limit: it would abandon a run in its middle, and leave that run's files behind.
   const settings = { ...modelSettings(100), endOnFailure: true };
-  const report = await counterexample(storeOps, (ops) => agrees(ops, 4, spoil()), settings);
+  const report = await counterexample(storeOps, (ops) => agrees(ops, [4, 2], spoil()), settings);
   expect(report).toMatch(/Counterexample: .*"op":\s*"commit"/s);
 });

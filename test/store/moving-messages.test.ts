@@ -1,3 +1,4 @@
+import type { NewMessage } from '@signalbox/store';
 import { describe, expect, it } from 'vitest';
 import { commit, hour, message, openStore, pages, select, settle, startedAt } from './store-setup.ts';
 
@@ -41,7 +42,7 @@ describe('Messages on their way through the store', () => {
   );
 
   it('counts what waits in the table and what is recent, and leaves no count when all is settled', async () => {
-    await using setup = await openStore({ recentMessages: 40 });
+    await using setup = await openStore({ recentMessages: 36 });
     const sent: Record<string, number[]> = { inbox: [], other: [] };
     const send = async (from: number, count: number, inbox: string) => {
       const messages = Array.from({ length: count }, (_, i) => ({
@@ -69,7 +70,7 @@ describe('Messages on their way through the store', () => {
     await setup.reopen();
     await send(25, 5, 'inbox');
     await expectCounted();
-    expect(select(setup.file, 'SELECT sum(pending) AS rows FROM inbox_count')).toEqual([{ rows: 25 }]);
+    expect(select(setup.file, 'SELECT sum(pending) AS rows FROM inbox_count')).toEqual([{ rows: 38 }]);
     await settle(setup, sent.inbox!.splice(3, 24));
     await expectCounted();
     await setup.reopen();
@@ -184,26 +185,94 @@ describe('Messages on their way through the store', () => {
     expect(await store.dead.find(second)).toMatchObject({ id: 'a' });
   });
 
-  it('writes a message that nobody reads to its table at once, behind those that were recent', async () => {
-    await using setup = await openStore();
-    const [first] = await commit(setup, [message('read')]);
-    const [second] = await commit(setup, [{ ...message('unread'), unread: true }]);
-    const [third] = await commit(setup, [message('later')]);
-    expect(select(setup.file, 'SELECT seq FROM message ORDER BY seq')).toEqual([
-      { seq: first },
-      { seq: second },
-      { seq: third },
-    ]);
-    expect((await (await setup.reopen()).read('inbox', 0, 9, 1000)).map(({ id }) => id)).toEqual([
-      'read',
-      'unread',
-      'later',
-    ]);
-    await settle(setup, [first!, second!, third!]);
-    await commit(
+  it('knows each message in bundles, whatever the ids look like, and takes apart only the one that is settled', async () => {
+    const count = 2000;
+    await using setup = await openStore({ recentMessages: 200, caps: { maxPendingPerSender: count } });
+    const idOf = (i: number) => (Math.imul(i + 1, 0x9e3779b1) >>> 0).toString(36);
+    const sent = Array.from({ length: count }, (_, i) => message(idOf(i)));
+    const seqs = await commit(setup, sent);
+    const bundled = () => select(setup.file, 'SELECT first, last FROM bundle ORDER BY first');
+    const before = bundled();
+    expect(before.length).toBeGreaterThan(10);
+    expect(select(setup.file, 'SELECT * FROM message')).toEqual([]);
+    for (const isReopened of [false, true]) {
+      const store = isReopened ? await setup.reopen() : setup.store;
+      const repeats = async (messages: NewMessage[]) => {
+        const appended = await store.commit({ messages, settlements: [], attempts: [] });
+        return new Set(appended.map(({ result }) => result));
+      };
+      expect(await repeats(sent)).toEqual(new Set(['duplicate']));
+      expect(await repeats(sent.map((one) => ({ ...one, body: '"other"' })))).toEqual(
+        new Set(['id_conflict']),
+      );
+      expect(await store.find('inbox', 'ann', idOf(77))).toEqual({
+        seq: seqs[77],
+        kind: 'note',
+        senderAddress: 'ann',
+      });
+      expect(await store.find('inbox', 'ann', idOf(count + 1))).toBeUndefined();
+      expect(await store.find('inbox', 'bob', idOf(77))).toBeUndefined();
+      const read = await store.read('inbox', seqs[99]!, 300, 1e9);
+      expect(read.map(({ seq }) => seq)).toEqual(seqs.slice(100, 400));
+    }
+    await settle(setup, [seqs[500]!]);
+    expect(before.length - bundled().length).toBe(1);
+    expect(await setup.store.stats('inbox')).toMatchObject({ pending: count - 1 });
+    await settle(setup, [seqs[500]!, seqs.at(-1)! + 1]);
+    const left = seqs.filter((_, i) => i !== 500);
+    const read = await (await setup.reopen()).read('inbox', 0, count, 1e9);
+    expect(read.map(({ seq }) => seq)).toEqual(left);
+    await settle(setup, left);
+    expect(bundled()).toEqual([]);
+    expect(await setup.store.stats('inbox')).toEqual({ pending: 0, bytes: 0, headSeq: 0 });
+  });
+
+  it('brings a bundle back for an attempt, and counts and tells as before', async () => {
+    await using setup = await openStore({ recentMessages: 300 });
+    const seqs = await commit(
       setup,
-      [message('recent again')].map((one) => ({ ...one, id: 'recent-again' })),
+      Array.from({ length: 400 }, (_, i) => message(`m${i}`)),
     );
-    expect(select(setup.file, 'SELECT seq FROM message')).toEqual([]);
+    const attempts = [200, 300].map((at) => ({ inbox: 'inbox', seq: seqs[at]!, attempts: 2 }));
+    await (await setup.reopen()).commit({ messages: [], settlements: [], attempts });
+    const [later] = await commit(setup, [message('later')]);
+    for (const isReopened of [false, true]) {
+      const again = isReopened ? await setup.reopen() : setup.store;
+      expect(await again.stats('inbox')).toEqual({ pending: 401, bytes: 401 * 6, headSeq: later });
+      const read = await again.read('inbox', 0, 999, 1e9);
+      expect(read.map(({ id }) => id)).toEqual([...seqs.map((_, i) => `m${i}`), 'later']);
+      const asked = [seqs[5]!, seqs[250]!, seqs[200]!, seqs.at(-1)! + 9];
+      const tried = await again.tried('inbox', asked, 99);
+      expect(tried.map(({ seq, attempts: count }) => [seq, count])).toEqual([
+        [seqs[5], 0],
+        [seqs[200], 2],
+        [seqs[250], 0],
+        [seqs[300], 2],
+      ]);
+    }
+  });
+
+  it('tells of all that is expired in bundles, step by step', async () => {
+    const count = 5000;
+    await using setup = await openStore({ recentMessages: 10, caps: { maxPendingPerSender: count } });
+    const sent = Array.from({ length: count }, (_, i) => message(`m${i}`));
+    const isOld = (i: number) => i % 3 > 0;
+    const seqs = await commit(
+      setup,
+      sent.map((one, i) => (isOld(i) ? { ...one, expiresAt: startedAt + hour } : one)),
+    );
+    expect(await setup.store.sweep(setup.now())).toEqual([]);
+    setup.advance(hour);
+    const told = new Set<number>();
+    for (let step = 0; step < 4; step++) {
+      for (const one of await setup.store.sweep(setup.now())) {
+        expect(one).not.toHaveProperty('body');
+        told.add(one.seq);
+      }
+    }
+    expect([...told].sort((a, b) => a - b)).toEqual(seqs.filter((_, i) => isOld(i)));
+    await settle(setup, [...told], 'expired');
+    expect(await setup.store.sweep(setup.now())).toEqual([]);
+    expect(await setup.store.stats('inbox')).toMatchObject({ pending: count - told.size });
   });
 });

@@ -6,11 +6,12 @@ import { tempDir } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import { commit, edit, hour, message, openStore, pages, select, settle } from './store-setup.ts';
 
-// With room for two recent messages nearly every one goes through the tables; by default none of so few does.
+// With room for two recent messages nearly every one goes through the tables, with none each one; by default none of so few does.
 for (const [name, options] of [
   ['SQLite with durability full', { durability: 'full' }],
   ['SQLite with durability process', { durability: 'process' }],
   ['SQLite where messages age at once', { recentMessages: 2 }],
+  ['SQLite where messages age at once, in bundles', { recentMessages: 0, bundledFrom: 1 }],
 ] as const) {
   inboxStoreConformance(name, (caps) => openStore({ ...options, ...(caps && { caps }) }));
 }

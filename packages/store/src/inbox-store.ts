@@ -20,8 +20,6 @@ export interface NewMessage {
   body?: string | undefined;
   /** A message acked in the same commit that stores this one (also when this one is a repeat). */
   settles?: { inbox: string; seq: number } | undefined;
-  /** Nobody reads its inbox now, so it will likely stay for a while. A hint, not kept. */
-  unread?: boolean | undefined;
   /** The token it was sent with, where {@link InboxStore.sentWith} shall find it. */
   tokenId?: string | undefined;
 }
@@ -59,7 +57,7 @@ export interface Batch {
 }
 
 /** A message that is not settled yet. `size` counts the bytes of its body. */
-export interface StoredMessage extends Omit<NewMessage, 'settles' | 'tokenId' | 'unread'> {
+export interface StoredMessage extends Omit<NewMessage, 'settles' | 'tokenId'> {
   seq: number;
   /** How often a consumer tried it and failed; 0 at first. */
   attempts: number;

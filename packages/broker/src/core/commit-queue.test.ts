@@ -82,9 +82,9 @@ describe('a commit queue', () => {
     await using opened = await openQueue(heard);
     const { queue } = opened;
     const [one, other] = [told(heard), told(heard)];
-    queue.append(note('a'), one);
-    queue.append(note('b'), other);
-    queue.append(note('a'), one);
+    queue.append(note('a'), one, true);
+    queue.append(note('b'), other, true);
+    queue.append(note('a'), one, true);
     expect(queue.isBusy).toBe(true);
     await queue.flushed();
     await new Promise(setImmediate);
@@ -100,12 +100,12 @@ describe('a commit queue', () => {
     const heard: string[] = [];
     await using opened = await openQueue(heard, { durability: 'full' });
     const { queue } = opened;
-    queue.append(note('a'), told(heard));
+    queue.append(note('a'), told(heard), true);
     await queue.written();
     await Promise.resolve();
     expect(heard).toEqual(['a written', 'flush']);
     expect(queue.isBusy).toBe(true);
-    queue.append(note('b'), told(heard));
+    queue.append(note('b'), told(heard), true);
     await queue.flushed();
     expect(heard.toSorted()).toEqual(['a stored', 'a written', 'b stored', 'b written', 'flush', 'flush']);
     expect(heard.indexOf('b stored')).toBeGreaterThan(heard.indexOf('a stored'));
@@ -121,10 +121,10 @@ describe('a commit queue', () => {
     const { queue } = opened;
     // One is with the disk; as many as the bound says may be behind it.
     for (let i = 0; i <= bound; i++) {
-      queue.append({ ...note(`m${i}`), body }, told([]));
+      queue.append({ ...note(`m${i}`), body }, told([]), true);
       await queue.written();
     }
-    queue.append(note('too many'), told([]));
+    queue.append(note('too many'), told([]), true);
     let isWritten = false;
     const written = queue.written().then(() => {
       isWritten = true;
@@ -140,12 +140,12 @@ describe('a commit queue', () => {
     await using opened = await openQueue(heard, { durability: 'full' });
     using disk = slowDisk();
     const { queue } = opened;
-    queue.append(note('a'), told([]));
+    queue.append(note('a'), told([]), true);
     await queue.written();
-    queue.append({ ...note('b'), unread: true }, told([]));
+    queue.append(note('b'), told([]), false);
     for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
     expect(heard).toEqual(['a written', 'flush']);
-    queue.append(note('c'), told([]));
+    queue.append(note('c'), told([]), true);
     await queue.written();
     expect(heard).toEqual(['a written', 'flush', 'b written', 'c written']);
     disk.goOn();
@@ -175,7 +175,7 @@ describe('a commit queue', () => {
     await using opened = await openQueue([], { fault });
     const { queue } = opened;
     queue.settle({ inbox: 'reader', seq: 7, outcome: 'acked' });
-    queue.append(note('a'), told([]));
+    queue.append(note('a'), told([]), true);
     await queue.flushed();
     expect(isSettling).toEqual([true]);
   });
@@ -189,9 +189,9 @@ describe('a commit queue', () => {
       return passed.splice(0).filter((point) => point.startsWith('broker.ack'));
     };
     const ofAnAck = ['broker.ack.before_commit', 'broker.ack.after_commit'];
-    queue.append(note('a'), told([]));
+    queue.append(note('a'), told([]), true);
     expect(await points()).toEqual([]);
-    queue.append(note('b', { inbox: 'reader', seq: 1 }), told([]));
+    queue.append(note('b', { inbox: 'reader', seq: 1 }), told([]), true);
     expect(await points()).toEqual(ofAnAck);
     queue.settle({ inbox: 'reader', seq: 2, outcome: 'expired' });
     expect(await points()).toEqual([]);

@@ -77,13 +77,14 @@ export class CommitQueue {
     return hasWork(this.#next) || this.#newest() !== undefined;
   }
 
-  append(message: NewMessage, deliverer: Deliverer): void {
+  /** `isHeld`: somebody holds its inbox, so that it may be handed out when it is written. */
+  append(message: NewMessage, deliverer: Deliverer, isHeld: boolean): void {
     const next = this.#next;
     next.messages.push(message);
     next.deliverers.push(deliverer);
     if (message.body !== undefined) next.length += message.body.length;
     if (message.settles !== undefined) next.acks = true;
-    if (!message.unread) next.isAwaited = true;
+    if (isHeld) next.isAwaited = true;
     this.#soon();
   }
 

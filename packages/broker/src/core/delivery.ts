@@ -96,8 +96,7 @@ export class Delivery {
 
   /** Stores a message; it is pushed as soon as it is written, and its deliverer is answered when it is durable. */
   deliver(message: NewMessage, deliverer: Deliverer): void {
-    message.unread = !this.isHeld(message.inbox);
-    this.#commits.append(message, deliverer);
+    this.#commits.append(message, deliverer, this.isHeld(message.inbox));
   }
 
   /** Hands a message to the live holder of its inbox without storing it; false if there is none. */

@@ -206,7 +206,6 @@ function store(
     expiresAt: now + ttl,
     body,
     settles: frame.settles === undefined ? undefined : { inbox: sender.address, seq: frame.settles },
-    unread: undefined,
     tokenId: frame.kind === 'mcp_request' ? token.id : undefined,
   };
   context.delivery.deliver(message, session);

@@ -44,11 +44,6 @@ export class CommitRecord {
     this.#entries += `,["tried",${home.json},${seq},${jsonNumber(attempts)}]`;
   }
 
-  /** It went to the table of unsettled messages before the others of its own record. */
-  moved({ seq, home }: RecentMessage): void {
-    this.#entries += `,["moved",${home.json},${seq}]`;
-  }
-
   /** Empties it. */
   take(): RecordText {
     const text = { entries: `[${this.#entries.slice(1)}]`, bodies: this.#bodies };

@@ -25,7 +25,8 @@ interface Row {
 /**
  * A page of messages by time of creation. Nothing is indexed for this, so that storing a message costs nothing more:
  * everything that may be in the range is looked at, in steps between which the store goes on with its work. Messages move on
- * meanwhile (recent, unsettled for long, recent again as settled, in a page), so recent ones are looked at first and last.
+ * meanwhile (recent, in a bundle, recent again, in the table, recent again as settled, in a page), so recent ones are looked at
+ * between these, too.
  */
 export async function readHistory(
   db: Database,
@@ -33,6 +34,8 @@ export async function readHistory(
   query: HistoryQuery,
 ): Promise<HistoryPage> {
   const page = new PageOfRows(query);
+  for (const recent of messages.recent()) page.consider(rowOf(recent));
+  await scanBundles(messages, page);
   for (const recent of messages.recent()) page.consider(rowOf(recent));
   await scanUnsettled(db, page);
   for (let number = 0; ; await nextTurn()) {
@@ -62,6 +65,19 @@ async function scanUnsettled(db: Database, page: PageOfRows): Promise<void> {
     for (const row of rows) page.consider(row);
     if (rows.length < rowsPerStep) return;
     after = rows.at(-1)?.seq ?? after;
+  }
+}
+
+async function scanBundles(messages: Messages, page: PageOfRows): Promise<void> {
+  const unsettled = { settledAt: null, outcome: null, reason: null };
+  for (let after = 0; ; await nextTurn()) {
+    const bundles = messages.nextBundles(after);
+    for (const bundle of bundles) {
+      for (const { id, inbox, sender, kind, correlationId, seq, size, createdAt } of bundle.messages)
+        page.consider({ id, inbox, sender, kind, correlationId, seq, size, createdAt, ...unsettled });
+      after = bundle.number;
+    }
+    if (bundles.length === 0) return;
   }
 }
 

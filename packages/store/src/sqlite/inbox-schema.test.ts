@@ -30,3 +30,31 @@ it('brings a database of the first version up to date, with its messages', async
     rmSync(directory, { recursive: true });
   }
 });
+
+it('takes over what was recent, and what had left its record for the table before the others', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'signalbox-schema-'));
+  try {
+    const file = join(directory, 'messages.db');
+    openDatabase({ file, synchronous: 'normal', migrations: inboxMigrations.slice(0, 6) }, (db) => {
+      const like = ['like', 'inbox', 'ann', 'ann', 'worker', null, 'note', 1, 9e15];
+      const entries = [like, [7, 4, 4, 'a'], [8, 4, 4, 'b'], ['moved', 'inbox', 7]];
+      db.prepare('INSERT INTO record VALUES (1, ?, ?)').run(JSON.stringify(entries), 'bodyself');
+      db.exec(
+        `INSERT INTO message VALUES (7, 'inbox', 'a', 'ann', 'ann', 'worker', 'note', NULL, NULL, 1, 9e15, 0, 4, 'body', NULL);
+         INSERT INTO inbox_count VALUES ('inbox', 'ann', 1, 4);
+         UPDATE meta SET value = 10 WHERE key = 'seq_reserved'`,
+      );
+      db.close();
+    });
+    for (let start = 0; start < 2; start++) {
+      await using store = await openSqliteInboxStore({ file, durability: 'process' });
+      expect(await store.stats('inbox')).toEqual({ pending: 2, bytes: 8, headSeq: 8 });
+      expect(await store.read('inbox', 0, 9, 1000)).toMatchObject([
+        { seq: 7, id: 'a', body: 'body' },
+        { seq: 8, id: 'b', body: 'self' },
+      ]);
+    }
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});

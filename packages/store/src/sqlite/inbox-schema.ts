@@ -68,4 +68,13 @@ export const inboxMigrations: readonly string[] = [
   `,
   // Records take another form from here on, which versions before cannot read; nothing to do for those that are there.
   'SELECT 1',
+  // Unsettled messages of one inbox that aged together: see bundles.ts.
+  `
+  CREATE TABLE bundle (
+    number INTEGER PRIMARY KEY, inbox TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL, ids TEXT NOT NULL, hashes BLOB NOT NULL, entries TEXT NOT NULL, bodies TEXT NOT NULL
+  );
+  CREATE INDEX bundle_by_inbox ON bundle (inbox, last);
+  CREATE INDEX bundle_by_expiry ON bundle (expires_at);
+  `,
 ];

@@ -32,6 +32,7 @@ const defaultReserveBytes = 4 * MiB;
 const defaultKept: RetentionLimits & RecentLimits = {
   recentMessages: 4000,
   recentBytes: 16 * MiB,
+  bundledFrom: 64,
   dedupeWindowMs: 10 * 60 * 1000,
   retentionMs: 24 * hour,
   retentionBytes: 512 * MiB,

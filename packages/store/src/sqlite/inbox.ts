@@ -9,8 +9,6 @@ export class Inbox {
   readonly json: string;
   pending = 0;
   bytes = 0;
-  /** It is not read, or slowly: what comes goes to the table at once, behind the others. */
-  isPile = false;
   /** By their sequence numbers, in order. */
   readonly unsettled = new Map<number, RecentMessage>();
   /** Settled ones, too. Several of one id, the newest first, are linked: other senders', or a dead letter that came back. */
@@ -25,11 +23,6 @@ export class Inbox {
       this.bytes += bytes;
       this.#bySender.set(sender, { pending });
     }
-  }
-
-  /** How many are in the table. */
-  get rows(): number {
-    return this.pending - this.unsettled.size;
   }
 
   get isEmpty(): boolean {
@@ -68,6 +61,13 @@ export class Inbox {
     recent.sameId = this.#byId.get(id);
     this.#byId.set(id, recent);
     this.unsettled.set(recent.seq, recent);
+  }
+
+  /** After older ones than those that were here came back to be recent. */
+  sort(): void {
+    const sorted = [...this.unsettled.values()].sort((a, b) => a.seq - b.seq);
+    this.unsettled.clear();
+    for (const recent of sorted) this.unsettled.set(recent.seq, recent);
   }
 
   /** One of the recent ones is pending no more, but still remembered. */

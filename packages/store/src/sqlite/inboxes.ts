@@ -32,6 +32,10 @@ export class Inboxes {
     return [...this.#byName.values()].filter(({ unsettled }) => unsettled.size > 0).map(({ name }) => name);
   }
 
+  sort(): void {
+    for (const inbox of this.#byName.values()) inbox.sort();
+  }
+
   /** After a rollback, which has made every count doubtful. */
   clear(): void {
     this.#byName.clear();

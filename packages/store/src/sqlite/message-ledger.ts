@@ -46,7 +46,7 @@ export class MessageLedger {
 
   apply({ messages, attempts, settlements }: Batch, now: number): Appended[] {
     const appended = this.#appendAll(messages, now);
-    for (const { inbox, seq, attempts: count } of attempts) this.messages.setAttempts(inbox, seq, count);
+    for (const { inbox, seq, attempts: count } of attempts) this.messages.setAttempts(inbox, seq, count, now);
     for (const { inbox, seq, outcome, reason = null, notice } of settlements) {
       const isSettled = this.#settle(inbox, seq, now, outcome, reason);
       if (isSettled && notice) this.#notify(notice, now);

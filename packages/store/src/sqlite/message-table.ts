@@ -1,11 +1,10 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { FoundMessage, NewMessage, StoredMessage, StoredMetadata } from '../inbox-store.ts';
-import { CountTable } from './count-table.ts';
 import { type IdRanges, readIdRanges } from './id-ranges.ts';
 
 type Key = [id: string, inbox: string, sender: string];
 type Place = [seq: number, inbox: string];
-type Content = Pick<NewMessage, 'kind' | 'correlationId' | 'body'>;
+export type Content = Pick<NewMessage, 'kind' | 'correlationId' | 'body'>;
 export type Nullable<T> = { [K in keyof T]-?: undefined extends T[K] ? NonNullable<T[K]> | null : T[K] };
 
 /** Every column but the body, as it is stored and as it is read. */
@@ -19,7 +18,6 @@ const mostTried = 10_000;
 
 /** The statements on unsettled messages. */
 export class MessageTable {
-  readonly counts: CountTable;
   /** What it may hold: it rules most new messages out at once. */
   readonly #ids: IdRanges;
   readonly #insert: Statement<(string | number | null)[]>;
@@ -37,7 +35,6 @@ export class MessageTable {
   readonly #tried: Statement<[inbox: string, seqs: string, limit: number], Nullable<StoredMetadata>>;
 
   constructor(db: Database) {
-    this.counts = new CountTable(db);
     this.#ids = readIdRanges(db, 'message');
     // A conflict cannot happen; were it to, it must not block every commit from then on.
     this.#insert = db.prepare(
@@ -80,7 +77,6 @@ export class MessageTable {
     // biome-ignore format: as the columns are named
     this.#insert.run(seq, inbox, id, sender, senderAddress, senderRole, kind, correlationId, traceparent, createdAt, expiresAt, attempts, size, body, tokenId);
     this.#ids.add(id);
-    this.counts.count(1, inbox, sender, size);
   }
 
   contentOf(id: string, inbox: string, sender: string): Content | undefined {
@@ -100,7 +96,6 @@ export class MessageTable {
     const there = this.#metadata.get(seq, inbox);
     if (!there) return undefined;
     this.#delete.run(seq);
-    this.counts.count(-1, inbox, there.sender, there.size);
     return withoutNulls(there);
   }
 
@@ -127,13 +122,7 @@ export class MessageTable {
   }
 
   inboxes(after: string, limit: number): string[] {
-    const names: string[] = [];
-    for (let name = after; names.length < limit; names.push(name)) {
-      const next = this.#nextInbox.get(name);
-      if (next == null) break;
-      name = next;
-    }
-    return names;
+    return namesAfter(after, limit, this.#nextInbox);
   }
 
   /** Looks at up to `rows` messages after `afterSeq`; `lastSeq` is the last one looked at, 0 at the end. */
@@ -141,6 +130,14 @@ export class MessageTable {
     const lastSeq = this.#lastOfStep.get(afterSeq, rows) ?? 0;
     return { expired: this.#expired.all(afterSeq, lastSeq, now).map(withoutNulls), lastSeq };
   }
+}
+
+/** `next` gives the least name after another one. */
+export function namesAfter(after: string, limit: number, next: Statement<[string], string | null>): string[] {
+  const names: string[] = [];
+  for (let name = next.get(after); name != null && names.length < limit; name = next.get(name))
+    names.push(name);
+  return names;
 }
 
 export function withoutNulls(row: Nullable<StoredMetadata>): StoredMetadata {

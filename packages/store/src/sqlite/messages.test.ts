@@ -6,6 +6,7 @@ import { expect, it } from 'vitest';
 import { append, commit, message } from '../conformance/store-under-test.ts';
 import type { DeadLetter } from '../dead-letters.ts';
 import type { Appended, Batch, InboxStore, NewMessage, Outcome, StoredMessage } from '../inbox-store.ts';
+import { Bundles } from './bundles.ts';
 import { closeDatabase, openDatabase } from './database.ts';
 import { inboxMigrations } from './inbox-schema.ts';
 import { SqliteInboxStore, type SqliteInboxStoreOptions } from './inbox-store.ts';
@@ -17,9 +18,15 @@ const outcomes: Outcome[] = ['acked', 'expired', 'dead', 'cancelled'];
 /** And the tables that hold something then. */
 const rooms: [string, Partial<SqliteInboxStoreOptions>, string[]][] = [
   ['all messages are recent', {}, ['record']],
-  ['one inbox is a pile', { recentMessages: 35 }, ['message', 'record', 'settled_page']],
+  ['some have aged', { recentMessages: 35 }, ['message', 'record', 'settled_page']],
   ['all messages have aged', { recentMessages: 0 }, ['message', 'settled_page']],
   ['few bytes may be recent', { recentBytes: 700 }, ['message', 'record', 'settled_page']],
+  [
+    'some are in bundles',
+    { recentMessages: 26, bundledFrom: 3 },
+    ['message', 'bundle', 'record', 'settled_page'],
+  ],
+  ['all have aged in bundles', { recentMessages: 0, bundledFrom: 1 }, ['message', 'bundle', 'settled_page']],
 ];
 
 it.each(rooms)(
@@ -37,7 +44,7 @@ it.each(rooms)(
       expect(state).toEqual(await stateOf(store, traffic.sent));
       expectTrueCounts(copy.db);
       const isUsed = (table: string) => copy.db.prepare(`SELECT 1 FROM ${table}`).get() !== undefined;
-      expect(['message', 'record', 'settled_page'].filter(isUsed)).toEqual(used);
+      expect(['message', 'bundle', 'record', 'settled_page'].filter(isUsed)).toEqual(used);
       await expectToGoOn(copy.store, traffic);
       expectTrueCounts(copy.db);
       expect(copy.db.prepare('SELECT * FROM inbox_count').all()).toEqual([]);
@@ -45,7 +52,7 @@ it.each(rooms)(
   },
 );
 
-it.each(rooms.slice(1, 3))(
+it.each([...rooms.slice(1, 3), ...rooms.slice(4)])(
   'a log cut short gives what was there after some commit, where %s',
   async (_, room) => {
     using files = scratch();
@@ -75,6 +82,8 @@ const writes = [
   'UPDATE ON meta',
   'INSERT ON message',
   'DELETE ON message',
+  'INSERT ON bundle',
+  'DELETE ON bundle',
   'INSERT ON settled_page',
   'INSERT ON settled_content',
   'DELETE ON record',
@@ -86,7 +95,7 @@ const writes = [
 
 it('a commit that fails at whatever it writes changes nothing, and the next ones work', async () => {
   using files = scratch();
-  const room = { recentMessages: 16 };
+  const room = { recentMessages: 16, bundledFrom: 3 };
   const { store, db } = files.open(room);
   const traffic = new Traffic();
   const failed = new Set<string>();
@@ -134,14 +143,15 @@ it('a step of housekeeping that fails forgets nothing', async () => {
 /** What was written when it failed: `write`, or else what a commit does last. */
 async function failingAt(db: Database, write: string, run: () => Promise<unknown>): Promise<string> {
   const aging = write === 'INSERT ON inbox_count' ? write : 'DELETE ON record';
-  for (const [name, what] of Object.entries({ first: write, aging, last: 'INSERT ON record' }))
+  const last = { counting: 'INSERT ON inbox_count', last: 'INSERT ON record' };
+  for (const [name, what] of Object.entries({ first: write, aging, ...last }))
     db.exec(`CREATE TEMP TRIGGER ${name} BEFORE ${what} BEGIN SELECT RAISE(ABORT, '<${what}>'); END`);
   try {
     await run();
   } catch (thrown) {
     return /<(.*)>/.exec((thrown as Error).message)?.[1] ?? expect.fail(String(thrown));
   } finally {
-    db.exec('DROP TRIGGER first; DROP TRIGGER aging; DROP TRIGGER last');
+    db.exec('DROP TRIGGER first; DROP TRIGGER aging; DROP TRIGGER counting; DROP TRIGGER last');
   }
   return expect.fail(`it did not fail at ${write}`);
 }
@@ -167,12 +177,20 @@ async function expectToGoOn(store: InboxStore, traffic: Traffic): Promise<void> 
     expect(await store.stats(inbox)).toEqual({ pending: 0, bytes: 0, headSeq: 0 });
 }
 
-/** The counts are those of the table's rows. */
+/** The counts are those of the table's rows and of the bundles, none of which overlaps another one of its inbox. */
 function expectTrueCounts(db: Database): void {
-  const counted = db.prepare(
-    'SELECT inbox, sender, count(*) AS pending, sum(size) AS bytes FROM message GROUP BY inbox, sender',
-  );
-  expect(db.prepare('SELECT * FROM inbox_count ORDER BY inbox, sender').all()).toEqual(counted.all());
+  const counts = new Map<string, { inbox: string; sender: string; pending: number; bytes: number }>();
+  const rows = db.prepare<[], StoredMessage>('SELECT inbox, sender, size FROM message').all();
+  for (const { messages } of new Bundles(db).next(0)) rows.push(...messages);
+  for (const { inbox, sender, size } of rows) {
+    const { pending, bytes } = counts.get(`${inbox} ${sender}`) ?? { pending: 0, bytes: 0 };
+    counts.set(`${inbox} ${sender}`, { inbox, sender, pending: pending + 1, bytes: bytes + size });
+  }
+  const sorted = [...counts.keys()].sort().map((key) => counts.get(key));
+  expect(db.prepare('SELECT * FROM inbox_count ORDER BY inbox, sender').all()).toEqual(sorted);
+  const overlapping = `SELECT 1 FROM bundle AS a JOIN bundle AS b USING (inbox)
+    WHERE a.number <> b.number AND a.first <= b.last AND b.first <= a.last`;
+  expect(db.prepare(overlapping).all()).toEqual([]);
 }
 
 /** All that a store tells. */

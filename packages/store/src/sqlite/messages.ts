@@ -1,10 +1,11 @@
 import type { Database } from 'better-sqlite3';
 import type { FoundMessage, NewMessage, Outcome, StoredMessage, StoredMetadata } from '../inbox-store.ts';
 import { adoptSlices } from './adopt-slices.ts';
+import { AgedMessages, merged } from './aged-messages.ts';
 import { CommitRecord } from './commit-record.ts';
 import type { Inbox } from './inbox.ts';
 import { Inboxes } from './inboxes.ts';
-import { MessageTable } from './message-table.ts';
+import type { Content } from './message-table.ts';
 import { isSettled, metadataOf, type Origin, originOf, RecentMessage, storedOf } from './recent-message.ts';
 import { RecentMessages } from './recent-messages.ts';
 import { readRecord } from './record-entry.ts';
@@ -16,6 +17,8 @@ import { type RetentionLimits, SettledPages } from './settled-pages.ts';
 export interface RecentLimits {
   recentMessages: number;
   recentBytes: number;
+  /** So many that go at once from one inbox go as bundles. */
+  bundledFrom: number;
 }
 
 /** Recent messages that go to the tables at a time, about. */
@@ -25,12 +28,12 @@ const recentMs = 5 * 60 * 1000;
 
 /**
  * All messages, wherever they are. Most are settled soon after they came, so a message first lives in memory and in the
- * record of its commit, one row for all that came together. What ages goes to the tables: `message`, or the pages of
- * settled ones. An unsettled message in `message` is older than all recent ones. Transactions are the caller's.
+ * record of its commit, one row for all that came together. What ages goes to the tables: to the pages of settled ones, and
+ * what is not settled to bundles, or to `message` where an inbox has few of them. Transactions are the caller's.
  */
 export class Messages {
   readonly pages: SettledPages;
-  readonly #table: MessageTable;
+  readonly #aged: AgedMessages;
   readonly #limits: RecentLimits;
   readonly #records: RecordTable;
   readonly #recent = new RecentMessages();
@@ -44,8 +47,8 @@ export class Messages {
 
   constructor(db: Database, limits: RetentionLimits & RecentLimits, now: number) {
     this.#limits = limits;
-    this.#table = new MessageTable(db);
-    this.#inboxes = new Inboxes((inbox) => this.#table.counts.of(inbox));
+    this.#aged = new AgedMessages(db, limits.bundledFrom);
+    this.#inboxes = new Inboxes((inbox) => this.#aged.counts.of(inbox));
     this.pages = new SettledPages(db, limits);
     adoptSlices(db, this.pages);
     this.#records = new RecordTable(db);
@@ -61,27 +64,25 @@ export class Messages {
   repeatOf(inbox: Inbox, message: NewMessage): 'duplicate' | 'id_conflict' | undefined {
     const { id, sender } = message;
     const recent = inbox.find(id, sender);
-    const waiting = isWaiting(recent) ? recent : this.#table.contentOf(id, inbox.name, sender);
+    const waiting = isWaiting(recent) ? recent : this.#aged.contentOf(id, inbox.name, sender);
     if (waiting) return isSame(waiting, message) ? 'duplicate' : 'id_conflict';
     return recent || this.pages.find(id, inbox.name, sender) ? 'duplicate' : undefined;
   }
 
   /** One of this id is here and not settled. */
   isWaiting(inbox: Inbox, id: string, sender: string): boolean {
-    return isWaiting(inbox.find(id, sender)) || this.#table.find(id, inbox.name, sender) !== undefined;
+    return isWaiting(inbox.find(id, sender)) || this.#aged.find(id, inbox.name, sender) !== undefined;
   }
 
   add(seq: number, inbox: Inbox, message: NewMessage, size: number, now: number): void {
-    const isLong = message.unread || inbox.unsettled.size >= this.#limits.recentMessages / 2;
-    if (isLong && !inbox.isPile) this.#pile(inbox);
-    if (inbox.isPile) this.#table.insert(seq, message, size, 0);
-    else this.#addRecent(seq, inbox, message, size, now);
+    this.#addRecent(seq, inbox, message, size, now);
     inbox.count(message.sender, size);
   }
 
   /** False if it isn't there, is settled, or is in another inbox. */
   settle(inbox: string, seq: number, at: number, outcome: Outcome, reason: string | null): boolean {
-    const recent = this.#unsettled(inbox, seq) ?? this.#taken(inbox, seq, at);
+    const recent =
+      this.#unsettled(inbox, seq) ?? this.#taken(inbox, seq, at) ?? this.#unbundled(inbox, seq, at);
     if (!recent) return false;
     let ending = this.#lastEnding;
     if (ending?.at !== at || ending.outcome !== outcome || ending.reason !== reason) {
@@ -93,10 +94,10 @@ export class Messages {
     return true;
   }
 
-  setAttempts(inbox: string, seq: number, attempts: number): void {
-    const recent = this.#unsettled(inbox, seq);
+  setAttempts(inbox: string, seq: number, attempts: number, now: number): void {
+    const recent = this.#unsettled(inbox, seq) ?? this.#unbundled(inbox, seq, now);
     if (!recent) {
-      this.#table.setAttempts(inbox, seq, attempts);
+      this.#aged.setAttempts(inbox, seq, attempts);
       return;
     }
     recent.attempts = attempts;
@@ -106,7 +107,7 @@ export class Messages {
   find(id: string, inbox: string, sender: string): FoundMessage | undefined {
     const recent = this.#inboxes.known(inbox)?.find(id, sender);
     // A dead letter that came back waits, and its first life is remembered as settled.
-    const waiting = isWaiting(recent) ? foundOf(recent) : this.#table.find(id, inbox, sender);
+    const waiting = isWaiting(recent) ? foundOf(recent) : this.#aged.find(id, inbox, sender);
     return waiting ?? (recent ? foundOf(recent) : this.pages.find(id, inbox, sender));
   }
 
@@ -122,14 +123,14 @@ export class Messages {
   }
 
   headSeq(inbox: string): number {
-    let head = this.#table.headSeq(inbox);
-    for (const { seq } of this.#unsettledOf(inbox)) head = seq;
+    let head = this.#aged.headSeq(inbox);
+    for (const { seq } of this.#unsettledOf(inbox)) head = Math.max(head, seq);
     return head;
   }
 
   sentWith(tokenId: string, limit: number): StoredMetadata[] {
     const recent = this.#recent.unsettledWhere((one) => one.tokenId === tokenId);
-    return [...this.#table.sentWith(tokenId, limit), ...recent.map(metadataOf)].slice(0, Math.max(limit, 0));
+    return firstOf([...this.#aged.sentWith(tokenId, limit), ...recent.map(metadataOf)], limit);
   }
 
   tried(inbox: string, seqs: readonly number[], limit: number): StoredMetadata[] {
@@ -137,19 +138,24 @@ export class Messages {
     const recent = [...this.#unsettledOf(inbox)].filter(
       ({ seq, attempts }) => attempts > 0 || asked.has(seq),
     );
-    return [...this.#table.tried(inbox, seqs, limit), ...recent.map(metadataOf)].slice(0, Math.max(limit, 0));
+    return firstOf([...this.#aged.tried(inbox, seqs, limit), ...recent.map(metadataOf)], limit);
   }
 
   inboxes(after: string, limit: number): string[] {
     const recent = this.#inboxes.withRecent().filter((name) => name > after);
-    return [...new Set([...this.#table.inboxes(after, limit), ...recent])].sort().slice(0, limit);
+    return [...new Set([...this.#aged.inboxes(after, limit), ...recent])].sort().slice(0, limit);
   }
 
-  /** As `MessageTable.scanExpired`, and all recent ones that are expired. */
+  /** As `AgedMessages.scanExpired`, and all recent ones that are expired. */
   scanExpired(afterSeq: number, rows: number, now: number): { expired: StoredMetadata[]; lastSeq: number } {
-    const { expired, lastSeq } = this.#table.scanExpired(afterSeq, rows, now);
+    const { expired, lastSeq } = this.#aged.scanExpired(afterSeq, rows, now);
     const recent = this.#recent.unsettledWhere((one) => one.expiresAt <= now);
     return { expired: [...expired, ...recent.map(metadataOf)], lastSeq };
+  }
+
+  /** The first bundles after the one with this number: some thousand messages. */
+  nextBundles(after: number): ReturnType<AgedMessages['bundles']['next']> {
+    return this.#aged.bundles.next(after);
   }
 
   recent(): Iterable<RecentMessage> {
@@ -160,7 +166,7 @@ export class Messages {
   save(): void {
     const { recentMessages, recentBytes } = this.#limits;
     while (this.#recent.size > recentMessages || this.#recent.recorded > recentBytes) this.#age(agedAtOnce);
-    this.#table.counts.save();
+    this.#aged.counts.save();
     if (this.#record.isEmpty) return;
     this.#records.insert(this.#number, this.#record.take());
     this.#number++;
@@ -183,6 +189,7 @@ export class Messages {
   /** After a rollback, which has made what is in memory doubtful. */
   reload(now: number): void {
     this.pages.reload();
+    this.#aged.reload();
     this.#replay(now);
   }
 
@@ -194,19 +201,31 @@ export class Messages {
     return this.#inboxes.known(inbox)?.unsettled.values() ?? [];
   }
 
-  *#after(inbox: string, afterSeq: number, limit: number): Iterable<StoredMessage> {
-    yield* this.#table.after(inbox, afterSeq, limit);
+  #after(inbox: string, afterSeq: number, limit: number): Iterable<StoredMessage> {
+    const aged = this.#aged.after(inbox, afterSeq, limit);
+    return merged(aged, this.#recentAfter(inbox, afterSeq));
+  }
+
+  *#recentAfter(inbox: string, afterSeq: number): Iterable<StoredMessage> {
     for (const recent of this.#unsettledOf(inbox)) if (recent.seq > afterSeq) yield storedOf(recent);
   }
 
   /** One from the table comes back to be settled: it leaves for its page together with others. */
   #taken(name: string, seq: number, now: number): RecentMessage | undefined {
     const inbox = this.#inboxes.of(name);
-    const taken = this.#table.take(name, seq);
+    const taken = this.#aged.takeRow(name, seq);
     if (!taken) return undefined;
-    const recent = this.#addRecent(seq, inbox, taken, taken.size, now);
-    if (inbox.rows === 0) inbox.isPile = false;
-    return recent;
+    return this.#addRecent(seq, inbox, taken, taken.size, now);
+  }
+
+  /** One from a bundle comes back, and all others with it: they are likely next. */
+  #unbundled(name: string, seq: number, now: number): RecentMessage | undefined {
+    const inbox = this.#inboxes.of(name);
+    const messages = this.#aged.takeBundle(name, seq);
+    if (messages.length === 0) return undefined;
+    for (const message of messages) this.#addRecent(message.seq, inbox, message, message.size, now);
+    inbox.sort();
+    return inbox.unsettled.get(seq);
   }
 
   #addRecent(seq: number, inbox: Inbox, message: NewMessage, size: number, now: number): RecentMessage {
@@ -223,35 +242,15 @@ export class Messages {
     if (upTo === undefined) return;
     const settled = messages.filter(isSettled);
     if (settled.length > 0) this.pages.add(settled);
-    const unread = new Set<Inbox>();
-    for (const recent of messages) {
-      if (isSettled(recent)) continue;
-      this.#toTable(recent);
-      unread.add(recent.home);
-    }
+    const unsettled = messages.filter((one) => !isSettled(one));
+    if (unsettled.length > 0) this.#aged.add(unsettled);
     if (upTo === this.#number) this.#record.clear();
     this.#records.forget(upTo);
-    for (const inbox of unread) this.#pile(inbox);
-  }
-
-  /** An inbox that nobody reads, or slowly: what comes to it is in no hurry. */
-  #pile(inbox: Inbox): void {
-    for (const recent of [...inbox.unsettled.values()]) {
-      this.#toTable(recent);
-      this.#record.moved(recent);
-      this.#recent.remove(recent);
-    }
-    inbox.isPile = true;
-  }
-
-  #toTable(recent: RecentMessage): void {
-    this.#table.insert(recent.seq, recent, recent.size, recent.attempts);
   }
 
   #replay(now: number): void {
     this.#recent.clear();
     this.#record.clear();
-    this.#table.counts.reset();
     this.#inboxes.clear();
     for (const { number, ...text } of this.#records.all()) {
       readRecord(text, {
@@ -280,10 +279,13 @@ export class Messages {
       });
       this.#number = number + 1;
     }
+    this.#inboxes.sort();
   }
 }
 
-type Content = Pick<NewMessage, 'kind' | 'correlationId' | 'body'>;
+function firstOf(messages: StoredMetadata[], limit: number): StoredMetadata[] {
+  return messages.sort((a, b) => a.seq - b.seq).slice(0, Math.max(limit, 0));
+}
 
 function isSame(a: Content, b: Content): boolean {
   return a.kind === b.kind && a.correlationId === b.correlationId && a.body === b.body;

@@ -38,7 +38,7 @@ it('shares an origin between messages that have it in common, and only those', (
 });
 
 it('tells all of a message but what is not for its reader, without touching what it was made of', () => {
-  const sent = Object.freeze({ ...message, body: 'body', unread: true, settles: { inbox: 'x', seq: 1 } });
+  const sent = Object.freeze({ ...message, body: 'body', settles: { inbox: 'x', seq: 1 } });
   const recent = new RecentMessage(7, originOf(new Inbox('inbox', []), sent, undefined), sent, 4);
   const { tokenId, ...told } = message;
   expect(storedOf(recent)).toEqual({ ...told, seq: 7, attempts: 0, size: 4, body: 'body' });

@@ -7,7 +7,7 @@ export interface RecordText {
   bodies: string;
 }
 
-type Header = Omit<NewMessage, 'body' | 'settles' | 'unread'>;
+type Header = Omit<NewMessage, 'body' | 'settles'>;
 
 /** What the messages after it, up to the next one, have in common. */
 type Like = [
@@ -42,7 +42,6 @@ type Entry =
   | End
   | number
   | ['tried', inbox: string, seq: number, attempts: number]
-  | ['moved', inbox: string, seq: number]
   | EntryBefore;
 
 /** As versions before wrote them. */
@@ -50,13 +49,15 @@ type EntryBefore =
   | { seq: number; size: number; message: Header; bodyLength?: number }
   | { seq: number; inbox: string; ending: Ending }
   | { seq: number; inbox: string; attempts: number }
-  | { seq: number; inbox: string; moved: true };
+  | { seq: number; inbox: string; moved: true }
+  | ['moved', inbox: string, seq: number];
 
 /** Who is told what a record says, in the order in which it happened. */
 export interface RecordReader {
   added(seq: number, message: NewMessage, size: number): void;
   ended(inbox: string, seq: number, ending: Ending): void;
   tried(inbox: string, seq: number, attempts: number): void;
+  /** Only of versions before: it went to the table of messages before the others of its record. */
   moved(inbox: string, seq: number): void;
 }
 
