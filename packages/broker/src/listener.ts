@@ -24,7 +24,7 @@ export interface ListenerOptions {
 interface Socket {
   socket: WebSocket;
   session?: Session;
-  helloTimer?: NodeJS.Timeout;
+  helloTimer?: NodeJS.Timeout | undefined;
   /** Heartbeats in a row without a sign of life. */
   missed: number;
   /** Answered with an error and closing: nothing more is read. */
@@ -160,6 +160,7 @@ export class Listener {
       return;
     }
     clearTimeout(entry.helloTimer);
+    entry.helloTimer = undefined;
     this.#strangers.remove(entry);
     const session = new Session(entry.socket, admission.identity, context, this.#options.newSerial());
     entry.session = session;
