@@ -13,7 +13,9 @@ the table says, written and parsed on each side, with random text that compressi
 - **Enqueue → consume → ack**: until a consumer in another process has taken and acked it; the client hears of the ack over a side channel
   that is the same for all. RabbitMQ and JetStream do not confirm acks; the others do.
 - **Durable request/reply**: the request is stored, the consumer takes it, stores the reply and acks the request, and the client takes the reply
-  and acks it.
+  and acks it. It is over when the client has the reply. Signalbox hands a message out when it is written and confirms it when it is fsynced, so neither
+  consumer nor client waits for an fsync here, only whoever waits for a receipt; the others that fsync do so first. Nothing that was confirmed is lost in
+  either way ([ADR 11](adr/0011-handed-out-when-written.md)).
 - **In flight**: operations of one client at a time; *50 clients × 8*: 50 clients with their own connections in one process.`,
     messageTables(report),
     ratios &&
@@ -35,7 +37,7 @@ export function callSection(report: CallsReport): string {
     `The \`echo\` of \`@modelcontextprotocol/server-everything\` over stdio, called by the official SDK client in a process of its own. *Direct*: no proxy.
 *Naive*: the least proxy the SDK allows, one process that keeps nothing. The proxies from npm offer a stdio server over HTTP, so the client speaks
 HTTP to them; the chain of two speaks stdio on both ends, as Signalbox does. *Signalbox*: worker face → broker → orchestrator → server, each request
-and each result stored and fsynced; *not safe to repeat*: the orchestrator fsyncs its journal too before the call starts. Its limits on concurrent calls
+and each result stored, and fsynced before its receipt; *not safe to repeat*: the orchestrator fsyncs its journal too before the call starts. Its limits on concurrent calls
 are 64 here. *Adds*: to the direct client's median.`,
     callTable(report),
     hops &&

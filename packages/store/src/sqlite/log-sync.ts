@@ -38,7 +38,8 @@ export class LogSync {
     if (!this.#running) return this.#run();
     const next = (): Promise<void> => {
       this.#next = undefined;
-      return this.#run();
+      // Who heard of the end first may have begun it.
+      return this.#running ?? this.#run();
     };
     this.#next ??= this.#running.then(next, next);
     return this.#next;
