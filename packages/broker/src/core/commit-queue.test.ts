@@ -1,11 +1,10 @@
-import fs from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Fault, noFault } from '@signalbox/protocol';
 import { type NewMessage, openSqliteInboxStore } from '@signalbox/store';
 import { describe, expect, it } from 'vitest';
+import { slowDisk } from '../../test/slow-disk.ts';
 import { brokerSender, sentByBroker } from './broker-sender.ts';
 import { CommitQueue } from './commit-queue.ts';
 import type { Deliverer, DeliverResult } from './deliverer.ts';
@@ -33,36 +32,6 @@ async function openQueue(heard: string[], { fault = noFault, durability = 'proce
       await queue.flushed();
       await store[Symbol.asyncDispose]();
       await rm(dir, { recursive: true });
-    },
-  };
-}
-
-/** Holds up what the disk is asked to sync, until it may go on. */
-function slowDisk(): Disposable & { goOn(): void } {
-  const { fdatasync } = fs;
-  const held: (() => void)[] = [];
-  let isHeld = true;
-  const replace = (by: typeof fdatasync): void => {
-    fs.fdatasync = by;
-    syncBuiltinESMExports();
-  };
-  const goOn = (): void => {
-    isHeld = false;
-    for (const sync of held.splice(0)) sync();
-  };
-  const slow: typeof fdatasync = Object.assign(
-    (...args: Parameters<typeof fdatasync>) => {
-      if (isHeld) held.push(() => fdatasync(...args));
-      else fdatasync(...args);
-    },
-    { __promisify__: fdatasync.__promisify__ },
-  );
-  replace(slow);
-  return {
-    goOn,
-    [Symbol.dispose]() {
-      replace(fdatasync);
-      goOn();
     },
   };
 }

@@ -34,6 +34,9 @@ export interface CommitQueueOptions {
   fault: Fault;
 }
 
+/** So many messages, and characters of their bodies, may wait for their commit before those who send them have to wait. */
+const maxNext = { messages: 10_000, length: 16 * 1024 * 1024 };
+
 const emptyBatch = (): Batch => ({
   messages: [],
   deliverers: [],
@@ -75,6 +78,12 @@ export class CommitQueue {
   /** Something is not durable yet. */
   get isBusy(): boolean {
     return hasWork(this.#next) || this.#newest() !== undefined;
+  }
+
+  /** The disk does not keep up: whoever hands messages over should wait until what he did is {@link written}. */
+  get isBehind(): boolean {
+    const { messages, length } = this.#next;
+    return messages.length >= maxNext.messages || length >= maxNext.length;
   }
 
   /** `isHeld`: somebody holds its inbox, so that it may be handed out when it is written. */

@@ -94,9 +94,15 @@ export class Delivery {
     return this.#dispatcher.leases.size;
   }
 
-  /** Stores a message; it is pushed as soon as it is written, and its deliverer is answered when it is durable. */
-  deliver(message: NewMessage, deliverer: Deliverer): void {
-    this.#commits.append(message, deliverer, this.isHeld(message.inbox));
+  /**
+   * Stores a message; it is pushed as soon as it is written, and its deliverer is answered when it is durable. A promise
+   * where its deliverer has to wait before it hands over more.
+   */
+  deliver(message: NewMessage, deliverer: Deliverer): Promise<void> | undefined {
+    const commits = this.#commits;
+    commits.append(message, deliverer, this.isHeld(message.inbox));
+    // Whoever waits for the commit only to go on is not concerned by its failure.
+    return commits.isBehind ? commits.written().catch(() => {}) : undefined;
   }
 
   /** Hands a message to the live holder of its inbox without storing it; false if there is none. */

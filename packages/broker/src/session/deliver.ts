@@ -46,16 +46,14 @@ export function deliver(
     if (!isKnown && !settlesItsRequest(session, context, frame)) {
       return storeIfInboxExists(session, context, frame, body);
     }
-    store(session, context, frame, body);
-    return undefined;
+    return store(session, context, frame, body);
   }
   if (verdict !== 'only_as_answer') {
     session.refuse({ code: 'forbidden', message: verdict.refusal, id: frame.id });
     return undefined;
   }
   if (settlesItsRequest(session, context, frame)) {
-    store(session, context, frame, body);
-    return undefined;
+    return store(session, context, frame, body);
   }
   return storeIfAnswer(session, context, frame, body);
 }
@@ -68,7 +66,7 @@ async function storeIfInboxExists(
 ): Promise<void> {
   const exists = await hasInbox(context, frame.to);
   if (!session.isOpen) return;
-  if (exists) store(session, context, frame, body);
+  if (exists) await store(session, context, frame, body);
   else {
     const message = unknownRecipient(session, context, agentOf(frame.to));
     session.refuse({ code: 'unknown_recipient', message, field: 'to', id: frame.id });
@@ -84,7 +82,7 @@ async function storeIfAnswer(
 ): Promise<void> {
   const answers = await answersARequest(session, context, frame);
   if (!session.isOpen) return;
-  if (answers) store(session, context, frame, body);
+  if (answers) await store(session, context, frame, body);
   else
     session.refuse({
       code: 'forbidden',
@@ -179,18 +177,18 @@ function store(
   context: SessionContext,
   frame: DeliverFrame,
   body: string | undefined,
-): void {
+): Promise<void> | undefined {
   const now = context.now();
   const ttl = Math.min(frame.ttl_ms ?? defaultTtlMs, context.limits.maxTtlMs);
   if (frame.ephemeral) {
     const taken = context.delivery.deliverEphemeral(ephemeralFrame(session.sender, frame, now, ttl), body);
-    if (taken) return;
+    if (taken) return undefined;
     session.refuse({
       code: 'no_consumer',
       message: `nobody holds the inbox '${frame.to}' now`,
       id: frame.id,
     });
-    return;
+    return undefined;
   }
   const { sender, token } = session;
   const message: NewMessage = {
@@ -208,7 +206,7 @@ function store(
     settles: frame.settles === undefined ? undefined : { inbox: sender.address, seq: frame.settles },
     tokenId: frame.kind === 'mcp_request' ? token.id : undefined,
   };
-  context.delivery.deliver(message, session);
+  return context.delivery.deliver(message, session);
 }
 
 /** Tells the sender of a message what became of it. */
