@@ -81,10 +81,9 @@ export class Delivery {
     this.#endings = endings;
     const dispatcher = new Dispatcher({ store, commits, endings, waiting, now, flush, onError, fault, tap });
     this.#dispatcher = dispatcher;
-    const { redeliveries } = dispatcher;
+    const { leases, redeliveries } = dispatcher;
     const attempts = new Attempts({ commits, endings, redeliveries, waiting, maxDeliver, now });
     this.#attempts = attempts;
-    const { leases } = dispatcher;
     this.handed = new HandedMessages({ store, commits, leases, attempts });
     this.withdrawals = new Withdrawals({ store, commits, endings, leases, now });
     this.upkeep = new Upkeep({ store, dispatcher, endings, attempts, waiting });
@@ -94,10 +93,7 @@ export class Delivery {
     return this.#dispatcher.leases.size;
   }
 
-  /**
-   * Stores a message; it is pushed as soon as it is written, and its deliverer is answered when it is durable. A promise
-   * where its deliverer has to wait before it hands over more.
-   */
+  /** Stores a message: pushed when it is written, answered when it is durable. A promise where its deliverer has to wait with more. */
   deliver(message: NewMessage, deliverer: Deliverer): Promise<void> | undefined {
     const commits = this.#commits;
     commits.append(message, deliverer, this.isHeld(message.inbox));
