@@ -1,45 +1,4 @@
-export {
-  type Address,
-  agentOf,
-  isAddress,
-  isAgentId,
-  isReservedName,
-  isSubInbox,
-  parseAddress,
-} from './address.ts';
-export {
-  type BrokerFrame,
-  brokerFrameSchema,
-  type CancelNotice,
-  type ConnectedAgent,
-  type ErrorFrame,
-  type MessageFrame,
-  type SubscribedFrame,
-  type WelcomeFrame,
-} from './broker-frames.ts';
-export {
-  type AckFrame,
-  type AdminFrame,
-  type AnnounceFrame,
-  type CancelFrame,
-  type ClientFrame,
-  clientFrameSchemas,
-  type DeliverFrame,
-  type HelloFrame,
-  type ListConnectedFrame,
-  type NackFrame,
-  type PeekFrame,
-  type SubscribeFrame,
-  type WorkingFrame,
-} from './client-frames.ts';
-export { type CloseCode, closeCodes } from './close-codes.ts';
-export { closeCodeOf, type ErrorCode, errorCodes } from './error-codes.ts';
-export { type Fault, noFault } from './fault.ts';
-export { faultAt, faultPoints, faultVariable } from './fault-setting.ts';
-export { encodeFrame, FrameCursor, type FrameText, maxHeaderLength, splitFrames } from './frame-text.ts';
-export { bodyLimits, type JsonLimits, jsonText, parseJson } from './json-text.ts';
-export { defaultLimits, defaultTtlMs, type Limits, protocolVersion, subprotocol } from './limits.ts';
-export { isLoopback } from './loopback.ts';
+export { type Fault, faultAt, faultPoints, faultVariable, noFault } from './faults.ts';
 export { type CallRound, fromWireRound, isInputRequired, toWireRound } from './mcp/call-round.ts';
 export {
   type CallRecord,
@@ -96,6 +55,52 @@ export {
   searchReplySchema,
 } from './mcp/tool-questions.ts';
 export {
+  type Address,
+  agentOf,
+  isAddress,
+  isAgentId,
+  isReservedName,
+  isSubInbox,
+  parseAddress,
+} from './names/address.ts';
+export { isLoopback } from './names/loopback.ts';
+export { replyIdOf, timeSortedId } from './names/message-id.ts';
+export { nearestName, suggestion } from './names/nearest-name.ts';
+export { idPattern, kindPattern, rolePattern } from './names/patterns.ts';
+export { agentOfToken, tokenText } from './names/token-text.ts';
+export { messageOf, SignalboxError } from './signalbox-error.ts';
+export { visible } from './visible-text.ts';
+export {
+  type BrokerFrame,
+  brokerFrameSchema,
+  type CancelNotice,
+  type ConnectedAgent,
+  type ErrorFrame,
+  type MessageFrame,
+  type SubscribedFrame,
+  type WelcomeFrame,
+} from './wire/broker-frames.ts';
+export {
+  type AckFrame,
+  type AdminFrame,
+  type AnnounceFrame,
+  type CancelFrame,
+  type ClientFrame,
+  clientFrameSchemas,
+  type DeliverFrame,
+  type HelloFrame,
+  type ListConnectedFrame,
+  type NackFrame,
+  type PeekFrame,
+  type SubscribeFrame,
+  type WorkingFrame,
+} from './wire/client-frames.ts';
+export { type CloseCode, closeCodes } from './wire/close-codes.ts';
+export { closeCodeOf, type ErrorCode, errorCodes } from './wire/error-codes.ts';
+export { encodeFrame, FrameCursor, type FrameText, maxHeaderLength, splitFrames } from './wire/frame-text.ts';
+export { bodyLimits, type JsonLimits, jsonText, parseJson } from './wire/json-text.ts';
+export { defaultLimits, defaultTtlMs, type Limits, protocolVersion, subprotocol } from './wire/limits.ts';
+export {
   addressSchema,
   idSchema,
   kindSchema,
@@ -105,12 +110,11 @@ export {
   roleSchema,
   type Sender,
   wellKnownKinds,
-} from './message.ts';
-export { replyIdOf, timeSortedId } from './message-id.ts';
-export { nearestName, suggestion } from './nearest-name.ts';
-export { type FrameRefusal, type ParsedFrame, parseBrokerFrame, parseClientFrame } from './parse-frame.ts';
-export { idPattern, kindPattern, rolePattern } from './patterns.ts';
-export { messageOf, SignalboxError } from './signalbox-error.ts';
-export { agentOfToken, tokenText } from './token-text.ts';
-export { type Undeliverable, undeliverableReasons, undeliverableSchema } from './undeliverable.ts';
-export { visible } from './visible-text.ts';
+} from './wire/message.ts';
+export {
+  type FrameRefusal,
+  type ParsedFrame,
+  parseBrokerFrame,
+  parseClientFrame,
+} from './wire/parse-frame.ts';
+export { type Undeliverable, undeliverableReasons, undeliverableSchema } from './wire/undeliverable.ts';

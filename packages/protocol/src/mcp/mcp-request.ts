@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { lazySchema } from '../lazy-schema.ts';
-import { idSchema, roleSchema } from '../message.ts';
+import { idSchema, roleSchema } from '../wire/message.ts';
 import { callRoundSchema } from './call-round.ts';
 
 const manifestRequestSchema = lazySchema((z) =>

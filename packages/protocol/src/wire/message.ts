@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import { isAddress } from './address.ts';
-import { lazySchema } from './lazy-schema.ts';
-import { idPattern, kindPattern, rolePattern } from './patterns.ts';
+import { lazySchema } from '../lazy-schema.ts';
+import { isAddress } from '../names/address.ts';
+import { idPattern, kindPattern, rolePattern } from '../names/patterns.ts';
 
 export const addressSchema = lazySchema((z) =>
   z.string().refine((text) => isAddress(text), {

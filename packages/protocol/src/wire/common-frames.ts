@@ -1,7 +1,7 @@
+import { kindPattern } from '../names/patterns.ts';
 import type { BrokerFrame, MessageFrame } from './broker-frames.ts';
 import type { AckFrame, DeliverFrame, WorkingFrame } from './client-frames.ts';
 import type { Sender } from './message.ts';
-import { kindPattern } from './patterns.ts';
 import {
   isAddress,
   isBoolean,

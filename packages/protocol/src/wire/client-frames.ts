@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { lazySchema } from './lazy-schema.ts';
+import { lazySchema } from '../lazy-schema.ts';
 import { addressSchema, idSchema, kindSchema, roleSchema, seqSchema } from './message.ts';
 import { isShortJson } from './short-json.ts';
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { lazySchema } from './lazy-schema.ts';
+import { lazySchema } from '../lazy-schema.ts';
 
 /** Why a request ended without an answer: its lifetime passed, it was given up after too many tries, or it was taken away. */
 export const undeliverableReasons = ['expired', 'dead', 'dropped', 'forbidden'] as const;

@@ -11,7 +11,7 @@ const brokerFrames = files('broker-');
 
 /** The golden frames of docs/protocol, of one side. */
 function files(side: string): Record<string, unknown>[] {
-  const folder = new URL('../../../docs/protocol/fixtures/', import.meta.url);
+  const folder = new URL('../../../../docs/protocol/fixtures/', import.meta.url);
   return readdirSync(folder)
     .filter((name) => name.startsWith(side))
     .flatMap((name) => [...splitFrames(readFileSync(new URL(name, folder), 'utf8'))])

@@ -1,4 +1,4 @@
-import { SignalboxError } from './signalbox-error.ts';
+import { SignalboxError } from '../signalbox-error.ts';
 
 /** How much JSON a reader accepts. `maxLength` in UTF-16 units, `maxDepth` in nested containers. */
 export interface JsonLimits {

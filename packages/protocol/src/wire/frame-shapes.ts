@@ -1,4 +1,4 @@
-import { rolePattern } from './patterns.ts';
+import { rolePattern } from '../names/patterns.ts';
 import {
   frame,
   isAddress,

@@ -5,7 +5,7 @@ import { clientFrameSchemas } from './client-frames.ts';
 import { encodeFrame, splitFrames } from './frame-text.ts';
 import { parseBrokerFrame, parseClientFrame } from './parse-frame.ts';
 
-const folder = new URL('../../../docs/protocol/fixtures/', import.meta.url);
+const folder = new URL('../../../../docs/protocol/fixtures/', import.meta.url);
 const files = readdirSync(folder);
 
 describe('the golden frames of docs/protocol', () => {

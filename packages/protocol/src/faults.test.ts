@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { faultAt, faultPoints } from './fault-setting.ts';
+import { faultAt, faultPoints } from './faults.ts';
 
 function passings(setting: string, points: readonly string[]): number[] {
   const struck: number[] = [];

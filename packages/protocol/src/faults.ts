@@ -1,7 +1,12 @@
-import type { Fault } from './fault.ts';
 import { SignalboxError } from './signalbox-error.ts';
 
-/** Every named point between "stored" and "acked" at which a process can be made to die. docs/guide/reliability.md explains each. */
+/** Called at a named point of a process's work. An ordinary run passes {@link noFault}; a fault test makes the process die there. */
+export type Fault = (point: string) => void;
+
+/** The fault port of every ordinary run. */
+export const noFault: Fault = () => {};
+
+/** The points between "stored" and "acked" at which a process can be made to die. docs/guide/reliability.md explains each. */
 export const faultPoints = [
   'broker.deliver.before_commit',
   'broker.deliver.after_commit',
@@ -21,12 +26,12 @@ export const faultPoints = [
   'worker.reply.received',
 ] as const;
 
-/** Environment variable from which the entry of a process reads its fault. */
+/** The environment variable from which the entry of a process reads its fault. */
 export const faultVariable = 'SIGNALBOX_FAULT';
 
 /**
- * The fault port for a setting `<point>[:n]`: calls `strike` at the n-th passing of that point (the first unless
- * given), once. Throws `SignalboxError` `usage` for a setting that could never strike, so that a misspelt one is noticed.
+ * Makes the fault port for a setting `<point>[:n]`. It calls `strike` once, at the n-th passing of that point; `n` is 1 unless given.
+ * Throws `SignalboxError` `usage` for an unknown point or a malformed number, so that a misspelt setting is noticed.
  */
 export function faultAt(setting: string, strike: () => void): Fault {
   const [point = '', count = '1', ...rest] = setting.split(':');

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { lazySchema } from './lazy-schema.ts';
+import { lazySchema } from '../lazy-schema.ts';
 import { messageHeaderSchema, senderSchema } from './message.ts';
 
 const limitsSchema = lazySchema((z) => z.record(z.string(), z.number()));

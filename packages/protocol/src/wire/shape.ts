@@ -1,5 +1,5 @@
-import { isAddress as isAddressText } from './address.ts';
-import { idPattern } from './patterns.ts';
+import { isAddress as isAddressText } from '../names/address.ts';
+import { idPattern } from '../names/patterns.ts';
 
 /** Whether a value is one that its schema would take as it is. */
 type Check = (value: unknown) => boolean;
