@@ -1,10 +1,10 @@
-export { type AllowlistWarning, allowlistWarnings } from './allowlist-warnings.ts';
 export type { Budget, CallBudgets } from './budgets/call-budgets.ts';
 export type { CallEnd, CallKey, Journal, JournalEntry, StartedCall } from './journal/journal.ts';
 export type { JournalRetention } from './journal/sqlite/call-table.ts';
 export { openSqliteJournal, type SqliteJournalOptions } from './journal/sqlite/sqlite-journal.ts';
+export type { PolicyChanges } from './operator/policy.ts';
 export { type Orchestrator, type OrchestratorOptions, startOrchestrator } from './orchestrator.ts';
-export type { PolicyChanges } from './policy.ts';
-export type { RepeatLists } from './repeat-words.ts';
-export { type AllowlistRule, RoleToolAllowlist, type UnlistedRoles } from './role-tool-allowlist.ts';
+export { type AllowlistWarning, allowlistWarnings } from './roles/allowlist-warnings.ts';
+export type { RepeatLists } from './roles/repeat-lists.ts';
+export { type AllowlistRule, RoleToolAllowlist, type UnlistedRoles } from './roles/role-tool-allowlist.ts';
 export type { CallLimits, ServerLimits } from './scheduling/call-limits.ts';

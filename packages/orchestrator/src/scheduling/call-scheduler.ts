@@ -1,6 +1,6 @@
 import type { CallLimits, ServerLimits } from './call-limits.ts';
 import { FairQueue, type QueuedCall, type Refusal } from './fair-queue.ts';
-import { WaitingPace } from './waiting-pace.ts';
+import { WaitingPace } from './retry-estimate.ts';
 
 /**
  * What became of a call. Only one that `ran` was started: `aborted` gave up while it waited, `handed_back` waited when

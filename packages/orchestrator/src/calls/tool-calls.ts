@@ -10,11 +10,11 @@ import {
   toolCallError,
   toProxiedResult,
 } from '@signalbox/protocol';
-import type { BudgetLedger } from './budgets/budget-ledger.ts';
+import type { BudgetLedger } from '../budgets/budget-ledger.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { CallScheduler } from '../scheduling/call-scheduler.ts';
+import { turnedAway } from '../scheduling/queue-refusal.ts';
 import { parseArguments } from './call-arguments.ts';
-import type { Catalog } from './role-view.ts';
-import type { CallScheduler } from './scheduling/call-scheduler.ts';
-import { turnedAway } from './scheduling/turned-away.ts';
 import { admit } from './tool-refusals.ts';
 
 /** What running a call needs. `callTimeoutMs` bounds the run of a call that names no timeout of its own. */

@@ -1,12 +1,11 @@
 import type { BrokerClient, Log } from '@signalbox/client';
 import type { Inventory, McpHost } from '@signalbox/mcp-host';
 import { messageOf, type Tool, withRepeatWord } from '@signalbox/protocol';
-import { DefinitionLog } from './definition-log.ts';
-
+import { type RepeatLists, repeatWordFor } from '../roles/repeat-lists.ts';
+import type { RoleToolAllowlist } from '../roles/role-tool-allowlist.ts';
+import { type Catalog, createCatalog, type MailboxRules } from './catalog.ts';
 import { announceCatalog } from './manifest-announcement.ts';
-import { type RepeatLists, repeatWordFor } from './repeat-words.ts';
-import type { RoleToolAllowlist } from './role-tool-allowlist.ts';
-import { type Catalog, createCatalog, type MailboxRules } from './role-view.ts';
+import { DefinitionLog } from './tool-change-times.ts';
 
 /** What of the policy decides how the tools look to each role. */
 export interface ToolPolicy {

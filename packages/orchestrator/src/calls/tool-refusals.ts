@@ -1,7 +1,7 @@
 import { type Inventory, mcpToolName, parseMcpToolName } from '@signalbox/mcp-host';
 import { type Tool, type ToolCallError, toolCallError } from '@signalbox/protocol';
 import { closest } from 'fastest-levenshtein';
-import type { Catalog, RoleView } from './role-view.ts';
+import type { Catalog, RoleView } from '../catalog/catalog.ts';
 
 /**
  * The tool, if `role` may call it now. A refusal reads the same whether a forbidden tool exists or not, and hints

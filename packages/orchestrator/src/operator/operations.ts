@@ -10,11 +10,11 @@ import {
   type Sender,
   toolCallError,
 } from '@signalbox/protocol';
-import { answerCalls, answerStatus, type CallRecords } from './call-queries.ts';
-import type { CatalogTracker } from './catalog-tracker.ts';
+import type { RoleView } from '../catalog/catalog.ts';
+import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
+import { answerCalls, answerStatus, type CallRecords } from './call-lookup.ts';
 import { explainTool } from './explain-tool.ts';
-import type { RoleView } from './role-view.ts';
-import { answerDiscover, answerServer, answerServers, type ServerOps } from './server-ops.ts';
+import { answerDiscover, answerServer, answerServers, type ServerOps } from './server-operations.ts';
 
 const defaultSearchLimit = 10;
 

@@ -1,6 +1,6 @@
 import { closest } from 'fastest-levenshtein';
-import type { CallBudgets } from './budgets/call-budgets.ts';
-import type { RepeatLists } from './repeat-words.ts';
+import type { CallBudgets } from '../budgets/call-budgets.ts';
+import type { RepeatLists } from './repeat-lists.ts';
 import type { RoleToolAllowlist } from './role-tool-allowlist.ts';
 import { matchesPattern } from './tool-pattern.ts';
 

@@ -1,8 +1,8 @@
-import { type CallBudgets, checkBudgets } from './budgets/call-budgets.ts';
-import type { RepeatLists } from './repeat-words.ts';
-import type { RoleToolAllowlist } from './role-tool-allowlist.ts';
-import type { MailboxRules } from './role-view.ts';
-import { checkServerLimits, type ServerLimits } from './scheduling/call-limits.ts';
+import { type CallBudgets, checkBudgets } from '../budgets/call-budgets.ts';
+import type { MailboxRules } from '../catalog/catalog.ts';
+import type { RepeatLists } from '../roles/repeat-lists.ts';
+import type { RoleToolAllowlist } from '../roles/role-tool-allowlist.ts';
+import { checkServerLimits, type ServerLimits } from '../scheduling/call-limits.ts';
 
 /** What an operator may change while workers are connected; what is left out stays as it is. */
 export interface PolicyChanges {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { CallBook } from './call-book.ts';
+import { CallBook } from './call-registry.ts';
 
 const call = { agent: 'rosa', requestId: 'r1', role: 'worker', tool: 'mcp_counter__count' };
 const started = { ...call, server: 'counter', receivedAt: 100, startedAt: 150, expiresAt: 9_000 };

@@ -1,9 +1,9 @@
 import type { McpHost, ServerStatus } from '@signalbox/mcp-host';
 import type { ExplainRequest, Explanation } from '@signalbox/protocol';
-import type { CatalogTracker } from './catalog-tracker.ts';
-import { explainRepeat } from './repeat-words.ts';
-import type { CallScheduler } from './scheduling/call-scheduler.ts';
-import { nearestTool } from './tool-refusals.ts';
+import { nearestTool } from '../calls/tool-refusals.ts';
+import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
+import { explainRepeat } from '../roles/repeat-lists.ts';
+import type { CallScheduler } from '../scheduling/call-scheduler.ts';
 
 /** What would become of a call of `tool` by `role` at this moment, and which rule decides. */
 export async function explainTool(

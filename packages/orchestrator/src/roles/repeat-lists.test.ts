@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { explainRepeat, repeatWordFor } from './repeat-words.ts';
+import { explainRepeat, repeatWordFor } from './repeat-lists.ts';
 
 test('a list names tools by name or pattern, and never is stronger than safe', () => {
   const lists = { safe: ['mcp_notes__*', 'mcp_files__read'], never: ['mcp_notes__delete'] };

@@ -10,13 +10,13 @@ import {
   SignalboxError,
   toolCallError,
 } from '@signalbox/protocol';
-import type { OpenCall } from './booked-call.ts';
+import type { InboxHistory } from '../journal/inbox-ownership.ts';
+import { JournalPage } from '../journal/journaled-call.ts';
+import type { CallRecords } from '../operator/call-lookup.ts';
 import { boundedReply } from './bounded-reply.ts';
 import { outcomeOf, outcomeUnknown } from './call-outcome.ts';
-import type { CallRecords } from './call-queries.ts';
-import type { InboxHistory } from './inbox-history.ts';
-import { JournalPage } from './journal/journal-page.ts';
 import { type CallRunner, runCall } from './tool-calls.ts';
+import type { OpenCall } from './tracked-call.ts';
 
 /** Everything that a call passes on its way to an answer. */
 export interface CallDesk extends CallRecords {

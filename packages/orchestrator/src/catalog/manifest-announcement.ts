@@ -1,7 +1,7 @@
 import type { BrokerClient, Log } from '@signalbox/client';
 import { messageOf } from '@signalbox/protocol';
 
-import { type Catalog, type ViewChange, viewChange } from './role-view.ts';
+import { type Catalog, type ViewChange, viewChange } from './catalog.ts';
 
 const nothing: ViewChange = { added: [], removed: [], changed: [] };
 

@@ -6,9 +6,9 @@ import type {
   Sender,
   StatusRequest,
 } from '@signalbox/protocol';
-import type { CallBook } from './call-book.ts';
-import { outcomeUnknown } from './call-outcome.ts';
-import type { Journal, JournalEntry } from './journal/journal.ts';
+import { outcomeUnknown } from '../calls/call-outcome.ts';
+import type { CallBook } from '../calls/call-registry.ts';
+import type { Journal, JournalEntry } from '../journal/journal.ts';
 
 const defaultLimit = 100;
 

@@ -1,5 +1,5 @@
 import type { CallRecord, CallRecordOutcome } from '@signalbox/protocol';
-import type { CallKey, JournalEntry } from './journal/journal.ts';
+import type { CallKey, JournalEntry } from '../journal/journal.ts';
 
 /** Whose call it is, and of what. */
 export interface CallName extends CallKey {

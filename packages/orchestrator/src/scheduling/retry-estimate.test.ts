@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { WaitingPace } from './waiting-pace.ts';
+import { WaitingPace } from './retry-estimate.ts';
 
 test('who is turned away is told when a place will be free, at the pace of the last starts', () => {
   const pace = new WaitingPace(0);

@@ -12,7 +12,7 @@ import {
   SignalboxError,
   toolCallError,
 } from '@signalbox/protocol';
-import type { CallScheduler } from './scheduling/call-scheduler.ts';
+import type { CallScheduler } from '../scheduling/call-scheduler.ts';
 
 const maxTails = 1024 * 1024;
 /** As JSON, a character may take six bytes. */

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Inventory } from '@signalbox/mcp-host';
 import type { MailboxAccess, Tool } from '@signalbox/protocol';
-import type { RoleToolAllowlist } from './role-tool-allowlist.ts';
-import { createToolIndex, type FoundTool, type ToolIndex } from './search/tool-index.ts';
+import type { RoleToolAllowlist } from '../roles/role-tool-allowlist.ts';
+import { createToolIndex, type FoundTool, type ToolIndex } from '../search/tool-index.ts';
 
 /** What one role sees: its tools, and a version that is the same exactly as long as they are. */
 export interface RoleView {

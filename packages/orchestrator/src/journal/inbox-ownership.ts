@@ -1,6 +1,6 @@
 import type { BrokerClient, Log, ServeOptions } from '@signalbox/client';
 import { messageOf } from '@signalbox/protocol';
-import type { Journal } from './journal/journal.ts';
+import type { Journal } from './journal.ts';
 
 /** Who else may have worked on what waits in our inbox. */
 export interface InboxHistory {

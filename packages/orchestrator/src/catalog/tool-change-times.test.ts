@@ -1,6 +1,6 @@
 import type { Tool } from '@signalbox/protocol';
 import { expect, test } from 'vitest';
-import { DefinitionLog } from './definition-log.ts';
+import { DefinitionLog } from './tool-change-times.ts';
 
 const tool = (name: string, description = ''): Tool => ({
   name,

@@ -1,6 +1,6 @@
 import type { CallRecord, CallStatus, McpReply } from '@signalbox/protocol';
-import { BookedCall, type BookPorts, type CallName, type OpenCall } from './booked-call.ts';
-import type { CallKey, JournalEntry } from './journal/journal.ts';
+import type { CallKey, JournalEntry } from '../journal/journal.ts';
+import { BookedCall, type BookPorts, type CallName, type OpenCall } from './tracked-call.ts';
 
 /** What this process remembers of calls that have ended. */
 export interface BookLimits {

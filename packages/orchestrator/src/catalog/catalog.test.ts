@@ -1,9 +1,9 @@
 import type { Inventory } from '@signalbox/mcp-host';
 import type { Tool } from '@signalbox/protocol';
 import { expect, test } from 'vitest';
-import { RoleToolAllowlist } from './role-tool-allowlist.ts';
-import { createCatalog, viewChange } from './role-view.ts';
-import { admit } from './tool-refusals.ts';
+import { admit } from '../calls/tool-refusals.ts';
+import { RoleToolAllowlist } from '../roles/role-tool-allowlist.ts';
+import { createCatalog, viewChange } from './catalog.ts';
 
 const tool = (name: string, description = name): Tool => ({
   name,
