@@ -7,6 +7,7 @@ export {
   callRecordSchema,
   callStatusSchema,
 } from './mcp/call-status.ts';
+export { JsonLineReader } from './mcp/json-lines.ts';
 export { type MailboxAccess, type MailboxToolName, mailboxToolNames } from './mcp/mailbox-tools.ts';
 export { mayRepeat, type RepeatWord, withRepeatWord } from './mcp/may-repeat.ts';
 export {

@@ -2,12 +2,11 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
-import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { JsonLineReader, messageOf, SignalboxError } from '@signalbox/protocol';
 import type { StdioServerConfig } from '../config.ts';
 import { withoutCutSecret } from '../redaction.ts';
 import { ByteRing } from './byte-ring.ts';
 import { childEnvironment } from './child-environment.ts';
-import { LineReader } from './line-reader.ts';
 import { LineWriter } from './line-writer.ts';
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
@@ -44,7 +43,7 @@ export class StdioTransport implements Transport {
   readonly #config: StdioServerConfig;
   readonly #grace: CloseGrace;
   readonly #onProcess: ProcessCare['onProcess'];
-  readonly #lines = new LineReader();
+  readonly #lines = new JsonLineReader();
   readonly #stderr = new ByteRing();
   readonly #gone = Promise.withResolvers<void>();
   #child: Child | undefined;

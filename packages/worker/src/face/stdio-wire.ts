@@ -1,11 +1,9 @@
 import type { Readable, Writable } from 'node:stream';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server';
+import { JsonLineReader, messageOf } from '@signalbox/protocol';
 
-/** The longest line a client may write. */
-const maxLineBytes = 32 * 1024 * 1024;
 /** Past this many characters of one turn, lines are written without waiting for its end. */
 const writeAt = 64 * 1024;
-const newline = 10;
 /** One promise for all messages: none has anything to wait for. */
 const taken = Promise.resolve();
 
@@ -20,8 +18,7 @@ export class StdioWire implements Transport {
 
   readonly #input: Readable;
   readonly #output: Writable;
-  #parts: Buffer[] = [];
-  #bytes = 0;
+  readonly #lines = new JsonLineReader();
   #text = '';
   #isClosed = false;
 
@@ -59,7 +56,6 @@ export class StdioWire implements Transport {
       .off('end', this.#onEnd)
       .off('close', this.#onEnd);
     if (this.#input.listenerCount('data') === 0) this.#input.pause();
-    this.#parts = [];
     this.onclose?.();
   }
 
@@ -80,35 +76,19 @@ export class StdioWire implements Transport {
   };
 
   readonly #onData = (chunk: Buffer | string): void => {
-    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
-    const last = bytes.lastIndexOf(newline);
-    if (last >= 0) {
-      // All lines of a chunk become text at once: a call into native code for each would cost more than they do.
-      for (const line of this.#complete(bytes, last).split('\n')) {
-        this.#onLine(line);
-        if (this.#isClosed) return;
-      }
+    let lines: string[];
+    try {
+      lines = this.#lines.push(chunk);
+    } catch (error) {
+      this.onerror?.(new Error(`the client ${messageOf(error)}`));
+      void this.close();
+      return;
     }
-    this.#keep(last < 0 ? bytes : bytes.subarray(last + 1));
-    if (this.#bytes <= maxLineBytes) return;
-    this.onerror?.(new Error(`the client wrote a line of more than ${maxLineBytes} bytes`));
-    void this.close();
+    for (const line of lines) {
+      this.#onLine(line);
+      if (this.#isClosed) return;
+    }
   };
-
-  #keep(part: Buffer): void {
-    if (part.length === 0) return;
-    this.#parts.push(part);
-    this.#bytes += part.length;
-  }
-
-  /** What was kept and the chunk up to `last`, as text. */
-  #complete(chunk: Buffer, last: number): string {
-    if (this.#parts.length === 0) return chunk.toString('utf8', 0, last);
-    const whole = Buffer.concat([...this.#parts, chunk.subarray(0, last)]);
-    this.#parts = [];
-    this.#bytes = 0;
-    return whole.toString();
-  }
 
   #onLine(line: string): void {
     let message: unknown;
