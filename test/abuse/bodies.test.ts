@@ -1,8 +1,8 @@
 import { requestAddress } from '@signalbox/client';
 import { connectWire } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
-import { drained, openBroker } from '../client/broker-fixture.ts';
-import { startToolFleet } from '../orchestrator/tool-fleet.ts';
+import { drained, openBroker } from '../support/broker/broker-with-clients.ts';
+import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
 
 const timeoutMs = 10_000;
 const bomb = '['.repeat(1_000_000);

@@ -1,6 +1,6 @@
 import { connectWire, type WireClient } from '@signalbox/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type AbusedBroker, startAbusedBroker } from './abused-broker.ts';
+import { type AbusedBroker, startAbusedBroker } from '../support/broker/monitored-broker.ts';
 
 let broker: AbusedBroker;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { connectWire, type WireClient } from '@signalbox/testing';
 import { expect, it, vi } from 'vitest';
-import { startAbusedBroker } from './abused-broker.ts';
+import { startAbusedBroker } from '../support/broker/monitored-broker.ts';
 
 const kib512 = 'x'.repeat(512 * 1024);
 const small = 'y'.repeat(500);

@@ -11,7 +11,7 @@ import {
   type WireFrame,
 } from '@signalbox/testing';
 import { describe, expect, it, vi } from 'vitest';
-import { admin, connect, deliver, subscribe } from './wire.ts';
+import { admin, connect, deliver, subscribe } from '../support/broker/wire-actions.ts';
 
 const body = 'x'.repeat(100_000);
 

@@ -1,6 +1,6 @@
 import { startTestBroker, type WireClient } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
-import { connect, connectOperator, deliver, subscribe } from './wire.ts';
+import { connect, connectOperator, deliver, subscribe } from '../support/broker/wire-actions.ts';
 
 interface Listed {
   address: string;

@@ -1,6 +1,13 @@
 import { connectWire, startTestBroker, storedRows, type WireClient } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
-import { admin, barrier, connect, connectOperator, deliver, subscribe } from './wire.ts';
+import {
+  admin,
+  barrier,
+  connect,
+  connectOperator,
+  deliver,
+  subscribe,
+} from '../support/broker/wire-actions.ts';
 
 async function refused(sender: WireClient, to: string, id: string): Promise<Record<string, unknown>> {
   sender.send({ type: 'deliver', to, id, kind: 'note' }, '{}');

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect as connectSocket } from 'node:net';
 import { connectWire, startBrokerProcess, startTestBroker, tempDir } from '@signalbox/testing';
 import { expect, it } from 'vitest';
-import { admin, connect, deliver, subscribe } from './wire.ts';
+import { admin, connect, deliver, subscribe } from '../support/broker/wire-actions.ts';
 
 it('answers before it closes all that it committed, when SIGTERM comes in the middle of a stream', async () => {
   await using dir = await tempDir();

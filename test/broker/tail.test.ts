@@ -1,6 +1,13 @@
 import { connectWire, startTestBroker, type TestBroker, type WireClient } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
-import { admin, barrier, connect, connectOperator, deliver, subscribe } from './wire.ts';
+import {
+  admin,
+  barrier,
+  connect,
+  connectOperator,
+  deliver,
+  subscribe,
+} from '../support/broker/wire-actions.ts';
 
 interface Notice {
   what: string;

@@ -7,7 +7,15 @@ import {
   type WireClient,
 } from '@signalbox/testing';
 import { describe, expect, it, vi } from 'vitest';
-import { admin, barrier, connect, connectOperator, deliver, subscribe, undeliverable } from './wire.ts';
+import {
+  admin,
+  barrier,
+  connect,
+  connectOperator,
+  deliver,
+  subscribe,
+  undeliverable,
+} from '../support/broker/wire-actions.ts';
 
 const aWeek = 7 * 24 * 60 * 60 * 1000;
 

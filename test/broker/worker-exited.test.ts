@@ -1,6 +1,6 @@
 import { connectWire, startTestBroker, storedRows, type WireClient } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
-import { admin, connect, connectOperator, deliver, subscribe } from './wire.ts';
+import { admin, connect, connectOperator, deliver, subscribe } from '../support/broker/wire-actions.ts';
 
 async function stage() {
   await using opened = new AsyncDisposableStack();

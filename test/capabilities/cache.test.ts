@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { changeAfter, input, openCatalog, restTool } from './catalog.ts';
-import { json, startWebServer } from './web-server.ts';
+import { changeAfter, input, openCatalog, restTool } from '../support/capabilities/test-catalog.ts';
+import { json, startWebServer } from '../support/capabilities/web-server.ts';
 
 it('keeps results for cache.ttl, by arguments and for every caller, and never errors', async () => {
   let count = 0;

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { capabilityJsonSchema, openCapabilities } from '@signalbox/mcp-host';
 import { expect, it } from 'vitest';
-import { openCatalog } from './catalog.ts';
+import { openCatalog } from '../support/capabilities/test-catalog.ts';
 
 const root = new URL('../../', import.meta.url);
 

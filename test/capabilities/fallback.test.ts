@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { expect, it } from 'vitest';
-import { openCatalog } from './catalog.ts';
-import { json, startWebServer } from './web-server.ts';
+import { openCatalog } from '../support/capabilities/test-catalog.ts';
+import { json, startWebServer } from '../support/capabilities/web-server.ts';
 
 type Answer = (response: ServerResponse) => void;
 const ok: Answer = (response) => json(response, 200, { from: 'here' });

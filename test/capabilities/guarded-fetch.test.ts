@@ -1,6 +1,6 @@
 import { createGuardedFetch, type GuardedInit } from '@signalbox/mcp-host';
 import { expect, it } from 'vitest';
-import { type Arrival, startWebServer, type WebServer } from './web-server.ts';
+import { type Arrival, startWebServer, type WebServer } from '../support/capabilities/web-server.ts';
 
 type Routes = Record<string, (response: import('node:http').ServerResponse, arrival: Arrival) => void>;
 

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { openCapabilities } from '@signalbox/mcp-host';
 import { tempDir } from '@signalbox/testing';
 import { expect, it } from 'vitest';
-import { changeAfter, openCatalog, restTool } from './catalog.ts';
-import { json, startWebServer } from './web-server.ts';
+import { changeAfter, openCatalog, restTool } from '../support/capabilities/test-catalog.ts';
+import { json, startWebServer } from '../support/capabilities/web-server.ts';
 
 const names = (catalog: { tools(): readonly { name: string }[] }) => catalog.tools().map(({ name }) => name);
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { input, openCatalog, restTool } from './catalog.ts';
-import { json, startWebServer } from './web-server.ts';
+import { input, openCatalog, restTool } from '../support/capabilities/test-catalog.ts';
+import { json, startWebServer } from '../support/capabilities/web-server.ts';
 
 it('speaks GraphQL: data is the result, errors are a refusal', async () => {
   const answers: [number, unknown][] = [

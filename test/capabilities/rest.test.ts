@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { input, openCatalog, restTool } from './catalog.ts';
-import { json, startWebServer } from './web-server.ts';
+import { input, openCatalog, restTool } from '../support/capabilities/test-catalog.ts';
+import { json, startWebServer } from '../support/capabilities/web-server.ts';
 
 it('calls a REST service with typed, encoded values and answers in the shape of MCP', async () => {
   await using server = await startWebServer((_, response) => json(response, 200, { items: [{ id: 7 }] }));

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { input, openCatalog, restTool } from './catalog.ts';
-import { json, startWebServer } from './web-server.ts';
+import { input, openCatalog, restTool } from '../support/capabilities/test-catalog.ts';
+import { json, startWebServer } from '../support/capabilities/web-server.ts';
 
 const canary = 's3cret/"canary"';
 const env = { API_KEY: canary, USER_PASS: 'ada:pass word!', OTHER: 'other-canary' };

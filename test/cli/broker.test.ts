@@ -2,7 +2,7 @@ import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { jsonOf, signalbox, startDaemon } from './command-line.ts';
+import { jsonOf, signalbox, startDaemon } from '../support/cli/command-line.ts';
 
 test('broker says its url, its data directory and where the operator token is, and ends at SIGTERM with 0.', async () => {
   await using directory = await tempDir();

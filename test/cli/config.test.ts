@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { jsonOf, signalbox } from './command-line.ts';
+import { jsonOf, signalbox } from '../support/cli/command-line.ts';
 
 const wrong = `broker:
   data: ./state

@@ -1,7 +1,7 @@
 import { connectBroker } from '@signalbox/client';
 import { startTestBroker, type TestBroker } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { jsonOf, signalbox } from './command-line.ts';
+import { jsonOf, signalbox } from '../support/cli/command-line.ts';
 
 /** Lets a reader give up what it is sent: one dead letter for each text. */
 async function giveUp(broker: TestBroker, reader: string, texts: readonly string[]): Promise<void> {

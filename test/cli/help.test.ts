@@ -2,7 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { jsonOf, signalbox } from './command-line.ts';
+import { jsonOf, signalbox } from '../support/cli/command-line.ts';
 
 const commands = [
   'up',

@@ -6,8 +6,8 @@ import { connectBroker } from '@signalbox/client';
 import { toolCallErrorSchema } from '@signalbox/protocol';
 import { startTestBroker } from '@signalbox/testing';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { cleanEnv, jsonOf, signalbox, signalboxArgv } from './command-line.ts';
-import { startWorkspace, type Workspace } from './workspace.ts';
+import { cleanEnv, jsonOf, signalbox, signalboxArgv } from '../support/cli/command-line.ts';
+import { startWorkspace, type Workspace } from '../support/cli/workspace.ts';
 
 let workspace: Workspace;
 let researcher: { id: string; env: Record<string, string> };

@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startTestBroker, tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { jsonOf, signalbox } from './command-line.ts';
+import { jsonOf, signalbox } from '../support/cli/command-line.ts';
 
 test('A broker that does not answer is exit code 69, with its url and the command that starts one.', async () => {
   await using directory = await tempDir();

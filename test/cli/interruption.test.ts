@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { connectBroker } from '@signalbox/client';
 import { startTestBroker, type TestBroker, tempDir } from '@signalbox/testing';
 import { expect, test, vi } from 'vitest';
-import { cleanEnv, jsonOf, signalbox, signalboxArgv } from './command-line.ts';
+import { cleanEnv, jsonOf, signalbox, signalboxArgv } from '../support/cli/command-line.ts';
 
 async function envOf(broker: TestBroker, agent: string): Promise<Record<string, string>> {
   return { SIGNALBOX_TOKEN: await broker.token(agent), SIGNALBOX_URL: broker.url };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { cleanEnv } from './command-line.ts';
+import { cleanEnv } from '../support/cli/command-line.ts';
 
 const bin = fileURLToPath(new URL('../../apps/cli/bin/signalbox.js', import.meta.url));
 

@@ -1,7 +1,7 @@
 import { connectBroker } from '@signalbox/client';
 import { startTestBroker, type TestBroker } from '@signalbox/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { jsonOf, type RunOptions, signalbox } from './command-line.ts';
+import { jsonOf, type RunOptions, signalbox } from '../support/cli/command-line.ts';
 
 let broker: TestBroker;
 let env: Record<string, string>;

@@ -5,13 +5,13 @@ import { fileURLToPath } from 'node:url';
 import type { ServerReport } from '@signalbox/protocol';
 import { McpProxyExecutor } from '@signalbox/worker';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { browse } from '../mcp-host/oauth-browser.ts';
-import { type ProtectedServer, startProtectedServer } from '../mcp-host/oauth-mcp-server.ts';
-import { type OAuthProvider, startOAuthProvider } from '../mcp-host/oauth-provider.ts';
-import { jsonOf, startDaemon } from './command-line.ts';
-import { startWorkspace, type Workspace } from './workspace.ts';
+import { jsonOf, startDaemon } from '../support/cli/command-line.ts';
+import { startWorkspace, type Workspace } from '../support/cli/workspace.ts';
+import { browse } from '../support/mcp-host/oauth/browser.ts';
+import { type ProtectedServer, startProtectedServer } from '../support/mcp-host/oauth/protected-server.ts';
+import { type OAuthProvider, startOAuthProvider } from '../support/mcp-host/oauth/provider.ts';
 
-const plainServer = fileURLToPath(new URL('plain-server.ts', import.meta.url));
+const plainServer = fileURLToPath(new URL('../support/cli/named-tools-server.ts', import.meta.url));
 const longTool = 'a_tool_whose_name_is_longer_than_most_clients_take';
 
 function plain(...tools: string[]): string {

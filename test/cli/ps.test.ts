@@ -1,7 +1,7 @@
 import { connectBroker } from '@signalbox/client';
 import { startTestBroker } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { jsonOf, signalbox } from './command-line.ts';
+import { jsonOf, signalbox } from '../support/cli/command-line.ts';
 
 test('ps shows an agent in one row, with its work, its client and the mail that waits; an agent sees its own mail only.', async () => {
   await using broker = await startTestBroker();

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectBroker } from '@signalbox/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { jsonOf } from './command-line.ts';
-import { startWorkspace, type Workspace } from './workspace.ts';
+import { jsonOf } from '../support/cli/command-line.ts';
+import { startWorkspace, type Workspace } from '../support/cli/workspace.ts';
 
 let workspace: Workspace;
 let researcher: { id: string; env: Record<string, string> };

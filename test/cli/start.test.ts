@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { signalbox, startDaemon } from './command-line.ts';
+import { signalbox, startDaemon } from '../support/cli/command-line.ts';
 
 /** Writes down the packages and the built-in modules that a process has loaded when it ends. */
 const recorder = `

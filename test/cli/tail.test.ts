@@ -5,8 +5,8 @@ import { connectBroker } from '@signalbox/client';
 import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import { startTestBroker } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { startToolFleet } from '../orchestrator/tool-fleet.ts';
-import { cleanEnv, signalbox, signalboxArgv } from './command-line.ts';
+import { cleanEnv, signalbox, signalboxArgv } from '../support/cli/command-line.ts';
+import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
 
 type Event = { what: string; message?: Record<string, unknown>; call?: Record<string, unknown> } & Record<
   string,

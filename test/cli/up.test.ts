@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { jsonOf } from './command-line.ts';
-import { startWorkspace } from './workspace.ts';
+import { jsonOf } from '../support/cli/command-line.ts';
+import { startWorkspace } from '../support/cli/workspace.ts';
 
 function isAlive(pid: number): boolean {
   try {

@@ -5,8 +5,8 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { startToolFleet } from '../orchestrator/tool-fleet.ts';
-import { jsonOf, signalbox, signalboxArgv } from './command-line.ts';
+import { jsonOf, signalbox, signalboxArgv } from '../support/cli/command-line.ts';
+import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
 
 const config = ['worker', 'config', '--client'];
 

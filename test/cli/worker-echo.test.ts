@@ -1,7 +1,7 @@
 import { connectBroker } from '@signalbox/client';
 import { startTestBroker } from '@signalbox/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { signalbox, startDaemon } from './command-line.ts';
+import { signalbox, startDaemon } from '../support/cli/command-line.ts';
 
 let broker: Awaited<ReturnType<typeof startTestBroker>>;
 beforeAll(async () => {

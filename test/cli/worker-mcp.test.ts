@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startToolFleet } from '../orchestrator/tool-fleet.ts';
-import { cleanEnv, signalbox, signalboxArgv } from './command-line.ts';
-import { startWorkspace, type Workspace } from './workspace.ts';
+import { cleanEnv, signalbox, signalboxArgv } from '../support/cli/command-line.ts';
+import { startWorkspace, type Workspace } from '../support/cli/workspace.ts';
+import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
 
 let workspace: Workspace;
 let env: Record<string, string>;

@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer, connect as dial, type Socket } from 'node:net';
 import { connectBroker, requestAddress } from '@signalbox/client';
 import { describe, expect, it } from 'vitest';
-import { drained, gate, openBroker, reached } from './broker-fixture.ts';
+import { drained, gate, openBroker, reached } from '../support/broker/broker-with-clients.ts';
 
 const timeoutMs = 20_000;
 

@@ -1,6 +1,6 @@
 import { requestAddress } from '@signalbox/client';
 import { expect, it } from 'vitest';
-import { openBroker } from './broker-fixture.ts';
+import { openBroker } from '../support/broker/broker-with-clients.ts';
 
 it('a request goes out under the id it is given, and a second one under the same id is refused while it is under way', async () => {
   await using broker = await openBroker();

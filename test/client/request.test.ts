@@ -1,6 +1,6 @@
 import { connectBroker, requestAddress } from '@signalbox/client';
 import { describe, expect, it } from 'vitest';
-import { aborted, drained, gate, openBroker } from './broker-fixture.ts';
+import { aborted, drained, gate, openBroker } from '../support/broker/broker-with-clients.ts';
 
 const timeoutMs = 10_000;
 

@@ -1,7 +1,7 @@
 import { requestAddress } from '@signalbox/client';
 import { connectWire } from '@signalbox/testing';
 import { describe, expect, it, vi } from 'vitest';
-import { drained, gate, openBroker } from './broker-fixture.ts';
+import { drained, gate, openBroker } from '../support/broker/broker-with-clients.ts';
 
 const timeoutMs = 10_000;
 

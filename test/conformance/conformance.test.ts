@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { tempDir } from '@signalbox/testing';
 import { serveHttpFace } from '@signalbox/worker';
 import { expect, test } from 'vitest';
-import { startToolFleet } from '../orchestrator/tool-fleet.ts';
-import { startAuthorizingProxy } from './authorizing-proxy.ts';
-import { startFixture } from './fixture-server.ts';
-import { runSuite } from './suite.ts';
+import { startAuthorizingProxy } from '../support/conformance/authorizing-proxy.ts';
+import { startFixture } from '../support/conformance/fixture-server.ts';
+import { runSuite } from '../support/conformance/suite.ts';
+import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
 
 /** The fixture behind broker, orchestrator, host and HTTP face, its tools under their own names. */
 async function startProxied(fixtureUrl: string) {

@@ -3,8 +3,8 @@ import { brokerFiles } from '@signalbox/broker';
 import { type InboxStore, openSqliteInboxStore } from '@signalbox/store';
 import { startTestBroker, tempDir } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
-import { connect, subscribe } from '../broker/wire.ts';
-import { watchSyncs } from './disk-as-synced.ts';
+import { connect, subscribe } from '../support/broker/wire-actions.ts';
+import { watchSyncs } from '../support/durability/disk-as-synced.ts';
 
 /** What was known outside when the power went, and what the disk held. */
 interface Cut {

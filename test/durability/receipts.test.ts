@@ -4,10 +4,10 @@ import { brokerFiles } from '@signalbox/broker';
 import { openSqliteInboxStore } from '@signalbox/store';
 import { connectWire, startTestBroker, tempDir } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
-import { connectOperator } from '../broker/wire.ts';
-import { startDaemon } from '../cli/command-line.ts';
-import { type ReceiptOrder, receiptOrder } from './system-calls.ts';
-import { canTrace, startTracedBroker } from './traced-broker.ts';
+import { connectOperator } from '../support/broker/wire-actions.ts';
+import { startDaemon } from '../support/cli/command-line.ts';
+import { type ReceiptOrder, receiptOrder } from '../support/durability/system-calls.ts';
+import { canTrace, startTracedBroker } from '../support/durability/traced-broker.ts';
 
 const ids = ['first-message', 'second-message', 'third-message'];
 

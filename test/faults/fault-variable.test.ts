@@ -3,7 +3,7 @@ import { connectBroker } from '@signalbox/client';
 import { faultPoints } from '@signalbox/protocol';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { signalbox, startDaemon } from '../cli/command-line.ts';
+import { signalbox, startDaemon } from '../support/cli/command-line.ts';
 
 interface Ready {
   url: string;

@@ -1,6 +1,6 @@
 import type { WireClient } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
-import { type Court, openCourt } from './court.ts';
+import { type Court, openCourt } from '../support/broker/audited-broker.ts';
 
 /** alice asks bob; the request is in bob's hands. mallory is asked by nobody. */
 async function asked(

@@ -1,6 +1,6 @@
 import { connectWire } from '@signalbox/testing';
 import { expect, it } from 'vitest';
-import { openCourt } from './court.ts';
+import { openCourt } from '../support/broker/audited-broker.ts';
 
 const note = (id: string, fields: Record<string, unknown> = {}) => ({
   type: 'deliver',

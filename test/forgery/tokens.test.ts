@@ -1,6 +1,6 @@
 import { connectWire } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
-import { openCourt } from './court.ts';
+import { openCourt } from '../support/broker/audited-broker.ts';
 
 const note = (id: string) => ({ type: 'deliver', to: 'bob', id, kind: 'note' });
 

@@ -10,11 +10,11 @@ import {
 } from '@signalbox/mcp-host';
 import { tempDir } from '@signalbox/testing';
 import { afterAll, expect, it } from 'vitest';
-import { call } from './hosting.ts';
-import { browse } from './oauth-browser.ts';
-import { hello, startWithAuth } from './oauth-hosting.ts';
-import { startProtectedServer } from './oauth-mcp-server.ts';
-import { machine, startOAuthProvider, webClient } from './oauth-provider.ts';
+import { browse } from '../support/mcp-host/oauth/browser.ts';
+import { hello, startWithAuth } from '../support/mcp-host/oauth/host-with-sign-ins.ts';
+import { startProtectedServer } from '../support/mcp-host/oauth/protected-server.ts';
+import { machine, startOAuthProvider, webClient } from '../support/mcp-host/oauth/provider.ts';
+import { call } from '../support/mcp-host/test-host.ts';
 
 const provider = await startOAuthProvider();
 afterAll(() => provider[Symbol.asyncDispose]());

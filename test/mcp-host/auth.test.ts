@@ -1,10 +1,10 @@
 import { createAuthorizer, createGuardedFetch, hostsOfAuth } from '@signalbox/mcp-host';
 import { afterAll, expect, it } from 'vitest';
-import { call, startTestHost, type TestHost } from './hosting.ts';
-import { startEndpoint } from './http-endpoint.ts';
-import { hello, noSignIns, startWithAuth } from './oauth-hosting.ts';
-import { startProtectedServer } from './oauth-mcp-server.ts';
-import { machine, startOAuthProvider, subjectToken } from './oauth-provider.ts';
+import { startEndpoint } from '../support/mcp-host/http-endpoint.ts';
+import { hello, noSignIns, startWithAuth } from '../support/mcp-host/oauth/host-with-sign-ins.ts';
+import { startProtectedServer } from '../support/mcp-host/oauth/protected-server.ts';
+import { machine, startOAuthProvider, subjectToken } from '../support/mcp-host/oauth/provider.ts';
+import { call, startTestHost, type TestHost } from '../support/mcp-host/test-host.ts';
 
 const provider = await startOAuthProvider();
 afterAll(() => provider[Symbol.asyncDispose]());

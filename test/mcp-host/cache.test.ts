@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
-import { startPolicyServer } from './call-policies-server.ts';
-import { call, startTestHost } from './hosting.ts';
+import { startPolicyServer } from '../support/mcp-host/call-policies-server.ts';
+import { call, startTestHost } from '../support/mcp-host/test-host.ts';
 
 const rosa = { caller: { agent: 'rosa', role: 'researcher' } };
 const walt = { caller: { agent: 'walt', role: 'researcher' } };

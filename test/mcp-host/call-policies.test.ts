@@ -1,7 +1,7 @@
 import { toolCallError } from '@signalbox/protocol';
 import { expect, it, vi } from 'vitest';
-import { startPolicyServer } from './call-policies-server.ts';
-import { call, startTestHost } from './hosting.ts';
+import { startPolicyServer } from '../support/mcp-host/call-policies-server.ts';
+import { call, startTestHost } from '../support/mcp-host/test-host.ts';
 
 const secret = 'tok-canary-123456';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { counterServer, readCounter, tempDir } from '@signalbox/testing';
 import { expect, it, vi } from 'vitest';
-import { call, startTestHost } from './hosting.ts';
+import { call, startTestHost } from '../support/mcp-host/test-host.ts';
 
 async function counterHost(timeoutMs?: number) {
   const dir = await tempDir();

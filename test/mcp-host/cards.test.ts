@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tempDir } from '@signalbox/testing';
 import { expect, it } from 'vitest';
-import { aTool, startTestHost } from './hosting.ts';
-import { startEndpoint } from './http-endpoint.ts';
+import { startEndpoint } from '../support/mcp-host/http-endpoint.ts';
+import { aTool, startTestHost } from '../support/mcp-host/test-host.ts';
 
 it('reads server cards from files and URLs; says why one cannot be read, without its address, and tries the server', async () => {
   await using dir = await tempDir();

@@ -1,7 +1,7 @@
 import type { ServerPolicy } from '@signalbox/mcp-host';
 import { expect, it, vi } from 'vitest';
-import { type PolicyServer, startPolicyServer } from './call-policies-server.ts';
-import { call, startTestHost, type TestHost } from './hosting.ts';
+import { type PolicyServer, startPolicyServer } from '../support/mcp-host/call-policies-server.ts';
+import { call, startTestHost, type TestHost } from '../support/mcp-host/test-host.ts';
 
 interface Fixture extends AsyncDisposable {
   host: TestHost;

@@ -4,8 +4,8 @@ import { createMcpHandler, Server } from '@modelcontextprotocol/server';
 import { SignalboxError } from '@signalbox/protocol';
 import { tempDir } from '@signalbox/testing';
 import { expect, it } from 'vitest';
-import { aTool, call, misbehaving, oddServer, said, startTestHost } from './hosting.ts';
-import { startEndpoint } from './http-endpoint.ts';
+import { startEndpoint } from '../support/mcp-host/http-endpoint.ts';
+import { aTool, call, misbehaving, oddServer, said, startTestHost } from '../support/mcp-host/test-host.ts';
 
 it('ejects a server whose starts keep failing, keeps its tools, fails its calls at once, and takes it back on reload', async () => {
   await using dir = await tempDir();

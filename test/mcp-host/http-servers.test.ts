@@ -8,8 +8,8 @@ import {
   Server,
 } from '@modelcontextprotocol/server';
 import { expect, it, vi } from 'vitest';
-import { aTool, call, npmServer, startTestHost, type TestHost } from './hosting.ts';
-import { type HttpEndpoint, startEndpoint } from './http-endpoint.ts';
+import { type HttpEndpoint, startEndpoint } from '../support/mcp-host/http-endpoint.ts';
+import { aTool, call, npmServer, startTestHost, type TestHost } from '../support/mcp-host/test-host.ts';
 
 interface Modern extends AsyncDisposable {
   endpoint: HttpEndpoint;

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tempDir } from '@signalbox/testing';
 import { expect, it, vi } from 'vitest';
-import { aTool, call, isAlive, misbehaving, said, startTestHost } from './hosting.ts';
+import { aTool, call, isAlive, misbehaving, said, startTestHost } from '../support/mcp-host/test-host.ts';
 
 it('a lazy server is started once to list its tools, ends when nobody has used it for a while, and comes back', async () => {
   let clock = 0;

@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { call, isAlive, misbehaving, said, startTestHost, type TestHost } from './hosting.ts';
+import {
+  call,
+  isAlive,
+  misbehaving,
+  said,
+  startTestHost,
+  type TestHost,
+} from '../support/mcp-host/test-host.ts';
 
 let host: TestHost;
 

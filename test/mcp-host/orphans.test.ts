@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { tempDir } from '@signalbox/testing';
 import { expect, it, vi } from 'vitest';
-import { isAlive, misbehaving, startTestHost } from './hosting.ts';
+import { isAlive, misbehaving, startTestHost } from '../support/mcp-host/test-host.ts';
 
-const main = fileURLToPath(new URL('./host-main.ts', import.meta.url));
+const main = fileURLToPath(new URL('../support/mcp-host/host-main.ts', import.meta.url));
 const quick = { inputEndMs: 50, terminateMs: 100 };
 
 /** A host in a process of its own, with one stubborn server. */

@@ -1,10 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import type { StdioServerConfig } from '@signalbox/mcp-host';
 import { expect, it } from 'vitest';
-import { call, startTestHost } from './hosting.ts';
+import { call, startTestHost } from '../support/mcp-host/test-host.ts';
 
 function serverThatKnows(era: string, protocol?: 'auto' | 'legacy'): StdioServerConfig {
-  const script = fileURLToPath(new URL('./protocol-server.ts', import.meta.url));
+  const script = fileURLToPath(new URL('../support/mcp-host/revision-server.ts', import.meta.url));
   const base: StdioServerConfig = {
     type: 'stdio',
     command: process.execPath,

@@ -4,7 +4,7 @@ import { compileArguments } from '@signalbox/mcp-host';
 import type { Tool } from '@signalbox/protocol';
 import { tempDir } from '@signalbox/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { call, npmServer, startTestHost, type TestHost } from './hosting.ts';
+import { call, npmServer, startTestHost, type TestHost } from '../support/mcp-host/test-host.ts';
 
 let dir: Awaited<ReturnType<typeof tempDir>>;
 let host: TestHost;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { isMcpTool } from '@signalbox/mcp-host';
 import { counterServer, tempDir } from '@signalbox/testing';
 import { expect, it, vi } from 'vitest';
-import { call, isAlive, npmServer, startTestHost } from './hosting.ts';
+import { call, isAlive, npmServer, startTestHost } from '../support/mcp-host/test-host.ts';
 
 it('offers the tools of several real servers under one roof and leaves no process behind', async () => {
   await using dir = await tempDir();

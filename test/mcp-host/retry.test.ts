@@ -3,8 +3,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { McpHostOptions, ServerPolicy } from '@signalbox/mcp-host';
 import { counterServer, readCounter, tempDir } from '@signalbox/testing';
 import { expect, it, vi } from 'vitest';
-import { type PolicyServer, startPolicyServer } from './call-policies-server.ts';
-import { call, startTestHost, type TestHost } from './hosting.ts';
+import { type PolicyServer, startPolicyServer } from '../support/mcp-host/call-policies-server.ts';
+import { call, startTestHost, type TestHost } from '../support/mcp-host/test-host.ts';
 
 async function hosted(
   options: Pick<McpHostOptions, 'now'> = {},

@@ -4,7 +4,7 @@ import type { ToolProvider } from '@signalbox/mcp-host';
 import type { Tool } from '@signalbox/protocol';
 import { counterServer, readCounter, tempDir } from '@signalbox/testing';
 import { expect, it, vi } from 'vitest';
-import { call, isAlive, misbehaving, npmServer, said, startTestHost } from './hosting.ts';
+import { call, isAlive, misbehaving, npmServer, said, startTestHost } from '../support/mcp-host/test-host.ts';
 
 it('applies a new configuration: what is the same keeps its process, calls on the rest may finish', async () => {
   await using dir = await tempDir();

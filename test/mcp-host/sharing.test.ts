@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { CallOutcome, McpHost } from '@signalbox/mcp-host';
 import { tempDir } from '@signalbox/testing';
 import { expect, it, vi } from 'vitest';
-import { call, isAlive, misbehaving, npmServer, said, startTestHost } from './hosting.ts';
+import { call, isAlive, misbehaving, npmServer, said, startTestHost } from '../support/mcp-host/test-host.ts';
 
 const caller = (agent: string, role = 'any') => ({ caller: { agent, role } });
 const note = async (host: McpHost, server: string, text: string, agent: string, role = 'any') =>

@@ -6,7 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { counterServer, readCounter, tempDir } from '@signalbox/testing';
 import { expect, it, vi } from 'vitest';
-import { aTool, call, isAlive, oddServer, startTestHost } from './hosting.ts';
+import { aTool, call, isAlive, oddServer, startTestHost } from '../support/mcp-host/test-host.ts';
 
 async function twoCounters(random = 0) {
   const dir = await tempDir();
@@ -202,7 +202,7 @@ it('kills the grandchildren of a server that was killed', async () => {
 
 it('leaves no server behind when the host itself is killed', async () => {
   await using dir = await tempDir();
-  const main = fileURLToPath(new URL('./host-main.ts', import.meta.url));
+  const main = fileURLToPath(new URL('../support/mcp-host/host-main.ts', import.meta.url));
   const args = ['--conditions=@signalbox/source', main, join(dir.path, 'count')];
   const host = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = once(host, 'exit');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Inventory } from '@signalbox/mcp-host';
 import { tempDir } from '@signalbox/testing';
 import { expect, it } from 'vitest';
-import { aTool, call, oddServer, startTestHost } from './hosting.ts';
+import { aTool, call, oddServer, startTestHost } from '../support/mcp-host/test-host.ts';
 
 async function oddHost(list: { pages: unknown[][]; fail?: boolean }, env: Record<string, string> = {}) {
   const dir = await tempDir();

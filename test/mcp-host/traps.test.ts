@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { counterServer, readCounter, tempDir } from '@signalbox/testing';
 import { expect, it } from 'vitest';
-import { startPolicyServer } from './call-policies-server.ts';
-import { aTool, call, oddServer, startTestHost } from './hosting.ts';
+import { startPolicyServer } from '../support/mcp-host/call-policies-server.ts';
+import { aTool, call, oddServer, startTestHost } from '../support/mcp-host/test-host.ts';
 
-const script = fileURLToPath(new URL('./lingering-server.ts', import.meta.url));
+const script = fileURLToPath(new URL('../support/mcp-host/lingering-server.ts', import.meta.url));
 const lingering = { type: 'stdio' as const, command: process.execPath, args: [script] };
 
 it('standard error is always drained: a server that writes megabytes to it goes on answering', async () => {

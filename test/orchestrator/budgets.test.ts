@@ -2,9 +2,9 @@ import { writeFile } from 'node:fs/promises';
 import { createMcpHandler, Server } from '@modelcontextprotocol/server';
 import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import { expect, test } from 'vitest';
-import { startEndpoint } from '../mcp-host/http-endpoint.ts';
-import { callError } from './asking.ts';
-import { startToolFleet } from './tool-fleet.ts';
+import { startEndpoint } from '../support/mcp-host/http-endpoint.ts';
+import { callError } from '../support/orchestrator/requests.ts';
+import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
 
 const count = 'mcp_counter__count';
 const gate = 'mcp_counter__gate';

@@ -4,7 +4,7 @@ import type { CallOptions } from '@signalbox/mcp-host';
 import { startOrchestrator } from '@signalbox/orchestrator';
 import { connectWire } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { startToolFleet } from './tool-fleet.ts';
+import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
 
 const count = 'mcp_counter__count';
 const echo = 'mcp_counter__echo';

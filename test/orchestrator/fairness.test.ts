@@ -3,7 +3,7 @@ import type { BrokerClient, RequestOutcome } from '@signalbox/client';
 import { mcpReplySchema, type ToolCallError } from '@signalbox/protocol';
 import { counterServer, tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { startToolFleet } from './tool-fleet.ts';
+import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
 
 const count = 'mcp_counter__count';
 const gate = 'mcp_counter__gate';

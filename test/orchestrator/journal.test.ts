@@ -32,7 +32,10 @@ const end = { outcome: 'ok', finishedAt: 300, reply: '{"result":{}}' } as const;
 
 test('what was started is found again after a kill -9, and so is how it ended', async () => {
   await using t = await journalFile();
-  await using child = await startChild(new URL('./journal-writer.ts', import.meta.url), { args: [t.file] });
+  await using child = await startChild(
+    new URL('../support/orchestrator/journal-writer-main.ts', import.meta.url),
+    { args: [t.file] },
+  );
   expect(await child.exited).toMatchObject({ signal: 'SIGKILL' });
   await using journal = await t.open();
   expect(journal.find({ agent: 'rosa', requestId: 'started' })).toEqual(call('started'));

@@ -11,9 +11,9 @@ import {
 } from '@signalbox/protocol';
 import { counterServer, tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { aTool, oddServer } from '../mcp-host/hosting.ts';
-import { ask, askData, callError } from './asking.ts';
-import { startToolFleet, type ToolFleetOptions } from './tool-fleet.ts';
+import { aTool, oddServer } from '../support/mcp-host/test-host.ts';
+import { ask, askData, callError } from '../support/orchestrator/requests.ts';
+import { startToolFleet, type ToolFleetOptions } from '../support/orchestrator/tool-stack.ts';
 
 const echo = 'mcp_counter__echo';
 const gate = 'mcp_counter__gate';

@@ -5,8 +5,8 @@ import { type Journal, openSqliteJournal, startOrchestrator } from '@signalbox/o
 import { callRecordSchema, callStatusSchema, timeSortedId } from '@signalbox/protocol';
 import { connectWire, tempDir } from '@signalbox/testing';
 import { expect, test, vi } from 'vitest';
-import { aTool, oddServer } from '../mcp-host/hosting.ts';
-import { startToolFleet, type ToolFleet, type ToolFleetOptions } from './tool-fleet.ts';
+import { aTool, oddServer } from '../support/mcp-host/test-host.ts';
+import { startToolFleet, type ToolFleet, type ToolFleetOptions } from '../support/orchestrator/tool-stack.ts';
 
 const count = 'mcp_counter__count';
 const crash = 'mcp_counter__crash';

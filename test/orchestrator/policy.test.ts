@@ -4,10 +4,10 @@ import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import { serverReplySchema } from '@signalbox/protocol';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { aTool, oddServer } from '../mcp-host/hosting.ts';
-import { ask, askData, callError } from './asking.ts';
-import { eventsOf } from './manifest-events.ts';
-import { startToolFleet } from './tool-fleet.ts';
+import { aTool, oddServer } from '../support/mcp-host/test-host.ts';
+import { eventsOf } from '../support/orchestrator/manifest-events.ts';
+import { ask, askData, callError } from '../support/orchestrator/requests.ts';
+import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
 
 const count = 'mcp_counter__count';
 const echo = 'mcp_counter__echo';

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { aTool, npmServer, oddServer } from '../mcp-host/hosting.ts';
-import { changeOf, eventsOf } from './manifest-events.ts';
-import { startToolFleet } from './tool-fleet.ts';
+import { aTool, npmServer, oddServer } from '../support/mcp-host/test-host.ts';
+import { changeOf, eventsOf } from '../support/orchestrator/manifest-events.ts';
+import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
 
 const readers = RoleToolAllowlist.fromEntries([
   ['reader', ['mcp_counter__e*']],

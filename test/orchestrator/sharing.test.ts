@@ -1,8 +1,8 @@
 import { counterServer, readCounter, tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { isAlive } from '../mcp-host/hosting.ts';
-import { callError } from './asking.ts';
-import { startToolFleet } from './tool-fleet.ts';
+import { isAlive } from '../support/mcp-host/test-host.ts';
+import { callError } from '../support/orchestrator/requests.ts';
+import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
 
 test('thirty workers on three servers keep exactly three processes, while a server of its own per worker has one each', async () => {
   await using directory = await tempDir();

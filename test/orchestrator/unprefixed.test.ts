@@ -3,8 +3,8 @@ import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import { explanationSchema } from '@signalbox/protocol';
 import { counterServer, tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { ask, askData, callError } from './asking.ts';
-import { startToolFleet } from './tool-fleet.ts';
+import { ask, askData, callError } from '../support/orchestrator/requests.ts';
+import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
 
 test('Tools of a server without a prefix are listed, allowed, explained and called by their own names.', async () => {
   await using directory = await tempDir();

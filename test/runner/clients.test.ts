@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type RunFleet, startRunFleet } from './run-fleet.ts';
+import { type RunFleet, startRunFleet } from '../support/runner/worker-run.ts';
 
 let run: RunFleet;
 let operator: string[];

@@ -5,8 +5,8 @@ import { SignalboxError } from '@signalbox/protocol';
 import { startTestBroker, type TestBroker, tempDir } from '@signalbox/testing';
 import { startMinder, superviseAgent } from '@signalbox/worker';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { isRunning } from './process-state.ts';
-import { supervised } from './supervised.ts';
+import { isRunning } from '../support/processes.ts';
+import { supervised } from '../support/runner/supervise-options.ts';
 
 const opened = new AsyncDisposableStack();
 let broker: TestBroker;

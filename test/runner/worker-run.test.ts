@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import { connectBroker } from '@signalbox/client';
 import { tempDir } from '@signalbox/testing';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { everyProcess, isRunning } from './process-state.ts';
-import { type RunFleet, startRunFleet } from './run-fleet.ts';
+import { everyProcess, isRunning } from '../support/processes.ts';
+import { type RunFleet, startRunFleet } from '../support/runner/worker-run.ts';
 
 let run: RunFleet;
 let operator: string[];

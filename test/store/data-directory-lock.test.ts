@@ -53,7 +53,7 @@ it('goes by the lock alone, not by what a file says', async () => {
 });
 
 async function startHolder(directory: string): Promise<ChildProcess> {
-  const program = fileURLToPath(new URL('lock-holder.ts', import.meta.url));
+  const program = fileURLToPath(new URL('../support/store/lock-holder-main.ts', import.meta.url));
   const child = spawn(process.execPath, ['--conditions=@signalbox/source', program, directory], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -1,6 +1,15 @@
 import type { NewMessage } from '@signalbox/store';
 import { describe, expect, it } from 'vitest';
-import { commit, hour, message, openStore, pages, select, settle, startedAt } from './store-setup.ts';
+import {
+  commit,
+  hour,
+  message,
+  openStore,
+  pages,
+  select,
+  settle,
+  startedAt,
+} from '../support/store/test-store.ts';
 
 describe('Messages on their way through the store', () => {
   it.each([2000, 40, 0])(

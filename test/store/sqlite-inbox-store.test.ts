@@ -4,7 +4,16 @@ import { openSqliteInboxStore } from '@signalbox/store';
 import { inboxStoreConformance } from '@signalbox/store/conformance';
 import { tempDir } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
-import { commit, edit, hour, message, openStore, pages, select, settle } from './store-setup.ts';
+import {
+  commit,
+  edit,
+  hour,
+  message,
+  openStore,
+  pages,
+  select,
+  settle,
+} from '../support/store/test-store.ts';
 
 // With room for two recent messages nearly every one goes through the tables, with none each one; by default none of so few does.
 for (const [name, options] of [

@@ -3,7 +3,7 @@ import { InMemoryTransport } from '@modelcontextprotocol/server';
 import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import { type McpProxyExecutor, serveMcpFace } from '@signalbox/worker';
 import { expect, test } from 'vitest';
-import { startToolFleet } from '../orchestrator/tool-fleet.ts';
+import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
 
 async function connectClient(executor: McpProxyExecutor, name: string, mode: 'legacy' | 'auto') {
   const [ours, theirs] = InMemoryTransport.createLinkedPair();

@@ -3,7 +3,7 @@ import { RoleToolAllowlist, startOrchestrator } from '@signalbox/orchestrator';
 import { startTestBroker, type TestBroker } from '@signalbox/testing';
 import { McpProxyExecutor } from '@signalbox/worker';
 import { expect, test } from 'vitest';
-import { startToolFleet } from '../orchestrator/tool-fleet.ts';
+import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
 
 const tool = (name: string) => ({ name, inputSchema: { type: 'object' } });
 

@@ -7,7 +7,7 @@ import {
   rawRequest,
   soundHeaders,
   startHttpFleet,
-} from './http-clients.ts';
+} from '../support/worker/http-face.ts';
 
 const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
 const noSession = { status: 404, text: expect.stringContaining('-32001') };

@@ -2,8 +2,8 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent } from 'node:http';
 import { expect, test } from 'vitest';
-import { cleanEnv, signalbox, signalboxArgv } from '../cli/command-line.ts';
-import { startToolFleet } from '../orchestrator/tool-fleet.ts';
+import { cleanEnv, signalbox, signalboxArgv } from '../support/cli/command-line.ts';
+import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
 import {
   eventually,
   httpClient,
@@ -12,7 +12,7 @@ import {
   openRequest,
   rawRequest,
   soundHeaders,
-} from './http-clients.ts';
+} from '../support/worker/http-face.ts';
 
 /** `signalbox worker mcp --http` as a process of its own. */
 async function startFaceProcess(brokerUrl: string, ...flags: string[]) {

@@ -1,7 +1,7 @@
 import { Agent } from 'node:http';
 import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import { expect, test } from 'vitest';
-import { admin, connectOperator } from '../broker/wire.ts';
+import { admin, connectOperator } from '../support/broker/wire-actions.ts';
 import {
   eras,
   eventually,
@@ -12,7 +12,7 @@ import {
   rawRequest,
   soundHeaders,
   startHttpFleet,
-} from './http-clients.ts';
+} from '../support/worker/http-face.ts';
 
 test.each(eras)(
   'two agents on one face see and call what their own roles may, as %s clients',

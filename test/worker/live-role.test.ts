@@ -4,8 +4,8 @@ import type { BrokerClient } from '@signalbox/client';
 import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import { McpProxyExecutor } from '@signalbox/worker';
 import { expect, test } from 'vitest';
-import { startToolFleet, type ToolFleet } from '../orchestrator/tool-fleet.ts';
-import { connectFace } from './face-client.ts';
+import { startToolFleet, type ToolFleet } from '../support/orchestrator/tool-stack.ts';
+import { connectFace } from '../support/worker/face-client.ts';
 
 const gate = 'mcp_counter__gate';
 const count = 'mcp_counter__count';

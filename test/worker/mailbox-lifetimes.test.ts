@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { startToolFleet } from '../orchestrator/tool-fleet.ts';
-import { openDesk } from './mailbox-desk.ts';
-import { startMailroom } from './mailroom.ts';
+import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
+import { openDesk } from '../support/worker/mailbox-client.ts';
+import { startMailroom } from '../support/worker/mailbox-stack.ts';
 
 const bodiesOf = ({ data }: { data: { messages: { body: unknown }[] } }) =>
   data.messages.map(({ body }) => body);

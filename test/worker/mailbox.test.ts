@@ -1,6 +1,6 @@
 import { mailboxToolNames } from '@signalbox/protocol';
 import { expect, test } from 'vitest';
-import { startMailroom } from './mailroom.ts';
+import { startMailroom } from '../support/worker/mailbox-stack.ts';
 
 test('agents see who is there, write to each other, and take a message away only by naming its cursor', async () => {
   await using room = await startMailroom();

@@ -11,8 +11,8 @@ import type { Tool } from '@signalbox/protocol';
 import { tempDir } from '@signalbox/testing';
 import { type McpProxyExecutor, serveMcpFace } from '@signalbox/worker';
 import { expect, test } from 'vitest';
-import { aTool, npmServer, oddServer } from '../mcp-host/hosting.ts';
-import { startToolFleet } from '../orchestrator/tool-fleet.ts';
+import { aTool, npmServer, oddServer } from '../support/mcp-host/test-host.ts';
+import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
 
 /** Takes what came as it is: the SDK's own schemas drop fields that they do not know. */
 const untouched = {
@@ -209,7 +209,7 @@ test('an executor that is closed ends the face', async () => {
   expect((await executor.execute({ name: 'mcp_counter__echo' })).error?.may_have_run).toBe(false);
 });
 
-const faceMain = fileURLToPath(new URL('./face-main.ts', import.meta.url));
+const faceMain = fileURLToPath(new URL('../support/worker/face-main.ts', import.meta.url));
 
 test('an SDK client that spawns the face over stdio lists and calls', async () => {
   await using fleet = await startToolFleet();

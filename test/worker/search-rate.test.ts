@@ -2,10 +2,10 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { oddServer } from '../mcp-host/hosting.ts';
-import { startToolFleet } from '../orchestrator/tool-fleet.ts';
-import { connectFace } from './face-client.ts';
-import { type CatalogQuery, catalogQueries, catalogTools } from './tool-catalog/catalog.ts';
+import { oddServer } from '../support/mcp-host/test-host.ts';
+import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
+import { connectFace } from '../support/worker/face-client.ts';
+import { type CatalogQuery, catalogQueries, catalogTools } from '../support/worker/tool-catalog/catalog.ts';
 
 const prefix = 'mcp_hub__';
 

@@ -5,8 +5,8 @@ import { toolCallError } from '@signalbox/protocol';
 import { startTestBroker } from '@signalbox/testing';
 import { McpProxyExecutor } from '@signalbox/worker';
 import { expect, test } from 'vitest';
-import { startToolFleet } from '../orchestrator/tool-fleet.ts';
-import { connectFace } from './face-client.ts';
+import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
+import { connectFace } from '../support/worker/face-client.ts';
 
 const search = { toolList: 'search', mailbox: false } as const;
 const echo = 'mcp_counter__echo';
@@ -146,7 +146,7 @@ function failed(code: string, retryable: boolean) {
 }
 
 test('hosted tools that are named as the two are found and called through them, and never in their place', async () => {
-  const script = fileURLToPath(new URL('./namesake-server.ts', import.meta.url));
+  const script = fileURLToPath(new URL('../support/worker/search-names-server.ts', import.meta.url));
   const theirs = { type: 'stdio' as const, command: process.execPath, args: [script], prefix: false };
   await using fleet = await startToolFleet({ servers: { theirs } });
   await using face = await connectFace(await fleet.executor('w1'), 'legacy', search);

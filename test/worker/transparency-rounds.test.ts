@@ -2,9 +2,9 @@ import { fileURLToPath } from 'node:url';
 import { ProtocolErrorCode } from '@modelcontextprotocol/client';
 import type { HttpServerConfig, StdioServerConfig } from '@signalbox/mcp-host';
 import { expect, test } from 'vitest';
-import { startFixture } from '../conformance/fixture-server.ts';
-import { startToolFleet } from '../orchestrator/tool-fleet.ts';
-import { clientOfFace, clientOfUrl } from './raw-client.ts';
+import { startFixture } from '../support/conformance/fixture-server.ts';
+import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
+import { clientOfFace, clientOfUrl } from '../support/worker/mcp-client.ts';
 
 const elicitation = { elicitation: { form: {} } };
 const everyCapability = { ...elicitation, sampling: {}, roots: {} };
@@ -80,7 +80,7 @@ test('A server sees the capabilities of the client that calls, and none where th
 });
 
 test('A client of an older revision is asked itself, and no other one, by a server over stdio too.', async () => {
-  const script = fileURLToPath(new URL('../conformance/fixture-server.ts', import.meta.url));
+  const script = fileURLToPath(new URL('../support/conformance/fixture-server.ts', import.meta.url));
   const args = ['--conditions=@signalbox/source', script, 'stdio'];
   await using hosted = await startHosted({
     type: 'stdio',

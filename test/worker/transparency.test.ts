@@ -2,10 +2,16 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { startFixture } from '../conformance/fixture-server.ts';
-import { npmServer } from '../mcp-host/hosting.ts';
-import { startToolFleet } from '../orchestrator/tool-fleet.ts';
-import { clientOfFace, clientOfProcess, clientOfUrl, type Era, type RawClient } from './raw-client.ts';
+import { startFixture } from '../support/conformance/fixture-server.ts';
+import { npmServer } from '../support/mcp-host/test-host.ts';
+import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
+import {
+  clientOfFace,
+  clientOfProcess,
+  clientOfUrl,
+  type Era,
+  type RawClient,
+} from '../support/worker/mcp-client.ts';
 
 type Json = Record<string, unknown>;
 type Calls = Record<string, Json>;

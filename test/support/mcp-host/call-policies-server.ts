@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createMcpHandler, Server, type ServerContext } from '@modelcontextprotocol/server';
 import type { HttpServerConfig, ServerPolicy } from '@signalbox/mcp-host';
-import { aTool } from './hosting.ts';
 import { startEndpoint } from './http-endpoint.ts';
+import { aTool } from './test-host.ts';
 
 /** What happens to a call instead of its answer: HTTP 502, HTTP 401, or a response that breaks off. */
 type Trouble = 'gateway' | 'unauthorized' | 'break';

@@ -36,7 +36,7 @@ export async function startAbusedBroker(
   let reported: ((memory: Memory) => void) | undefined;
   const child = starting.use(
     await startChild<{ url: string; operatorTokenFile: string }>(
-      new URL('./broker-main.ts', import.meta.url),
+      new URL('./monitored-broker-main.ts', import.meta.url),
       {
         args: [JSON.stringify({ dataDir, durability: 'process', ...options })],
         onMessage: (message) => reported?.(message as Memory),

@@ -74,7 +74,7 @@ export function npmServer(
 }
 
 export function oddServer(listFile: string, env: Record<string, string> = {}): StdioServerConfig {
-  const script = fileURLToPath(new URL('./odd-server.ts', import.meta.url));
+  const script = fileURLToPath(new URL('./nonstandard-server.ts', import.meta.url));
   return {
     type: 'stdio',
     command: process.execPath,

@@ -5,9 +5,9 @@ import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import { serversReplySchema } from '@signalbox/protocol';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { aTool, oddServer } from '../mcp-host/hosting.ts';
-import { ask, askData } from './asking.ts';
-import { startToolFleet } from './tool-fleet.ts';
+import { aTool, oddServer } from '../support/mcp-host/test-host.ts';
+import { ask, askData } from '../support/orchestrator/requests.ts';
+import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
 
 /** Whatever shows one of these has shown a secret. */
 const canaries = [

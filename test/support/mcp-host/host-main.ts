@@ -1,6 +1,6 @@
 import { startMcpHost } from '@signalbox/mcp-host';
 import { counterServer } from '@signalbox/testing';
-import { misbehaving } from './hosting.ts';
+import { misbehaving } from './test-host.ts';
 
 /**
  * A host in a process of its own, so that it can be killed. Prints the process id of its one server: a counter on the file

@@ -1,7 +1,7 @@
 import { createMcpHandler, Server } from '@modelcontextprotocol/server';
-import { aTool } from './hosting.ts';
-import { type HttpEndpoint, startEndpoint } from './http-endpoint.ts';
-import type { OAuthProvider } from './oauth-provider.ts';
+import { type HttpEndpoint, startEndpoint } from '../http-endpoint.ts';
+import { aTool } from '../test-host.ts';
+import type { OAuthProvider } from './provider.ts';
 
 /** An MCP server of both revisions that serves only who shows a good token of the provider. */
 export interface ProtectedServer extends AsyncDisposable {

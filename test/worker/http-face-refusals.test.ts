@@ -2,7 +2,13 @@ import { connect } from 'node:net';
 import { startTestBroker } from '@signalbox/testing';
 import { serveHttpFace } from '@signalbox/worker';
 import { expect, test } from 'vitest';
-import { initialize, modernCall, rawRequest, soundHeaders, startHttpFleet } from './http-clients.ts';
+import {
+  initialize,
+  modernCall,
+  rawRequest,
+  soundHeaders,
+  startHttpFleet,
+} from '../support/worker/http-face.ts';
 
 /** What a refused request gets: a JSON-RPC error that says why. */
 function refusal(status: number, message: string, headers: Record<string, unknown> = {}) {

@@ -4,7 +4,7 @@ import { startMcpHost } from '@signalbox/mcp-host';
 import { type Orchestrator, startOrchestrator } from '@signalbox/orchestrator';
 import { startTestBroker, type TestBroker } from '@signalbox/testing';
 import { type McpFaceOptions, McpProxyExecutor } from '@signalbox/worker';
-import { openDesk } from './mailbox-desk.ts';
+import { openDesk } from './mailbox-client.ts';
 
 export type Desk = Awaited<ReturnType<typeof openDesk>>;
 

@@ -4,7 +4,7 @@ import {
   type RefreshTokenStore,
   type ServerAuth,
 } from '@signalbox/mcp-host';
-import { startTestHost, type TestHost } from './hosting.ts';
+import { startTestHost, type TestHost } from '../test-host.ts';
 
 export const noSignIns: RefreshTokenStore = {
   read: async () => undefined,

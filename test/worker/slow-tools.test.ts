@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { startToolFleet, type ToolFleet } from '../orchestrator/tool-fleet.ts';
-import { connectFace, type Era } from './face-client.ts';
+import { startToolFleet, type ToolFleet } from '../support/orchestrator/tool-stack.ts';
+import { connectFace, type Era } from '../support/worker/face-client.ts';
 
 /** In place of a client's 60 s and our 15 s. */
 const timeoutMs = 400;

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { tempDir } from '@signalbox/testing';
 import { cleanEnv, signalboxArgv } from '../cli/command-line.ts';
-import { startToolFleet, type ToolFleet } from '../orchestrator/tool-fleet.ts';
-import type { FakeReport } from './fake-clis/fake-agent.ts';
+import { startToolFleet, type ToolFleet } from '../orchestrator/tool-stack.ts';
+import type { FakeReport } from './fake-agents/fake-agent.ts';
 
 /** A running `signalbox worker run`. Disposing it kills it hard. */
 export interface Run extends AsyncDisposable {
@@ -41,7 +41,7 @@ export async function startRunFleet(): Promise<RunFleet> {
   const [bin, home, runRoot] = [join(path, 'bin'), join(path, 'home'), join(path, 'run')];
   for (const directory of [bin, home, runRoot]) await mkdir(directory, { mode: 0o700 });
   for (const name of names) {
-    const script = fileURLToPath(new URL(`./fake-clis/${name}.ts`, import.meta.url));
+    const script = fileURLToPath(new URL(`./fake-agents/${name}.ts`, import.meta.url));
     await writeFile(join(bin, name), `#!/bin/sh\nexec '${process.execPath}' '${script}' "$@"\n`);
     await chmod(join(bin, name), 0o755);
   }

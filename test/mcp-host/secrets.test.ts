@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { createAuthorizer, type McpServerConfig, type StdioServerConfig } from '@signalbox/mcp-host';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { call, startTestHost, type TestHost } from './hosting.ts';
-import { type HttpEndpoint, startEndpoint } from './http-endpoint.ts';
-import { noSignIns } from './oauth-hosting.ts';
+import { type HttpEndpoint, startEndpoint } from '../support/mcp-host/http-endpoint.ts';
+import { noSignIns } from '../support/mcp-host/oauth/host-with-sign-ins.ts';
+import { call, startTestHost, type TestHost } from '../support/mcp-host/test-host.ts';
 
 /** The canaries of each server, by what they are in its configuration. */
 const canaries = new Map<string, Record<string, string>>();
@@ -21,7 +21,7 @@ function derived(server: string, kind: string, text: string): void {
 }
 
 function tattler(server: string, ...args: string[]): StdioServerConfig {
-  const script = fileURLToPath(new URL('./tattling-server.ts', import.meta.url));
+  const script = fileURLToPath(new URL('../support/mcp-host/secret-leaking-server.ts', import.meta.url));
   return {
     type: 'stdio',
     command: process.execPath,

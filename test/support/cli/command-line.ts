@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-const entry = fileURLToPath(new URL('../../apps/cli/src/main.ts', import.meta.url));
+const entry = fileURLToPath(new URL('../../../apps/cli/src/main.ts', import.meta.url));
 const conditions = '--conditions=@signalbox/source';
 
 /** How one run of the command line ended. */

@@ -1,7 +1,7 @@
 import { type BrokerClient, connectBroker, requestAddress } from '@signalbox/client';
 import type { WireClient } from '@signalbox/testing';
 import { expect, it } from 'vitest';
-import { type Court, openCourt } from './court.ts';
+import { type Court, openCourt } from '../support/broker/audited-broker.ts';
 
 const timeoutMs = 10_000;
 

@@ -1,7 +1,7 @@
 import { requestAddress } from '@signalbox/client';
 import { connectWire } from '@signalbox/testing';
 import { expect, it } from 'vitest';
-import { openBroker } from './broker-fixture.ts';
+import { openBroker } from '../support/broker/broker-with-clients.ts';
 
 it('a permanent error is never queued for a retry: it ends the send at once, and a restart brings nothing back', async () => {
   await using broker = await openBroker();

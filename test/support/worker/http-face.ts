@@ -4,7 +4,7 @@ import { Client, type StandardSchemaV1, StreamableHTTPClientTransport } from '@m
 import type { Tool } from '@signalbox/protocol';
 import { type HttpFace, type HttpFaceOptions, serveHttpFace } from '@signalbox/worker';
 import { expect } from 'vitest';
-import { startToolFleet, type ToolFleet, type ToolFleetOptions } from '../orchestrator/tool-fleet.ts';
+import { startToolFleet, type ToolFleet, type ToolFleetOptions } from '../orchestrator/tool-stack.ts';
 
 /** Takes what came as it is: the SDK's own schemas drop fields that they do not know. */
 const untouched = {
