@@ -5,12 +5,12 @@ import type {
   SubscribedFrame,
   WelcomeFrame,
 } from '@signalbox/protocol';
-import type { Subscription } from './message-stream.ts';
-import type { Outgoing } from './outgoing.ts';
-import type { SubscribeOptions } from './own-subscription.ts';
-import type { ParsedMessage, RequestOptions, RequestOutcome } from './request-waiter.ts';
-import type { BadBodyHandler, ServeHandler } from './served-run.ts';
-import type { ClientState } from './supervisor.ts';
+import type { Outgoing } from './requests/outgoing.ts';
+import type { ParsedMessage, RequestOptions, RequestOutcome } from './requests/pending-request.ts';
+import type { BadBodyHandler, ServeHandler } from './serving/accepted-request.ts';
+import type { SubscribeOptions } from './serving/inbox-subscription.ts';
+import type { Subscription } from './serving/message-stream.ts';
+import type { ClientState } from './socket/supervisor.ts';
 
 export interface DeliverCallOptions {
   signal?: AbortSignal;

@@ -1,15 +1,15 @@
 import type { BrokerFrame, ErrorFrame, Message, SignalboxError } from '@signalbox/protocol';
-import { Announcer } from './announcer.ts';
-import { CallTable } from './call-table.ts';
 import type { Clock, Log } from './clock.ts';
 import { DeadlineTable } from './deadline-table.ts';
-import { DeliverQueue } from './deliver-queue.ts';
 import { clientError } from './errors.ts';
-import { MessageRouter } from './message-router.ts';
-import { Outbox } from './outbox.ts';
-import { OwnSubscription } from './own-subscription.ts';
-import { RequestTable } from './request-table.ts';
-import { Supervisor, type SupervisorOptions } from './supervisor.ts';
+import { BrokerCalls } from './requests/broker-calls.ts';
+import { DeliveryTable } from './requests/delivery-table.ts';
+import { RequestTable } from './requests/request-table.ts';
+import { InboxSubscription } from './serving/inbox-subscription.ts';
+import { MessageRouter } from './serving/message-router.ts';
+import { Announcer } from './socket/announcer.ts';
+import { Outbox } from './socket/outbox.ts';
+import { Supervisor, type SupervisorOptions } from './socket/supervisor.ts';
 
 export type CoreOptions = Omit<SupervisorOptions, 'onConnected' | 'onFrame' | 'onDisconnected' | 'onClosed'>;
 
@@ -20,10 +20,10 @@ export class ClientCore {
   readonly supervisor: Supervisor;
   readonly outbox: Outbox;
   readonly deadlines: DeadlineTable;
-  readonly delivers: DeliverQueue;
+  readonly deliveries: DeliveryTable;
   readonly requests: RequestTable;
-  readonly calls: CallTable;
-  readonly subscription: OwnSubscription;
+  readonly calls: BrokerCalls;
+  readonly subscription: InboxSubscription;
   readonly router: MessageRouter;
   readonly announcer: Announcer;
   readonly #address: string;
@@ -36,16 +36,16 @@ export class ClientCore {
     this.outbox = new Outbox(clock.now);
     this.deadlines = new DeadlineTable(clock);
     const ports = { outbox: this.outbox, deadlines: this.deadlines, clock, log };
-    this.delivers = new DeliverQueue(ports);
-    this.calls = new CallTable(ports);
+    this.deliveries = new DeliveryTable(ports);
+    this.calls = new BrokerCalls(ports);
     this.announcer = new Announcer(ports);
-    this.requests = new RequestTable({ ...ports, delivers: this.delivers });
+    this.requests = new RequestTable({ ...ports, deliveries: this.deliveries });
     this.router = new MessageRouter({ address, outbox: this.outbox, requests: this.requests, log });
-    this.subscription = new OwnSubscription({
+    this.subscription = new InboxSubscription({
       ...ports,
       calls: this.calls,
-      onPending: () => this.delivers.pause(),
-      onSettled: () => this.delivers.resume(),
+      onPending: () => this.deliveries.pause(),
+      onSettled: () => this.deliveries.resume(),
       onRefused: (error) => this.requests.endAll(error),
     });
     this.supervisor = new Supervisor({
@@ -66,14 +66,14 @@ export class ClientCore {
     this.outbox.attach(send);
     this.calls.connected();
     this.announcer.connected();
-    if (!this.subscription.connected()) this.delivers.resume();
+    if (!this.subscription.connected()) this.deliveries.resume();
   }
 
   #disconnected(): void {
     this.outbox.detach();
     this.subscription.disconnected();
     this.calls.disconnected();
-    this.delivers.disconnected();
+    this.deliveries.disconnected();
     this.announcer.disconnected();
     this.router.leaseLost();
   }
@@ -84,7 +84,7 @@ export class ClientCore {
     this.announcer.disconnected();
     this.router.close(reason);
     this.requests.endAll(error);
-    this.delivers.endAll(error);
+    this.deliveries.endAll(error);
     this.calls.endAll(error);
     this.subscription.endAll(error);
     this.deadlines.clear();
@@ -99,7 +99,7 @@ export class ClientCore {
         break;
       }
       case 'delivered':
-        this.delivers.receipted(frame.id, frame.duplicate ?? false);
+        this.deliveries.receipted(frame.id, frame.duplicate ?? false);
         break;
       case 'cancel':
         this.router.cancel(frame);
@@ -141,6 +141,7 @@ export class ClientCore {
     if (frame.request_id !== undefined) this.calls.refused(frame.request_id, frame);
     // Of the frames without an id of any kind only `announce` has a rate.
     else if (id === undefined && code === 'rate_limited') this.announcer.refused(frame.retry_after_ms ?? 0);
-    else if (id !== undefined && !this.delivers.refused(id, frame)) this.log({ event: 'refused', id, code });
+    else if (id !== undefined && !this.deliveries.refused(id, frame))
+      this.log({ event: 'refused', id, code });
   }
 }

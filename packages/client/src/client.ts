@@ -15,15 +15,22 @@ import type {
 } from './broker-client.ts';
 import { ClientCore, type CoreOptions } from './client-core.ts';
 import { clientError } from './errors.ts';
-import { MessageStream, type Subscription } from './message-stream.ts';
-import { chunks } from './outbox.ts';
-import { checkHeader, checkId, deliverFrame, encodeBody, type Outgoing, outgoingFrame } from './outgoing.ts';
-import type { SubscribeOptions } from './own-subscription.ts';
-import { awaitReceipt, type Receipt, type ReceiptPorts } from './receipt.ts';
-import type { ParsedMessage, RequestOptions, RequestOutcome } from './request-waiter.ts';
-import { ServeLane } from './serve-loop.ts';
-import type { ServeHandler } from './served-run.ts';
-import type { ClientState } from './supervisor.ts';
+import {
+  checkHeader,
+  checkId,
+  deliverFrame,
+  encodeBody,
+  type Outgoing,
+  outgoingFrame,
+} from './requests/outgoing.ts';
+import type { ParsedMessage, RequestOptions, RequestOutcome } from './requests/pending-request.ts';
+import { awaitReceipt, type Receipt, type ReceiptPorts } from './requests/receipt.ts';
+import type { ServeHandler } from './serving/accepted-request.ts';
+import type { SubscribeOptions } from './serving/inbox-subscription.ts';
+import { MessageStream, type Subscription } from './serving/message-stream.ts';
+import { RequestRunner } from './serving/request-runner.ts';
+import { chunks } from './socket/outbox.ts';
+import type { ClientState } from './socket/supervisor.ts';
 
 const defaultConcurrency = 64;
 const defaultDeliverTimeoutMs = 30_000;
@@ -45,9 +52,9 @@ export class Client implements BrokerClient {
     this.address = options.address;
     this.#newId = options.newId;
     this.#core = new ClientCore(options);
-    const { delivers, deadlines, clock } = this.#core;
+    const { deliveries, deadlines, clock } = this.#core;
     this.#receiptPorts = {
-      delivers,
+      deliveries,
       deadlines,
       now: clock.now,
       isConnected: () => this.state.name === 'ready',
@@ -134,9 +141,9 @@ export class Client implements BrokerClient {
     const taken = kinds.find((kind) => this.#core.router.laneFor(kind) !== undefined);
     if (taken !== undefined) throw clientError('invalid_message', `the kind '${taken}' is served already`);
     const { concurrency = defaultConcurrency, badBody, tellsStart, ...subscribeOptions } = options;
-    const { outbox, delivers, deadlines, clock, log, subscription, router } = this.#core;
-    const ports = { outbox, delivers, deadlines, clock, log };
-    const lane = new ServeLane(
+    const { outbox, deliveries, deadlines, clock, log, subscription, router } = this.#core;
+    const ports = { outbox, deliveries, deadlines, clock, log };
+    const lane = new RequestRunner(
       { kinds, handler, concurrency, badBody, tellsStart },
       {
         ...ports,

@@ -1,11 +1,11 @@
 import { isAddress } from '@signalbox/protocol';
 import { nanoid } from 'nanoid';
-import { backoffPolicies } from './backoff.ts';
 import type { BrokerClient } from './broker-client.ts';
 import { Client } from './client.ts';
 import { type Log, type StartTimer, startTimer } from './clock.ts';
 import { clientError } from './errors.ts';
-import { messageIds } from './message-ids.ts';
+import { messageIds } from './requests/message-ids.ts';
+import { backoffPolicies } from './socket/backoff.ts';
 
 export interface ConnectOptions {
   /** `ws://host:port` */

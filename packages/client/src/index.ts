@@ -1,4 +1,3 @@
-export { type BackoffPolicy, backoffMs, backoffPolicies } from './backoff.ts';
 export type {
   AckResult,
   BrokerClient,
@@ -9,10 +8,8 @@ export type {
 export type { Log, StartTimer } from './clock.ts';
 export { type ConnectOptions, connectBroker, requestAddress } from './connect.ts';
 export { type ClientErrorCode, clientErrorCodes } from './errors.ts';
-export type { Subscription } from './message-stream.ts';
-export type { Outgoing } from './outgoing.ts';
-export type { SubscribeOptions } from './own-subscription.ts';
-export type { ParsedMessage, RequestOptions, RequestOutcome } from './request-waiter.ts';
+export type { Outgoing } from './requests/outgoing.ts';
+export type { ParsedMessage, RequestOptions, RequestOutcome } from './requests/pending-request.ts';
 export {
   type BadBodyHandler,
   handBack,
@@ -20,5 +17,8 @@ export {
   type ServedReply,
   type ServedRequest,
   type ServeHandler,
-} from './served-run.ts';
-export type { ClientState } from './supervisor.ts';
+} from './serving/accepted-request.ts';
+export type { SubscribeOptions } from './serving/inbox-subscription.ts';
+export type { Subscription } from './serving/message-stream.ts';
+export { type BackoffPolicy, backoffMs, backoffPolicies } from './socket/backoff.ts';
+export type { ClientState } from './socket/supervisor.ts';

@@ -1,20 +1,20 @@
 import { replyIdOf, type SignalboxError } from '@signalbox/protocol';
-import { backoffMs } from './backoff.ts';
-import type { Clock, Log } from './clock.ts';
-import type { DeliverOwner, DeliverQueue } from './deliver-queue.ts';
-import type { Outbox } from './outbox.ts';
-import { deliverFrame } from './outgoing.ts';
-import type { ServedReply, ServedRun } from './served-run.ts';
+import type { Clock, Log } from '../clock.ts';
+import type { DeliveryOwner, DeliveryTable } from '../requests/delivery-table.ts';
+import { deliverFrame } from '../requests/outgoing.ts';
+import { backoffMs } from '../socket/backoff.ts';
+import type { Outbox } from '../socket/outbox.ts';
+import type { AcceptedRequest, ServedReply } from './accepted-request.ts';
 
 export interface ReplyPorts {
   outbox: Outbox;
-  delivers: DeliverQueue;
+  deliveries: DeliveryTable;
   clock: Clock;
   log: Log;
   newId: () => string;
   epoch: () => number;
   /** The reply to a request is stored, or it can't be. */
-  replied: (run: ServedRun) => void;
+  replied: (run: AcceptedRequest) => void;
 }
 
 /** A reply outlives its request by this much, so that a requester that reconnects late still finds it. */
@@ -26,13 +26,13 @@ const nackPolicy = { baseMs: 500, capMs: 10_000 };
  * Sends a reply that settles its request in the same commit, as often as connections are lost under it. `replied` is
  * told once. Returns false, and sends nothing, if its body is no JSON value.
  */
-export function sendReply(ports: ReplyPorts, run: ServedRun, reply: ServedReply): boolean {
+export function sendReply(ports: ReplyPorts, run: AcceptedRequest, reply: ServedReply): boolean {
   const body = encodeReply(reply);
   if (body === undefined) return false;
   const { id, from, seq } = run.message;
   const isStored = seq !== undefined;
   const { deadline } = run;
-  ports.delivers.add({
+  ports.deliveries.add({
     frame: deliverFrame(from.address, replyIdOf(id), reply.kind, {
       ephemeral: !isStored,
       correlationId: id,
@@ -46,14 +46,14 @@ export function sendReply(ports: ReplyPorts, run: ServedRun, reply: ServedReply)
 }
 
 /** Follows one reply until it is stored or can't be. */
-class ReplyOwner implements DeliverOwner {
+class ReplyOwner implements DeliveryOwner {
   readonly #ports: ReplyPorts;
-  readonly #run: ServedRun;
+  readonly #run: AcceptedRequest;
   readonly #reply: ServedReply;
   readonly #isStored: boolean;
   #refusals = 0;
 
-  constructor(ports: ReplyPorts, run: ServedRun, reply: ServedReply, isStored: boolean) {
+  constructor(ports: ReplyPorts, run: AcceptedRequest, reply: ServedReply, isStored: boolean) {
     this.#ports = ports;
     this.#run = run;
     this.#reply = reply;
@@ -84,7 +84,12 @@ class ReplyOwner implements DeliverOwner {
 }
 
 /** A reply that can't be placed must not stop the loop, nor have the request run again. */
-function maySendAgain(ports: ReplyPorts, run: ServedRun, error: SignalboxError, refusals: number): boolean {
+function maySendAgain(
+  ports: ReplyPorts,
+  run: AcceptedRequest,
+  error: SignalboxError,
+  refusals: number,
+): boolean {
   if ((error.code === 'no_lease' || error.code === 'not_yours') && run.settledIn !== undefined) {
     run.epoch = ports.epoch() - 1;
     return true;
@@ -96,24 +101,24 @@ function maySendAgain(ports: ReplyPorts, run: ServedRun, error: SignalboxError, 
   return false;
 }
 
-export function sendProgress(ports: ReplyPorts, run: ServedRun, body: string): void {
+export function sendProgress(ports: ReplyPorts, run: AcceptedRequest, body: string): void {
   const { id, from } = run.message;
-  ports.delivers.sendOnce(
+  ports.deliveries.sendOnce(
     deliverFrame(from.address, ports.newId(), 'progress', { ephemeral: true, correlationId: id }),
     body,
   );
 }
 
-export function sendWorking(ports: ReplyPorts, run: ServedRun): void {
+export function sendWorking(ports: ReplyPorts, run: AcceptedRequest): void {
   if (run.seq !== undefined && run.epoch === ports.epoch()) ports.outbox.working(run.seq);
 }
 
-export function sendAck(ports: ReplyPorts, run: ServedRun): void {
+export function sendAck(ports: ReplyPorts, run: AcceptedRequest): void {
   if (run.seq !== undefined && run.epoch === ports.epoch()) ports.outbox.ack(run.seq);
 }
 
 /** Has the request tried again, later each time. */
-export function sendNack(ports: ReplyPorts, run: ServedRun, reason: string): void {
+export function sendNack(ports: ReplyPorts, run: AcceptedRequest, reason: string): void {
   const { outbox, clock, epoch } = ports;
   if (run.seq === undefined || run.epoch !== epoch()) return;
   const delay_ms = Math.round(backoffMs(nackPolicy, run.message.attempt ?? 0, clock.random()));

@@ -1,8 +1,8 @@
 import { type BrokerFrame, messageOf, type SignalboxError, type WelcomeFrame } from '@signalbox/protocol';
+import type { Clock, Log } from '../clock.ts';
+import { clientError } from '../errors.ts';
 import { type BackoffPolicy, ReconnectPacer } from './backoff.ts';
-import type { Clock, Log } from './clock.ts';
 import { Connection, type Loss } from './connection.ts';
-import { clientError } from './errors.ts';
 
 /** `closed` is final; its `reason` is absent if the owner closed the client. */
 export type ClientState =

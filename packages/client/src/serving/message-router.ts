@@ -6,11 +6,11 @@ import {
   parseJson,
   type SignalboxError,
 } from '@signalbox/protocol';
-import type { Log } from './clock.ts';
-import type { Outbox } from './outbox.ts';
-import type { RequestTable } from './request-table.ts';
-import type { ParsedMessage } from './request-waiter.ts';
-import type { ServeLane } from './serve-loop.ts';
+import type { Log } from '../clock.ts';
+import type { ParsedMessage } from '../requests/pending-request.ts';
+import type { RequestTable } from '../requests/request-table.ts';
+import type { Outbox } from '../socket/outbox.ts';
+import type { RequestRunner } from './request-runner.ts';
 
 /** Takes what nobody else does; see `BrokerClient.subscribe`. */
 export interface MessageSink {
@@ -31,7 +31,7 @@ export interface MessageRouterPorts {
 /** Decides who gets a message: its waiter, a serve loop, a listener, or the raw subscription. */
 export class MessageRouter {
   readonly #ports: MessageRouterPorts;
-  #lanes: readonly ServeLane[] = [];
+  #lanes: readonly RequestRunner[] = [];
   readonly #listeners = new Set<(message: ParsedMessage) => void>();
   readonly #sinks = new Set<MessageSink>();
   /** Un-acked messages nobody has taken; the broker's window bounds them. */
@@ -41,19 +41,19 @@ export class MessageRouter {
     this.#ports = ports;
   }
 
-  addLane(lane: ServeLane): void {
+  addLane(lane: RequestRunner): void {
     this.#lanes = [...this.#lanes, lane];
     for (const [seq, message] of this.#held) {
       if (lane.serves(message.kind) && lane.accept(message)) this.#held.delete(seq);
     }
   }
 
-  removeLane(lane: ServeLane): void {
+  removeLane(lane: RequestRunner): void {
     this.#lanes = this.#lanes.filter((other) => other !== lane);
   }
 
   /** The lane that serves a kind, if one does. */
-  laneFor(kind: string): ServeLane | undefined {
+  laneFor(kind: string): RequestRunner | undefined {
     for (const lane of this.#lanes) if (lane.serves(kind)) return lane;
     return undefined;
   }

@@ -1,16 +1,16 @@
 import { splitFrames } from '@signalbox/protocol';
 import { describe, expect, it } from 'vitest';
-import { HandClock } from '../test/hand-clock.ts';
-import { DeadlineTable } from './deadline-table.ts';
-import { DeliverQueue, refusalDelayMs } from './deliver-queue.ts';
-import { brokerError } from './errors.ts';
-import { Outbox } from './outbox.ts';
+import { HandClock } from '../../test/hand-clock.ts';
+import { DeadlineTable } from '../deadline-table.ts';
+import { brokerError } from '../errors.ts';
+import { Outbox } from '../socket/outbox.ts';
+import { DeliveryTable, refusalDelayMs } from './delivery-table.ts';
 
 /** A queue on a hand-moved clock, with a socket that notes what leaves. */
 function openQueue() {
   const clock = new HandClock();
   const outbox = new Outbox(clock.now);
-  const queue = new DeliverQueue({ outbox, deadlines: new DeadlineTable(clock), clock });
+  const queue = new DeliveryTable({ outbox, deadlines: new DeadlineTable(clock), clock });
   const left: Record<string, unknown>[] = [];
   const heard: string[] = [];
   const connect = () => {

@@ -1,8 +1,8 @@
 import type { SignalboxError, SubscribedFrame } from '@signalbox/protocol';
-import type { CallTable } from './call-table.ts';
-import type { Clock, Log } from './clock.ts';
-import type { DeadlineTable } from './deadline-table.ts';
-import { refusalDelayMs } from './deliver-queue.ts';
+import type { Clock, Log } from '../clock.ts';
+import type { DeadlineTable } from '../deadline-table.ts';
+import type { BrokerCalls } from '../requests/broker-calls.ts';
+import { refusalDelayMs } from '../requests/delivery-table.ts';
 
 /** How much the broker may push ahead of acks. `window` in messages (default 64), `windowBytes` of bodies (8 MiB). */
 export interface SubscribeOptions {
@@ -16,14 +16,14 @@ export interface SubscribeOptions {
   onSubscribed?: (frame: SubscribedFrame) => void;
 }
 
-export interface OwnSubscriptionPorts {
-  calls: CallTable;
+export interface InboxSubscriptionPorts {
+  calls: BrokerCalls;
   deadlines: DeadlineTable;
   clock: Clock;
   log: Log;
   /** Work must wait: its answers would find nobody subscribed. */
   onPending(): void;
-  /** Work may go (also after a refusal: delivers don't need an inbox). */
+  /** Work may go (also after a refusal: deliveries don't need an inbox). */
   onSettled(): void;
   onRefused(error: SignalboxError): void;
 }
@@ -32,8 +32,8 @@ export interface OwnSubscriptionPorts {
  * The client's one subscription, to its own address: asked for by the first request or serve loop, and again
  * after each reconnect.
  */
-export class OwnSubscription {
-  readonly #ports: OwnSubscriptionPorts;
+export class InboxSubscription {
+  readonly #ports: InboxSubscriptionPorts;
   #wanted: SubscribeOptions | undefined;
   #current: SubscribedFrame | undefined;
   #waiting: PromiseWithResolvers<SubscribedFrame>[] = [];
@@ -42,7 +42,7 @@ export class OwnSubscription {
   #refusals = 0;
   #epoch = 0;
 
-  constructor(ports: OwnSubscriptionPorts) {
+  constructor(ports: InboxSubscriptionPorts) {
     this.#ports = ports;
   }
 

@@ -1,13 +1,13 @@
 import { type DeliverFrame, type ErrorFrame, encodeFrame, type SignalboxError } from '@signalbox/protocol';
-import { backoffMs } from './backoff.ts';
-import type { Clock } from './clock.ts';
-import type { DeadlineTable } from './deadline-table.ts';
-import { brokerError, retryAfterMsOf } from './errors.ts';
-import type { Outbox } from './outbox.ts';
+import type { Clock } from '../clock.ts';
+import type { DeadlineTable } from '../deadline-table.ts';
+import { brokerError, retryAfterMsOf } from '../errors.ts';
+import { backoffMs } from '../socket/backoff.ts';
+import type { Outbox } from '../socket/outbox.ts';
 import { PassingMap } from './passing-map.ts';
 
 /** What its owner learns of a deliver, unless it is dropped before. */
-export interface DeliverOwner {
+export interface DeliveryOwner {
   /** The broker holds it; or it has left, where that is all there is to know (`sentIsEnough`). */
   receipted(duplicate: boolean): void;
   /**
@@ -21,10 +21,10 @@ export interface DeliverOwner {
   settles?(): number | undefined;
 }
 
-export interface DeliverOptions {
+export interface DeliveryOptions {
   frame: DeliverFrame;
   body: string | undefined;
-  owner: DeliverOwner;
+  owner: DeliveryOwner;
   /** Where the lifetime ends on the monotonic clock; `ttl_ms` is what is left of it when the frame leaves. */
   expiresAt?: number | undefined;
   /** For ephemeral messages, which have no receipt. Without this they stay, to hear of a refusal, until dropped. */
@@ -32,13 +32,13 @@ export interface DeliverOptions {
 }
 
 /** A deliver without its receipt. It is sent again, with the same id, on each new connection until it has one. */
-export class Deliver {
+export class Delivery {
   readonly frame: DeliverFrame;
-  readonly owner: DeliverOwner;
+  readonly owner: DeliveryOwner;
   readonly #body: string | undefined;
   readonly #expiresAt: number | undefined;
   readonly #sentIsEnough: boolean;
-  readonly #queue: DeliverQueue;
+  readonly #queue: DeliveryTable;
   /** Sent on the present connection, unanswered. */
   inFlight = false;
   /** Sent on an earlier connection that ended before the answer. */
@@ -47,9 +47,9 @@ export class Deliver {
   /** Nobody waits for it any more. */
   done = false;
   /** Same id, another recipient: receipts name only the id, so it waits for this one. */
-  next: Deliver | undefined;
+  next: Delivery | undefined;
 
-  constructor(options: DeliverOptions, queue: DeliverQueue) {
+  constructor(options: DeliveryOptions, queue: DeliveryTable) {
     this.frame = options.frame;
     this.owner = options.owner;
     this.#body = options.body;
@@ -89,17 +89,17 @@ export interface DeliverQueuePorts {
 }
 
 /** Every deliver that has no receipt yet, in sending order. Paused while there is no connection to send them on. */
-export class DeliverQueue {
+export class DeliveryTable {
   readonly #ports: DeliverQueuePorts;
-  readonly #pending = new PassingMap<Deliver>();
+  readonly #pending = new PassingMap<Delivery>();
   #open = false;
 
   constructor(ports: DeliverQueuePorts) {
     this.#ports = ports;
   }
 
-  add(options: DeliverOptions): Deliver {
-    const deliver = new Deliver(options, this);
+  add(options: DeliveryOptions): Delivery {
+    const deliver = new Delivery(options, this);
     this.#enter(deliver);
     return deliver;
   }
@@ -110,7 +110,7 @@ export class DeliverQueue {
   }
 
   /** Gives a deliver up; its owner hears nothing more. */
-  drop(deliver: Deliver): void {
+  drop(deliver: Delivery): void {
     if (deliver.done) return;
     deliver.done = true;
     // One in flight keeps its place until its answer came, so that no other deliver is given that answer.
@@ -144,7 +144,7 @@ export class DeliverQueue {
     const heads = this.#pending.values();
     this.#pending.clear();
     for (const head of heads) {
-      for (let deliver: Deliver | undefined = head; deliver !== undefined; deliver = deliver.next) {
+      for (let deliver: Delivery | undefined = head; deliver !== undefined; deliver = deliver.next) {
         if (deliver.done) continue;
         deliver.done = true;
         deliver.owner.closed?.(error);
@@ -175,7 +175,7 @@ export class DeliverQueue {
     return true;
   }
 
-  #decide(deliver: Deliver, error: SignalboxError): void {
+  #decide(deliver: Delivery, error: SignalboxError): void {
     if (deliver.owner.refused(error, deliver.uncertain)) {
       this.#retryLater(deliver, error);
     } else {
@@ -184,7 +184,7 @@ export class DeliverQueue {
     }
   }
 
-  #retryLater(deliver: Deliver, error: SignalboxError): void {
+  #retryLater(deliver: Delivery, error: SignalboxError): void {
     const { deadlines, clock, outbox } = this.#ports;
     const delayMs = refusalDelayMs(error, deliver.refusals++, clock.random());
     deadlines.add(clock.now() + delayMs, () => {
@@ -192,7 +192,7 @@ export class DeliverQueue {
     });
   }
 
-  #enter(deliver: Deliver): void {
+  #enter(deliver: Delivery): void {
     const { id } = deliver.frame;
     let last = this.#pending.get(id);
     if (last === undefined) {
@@ -204,7 +204,7 @@ export class DeliverQueue {
     last.next = deliver;
   }
 
-  #leave(deliver: Deliver): void {
+  #leave(deliver: Delivery): void {
     const { id } = deliver.frame;
     if (this.#pending.get(id) !== deliver) return;
     this.#pending.take(id);
@@ -212,7 +212,7 @@ export class DeliverQueue {
   }
 
   /** The one that waited for the answer to another of its id. */
-  #follow(deliver: Deliver): void {
+  #follow(deliver: Delivery): void {
     let { next } = deliver;
     while (next?.done) next = next.next;
     if (next === undefined) return;

@@ -1,8 +1,8 @@
 import type { BrokerFrame, ClientFrame, ErrorFrame, SignalboxError } from '@signalbox/protocol';
-import type { Clock } from './clock.ts';
-import type { Deadline, DeadlineTable } from './deadline-table.ts';
-import { brokerError, clientError } from './errors.ts';
-import type { Outbox } from './outbox.ts';
+import type { Clock } from '../clock.ts';
+import type { Deadline, DeadlineTable } from '../deadline-table.ts';
+import { brokerError, clientError } from '../errors.ts';
+import type { Outbox } from '../socket/outbox.ts';
 
 type CallFrame = Extract<ClientFrame, { request_id?: string | undefined; type: string }>;
 type CallName = 'subscribe' | 'ack' | 'nack' | 'list_connected' | 'peek' | 'admin';
@@ -42,7 +42,7 @@ const answerTypes: AnswerTypes = {
 const defaultTimeoutMs = 30_000;
 
 /** Questions to the broker itself, matched to their answers by `request_id`. */
-export class CallTable {
+export class BrokerCalls {
   readonly #ports: { outbox: Outbox; deadlines: DeadlineTable; clock: Clock };
   readonly #pending = new Map<string, Pending>();
   #count = 0;

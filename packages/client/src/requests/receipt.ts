@@ -1,10 +1,10 @@
 import type { DeliverFrame, SignalboxError } from '@signalbox/protocol';
-import type { Deadline, DeadlineTable } from './deadline-table.ts';
-import type { Deliver, DeliverOwner, DeliverQueue } from './deliver-queue.ts';
-import { clientError } from './errors.ts';
+import type { Deadline, DeadlineTable } from '../deadline-table.ts';
+import { clientError } from '../errors.ts';
+import type { Delivery, DeliveryOwner, DeliveryTable } from './delivery-table.ts';
 
 export interface ReceiptPorts {
-  delivers: DeliverQueue;
+  deliveries: DeliveryTable;
   deadlines: DeadlineTable;
   now: () => number;
   isConnected: () => boolean;
@@ -33,12 +33,12 @@ export function awaitReceipt(sending: Sending, ports: ReceiptPorts): Promise<Rec
   });
 }
 
-class ReceiptWaiter implements DeliverOwner {
+class ReceiptWaiter implements DeliveryOwner {
   readonly #sending: Sending;
   readonly #ports: ReceiptPorts;
   readonly #resolve: (receipt: Receipt) => void;
   readonly #reject: (error: Error) => void;
-  #deliver: Deliver | undefined;
+  #deliver: Delivery | undefined;
   #deadline: Deadline | undefined;
   #onAbort: (() => void) | undefined;
 
@@ -56,8 +56,8 @@ class ReceiptWaiter implements DeliverOwner {
 
   start(): void {
     const { frame, body, timeoutMs, signal } = this.#sending;
-    const { delivers, deadlines, now } = this.#ports;
-    this.#deliver = delivers.add({
+    const { deliveries, deadlines, now } = this.#ports;
+    this.#deliver = deliveries.add({
       frame,
       body,
       owner: this,
@@ -99,7 +99,7 @@ class ReceiptWaiter implements DeliverOwner {
   }
 
   #giveUp(error: Error): void {
-    if (this.#deliver !== undefined) this.#ports.delivers.drop(this.#deliver);
+    if (this.#deliver !== undefined) this.#ports.deliveries.drop(this.#deliver);
     this.#finish();
     this.#reject(error);
   }

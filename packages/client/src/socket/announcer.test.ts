@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HandClock } from '../test/hand-clock.ts';
+import { HandClock } from '../../test/hand-clock.ts';
 import { Announcer } from './announcer.ts';
 import { Outbox } from './outbox.ts';
 

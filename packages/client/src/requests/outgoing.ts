@@ -8,7 +8,7 @@ import {
   SignalboxError,
   type WelcomeFrame,
 } from '@signalbox/protocol';
-import { clientError } from './errors.ts';
+import { clientError } from '../errors.ts';
 
 /** A message to be delivered. */
 export interface Outgoing {

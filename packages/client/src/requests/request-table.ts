@@ -6,25 +6,25 @@ import {
   parseJson,
   type SignalboxError,
 } from '@signalbox/protocol';
-import type { Clock, Log } from './clock.ts';
-import type { DeadlineTable } from './deadline-table.ts';
-import type { DeliverQueue } from './deliver-queue.ts';
-import { clientError } from './errors.ts';
-import type { Outbox } from './outbox.ts';
+import type { Clock, Log } from '../clock.ts';
+import type { DeadlineTable } from '../deadline-table.ts';
+import { clientError } from '../errors.ts';
+import { RecentMap } from '../recent-map.ts';
+import type { Outbox } from '../socket/outbox.ts';
+import type { DeliveryTable } from './delivery-table.ts';
 import { PassingMap } from './passing-map.ts';
-import { RecentMap } from './recent-map.ts';
 import {
   type Expected,
   type OnRefused,
   type ParsedMessage,
+  PendingRequest,
   type RequestOptions,
   type RequestOutcome,
-  Waiter,
-} from './request-waiter.ts';
+} from './pending-request.ts';
 
 export interface RequestTablePorts {
   outbox: Outbox;
-  delivers: DeliverQueue;
+  deliveries: DeliveryTable;
   deadlines: DeadlineTable;
   clock: Clock;
   log: Log;
@@ -35,7 +35,7 @@ const rememberedRequests = 10_000;
 /** The multiplexer: who waits for which reply. Waiters outlive connections; a reply, a deadline or an abort ends them. */
 export class RequestTable {
   readonly #ports: RequestTablePorts;
-  readonly #waiters = new PassingMap<Waiter>();
+  readonly #waiters = new PassingMap<PendingRequest>();
   /** Requests that ended here, whose late replies are retired. */
   readonly #ended = new RecentMap<string, Expected>(rememberedRequests);
   /** Of the newest request: most go where the one before went. */
@@ -59,11 +59,11 @@ export class RequestTable {
     frame: DeliverFrame,
     body: string | undefined,
     options: RequestOptions,
-    resolve: Waiter['resolve'],
+    resolve: PendingRequest['resolve'],
   ): void {
-    const { deadlines, clock, delivers } = this.#ports;
+    const { deadlines, clock, deliveries } = this.#ports;
     const expiresAt = clock.now() + options.timeoutMs;
-    const waiter = new Waiter(this.#refused, frame, options, this.#expect(frame, options), resolve);
+    const waiter = new PendingRequest(this.#refused, frame, options, this.#expect(frame, options), resolve);
     waiter.deadline = deadlines.add(expiresAt, () => this.#giveUp(waiter, 'timed_out'));
     this.#waiters.add(frame.id, waiter);
     const { signal } = options;
@@ -71,7 +71,7 @@ export class RequestTable {
       waiter.onAbort = () => this.#giveUp(waiter, 'cancelled');
       signal.addEventListener('abort', waiter.onAbort, { once: true });
     }
-    waiter.deliver = delivers.add({ frame, body, owner: waiter, expiresAt, sentIsEnough: false });
+    waiter.deliver = deliveries.add({ frame, body, owner: waiter, expiresAt, sentIsEnough: false });
   }
 
   #expect({ to, kind }: DeliverFrame, options: RequestOptions): Expected {
@@ -149,7 +149,7 @@ export class RequestTable {
     return true;
   }
 
-  #complete(waiter: Waiter, message: Message): void {
+  #complete(waiter: PendingRequest, message: Message): void {
     let json: unknown;
     try {
       json = message.body === undefined ? undefined : parseJson(message.body);
@@ -167,13 +167,13 @@ export class RequestTable {
     this.#end(waiter, { status: 'completed', reply: parsed, mayHaveRun: true });
   }
 
-  #undeliverable(waiter: Waiter, message: Message): void {
+  #undeliverable(waiter: PendingRequest, message: Message): void {
     this.#ack(message);
     const { reason, mayHaveRun } = readUndeliverable(message.body);
     this.#end(waiter, { status: 'undeliverable', reason, mayHaveRun });
   }
 
-  #progress(waiter: Waiter, message: Message): void {
+  #progress(waiter: PendingRequest, message: Message): void {
     const { onProgress } = waiter.options;
     if (onProgress === undefined) return;
     try {
@@ -183,7 +183,7 @@ export class RequestTable {
     }
   }
 
-  #giveUp(waiter: Waiter, status: 'timed_out' | 'cancelled'): void {
+  #giveUp(waiter: PendingRequest, status: 'timed_out' | 'cancelled'): void {
     const { frame, options, refusal } = waiter;
     const mayHaveRun = waiter.hasLeft;
     if (status === 'timed_out' && refusal !== undefined && !mayHaveRun) {
@@ -198,12 +198,12 @@ export class RequestTable {
     if (message.seq !== undefined) this.#ports.outbox.ack(message.seq);
   }
 
-  #end(waiter: Waiter, outcome: RequestOutcome): void {
+  #end(waiter: PendingRequest, outcome: RequestOutcome): void {
     const { frame, options, onAbort, deliver } = waiter;
     if (this.#waiters.take(frame.id) === undefined) return;
     if (waiter.deadline !== undefined) this.#ports.deadlines.cancel(waiter.deadline);
     if (onAbort !== undefined) options.signal?.removeEventListener('abort', onAbort);
-    if (deliver !== undefined) this.#ports.delivers.drop(deliver);
+    if (deliver !== undefined) this.#ports.deliveries.drop(deliver);
     this.#ended.set(frame.id, waiter.expected);
     waiter.resolve(outcome);
   }

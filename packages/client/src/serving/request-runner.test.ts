@@ -1,11 +1,11 @@
 import { type Message, splitFrames } from '@signalbox/protocol';
 import { describe, expect, it } from 'vitest';
-import { HandClock } from '../test/hand-clock.ts';
-import { DeadlineTable } from './deadline-table.ts';
-import { DeliverQueue } from './deliver-queue.ts';
-import { Outbox } from './outbox.ts';
-import { ServeLane } from './serve-loop.ts';
-import { handBack, type ServedRequest, type ServeHandler } from './served-run.ts';
+import { HandClock } from '../../test/hand-clock.ts';
+import { DeadlineTable } from '../deadline-table.ts';
+import { DeliveryTable } from '../requests/delivery-table.ts';
+import { Outbox } from '../socket/outbox.ts';
+import { handBack, type ServedRequest, type ServeHandler } from './accepted-request.ts';
+import { RequestRunner } from './request-runner.ts';
 
 const asker = { agent: 'asker', address: 'asker#1', role: 'worker' };
 
@@ -18,18 +18,18 @@ function openLane(handler: ServeHandler, concurrency = 64, tellsStart = false) {
   const clock = new HandClock();
   const outbox = new Outbox(clock.now);
   const deadlines = new DeadlineTable(clock);
-  const delivers = new DeliverQueue({ outbox, deadlines, clock });
+  const deliveries = new DeliveryTable({ outbox, deadlines, clock });
   const left: Record<string, unknown>[] = [];
   const given: Message[] = [];
   outbox.attach((text) => {
     left.push(...[...splitFrames(text)].map(({ header }) => JSON.parse(header)));
   });
-  delivers.resume();
-  const lane = new ServeLane(
+  deliveries.resume();
+  const lane = new RequestRunner(
     { kinds: ['ask'], handler, concurrency, tellsStart },
     {
       outbox,
-      delivers,
+      deliveries,
       deadlines,
       clock,
       log: () => {},

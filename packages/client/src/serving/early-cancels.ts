@@ -1,9 +1,9 @@
-import { RecentMap } from './recent-map.ts';
+import { RecentMap } from '../recent-map.ts';
 
 const memoryMs = 60_000;
 
 /** Cancels that came before their requests, for a minute each: after that an id may come again. */
-export class CancelMemory {
+export class EarlyCancels {
   readonly #until: RecentMap<string, number>;
   readonly #now: () => number;
 

@@ -1,8 +1,18 @@
 import { type CancelNotice, type Message, messageOf } from '@signalbox/protocol';
-import { CancelMemory } from './cancel-memory.ts';
-import type { DeadlineTable } from './deadline-table.ts';
-import { PassingMap } from './passing-map.ts';
-import { RecentMap } from './recent-map.ts';
+import type { DeadlineTable } from '../deadline-table.ts';
+import { RecentMap } from '../recent-map.ts';
+import { PassingMap } from '../requests/passing-map.ts';
+import {
+  AcceptedRequest,
+  type BadBodyHandler,
+  handBack,
+  nackReason,
+  type RunPorts,
+  readBody,
+  type ServeAnswer,
+  type ServeHandler,
+} from './accepted-request.ts';
+import { EarlyCancels } from './early-cancels.ts';
 import {
   type ReplyPorts,
   sendAck,
@@ -11,16 +21,6 @@ import {
   sendReply,
   sendWorking,
 } from './served-replies.ts';
-import {
-  type BadBodyHandler,
-  handBack,
-  nackReason,
-  type RunPorts,
-  readBody,
-  type ServeAnswer,
-  ServedRun,
-  type ServeHandler,
-} from './served-run.ts';
 
 export interface ServePorts extends Omit<ReplyPorts, 'replied'> {
   deadlines: DeadlineTable;
@@ -42,24 +42,24 @@ const remembered = 10_000;
 const maxWaitingEphemeral = 1_024;
 
 /** Runs the requests of some kinds: at most once at a time each, however often they are delivered. */
-export class ServeLane {
+export class RequestRunner {
   readonly #ports: ServePorts & ReplyPorts;
   readonly #runPorts: RunPorts;
   readonly #options: LaneOptions;
-  readonly #runs = new PassingMap<ServedRun>();
-  readonly #waiting = new Set<ServedRun>();
+  readonly #runs = new PassingMap<AcceptedRequest>();
+  readonly #waiting = new Set<AcceptedRequest>();
   /** Ids by `seq`. */
   readonly #answered = new RecentMap<number, string>(remembered);
   #newestAnswered = 0;
-  readonly #cancelled: CancelMemory;
+  readonly #cancelled: EarlyCancels;
   readonly #idle: (() => void)[] = [];
   #active = 0;
   #stopping = false;
 
   constructor(options: LaneOptions, ports: ServePorts) {
     this.#options = options;
-    this.#cancelled = new CancelMemory(remembered, ports.clock.now);
-    const replyPorts = { ...ports, replied: (run: ServedRun) => this.#settle(run) };
+    this.#cancelled = new EarlyCancels(remembered, ports.clock.now);
+    const replyPorts = { ...ports, replied: (run: AcceptedRequest) => this.#settle(run) };
     this.#ports = replyPorts;
     this.#runPorts = {
       now: ports.clock.now,
@@ -102,7 +102,7 @@ export class ServeLane {
     return seq <= this.#newestAnswered && this.#answered.get(seq) === id;
   }
 
-  #redelivered(run: ServedRun, message: Message): void {
+  #redelivered(run: AcceptedRequest, message: Message): void {
     run.seq = message.seq;
     run.epoch = this.#ports.epoch();
     if (run.isStarted) sendWorking(this.#ports, run);
@@ -157,14 +157,14 @@ export class ServeLane {
       log({ event: 'ephemeral_dropped', id: message.id, kind: message.kind });
       return;
     }
-    const run = new ServedRun(key, message, read, this.#runPorts);
+    const run = new AcceptedRequest(key, message, read, this.#runPorts);
     this.#runs.add(key, run);
     if (run.deadline !== undefined) run.expiry = deadlines.add(run.deadline, () => this.#expire(run));
     if (full) this.#waiting.add(run);
     else this.#start(run);
   }
 
-  #start(run: ServedRun): void {
+  #start(run: AcceptedRequest): void {
     this.#active++;
     const { handler, badBody, tellsStart } = this.#options;
     if (!tellsStart) run.start();
@@ -188,7 +188,7 @@ export class ServeLane {
     this.#start(next);
   }
 
-  #finished(run: ServedRun, answer: ServeAnswer): void {
+  #finished(run: AcceptedRequest, answer: ServeAnswer): void {
     if (answer === handBack) {
       if (!run.isOver) this.#handBack(run);
     } else if (answer === undefined) {
@@ -203,7 +203,7 @@ export class ServeLane {
     this.#startNext();
   }
 
-  #failed(run: ServedRun, error: unknown): void {
+  #failed(run: AcceptedRequest, error: unknown): void {
     this.#ports.log({
       event: 'handler_failed',
       id: run.message.id,
@@ -215,14 +215,14 @@ export class ServeLane {
     this.#startNext();
   }
 
-  #expire(run: ServedRun): void {
+  #expire(run: AcceptedRequest): void {
     run.end('expired');
     // The broker has the last word on its lifetime: nacked, it is expired there and its sender told so.
     if (this.#waiting.delete(run)) this.#nack(run, 'its deadline passed before a handler was free');
   }
 
   /** The request is dealt with: acked unless its reply did that, now or when it comes again. */
-  #settle(run: ServedRun): void {
+  #settle(run: AcceptedRequest): void {
     if (run.isOver) return;
     if (run.seq !== undefined) {
       this.#answered.set(run.seq, run.message.id);
@@ -232,18 +232,18 @@ export class ServeLane {
     this.#forget(run);
   }
 
-  #nack(run: ServedRun, reason: string): void {
+  #nack(run: AcceptedRequest, reason: string): void {
     if (!run.isOver) sendNack(this.#ports, run, reason);
     this.#forget(run);
   }
 
   /** Leaves the request un-acked: whoever serves its kind next has it, here or after the lease. It costs no attempt. */
-  #handBack(run: ServedRun): void {
+  #handBack(run: AcceptedRequest): void {
     this.#forget(run);
     if (run.epoch === this.#ports.epoch()) this.#ports.giveBack(run.unstarted());
   }
 
-  #forget(run: ServedRun): void {
+  #forget(run: AcceptedRequest): void {
     if (run.isOver) return;
     run.isOver = true;
     this.#runs.take(run.key);

@@ -1,6 +1,6 @@
 import { type Message, messageOf, parseJson, SignalboxError } from '@signalbox/protocol';
-import type { Deadline } from './deadline-table.ts';
-import { clientError } from './errors.ts';
+import type { Deadline } from '../deadline-table.ts';
+import { clientError } from '../errors.ts';
 
 /** A request in the hands of a {@link ServeHandler}. */
 export interface ServedRequest {
@@ -47,12 +47,12 @@ export interface RunPorts {
   /** Monotonic milliseconds. */
   now: () => number;
   epoch: () => number;
-  sendProgress: (run: ServedRun, body: string) => void;
-  sendWorking: (run: ServedRun) => void;
+  sendProgress: (run: AcceptedRequest, body: string) => void;
+  sendWorking: (run: AcceptedRequest) => void;
 }
 
 /** One request on its way through a serve loop: waiting, running, or answered and not yet receipted. */
-export class ServedRun implements ServedRequest {
+export class AcceptedRequest implements ServedRequest {
   readonly key: string;
   readonly message: Message;
   readonly json: unknown;

@@ -15,8 +15,8 @@ import {
   type WelcomeFrame,
 } from '@signalbox/protocol';
 import { WebSocket } from 'ws';
-import type { Clock, Log } from './clock.ts';
-import { brokerError, clientError } from './errors.ts';
+import type { Clock, Log } from '../clock.ts';
+import { brokerError, clientError } from '../errors.ts';
 
 /** Why a connection ended. `final`: the broker does not want this client back. */
 export interface Loss {

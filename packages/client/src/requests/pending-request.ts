@@ -1,6 +1,6 @@
 import type { DeliverFrame, Message, SignalboxError } from '@signalbox/protocol';
-import type { Deadline } from './deadline-table.ts';
-import type { Deliver, DeliverOwner } from './deliver-queue.ts';
+import type { Deadline } from '../deadline-table.ts';
+import type { Delivery, DeliveryOwner } from './delivery-table.ts';
 
 /** A message with its body read as JSON (`undefined` if it has no body). */
 export type ParsedMessage = Message & { json: unknown };
@@ -41,10 +41,10 @@ export interface Expected {
 }
 
 /** The broker refused the request of a waiter; true has it tried again. */
-export type OnRefused = (waiter: Waiter, error: SignalboxError, mayBeStored: boolean) => boolean;
+export type OnRefused = (waiter: PendingRequest, error: SignalboxError, mayBeStored: boolean) => boolean;
 
 /** One request until it ends. */
-export class Waiter implements DeliverOwner {
+export class PendingRequest implements DeliveryOwner {
   readonly #onRefused: OnRefused;
   readonly frame: DeliverFrame;
   readonly options: RequestOptions;
@@ -52,7 +52,7 @@ export class Waiter implements DeliverOwner {
   readonly resolve: (outcome: RequestOutcome) => void;
   isReceipted = false;
   refusal: SignalboxError | undefined;
-  deliver: Deliver | undefined;
+  deliver: Delivery | undefined;
   deadline: Deadline | undefined;
   onAbort: (() => void) | undefined;
 
