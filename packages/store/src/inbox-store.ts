@@ -83,21 +83,13 @@ export interface InboxStats {
   headSeq: number;
 }
 
-/** Hard caps, checked in the storing commit. */
+/** Hard caps, checked in the storing commit. The caller knows the figures; a cap that is not given does not bound anything. */
 export interface StoreCaps {
   maxInboxMessages: number;
   maxInboxBytes: number;
   maxPendingPerSender: number;
   maxTotalBytes: number;
 }
-
-/** 50,000 messages and 256 MiB per inbox, 1,000 messages per sender in one inbox, 8 GiB in all. */
-export const defaultStoreCaps: StoreCaps = {
-  maxInboxMessages: 50_000,
-  maxInboxBytes: 256 * 1024 * 1024,
-  maxPendingPerSender: 1000,
-  maxTotalBytes: 8 * 1024 * 1024 * 1024,
-};
 
 /**
  * The messages that are not settled yet, and the metadata of those that are. What is in flight (leases, windows,

@@ -14,7 +14,6 @@ export type {
   StoredMessage,
   StoredMetadata,
 } from './inbox-store.ts';
-export { defaultStoreCaps } from './inbox-store.ts';
 export { openSqliteAuditLog, type SqliteAuditLogOptions } from './sqlite/audit-log.ts';
 export { lockDataDirectory } from './sqlite/data-directory-lock.ts';
 export { openSqliteInboxStore, type SqliteInboxStoreOptions } from './sqlite/inbox-store.ts';

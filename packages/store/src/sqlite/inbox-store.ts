@@ -11,7 +11,6 @@ import type {
   StoredMessage,
   StoredMetadata,
 } from '../inbox-store.ts';
-import { defaultStoreCaps } from '../inbox-store.ts';
 import { closeDatabase, isOutOfRoom, logBytes, openDatabase, reuseLog, toStoreError } from './database.ts';
 import type { DeadLetterLimits } from './dead-letter-table.ts';
 import { DiskReserve } from './disk-reserve.ts';
@@ -38,11 +37,19 @@ const defaultKept: RetentionLimits & RecentLimits = {
   retentionBytes: 512 * MiB,
 };
 
+const uncapped: StoreCaps = {
+  maxInboxMessages: Number.POSITIVE_INFINITY,
+  maxInboxBytes: Number.POSITIVE_INFINITY,
+  maxPendingPerSender: Number.POSITIVE_INFINITY,
+  maxTotalBytes: Number.POSITIVE_INFINITY,
+};
+
 export interface SqliteInboxStoreOptions extends Partial<RetentionLimits & RecentLimits> {
   /** A file of its own, created when missing, readable by its owner only. */
   file: string;
   /** `full`: durable is fsynced. `process`: it survives the end of the process, not a power cut. */
   durability: 'full' | 'process';
+  /** No caps unless given. */
   caps?: Partial<StoreCaps>;
   deadLetters?: Partial<DeadLetterLimits>;
   /** Room kept beside the database for settlements on a full disk; 4 MiB by default. */
@@ -78,7 +85,7 @@ export class SqliteInboxStore implements InboxStore {
     this.#db = db;
     this.#file = file;
     const limits = {
-      caps: { ...defaultStoreCaps, ...caps },
+      caps: { ...uncapped, ...caps },
       kept: { ...defaultKept, ...kept },
       deadLetters,
     };
