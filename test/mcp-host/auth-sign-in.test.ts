@@ -7,7 +7,7 @@ import {
   type SignInOptions,
   signIn,
   signOut,
-} from '@signalbox/mcp-host';
+} from '@signalbox/server-auth';
 import { tempDir } from '@signalbox/testing';
 import { afterAll, expect, it } from 'vitest';
 import { browse } from '../support/mcp-host/oauth/browser.ts';

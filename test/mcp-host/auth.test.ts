@@ -1,4 +1,5 @@
-import { createAuthorizer, createGuardedFetch, hostsOfAuth } from '@signalbox/mcp-host';
+import { createGuardedFetch } from '@signalbox/guarded-fetch';
+import { createAuthorizer, hostsOfAuth } from '@signalbox/server-auth';
 import { afterAll, expect, it } from 'vitest';
 import { startEndpoint } from '../support/mcp-host/http-endpoint.ts';
 import { hello, noSignIns, startWithAuth } from '../support/mcp-host/oauth/host-with-sign-ins.ts';

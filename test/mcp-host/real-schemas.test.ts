@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { compileArguments } from '@signalbox/mcp-host';
+import { compileArguments } from '@signalbox/argument-check';
 import type { Tool } from '@signalbox/protocol';
 import { tempDir } from '@signalbox/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-import type { ServerAuth } from './auth/server-auth.ts';
+import type { ServerAuth } from '@signalbox/server-auth';
 
 /** Whom one process of a server serves: everybody, the agents of one role, or one agent. */
 export type ServerSharing = 'all' | 'role' | 'worker';

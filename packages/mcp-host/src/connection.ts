@@ -1,7 +1,6 @@
 import type { Implementation, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { type CallRound, SignalboxError } from '@signalbox/protocol';
-import type { Authorizer } from './auth/authorizer.ts';
-import { isAboutScope } from './auth/challenge.ts';
+import { type Authorizer, isAboutScope } from '@signalbox/server-auth';
 import { CallLane } from './call-lane.ts';
 import { connectionOf, newClient } from './client-session.ts';
 import type { HttpServerConfig, McpServerConfig } from './config.ts';

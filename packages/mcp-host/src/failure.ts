@@ -1,6 +1,7 @@
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
+import { networkFailure } from '@signalbox/guarded-fetch';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
-import { boundedData } from './bounded-data.ts';
+import { redactedData } from '@signalbox/redaction';
 import { streamLost } from './http/http-transport.ts';
 
 /**
@@ -26,7 +27,6 @@ export function failureOf(thrown: unknown): Failure {
   if (thrown instanceof SignalboxError) {
     return { kind: kindOf(thrown), reason: thrown.message };
   }
-  if (thrown instanceof DOMException) return { kind: 'lost', reason: 'the request was broken off' };
   return networkFailure(thrown) ?? { kind: 'bad_answer', reason: messageOf(thrown) };
 }
 
@@ -35,7 +35,7 @@ export function redactedFailure(failure: Failure, redact: (text: string) => stri
   const reason = redact(failure.reason);
   if (failure.kind !== 'answered') return { ...failure, reason };
   const { data, ...rest } = failure;
-  const kept = data === undefined ? undefined : boundedData(data, redact);
+  const kept = data === undefined ? undefined : redactedData(data, redact);
   return { ...rest, reason, ...(kept !== undefined && { data: kept }) };
 }
 
@@ -65,35 +65,4 @@ function sdkFailure(error: SdkError): Failure {
     default:
       return networkFailure(error) ?? { kind: 'bad_answer', reason: `unusable answer (${error.code})` };
   }
-}
-
-/** Errors of connecting: no byte of the request has left. */
-const beforeConnected = new Set([
-  'ECONNREFUSED',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'UND_ERR_CONNECT_TIMEOUT',
-]);
-
-/** Failures of `fetch` and of reading its response, which carry the system's code in their causes. */
-function networkFailure(thrown: unknown): Failure | undefined {
-  const code = networkCode(thrown);
-  if (code === undefined) return undefined;
-  const reason = `cannot be reached (${code})`;
-  return { kind: beforeConnected.has(code) ? 'not_sent' : 'lost', reason };
-}
-
-function networkCode(thrown: unknown, depth = 0): string | undefined {
-  if (!(thrown instanceof Error) || depth > 5) return undefined;
-  if (
-    'code' in thrown &&
-    typeof thrown.code === 'string' &&
-    /^(E[A-Z]+|EAI_[A-Z]+|UND_ERR_[A-Z_]+)$/.test(thrown.code)
-  ) {
-    return thrown.code;
-  }
-  const inner = thrown instanceof AggregateError ? thrown.errors[0] : thrown.cause;
-  return networkCode(inner, depth + 1) ?? (thrown instanceof TypeError ? 'network error' : undefined);
 }

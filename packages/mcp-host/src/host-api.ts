@@ -1,6 +1,6 @@
 import type { Implementation } from '@modelcontextprotocol/client';
 import type { Tool } from '@signalbox/protocol';
-import type { Authorizer, AuthState } from './auth/authorizer.ts';
+import type { Authorizer, AuthState } from '@signalbox/server-auth';
 import type { HttpServerConfig, McpServerConfig, ServerSharing } from './config.ts';
 import type { Inventory, ToolRoute } from './inventory/inventory.ts';
 import type { ToolProvider } from './inventory/tool-provider.ts';

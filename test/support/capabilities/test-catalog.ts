@@ -1,8 +1,12 @@
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import {
+  type CapabilityCatalog,
+  type CapabilityOptions,
+  openCapabilities,
+} from '@signalbox/capability-files';
 import type { CallOptions, CallOutcome } from '@signalbox/mcp-host';
-import { type CapabilityCatalog, type CapabilityOptions, openCapabilities } from '@signalbox/mcp-host';
 import { tempDir } from '@signalbox/testing';
 
 export interface TestCatalog extends AsyncDisposable {

@@ -1,15 +1,13 @@
 import { join } from 'node:path';
+import { openCapabilities } from '@signalbox/capability-files';
+import { createGuardedFetch } from '@signalbox/guarded-fetch';
+import type { HostEvent, HttpServerConfig, ToolProvider } from '@signalbox/mcp-host';
 import {
   type Authorizer,
   createAuthorizer,
-  createGuardedFetch,
-  type HostEvent,
-  type HttpServerConfig,
   hostsOfAuth,
-  openCapabilities,
   openRefreshTokenFiles,
-  type ToolProvider,
-} from '@signalbox/mcp-host';
+} from '@signalbox/server-auth';
 import type { Config } from '../config/config.ts';
 
 /** What the MCP host needs from elsewhere, until it is disposed. */

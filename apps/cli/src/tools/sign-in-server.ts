@@ -1,5 +1,6 @@
-import type { AuthorizationCodeAuth, HttpServerConfig } from '@signalbox/mcp-host';
+import type { HttpServerConfig } from '@signalbox/mcp-host';
 import { nearestName, SignalboxError } from '@signalbox/protocol';
+import type { AuthorizationCodeAuth } from '@signalbox/server-auth';
 import type { Config } from '../config/config.ts';
 import { findConfigFile } from '../config/config-in-force.ts';
 import { loadConfig } from '../config/load-config.ts';

@@ -1,5 +1,6 @@
-import { createGuardedFetch, hostsOfAuth, openRefreshTokenFiles, signIn, signOut } from '@signalbox/mcp-host';
+import { createGuardedFetch } from '@signalbox/guarded-fetch';
 import { SignalboxError, serverReplySchema } from '@signalbox/protocol';
+import { hostsOfAuth, openRefreshTokenFiles, signIn, signOut } from '@signalbox/server-auth';
 import { dataDirectory } from '../data-directory.ts';
 import { signInDirectory } from '../orchestrator/tool-sources.ts';
 import { printJson, printLines } from '../output.ts';

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ProtocolErrorCode } from '@modelcontextprotocol/client';
+import { type ArgumentCheck, compileArguments } from '@signalbox/argument-check';
 import {
   isInputRequired,
   mayRepeat,
@@ -11,7 +12,6 @@ import {
 import type { ServerPolicy } from '../config.ts';
 import type { HostEvent } from '../host-api.ts';
 import type { CallOptions, CallOutcome } from '../tool-call.ts';
-import { type ArgumentCheck, compileArguments } from '../validation/argument-check.ts';
 import { cacheHintOf } from './cache-hint.ts';
 import type { CallTarget } from './call-target.ts';
 import { withDeadline } from './caller-signal.ts';

@@ -1,5 +1,4 @@
-import type { Authorizer } from '../auth/authorizer.ts';
-import { insufficientScope } from '../auth/challenge.ts';
+import { type Authorizer, insufficientScope } from '@signalbox/server-auth';
 import type { Fetch } from './request-fetch.ts';
 
 /**

@@ -4,7 +4,7 @@ import {
   type RequestId,
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
-import type { Authorizer } from '../auth/authorizer.ts';
+import type { Authorizer } from '@signalbox/server-auth';
 import type { HttpServerConfig } from '../config.ts';
 import { setResultsAside } from '../raw-results.ts';
 import { authorizedFetch } from './authorized-fetch.ts';

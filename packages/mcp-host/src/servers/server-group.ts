@@ -1,5 +1,5 @@
 import { SignalboxError, type Tool } from '@signalbox/protocol';
-import type { Authorizer } from '../auth/authorizer.ts';
+import type { Authorizer } from '@signalbox/server-auth';
 import { ServerCalls } from '../calls/server-calls.ts';
 import type { HttpServerConfig, McpServerConfig } from '../config.ts';
 import type { ServerState, ServerStatus } from '../host-api.ts';

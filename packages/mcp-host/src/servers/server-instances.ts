@@ -1,4 +1,4 @@
-import type { Authorizer } from '../auth/authorizer.ts';
+import type { Authorizer } from '@signalbox/server-auth';
 import type { McpServerConfig } from '../config.ts';
 import type { ToolList } from '../inventory/tool-list.ts';
 import { type DropReason, Instance } from './instance.ts';

@@ -1,4 +1,4 @@
-import type { AuthState } from '../auth/authorizer.ts';
+import type { AuthState } from '@signalbox/server-auth';
 import type { CallStats } from '../calls/server-calls.ts';
 import type { McpServerConfig } from '../config.ts';
 import type { ServerState, ServerStatus } from '../host-api.ts';

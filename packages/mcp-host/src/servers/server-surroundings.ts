@@ -1,6 +1,6 @@
 import type { Implementation } from '@modelcontextprotocol/client';
+import type { Authorizer } from '@signalbox/server-auth';
 import type PQueue from 'p-queue';
-import type { Authorizer } from '../auth/authorizer.ts';
 import type { HostEvent } from '../host-api.ts';
 import type { ToolList } from '../inventory/tool-list.ts';
 import type { HostTuning } from '../tuning.ts';

@@ -1,9 +1,5 @@
-import {
-  createAuthorizer,
-  type HttpServerConfig,
-  type RefreshTokenStore,
-  type ServerAuth,
-} from '@signalbox/mcp-host';
+import type { HttpServerConfig } from '@signalbox/mcp-host';
+import { createAuthorizer, type RefreshTokenStore, type ServerAuth } from '@signalbox/server-auth';
 import { startTestHost, type TestHost } from '../test-host.ts';
 
 export const noSignIns: RefreshTokenStore = {

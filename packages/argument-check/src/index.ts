@@ -1,0 +1,1 @@
+export { type ArgumentCheck, type CheckedArguments, compileArguments } from './argument-check.ts';

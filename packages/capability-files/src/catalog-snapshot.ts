@@ -1,0 +1,50 @@
+import type { ToolProblem } from '@signalbox/mcp-host';
+import type { Tool } from '@signalbox/protocol';
+import type { Capability } from './capability.ts';
+import type { LoadedFile, PlacedCapability } from './capability-files.ts';
+
+/** All tools at one moment. It is never changed, only replaced. */
+export interface CatalogSnapshot {
+  byName: ReadonlyMap<string, Capability>;
+  tools: readonly Tool[];
+  problems: readonly ToolProblem[];
+}
+
+export const emptySnapshot: CatalogSnapshot = { byName: new Map(), tools: [], problems: [] };
+
+/** Of tools with one name the first stays. Lists that read the same as before are the same arrays. */
+export function buildSnapshot(
+  files: Iterable<LoadedFile>,
+  problems: readonly ToolProblem[],
+  before: CatalogSnapshot,
+): CatalogSnapshot {
+  const kept = new Map<string, PlacedCapability>();
+  const found: ToolProblem[] = [...problems];
+  for (const file of files) {
+    found.push(...file.problems);
+    for (const placed of file.tools) {
+      const { name } = placed.capability.tool;
+      const first = kept.get(name);
+      if (!first) kept.set(name, placed);
+      else {
+        found.push({
+          tool: name,
+          message: `${placed.place}: name: '${name}' is defined at ${first.place} already, and that one stays`,
+        });
+      }
+    }
+  }
+  const byName = new Map([...kept].map(([name, { capability }]) => [name, capability]));
+  return {
+    byName,
+    tools: sameIfEqual(
+      before.tools,
+      [...byName.values()].map(({ tool }) => tool),
+    ),
+    problems: sameIfEqual(before.problems, found),
+  };
+}
+
+function sameIfEqual<T>(before: readonly T[], after: readonly T[]): readonly T[] {
+  return JSON.stringify(before) === JSON.stringify(after) ? before : after;
+}

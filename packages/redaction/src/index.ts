@@ -1,0 +1,3 @@
+export { redactorOf, withoutCutSecret } from './redact.ts';
+export { redactedData } from './redacted-data.ts';
+export { basicCredentials, secretsOfHeader, secretsOfUrl } from './secrets.ts';

@@ -1,0 +1,39 @@
+/** Shorter values are words and numbers, not secrets; replacing them would garble the text. */
+const shortestSecret = 6;
+
+/**
+ * Makes a function that replaces these values in a text by `[redacted]`, also as they look in URLs and in JSON. Values
+ * of fewer than `shortest` characters (6 unless given) stay.
+ */
+export function redactorOf(values: readonly string[], shortest = shortestSecret): (text: string) => string {
+  const secrets = formsOf(values, shortest);
+  return (text) => secrets.reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text);
+}
+
+/** Takes the end of a secret off the beginning of a text that was cut there, however little of it is left. */
+export function withoutCutSecret(text: string, values: readonly string[]): string {
+  const lengths = formsOf(values, shortestSecret).map((secret) => {
+    for (let at = 1; at < secret.length; at++)
+      if (text.startsWith(secret.slice(at))) return secret.length - at;
+    return 0;
+  });
+  return text.slice(Math.max(0, ...lengths));
+}
+
+/** Each value in every form that it may be written in, the longest first. */
+function formsOf(values: readonly string[], shortest: number): string[] {
+  const forms = values.flatMap((value) => [
+    value,
+    encodeURIComponent(value.toWellFormed()),
+    formEncoded(value),
+    JSON.stringify(value).slice(1, -1),
+  ]);
+  return [...new Set(forms)]
+    .filter((secret) => secret.length >= shortest)
+    .sort((a, b) => b.length - a.length);
+}
+
+/** A value as an HTML form sends it. */
+export function formEncoded(text: string): string {
+  return new URLSearchParams({ x: text }).toString().slice(2);
+}

@@ -1,0 +1,24 @@
+const maxBytes = 16_384;
+const maxDepth = 24;
+
+/** What a server sent along with an error, as JSON with every text passed through `redact`; `undefined` if it is too large or too deep. */
+export function redactedData(data: unknown, redact: (text: string) => string): unknown {
+  if (isDeeperThan(data, maxDepth)) return undefined;
+  const clean = cleaned(data, redact);
+  const text = JSON.stringify(clean);
+  return text !== undefined && Buffer.byteLength(text) <= maxBytes ? clean : undefined;
+}
+
+function cleaned(value: unknown, redact: (text: string) => string): unknown {
+  if (typeof value === 'string') return redact(value);
+  if (Array.isArray(value)) return value.map((item) => cleaned(item, redact));
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [redact(name), cleaned(item, redact)]),
+  );
+}
+
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (value === null || typeof value !== 'object') return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1));
+}

@@ -1,0 +1,168 @@
+import { SignalboxError } from '@signalbox/protocol';
+import { redactorOf } from '@signalbox/redaction';
+import {
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  type Configuration,
+  calculatePKCECodeChallenge,
+  dynamicClientRegistration,
+  None,
+  randomPKCECodeVerifier,
+  randomState,
+} from 'openid-client';
+import {
+  type AuthorizationServer,
+  clientOf,
+  discoveryOptions,
+  findAuthorizationServer,
+  secretMethod,
+} from './authorization-server.ts';
+import { type CallbackServer, openCallbackServer } from './callback-server.ts';
+import { purpose } from './grants.ts';
+import { oauthFailure } from './oauth-failure.ts';
+import { resourceOf } from './protected-resource.ts';
+import { secretsOfAuth } from './secrets-of-auth.ts';
+import { checkSecure, secureFetch } from './secure-fetch.ts';
+import type { AuthorizationCodeAuth } from './server-auth.ts';
+import type { SignInOptions } from './sign-in.ts';
+
+/** Milliseconds a person has. */
+const patienceMs = 5 * 60_000;
+
+interface Client {
+  clientId: string;
+  clientSecret?: string | undefined;
+}
+
+/** See `signIn`. */
+export async function runSignIn(options: SignInOptions): Promise<void> {
+  const redact = redactorOf(secretsOfAuth(options.auth));
+  const late = AbortSignal.timeout(patienceMs);
+  const signal = AbortSignal.any([options.signal, late]);
+  try {
+    await using callbacks = await openCallbackServer(options.listen?.port ?? 0);
+    await signInOver(callbacks, { ...options, fetch: secureFetch(options.fetch), signal });
+  } catch (error) {
+    options.signal.throwIfAborted();
+    if (late.aborted) throw new SignalboxError('auth_failed', 'nobody signed in within 5 minutes');
+    throw oauthFailure(error, redact);
+  }
+}
+
+async function signInOver(callbacks: CallbackServer, options: SignInOptions): Promise<void> {
+  const { redirectUri } = callbacks;
+  const as = lasting(await findAuthorizationServer(options), options.auth);
+  checkAbilities(as);
+  const client = await clientFor(as, redirectUri, options);
+  const configuration = clientOf(as, client, options.fetch);
+  const pkceCodeVerifier = randomPKCECodeVerifier();
+  const expectedState = randomState();
+  options.onUrl(await authorizationUrl(configuration, as, { redirectUri, pkceCodeVerifier, expectedState }));
+  const callback = await callbacks.next(expectedState, options.signal);
+  let isSignedIn = false;
+  try {
+    const parameters = purpose({ ...as, scope: undefined });
+    const checks = { pkceCodeVerifier, expectedState };
+    const url = new URL(callback.url.search, redirectUri);
+    const { refresh_token: refreshToken } = await authorizationCodeGrant(
+      configuration,
+      url,
+      checks,
+      parameters,
+    );
+    if (refreshToken === undefined) throw noRefreshToken();
+    const { issuer } = as.metadata;
+    const { clientId, clientSecret } = client;
+    await options.tokens.write(options.server, {
+      url: resourceOf(options.url),
+      issuer,
+      resource: as.resource,
+      clientId,
+      // What the configuration holds stays there.
+      ...(options.auth.clientId === undefined && clientSecret !== undefined && { clientSecret }),
+      refreshToken,
+    });
+    isSignedIn = true;
+  } finally {
+    await callback.finish(isSignedIn);
+  }
+}
+
+/** Asks for a sign-in that outlasts the person's session where that has to be asked for, and the operator didn't say what to ask for. */
+function lasting(as: AuthorizationServer, auth: AuthorizationCodeAuth): AuthorizationServer {
+  const isOffered = as.metadata.scopes_supported?.includes('offline_access') ?? false;
+  if (auth.scope !== undefined || !isOffered) return as;
+  const scopes = new Set([...(as.scope?.split(' ') ?? []), 'offline_access']);
+  return { ...as, scope: [...scopes].join(' ') };
+}
+
+async function authorizationUrl(
+  configuration: Configuration,
+  as: AuthorizationServer,
+  of: { redirectUri: string; pkceCodeVerifier: string; expectedState: string },
+): Promise<string> {
+  const scope = as.scope?.split(' ') ?? [];
+  const url = buildAuthorizationUrl(configuration, {
+    ...purpose(as),
+    redirect_uri: of.redirectUri,
+    state: of.expectedState,
+    code_challenge: await calculatePKCECodeChallenge(of.pkceCodeVerifier),
+    code_challenge_method: 'S256',
+    // OpenID Connect Core §11: without it, a request for offline access is ignored.
+    ...(scope.includes('offline_access') && { prompt: 'consent' }),
+  });
+  checkSecure(url);
+  return url.href;
+}
+
+/** The configured client, else one that is registered now, if the authorization server does that (RFC 7591). */
+async function clientFor(
+  { metadata, algorithm }: AuthorizationServer,
+  redirectUri: string,
+  { auth, fetch: send }: SignInOptions,
+): Promise<Client> {
+  const { clientId, clientSecret } = auth;
+  if (clientId !== undefined) return { clientId, clientSecret };
+  if (metadata.registration_endpoint === undefined || algorithm === undefined) {
+    throw new SignalboxError(
+      'auth_failed',
+      `the authorization server registers no clients by itself: register one there with the redirect URI ${redirectUri.replace(/:\d+/, '')} (any port), and set auth.clientId`,
+    );
+  }
+  const isPublic = metadata.token_endpoint_auth_methods_supported?.includes('none') ?? false;
+  const registered = await dynamicClientRegistration(
+    new URL(metadata.issuer),
+    {
+      client_name: 'Signalbox',
+      application_type: 'native',
+      redirect_uris: [redirectUri],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: isPublic ? 'none' : secretMethod(metadata),
+    },
+    None(),
+    discoveryOptions(algorithm, send),
+  );
+  const { client_id, client_secret } = registered.clientMetadata();
+  return { clientId: client_id, clientSecret: client_secret };
+}
+
+function checkAbilities({ metadata }: AuthorizationServer): void {
+  const { code_challenge_methods_supported: methods, authorization_endpoint: endpoint } = metadata;
+  if (endpoint === undefined) {
+    throw new SignalboxError(
+      'auth_failed',
+      'the authorization server offers no sign-in in a browser: check auth.type',
+    );
+  }
+  if (methods && !methods.includes('S256')) {
+    throw new SignalboxError('auth_failed', 'the authorization server does not support PKCE with S256');
+  }
+}
+
+function noRefreshToken(): SignalboxError {
+  return new SignalboxError(
+    'auth_failed',
+    'the authorization server gave no refresh token, so the sign-in would not last: add offline_access to auth.scope, or allow it for the client',
+  );
+}

@@ -1,0 +1,41 @@
+import { SignalboxError } from '@signalbox/protocol';
+import { redactorOf } from '@signalbox/redaction';
+import type { Authorizer, AuthState } from './authorizer.ts';
+
+/** Shows a fixed token, which is good or it isn't. */
+export class StaticAuthorizer implements Authorizer {
+  readonly #header: string;
+  readonly #redact: (text: string) => string;
+  #state: AuthState = 'idle';
+
+  constructor(token: string) {
+    this.#header = `Bearer ${token}`;
+    this.#redact = redactorOf([token]);
+  }
+
+  get state(): AuthState {
+    return this.#state;
+  }
+
+  async header(): Promise<string> {
+    if (this.#state === 'idle') this.#state = 'ready';
+    return this.#header;
+  }
+
+  async renew(): Promise<string> {
+    throw this.refused();
+  }
+
+  refused(): SignalboxError {
+    this.#state = 'failed';
+    return new SignalboxError('auth_failed', 'the server refused the token (HTTP 401): check auth.token');
+  }
+
+  forget(): void {
+    this.#state = 'idle';
+  }
+
+  redact(text: string): string {
+    return this.#redact(text);
+  }
+}
