@@ -2,8 +2,7 @@ import type { Database, Statement } from 'better-sqlite3';
 import type { AuditEvent, AuditLog, AuditRow } from '../audit-log.ts';
 import { closeDatabase, openDatabase, toStoreError, usedBytesReader } from './database.ts';
 
-const migrations = [
-  `
+const schema = `
   CREATE TABLE audit (
     minute INTEGER NOT NULL,
     token_id TEXT NOT NULL,
@@ -15,8 +14,7 @@ const migrations = [
     detail TEXT NOT NULL,
     PRIMARY KEY (minute, token_id, agent, code)
   ) WITHOUT ROWID;
-  `,
-];
+`;
 
 const minuteMs = 60_000;
 const flushAfterMs = 1000;
@@ -34,7 +32,7 @@ export interface SqliteAuditLogOptions {
 /** Opens the audit log. Rejects with a `StoreError`. A full disk loses events, it never stops the caller. */
 export async function openSqliteAuditLog(options: SqliteAuditLogOptions): Promise<AuditLog> {
   const { file, maxBytes = 64 * 1024 * 1024 } = options;
-  const database = { file, synchronous: 'normal', migrations } as const;
+  const database = { file, synchronous: 'normal', schema } as const;
   return openDatabase(database, (db) => new SqliteAuditLog(db, file, maxBytes));
 }
 

@@ -220,7 +220,6 @@ function decode(row: Bundle): StoredMessage[] {
     added: (seq, { tokenId: _, ...message }, size) => messages.push({ ...message, seq, size, attempts: 0 }),
     ended: never,
     tried: never,
-    moved: never,
   });
   return messages;
 }

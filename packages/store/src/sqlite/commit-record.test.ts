@@ -68,37 +68,12 @@ it('writes what messages have in common once in each record', () => {
   expect(lengths[1]).toBe(lengths[0]);
 });
 
-it('reads records of versions before', () => {
-  const ending = { at: 5, outcome: 'dead', reason: hostile };
-  const entries = JSON.stringify([
-    { seq: 1, size: 2, message: { ...plain, tokenId: 't' } },
-    { seq: 2, size: 9, message: { ...plain, correlationId: hostile }, bodyLength: hostile.length },
-    { seq: 3, size: 0, message: plain, bodyLength: 0 },
-    { seq: 4, size: 3, message: plain, bodyLength: 3 },
-    { seq: 1, inbox: 'inbox', ending },
-    { seq: 2, inbox: 'inbox', attempts: 3 },
-    { seq: 3, inbox: 'inbox', moved: true },
-    ['moved', 'inbox', 4],
-  ]);
-  expect(readAll({ entries, bodies: `${hostile}abc` })).toEqual([
-    ['added', 1, { ...plain, tokenId: 't' }, 2],
-    ['added', 2, { ...plain, correlationId: hostile, body: hostile }, 9],
-    ['added', 3, { ...plain, body: '' }, 0],
-    ['added', 4, { ...plain, body: 'abc' }, 3],
-    ['ended', 'inbox', 1, ending],
-    ['tried', 'inbox', 2, 3],
-    ['moved', 'inbox', 3],
-    ['moved', 'inbox', 4],
-  ]);
-});
-
 function readAll(text: RecordText): unknown[] {
   const told: unknown[] = [];
   readRecord(text, {
     added: (...what) => told.push(['added', ...what]),
     ended: (...what) => told.push(['ended', ...what]),
     tried: (...what) => told.push(['tried', ...what]),
-    moved: (...what) => told.push(['moved', ...what]),
   });
   return told;
 }

@@ -6,19 +6,22 @@ export interface DatabaseOptions {
   file: string;
   /** `full`: each commit is fsynced. `normal`: it survives the end of the process, not a power cut. */
   synchronous: 'full' | 'normal';
-  /** Entry `i` brings the schema from version `i` to `i + 1`. Entries are only ever added. */
-  migrations: readonly string[];
+  /** The statements that make the tables of schema version 1 in a new database. */
+  schema: string;
 }
+
+/** The version of every schema in this package; a database with a higher one is refused. */
+const schemaVersion = 1;
 
 /** Longest wait for a foreign process (a shell, a backup) that holds the write lock; it blocks the event loop. */
 const busyTimeoutMs = 2000;
 
 /**
- * Opens or creates a database in WAL mode, readable by its owner only, brings its schema up to date and makes `use`
- * of it, which closes it in the end. Whatever fails, it is closed and a `StoreError` is thrown.
+ * Opens or creates a database in WAL mode, readable by its owner only, creates its tables and hands it to `use`,
+ * whose result closes it. If anything fails, the database is closed and a `StoreError` is thrown.
  */
 export function openDatabase<T>(options: DatabaseOptions, use: (db: Database.Database) => T): T {
-  const { file, synchronous, migrations } = options;
+  const { file, synchronous, schema } = options;
   let db: Database.Database | undefined;
   try {
     makePrivate(file);
@@ -26,7 +29,7 @@ export function openDatabase<T>(options: DatabaseOptions, use: (db: Database.Dat
     db.pragma('journal_mode = WAL');
     db.pragma(`synchronous = ${synchronous}`);
     db.pragma('journal_size_limit = 67108864');
-    migrate(db, migrations, file);
+    createSchema(db, schema, file);
     return use(db);
   } catch (thrown) {
     db?.close();
@@ -94,19 +97,20 @@ function makePrivate(file: string): void {
   }
 }
 
-function migrate(db: Database.Database, migrations: readonly string[], file: string): void {
+function createSchema(db: Database.Database, schema: string, file: string): void {
   const version = db.pragma('user_version', { simple: true }) as number;
-  if (version > migrations.length) {
+  if (version > schemaVersion) {
     throw new StoreError(
       'store_too_new',
-      `${file} was written by a newer version (schema ${version}, this one knows ${migrations.length}). Use that version.`,
+      `${file} was written by a newer version (schema ${version}, this one knows ${schemaVersion}). Use that version.`,
     );
   }
-  const apply = db.transaction((sql: string, next: number) => {
-    db.exec(sql);
-    db.pragma(`user_version = ${next}`);
+  if (version === schemaVersion) return;
+  const create = db.transaction(() => {
+    db.exec(schema);
+    db.pragma(`user_version = ${schemaVersion}`);
   });
-  for (let at = version; at < migrations.length; at++) apply.immediate(migrations[at] ?? '', at + 1);
+  create.immediate();
 }
 
 function sqliteCode(thrown: unknown): string | undefined {

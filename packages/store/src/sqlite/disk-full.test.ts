@@ -5,7 +5,7 @@ import type { Database } from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import type { InboxStore, NewMessage } from '../inbox-store.ts';
 import { openDatabase } from './database.ts';
-import { inboxMigrations } from './inbox-schema.ts';
+import { inboxSchema } from './inbox-schema.ts';
 import { SqliteInboxStore } from './inbox-store.ts';
 
 const full = 'refuses messages when the disk is full, goes on settling, and stores again when there is room';
@@ -59,7 +59,7 @@ function smallDisk(recentMessages = 2000): Disposable & { store: InboxStore; set
   const directory = mkdtempSync(join(tmpdir(), 'signalbox-disk-full-'));
   const file = join(directory, 'messages.db');
   let database: Database | undefined;
-  const store = openDatabase({ file, synchronous: 'normal', migrations: inboxMigrations }, (db) => {
+  const store = openDatabase({ file, synchronous: 'normal', schema: inboxSchema }, (db) => {
     database = db;
     return new SqliteInboxStore(db, { file, durability: 'process', recentMessages });
   });

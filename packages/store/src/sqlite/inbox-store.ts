@@ -15,7 +15,7 @@ import { closeDatabase, isOutOfRoom, logBytes, openDatabase, reuseLog, toStoreEr
 import type { DeadLetterLimits } from './dead-letter-table.ts';
 import { DiskReserve } from './disk-reserve.ts';
 import { readHistory } from './history-reader.ts';
-import { inboxMigrations } from './inbox-schema.ts';
+import { inboxSchema } from './inbox-schema.ts';
 import { LogSync } from './log-sync.ts';
 import { MessageLedger } from './message-ledger.ts';
 import type { RecentLimits } from './messages.ts';
@@ -59,7 +59,7 @@ export interface SqliteInboxStoreOptions extends Partial<RetentionLimits & Recen
 
 /** Opens the embedded store. Rejects with a `StoreError`: `store_corrupt`, `store_too_new`, `store_full`, `store_unwritable`, `store_failed`. */
 export async function openSqliteInboxStore(options: SqliteInboxStoreOptions): Promise<InboxStore> {
-  const database = { file: options.file, synchronous: 'normal', migrations: inboxMigrations } as const;
+  const database = { file: options.file, synchronous: 'normal', schema: inboxSchema } as const;
   return openDatabase(database, (db) => new SqliteInboxStore(db, options));
 }
 

@@ -8,7 +8,7 @@ import type { DeadLetter } from '../dead-letters.ts';
 import type { Appended, Batch, InboxStore, NewMessage, Outcome, StoredMessage } from '../inbox-store.ts';
 import { Bundles } from './bundles.ts';
 import { closeDatabase, openDatabase } from './database.ts';
-import { inboxMigrations } from './inbox-schema.ts';
+import { inboxSchema } from './inbox-schema.ts';
 import { SqliteInboxStore, type SqliteInboxStoreOptions } from './inbox-store.ts';
 
 const clock = 5000;
@@ -320,7 +320,7 @@ function scratch(): Files & Disposable {
   let copies = 0;
   const filesAt = (file: string): Files => ({
     open: (room) =>
-      openDatabase({ file, synchronous: 'normal', migrations: inboxMigrations }, (db) => {
+      openDatabase({ file, synchronous: 'normal', schema: inboxSchema }, (db) => {
         opened.push(db);
         db.pragma('synchronous = off');
         const fixed = { durability: 'process', reserveBytes: 0, now: () => clock } as const;

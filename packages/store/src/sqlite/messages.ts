@@ -1,6 +1,5 @@
 import type { Database } from 'better-sqlite3';
 import type { FoundMessage, NewMessage, Outcome, StoredMessage, StoredMetadata } from '../inbox-store.ts';
-import { adoptSlices } from './adopt-slices.ts';
 import { AgedMessages, merged } from './aged-messages.ts';
 import { CommitRecord } from './commit-record.ts';
 import type { Inbox } from './inbox.ts';
@@ -50,7 +49,6 @@ export class Messages {
     this.#aged = new AgedMessages(db, limits.bundledFrom);
     this.#inboxes = new Inboxes((inbox) => this.#aged.counts.of(inbox));
     this.pages = new SettledPages(db, limits);
-    adoptSlices(db, this.pages);
     this.#records = new RecordTable(db);
     this.#replay(now);
   }
@@ -268,13 +266,6 @@ export class Messages {
         tried: (inbox, seq, attempts) => {
           const recent = this.#unsettled(inbox, seq);
           if (recent) recent.attempts = attempts;
-        },
-        moved: (inbox, seq) => {
-          const recent = this.#unsettled(inbox, seq);
-          if (!recent) return;
-          this.#recent.remove(recent);
-          // What is in the table was counted there.
-          recent.home.uncount(recent.sender, recent.size);
         },
       });
       this.#number = number + 1;

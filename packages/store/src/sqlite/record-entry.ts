@@ -36,29 +36,13 @@ type Added = [
 type End = ['end', inbox: string, at: number, outcome: Outcome, reason: string | null];
 
 /** One thing that happened to a recent message, or what several have in common. */
-type Entry =
-  | Like
-  | Added
-  | End
-  | number
-  | ['tried', inbox: string, seq: number, attempts: number]
-  | EntryBefore;
-
-/** As versions before wrote them. */
-type EntryBefore =
-  | { seq: number; size: number; message: Header; bodyLength?: number }
-  | { seq: number; inbox: string; ending: Ending }
-  | { seq: number; inbox: string; attempts: number }
-  | { seq: number; inbox: string; moved: true }
-  | ['moved', inbox: string, seq: number];
+type Entry = Like | Added | End | number | ['tried', inbox: string, seq: number, attempts: number];
 
 /** Who is told what a record says, in the order in which it happened. */
 export interface RecordReader {
   added(seq: number, message: NewMessage, size: number): void;
   ended(inbox: string, seq: number, ending: Ending): void;
   tried(inbox: string, seq: number, attempts: number): void;
-  /** Only of versions before: it went to the table of messages before the others of its record. */
-  moved(inbox: string, seq: number): void;
 }
 
 export function readRecord({ entries, bodies }: RecordText, reader: RecordReader): void {
@@ -73,15 +57,9 @@ export function readRecord({ entries, bodies }: RecordText, reader: RecordReader
   for (const entry of JSON.parse(entries) as Entry[]) {
     if (typeof entry === 'number') {
       if (end) reader.ended(end.inbox, entry, end.ending);
-    } else if (!Array.isArray(entry)) {
-      if ('message' in entry) added(entry.seq, entry.size, entry.message, entry.bodyLength);
-      else if ('ending' in entry) reader.ended(entry.inbox, entry.seq, entry.ending);
-      else if ('attempts' in entry) reader.tried(entry.inbox, entry.seq, entry.attempts);
-      else reader.moved(entry.inbox, entry.seq);
     } else if (entry[0] === 'like') like = headerOf(entry);
     else if (entry[0] === 'end') end = endOf(entry);
     else if (entry[0] === 'tried') reader.tried(entry[1], entry[2], entry[3]);
-    else if (entry[0] === 'moved') reader.moved(entry[1], entry[2]);
     else if (like) {
       const [seq, size, bodyLength, id, correlationId, traceparent] = entry;
       added(seq, size, { ...like, id, correlationId: correlationId ?? undefined, traceparent }, bodyLength);

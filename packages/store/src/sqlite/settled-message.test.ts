@@ -48,14 +48,3 @@ it('writes what neighbours have in common once', () => {
   const many = Array.from({ length: 100 }, (_, i) => ({ ...first, seq: i, id: `id-${i}` }));
   expect(encodeSettled(many).length).toBeLessThan(100 * '[99,0,"id-99"],'.length + 200);
 });
-
-it('reads pages of versions before', () => {
-  const before = [
-    ['a', 'inbox', 'ann', 'ann#one', 'note', null, 1, 0, first.createdAt, first.at, 'acked', null],
-    ['b', 'inbox', 'ann', 'ann#one', 'note', 'c', 2, 7, first.createdAt, first.at, 'dead', hostile],
-  ];
-  expect(decodeSettled(JSON.stringify(before))).toEqual([
-    first,
-    { ...first, id: 'b', correlationId: 'c', seq: 2, size: 7, outcome: 'dead', reason: hostile },
-  ]);
-});

@@ -27,23 +27,7 @@ export type Settled = SettledMessage & Ending;
 type Common = Omit<Settled, 'seq' | 'size' | 'id' | 'correlationId'>;
 
 /** A page is JSON: what the messages after it, up to the next one, have in common, and the rest of each. */
-type Entry = Common | [seq: number, size: number, id: string, correlationId?: string] | EntryBefore;
-
-/** As versions before wrote them. */
-type EntryBefore = [
-  id: string,
-  inbox: string,
-  sender: string,
-  senderAddress: string,
-  kind: string,
-  correlationId: string | null,
-  seq: number,
-  size: number,
-  createdAt: number,
-  at: number,
-  outcome: Outcome,
-  reason: string | null,
-];
+type Entry = Common | [seq: number, size: number, id: string, correlationId?: string];
 
 /** By hand: it is much of what a message costs in the end. */
 export function encodeSettled(messages: readonly Settled[]): string {
@@ -63,7 +47,6 @@ export function decodeSettled(text: string): Settled[] {
   let common: Common | undefined;
   for (const entry of JSON.parse(text) as Entry[]) {
     if (!Array.isArray(entry)) common = entry;
-    else if (entry.length === 12) settled.push(decodeBefore(entry));
     else if (common) {
       const [seq, size, id, correlationId = null] = entry;
       settled.push({ ...common, seq, size, id, correlationId });
@@ -90,11 +73,4 @@ function encodeCommon(one: Settled): string {
   const what = `"inbox":${jsonText(one.inbox)},${from},"kind":${jsonText(one.kind)}`;
   const times = `"createdAt":${jsonNumber(one.createdAt)},"at":${jsonNumber(one.at)}`;
   return `{${what},${times},"outcome":"${one.outcome}","reason":${jsonTextOrNull(one.reason)}}`;
-}
-
-function decodeBefore(entry: EntryBefore): Settled {
-  const [id, inbox, sender, senderAddress, kind, correlationId, ...rest] = entry;
-  const [seq, size, createdAt, at, outcome, reason] = rest;
-  const from = { sender, senderAddress };
-  return { id, inbox, ...from, kind, correlationId, seq, size, createdAt, at, outcome, reason };
 }

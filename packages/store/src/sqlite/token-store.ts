@@ -2,8 +2,7 @@ import type { Database, Statement } from 'better-sqlite3';
 import type { Permission, TokenRecord, TokenStore } from '../token-store.ts';
 import { closeDatabase, openDatabase, toStoreError } from './database.ts';
 
-const migrations = [
-  `
+const schema = `
   CREATE TABLE token (
     id TEXT PRIMARY KEY,
     hash TEXT NOT NULL UNIQUE,
@@ -14,9 +13,8 @@ const migrations = [
     expires_at INTEGER,
     parent_id TEXT
   );
-  `,
-  'CREATE TABLE agent (number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE);',
-];
+  CREATE TABLE agent (number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE);
+`;
 
 const maxAgents = 100_000;
 
@@ -27,7 +25,7 @@ export interface SqliteTokenStoreOptions {
 
 /** Opens the token store; each change is fsynced. Rejects with a `StoreError`, `add` also for an id or hash in use. */
 export async function openSqliteTokenStore({ file }: SqliteTokenStoreOptions): Promise<TokenStore> {
-  return openDatabase({ file, synchronous: 'full', migrations }, (db) => new SqliteTokenStore(db, file));
+  return openDatabase({ file, synchronous: 'full', schema }, (db) => new SqliteTokenStore(db, file));
 }
 
 type TokenRow = Omit<TokenRecord, 'permissions' | 'expiresAt' | 'parentId'> & {

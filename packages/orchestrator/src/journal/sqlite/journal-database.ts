@@ -3,9 +3,10 @@ import { dirname } from 'node:path';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import Database from 'better-sqlite3';
 
-/** Entry `i` brings the schema from version `i` to `i + 1`. Entries are only ever added. */
-const migrations = [
-  `
+/** The version of the schema; a journal with a higher one is refused. */
+const schemaVersion = 1;
+
+const schema = `
   CREATE TABLE journal (id TEXT NOT NULL);
   CREATE TABLE inbox (
     name TEXT PRIMARY KEY,
@@ -31,8 +32,7 @@ const migrations = [
   CREATE INDEX call_received ON call (received_at);
   CREATE INDEX call_settled ON call (settled_at) WHERE settled_at IS NOT NULL;
   CREATE INDEX call_unsettled ON call (expires_at) WHERE settled_at IS NULL;
-  `,
-];
+`;
 
 /** Longest wait for a process that is just letting go of the file; it blocks the event loop. */
 const busyTimeoutMs = 1000;
@@ -47,7 +47,7 @@ export function openJournalDatabase(file: string): Database.Database {
     db.pragma('journal_mode = WAL');
     db.pragma('synchronous = FULL');
     db.pragma('journal_size_limit = 67108864');
-    migrate(db, file);
+    createSchema(db, file);
     return db;
   } catch (thrown) {
     db?.close();
@@ -91,17 +91,18 @@ function makeDirectory(directory: string): void {
   mkdirSync(directory, { mode: 0o700 });
 }
 
-function migrate(db: Database.Database, file: string): void {
+function createSchema(db: Database.Database, file: string): void {
   const version = db.pragma('user_version', { simple: true }) as number;
-  if (version > migrations.length) {
+  if (version > schemaVersion) {
     throw new SignalboxError(
       'journal_too_new',
-      `${file} was written by a newer version (schema ${version}, this one knows ${migrations.length}). Use that version.`,
+      `${file} was written by a newer version (schema ${version}, this one knows ${schemaVersion}). Use that version.`,
     );
   }
-  const apply = db.transaction((sql: string, next: number) => {
-    db.exec(sql);
-    db.pragma(`user_version = ${next}`);
+  if (version === schemaVersion) return;
+  const create = db.transaction(() => {
+    db.exec(schema);
+    db.pragma(`user_version = ${schemaVersion}`);
   });
-  for (let at = version; at < migrations.length; at++) apply.immediate(migrations[at] ?? '', at + 1);
+  create.immediate();
 }
