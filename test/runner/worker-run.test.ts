@@ -43,7 +43,7 @@ test('A run under kill -9 leaves no process, no file and no entry; until then it
   expect(processes.filter(({ text }) => text.includes(token))).toEqual([]);
   const holds = (text: string): boolean => text.includes(dirname(tokenFile));
   const ours = processes.filter(({ parent, text }) => parent === started.pid || holds(text));
-  expect(ours.some(({ text }) => text.includes('minder-main'))).toBe(true);
+  expect(ours.some(({ text }) => text.includes('cleanup-main'))).toBe(true);
   expect(ours.map((one) => one.pid)).toContain(pid);
   expect(started.stdout() + started.stderr()).not.toContain(token);
   expect(server.env.SIGNALBOX_TOKEN_FILE).toBe(tokenFile);

@@ -1,7 +1,7 @@
 import type { RequestOutcome } from '@signalbox/client';
 import { SignalboxError, type Tool } from '@signalbox/protocol';
 import { expect, test } from 'vitest';
-import { callResultOf } from './call-outcome.ts';
+import { callResultOf } from './executor/call-result.ts';
 
 const plain: Tool = { name: 'mcp_mail__send', inputSchema: { type: 'object' } };
 const readOnly: Tool = { ...plain, annotations: { readOnlyHint: true } };

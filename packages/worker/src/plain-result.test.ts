@@ -1,6 +1,6 @@
 import { mcpReplySchema } from '@signalbox/protocol';
 import { expect, test } from 'vitest';
-import { isPlainResult } from './plain-result.ts';
+import { isPlainResult } from './executor/plain-result.ts';
 
 const content = [{ type: 'text', text: 'hello', annotations: { priority: 1 } }];
 const plain = { success: true, text: 'hello', content };

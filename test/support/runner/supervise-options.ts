@@ -1,6 +1,6 @@
 import { connectBroker } from '@signalbox/client';
 import type { TestBroker } from '@signalbox/testing';
-import type { AgentSetup, RunEvent, startMinder, superviseAgent } from '@signalbox/worker';
+import type { AgentSetup, RunEvent, startCleanupProcess, superviseAgent } from '@signalbox/worker';
 
 export type SuperviseOptions = Parameters<typeof superviseAgent>[0];
 
@@ -15,7 +15,7 @@ export interface Supervised {
 /** Options for an agent that runs a program without any injection, unless `setup` says otherwise. */
 export function supervised(
   broker: TestBroker,
-  minder: ReturnType<typeof startMinder>,
+  cleanup: ReturnType<typeof startCleanupProcess>,
   run: { agent: string; program: string; argv: string[]; root: string; setup?: Partial<AgentSetup> },
 ): Supervised {
   const events: RunEvent[] = [];
@@ -52,7 +52,7 @@ export function supervised(
     output: { stdout: { write: async () => {} }, stderr: { write: async () => {} } },
     roots: [{ path: root }],
     issueToken,
-    minder,
+    cleanup,
     graceMs: 5000,
     readyTimeoutMs: 60_000,
     onEvent: (event) => events.push(event),

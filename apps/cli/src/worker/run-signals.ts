@@ -8,8 +8,8 @@ interface Stoppable {
 
 /**
  * The first SIGTERM, SIGHUP or SIGINT asks the agents to end, a second one kills them, and a third leaves all to the
- * minder. On a terminal Ctrl-C reaches the
- * agent itself, which may mean something else by it: then SIGINT is the agent's alone.
+ * cleanup process. On a terminal Ctrl-C reaches the agent itself, which may mean something else by it: then SIGINT is the
+ * agent's alone.
  */
 export function stopOnSignals(
   agents: Stoppable,

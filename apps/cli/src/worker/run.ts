@@ -7,7 +7,7 @@ import {
   planAgent,
   runRoots,
   type SupervisedAgent,
-  startMinder,
+  startCleanupProcess,
   superviseAgent,
 } from '@signalbox/worker';
 import { exitCodes } from '../exit-codes.ts';
@@ -41,7 +41,7 @@ export async function runWorkers(argv: readonly string[], flags: WorkerRunFlags)
     ...(parent !== undefined && { parent }),
     onEvent,
   });
-  await using minder = startMinder(flags.stopTimeout);
+  await using cleanup = startCleanupProcess(flags.stopTimeout);
   sayFirst(setups[0]!, identity, flags);
   const [stdout, stderr] = [outputSink(process.stdout), outputSink(process.stderr)];
   const agents = setups.map((setup) =>
@@ -54,7 +54,7 @@ export async function runWorkers(argv: readonly string[], flags: WorkerRunFlags)
       }),
       roots: runRoots(process.env),
       issueToken: tokens.issue,
-      minder,
+      cleanup,
       graceMs: flags.stopTimeout,
       readyTimeoutMs: flags.readyTimeout,
       onEvent,

@@ -1,13 +1,13 @@
 import type { Log } from '@signalbox/client';
+import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import { type Mailbox, type MailboxTimes, mailboxTools } from '../mailbox/mailbox-tools.ts';
-import { RecentCalls } from '../mailbox/recent-calls.ts';
 import { mentionUnread } from '../mailbox/unread.ts';
-import type { McpProxyExecutor } from '../mcp-proxy-executor.ts';
 import { searchTools } from '../search/search-tools.ts';
-import { type AgentStatus, createAgentStatus } from './agent-status.ts';
-import { combinedTools } from './combined-tools.ts';
-import type { FaceTools } from './face-tools.ts';
-import { proxiedTools } from './proxied-tools.ts';
+import { type AgentStatus, createAgentStatus } from '../tools/agent-status.ts';
+import { combinedTools } from '../tools/combined-tools.ts';
+import type { FaceTools } from '../tools/face-tools.ts';
+import { hostedTools } from '../tools/hosted-tools.ts';
+import { RecentCalls } from '../tools/recent-calls.ts';
 
 /** Which tools an agent is shown. */
 export interface AgentToolsOptions extends MailboxTimes {
@@ -31,7 +31,7 @@ export function openAgentTools(executor: McpProxyExecutor, options: AgentToolsOp
   const { toolList = 'all' } = options;
   const calls = new RecentCalls(Date.now);
   const hosted =
-    toolList === 'search' ? searchTools(executor, { ...options, calls }) : proxiedTools(executor, calls);
+    toolList === 'search' ? searchTools(executor, { ...options, calls }) : hostedTools(executor, calls);
   const mailbox = options.mailbox === false ? undefined : mailboxTools(executor, { ...options, calls });
   const tools = mailbox ? withMailbox(hosted, mailbox) : hosted;
   return {

@@ -4,12 +4,12 @@ import type { Server, Transport } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { Log } from '@signalbox/client';
 import { messageOf } from '@signalbox/protocol';
-import type { McpProxyExecutor } from '../mcp-proxy-executor.ts';
+import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
+import { DirectCalls } from '../sdk/direct-calls.ts';
+import { createFaceServer, defaultHeartbeatMs } from '../sdk/face-server.ts';
+import { StdioTransport } from '../sdk/stdio-transport.ts';
+import { RunningCalls } from '../tools/running-calls.ts';
 import { type AgentToolsOptions, openAgentTools } from './agent-tools.ts';
-import { CallLane } from './call-lane.ts';
-import { createFaceServer, defaultHeartbeatMs } from './face-server.ts';
-import { RunningCalls } from './running-calls.ts';
-import { StdioWire } from './stdio-wire.ts';
 
 export interface McpFaceOptions extends AgentToolsOptions {
   /** Version we report to the client. */
@@ -44,8 +44,8 @@ export function serveMcpFace(executor: McpProxyExecutor, options: McpFaceOptions
   const tools = openAgentTools(executor, options);
   let listening: Server | undefined;
   const { input = process.stdin, output = process.stdout } = options.streams ?? {};
-  const wire = options.transport ?? new StdioWire(input, output);
-  const lane = new CallLane({ tools, running, heartbeatMs });
+  const wire = options.transport ?? new StdioTransport(input, output);
+  const lane = new DirectCalls({ tools, running, heartbeatMs });
   const handle = serveStdio(
     ({ era }) => {
       const server = createFaceServer(tools, { version, running, heartbeatMs });

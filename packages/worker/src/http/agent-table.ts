@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Log } from '@signalbox/client';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
-import { type ExecutorOptions, McpProxyExecutor } from '../mcp-proxy-executor.ts';
+import { type ExecutorOptions, McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
+import { type HttpRefusal, unavailable } from '../sdk/http-refusal.ts';
 import { type BearerToken, invalidToken } from './bearer-token.ts';
 import type { FaceAgent } from './face-agent.ts';
-import { type HttpRefusal, unavailable } from './http-refusal.ts';
 import { RecentRefusals } from './recent-refusals.ts';
 
 const refusedForMs = 30_000;

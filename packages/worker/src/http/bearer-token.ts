@@ -1,5 +1,5 @@
 import { agentOfToken } from '@signalbox/protocol';
-import type { HttpRefusal } from './http-refusal.ts';
+import type { HttpRefusal } from '../sdk/http-refusal.ts';
 
 /** A token as a request brought it, not yet verified; `agent` is the one that its text names. */
 export interface BearerToken {

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { classifyInboundRequest, createMcpHandler } from '@modelcontextprotocol/server';
 import { messageOf } from '@signalbox/protocol';
+import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import { type AgentToolsOptions, openAgentTools } from '../face/agent-tools.ts';
-import { createFaceServer } from '../face/face-server.ts';
-import { RunningCalls } from '../face/running-calls.ts';
-import type { McpProxyExecutor } from '../mcp-proxy-executor.ts';
-import { type FaceRequest, requestIdOf } from './face-request.ts';
-import { refusalResponse, unavailable } from './http-refusal.ts';
-import { LegacySessions } from './legacy-sessions.ts';
+import { createFaceServer } from '../sdk/face-server.ts';
+import { refusalResponse, unavailable } from '../sdk/http-refusal.ts';
+import { type FaceRequest, requestIdOf } from '../sdk/http-request.ts';
+import { LegacySessions } from '../sdk/legacy-sessions.ts';
+import { RunningCalls } from '../tools/running-calls.ts';
 
 export interface FaceAgentOptions extends AgentToolsOptions {
   version: string;

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { messageOf, parseJson } from '@signalbox/protocol';
-import type { HttpRefusal } from './http-refusal.ts';
+import type { HttpRefusal } from '../sdk/http-refusal.ts';
 import { bodyTooLarge } from './request-check.ts';
 
 /** Reads a request's body as JSON. Never rejects; what cannot be read is a refusal. */

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type HttpRefusal, refusalResponse, unavailable } from '../sdk/http-refusal.ts';
+import { type FaceRequest, mcpHeaders, takesEvents } from '../sdk/http-request.ts';
 import type { AgentTable } from './agent-table.ts';
 import { bearerToken } from './bearer-token.ts';
-import { type FaceRequest, mcpHeaders, takesEvents } from './face-request.ts';
-import { type HttpRefusal, refusalResponse, unavailable } from './http-refusal.ts';
 import { readJsonBody } from './json-body.ts';
 import { refuseContent, refuseHead } from './request-check.ts';
 import { writeResponse } from './written-response.ts';

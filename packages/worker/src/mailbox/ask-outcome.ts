@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { RequestOutcome } from '@signalbox/client';
 import type { Tool } from '@signalbox/protocol';
-import type { Ask } from './asks.ts';
+import type { Ask } from './ask-table.ts';
 import { quotedBody } from './attested-text.ts';
 import { type Failure, failure, failureOf, failureResult } from './failure.ts';
 import { answer } from './mailbox-tool.ts';

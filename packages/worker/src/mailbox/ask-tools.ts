@@ -1,12 +1,12 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { SignalboxError } from '@signalbox/protocol';
-import type { FaceCall } from '../face/face-tools.ts';
+import type { FaceCall } from '../tools/face-tools.ts';
 import { askSchema, endedResult, pendingResult } from './ask-outcome.ts';
-import type { Ask, Asks } from './asks.ts';
+import type { Ask, AskTable } from './ask-table.ts';
 import { type MailboxTool, mailboxTool, writing } from './mailbox-tool.ts';
 import { bodyFields, bodyOf } from './message-body.ts';
 import { toField } from './send-tool.ts';
-import { late, within } from './waiting.ts';
+import { late, within } from './time-limit.ts';
 
 const defaultSeconds = 600;
 const maxSeconds = 24 * 60 * 60;
@@ -14,13 +14,13 @@ const maxSeconds = 24 * 60 * 60;
 const maxNamed = 20;
 
 /** Asking other agents, and getting the answers that took longer than one call may. `maxWaitMs`: of one call. */
-export function askTools(asks: Asks, maxWaitMs: number): MailboxTool[] {
+export function askTools(asks: AskTable, maxWaitMs: number): MailboxTool[] {
   const waitSeconds = Math.max(1, Math.floor(maxWaitMs / 1000));
   return [
     mailboxTool({
       name: 'signalbox_ask_agent',
       title: 'Ask an agent',
-      description: `Asks another agent and waits for its answer, at most ${waitSeconds} s. If none came by then, it returns status pending with an ask_id: the question goes on in the background until timeout_s is over, and signalbox_ask_result gets the answer. An agent that is not connected finds the question when it comes. Cancelling this call withdraws the question.`,
+      description: `AskTable another agent and waits for its answer, at most ${waitSeconds} s. If none came by then, it returns status pending with an ask_id: the question goes on in the background until timeout_s is over, and signalbox_ask_result gets the answer. An agent that is not connected finds the question when it comes. Cancelling this call withdraws the question.`,
       fields: {
         to: toField,
         ...bodyFields,

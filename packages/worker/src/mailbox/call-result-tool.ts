@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { type CallStatus, SignalboxError } from '@signalbox/protocol';
-import { failedResultOf, toolResultOf } from '../face/tool-result.ts';
-import type { McpProxyExecutor } from '../mcp-proxy-executor.ts';
+import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
+import type { RecentCall, RecentCalls } from '../tools/recent-calls.ts';
+import { failedResultOf, toolResultOf } from '../tools/tool-result.ts';
 import { requestCallStatus } from './call-status-request.ts';
 import { failure, failureResult } from './failure.ts';
 import { answer, type MailboxTool, mailboxTool, reading } from './mailbox-tool.ts';
-import type { RecentCall, RecentCalls } from './recent-calls.ts';
-import { late, within } from './waiting.ts';
+import { late, within } from './time-limit.ts';
 
 export interface CallResultParts {
   executor: McpProxyExecutor;

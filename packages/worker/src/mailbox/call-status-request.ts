@@ -1,10 +1,10 @@
 import { type CallStatus, callStatusSchema, type ToolCallError } from '@signalbox/protocol';
-import type { McpProxyExecutor } from '../mcp-proxy-executor.ts';
-import { askOrchestrator, unreadableAnswer } from '../orchestrator-question.ts';
+import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
+import { askOrchestrator, unreadableAnswer } from '../executor/orchestrator-question.ts';
 
 const timeoutMs = 10_000;
 
-/** Asks the orchestrator what became of a call of our own. Every failure is a return value. */
+/** AskTable the orchestrator what became of a call of our own. Every failure is a return value. */
 export async function requestCallStatus(
   executor: McpProxyExecutor,
   callId: string,

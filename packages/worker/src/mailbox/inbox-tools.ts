@@ -6,7 +6,7 @@ import type { InboxCursors } from './inbox-cursors.ts';
 import { inboxMessage, pageOf, pageText } from './inbox-page.ts';
 import { inboxSchema } from './inbox-schema.ts';
 import { answer, type MailboxTool, mailboxTool } from './mailbox-tool.ts';
-import { late } from './waiting.ts';
+import { late } from './time-limit.ts';
 
 const defaultLimit = 10;
 /** Bodies of one read, together. Clients commonly cut results off at about twice that. */

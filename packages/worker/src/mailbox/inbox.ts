@@ -2,7 +2,7 @@ import type { BrokerClient, Log, Subscription } from '@signalbox/client';
 import { type Message, messageOf, parseJson, SignalboxError } from '@signalbox/protocol';
 import { type HeldMessage, HeldMessages, isOver } from './held-messages.ts';
 import type { MainConnection } from './main-connection.ts';
-import { late, within } from './waiting.ts';
+import { late, within } from './time-limit.ts';
 
 /** Most messages that are here and not acked; then the broker keeps the rest. */
 export const inboxWindow = 64;

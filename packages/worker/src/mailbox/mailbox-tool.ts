@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { MailboxToolName, Tool } from '@signalbox/protocol';
-import type { FaceAnswer, FaceCall } from '../face/face-tools.ts';
+import type { FaceAnswer, FaceCall } from '../tools/face-tools.ts';
 import { type Fields, readArguments, type Values } from './arguments.ts';
 import { failure, failureOf, failureResult } from './failure.ts';
 

@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import type { Log } from '@signalbox/client';
-import type { FaceTools } from '../face/face-tools.ts';
-import type { McpProxyExecutor } from '../mcp-proxy-executor.ts';
+import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
+import type { FaceTools } from '../tools/face-tools.ts';
+import { newId } from '../tools/new-id.ts';
+import type { RecentCalls } from '../tools/recent-calls.ts';
 import { agentsTool } from './agents-tool.ts';
+import { AskTable } from './ask-table.ts';
 import { askTools } from './ask-tools.ts';
-import { Asks } from './asks.ts';
 import { callResultTool } from './call-result-tool.ts';
 import { Inbox } from './inbox.ts';
 import { InboxCursors } from './inbox-cursors.ts';
@@ -13,8 +15,6 @@ import { inboxTools } from './inbox-tools.ts';
 import { mailboxInstructions } from './mailbox-instructions.ts';
 import type { MailboxTool } from './mailbox-tool.ts';
 import { MainConnection } from './main-connection.ts';
-import { newId } from './new-id.ts';
-import type { RecentCalls } from './recent-calls.ts';
 import { replyTool } from './reply-tool.ts';
 import { sendTool } from './send-tool.ts';
 import { Unread } from './unread.ts';
@@ -51,7 +51,7 @@ export function mailboxTools(executor: McpProxyExecutor, options: MailboxOptions
   const main = new MainConnection((signal) => executor.connectMain(signal));
   const inbox = new Inbox({ main, now, log });
   const cursors = new InboxCursors(randomBytes(6).toString('base64url'));
-  const asks = new Asks(client, { newId, now });
+  const asks = new AskTable(client, { newId, now });
   const tools = [
     agentsTool(client),
     sendTool(main),

@@ -1,6 +1,6 @@
 import type { BrokerClient, Log } from '@signalbox/client';
 import { isInputRequired, messageOf } from '@signalbox/protocol';
-import type { FaceTools } from '../face/face-tools.ts';
+import type { FaceTools } from '../tools/face-tools.ts';
 import type { Inbox } from './inbox.ts';
 
 /** Most messages that a look into the inbox counts. */

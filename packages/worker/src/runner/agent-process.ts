@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
-import type { OutputLane } from './output-lane.ts';
 import { OutputTail } from './output-tail.ts';
+import type { OutputWriter } from './output-writer.ts';
 import { endProcess, type OwnProcess, signalProcess } from './process-ending.ts';
 import { identityOf } from './process-start.ts';
 import type { ProcessEnd } from './run-event.ts';
@@ -16,7 +16,7 @@ export interface AgentProcessOptions {
   env: Record<string, string>;
   stdin: 'inherit' | 'ignore';
   /** Absent: the process has our terminal, our process group, and its output is not seen here. */
-  lanes?: { stdout: OutputLane; stderr: OutputLane };
+  output?: { stdout: OutputWriter; stderr: OutputWriter };
   onOutput: () => void;
   graceMs: number;
 }
@@ -39,23 +39,23 @@ const drainMs = 1000;
 
 /** Starts it. Rejects with `SignalboxError` `spawn_failed` if the system refuses. */
 export async function startAgentProcess(options: AgentProcessOptions): Promise<AgentProcess> {
-  const { program, argv, cwd, env, stdin, lanes, graceMs } = options;
-  const pipe = lanes ? 'pipe' : 'inherit';
+  const { program, argv, cwd, env, stdin, output, graceMs } = options;
+  const pipe = output ? 'pipe' : 'inherit';
   const child = spawn(program, argv.slice(1), {
     ...(argv[0] !== undefined && { argv0: argv[0] }),
     cwd,
     env,
-    detached: lanes !== undefined,
+    detached: output !== undefined,
     stdio: [stdin, pipe, pipe],
   });
   if (child.pid === undefined) throw await spawnFailure(argv[0] ?? program, once(child, 'error'));
-  const own: OwnProcess = { ...identityOf(child.pid), group: lanes !== undefined };
+  const own: OwnProcess = { ...identityOf(child.pid), group: output !== undefined };
   const tail = new OutputTail();
   const exited = once(child, 'exit').then(([code, signal]): ProcessEnd => ({ code, signal }));
-  const passedOn = lanes
+  const passedOn = output
     ? Promise.all([
-        passOn(child.stdout!, lanes.stdout, tail, options.onOutput),
-        passOn(child.stderr!, lanes.stderr, tail, options.onOutput),
+        passOn(child.stdout!, output.stdout, tail, options.onOutput),
+        passOn(child.stderr!, output.stderr, tail, options.onOutput),
       ])
     : Promise.resolve();
   return {
@@ -78,7 +78,7 @@ export async function startAgentProcess(options: AgentProcessOptions): Promise<A
 
 async function passOn(
   stream: Readable,
-  lane: OutputLane,
+  lane: OutputWriter,
   tail: OutputTail,
   onOutput: () => void,
 ): Promise<void> {

@@ -3,11 +3,11 @@ import type { AgentSetup } from './agent-plan.ts';
 import { type AgentPresence, openPresence } from './agent-presence.ts';
 import { type AgentProcess, type AgentProcessOptions, startAgentProcess } from './agent-process.ts';
 import type { ChildToken, IssueToken } from './child-token.ts';
-import type { Minder } from './minder.ts';
-import { type AgentOutput, outputLane } from './output-lane.ts';
+import type { CleanupProcess } from './cleanup-process.ts';
+import { type AgentOutput, outputWriter } from './output-writer.ts';
 import type { RunRoot } from './run-directory.ts';
 import type { ProcessEnd, RunEvent, RunWarning } from './run-event.ts';
-import { openRunPlace, type RunPlace } from './run-place.ts';
+import { prepareRunFiles, type RunFiles } from './run-files.ts';
 import { watchProcess } from './run-watch.ts';
 
 /** What every process of one agent is run with. */
@@ -21,7 +21,7 @@ export interface AgentRunOptions {
   /** Directories to make run directories in, best first. */
   roots: readonly RunRoot[];
   issueToken: IssueToken;
-  minder: Minder;
+  cleanup: CleanupProcess;
   /** From TERM to KILL. */
   graceMs: number;
   readyTimeoutMs: number;
@@ -42,11 +42,11 @@ export async function runOnce(
   control: RunControl,
 ): Promise<ProcessEnd | undefined> {
   // What can be refused on this machine is, before a token is made.
-  const place = await openRunPlace(options.setup, { roots: options.roots, minder: options.minder });
+  const files = await prepareRunFiles(options.setup, { roots: options.roots, cleanup: options.cleanup });
   try {
-    return await withToken(place, { ...options, restarts, control });
+    return await withToken(files, { ...options, restarts, control });
   } finally {
-    await leave(place, options);
+    await removeFiles(files, options);
   }
 }
 
@@ -55,7 +55,7 @@ interface TokenlessRun extends AgentRunOptions {
   control: RunControl;
 }
 
-async function withToken(place: RunPlace, run: TokenlessRun): Promise<ProcessEnd | undefined> {
+async function withToken(files: RunFiles, run: TokenlessRun): Promise<ProcessEnd | undefined> {
   const { url, agent } = run.setup;
   const token = await run.issueToken(agent);
   let retired = false;
@@ -64,21 +64,21 @@ async function withToken(place: RunPlace, run: TokenlessRun): Promise<ProcessEnd
     return token.retire(end);
   };
   try {
-    await place.putToken(token.text);
+    await files.writeToken(token.text);
     await using presence = await openPresence({ url, agent, token: token.text });
     if (run.control.signal.aborted) return undefined;
-    return await inPlace(place, { ...run, presence, retire });
+    return await runProcess(files, { ...run, presence, retire });
   } finally {
     if (!retired) await retire(undefined);
   }
 }
 
-interface PlacedRun extends TokenlessRun {
+interface PreparedRun extends TokenlessRun {
   presence: AgentPresence;
   retire: ChildToken['retire'];
 }
 
-async function inPlace({ plan, holds }: RunPlace, run: PlacedRun): Promise<ProcessEnd> {
+async function runProcess({ plan, processStarted }: RunFiles, run: PreparedRun): Promise<ProcessEnd> {
   const { setup, program, stdin, output, graceMs, restarts, control, onEvent } = run;
   const { agent, cwd, env } = setup;
   let onOutput = (): void => {};
@@ -88,11 +88,11 @@ async function inPlace({ plan, holds }: RunPlace, run: PlacedRun): Promise<Proce
     cwd,
     env: { ...env, ...plan.variables },
     stdin,
-    ...(output && { lanes: lanesFor(output) }),
+    ...(output && { output: writersFor(output) }),
     onOutput: () => onOutput(),
     graceMs,
   });
-  holds(child.own);
+  processStarted(child.own);
   control.process = child;
   if (control.signal.aborted) child.stop();
   const { pid } = child.own;
@@ -110,8 +110,8 @@ async function inPlace({ plan, holds }: RunPlace, run: PlacedRun): Promise<Proce
   return end;
 }
 
-function lanesFor({ stdout, stderr, prefix }: AgentOutput): NonNullable<AgentProcessOptions['lanes']> {
-  return { stdout: outputLane(stdout, prefix), stderr: outputLane(stderr, prefix) };
+function writersFor({ stdout, stderr, prefix }: AgentOutput): NonNullable<AgentProcessOptions['output']> {
+  return { stdout: outputWriter(stdout, prefix), stderr: outputWriter(stderr, prefix) };
 }
 
 /** It ended by a signal, or with another code than 0. */
@@ -119,9 +119,9 @@ export function hasFailed({ code }: ProcessEnd): boolean {
   return code !== 0;
 }
 
-async function leave(place: RunPlace, { setup, onEvent }: AgentRunOptions): Promise<void> {
-  const restored = await place.leave();
-  const path = place.plan.injection.workspace?.path;
+async function removeFiles(files: RunFiles, { setup, onEvent }: AgentRunOptions): Promise<void> {
+  const restored = await files.remove();
+  const path = files.plan.injection.workspace?.path;
   if (path === undefined || restored === undefined || restored === 'restored') return;
   const code: RunWarning = 'workspace_file_changed';
   const message =

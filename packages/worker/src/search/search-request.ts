@@ -1,6 +1,6 @@
 import { searchReplySchema, type Tool, type ToolCallError } from '@signalbox/protocol';
-import type { McpProxyExecutor } from '../mcp-proxy-executor.ts';
-import { askOrchestrator, unreadableAnswer } from '../orchestrator-question.ts';
+import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
+import { askOrchestrator, unreadableAnswer } from '../executor/orchestrator-question.ts';
 
 /** What of a query is sent; the orchestrator takes no longer one. */
 const maxQueryLength = 256;
@@ -17,7 +17,7 @@ export interface SearchRequest {
 export type SearchResult = { tools: Tool[]; error?: undefined } | { error: ToolCallError; tools?: undefined };
 
 /**
- * Asks the orchestrator which tools of our role fit a query's words. A tool that is not in
+ * AskTable the orchestrator which tools of our role fit a query's words. A tool that is not in
  * the list we hold is left out: it came or went this moment. Every failure is a return value.
  */
 export async function requestSearch(

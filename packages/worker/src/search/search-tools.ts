@@ -1,9 +1,9 @@
 import { toolCallError } from '@signalbox/protocol';
-import type { FaceAnswer, FaceCall, FaceTools } from '../face/face-tools.ts';
-import { callHosted, proxiedTools } from '../face/proxied-tools.ts';
-import { failedResultOf } from '../face/tool-result.ts';
-import type { RecentCalls } from '../mailbox/recent-calls.ts';
-import type { McpProxyExecutor } from '../mcp-proxy-executor.ts';
+import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
+import type { FaceAnswer, FaceCall, FaceTools } from '../tools/face-tools.ts';
+import { callHosted, hostedTools } from '../tools/hosted-tools.ts';
+import type { RecentCalls } from '../tools/recent-calls.ts';
+import { failedResultOf } from '../tools/tool-result.ts';
 import { foundToolsResult } from './found-tools.ts';
 import { readCallArguments, readSearchArguments } from './search-arguments.ts';
 import { callToolName, searchDefinitions, searchToolName } from './search-definitions.ts';
@@ -21,11 +21,11 @@ export interface SearchToolsOptions {
 
 /**
  * The orchestrator's tools behind two: `search_tools` finds some, `call_tool` calls one. Any other name is called as it
- * is, like those of {@link proxiedTools}; hosted tools named as the two are reached through `call_tool`.
+ * is, like those of {@link hostedTools}; hosted tools named as the two are reached through `call_tool`.
  */
 export function searchTools(executor: McpProxyExecutor, options: SearchToolsOptions = {}): FaceTools {
   const { calls, searchTimeoutMs = defaultSearchTimeoutMs } = options;
-  const hosted = proxiedTools(executor, calls);
+  const hosted = hostedTools(executor, calls);
   return {
     list: () => [...searchDefinitions],
     call(call) {

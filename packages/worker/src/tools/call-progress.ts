@@ -1,4 +1,4 @@
-import type { ToolProgress } from '../tool-call.ts';
+import type { ToolProgress } from '../executor/tool-call.ts';
 
 /** Smaller than the steps servers count in, so that signs of life do not get ahead of real progress. */
 const heartbeatStep = 1e-6;

@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { CallRound, InputRequired, Tool } from '@signalbox/protocol';
-import type { ToolProgress } from '../tool-call.ts';
+import type { ToolProgress } from '../executor/tool-call.ts';
 
 /** A `tools/call` as it reached a face. */
 export interface FaceCall {

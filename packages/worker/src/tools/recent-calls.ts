@@ -1,4 +1,4 @@
-import type { RoundResult } from '../call-outcome.ts';
+import type { RoundResult } from '../executor/call-result.ts';
 
 /** A call of a hosted tool, as this face saw it. */
 export interface RecentCall {

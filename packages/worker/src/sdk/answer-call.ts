@@ -6,9 +6,9 @@ import {
   type Server,
 } from '@modelcontextprotocol/server';
 import { type CallRound, isInputRequired } from '@signalbox/protocol';
-import { startCallProgress } from './call-progress.ts';
-import type { FaceAnswer, FaceTools } from './face-tools.ts';
-import { type AskClient, askLegacyClient } from './input-relay.ts';
+import { startCallProgress } from '../tools/call-progress.ts';
+import type { FaceAnswer, FaceTools } from '../tools/face-tools.ts';
+import { type AskClient, askLegacyClient } from './legacy-input.ts';
 
 /** A `tools/call` of a client, whichever way it came. */
 export interface ClientCall {

@@ -1,27 +1,27 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { Charge, Charges } from './minder-charges.ts';
+import type { CleanupList, CleanupTask } from './cleanup-list.ts';
 
-/** Keeps a small process that cleans up if this one is killed. Disposing it lets that process end. */
-export interface Minder extends AsyncDisposable {
-  /** Replaces what was said under this name; `undefined` takes it back. It counts from this moment. */
-  charge(name: string, charge: Charge | undefined): void;
+/** A small process that cleans up after this one if it is killed. Disposing it ends that process. */
+export interface CleanupProcess extends AsyncDisposable {
+  /** Sets what is to be cleaned up for `agent`, in place of what was set before; `undefined` if nothing is any more. */
+  set(agent: string, task: CleanupTask | undefined): void;
 }
 
-/** A minder that dies without being let go is replaced so often. */
+/** How often a cleanup process that dies by itself is replaced. */
 const maxReplacements = 5;
 
-/** Starts the minder. `graceMs`: how long processes have after TERM. */
-export function startMinder(graceMs: number): Minder {
-  const charges = new Map<string, Charge>();
+/** Starts the cleanup process. `graceMs` is how long it waits between TERM and KILL. */
+export function startCleanupProcess(graceMs: number): CleanupProcess {
+  const tasks = new Map<string, CleanupTask>();
   let replacements = 0;
   let closing = false;
   let child = launch();
 
   function launch(): ChildProcess {
     const ending = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-    const script = fileURLToPath(new URL(`./minder-main.${ending}`, import.meta.url));
+    const script = fileURLToPath(new URL(`./cleanup-main.${ending}`, import.meta.url));
     // A session of its own: no signal of the terminal reaches it.
     const started = spawn(process.execPath, [...process.execArgv, script], {
       detached: true,
@@ -34,21 +34,21 @@ export function startMinder(graceMs: number): Minder {
     started.once('exit', () => {
       if (closing || replacements++ >= maxReplacements) return;
       child = launch();
-      tell();
+      sendList();
     });
     return started;
   }
 
-  function tell(): void {
-    const line: Charges = { graceMs, charges: [...charges.values()] };
-    child.stdin?.write(`${JSON.stringify(line)}\n`);
+  function sendList(): void {
+    const list: CleanupList = { graceMs, tasks: [...tasks.values()] };
+    child.stdin?.write(`${JSON.stringify(list)}\n`);
   }
 
   return {
-    charge(name, charge) {
-      if (charge === undefined) charges.delete(name);
-      else charges.set(name, charge);
-      tell();
+    set(agent, task) {
+      if (task === undefined) tasks.delete(agent);
+      else tasks.set(agent, task);
+      sendList();
     },
     async [Symbol.asyncDispose]() {
       closing = true;

@@ -7,8 +7,8 @@ import type {
   StandardSchemaV1,
 } from '@modelcontextprotocol/server';
 import { type CallRound, isInputRequired, messageOf, toolCallError } from '@signalbox/protocol';
-import type { FaceAnswer } from './face-tools.ts';
-import { failedResultOf } from './tool-result.ts';
+import type { FaceAnswer } from '../tools/face-tools.ts';
+import { failedResultOf } from '../tools/tool-result.ts';
 
 const maxRounds = 8;
 /** It is people who answer; the client gives up the call earlier if it wants to. */

@@ -1,5 +1,5 @@
 import { mcpReplySchema, type Tool, type ToolCallError, toolCallError } from '@signalbox/protocol';
-import { callResultOf } from './call-outcome.ts';
+import { callResultOf } from './call-result.ts';
 import type { McpProxyExecutor } from './mcp-proxy-executor.ts';
 
 /** A question has no effect, and can be asked again without harm. */
@@ -9,7 +9,7 @@ const question: Tool = {
   annotations: { readOnlyHint: true },
 };
 
-/** Asks the orchestrator something that is answered with `data`, never stored. Every failure is a return value. */
+/** AskTable the orchestrator something that is answered with `data`, never stored. Every failure is a return value. */
 export async function askOrchestrator(
   executor: McpProxyExecutor,
   body: { op: string; [field: string]: unknown },

@@ -1,6 +1,6 @@
 import type { BrokerClient, RequestOutcome } from '@signalbox/client';
 import { SignalboxError } from '@signalbox/protocol';
-import { relayProgress, type ToolProgress } from '../tool-call.ts';
+import { relayProgress, type ToolProgress } from '../executor/tool-call.ts';
 
 /** A question that was asked, whether or not somebody waits for its answer at this moment. */
 export interface Ask {
@@ -14,7 +14,7 @@ export interface Ask {
   onProgress: ((progress: ToolProgress) => void) | undefined;
 }
 
-export interface AsksOptions {
+export interface AskTableOptions {
   newId: () => string;
   /** Monotonic milliseconds. */
   now: () => number;
@@ -32,13 +32,13 @@ interface Entry {
 }
 
 /** The questions of one agent: those that run on after their caller stopped waiting, and the last answers. */
-export class Asks {
+export class AskTable {
   readonly #client: BrokerClient;
-  readonly #options: AsksOptions;
+  readonly #options: AskTableOptions;
   /** Oldest first; a finished one moves to the end. */
   readonly #entries = new Map<string, Entry>();
 
-  constructor(client: BrokerClient, options: AsksOptions) {
+  constructor(client: BrokerClient, options: AskTableOptions) {
     this.#client = client;
     this.#options = options;
   }

@@ -16,7 +16,7 @@ import {
   toolCallError,
 } from '@signalbox/protocol';
 import { closest } from 'fastest-levenshtein';
-import { type CallResult, callResultOf, type RoundResult } from './call-outcome.ts';
+import { type CallResult, callResultOf, type RoundResult } from './call-result.ts';
 import { requestManifest } from './manifest-request.ts';
 import { callBody, type ExecuteOptions, relayProgress, type ToolCall, unlistedTool } from './tool-call.ts';
 
@@ -191,7 +191,7 @@ export class McpProxyExecutor implements AsyncDisposable {
     return callResultOf(outcome, tool ?? unlistedTool(call.name));
   }
 
-  /** Asks for the list again; true if it has changed. Throws `SignalboxError` and keeps the old list on failure. */
+  /** AskTable for the list again; true if it has changed. Throws `SignalboxError` and keeps the old list on failure. */
   refresh(): Promise<boolean> {
     if (!this.#refreshing) {
       this.#refreshing = this.#fetch().finally(() => {

@@ -1,13 +1,13 @@
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import type { ToolCallError } from '@signalbox/protocol';
-import { newId } from '../mailbox/new-id.ts';
-import type { RecentCalls } from '../mailbox/recent-calls.ts';
-import type { McpProxyExecutor } from '../mcp-proxy-executor.ts';
+import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import type { FaceAnswer, FaceCall, FaceTools } from './face-tools.ts';
+import { newId } from './new-id.ts';
+import type { RecentCalls } from './recent-calls.ts';
 import { failedResultOf, toolResultOf } from './tool-result.ts';
 
 /** The tools that the orchestrator hosts, as the role may see them. It takes every name: what it lacks is an error. */
-export function proxiedTools(executor: McpProxyExecutor, calls?: RecentCalls): FaceTools {
+export function hostedTools(executor: McpProxyExecutor, calls?: RecentCalls): FaceTools {
   return {
     list: () => executor.listTools(),
     call: (call) => callHosted(executor, call, { calls, onUnknown: refuse }),

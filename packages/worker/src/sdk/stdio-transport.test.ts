@@ -3,12 +3,12 @@ import { PassThrough } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { JSONRPCMessage } from '@modelcontextprotocol/server';
 import { expect, test } from 'vitest';
-import { StdioWire } from './stdio-wire.ts';
+import { StdioTransport } from './stdio-transport.ts';
 
 async function opened() {
   const input = new PassThrough();
   const output = new PassThrough();
-  const wire = new StdioWire(input, output);
+  const wire = new StdioTransport(input, output);
   const received: JSONRPCMessage[] = [];
   const errors: string[] = [];
   wire.onmessage = (message) => void received.push(message);

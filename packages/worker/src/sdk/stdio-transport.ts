@@ -11,7 +11,7 @@ const taken = Promise.resolve();
  * JSON lines over two streams, as a transport of the MCP SDK. All messages of one turn of the event loop leave in one write.
  * It closes when its input ends. What a line holds is for its reader to judge.
  */
-export class StdioWire implements Transport {
+export class StdioTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: NonNullable<Transport['onmessage']>;

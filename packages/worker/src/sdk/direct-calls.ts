@@ -6,15 +6,15 @@ import {
   type Transport,
 } from '@modelcontextprotocol/server';
 import { type CallRound, messageOf } from '@signalbox/protocol';
+import type { RunningCalls } from '../tools/running-calls.ts';
 import { answerCall, type ClientCall } from './answer-call.ts';
 import type { ShownTools } from './face-server.ts';
-import { untouched } from './input-relay.ts';
-import type { RunningCalls } from './running-calls.ts';
+import { untouched } from './legacy-input.ts';
 
 /** Of earlier revisions; the SDK sends what took its place. */
 const retiredNotFound = -32002;
 
-export interface CallLaneOptions {
+export interface DirectCallsOptions {
   tools: ShownTools;
   running: RunningCalls;
   heartbeatMs: number;
@@ -29,15 +29,15 @@ interface CallMessage {
  * Answers the calls of a session of the revisions up to 2025-11-25 itself, beside the SDK's server, which checks each message
  * against schemas several times and so costs more than the rest of the way to the broker. Everything else is the server's.
  */
-export class CallLane {
-  readonly #options: CallLaneOptions;
+export class DirectCalls {
+  readonly #options: DirectCallsOptions;
   readonly #calls = new Map<RequestId, (reason: unknown) => void>();
   #server: Server | undefined;
   /** What the client can be asked for is said once, at the beginning of the session. */
   #round: CallRound = {};
   #wire: Transport | undefined;
 
-  constructor(options: CallLaneOptions) {
+  constructor(options: DirectCallsOptions) {
     this.#options = options;
   }
 

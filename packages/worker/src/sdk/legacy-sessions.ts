@@ -4,8 +4,8 @@ import {
   type Server,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server';
-import { type FaceRequest, requestIdOf } from './face-request.ts';
 import { type HttpRefusal, refusalResponse } from './http-refusal.ts';
+import { type FaceRequest, requestIdOf } from './http-request.ts';
 import { SessionTransport } from './session-transport.ts';
 
 interface Session {

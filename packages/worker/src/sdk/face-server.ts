@@ -8,12 +8,12 @@ import {
   type ServerContext,
   type Tool,
 } from '@modelcontextprotocol/server';
-import type { AgentStatus } from './agent-status.ts';
+import type { AgentStatus } from '../tools/agent-status.ts';
+import type { FaceTools } from '../tools/face-tools.ts';
+import type { RunningCalls } from '../tools/running-calls.ts';
 import { answerCall, type ClientCall } from './answer-call.ts';
 import { isModernCall, roundOf } from './call-rounds.ts';
-import type { FaceTools } from './face-tools.ts';
-import { untouched } from './input-relay.ts';
-import type { RunningCalls } from './running-calls.ts';
+import { untouched } from './legacy-input.ts';
 
 /** Clients commonly give up after 60 s without a sign of life. */
 export const defaultHeartbeatMs = 15_000;

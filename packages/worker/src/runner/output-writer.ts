@@ -8,14 +8,15 @@ export interface AgentOutput {
   prefix?: string;
 }
 
-/** The way of one stream of one process. */
-export interface OutputLane {
+/** Passes one output stream of one process on to its sink. */
+export interface OutputWriter {
   write(chunk: Buffer): Promise<void>;
-  /** After the last piece. */
+  /** Ends an unfinished last line. */
   end(): Promise<void>;
 }
 
-export function outputLane(sink: OutputSink, prefix: string | undefined): OutputLane {
+/** Makes a writer that puts `prefix`, if there is one, before each line. */
+export function outputWriter(sink: OutputSink, prefix: string | undefined): OutputWriter {
   if (prefix === undefined) return { write: (chunk) => sink.write(chunk), end: async () => {} };
   const lines = new LinePrefix(prefix);
   return { write: (chunk) => sink.write(lines.apply(chunk)), end: () => sink.write(lines.end()) };

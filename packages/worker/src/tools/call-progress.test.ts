@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { ToolProgress } from '../tool-call.ts';
+import type { ToolProgress } from '../executor/tool-call.ts';
 import { startCallProgress } from './call-progress.ts';
 
 beforeEach(() => {

@@ -1,0 +1,16 @@
+import type { OwnProcess } from './process-ending.ts';
+
+/** Everything that one agent's run leaves behind if the supervisor dies: its process, and what that process used. */
+export interface CleanupTask {
+  process?: OwnProcess;
+  /** Run directories. */
+  directories?: string[];
+  /** Records of entries in the user's files: see `workspace-record.ts`. */
+  records?: string[];
+}
+
+/** One line from the supervisor to its cleanup process, which acts on the newest line only. */
+export interface CleanupList {
+  graceMs: number;
+  tasks: CleanupTask[];
+}

@@ -1,0 +1,30 @@
+import { rm } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import type { CleanupList } from './cleanup-list.ts';
+import { endProcess } from './process-ending.ts';
+import { restoreWorkspace } from './workspace-record.ts';
+
+/**
+ * The cleanup process of one supervisor. It reads lists of what the supervisor has started and made. When its standard input
+ * ends, which every death of the supervisor brings about, it ends and removes what the newest list names. It loads only its
+ * own few files, so that it stays small.
+ */
+let newest: CleanupList = { graceMs: 0, tasks: [] };
+const input = createInterface({ input: process.stdin });
+input.on('line', (line) => {
+  try {
+    newest = JSON.parse(line) as CleanupList;
+  } catch {
+    // The supervisor died while it wrote this line: the line before it counts.
+  }
+});
+input.on('close', async () => {
+  const { graceMs, tasks } = newest;
+  await Promise.all(tasks.map(({ process: own }) => own && endProcess(own, graceMs)));
+  for (const record of tasks.flatMap(({ records }) => records ?? [])) {
+    await restoreWorkspace(record).catch(() => {});
+  }
+  for (const directory of tasks.flatMap(({ directories }) => directories ?? [])) {
+    await rm(directory, { recursive: true, force: true }).catch(() => {});
+  }
+});

@@ -1,0 +1,60 @@
+import { type AgentPlan, type AgentSetup, needsStrictDirectory, planAgent } from './agent-plan.ts';
+import type { CleanupTask } from './cleanup-list.ts';
+import type { CleanupProcess } from './cleanup-process.ts';
+import type { OwnProcess } from './process-ending.ts';
+import { createRunDirectory, type RunRoot, removeRunDirectory, writePrivateFile } from './run-directory.ts';
+import { claimWorkspace } from './workspace-claim.ts';
+import { type Restored, restoreWorkspace } from './workspace-record.ts';
+
+/** The files that one process of an agent needs. The cleanup process knows all of them. */
+export interface RunFiles {
+  readonly plan: AgentPlan;
+  writeToken(text: string): Promise<void>;
+  /** Has the cleanup process end this process, too. */
+  processStarted(process: OwnProcess): void;
+  /** Removes the files and takes our entry out of the user's file. Returns what became of that file, if there was an entry. */
+  remove(): Promise<Restored | undefined>;
+}
+
+/**
+ * Makes the run directory, its files and the entry in the user's file. Rejects with `SignalboxError` `usage` where no private
+ * directory can be made, or another run has its entry in the user's file; nothing stays then.
+ */
+export async function prepareRunFiles(
+  setup: AgentSetup,
+  options: { roots: readonly RunRoot[]; cleanup: CleanupProcess },
+): Promise<RunFiles> {
+  const { roots, cleanup } = options;
+  const strict = needsStrictDirectory(planAgent(setup, '/'));
+  const directory = await createRunDirectory(roots, strict);
+  let task: CleanupTask = { directories: [directory] };
+  let record: string | undefined;
+  const alsoCleanUp = (more: CleanupTask): void => {
+    task = { ...task, ...more };
+    cleanup.set(setup.agent, task);
+  };
+  const remove = async (): Promise<Restored | undefined> => {
+    const restored =
+      record === undefined ? undefined : await restoreWorkspace(record).catch(() => 'unreadable' as const);
+    record = undefined;
+    await removeRunDirectory(directory);
+    cleanup.set(setup.agent, undefined);
+    return restored;
+  };
+  alsoCleanUp({});
+  try {
+    const plan = planAgent(setup, directory);
+    for (const { path, text } of plan.injection.files) await writePrivateFile(path, text);
+    const { workspace } = plan.injection;
+    if (workspace) record = await claimWorkspace(workspace, (path) => alsoCleanUp({ records: [path] }));
+    return {
+      plan,
+      writeToken: (text) => writePrivateFile(plan.tokenFile, `${text}\n`),
+      processStarted: (process) => alsoCleanUp({ process }),
+      remove,
+    };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
