@@ -24,7 +24,7 @@ export class Housekeeping {
 
   async step(): Promise<void> {
     const now = this.#now();
-    await this.#delivery.upkeep.sweep(now);
+    await this.#delivery.deadlines.sweep(now);
     for (const { seq, id, inbox } of await this.#store.dead.trim(now)) {
       const detail = `dead letter ${seq} ('${id}' to '${inbox}') was dropped to keep within the bounds`;
       this.#audit.record({ at: now, code: 'dead_letter_expired', detail });
@@ -42,7 +42,7 @@ export class Housekeeping {
     const since = this.#unheldSince.get(address);
     if (since === undefined) this.#unheldSince.set(address, now);
     else if (now - since >= subInboxLifeMs) {
-      await this.#delivery.upkeep.clear(address);
+      await this.#delivery.deadlines.clear(address);
       this.#unheldSince.delete(address);
     }
   }

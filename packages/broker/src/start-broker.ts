@@ -16,20 +16,20 @@ import {
 } from '@signalbox/store';
 import { customAlphabet, nanoid } from 'nanoid';
 import { KnownAgents } from './auth/known-agents.ts';
+import type { RolePolicy } from './auth/role-policy.ts';
 import { TokenRegistry } from './auth/token-registry.ts';
 import { refuseToken, type TokenRequest } from './auth/token-rules.ts';
 import { brokerFiles, readText, removeFile, writePrivate } from './broker-files.ts';
 import { Delivery } from './core/delivery.ts';
+import type { SessionContext } from './frames/context.ts';
+import { RateLimit } from './frames/rate-limit.ts';
+import { SessionTable } from './frames/session-table.ts';
+import { Taps } from './frames/taps.ts';
 import { Housekeeping } from './housekeeping.ts';
-import { Listener } from './listener.ts';
+import { Listener } from './listener/listener.ts';
 import type { Log } from './log.ts';
 import { repeat } from './repeat.ts';
-import type { SessionContext } from './session/context.ts';
 import { Flusher } from './session/flusher.ts';
-import type { RolePolicy } from './session/policy.ts';
-import { SessionTable } from './session/session-table.ts';
-import { Taps } from './session/taps.ts';
-import { TokenBucket } from './session/token-bucket.ts';
 
 export interface BrokerOptions {
   /** Created 0700 if missing. One broker at a time. */
@@ -125,7 +125,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     store,
     tokens,
     agents,
-    suggestions: new TokenBucket(suggestionsPerSecond, suggestionsPerSecond, now()),
+    suggestions: new RateLimit(suggestionsPerSecond, suggestionsPerSecond, now()),
     sessions: new SessionTable(),
     taps,
     audit,
@@ -147,7 +147,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   });
   const housekeeping = new Housekeeping(store, delivery, audit, now);
   const onError = (error: unknown): void => log({ level: 'error', event: 'housekeeping_failed', error });
-  opened.use(repeat(tickMs, () => delivery.upkeep.tick(now()), onError));
+  opened.use(repeat(tickMs, () => delivery.deadlines.tick(now()), onError));
   opened.use(repeat(tickMs, async () => taps.catchUp(), onError));
   opened.use(repeat(1000, () => housekeeping.step(), onError));
   opened.use(repeat(1000, () => agents.save(), onError));
@@ -190,7 +190,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
 async function endExpired({ sessions, tokens, delivery }: SessionContext): Promise<void> {
   sessions.endWhere((session) => !tokens.isLive(session.token), 'the token of this connection has expired');
   for (const id of tokens.takeExpired()) {
-    await delivery.withdrawals.forbid(id, 'the token it was sent with has expired');
+    await delivery.cancellations.forbid(id, 'the token it was sent with has expired');
   }
 }
 

@@ -1,7 +1,7 @@
 import type { CommitQueue } from './commit-queue.ts';
-import type { Endings } from './endings.ts';
-import type { InFlight } from './lease.ts';
+import type { InFlightMessage } from './lease.ts';
 import type { Redeliveries } from './redeliveries.ts';
+import type { Settler } from './settler.ts';
 import { isRequest } from './undeliverable.ts';
 import type { WaitingRequests } from './waiting-requests.ts';
 
@@ -20,12 +20,12 @@ interface History {
 
 interface Pending {
   until: number;
-  messages: [seq: number, message: InFlight][];
+  messages: [seq: number, message: InFlightMessage][];
 }
 
 export interface AttemptsPorts {
   commits: CommitQueue;
-  endings: Endings;
+  settler: Settler;
   redeliveries: Redeliveries;
   waiting: WaitingRequests;
   maxDeliver: number;
@@ -46,7 +46,7 @@ export class Attempts {
   /** A consumer gave a message back, dead or to be offered again after `delayMs`. */
   givenBack(
     seq: number,
-    message: InFlight,
+    message: InFlightMessage,
     { reason, delayMs, dead }: { reason: string; delayMs: number; dead: boolean },
   ): void {
     if (!this.#failed(seq, message, reason, dead)) return;
@@ -105,12 +105,12 @@ export class Attempts {
   }
 
   /** True if it is to be tried again. */
-  #failed(seq: number, message: InFlight, reason: string, dead = false): boolean {
-    const { commits, endings, maxDeliver, now } = this.#ports;
+  #failed(seq: number, message: InFlightMessage, reason: string, dead = false): boolean {
+    const { commits, settler, maxDeliver, now } = this.#ports;
     if (message.ended) return false;
-    if (message.cancelled) endings.cancel(seq, message);
+    if (message.cancelled) settler.cancel(seq, message);
     else if (message.expiresAt <= now())
-      endings.giveUp(seq, message, { outcome: 'expired', reason: 'expired' });
+      settler.giveUp(seq, message, { outcome: 'expired', reason: 'expired' });
     else {
       const { reasons } = this.#historyOf(seq);
       reasons.push(reason);
@@ -118,7 +118,7 @@ export class Attempts {
       commits.recordAttempts(message.inbox, seq, attempts);
       if (!dead && attempts < maxDeliver) return true;
       const detail = dead ? reason : `tried ${attempts} times: ${summary(reasons)}`;
-      endings.giveUp(seq, message, { outcome: 'dead', reason: 'dead', detail });
+      settler.giveUp(seq, message, { outcome: 'dead', reason: 'dead', detail });
       this.#histories.delete(seq);
     }
     return false;

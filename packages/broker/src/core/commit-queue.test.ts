@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { slowDisk } from '../../test/slow-disk.ts';
 import { brokerSender, sentByBroker } from './broker-sender.ts';
 import { CommitQueue } from './commit-queue.ts';
-import type { Deliverer, DeliverResult } from './deliverer.ts';
+import type { DeliverResult, Producer } from './producer.ts';
 
 interface Settings {
   fault?: Fault;
@@ -40,13 +40,13 @@ function note(id: string, settles?: NewMessage['settles']): NewMessage {
   return { ...sentByBroker, inbox: 'reader', id, kind: 'note', createdAt: 1, expiresAt: 2 ** 42, settles };
 }
 
-function told(heard: string[]): Deliverer {
+function told(heard: string[]): Producer {
   const answer = ({ id }: NewMessage, { result }: DeliverResult): void => void heard.push(`${id} ${result}`);
   return { sender: brokerSender, answer };
 }
 
 describe('a commit queue', () => {
-  it('tells each deliverer what became of its messages, in their order, before all leaves at once', async () => {
+  it('tells each producer what became of its messages, in their order, before all leaves at once', async () => {
     const heard: string[] = [];
     await using opened = await openQueue(heard);
     const { queue } = opened;

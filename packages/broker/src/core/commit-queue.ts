@@ -1,11 +1,11 @@
 import type { Fault } from '@signalbox/protocol';
 import type { InboxStore, NewMessage, Settlement } from '@signalbox/store';
-import type { Deliverer, DeliverResult } from './deliverer.ts';
+import type { DeliverResult, Producer } from './producer.ts';
 import { Receipts, type Waiter, type WrittenBatch } from './receipts.ts';
 
 interface Batch extends WrittenBatch {
   messages: NewMessage[];
-  deliverers: Deliverer[];
+  producers: Producer[];
   settlements: Settlement[];
   attempts: { inbox: string; seq: number; attempts: number }[];
   results: readonly DeliverResult[];
@@ -20,7 +20,7 @@ interface Batch extends WrittenBatch {
 
 export interface CommitQueueOptions {
   /** Told what became of each message, in their order, when it is in the store: what comes of it may begin. */
-  onWritten: (message: NewMessage, deliverer: Deliverer, result: DeliverResult) => void;
+  onWritten: (message: NewMessage, producer: Producer, result: DeliverResult) => void;
   /** Called after `onWritten` of a whole batch. */
   flush: () => void;
   /** Told each inbox into which a settlement may have put a notice. */
@@ -39,7 +39,7 @@ const maxNext = { messages: 10_000, length: 16 * 1024 * 1024 };
 
 const emptyBatch = (): Batch => ({
   messages: [],
-  deliverers: [],
+  producers: [],
   settlements: [],
   attempts: [],
   results: [],
@@ -87,10 +87,10 @@ export class CommitQueue {
   }
 
   /** `isHeld`: somebody holds its inbox, so that it may be handed out when it is written. */
-  append(message: NewMessage, deliverer: Deliverer, isHeld: boolean): void {
+  append(message: NewMessage, producer: Producer, isHeld: boolean): void {
     const next = this.#next;
     next.messages.push(message);
-    next.deliverers.push(deliverer);
+    next.producers.push(producer);
     if (message.body !== undefined) next.length += message.body.length;
     if (message.settles !== undefined) next.acks = true;
     if (isHeld) next.isAwaited = true;
@@ -186,7 +186,7 @@ export class CommitQueue {
 
   async #commit(batch: Batch): Promise<void> {
     const { onWritten, onNotice } = this.#options;
-    const { messages, deliverers, settlements } = batch;
+    const { messages, producers, settlements } = batch;
     this.#passing(batch, 'before_commit');
     try {
       batch.results = await this.#store.commit(batch);
@@ -197,7 +197,7 @@ export class CommitQueue {
     this.#passing(batch, 'after_commit');
     // The disk works while the messages leave.
     const isDurable = this.#receipts.add(batch);
-    for (let i = 0; i < messages.length; i++) onWritten(messages[i]!, deliverers[i]!, batch.results[i]!);
+    for (let i = 0; i < messages.length; i++) onWritten(messages[i]!, producers[i]!, batch.results[i]!);
     for (const { notice } of settlements) if (notice) onNotice(notice.inbox);
     this.#ended();
     for (const waiter of batch.onWritten) waiter();
@@ -205,10 +205,10 @@ export class CommitQueue {
   }
 
   #failed(batch: Batch, error: unknown): void {
-    const { messages, deliverers, settlements, onWritten, onDurable } = batch;
+    const { messages, producers, settlements, onWritten, onDurable } = batch;
     const failed = { result: 'failed', error } as const;
     this.#ended();
-    for (let i = 0; i < messages.length; i++) deliverers[i]!.answer(messages[i]!, failed);
+    for (let i = 0; i < messages.length; i++) producers[i]!.answer(messages[i]!, failed);
     for (const waiter of [...onWritten, ...onDurable]) waiter(error);
     if (settlements.length > 0) this.#options.onError(error);
   }

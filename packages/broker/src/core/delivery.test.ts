@@ -30,12 +30,12 @@ it('lets those who send wait when the disk does not keep up, and go on when it d
   using disk = slowDisk();
   const { delivery } = opened;
   let answers = 0;
-  const deliverer = { sender: brokerSender, answer: () => void answers++ };
+  const producer = { sender: brokerSender, answer: () => void answers++ };
   const body = JSON.stringify('x'.repeat(1024 * 1024));
   const deliver = (id: string) =>
     delivery.deliver(
       { ...sentByBroker, inbox: 'nobody', id, kind: 'note', createdAt: 1, expiresAt: 2 ** 42, body },
-      deliverer,
+      producer,
     );
   expect(deliver('first')).toBeUndefined();
   await new Promise(setImmediate);

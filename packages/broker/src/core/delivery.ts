@@ -1,17 +1,17 @@
 import type { Fault, MessageFrame, Sender } from '@signalbox/protocol';
 import type { InboxStore, NewMessage, Retried } from '@signalbox/store';
 import { Attempts } from './attempts.ts';
+import { Cancellations } from './cancellations.ts';
 import { CommitQueue } from './commit-queue.ts';
-import type { Deliverer, DeliverResult } from './deliverer.ts';
+import { Deadlines } from './deadlines.ts';
 import { Dispatcher } from './dispatcher.ts';
-import { Endings } from './endings.ts';
-import { HandedMessages } from './handed-messages.ts';
-import { type Consumer, type InFlight, Lease, type LeaseOptions } from './lease.ts';
+import { HeldMessages } from './held-messages.ts';
+import { type Consumer, type InFlightMessage, Lease, type LeaseOptions } from './lease.ts';
+import type { DeliverResult, Producer } from './producer.ts';
+import { Settler } from './settler.ts';
 import { type Tap, tapped } from './tap.ts';
 import { isRequest } from './undeliverable.ts';
-import { Upkeep } from './upkeep.ts';
 import { WaitingRequests } from './waiting-requests.ts';
-import { Withdrawals } from './withdrawals.ts';
 
 export interface DeliveryOptions {
   store: InboxStore;
@@ -50,16 +50,16 @@ interface Judged {
  */
 export class Delivery {
   /** Deadlines and expiry, to be called again and again. */
-  readonly upkeep: Upkeep;
+  readonly deadlines: Deadlines;
   /** What consumers have in their hands, or left behind. */
-  readonly handed: HandedMessages;
+  readonly held: HeldMessages;
   /** Cancels, and requests of tokens that are gone. */
-  readonly withdrawals: Withdrawals;
+  readonly cancellations: Cancellations;
   readonly #options: DeliveryOptions;
   readonly #store: InboxStore;
   readonly #commits: CommitQueue;
   readonly #dispatcher: Dispatcher;
-  readonly #endings: Endings;
+  readonly #settler: Settler;
   readonly #attempts: Attempts;
   readonly #waiting = new WaitingRequests();
 
@@ -68,7 +68,7 @@ export class Delivery {
     this.#options = options;
     this.#store = store;
     this.#commits = new CommitQueue(store, {
-      onWritten: (message, deliverer, result) => this.#written(message, deliverer.sender, result),
+      onWritten: (message, producer, result) => this.#written(message, producer.sender, result),
       flush,
       onNotice: (inbox) => this.#dispatcher.wake(inbox),
       onError,
@@ -77,26 +77,26 @@ export class Delivery {
       fault,
     });
     const [commits, waiting] = [this.#commits, this.#waiting];
-    const endings = new Endings({ commits, waiting, tap, now });
-    this.#endings = endings;
-    const dispatcher = new Dispatcher({ store, commits, endings, waiting, now, flush, onError, fault, tap });
+    const settler = new Settler({ commits, waiting, tap, now });
+    this.#settler = settler;
+    const dispatcher = new Dispatcher({ store, commits, settler, waiting, now, flush, onError, fault, tap });
     this.#dispatcher = dispatcher;
     const { leases, redeliveries } = dispatcher;
-    const attempts = new Attempts({ commits, endings, redeliveries, waiting, maxDeliver, now });
+    const attempts = new Attempts({ commits, settler, redeliveries, waiting, maxDeliver, now });
     this.#attempts = attempts;
-    this.handed = new HandedMessages({ store, commits, leases, attempts });
-    this.withdrawals = new Withdrawals({ store, commits, endings, leases, now });
-    this.upkeep = new Upkeep({ store, dispatcher, endings, attempts, waiting });
+    this.held = new HeldMessages({ store, commits, leases, attempts });
+    this.cancellations = new Cancellations({ store, commits, settler, leases, now });
+    this.deadlines = new Deadlines({ store, dispatcher, settler, attempts, waiting });
   }
 
   get leaseCount(): number {
     return this.#dispatcher.leases.size;
   }
 
-  /** Stores a message: pushed when it is written, answered when it is durable. A promise where its deliverer has to wait with more. */
-  deliver(message: NewMessage, deliverer: Deliverer): Promise<void> | undefined {
+  /** Stores a message: pushed when it is written, answered when it is durable. A promise where its producer has to wait with more. */
+  deliver(message: NewMessage, producer: Producer): Promise<void> | undefined {
     const commits = this.#commits;
-    commits.append(message, deliverer, this.isHeld(message.inbox));
+    commits.append(message, producer, this.isHeld(message.inbox));
     // Whoever waits for the commit only to go on is not concerned by its failure.
     return commits.isBehind ? commits.written().catch(() => {}) : undefined;
   }
@@ -152,7 +152,7 @@ export class Delivery {
   }
 
   /** A pushed, unsettled message of the lease this consumer holds. */
-  inFlight(address: string, consumer: Consumer, seq: number): InFlight | undefined {
+  inFlight(address: string, consumer: Consumer, seq: number): InFlightMessage | undefined {
     return this.#leaseOf(address, consumer)?.inFlight.get(seq);
   }
 
@@ -221,21 +221,21 @@ export class Delivery {
    * which it resolves, nothing is under way.
    */
   async close(): Promise<void> {
-    this.upkeep.close();
+    this.deadlines.close();
     this.#dispatcher.close();
     while (this.#commits.isBusy) await this.#commits.flushed().catch(this.#options.onError);
   }
 
   /** Ends a lease; what its holder was working on and nobody settled. */
-  #end(lease: Lease): [seq: number, message: InFlight][] {
+  #end(lease: Lease): [seq: number, message: InFlightMessage][] {
     const { leases } = this.#dispatcher;
     const now = this.#options.now();
-    const working: [number, InFlight][] = [];
+    const working: [number, InFlightMessage][] = [];
     lease.ended = true;
     if (leases.get(lease.address) === lease) leases.delete(lease.address);
     for (const [seq, message] of lease.inFlight) {
       if (message.ended) continue;
-      if (message.cancelled) this.#endings.cancel(seq, message);
+      if (message.cancelled) this.#settler.cancel(seq, message);
       else {
         const { inbox, expiresAt, kind } = message;
         if (isRequest(kind)) this.#waiting.add({ inbox, seq, expiresAt, wasPushed: true }, now);
@@ -250,7 +250,7 @@ export class Delivery {
     address: string,
     consumer: Consumer,
     seqs: readonly number[],
-    act: (seq: number, message: InFlight) => void,
+    act: (seq: number, message: InFlightMessage) => void,
   ): Judged {
     const lease = this.#leaseOf(address, consumer);
     if (!lease) return { accepted: [], rejected: [...seqs] };
@@ -272,7 +272,7 @@ export class Delivery {
     return lease?.consumer === consumer ? lease : undefined;
   }
 
-  #acked(seq: number, message: InFlight): void {
+  #acked(seq: number, message: InFlightMessage): void {
     const { tap } = this.#options;
     if (tap.isOn && !message.ended) tap.saw({ what: 'settled', outcome: 'acked' }, seq, message);
   }
@@ -289,7 +289,7 @@ export class Delivery {
   #stored(message: NewMessage, from: Sender, seq: number): void {
     const { tap } = this.#options;
     if (tap.isOn) tap.saw({ what: 'stored' }, seq, tapped(message));
-    if (!this.withdrawals.endIfCancelled(message, seq)) this.#dispatcher.stored(message, from, seq);
+    if (!this.cancellations.endIfCancelled(message, seq)) this.#dispatcher.stored(message, from, seq);
   }
 }
 

@@ -1,9 +1,9 @@
 import type { Fault, MessageFrame, Sender } from '@signalbox/protocol';
 import type { InboxStore, NewMessage, StoredMessage } from '@signalbox/store';
 import type { CommitQueue } from './commit-queue.ts';
-import type { Endings } from './endings.ts';
-import type { InFlight, Lease } from './lease.ts';
+import type { InFlightMessage, Lease } from './lease.ts';
 import { Redeliveries } from './redeliveries.ts';
+import type { Settler } from './settler.ts';
 import type { Tap } from './tap.ts';
 import { isRequest } from './undeliverable.ts';
 import type { WaitingRequests } from './waiting-requests.ts';
@@ -16,7 +16,7 @@ const readBytes = 1024 * 1024;
 export interface DispatcherPorts {
   store: InboxStore;
   commits: CommitQueue;
-  endings: Endings;
+  settler: Settler;
   waiting: WaitingRequests;
   now: () => number;
   /** Called when frames are ready to leave after a read. */
@@ -68,7 +68,7 @@ export class Dispatcher {
   }
 
   /** A message was settled otherwise than by the lease that it was pushed to; as what it was there. */
-  released(inbox: string, seq: number): InFlight | undefined {
+  released(inbox: string, seq: number): InFlightMessage | undefined {
     const lease = this.leases.get(inbox);
     if (!lease) return undefined;
     const message = lease.release(seq);
@@ -92,14 +92,14 @@ export class Dispatcher {
   }
 
   /** `content`: the parts of the message that are not kept once it is pushed. */
-  #push(lease: Lease, seq: number, message: InFlight, content: Content, now: number): void {
-    const { commits, endings, waiting, fault, tap } = this.#ports;
+  #push(lease: Lease, seq: number, message: InFlightMessage, content: Content, now: number): void {
+    const { commits, settler, waiting, fault, tap } = this.#ports;
     if (commits.isSettling(seq)) {
       lease.cursor = Math.max(lease.cursor, seq);
       return;
     }
     if (message.expiresAt <= now) {
-      endings.giveUp(seq, message, { outcome: 'expired', reason: 'expired' });
+      settler.giveUp(seq, message, { outcome: 'expired', reason: 'expired' });
       if (seq > lease.cursor) lease.cursor = seq;
       return;
     }
@@ -160,7 +160,7 @@ function inFlight(
   size: number,
   attempts: number,
   now: number,
-): InFlight {
+): InFlightMessage {
   return {
     inbox: message.inbox,
     id: message.id,
@@ -180,7 +180,7 @@ function inFlight(
 
 function messageFrame(
   seq: number,
-  message: InFlight,
+  message: InFlightMessage,
   traceparent: string | undefined,
   now: number,
 ): MessageFrame {

@@ -1,5 +1,5 @@
 import type { CancelNotice, MessageFrame } from '@signalbox/protocol';
-import type { GivenUp } from './undeliverable.ts';
+import type { MessageHeader } from './undeliverable.ts';
 
 /** What a lease needs from the connection that holds it. */
 export interface Consumer {
@@ -13,7 +13,7 @@ export interface Consumer {
 }
 
 /** A message that was pushed and not yet settled. */
-export interface InFlight extends GivenUp {
+export interface InFlightMessage extends MessageHeader {
   size: number;
   attempts: number;
   /** Since when its ack deadline runs. */
@@ -42,7 +42,7 @@ export class Lease {
   readonly id: string;
   readonly address: string;
   readonly consumer: Consumer;
-  readonly inFlight = new Map<number, InFlight>();
+  readonly inFlight = new Map<number, InFlightMessage>();
   /** Sequence numbers below the cursor that are due again. */
   readonly retries: number[] = [];
   cursor = 0;
@@ -80,13 +80,13 @@ export class Lease {
     );
   }
 
-  hold(seq: number, message: InFlight): void {
+  hold(seq: number, message: InFlightMessage): void {
     this.inFlight.set(seq, message);
     this.#bytes += message.size;
     if (seq > this.cursor) this.cursor = seq;
   }
 
-  release(seq: number): InFlight | undefined {
+  release(seq: number): InFlightMessage | undefined {
     const message = this.inFlight.get(seq);
     if (!message) return undefined;
     this.inFlight.delete(seq);

@@ -1,12 +1,12 @@
 import type { Fault } from '@signalbox/protocol';
 import type { InboxStore, NewMessage } from '@signalbox/store';
-import type { Deliverer, DeliverResult } from './deliverer.ts';
+import type { DeliverResult, Producer } from './producer.ts';
 
 /** What one commit wrote, and who is to be told when it is durable. */
 export interface WrittenBatch {
   readonly messages: readonly NewMessage[];
   /** Of each message. */
-  readonly deliverers: readonly Deliverer[];
+  readonly producers: readonly Producer[];
   /** Of each message. */
   readonly results: readonly DeliverResult[];
   /** Characters of the bodies, which stay in memory until it is durable. */
@@ -65,9 +65,9 @@ export class Receipts<B extends WrittenBatch> {
   }
 
   /** Tells all who wait for it that a batch is durable. */
-  answer({ messages, deliverers, results, onDurable }: B): void {
+  answer({ messages, producers, results, onDurable }: B): void {
     if (messages.length > 0) this.#options.fault('broker.receipt.before');
-    for (let i = 0; i < messages.length; i++) deliverers[i]!.answer(messages[i]!, results[i]!);
+    for (let i = 0; i < messages.length; i++) producers[i]!.answer(messages[i]!, results[i]!);
     for (const waiter of onDurable) waiter();
   }
 

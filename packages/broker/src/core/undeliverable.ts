@@ -4,7 +4,7 @@ import { sentByBroker } from './broker-sender.ts';
 import type { TappedMessage } from './tap.ts';
 
 /** A message that ends without having been dealt with. */
-export interface GivenUp extends TappedMessage {
+export interface MessageHeader extends TappedMessage {
   createdAt: number;
   expiresAt: number;
 }
@@ -19,7 +19,7 @@ export function isRequest(kind: string): boolean {
 }
 
 /** What the sender of a request gets in place of the reply; always under the same id, so that it is stored once. */
-export function undeliverable(request: GivenUp, why: Undeliverable, now: number): NewMessage {
+export function undeliverable(request: MessageHeader, why: Undeliverable, now: number): NewMessage {
   return {
     inbox: request.from.address,
     id: replyIdOf(request.id),

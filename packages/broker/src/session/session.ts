@@ -12,17 +12,17 @@ import {
 } from '@signalbox/protocol';
 import type { NewMessage, TokenRecord } from '@signalbox/store';
 import type { WebSocket } from 'ws';
-import type { Deliverer, DeliverResult } from '../core/deliverer.ts';
+import type { RolePolicy } from '../auth/role-policy.ts';
+import { isPrivileged } from '../auth/role-policy.ts';
 import type { Consumer } from '../core/lease.ts';
-import { admin } from './admin.ts';
-import type { SessionContext } from './context.ts';
-import { answerDeliver, deliver } from './deliver.ts';
+import type { DeliverResult, Producer } from '../core/producer.ts';
+import { admin } from '../frames/admin.ts';
+import type { SessionContext } from '../frames/context.ts';
+import { answerDeliver, deliver } from '../frames/deliver.ts';
+import { listConnected, peek } from '../frames/peek.ts';
+import { RateLimit } from '../frames/rate-limit.ts';
 import { FrameReader } from './frame-reader.ts';
-import { listConnected, peek } from './look.ts';
 import { Outbox } from './outbox.ts';
-import type { RolePolicy } from './policy.ts';
-import { isPrivileged } from './policy.ts';
-import { TokenBucket } from './token-bucket.ts';
 
 const MiB = 1024 * 1024;
 
@@ -33,13 +33,13 @@ export interface Identity {
 }
 
 /** One authenticated connection: frames in, answers and messages out. */
-export class Session implements Consumer, Deliverer {
+export class Session implements Consumer, Producer {
   readonly token: TokenRecord;
   readonly sender: Sender;
   readonly connectedAt: number;
   /** Orders sessions by address; unique. */
   readonly key: string;
-  readonly bucket: TokenBucket | undefined;
+  readonly bucket: RateLimit | undefined;
   readonly policy: RolePolicy | undefined;
   /** A minting token's connection may only issue and revoke child tokens. */
   readonly mintsOnly: boolean;
@@ -65,7 +65,7 @@ export class Session implements Consumer, Deliverer {
     this.key = `${identity.sender.address} ${serial}`;
     this.bucket = isPrivileged(identity.sender.role)
       ? undefined
-      : new TokenBucket(context.limits.deliverPerSecond, context.limits.deliverBurst, context.now());
+      : new RateLimit(context.limits.deliverPerSecond, context.limits.deliverBurst, context.now());
     this.#outbox = new Outbox(
       socket,
       { pauseBytes: 4 * MiB, closeBytes: 24 * MiB, liveLaneMessages: context.limits.liveLaneMessages },
@@ -211,7 +211,7 @@ export class Session implements Consumer, Deliverer {
       case 'subscribe':
         return this.#subscribe(frame);
       case 'cancel':
-        context.delivery.withdrawals
+        context.delivery.cancellations
           .cancel(this.sender, frame.to, frame.correlation_id)
           .catch((error) => this.#internal(error));
         return;

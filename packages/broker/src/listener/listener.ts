@@ -3,10 +3,10 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { closeCodeOf, type ErrorCode, encodeFrame, errorCodes, subprotocol } from '@signalbox/protocol';
 import { type RawData, type WebSocket, WebSocketServer } from 'ws';
-import type { SessionContext } from './session/context.ts';
-import { admit } from './session/handshake.ts';
-import { Session } from './session/session.ts';
-import { Strangers } from './strangers.ts';
+import type { SessionContext } from '../frames/context.ts';
+import { admit } from '../session/handshake.ts';
+import { Session } from '../session/session.ts';
+import { UnauthenticatedConnections } from './unauthenticated-connections.ts';
 import { refuseUpgrade } from './upgrade-check.ts';
 
 /** An import statement reads all that `node:http` exports, and some of it loads the whole of `fetch`. */
@@ -38,14 +38,14 @@ export class Listener {
   readonly #http: Server;
   readonly #server: WebSocketServer;
   readonly #sockets = new Set<Socket>();
-  readonly #strangers: Strangers<Socket>;
+  readonly #strangers: UnauthenticatedConnections<Socket>;
   #port = 0;
   #heartbeat: NodeJS.Timeout | undefined;
 
   private constructor(options: ListenerOptions) {
     this.#options = options;
     this.#context = options.context;
-    this.#strangers = new Strangers(options.context.limits.maxUnauthenticated, (entry) => {
+    this.#strangers = new UnauthenticatedConnections(options.context.limits.maxUnauthenticated, (entry) => {
       this.#forget(entry);
       entry.socket.terminate();
     });

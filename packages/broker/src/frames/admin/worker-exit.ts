@@ -1,10 +1,10 @@
 import { defaultTtlMs, isAgentId } from '@signalbox/protocol';
 import type { NewMessage, TokenRecord } from '@signalbox/store';
+import { isPrivileged, mayWriteTo } from '../../auth/role-policy.ts';
 import { isMintingPattern } from '../../auth/token-rules.ts';
 import { brokerSender, sentByBroker } from '../../core/broker-sender.ts';
-import type { DeliverResult } from '../../core/deliverer.ts';
+import type { DeliverResult } from '../../core/producer.ts';
 import type { SessionContext } from '../context.ts';
-import { isPrivileged, mayWriteTo } from '../policy.ts';
 import { hasInbox } from '../recipient.ts';
 import type { AdminRefusal } from './operation.ts';
 import { badParam } from './params.ts';
@@ -55,7 +55,7 @@ export async function tellWorkerExit(
   { tell, code, signal }: WorkerExit,
 ): Promise<{ told: boolean; held_ids: string[] }> {
   const { agent, role } = record;
-  const heldIds = await context.delivery.handed.leftBehind(agent, maxHeldIds);
+  const heldIds = await context.delivery.held.leftBehind(agent, maxHeldIds);
   const allowed = isPrivileged(role) || mayWriteTo(context.policies[role], tell);
   const exists = context.agents.has(tell) || (await hasInbox(context, tell));
   const body = { event: 'worker_exited', agent, role, code, signal, held_ids: heldIds };

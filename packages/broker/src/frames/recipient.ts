@@ -1,8 +1,8 @@
 import { agentOf } from '@signalbox/protocol';
 import { nearestNames } from '../auth/nearest-names.ts';
+import { mayList } from '../auth/role-policy.ts';
+import type { Session } from '../session/session.ts';
 import type { SessionContext } from './context.ts';
-import { mayList } from './policy.ts';
-import type { Session } from './session.ts';
 
 /** True if messages wait at this address, or for its agent: somebody wrote to it when it was known. */
 export async function hasInbox(context: SessionContext, address: string): Promise<boolean> {

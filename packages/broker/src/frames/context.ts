@@ -1,14 +1,14 @@
 import type { Limits } from '@signalbox/protocol';
 import type { AuditLog, InboxStore } from '@signalbox/store';
 import type { KnownAgents } from '../auth/known-agents.ts';
+import type { RolePolicy } from '../auth/role-policy.ts';
 import type { TokenRegistry } from '../auth/token-registry.ts';
 import type { Delivery } from '../core/delivery.ts';
 import type { Log } from '../log.ts';
-import type { Flusher } from './flusher.ts';
-import type { RolePolicy } from './policy.ts';
+import type { Flusher } from '../session/flusher.ts';
+import type { RateLimit } from './rate-limit.ts';
 import type { SessionTable } from './session-table.ts';
 import type { Taps } from './taps.ts';
-import type { TokenBucket } from './token-bucket.ts';
 
 /** What every session works with. */
 export interface SessionContext {
@@ -19,7 +19,7 @@ export interface SessionContext {
   tokens: TokenRegistry;
   agents: KnownAgents;
   /** Bounds how often a misspelt recipient is answered with suggestions. */
-  suggestions: TokenBucket;
+  suggestions: RateLimit;
   sessions: SessionTable;
   taps: Taps;
   audit: AuditLog;

@@ -1,5 +1,5 @@
 import { agentOf } from '@signalbox/protocol';
-import type { TokenRegistry } from '../auth/token-registry.ts';
+import type { TokenRegistry } from './token-registry.ts';
 
 /** What a role may send beyond the fixed rules. Patterns are agent ids, or a beginning and `*`. */
 export interface RolePolicy {

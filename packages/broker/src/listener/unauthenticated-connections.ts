@@ -12,7 +12,7 @@ interface Stranger {
  * Connections that have not said hello. They can crowd out only each other: of too many the oldest goes, and when
  * together they sent too much, the one that sent most.
  */
-export class Strangers<T> {
+export class UnauthenticatedConnections<T> {
   readonly #limit: number;
   readonly #evict: (connection: T) => void;
   readonly #strangers = new Map<T, Stranger>();

@@ -79,7 +79,7 @@ export async function revokeToken(
   session.audit('token_revoked', `token ${id} of '${record.agent}'`);
   context.sessions.endWhere((other) => gone.has(other.token.id), revokedToken);
   for (const tokenId of gone)
-    await context.delivery.withdrawals.forbid(tokenId, 'the token it was sent with was revoked');
+    await context.delivery.cancellations.forbid(tokenId, 'the token it was sent with was revoked');
   return { result: { id, revoked: true, ...told } };
 }
 

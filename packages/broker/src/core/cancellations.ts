@@ -1,28 +1,28 @@
 import type { Sender } from '@signalbox/protocol';
 import type { InboxStore, NewMessage } from '@signalbox/store';
 import type { CommitQueue } from './commit-queue.ts';
-import { type Endings, givenUp } from './endings.ts';
+import { EarlyCancels } from './early-cancels.ts';
 import type { Lease } from './lease.ts';
+import { givenUp, type Settler } from './settler.ts';
 import { tapped } from './tap.ts';
-import { Tombstones } from './tombstones.ts';
 
 /** Most requests of one token that are taken back when it goes: more than its quotas let it have. */
 const maxForbidden = 10_000;
 
-export interface WithdrawalsPorts {
+export interface CancellationsPorts {
   store: InboxStore;
   commits: CommitQueue;
-  endings: Endings;
+  settler: Settler;
   leases: ReadonlyMap<string, Lease>;
   now: () => number;
 }
 
 /** Takes requests back: by their sender's wish, or because its token is gone. */
-export class Withdrawals {
-  readonly #ports: WithdrawalsPorts;
-  readonly #cancelled = new Tombstones({ lifeMs: 60_000, limit: 10_000 });
+export class Cancellations {
+  readonly #ports: CancellationsPorts;
+  readonly #cancelled = new EarlyCancels({ lifeMs: 60_000, limit: 10_000 });
 
-  constructor(ports: WithdrawalsPorts) {
+  constructor(ports: CancellationsPorts) {
     this.#ports = ports;
   }
 
@@ -31,7 +31,7 @@ export class Withdrawals {
    * to its holder; one that has not arrived yet is cancelled when it does.
    */
   async cancel(sender: Sender, to: string, id: string): Promise<void> {
-    const { store, leases, endings, now } = this.#ports;
+    const { store, leases, settler, now } = this.#ports;
     const key = cancelKey(to, sender.agent, id);
     this.#cancelled.add(key, now());
     const found = await store.find(to, sender.agent, id);
@@ -40,7 +40,7 @@ export class Withdrawals {
     const pushed = lease?.inFlight.get(found.seq);
     if (!lease || !pushed) {
       const { kind, senderAddress: address } = found;
-      endings.cancel(found.seq, { inbox: to, id, from: { ...sender, address }, kind });
+      settler.cancel(found.seq, { inbox: to, id, from: { ...sender, address }, kind });
       return;
     }
     pushed.cancelled = true;
@@ -52,7 +52,7 @@ export class Withdrawals {
     if (this.#cancelled.isEmpty) return false;
     const key = cancelKey(message.inbox, message.sender, message.id);
     if (!this.#cancelled.take(key, this.#ports.now())) return false;
-    this.#ports.endings.cancel(seq, tapped(message));
+    this.#ports.settler.cancel(seq, tapped(message));
     return true;
   }
 
@@ -61,7 +61,7 @@ export class Withdrawals {
    * the hands of a handler run on.
    */
   async forbid(tokenId: string, why: string): Promise<void> {
-    const { store, commits, endings, leases } = this.#ports;
+    const { store, commits, settler, leases } = this.#ports;
     await commits.written();
     for (const stored of await store.sentWith(tokenId, maxForbidden)) {
       const { inbox, seq } = stored;
@@ -69,7 +69,7 @@ export class Withdrawals {
       const pushed = lease?.inFlight.get(seq);
       if (pushed?.working) continue;
       const request = givenUp(stored);
-      endings.giveUp(seq, request, { outcome: 'cancelled', reason: 'forbidden', detail: why });
+      settler.giveUp(seq, request, { outcome: 'cancelled', reason: 'forbidden', detail: why });
       if (!lease || !pushed) continue;
       pushed.ended = true;
       lease.consumer.cancelRequest({ correlation_id: request.id, from: request.from });

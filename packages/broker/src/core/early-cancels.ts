@@ -1,7 +1,7 @@
 /**
  * Cancels that came before the request they cancel. Bounded: the oldest is forgotten first.
  */
-export class Tombstones {
+export class EarlyCancels {
   readonly #expiries = new Map<string, number>();
   readonly #lifeMs: number;
   readonly #limit: number;

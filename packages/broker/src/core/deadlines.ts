@@ -1,8 +1,8 @@
 import type { InboxStore } from '@signalbox/store';
 import type { Attempts } from './attempts.ts';
 import type { Dispatcher } from './dispatcher.ts';
-import { type Ending, type Endings, givenUp } from './endings.ts';
 import type { Lease } from './lease.ts';
+import { type Ending, givenUp, type Settler } from './settler.ts';
 import { isRequest } from './undeliverable.ts';
 import type { WaitingRequests } from './waiting-requests.ts';
 
@@ -11,26 +11,26 @@ const expiredPerTick = 1000;
 const readBatch = 128;
 const expired: Ending = { outcome: 'expired', reason: 'expired' };
 
-export interface UpkeepPorts {
+export interface DeadlinesPorts {
   store: InboxStore;
   dispatcher: Dispatcher;
-  endings: Endings;
+  settler: Settler;
   attempts: Attempts;
   waiting: WaitingRequests;
 }
 
 /** What time does to messages. Its steps are small; each is called every now and then. */
-export class Upkeep {
-  readonly #ports: UpkeepPorts;
+export class Deadlines {
+  readonly #ports: DeadlinesPorts;
   #isClosed = false;
 
-  constructor(ports: UpkeepPorts) {
+  constructor(ports: DeadlinesPorts) {
     this.#ports = ports;
   }
 
   /** Deadlines: of requests, pushed or not, of acks, and of consumers that were lost. */
   async tick(now: number): Promise<void> {
-    const { dispatcher, attempts, waiting, store, endings } = this.#ports;
+    const { dispatcher, attempts, waiting, store, settler } = this.#ports;
     if (this.#isClosed) return;
     attempts.tick(now);
     for (const lease of dispatcher.leases.values()) if (lease.inFlight.size > 0) this.#check(lease, now);
@@ -38,31 +38,31 @@ export class Upkeep {
       const [message] = await store.read(inbox, seq - 1, 1, 1);
       if (this.#isClosed) return;
       if (dispatcher.leases.get(inbox)?.inFlight.has(seq)) continue;
-      if (message?.seq === seq) endings.giveUp(seq, givenUp(message), expired);
+      if (message?.seq === seq) settler.giveUp(seq, givenUp(message), expired);
       else waiting.take(seq);
     }
   }
 
   /** Settles some messages that are past their lifetime and that nobody holds. Finds all in the end. */
   async sweep(now: number): Promise<void> {
-    const { store, dispatcher, endings } = this.#ports;
+    const { store, dispatcher, settler } = this.#ports;
     const found = await store.sweep(now);
     if (this.#isClosed) return;
     for (const message of found) {
       if (dispatcher.leases.get(message.inbox)?.inFlight.has(message.seq)) continue;
-      endings.giveUp(message.seq, givenUp(message), expired);
+      settler.giveUp(message.seq, givenUp(message), expired);
     }
   }
 
   /** Settles everything in an inbox that nobody holds; whoever asked something there is told. */
   async clear(address: string): Promise<void> {
-    const { store, dispatcher, endings } = this.#ports;
+    const { store, dispatcher, settler } = this.#ports;
     const abandoned: Ending = { outcome: 'expired', reason: 'dropped', detail: 'nobody held the sub-inbox' };
     let after = 0;
     while (!dispatcher.leases.has(address)) {
       const messages = await store.read(address, after, readBatch, 1);
       if (this.#isClosed || messages.length === 0 || dispatcher.leases.has(address)) return;
-      for (const message of messages) endings.giveUp(message.seq, givenUp(message), abandoned);
+      for (const message of messages) settler.giveUp(message.seq, givenUp(message), abandoned);
       after = messages.at(-1)!.seq;
     }
   }
@@ -72,11 +72,11 @@ export class Upkeep {
   }
 
   #check(lease: Lease, now: number): void {
-    const { endings, attempts, dispatcher } = this.#ports;
+    const { settler, attempts, dispatcher } = this.#ports;
     const { ackDeadlineMs } = lease;
     for (const [seq, message] of lease.inFlight) {
       if (message.expiresAt <= now && isRequest(message.kind) && !message.cancelled && !message.ended) {
-        endings.giveUp(seq, message, expired);
+        settler.giveUp(seq, message, expired);
         message.ended = true;
       }
       if (ackDeadlineMs === undefined || now - message.renewedAt < ackDeadlineMs) continue;

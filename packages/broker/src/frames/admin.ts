@@ -1,11 +1,11 @@
 import type { AdminFrame } from '@signalbox/protocol';
+import type { Session } from '../session/session.ts';
 import { dropDead, listDead, retryDead, showDead } from './admin/dead-letters.ts';
 import { audit, history, stats } from './admin/insight.ts';
 import type { Operation } from './admin/operation.ts';
 import { tail } from './admin/tail.ts';
 import { issueToken, listTokens, revokeToken } from './admin/tokens.ts';
 import type { SessionContext } from './context.ts';
-import type { Session } from './session.ts';
 
 const operations: Record<string, { mint: boolean; run: Operation }> = {
   token_issue: { mint: true, run: issueToken },

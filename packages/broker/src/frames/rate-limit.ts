@@ -2,7 +2,7 @@
 export const restMs = 20;
 
 /** A rate limit: `perSecond` on average, `burst` at once. */
-export class TokenBucket {
+export class RateLimit {
   readonly #perSecond: number;
   readonly #burst: number;
   #tokens: number;

@@ -1,15 +1,15 @@
 import { expect, it } from 'vitest';
-import { TokenBucket } from './token-bucket.ts';
+import { RateLimit } from './rate-limit.ts';
 
 /** How many are allowed at once. */
-function taken(bucket: TokenBucket, now: number): number {
+function taken(bucket: RateLimit, now: number): number {
   let count = 0;
   while (bucket.take(now) === 0) count++;
   return count;
 }
 
 it('allows the burst, then tells a wait after which some are allowed together', () => {
-  const bucket = new TokenBucket(1000, 50, 0);
+  const bucket = new RateLimit(1000, 50, 0);
   expect(taken(bucket, 0)).toBe(50);
   expect(bucket.take(0)).toBe(20);
   expect(bucket.take(19)).toBe(1);
@@ -17,18 +17,18 @@ it('allows the burst, then tells a wait after which some are allowed together', 
 });
 
 it('lets somebody who insists have the rate, no more and no less', () => {
-  const bucket = new TokenBucket(1000, 50, 0);
+  const bucket = new RateLimit(1000, 50, 0);
   let count = 0;
   for (let now = 0; now <= 10_000; now++) count += taken(bucket, now);
   expect(count).toBe(50 + 10_000);
 });
 
 it('asks for one where the rate is low, and for no more than the burst', () => {
-  const slow = new TokenBucket(10, 1, 0);
+  const slow = new RateLimit(10, 1, 0);
   expect(taken(slow, 0)).toBe(1);
   expect(slow.take(0)).toBe(100);
   expect(taken(slow, 100)).toBe(1);
-  const narrow = new TokenBucket(1000, 2, 0);
+  const narrow = new RateLimit(1000, 2, 0);
   expect(taken(narrow, 0)).toBe(2);
   expect(narrow.take(0)).toBe(2);
 });

@@ -1,4 +1,4 @@
-import type { Session } from './session.ts';
+import type { Session } from '../session/session.ts';
 
 /** The sessions that said hello, by the order in which `list_connected` tells them. */
 export class SessionTable {

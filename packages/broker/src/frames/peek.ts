@@ -1,9 +1,9 @@
 import type { ConnectedAgent, ListConnectedFrame, Message, PeekFrame } from '@signalbox/protocol';
 import { agentOf } from '@signalbox/protocol';
 import type { StoredMessage } from '@signalbox/store';
+import { mayList } from '../auth/role-policy.ts';
+import type { Session } from '../session/session.ts';
 import type { SessionContext } from './context.ts';
-import { mayList } from './policy.ts';
-import type { Session } from './session.ts';
 
 const pageSize = 200;
 const peekBytes = 1024 * 1024;
@@ -60,7 +60,7 @@ type Inbox = NonNullable<ConnectedAgent['inbox']>;
 
 async function countInbox({ store, delivery }: SessionContext, agent: string): Promise<Inbox> {
   const { pending } = await store.stats(agent);
-  return { unread: pending, held: delivery.handed.count(agent) };
+  return { unread: pending, held: delivery.held.count(agent) };
 }
 
 /** What waits in one of the session's own inboxes (any inbox for the operator), without claiming it. */

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '@signalbox/protocol';
+import type { Session } from '../../session/session.ts';
 import type { SessionContext } from '../context.ts';
-import type { Session } from '../session.ts';
 
 export interface AdminRefusal {
   refusal: { code: ErrorCode; field: string; message: string };

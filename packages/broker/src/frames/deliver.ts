@@ -8,12 +8,12 @@ import {
   type Sender,
 } from '@signalbox/protocol';
 import type { NewMessage } from '@signalbox/store';
-import type { DeliverResult } from '../core/deliverer.ts';
+import { judgeDeliver } from '../auth/role-policy.ts';
+import type { DeliverResult } from '../core/producer.ts';
+import type { Session } from '../session/session.ts';
 import type { SessionContext } from './context.ts';
-import { judgeDeliver } from './policy.ts';
+import { restMs } from './rate-limit.ts';
 import { hasInbox, unknownRecipient } from './recipient.ts';
-import type { Session } from './session.ts';
-import { restMs } from './token-bucket.ts';
 
 /** A `deliver` frame, from its claims to its receipt. A promise where a look-up has to come first. */
 export function deliver(

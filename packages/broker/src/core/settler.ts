@@ -2,7 +2,7 @@ import type { Undeliverable } from '@signalbox/protocol';
 import type { Outcome, StoredMetadata } from '@signalbox/store';
 import type { CommitQueue } from './commit-queue.ts';
 import type { Tap, TappedMessage } from './tap.ts';
-import { type GivenUp, isRequest, undeliverable } from './undeliverable.ts';
+import { isRequest, type MessageHeader, undeliverable } from './undeliverable.ts';
 import type { WaitingRequests } from './waiting-requests.ts';
 
 const maxReason = 500;
@@ -15,7 +15,7 @@ export interface Ending {
   detail?: string;
 }
 
-export interface EndingsPorts {
+export interface SettlerPorts {
   commits: CommitQueue;
   waiting: WaitingRequests;
   tap: Tap;
@@ -23,14 +23,14 @@ export interface EndingsPorts {
 }
 
 /** Ends messages that nobody acked; whoever waits for an answer is told in the same commit. */
-export class Endings {
-  readonly #ports: EndingsPorts;
+export class Settler {
+  readonly #ports: SettlerPorts;
 
-  constructor(ports: EndingsPorts) {
+  constructor(ports: SettlerPorts) {
     this.#ports = ports;
   }
 
-  giveUp(seq: number, message: GivenUp, { outcome, reason, detail }: Ending): void {
+  giveUp(seq: number, message: MessageHeader, { outcome, reason, detail }: Ending): void {
     const { commits, waiting, tap, now } = this.#ports;
     const waited = waiting.take(seq);
     const kept = detail?.slice(0, maxReason);
@@ -59,7 +59,7 @@ export class Endings {
 }
 
 /** What the store knows of a message, as what ends. */
-export function givenUp(stored: StoredMetadata): GivenUp {
+export function givenUp(stored: StoredMetadata): MessageHeader {
   const { inbox, id, kind, correlationId, createdAt, expiresAt, size } = stored;
   const from = { agent: stored.sender, address: stored.senderAddress, role: stored.senderRole };
   return { inbox, id, from, kind, correlationId, createdAt, expiresAt, size };

@@ -3,7 +3,7 @@ import type { Attempts } from './attempts.ts';
 import type { CommitQueue } from './commit-queue.ts';
 import type { Lease } from './lease.ts';
 
-export interface HandedMessagesPorts {
+export interface HeldMessagesPorts {
   store: InboxStore;
   commits: CommitQueue;
   leases: ReadonlyMap<string, Lease>;
@@ -11,10 +11,10 @@ export interface HandedMessagesPorts {
 }
 
 /** Looks at what was handed to consumers and is not settled. Changes nothing. */
-export class HandedMessages {
-  readonly #ports: HandedMessagesPorts;
+export class HeldMessages {
+  readonly #ports: HeldMessagesPorts;
 
-  constructor(ports: HandedMessagesPorts) {
+  constructor(ports: HeldMessagesPorts) {
     this.#ports = ports;
   }
 
