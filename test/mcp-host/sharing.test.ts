@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { CallOutcome, McpHost } from '@signalbox/mcp-host';
+import type { McpHost, ToolCallResult } from '@signalbox/mcp-host';
 import { tempDir } from '@signalbox/testing';
 import { expect, it, vi } from 'vitest';
 import { call, isAlive, misbehaving, npmServer, said, startTestHost } from '../support/mcp-host/test-host.ts';
@@ -20,7 +20,7 @@ it('a server per worker never mixes what two agents keep in it, not even in its 
   await using host = startTestHost({ servers });
   await host.inventory();
   const agents = ['rosa', 'Leo', 'rosa/../Leo'];
-  const names = (outcome: CallOutcome) =>
+  const names = (outcome: ToolCallResult) =>
     (said(outcome) as { entities: { name: string }[] }).entities.map(({ name }) => name);
   for (const round of [1, 2]) {
     await Promise.all(

@@ -1,4 +1,4 @@
-import { type CallOptions, type CallOutcome, cancelledCall, gaveUp } from '@signalbox/mcp-host';
+import { type CallOptions, cancelledCall, gaveUp, type ToolCallResult } from '@signalbox/mcp-host';
 import { mayRepeat, messageOf, type Tool, type ToolCallError, toolCallError } from '@signalbox/protocol';
 import type { Capability } from './capability.ts';
 import type { Provider } from './provider.ts';
@@ -20,7 +20,7 @@ export async function callCapability(
   args: Record<string, unknown>,
   options: CallOptions,
   around: CallSurroundings,
-): Promise<CallOutcome> {
+): Promise<ToolCallResult> {
   const { tool, check, cache, ttlMs } = capability;
   const deadline = around.now() + options.timeoutMs;
   const run = (checked: Record<string, unknown>, signal: AbortSignal) =>
@@ -52,7 +52,7 @@ async function callProviders(
   args: Record<string, unknown>,
   options: CallOptions,
   around: CallSurroundings & { deadline: number },
-): Promise<CallOutcome> {
+): Promise<ToolCallResult> {
   const { tool, defaults, providers } = capability;
   const { repeatable = mayRepeat(tool, true) } = options;
   const values = { ...defaults, ...args };

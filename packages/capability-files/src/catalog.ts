@@ -1,5 +1,5 @@
 import { createGuardedFetch } from '@signalbox/guarded-fetch';
-import type { CallOptions, CallOutcome, HostEvent, ToolProblem, ToolProvider } from '@signalbox/mcp-host';
+import type { CallOptions, HostEvent, ToolCallResult, ToolProblem, ToolProvider } from '@signalbox/mcp-host';
 import { messageOf, type Tool, toolCallError } from '@signalbox/protocol';
 import { callCapability } from './capability-call.ts';
 import { type LoadedFile, listCapabilityFiles, loadCapabilityFile } from './capability-files.ts';
@@ -93,7 +93,7 @@ class FileCatalog implements CapabilityCatalog {
     return () => this.#listeners.delete(listener);
   }
 
-  async call(name: string, args: Record<string, unknown>, options: CallOptions): Promise<CallOutcome> {
+  async call(name: string, args: Record<string, unknown>, options: CallOptions): Promise<ToolCallResult> {
     const capability = this.#snapshot.byName.get(name);
     if (!capability) {
       // Near names are for whoever knows what the caller may use.

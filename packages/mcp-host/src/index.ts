@@ -1,15 +1,17 @@
 export { gaveUp, withDeadline } from './calls/caller-signal.ts';
 export { ResponseCache } from './calls/response-cache.ts';
+export type { CallOptions, ToolCallResult } from './calls/tool-call.ts';
+export type { ToolProvider } from './calls/tool-provider.ts';
+export type { HostTuning } from './config/host-tuning.ts';
 export type {
   HttpServerConfig,
   McpServerConfig,
   ServerPolicy,
   ServerSharing,
   StdioServerConfig,
-} from './config.ts';
-export type { ToolProgress } from './connection.ts';
-export type { Failure } from './failure.ts';
-export { cancelledCall, reportFailure } from './failure-report.ts';
+} from './config/server-config.ts';
+export { cancelledCall, reportFailure } from './failures/call-errors.ts';
+export type { Failure } from './failures/failure.ts';
 export type {
   DiscoveredServer,
   HostEvent,
@@ -18,11 +20,9 @@ export type {
   ServerChanges,
   ServerState,
   ServerStatus,
-} from './host-api.ts';
+} from './host/host-api.ts';
+export { startMcpHost } from './host/mcp-host.ts';
 export type { Inventory, InventoryProblem, RenamedTool, ToolRoute } from './inventory/inventory.ts';
 export type { ToolList, ToolProblem } from './inventory/tool-list.ts';
 export { isMcpTool, mcpToolName, parseMcpToolName } from './inventory/tool-name.ts';
-export type { ToolProvider } from './inventory/tool-provider.ts';
-export { startMcpHost } from './mcp-host.ts';
-export type { CallOptions, CallOutcome } from './tool-call.ts';
-export type { HostTuning } from './tuning.ts';
+export type { ToolProgress } from './sdk/connect-server.ts';

@@ -6,7 +6,7 @@ import {
   type CapabilityOptions,
   openCapabilities,
 } from '@signalbox/capability-files';
-import type { CallOptions, CallOutcome } from '@signalbox/mcp-host';
+import type { CallOptions, ToolCallResult } from '@signalbox/mcp-host';
 import { tempDir } from '@signalbox/testing';
 
 export interface TestCatalog extends AsyncDisposable {
@@ -14,7 +14,7 @@ export interface TestCatalog extends AsyncDisposable {
   directory: string;
   /** Writes files below the folder that is read. */
   write(files: Record<string, unknown>): Promise<void>;
-  call(tool: string, args?: Record<string, unknown>, options?: Partial<CallOptions>): Promise<CallOutcome>;
+  call(tool: string, args?: Record<string, unknown>, options?: Partial<CallOptions>): Promise<ToolCallResult>;
   events: { event: string; [fact: string]: unknown }[];
 }
 

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
   type CallOptions,
-  type CallOutcome,
   type HostEvent,
   type McpHost,
   type McpHostOptions,
   type StdioServerConfig,
   startMcpHost,
+  type ToolCallResult,
 } from '@signalbox/mcp-host';
 import { compileCache } from '@signalbox/testing';
 
@@ -53,7 +53,7 @@ export function call(
   tool: string,
   args: Record<string, unknown> = {},
   options: Partial<CallOptions> = {},
-): Promise<CallOutcome> {
+): Promise<ToolCallResult> {
   return host.call(tool, args, { signal: new AbortController().signal, timeoutMs: 20_000, ...options });
 }
 
@@ -90,7 +90,7 @@ export function misbehaving(...args: string[]): StdioServerConfig {
 }
 
 /** What the first text of a result says, as JSON. */
-export function said(outcome: CallOutcome): Record<string, unknown> {
+export function said(outcome: ToolCallResult): Record<string, unknown> {
   if ('error' in outcome) throw new Error(`${outcome.error.code}: ${outcome.error.message}`);
   const [{ text } = { text: '' }] = outcome.result.content as { text: string }[];
   return JSON.parse(text);

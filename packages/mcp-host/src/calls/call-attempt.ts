@@ -1,13 +1,13 @@
 import { type Tool, toolCallError } from '@signalbox/protocol';
-import type { CallExtras, Connection } from '../connection.ts';
-import { type Failure, failureOf, redactedFailure } from '../failure.ts';
-import { cancelledCall, reportFailure, unreachable } from '../failure-report.ts';
-import type { CallOptions, CallOutcome } from '../tool-call.ts';
+import { cancelledCall, reportFailure, unreachable } from '../failures/call-errors.ts';
+import { type Failure, failureOf, redactedFailure } from '../failures/failure.ts';
+import type { CallExtras, ServerConnection } from '../sdk/connect-server.ts';
 import type { CallTarget } from './call-target.ts';
 import { gaveUp } from './caller-signal.ts';
 import type { Verdict } from './circuit-breaker.ts';
+import { verdictOf, wasFairWait } from './circuit-verdict.ts';
 import { ProgressRelay } from './progress-relay.ts';
-import { verdictOf, wasFairWait } from './transport-verdict.ts';
+import type { CallOptions, ToolCallResult } from './tool-call.ts';
 
 /** A call on its way. Times in milliseconds on the clock `now`. */
 export interface OutgoingCall {
@@ -25,12 +25,12 @@ export interface OutgoingCall {
 
 /** How one attempt at a call ended. */
 export interface Attempt {
-  outcome: CallOutcome;
+  outcome: ToolCallResult;
   /** What that says about the server. */
   verdict: Verdict;
   /** Why a call that had a connection has no result. */
   failure?: Failure;
-  connection?: Connection;
+  connection?: ServerConnection;
   /** The caller itself held the call back, which is nobody else's concern. */
   isHeldBack?: boolean;
 }
@@ -47,7 +47,7 @@ export function attemptCall(call: OutgoingCall, over: AttemptOptions): Promise<A
 
 interface AttemptOptions {
   isProbe: boolean;
-  used: Connection | undefined;
+  used: ServerConnection | undefined;
 }
 
 async function attemptWhenReady(call: OutgoingCall, { isProbe, used }: AttemptOptions): Promise<Attempt> {
@@ -82,7 +82,11 @@ function timeLeft({ deadline, now, target }: OutgoingCall): number {
 /** Most calls bring nothing with them. */
 const noExtras: CallExtras = {};
 
-async function sendOver(connection: Connection, call: OutgoingCall, isFirst: boolean): Promise<Attempt> {
+async function sendOver(
+  connection: ServerConnection,
+  call: OutgoingCall,
+  isFirst: boolean,
+): Promise<Attempt> {
   const { target, tool, args, options, now } = call;
   const { signal, onProgress, onSent, round } = options;
   const timeoutMs = timeLeft(call);
@@ -110,18 +114,22 @@ async function sendOver(connection: Connection, call: OutgoingCall, isFirst: boo
   const aborted = gaveUp(signal);
   const waitedMs = signal.aborted ? ranMs : timeoutMs;
   const sawProgress = progress?.sawSome === true;
-  const patience = { waitedMs, limitMs: target.config.timeoutMs, sawProgress, aborted };
+  const wait = { waitedMs, limitMs: target.config.timeoutMs, sawProgress, aborted };
   const facts = { server: target.name, tool, repeatable: call.repeatable, aborted };
   return {
     outcome: { error: reportFailure(failure, facts) },
-    verdict: verdictOf(failure, patience),
+    verdict: verdictOf(failure, wait),
     failure,
     connection,
   };
 }
 
 /** What the error means, seen together with the connection it came over. */
-async function failureOver(connection: Connection, thrown: unknown, isFirst: boolean): Promise<Failure> {
+async function failureOver(
+  connection: ServerConnection,
+  thrown: unknown,
+  isFirst: boolean,
+): Promise<Failure> {
   const failure = failureOf(thrown);
   if (connection.isOpen) return failure;
   // An unknown session is answered before anything runs. Only once: the refusal may be about the call after all.

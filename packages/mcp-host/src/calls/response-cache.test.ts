@@ -1,11 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { CallOutcome } from '../tool-call.ts';
 import { type CacheKey, type Fetched, ResponseCache } from './response-cache.ts';
+import type { ToolCallResult } from './tool-call.ts';
 
 const never = new AbortController().signal;
-const answer = (n: unknown, rest: Record<string, unknown> = {}): CallOutcome => ({ result: { n, ...rest } });
-const error: CallOutcome = {
+const answer = (n: unknown, rest: Record<string, unknown> = {}): ToolCallResult => ({
+  result: { n, ...rest },
+});
+const error: ToolCallResult = {
   error: { code: 'internal', message: 'x', category: 'permanent', retryable: false, may_have_run: true },
 };
 const rosa: CacheKey = { tool: 't', args: { a: 1 }, scope: 'rosa' };

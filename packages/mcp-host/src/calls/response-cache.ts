@@ -1,10 +1,10 @@
 import { isInputRequired } from '@signalbox/protocol';
 import { LRUCache } from 'lru-cache';
-import type { CallOutcome } from '../tool-call.ts';
 import { addressOf, type CacheAddress, type CacheKey } from './cache-address.ts';
 import { leftEarly } from './caller-signal.ts';
 import { ResponseStore } from './response-store.ts';
-import { SharedFlight } from './shared-flight.ts';
+import { SharedRun } from './shared-run.ts';
+import type { ToolCallResult } from './tool-call.ts';
 
 export type { CacheKey } from './cache-address.ts';
 
@@ -24,7 +24,7 @@ export interface ResponseCacheOptions {
 
 /** An answer with how long it holds. */
 export interface Fetched {
-  outcome: CallOutcome;
+  outcome: ToolCallResult;
   /** From its arrival; kept for a day at most. Absent or 0: it says nothing about its future. */
   ttlMs: number | undefined;
   /** It holds for every caller. Default: only for the scope that asked. */
@@ -35,9 +35,9 @@ export interface Fetched {
 
 type Lifetime = 'none' | 'own' | 'public';
 
-interface Flight {
+interface ActiveRun {
   scope: string | undefined;
-  shared: SharedFlight<Fetched>;
+  shared: SharedRun<Fetched>;
 }
 
 /**
@@ -47,7 +47,7 @@ interface Flight {
  */
 export class ResponseCache {
   readonly #store: ResponseStore;
-  readonly #flights = new Map<string, Flight>();
+  readonly #runs = new Map<string, ActiveRun>();
   /** What a tool's last result said. Calls wait for one another only where that is likely to spare them a run. */
   readonly #lifetimes = new LRUCache<string, Lifetime>({ max: toolsRemembered });
   #hits = 0;
@@ -70,7 +70,7 @@ export class ResponseCache {
   clear(): void {
     this.#generation++;
     this.#store.clear();
-    this.#flights.clear();
+    this.#runs.clear();
     this.#lifetimes.clear();
   }
 
@@ -82,7 +82,7 @@ export class ResponseCache {
     key: CacheKey,
     signal: AbortSignal,
     run: (signal: AbortSignal) => Promise<Fetched>,
-  ): Promise<CallOutcome> {
+  ): Promise<ToolCallResult> {
     const address = addressOf(key);
     if (!address) return (await run(signal)).outcome;
     const kept = this.#read(address);
@@ -92,14 +92,14 @@ export class ResponseCache {
     const meetingPlace = lifetime === 'public' ? address.shared : address.own;
     if (lifetime === 'none' || meetingPlace === undefined) return (await runAndKeep(signal)).outcome;
 
-    const flight = this.#flights.get(meetingPlace);
-    if (!flight || flight.shared.isAbandoned) {
+    const active = this.#runs.get(meetingPlace);
+    if (!active || active.shared.isAbandoned) {
       const started = this.#start(meetingPlace, key.scope, runAndKeep);
       return (await started.shared.join(signal))?.outcome ?? { error: leftEarly(signal) };
     }
-    const fetched = await flight.shared.join(signal);
+    const fetched = await active.shared.join(signal);
     if (!fetched) return { error: leftEarly(signal) };
-    if (!mayShare(fetched, flight.scope === key.scope)) return (await runAndKeep(signal)).outcome;
+    if (!mayShare(fetched, active.scope === key.scope)) return (await runAndKeep(signal)).outcome;
     this.#hits++;
     return fetched.outcome;
   }
@@ -126,23 +126,23 @@ export class ResponseCache {
     if (place !== undefined) this.#store.write(place, key.tool, fetched.outcome, ttlMs);
   }
 
-  #read({ shared, own }: CacheAddress): CallOutcome | undefined {
+  #read({ shared, own }: CacheAddress): ToolCallResult | undefined {
     const kept = this.#store.read(shared) ?? (own === undefined ? undefined : this.#store.read(own));
     if (kept) this.#hits++;
     return kept;
   }
 
-  #start(place: string, scope: string | undefined, run: (until: AbortSignal) => Promise<Fetched>): Flight {
-    const shared = new SharedFlight(async (until) => {
+  #start(place: string, scope: string | undefined, run: (until: AbortSignal) => Promise<Fetched>): ActiveRun {
+    const shared = new SharedRun(async (until) => {
       try {
         return await run(until);
       } finally {
-        if (this.#flights.get(place) === flight) this.#flights.delete(place);
+        if (this.#runs.get(place) === active) this.#runs.delete(place);
       }
     });
-    const flight: Flight = { scope, shared };
-    this.#flights.set(place, flight);
-    return flight;
+    const active: ActiveRun = { scope, shared };
+    this.#runs.set(place, active);
+    return active;
   }
 
   async #runAndKeep(key: CacheKey, address: CacheAddress, run: () => Promise<Fetched>): Promise<Fetched> {
@@ -157,7 +157,7 @@ function lifetimeOf({ ttlMs }: Fetched): number | undefined {
   return ttlMs !== undefined && ttlMs > 0 ? Math.min(ttlMs, longestTtlMs) : undefined;
 }
 
-function isSuccess(outcome: CallOutcome): boolean {
+function isSuccess(outcome: ToolCallResult): boolean {
   return 'result' in outcome && outcome.result.isError !== true && !isInputRequired(outcome.result);
 }
 

@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache';
-import type { CallOutcome } from '../tool-call.ts';
+import type { ToolCallResult } from './tool-call.ts';
 
 /** An answer kept until `expiresAt`, on the injected clock. */
 interface Entry {
   tool: string;
-  outcome: CallOutcome;
+  outcome: ToolCallResult;
   expiresAt: number;
 }
 
@@ -47,7 +47,7 @@ export class ResponseStore {
     return this.#entries.size;
   }
 
-  read(address: string): CallOutcome | undefined {
+  read(address: string): ToolCallResult | undefined {
     const entry = this.#entries.get(address);
     if (!entry) return undefined;
     if (this.#now() >= entry.expiresAt) {
@@ -58,7 +58,7 @@ export class ResponseStore {
     return entry.outcome;
   }
 
-  write(address: string, tool: string, outcome: CallOutcome, ttlMs: number): void {
+  write(address: string, tool: string, outcome: ToolCallResult, ttlMs: number): void {
     this.#entries.delete(address);
     this.#entries.set(address, { tool, outcome, expiresAt: this.#now() + ttlMs });
     if (!this.#entries.has(address)) return;

@@ -1,10 +1,10 @@
 import { mayRepeat } from '@signalbox/protocol';
-import type { Failure } from '../failure.ts';
-import { cancelledCall, circuitOpen, withEarlierTry } from '../failure-report.ts';
-import type { CallOutcome } from '../tool-call.ts';
+import { cancelledCall, circuitOpen, withEarlierTry } from '../failures/call-errors.ts';
+import type { Failure } from '../failures/failure.ts';
 import { type Attempt, attemptCall, type OutgoingCall } from './call-attempt.ts';
 import { gaveUp } from './caller-signal.ts';
 import type { CircuitBreaker, CircuitChange } from './circuit-breaker.ts';
+import type { ToolCallResult } from './tool-call.ts';
 
 /** How long a call rests before it is made a second time. */
 const retryPauseMs = 250;
@@ -18,7 +18,7 @@ export interface SendRules {
 }
 
 export interface SentCall {
-  outcome: CallOutcome;
+  outcome: ToolCallResult;
   /** See {@link Attempt.isHeldBack}. */
   isHeldBack: boolean;
 }

@@ -9,17 +9,17 @@ import {
   type ToolCallError,
   toolCallError,
 } from '@signalbox/protocol';
-import type { ServerPolicy } from '../config.ts';
-import type { HostEvent } from '../host-api.ts';
-import type { CallOptions, CallOutcome } from '../tool-call.ts';
+import type { ServerPolicy } from '../config/server-config.ts';
+import type { HostEvent } from '../host/host-api.ts';
 import { cacheHintOf } from './cache-hint.ts';
 import type { CallTarget } from './call-target.ts';
 import { withDeadline } from './caller-signal.ts';
 import type { CircuitState } from './circuit-breaker.ts';
-import { Circuits } from './circuits.ts';
+import { CircuitBreakers } from './circuit-breakers.ts';
 import { Latencies } from './latencies.ts';
 import { type CacheKey, type Fetched, ResponseCache } from './response-cache.ts';
 import { type SentCall, sendCall } from './send-call.ts';
+import type { CallOptions, ToolCallResult } from './tool-call.ts';
 
 const cachedPerTool = 64;
 /** A shared run ends when nobody waits for it any more; this is only what timers can hold. */
@@ -40,7 +40,7 @@ export interface CallStats {
   p95Ms?: number;
 }
 
-export interface CallSurroundings {
+export interface ServerCallsDeps {
   /** Monotonic milliseconds. */
   now: () => number;
   log: (event: HostEvent) => void;
@@ -53,17 +53,17 @@ export interface CallSurroundings {
  * cache is asked, then the circuit breaker of the instance, then a connection is waited for and the call made.
  */
 export class ServerCalls {
-  readonly #around: CallSurroundings;
+  readonly #deps: ServerCallsDeps;
   readonly #checks = new WeakMap<Tool, ArgumentCheck>();
-  readonly #circuits: Circuits;
+  readonly #breakers: CircuitBreakers;
   readonly #cache: ResponseCache;
   readonly #latencies = new Latencies();
   readonly #onRun = (ms: number): void => this.#latencies.add(ms);
 
-  constructor(config: ServerPolicy, around: CallSurroundings) {
-    this.#around = around;
-    this.#circuits = new Circuits(config, around);
-    this.#cache = new ResponseCache({ now: around.now, entriesPerTool: cachedPerTool });
+  constructor(config: ServerPolicy, deps: ServerCallsDeps) {
+    this.#deps = deps;
+    this.#breakers = new CircuitBreakers(config, deps);
+    this.#cache = new ResponseCache({ now: deps.now, entriesPerTool: cachedPerTool });
   }
 
   /** Never rejects. */
@@ -72,8 +72,8 @@ export class ServerCalls {
     tool: Tool,
     args: Record<string, unknown>,
     options: CallOptions,
-  ): Promise<CallOutcome> {
-    const deadline = this.#around.now() + options.timeoutMs;
+  ): Promise<ToolCallResult> {
+    const deadline = this.#deps.now() + options.timeoutMs;
     try {
       const checked = this.#checkOf(tool).check(args);
       if ('error' in checked) return { error: checked.error };
@@ -99,7 +99,7 @@ export class ServerCalls {
   stats(): CallStats {
     const [p50Ms, p95Ms] = this.#latencies.quantiles(0.5, 0.95);
     return {
-      ...this.#circuits.worst(),
+      ...this.#breakers.worst(),
       cacheEntries: this.#cache.size,
       cacheHits: this.#cache.hits,
       calls: this.#latencies.count,
@@ -115,13 +115,13 @@ export class ServerCalls {
 
   /** Closes every circuit and empties the cache. */
   reset(): void {
-    this.#circuits.reset();
+    this.#breakers.reset();
     this.#cache.clear();
   }
 
-  async #callCached(call: Call, key: CacheKey): Promise<CallOutcome> {
+  async #callCached(call: Call, key: CacheKey): Promise<ToolCallResult> {
     const { options, deadline } = call;
-    using own = withDeadline(options.signal, deadline - this.#around.now());
+    using own = withDeadline(options.signal, deadline - this.#deps.now());
     let isWaiting = true;
     const { onProgress } = options;
     const run = async (signal: AbortSignal): Promise<Fetched> => {
@@ -135,7 +135,7 @@ export class ServerCalls {
         }),
       };
       return fetchedFrom(
-        await this.#send({ ...call, options: shared, deadline: this.#around.now() + sharedRunMs }),
+        await this.#send({ ...call, options: shared, deadline: this.#deps.now() + sharedRunMs }),
       );
     };
     try {
@@ -146,17 +146,17 @@ export class ServerCalls {
   }
 
   async #send({ target, tool, args, options, deadline }: Call): Promise<SentCall> {
-    const { now, pause = pauseFor } = this.#around;
+    const { now, pause = pauseFor } = this.#deps;
     const { instance } = target;
-    const breaker = this.#circuits.take(instance);
+    const breaker = this.#breakers.take(instance);
     try {
       const repeatable = options.repeatable ?? mayRepeat(tool, true);
       return await sendCall(
         { target, tool, args, options, deadline, now, repeatable, onRun: this.#onRun },
-        { breaker, pause, onCircuit: (change) => this.#circuits.report(target, breaker, change) },
+        { breaker, pause, onCircuit: (change) => this.#breakers.report(target, breaker, change) },
       );
     } finally {
-      this.#circuits.release(instance, breaker);
+      this.#breakers.release(instance, breaker);
     }
   }
 
@@ -169,7 +169,7 @@ export class ServerCalls {
   }
 
   #logCoerced({ name }: CallTarget, tool: Tool, pointers: string[]): void {
-    this.#around.log({ event: 'arguments_coerced', server: name, tool: tool.name, pointers });
+    this.#deps.log({ event: 'arguments_coerced', server: name, tool: tool.name, pointers });
   }
 }
 

@@ -1,256 +1,250 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import type { CallTarget } from '../calls/call-target.ts';
-import type { McpServerConfig } from '../config.ts';
-import type { Connection } from '../connection.ts';
-import type { ServerState } from '../host-api.ts';
-import { redactedList, type ToolList } from '../inventory/tool-list.ts';
-import { redactor } from '../redaction.ts';
-import { backoffMs } from './backoff.ts';
-import { ConnectionUse } from './connection-use.ts';
-import { type InstanceReport, ServerCondition } from './server-condition.ts';
-import { ToolListing } from './server-listing.ts';
-import { policyOf } from './server-policy.ts';
-import { stateProblem } from './server-refusal.ts';
-import { RestartBudget } from './server-restart-budget.ts';
-import { orAborted, startServer } from './server-start.ts';
-import type { InstanceSurroundings } from './server-surroundings.ts';
-import { WaitingRoom } from './waiting-room.ts';
+import { SignalboxError, type Tool } from '@signalbox/protocol';
+import type { Authorizer } from '@signalbox/server-auth';
+import { ServerCalls } from '../calls/server-calls.ts';
+import type { CallOptions, ToolCallResult } from '../calls/tool-call.ts';
+import { instanceFor, listingInstance } from '../config/instance-name.ts';
+import type { HttpServerConfig, McpServerConfig } from '../config/server-config.ts';
+import { type EffectivePolicy, policyOf } from '../config/server-policy.ts';
+import type { ServerState, ServerStatus } from '../host/host-api.ts';
+import type { ToolList, ToolProblem } from '../inventory/tool-list.ts';
+import type { ProcessSlots } from './instances/process-slots.ts';
+import type { ServerInstance } from './instances/server-instance.ts';
+import { ServerInstances } from './instances/server-instances.ts';
+import { orAborted } from './instances/start-server.ts';
+import { readServerCard } from './server-card.ts';
+import type { ServerDeps } from './server-deps.ts';
+import { noCallerError, noSlot, noSlotError, refusalOf, stateProblem } from './server-refusal.ts';
+import { bestState, statusOf } from './server-status.ts';
+import { ServerTools } from './server-tools.ts';
 
-/**
- * One instance of a configured server, kept running: started, restarted with backoff when it is lost, until its restarts
- * are used up. It is ready only once it has listed its tools.
- */
-export class HostedServer implements CallTarget {
+export interface HostedServerDeps extends ServerDeps {
+  slots: ProcessSlots;
+  fetch: typeof fetch;
+  authorizerFor: ((name: string, config: HttpServerConfig) => Authorizer | undefined) | undefined;
+  /** {@link HostedServer.offer} may read differently now. */
+  onChanged: () => void;
+}
+
+/** One configured server: its instances, its calls, and what is known of its tools. */
+export class HostedServer {
   readonly name: string;
-  readonly instance: string;
   readonly config: McpServerConfig;
-  readonly redact: (text: string) => string;
+  readonly #deps: HostedServerDeps;
+  readonly #policy: EffectivePolicy;
+  readonly #calls: ServerCalls;
+  readonly #authorizer: Authorizer | undefined;
+  readonly #tools: ServerTools;
+  readonly #instances: ServerInstances;
+  readonly #ended = new AbortController();
+  /** Set while it is down on purpose. */
+  #halted: 'stopped' | 'disabled' | undefined;
+  #card: Promise<void> = Promise.resolve();
+  #cardProblem: string | undefined;
+  /** Pending while no process may be started to list the tools. */
+  #slotWait: Promise<void> | undefined;
+  #stopWaitingForSlot = () => {};
 
-  readonly #around: InstanceSurroundings;
-  readonly #facts: { server: string; instance?: string };
-  readonly #stop = new AbortController();
-  readonly #room = new WaitingRoom<Connection>();
-  readonly #use = new ConnectionUse();
-  readonly #budget: RestartBudget;
-  readonly #listing: ToolListing;
-  readonly #is = new ServerCondition();
-  #attempted = Promise.withResolvers<void>();
-  /** Aborted to begin the next round of the supervision at once. */
-  #round = new AbortController();
-  #running: Promise<void> | undefined;
-  #connection: Connection | undefined;
-  #stderrTail = '';
-
-  constructor(name: string, instance: string, config: McpServerConfig, around: InstanceSurroundings) {
+  /** `inherited`: what stands in for its tools until it has listed them. */
+  constructor(name: string, config: McpServerConfig, deps: HostedServerDeps, inherited?: ToolList) {
     this.name = name;
-    this.instance = instance;
     this.config = config;
-    const redact = redactor(config);
-    const { authorizer } = around;
-    this.redact = authorizer ? (text) => authorizer.redact(redact(text)) : redact;
-    this.#around = { ...around, onList: (list) => around.onList(redactedList(list, this.redact)) };
-    this.#facts = { server: name, ...(instance !== '' && { instance }) };
-    const { maxRestarts, restartWindowMs } = policyOf(config);
-    this.#budget = new RestartBudget(maxRestarts, restartWindowMs);
-    this.#listing = new ToolListing({
-      ...this.#around,
-      redact: this.redact,
-      condition: this.#is,
-      stop: this.#stop.signal,
-      session: () => (this.state === 'ready' ? this.#connection : undefined),
-      read: (connection) =>
-        connection.listTools({ timeoutMs: around.tuning.startMs, signal: this.#stop.signal }),
+    this.#deps = deps;
+    this.#policy = policyOf(config);
+    this.#calls = new ServerCalls(config, { now: deps.now, log: deps.log });
+    if (config.type === 'http' && config.auth) this.#authorizer = deps.authorizerFor?.(name, config);
+    this.#tools = new ServerTools(inherited);
+    if (config.disabled) this.#halted = 'disabled';
+    this.#instances = new ServerInstances({
+      name,
+      config,
+      deps,
+      slots: deps.slots,
+      authorizer: this.#authorizer,
+      onReady: (key) => this.#onReady(key),
+      onList: (list) => {
+        if (this.#tools.list(list)) this.#calls.forgetTools();
+      },
+      onChanged: deps.onChanged,
     });
   }
 
-  /** Starts it when `after` has resolved. Resolves when it is given up or was ended, and no process of it is left. */
-  async run(after: Promise<void>): Promise<void> {
-    this.#is.state = 'starting';
-    this.#running ??= this.#supervise(after);
-    await this.#running;
-    await this.#use.retiredClosed();
+  /** Starts what has to run for the tools to be known. Resolves when that is up, or has failed to. */
+  async begin(): Promise<void> {
+    if (this.#halted) return;
+    this.#card = this.#readCard();
+    await this.#card;
+    const canWait = this.#policy.lazy && this.config.card !== undefined && this.#tools.isKnown;
+    if (!canWait) await this.#learn();
   }
 
-  /** Resolves when the first start, or the first since the last {@link reload}, has succeeded or failed. */
-  get attempted(): Promise<void> {
-    return this.#attempted.promise;
+  /** Resolves when it has found, or does not need, a process to list its tools; see {@link begin}. */
+  async slotFound(): Promise<void> {
+    while (this.#slotWait) await this.#slotWait;
   }
 
   get state(): ServerState {
-    return this.#is.state;
+    return this.#halted ?? bestState(this.#instances.reports());
   }
 
-  /** What is the matter with it or its list; free of secrets. */
+  /** False until anything is known of its tools. */
+  get isKnown(): boolean {
+    return this.#tools.isKnown || this.#halted === 'disabled';
+  }
+
+  /** The last good list, with the server's own problem while there is one. */
+  get offer(): ToolList {
+    if (this.#halted === 'disabled') return { tools: [], problems: [] };
+    const { tools, problems } = this.#tools.current;
+    const own = [this.problem, this.#cardProblem].filter((message) => message !== undefined);
+    return { tools, problems: [...own.map((message): ToolProblem => ({ message })), ...problems] };
+  }
+
+  /** What is the matter with it, if anything is. */
   get problem(): string | undefined {
-    return this.#is.problem;
+    if (this.#halted) return stateProblem(this.#halted);
+    const { all } = this.#instances;
+    const ready = all.find(({ server }) => server.state === 'ready');
+    if (ready) return ready.server.problem;
+    if (this.#slotWait) return noSlot;
+    const failing = all.find(({ server }) => server.problem !== undefined)?.server.problem;
+    return failing ?? (this.#tools.isKnown ? undefined : 'not available: it has not started yet');
   }
 
-  get lastError(): string | undefined {
-    return this.#is.lastError;
-  }
-
-  /** Whether it was given up: nothing happens until a {@link reload}. */
-  get isParked(): boolean {
-    return this.#is.isParked;
-  }
-
-  report(): InstanceReport {
-    return this.#is.report(this.#connection?.pid, this.#use.total);
-  }
-
-  /** The last 64 KiB of standard error of the process that runs or ran last, without secrets. */
-  stderrTail(): string {
-    return this.redact(this.#connection?.stderrTail() ?? this.#stderrTail);
-  }
-
-  get openConnection(): Connection | undefined {
-    return this.#is.state === 'ready' && this.#connection?.isOpen ? this.#connection : undefined;
-  }
-
-  /** An open connection, at once or as soon as the server is ready; `undefined` when time is up, or none will come. */
-  connection(timeoutMs: number, signal: AbortSignal): Promise<Connection | undefined> {
-    if (this.isParked) return Promise.resolve(undefined);
-    const open = this.openConnection;
-    return open ? Promise.resolve(open) : this.#room.wait(timeoutMs, signal);
-  }
-
-  freshConnection(timeoutMs: number, signal: AbortSignal): Promise<Connection | undefined> {
-    if (this.isParked) return Promise.resolve(undefined);
-    if (this.#is.state === 'ready') this.#renew();
-    return this.#room.wait(timeoutMs, signal);
-  }
-
-  hold(connection: Connection): void {
-    this.#use.hold(connection);
-  }
-
-  release(connection: Connection): void {
-    this.#use.release(connection);
-  }
-
-  /**
-   * A new session, without waiting, in place of the present one; requests under way may finish. Past restarts don't count
-   * any more. True if it was parked, and has to be {@link run} again.
-   */
-  reload(): boolean {
-    if (this.#stop.signal.aborted) return false;
-    const parked = this.isParked;
-    this.#budget.clear();
-    this.#attempted.resolve();
-    this.#attempted = Promise.withResolvers();
-    if (!parked) this.#renew();
-    return parked;
-  }
-
-  /** Ends it when the requests under way have ended; takes no new ones. Resolves when its process has exited. */
-  async retire(): Promise<void> {
-    this.#end();
-    if (this.#connection) this.#use.retire(this.#connection);
-    await this.#running;
-    await this.#use.retiredClosed();
-  }
-
-  /** Ends it now and resolves when its process has exited. */
-  async close(): Promise<void> {
-    this.#end();
-    await Promise.all([this.#running, this.#connection?.close(), this.#use.closeRetired()]);
-  }
-
-  #end(): void {
-    this.#stop.abort();
-    this.#round.abort();
-    this.#is.state = 'stopped';
-    this.#room.close();
-    this.#attempted.resolve();
-  }
-
-  #renew(): void {
-    this.#is.state = 'starting';
-    this.#round.abort();
-  }
-
-  async #supervise(after: Promise<void>): Promise<void> {
-    try {
-      await after;
-      await this.#keepUp();
-    } finally {
-      this.#running = undefined;
-    }
-  }
-
-  async #keepUp(): Promise<void> {
-    for (let attempt = 0; !this.isParked; attempt++) {
-      this.#round = new AbortController();
-      const round = this.#round.signal;
-      await this.#startOnce(round);
-      if (this.#connection) {
-        await this.#untilLost(this.#connection, round);
-        if (this.#around.now() - this.#is.upSinceMs >= this.#around.tuning.sustainedUptimeMs) attempt = 0;
-      }
-      if (this.isParked) return;
-      if (round.aborted) continue;
-      if (!this.#budget.spend(this.#around.now())) return this.#park('ejected', this.lastError ?? 'unknown');
-      const delayMs = backoffMs(attempt, this.#around.random());
-      this.#is.state = 'backing_off';
-      this.#around.log({ event: 'server_backing_off', ...this.#facts, delayMs, reason: this.#is.lastError });
-      await delay(delayMs, undefined, { signal: round }).catch(() => {});
-    }
-  }
-
-  async #startOnce(signal: AbortSignal): Promise<void> {
-    this.#is.begin();
-    this.#listing.expectFirst();
-    const start = await startServer(this, this.#around, {
-      signal,
-      onToolsChanged: () => this.#listing.announce(),
+  status(): ServerStatus {
+    return statusOf({
+      name: this.name,
+      config: this.config,
+      state: this.state,
+      instances: this.#instances.reports(),
+      toolCount: this.offer.tools.length,
+      calls: this.#calls.stats(),
+      auth: this.#authorizer?.state,
+      lastError: this.#instances.lastError,
+      nowMs: this.#deps.now(),
     });
-    if ('connection' in start) {
-      if (signal.aborted) await start.connection.close();
-      else this.#becomeReady(start.connection, start.list);
-      return;
+  }
+
+  stderrTail(): string {
+    return this.#instances.stderrTail();
+  }
+
+  /** Why it takes no call now, in a word for the caller; `undefined` when it may. */
+  get refusal() {
+    return refusalOf(this.name, this.state, this.#instances.lastError);
+  }
+
+  /** Waits until its tools are known, if they are going to be. */
+  async known(timeoutMs: number, signal: AbortSignal): Promise<void> {
+    await orAborted(this.#card, signal);
+    if (this.isKnown || this.#halted) return;
+    const instance = this.#instances.obtain(this.#listingKey);
+    await instance?.lease(() => instance.server.connection(timeoutMs, signal));
+  }
+
+  /** Never rejects. */
+  async call(tool: Tool, args: Record<string, unknown>, options: CallOptions): Promise<ToolCallResult> {
+    if (this.#halted) return { error: this.refusal! };
+    const key = instanceFor(this.#policy.share, options.caller);
+    if (key === undefined) return { error: noCallerError(this.name, this.#policy.share) };
+    const instance = this.#instances.obtain(key);
+    if (!instance) return { error: noSlotError(this.name, this.#deps.slots.max) };
+    const parked = () => refusalOf(this.name, instance.server.state, instance.server.lastError);
+    const refusal = parked();
+    if (refusal) return { error: refusal };
+    instance.occupy();
+    try {
+      const outcome = await this.#calls.call(instance.server, tool, args, options);
+      if (!('error' in outcome)) return outcome;
+      const unsent = outcome.error.code === 'mcp_server_unreachable' && !outcome.error.may_have_run;
+      return { error: (unsent ? parked() : undefined) ?? outcome.error };
+    } finally {
+      instance.vacate();
     }
-    this.#stderrTail = start.stderrTail;
-    if (signal.aborted) return;
-    if (start.needsAuth) this.#park('needs_auth', start.reason);
-    else this.#fail(start.reason);
   }
 
-  #becomeReady(connection: Connection, list: ToolList): void {
-    this.#connection = connection;
-    this.#is.becomeReady(this.#around.now());
-    this.#around.onList(list);
-    this.#room.admit(connection);
-    this.#attempted.resolve();
-    const tools = list.tools.length;
-    this.#around.log({ event: 'server_ready', ...this.#facts, tools, pid: connection.pid });
-    this.#around.onChanged();
-    this.#around.onReady();
-    this.#listing.resume();
+  /** Takes it up again after a stop, or starts it if it is idle; waits until that has succeeded or failed. */
+  async start(): Promise<void> {
+    if (this.#halted === 'disabled') {
+      throw new SignalboxError('server_disabled', `server '${this.name}' is disabled in its configuration`);
+    }
+    this.#halted = undefined;
+    await this.begin();
+    if (this.#policy.share === 'all') await this.#learn();
+    this.#deps.onChanged();
   }
 
-  async #untilLost(connection: Connection, round: AbortSignal): Promise<void> {
-    const reason = await orAborted(connection.lost, round);
-    this.#connection = undefined;
-    this.#stderrTail = connection.stderrTail();
-    this.#use.retire(connection);
-    if (reason === undefined || this.isParked) return;
-    this.#is.state = 'backing_off';
-    this.#around.log({ event: 'server_lost', ...this.#facts, reason: this.redact(reason) });
-    this.#fail(reason);
+  async stop(): Promise<void> {
+    this.#halted ??= 'stopped';
+    this.#stopWaitingForSlot();
+    await this.#instances.close();
+    this.#deps.onChanged();
   }
 
-  #park(state: 'ejected' | 'needs_auth', reason: string): void {
-    this.#is.state = state;
-    this.#fail(reason, stateProblem(state));
-    this.#room.dismiss();
-    if (state !== 'ejected') return;
-    const { restarts, lastError } = this.report();
-    this.#around.log({ event: 'server_ejected', ...this.#facts, restarts, reason: lastError });
+  async reload(): Promise<void> {
+    if (this.#halted === 'disabled') return;
+    this.#halted = undefined;
+    this.#calls.reset();
+    this.#authorizer?.forget();
+    this.#instances.reload();
+    await this.begin();
+    await Promise.all(this.#instances.all.map(({ server }) => server.attempted));
+    this.#deps.onChanged();
   }
 
-  #fail(reason: string, what?: string): void {
-    this.#is.fail(this.redact(reason), what);
-    this.#attempted.resolve();
-    this.#around.onChanged();
+  /** Lists its tools again, starting it if need be; its problem, if it has one then. */
+  async discover(): Promise<string | undefined> {
+    if (!this.#halted && this.state !== 'ready') await this.#learn();
+    return this.problem;
+  }
+
+  /** Ends it once the calls under way have ended. Resolves when its processes have exited. */
+  async retire(): Promise<void> {
+    this.#halted ??= 'stopped';
+    this.#ended.abort();
+    this.#stopWaitingForSlot();
+    await this.#instances.retire();
+  }
+
+  /** Ends it now. Resolves when its processes have exited. */
+  async close(): Promise<void> {
+    this.#ended.abort();
+    await this.stop();
+  }
+
+  get #listingKey(): string {
+    return this.#policy.share === 'all' ? '' : listingInstance;
+  }
+
+  /** Has an instance list the tools. Without a slot for it, that happens when there is one. */
+  async #learn(): Promise<void> {
+    this.#stopWaitingForSlot();
+    if (this.#halted) return;
+    const instance: ServerInstance | undefined = this.#instances.obtain(this.#listingKey);
+    if (instance) return instance.server.attempted;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const forget = this.#deps.slots.onSlotFree(() => {
+      this.#stopWaitingForSlot = () => {};
+      this.#slotWait = undefined;
+      resolve(this.#learn());
+    });
+    this.#slotWait = promise;
+    this.#stopWaitingForSlot = () => {
+      forget();
+      this.#slotWait = undefined;
+      resolve();
+    };
+    this.#deps.onChanged();
+  }
+
+  #onReady(key: string): void {
+    if (key === listingInstance) this.#instances.release(key, 'listed');
+  }
+
+  async #readCard(): Promise<void> {
+    if (this.config.card === undefined) return;
+    const card = await readServerCard(this.config.card, this.#deps.fetch, this.#ended.signal);
+    this.#cardProblem = 'problem' in card ? card.problem : undefined;
+    if ('list' in card) this.#tools.promise(card.list);
+    this.#deps.onChanged();
   }
 }

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { failureOf } from '../failure.ts';
+import { failureOf } from '../failures/failure.ts';
 import { readToolList, type ToolList } from '../inventory/tool-list.ts';
 
 const mostBytes = 4 * 1024 * 1024;

@@ -1,5 +1,5 @@
 import { type ToolCallError, toolCallError } from '@signalbox/protocol';
-import type { ServerState } from '../host-api.ts';
+import type { ServerState } from '../host/host-api.ts';
 
 /** Why a server in this state takes no calls, and what to do about it; `undefined` for one that does, or will. */
 export function refusalOf(
@@ -7,7 +7,7 @@ export function refusalOf(
   state: ServerState,
   lastError: string | undefined,
 ): ToolCallError | undefined {
-  const way = waysOut[state];
+  const way = unavailable[state];
   if (!way) return undefined;
   const reason = state === 'stopped' || state === 'disabled' || !lastError ? '' : `: ${lastError}`;
   return toolCallError('mcp_server_unreachable', `server '${server}' ${way.is}${reason}`, {
@@ -19,11 +19,11 @@ export function refusalOf(
 
 /** The same for a list of problems. */
 export function stateProblem(state: ServerState): string | undefined {
-  const way = waysOut[state];
+  const way = unavailable[state];
   return way && `not available: it ${way.is}`;
 }
 
-const waysOut: Partial<Record<ServerState, { is: string; hint: (server: string) => string }>> = {
+const unavailable: Partial<Record<ServerState, { is: string; hint: (server: string) => string }>> = {
   ejected: {
     is: 'failed too often and is not started any more',
     hint: (server) => `once its cause is repaired: signalbox tools reload ${quoted(server)}`,

@@ -1,23 +1,23 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { McpServerConfig } from '../config.ts';
-import type { ServerChanges } from '../host-api.ts';
+import type { McpServerConfig } from '../config/server-config.ts';
+import type { ServerChanges } from '../host/host-api.ts';
 import { serversAlike } from '../inventory/tool-name.ts';
-import { type GroupSurroundings, ServerGroup } from './server-group.ts';
+import { HostedServer, type HostedServerDeps } from './hosted-server.ts';
 
 /** Which servers there are: those of the configuration, in its order, and those that were added at runtime. */
 export class ServerRegistry {
-  readonly #around: GroupSurroundings;
+  readonly #deps: HostedServerDeps;
   readonly #spawned = new Set<string>();
-  readonly #leaving = new Set<ServerGroup>();
-  #groups: ReadonlyMap<string, ServerGroup> = new Map();
+  readonly #leaving = new Set<HostedServer>();
+  #servers: ReadonlyMap<string, HostedServer> = new Map();
   #alike: ReadonlySet<string> = new Set();
 
-  constructor(around: GroupSurroundings) {
-    this.#around = around;
+  constructor(deps: HostedServerDeps) {
+    this.#deps = deps;
   }
 
-  get groups(): ReadonlyMap<string, ServerGroup> {
-    return this.#groups;
+  get servers(): ReadonlyMap<string, HostedServer> {
+    return this.#servers;
   }
 
   /** Those whose names sanitise alike. */
@@ -32,10 +32,10 @@ export class ServerRegistry {
   /** Makes the configured servers what this says. `begun`: the new ones, which have to be begun. */
   apply(servers: Readonly<Record<string, McpServerConfig>>): {
     changes: ServerChanges;
-    begun: ServerGroup[];
+    begun: HostedServer[];
   } {
-    const before = this.#groups;
-    const after = new Map<string, ServerGroup>();
+    const before = this.#servers;
+    const after = new Map<string, HostedServer>();
     const changes: ServerChanges = { added: [], removed: [], changed: [] };
     for (const [name, config] of Object.entries(servers)) {
       const old = before.get(name);
@@ -50,39 +50,39 @@ export class ServerRegistry {
       if (this.#spawned.has(name)) after.set(name, old);
       else if (!after.has(name)) {
         changes.removed.push(name);
-        this.#letGo(old);
+        this.#retire(old);
       }
     }
-    this.#become(after);
+    this.#replaceAll(after);
     return { changes, begun: [...changes.added, ...changes.changed].map((name) => after.get(name)!) };
   }
 
   /** Adds a server besides the configuration, in place of a stopped one of that name. */
-  spawn(name: string, config: McpServerConfig): ServerGroup {
-    const after = new Map(this.#groups);
-    const group = this.#replacement(name, config, after.get(name));
+  spawn(name: string, config: McpServerConfig): HostedServer {
+    const after = new Map(this.#servers);
+    const server = this.#replacement(name, config, after.get(name));
     this.#spawned.add(name);
-    this.#become(after.set(name, group));
-    return group;
+    this.#replaceAll(after.set(name, server));
+    return server;
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#groups.values(), ...this.#leaving].map((group) => group.close()));
+    await Promise.all([...this.#servers.values(), ...this.#leaving].map((server) => server.close()));
   }
 
-  #replacement(name: string, config: McpServerConfig, old: ServerGroup | undefined): ServerGroup {
-    if (old) this.#letGo(old);
+  #replacement(name: string, config: McpServerConfig, old: HostedServer | undefined): HostedServer {
+    if (old) this.#retire(old);
     const known = old?.isKnown ? { tools: old.offer.tools, problems: [] } : undefined;
-    return new ServerGroup(name, config, this.#around, known);
+    return new HostedServer(name, config, this.#deps, known);
   }
 
-  #letGo(group: ServerGroup): void {
-    this.#leaving.add(group);
-    group.retire().finally(() => this.#leaving.delete(group));
+  #retire(server: HostedServer): void {
+    this.#leaving.add(server);
+    server.retire().finally(() => this.#leaving.delete(server));
   }
 
-  #become(groups: ReadonlyMap<string, ServerGroup>): void {
-    this.#groups = groups;
-    this.#alike = serversAlike([...groups.keys()]);
+  #replaceAll(servers: ReadonlyMap<string, HostedServer>): void {
+    this.#servers = servers;
+    this.#alike = serversAlike([...servers.keys()]);
   }
 }

@@ -1,9 +1,9 @@
 import type { AuthState } from '@signalbox/server-auth';
 import type { CallStats } from '../calls/server-calls.ts';
-import type { McpServerConfig } from '../config.ts';
-import type { ServerState, ServerStatus } from '../host-api.ts';
-import type { InstanceReport } from './server-condition.ts';
-import { policyOf } from './server-policy.ts';
+import type { McpServerConfig } from '../config/server-config.ts';
+import { policyOf } from '../config/server-policy.ts';
+import type { ServerState, ServerStatus } from '../host/host-api.ts';
+import type { InstanceReport } from './instances/instance-condition.ts';
 
 const bestFirst: readonly ServerState[] = [
   'ready',

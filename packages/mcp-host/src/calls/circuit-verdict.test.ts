@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import type { Failure } from '../failures/failure.ts';
+import { type CallWait, verdictOf, wasFairWait } from './circuit-verdict.ts';
+
+const wait: CallWait = { waitedMs: 0, limitMs: undefined, sawProgress: false, aborted: false };
+const reason = 'x';
+
+it('holds a broken transport against the server, unless it broke because the caller went', () => {
+  for (const kind of ['not_sent', 'lost'] as const) {
+    expect(verdictOf({ kind, reason }, wait)).toBe('failure');
+    expect(verdictOf({ kind, reason }, { ...wait, aborted: true })).toBe('neutral');
+  }
+});
+
+it.each<Failure>([
+  { kind: 'answered', code: -32603, reason },
+  { kind: 'answered', code: -32602, reason },
+  { kind: 'refused', status: 401, reason },
+  { kind: 'refused', status: 429, reason },
+  { kind: 'bad_answer', reason },
+])('takes any answer as a sign of life: $kind', (failure) => {
+  expect(verdictOf(failure, wait)).toBe('success');
+});
+
+it('does not hold it against the server that we have no access to it', () => {
+  expect(verdictOf({ kind: 'no_access', reason }, wait)).toBe('neutral');
+});
+
+it('holds a timeout against the server only if it had its own limit, or half a minute', () => {
+  const verdict = (given: Partial<CallWait>) =>
+    verdictOf({ kind: 'timed_out', reason }, { ...wait, ...given });
+  expect(verdict({ waitedMs: 29_999 })).toBe('neutral');
+  expect(verdict({ waitedMs: 30_000 })).toBe('failure');
+  expect(verdict({ waitedMs: 199, limitMs: 200 })).toBe('neutral');
+  expect(verdict({ waitedMs: 200, limitMs: 200 })).toBe('failure');
+  expect(verdict({ waitedMs: 30_000, limitMs: 600_000 })).toBe('failure');
+  expect(verdict({ waitedMs: 30_000, aborted: true })).toBe('neutral');
+});
+
+it('takes a server that reports progress for slow, not for dead', () => {
+  expect(wasFairWait({ waitedMs: 60_000, limitMs: undefined, sawProgress: true })).toBe(false);
+  expect(wasFairWait({ waitedMs: 60_000, limitMs: undefined, sawProgress: false })).toBe(true);
+});

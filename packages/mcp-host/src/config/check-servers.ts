@@ -1,0 +1,50 @@
+import { SignalboxError } from '@signalbox/protocol';
+import { namesInstance } from './instance-name.ts';
+import type { McpServerConfig, ServerPolicy } from './server-config.ts';
+
+const sharings = new Set(['all', 'role', 'worker']);
+
+/** Throws `SignalboxError` `bad_config`, which names the server and the field, for what cannot work. */
+export function checkServers(servers: Readonly<Record<string, McpServerConfig>>): void {
+  for (const [name, config] of Object.entries(servers)) {
+    const problem = name === '' ? 'a server needs a name' : problemOf(config);
+    if (problem === undefined) continue;
+    throw new SignalboxError('bad_config', name === '' ? problem : `server '${name}': ${problem}`);
+  }
+}
+
+function problemOf(config: McpServerConfig): string | undefined {
+  const { share = 'all' } = config;
+  if (!sharings.has(share)) return `share must be all, role or worker, not '${share}'`;
+  const number = numberProblem(config);
+  if (number !== undefined) return number;
+  if (config.type === 'http') {
+    const isHttp = /^https?:$/.test(URL.parse(config.url)?.protocol ?? '');
+    return isHttp ? undefined : 'its url is not an http or https URL';
+  }
+  if (config.command === '') return 'command must name a program';
+  if (share === 'all' && namesInstance(config)) {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the placeholder as people write it
+    return "'${instance}' stands for a role or worker; set share: role or share: worker, or leave it out";
+  }
+  return undefined;
+}
+
+const leastOf: Partial<Record<keyof ServerPolicy, number>> = {
+  keepAliveMs: 0,
+  maxRestarts: 0,
+  restartWindowMs: 1,
+  circuitThreshold: 1,
+  circuitResetMs: 1,
+  concurrency: 1,
+  timeoutMs: 1,
+};
+
+function numberProblem(config: ServerPolicy): string | undefined {
+  for (const [field, least] of Object.entries(leastOf)) {
+    const value = config[field as keyof ServerPolicy];
+    if (value === undefined || (Number.isSafeInteger(value) && Number(value) >= least)) continue;
+    return `${field} must be a whole number from ${least} up, not ${String(value)}`;
+  }
+  return undefined;
+}
