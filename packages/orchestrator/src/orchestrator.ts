@@ -1,18 +1,18 @@
 import type { BrokerClient, Log, ServeAnswer, ServedRequest } from '@signalbox/client';
 import type { McpHost } from '@signalbox/mcp-host';
-import { type Fault, type McpReply, messageOf, noFault, toolCallError } from '@signalbox/protocol';
+import { type Fault, messageOf, noFault, toolCallError } from '@signalbox/protocol';
 import { BudgetLedger } from './budgets/budget-ledger.ts';
 import type { CallBudgets } from './budgets/call-budgets.ts';
 import { boundedReply } from './calls/bounded-reply.ts';
-import { CallBook } from './calls/call-registry.ts';
+import { CallRegistry } from './calls/call-registry.ts';
 import { parseRequest } from './calls/request-body.ts';
-import { type CallDesk, serveCall } from './calls/served-call.ts';
-import { retireStrays } from './calls/unexpected-messages.ts';
+import { type CallDeps, serveCall } from './calls/served-call.ts';
+import { ackUnexpectedMessages } from './calls/unexpected-messages.ts';
 import type { MailboxRules } from './catalog/catalog.ts';
 import { trackCatalog } from './catalog/catalog-tracker.ts';
-import { inboxHistory } from './journal/inbox-ownership.ts';
+import { trackInboxOwnership } from './journal/inbox-ownership.ts';
 import type { Journal } from './journal/journal.ts';
-import { answerQuestion, type QuestionDesk } from './operator/operations.ts';
+import { answerOperation, type OperationDeps } from './operator/operations.ts';
 import { checkPolicy, type PolicyChanges } from './operator/policy.ts';
 import type { RepeatLists } from './roles/repeat-lists.ts';
 import { RoleToolAllowlist } from './roles/role-tool-allowlist.ts';
@@ -22,29 +22,32 @@ import { createCallScheduler } from './scheduling/call-scheduler.ts';
 const defaultCallTimeoutMs = 60_000;
 const defaultDrainMs = 5000;
 
-/** What an orchestrator is made of. */
+/** The parts and settings of an orchestrator. */
 export interface OrchestratorOptions {
-  /** Connected as the orchestrator; stays the caller's to close. */
+  /** A client that is connected as the orchestrator. The caller closes it. */
   client: BrokerClient;
-  /** Stays the caller's to close. */
+  /** The host of the MCP servers. The caller closes it. */
   host: McpHost;
-  /** Default: every role may use every tool. */
+  /** Which tools each role may use; by default every role may use every tool. */
   allowlist?: RoleToolAllowlist;
-  /** Stays the caller's to close, after `host`. Without one, calls that were running in a crash run again after it. */
+  /**
+   * Remembers calls that are not safe to repeat across crashes. The caller closes it, after `host`. Without a journal,
+   * calls that ran during a crash run again after it.
+   */
   journal?: Journal | undefined;
-  /** What may be called again although it was called before, whatever the servers declare. */
+  /** Tools that may or must not be called again, whatever their servers declare. */
   repeat?: RepeatLists;
-  /** Which of the mailbox tools each role may see; default all. */
+  /** Which mailbox tools each role may see; by default all. */
   mailbox?: MailboxRules;
-  /** How often tools may be called; without them, as often as the limits on what runs at once allow. */
+  /** How often tools may be called; by default only `concurrency` limits that. */
   budgets?: CallBudgets;
   concurrency?: Partial<CallLimits>;
-  /** Bounds the run of a call that names no timeout of its own; default 60 s. */
+  /** Limits the run of a call that sets no timeout; default 60 s. */
   callTimeoutMs?: number;
-  /** How long `stop` waits for what runs; default 5 s. */
+  /** How long `stop` waits for running calls; default 5 s. */
   drainMs?: number;
   log?: Log;
-  /** Told of every named point that a call passes. */
+  /** Called at every named point that a call passes. */
   fault?: Fault;
   /** Epoch milliseconds. */
   now?: () => number;
@@ -55,61 +58,63 @@ export interface OrchestratorOptions {
 /** Serves `mcp_request` messages until it is stopped. */
 export interface Orchestrator extends AsyncDisposable {
   /**
-   * Takes no new requests, leaves those whose turn hasn't come to the next orchestrator on this inbox, and waits until
-   * those that run are answered, at most `drainMs`.
+   * Takes no new requests, leaves waiting calls to the next orchestrator on this inbox, and waits until the running
+   * calls are answered, at most `drainMs`.
    */
   stop(): Promise<void>;
   /**
-   * Replaces what is given, all at once, for calls that start from now on, and tells the roles whose tools changed.
+   * Replaces the given settings together, for calls that start from now on, and notifies the roles whose tools changed.
    * Throws `SignalboxError` `bad_config` before anything has changed.
    */
   setPolicy(changes: PolicyChanges): void;
-  /** {@link setPolicy} with nothing but an allowlist. */
+  /** Replaces only the allowlist; see {@link setPolicy}. */
   setAllowlist(allowlist: RoleToolAllowlist): void;
   /** Requests that wait, run, or whose reply the broker has not confirmed yet. */
   readonly inFlight: number;
 }
 
 /**
- * Subscribes the client's inbox and answers manifest requests and tool calls, concurrently, each under the allowlist
- * of the role that the broker attests. Every request gets a reply; the orchestrator's own faults read `tool_panicked`.
+ * Subscribes the client's inbox and answers tool calls and all other operations concurrently, each under the role that
+ * the broker attests. Every request gets a reply; a fault of the orchestrator itself is reported as `tool_panicked`.
  * Throws `SignalboxError` `bad_config` for budgets and limits that make no sense.
  */
 export async function startOrchestrator(options: OrchestratorOptions): Promise<Orchestrator> {
   const { client, host, journal, budgets = {}, concurrency, log = () => {}, now = Date.now } = options;
+  const { allowlist = RoleToolAllowlist.unrestricted(), repeat = {}, mailbox = {} } = options;
   const { monotonicNow = () => performance.now() } = options;
   checkPolicy({ budgets, serverConcurrency: concurrency?.servers ?? {} });
   await using starting = new AsyncDisposableStack();
-  const allowlist = options.allowlist ?? RoleToolAllowlist.unrestricted();
-  const { repeat = {}, mailbox = {} } = options;
+
   const catalogs = trackCatalog(client, host, { allowlist, repeat, mailbox }, { log, now });
   starting.defer(catalogs.stop);
   const scheduler = createCallScheduler({ ...defaultCallLimits, ...concurrency }, monotonicNow);
   const ledger = new BudgetLedger(budgets, monotonicNow);
-  const desk: CallDesk & QuestionDesk = {
-    host,
-    scheduler,
-    catalogs,
+  const registry = new CallRegistry(now);
+  const ownership = trackInboxOwnership(client, journal, log);
+  const maxReplyBytes = () => client.welcome.limits.maxMessageBytes ?? Number.POSITIVE_INFINITY;
+  const operationDeps: OperationDeps = { host, scheduler, catalogs, registry, journal, maxReplyBytes, log };
+  const callDeps: CallDeps = {
     runner: {
       host,
       scheduler,
-      catalog: () => catalogs.latest ?? catalogs.current(),
+      catalog: catalogs.current,
       budgets: ledger,
       callTimeoutMs: options.callTimeoutMs ?? defaultCallTimeoutMs,
     },
-    book: new CallBook(now),
+    registry,
     journal,
-    history: inboxHistory(client, journal, log),
-    maxReplyBytes: () => client.welcome.limits.maxMessageBytes ?? Number.POSITIVE_INFINITY,
+    ownership,
+    maxReplyBytes,
     now,
     fault: options.fault ?? noFault,
     log,
   };
-  const loop = starting.use(
-    await client.serve(['mcp_request'], (request) => answer(desk, request), {
+
+  const requests = starting.use(
+    await client.serve(['mcp_request'], (request) => answerRequest(request, callDeps, operationDeps), {
       concurrency: inboxWindow.window,
       ...inboxWindow,
-      ...desk.history.serveOptions,
+      ...ownership.serveOptions,
       tellsStart: true,
       badBody: ({ message }) => ({
         kind: 'mcp_reply',
@@ -117,8 +122,9 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
       }),
     }),
   );
-  const strays = starting.use(await client.subscribe());
-  void retireStrays(client, strays, log);
+  const otherMessages = starting.use(await client.subscribe());
+  void ackUnexpectedMessages(client, otherMessages, log);
+  // Runs before the requests are disposed: waiting calls are handed back, and only running ones are waited for.
   starting.defer(scheduler.close);
   catalogs.current().catch((thrown) => log({ event: 'inventory_failed', reason: messageOf(thrown) }));
 
@@ -126,32 +132,39 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   let stopping: Promise<void> | undefined;
   const stop = () => {
     stopping ??= atMost(options.drainMs ?? defaultDrainMs, started.disposeAsync(), () =>
-      log({ event: 'drain_gave_up', inFlight: loop.inFlight }),
+      log({ event: 'drain_gave_up', inFlight: requests.inFlight }),
     );
     return stopping;
   };
   const setPolicy = (changes: PolicyChanges) => {
     checkPolicy(changes);
-    const { allowlist, repeat, mailbox, budgets, serverConcurrency } = changes;
-    if (allowlist || repeat || mailbox) {
-      catalogs.setPolicy({
-        ...(allowlist && { allowlist }),
-        ...(repeat && { repeat }),
-        ...(mailbox && { mailbox }),
-      });
-    }
+    const { budgets, serverConcurrency, ...toolPolicy } = changes;
+    if (Object.keys(toolPolicy).length > 0) catalogs.setPolicy(toolPolicy);
     if (budgets) ledger.setBudgets(budgets);
     if (serverConcurrency) scheduler.setServerLimits(serverConcurrency);
   };
   return {
     stop,
     setPolicy,
-    setAllowlist: (allowlist) => setPolicy({ allowlist }),
+    setAllowlist: (changed) => setPolicy({ allowlist: changed }),
     get inFlight() {
-      return loop.inFlight;
+      return requests.inFlight;
     },
     [Symbol.asyncDispose]: stop,
   };
+}
+
+async function answerRequest(
+  served: ServedRequest,
+  callDeps: CallDeps,
+  operationDeps: OperationDeps,
+): Promise<ServeAnswer> {
+  const { request, refusal } = parseRequest(served.json);
+  if (request?.op === 'call') return serveCall(callDeps, served, request);
+  const reply = refusal
+    ? { error: refusal }
+    : await answerOperation(operationDeps, served.message.from, request);
+  return { kind: 'mcp_reply', body: boundedReply(reply, operationDeps.maxReplyBytes()).reply };
 }
 
 /** Waits for `work`, but no longer than `ms`. */
@@ -165,16 +178,4 @@ async function atMost(ms: number, work: Promise<void>, onLate: () => void): Prom
   });
   await Promise.race([work, late]);
   clearTimeout(timer);
-}
-
-function answer(desk: CallDesk & QuestionDesk, served: ServedRequest): Promise<ServeAnswer> {
-  const { request, refusal } = parseRequest(served.json);
-  if (request?.op === 'call') return serveCall(desk, served, request);
-  const replied: Promise<McpReply> = refusal
-    ? Promise.resolve({ error: refusal })
-    : answerQuestion(desk, served.message.from, request);
-  return replied.then((reply) => ({
-    kind: 'mcp_reply',
-    body: boundedReply(reply, desk.maxReplyBytes()).reply,
-  }));
 }

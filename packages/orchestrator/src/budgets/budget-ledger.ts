@@ -2,73 +2,75 @@ import { type ToolCallError, toolCallError } from '@signalbox/protocol';
 import type { Budget, CallBudgets } from './call-budgets.ts';
 import { CallWindow } from './call-window.ts';
 
-/** How many counted requests are remembered: more than the inbox's window lets wait for their acks. */
+/** How many counted requests are remembered. It is more than can be un-acked in the inbox's window. */
 const rememberedRequests = 4096;
 
-/** Whose call it is. `request` is the same for every delivery of one request, and for nothing else. */
+/** The caller of a call. `request` identifies the request: it is the same for every delivery of it. */
 export interface BudgetedCall {
   agent: string;
   role: string;
   request?: string | undefined;
 }
 
-/** A call within its budgets, which `takeBack` uncounts if it isn't made after all; or why it may not be made. */
+/** The decision on a call: it is within its budgets, and `takeBack` uncounts it if it is not made after all; or it is refused. */
 export type BudgetTurn =
   | { takeBack: () => void; refusal?: undefined }
   | { takeBack?: undefined; refusal: ToolCallError };
 
 const uncounted: BudgetTurn = { takeBack: () => {} };
 
-interface Purse {
+/** One budget that a call counts against, with the window that counts it. */
+interface AppliedBudget {
   budget: Budget;
   windows: Map<string, CallWindow>;
   key: string;
   window: CallWindow;
-  /** Completes "… used up". */
-  whose: string;
+  /** The beginning of the sentence that ends "… used up the budget". */
+  subject: string;
 }
 
 /**
- * Counts calls against the budgets of their worker and of its role. Workers whose calls are all too old to matter are
- * forgotten. `now` is in monotonic milliseconds.
+ * Counts calls against the budgets of their worker and of its role. It forgets workers and roles whose calls are all too
+ * old to matter.
  */
 export class BudgetLedger {
   readonly #now: () => number;
   #budgets: CallBudgets;
-  /** The one that called longest ago first. */
+  /** The worker that called longest ago is first. */
   readonly #workers = new Map<string, CallWindow>();
   readonly #roles = new Map<string, CallWindow>();
   readonly #counted = new Set<string>();
 
+  /** `now` is in monotonic milliseconds. */
   constructor(budgets: CallBudgets, now: () => number) {
     this.#budgets = budgets;
     this.#now = now;
   }
 
-  /** Replaces the budgets; what was called already counts against the new ones. */
+  /** Replaces the budgets. Calls that were counted already count against the new budgets too. */
   setBudgets(budgets: CallBudgets): void {
     this.#budgets = budgets;
   }
 
-  /** Workers and roles that it remembers calls of. */
+  /** How many workers and roles it remembers calls of. */
   get size(): number {
     return this.#workers.size + this.#roles.size;
   }
 
-  /** Counts a call once, however often its request is delivered. A refused one counts nowhere. */
+  /** Counts a call once, however often its request is delivered. A refused call is not counted. */
   take(call: BudgetedCall): BudgetTurn {
     const { request } = call;
-    const purses = this.#pursesOf(call);
+    const applied = this.#budgetsOf(call);
     // Where nothing is limited, nothing is remembered.
-    if (purses.length === 0 && this.size === 0) return uncounted;
+    if (applied.length === 0 && this.size === 0) return uncounted;
     if (request !== undefined && this.#counted.has(request)) return uncounted;
     const now = this.#now();
     for (const windows of [this.#workers, this.#roles]) forgetIdle(windows, now);
-    const waits = purses.map(({ window, budget }) => window.waitMs(budget, now));
+    const waits = applied.map(({ window, budget }) => window.waitMs(budget, now));
     const longest = Math.max(0, ...waits);
-    if (longest > 0) return { refusal: usedUp(purses[waits.indexOf(longest)]!, longest) };
-    const takeBacks = purses.map((purse) => count(purse, now));
-    if (request !== undefined && purses.length > 0) this.#remember(request);
+    if (longest > 0) return { refusal: usedUp(applied[waits.indexOf(longest)]!, longest) };
+    const takeBacks = applied.map((one) => count(one, now));
+    if (request !== undefined && applied.length > 0) this.#remember(request);
     return {
       takeBack: () => {
         if (request !== undefined) this.#counted.delete(request);
@@ -77,17 +79,22 @@ export class BudgetLedger {
     };
   }
 
-  #pursesOf({ agent, role }: BudgetedCall): Purse[] {
+  #budgetsOf({ agent, role }: BudgetedCall): AppliedBudget[] {
     const { perWorker, roles = {}, perRole = {} } = this.#budgets;
-    const purse = (windows: Map<string, CallWindow>, key: string, budget: Budget, whose: string): Purse => {
-      return { budget, windows, key, window: windows.get(key) ?? new CallWindow(), whose };
+    const applied = (
+      windows: Map<string, CallWindow>,
+      key: string,
+      budget: Budget,
+      subject: string,
+    ): AppliedBudget => {
+      return { budget, windows, key, window: windows.get(key) ?? new CallWindow(), subject };
     };
     const own = Object.hasOwn(roles, role) ? roles[role] : perWorker;
     const shared = Object.hasOwn(perRole, role) ? perRole[role] : undefined;
     if (!own && !shared) return [];
     return [
-      ...(own ? [purse(this.#workers, agent, own, `'${agent}' has`)] : []),
-      ...(shared ? [purse(this.#roles, role, shared, `the workers of role '${role}' have together`)] : []),
+      ...(own ? [applied(this.#workers, agent, own, `'${agent}' has`)] : []),
+      ...(shared ? [applied(this.#roles, role, shared, `the workers of role '${role}' have together`)] : []),
     ];
   }
 
@@ -101,8 +108,8 @@ export class BudgetLedger {
   }
 }
 
-/** Counts a call and puts its window last, among those used just now. */
-function count({ windows, key, window, budget }: Purse, now: number): () => void {
+/** Counts a call and moves its window to the end, where the most recently used are. */
+function count({ windows, key, window, budget }: AppliedBudget, now: number): () => void {
   windows.delete(key);
   windows.set(key, window);
   return window.count(budget, now);
@@ -115,13 +122,17 @@ function forgetIdle(windows: Map<string, CallWindow>, now: number): void {
   }
 }
 
-function usedUp({ budget, whose }: Purse, waitMs: number): ToolCallError {
+function usedUp({ budget, subject }: AppliedBudget, waitMs: number): ToolCallError {
   const { calls, windowMs } = budget;
   const amount = calls === 1 ? '1 call' : `${calls} calls`;
   const seconds = Math.max(1, Math.ceil(waitMs / 1000));
-  return toolCallError('quota_exceeded', `${whose} used up the budget of ${amount} in ${windowMs / 1000} s`, {
-    mayHaveRun: false,
-    retryAfterSeconds: seconds,
-    hint: `This call did not run. Try it again in ${seconds} s, and make fewer calls.`,
-  });
+  return toolCallError(
+    'quota_exceeded',
+    `${subject} used up the budget of ${amount} in ${windowMs / 1000} s`,
+    {
+      mayHaveRun: false,
+      retryAfterSeconds: seconds,
+      hint: `This call did not run. Try it again in ${seconds} s, and make fewer calls.`,
+    },
+  );
 }

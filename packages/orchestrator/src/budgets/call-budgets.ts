@@ -1,22 +1,22 @@
 import { SignalboxError } from '@signalbox/protocol';
 
-/** At most `calls` in any stretch of `windowMs` milliseconds. */
+/** Allows at most `calls` calls in any period of `windowMs` milliseconds. */
 export interface Budget {
   calls: number;
   windowMs: number;
 }
 
-/** How often tools may be called, whatever runs at once. What is left out is not limited. */
+/** How often tools may be called. A budget that is left out limits nothing. */
 export interface CallBudgets {
-  /** For each worker. */
+  /** The budget of each worker. */
   perWorker?: Budget;
-  /** For each worker of a role, instead of `perWorker`. */
+  /** The budget of each worker of a role, which replaces `perWorker`. */
   roles?: Readonly<Record<string, Budget>>;
-  /** Shared by all workers of a role, besides the worker's own. */
+  /** The budget that all workers of a role share, in addition to each worker's own. */
   perRole?: Readonly<Record<string, Budget>>;
 }
 
-/** Throws `SignalboxError` `bad_config`, naming the field, for a budget that makes no sense. */
+/** Checks budgets from a configuration. Throws `SignalboxError` `bad_config`, naming the field, for one that makes no sense. */
 export function checkBudgets({ perWorker, roles = {}, perRole = {} }: CallBudgets): void {
   if (perWorker) checkBudget('budgets.perWorker', perWorker);
   for (const [role, budget] of Object.entries(roles)) checkBudget(`budgets.roles.${role}`, budget);

@@ -1,9 +1,9 @@
 import type { Budget } from './call-budgets.ts';
 
-/** Calls this close together, in parts of a window, are remembered as one entry. */
-const parts = 64;
+/** Calls within this fraction of a window (one 64th) share an entry. */
+const entriesPerWindow = 64;
 
-/** Calls that were counted together; they leave the window with the last of them. */
+/** Calls that were counted together. They leave the window together, with the last of them. */
 interface Entry {
   firstAt: number;
   lastAt: number;
@@ -11,15 +11,15 @@ interface Entry {
 }
 
 /**
- * The calls of the last stretch of time. Never lets more through than the budget says; remembers at most a few dozen
- * numbers for it, so that places come back up to a 64th of the window late. Times are monotonic milliseconds.
+ * Counts the calls of the most recent period. It never lets more calls through than the budget allows. To remember only
+ * a few dozen numbers, it frees places up to a 64th of the window late. Times are monotonic milliseconds.
  */
 export class CallWindow {
   readonly #entries: Entry[] = [];
   #calls = 0;
   #windowMs = 0;
 
-  /** Milliseconds until there is a place for one more call; 0 if there is one now. */
+  /** Milliseconds until one more call is allowed; 0 if it is allowed now. */
   waitMs(budget: Budget, now: number): number {
     this.#forget(budget.windowMs, now);
     let excess = this.#calls - budget.calls + 1;
@@ -31,10 +31,10 @@ export class CallWindow {
     return 0;
   }
 
-  /** Counts a call; what it returns takes the call back, once. */
+  /** Counts a call. The returned function undoes that; calling it again does nothing. */
   count({ windowMs }: Budget, now: number): () => void {
     let entry = this.#entries.at(-1);
-    if (entry === undefined || now - entry.firstAt >= windowMs / parts) {
+    if (entry === undefined || now - entry.firstAt >= windowMs / entriesPerWindow) {
       entry = { firstAt: now, lastAt: now, calls: 0 };
       this.#entries.push(entry);
     }
@@ -51,7 +51,7 @@ export class CallWindow {
     };
   }
 
-  /** True if all that it remembers is too old to matter. */
+  /** Whether all counted calls are too old to matter. */
   isIdle(now: number): boolean {
     this.#forget(this.#windowMs, now);
     return this.#entries.length === 0;

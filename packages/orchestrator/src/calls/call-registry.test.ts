@@ -1,61 +1,61 @@
 import { expect, test } from 'vitest';
-import { CallBook } from './call-registry.ts';
+import { CallRegistry } from './call-registry.ts';
 
 const call = { agent: 'rosa', requestId: 'r1', role: 'worker', tool: 'mcp_counter__count' };
 const started = { ...call, server: 'counter', receivedAt: 100, startedAt: 150, expiresAt: 9_000 };
 
 test('a call that another process started keeps the times of that start, whatever is answered now', () => {
-  const book = new CallBook(() => 5_000);
-  book.open(call, started).ended('outcome_unknown', '{}');
-  expect(book.recent()).toMatchObject([
+  const registry = new CallRegistry(() => 5_000);
+  registry.add(call, started).ended('outcome_unknown', '{}');
+  expect(registry.recent()).toMatchObject([
     { received_at: 100, started_at: 150, finished_at: 5_000, server: 'counter', outcome: 'outcome_unknown' },
   ]);
 });
 
 test('a call of this process has the times of this process', () => {
   let now = 200;
-  const book = new CallBook(() => now);
-  const open = book.open(call);
-  expect(book.underWay()).toMatchObject([{ state: 'queued', received_at: 200 }]);
+  const registry = new CallRegistry(() => now);
+  const open = registry.add(call);
+  expect(registry.active()).toMatchObject([{ state: 'queued', received_at: 200 }]);
   now = 300;
   open.running('counter');
-  expect(book.underWay()).toMatchObject([{ state: 'running', received_at: 200, started_at: 300 }]);
+  expect(registry.active()).toMatchObject([{ state: 'running', received_at: 200, started_at: 300 }]);
 });
 
 test('the calls that ended last are remembered, and of their replies as many as there is room for', () => {
-  const book = new CallBook(() => 0, { calls: 3, replyBytes: 8 });
+  const registry = new CallRegistry(() => 0, { calls: 3, replyBytes: 8 });
   const name = (n: number) => ({ ...call, requestId: `r${n}` });
   for (let n = 1; n <= 5; n++) {
-    book.open(name(n)).ended('ok', '[1]');
-    expect(book.recent().map((one) => one.request_id)).toEqual(
+    registry.add(name(n)).ended('ok', '[1]');
+    expect(registry.recent().map((one) => one.request_id)).toEqual(
       [n - 2, n - 1, n].filter((one) => one > 0).map((one) => `r${one}`),
     );
   }
   const finished = { state: 'finished', outcome: 'ok' };
-  expect([2, 3, 4, 5].map((n) => book.status(name(n)))).toEqual([
+  expect([2, 3, 4, 5].map((n) => registry.status(name(n)))).toEqual([
     undefined,
     finished,
     { ...finished, reply: [1] },
     { ...finished, reply: [1] },
   ]);
-  book.open(name(6)).ended('ok', '"too long to be kept"');
-  expect([4, 5, 6].map((n) => book.status(name(n)))).toEqual([finished, finished, finished]);
-  book.open(name(7)).ended('ok', '[2]');
-  expect(book.status(name(7))).toEqual({ ...finished, reply: [2] });
+  registry.add(name(6)).ended('ok', '"too long to be kept"');
+  expect([4, 5, 6].map((n) => registry.status(name(n)))).toEqual([finished, finished, finished]);
+  registry.add(name(7)).ended('ok', '[2]');
+  expect(registry.status(name(7))).toEqual({ ...finished, reply: [2] });
 });
 
 test('a request that is answered again has one record, its last', () => {
-  const book = new CallBook(() => 0);
-  book.open(call).ended('tool_timeout', '1');
-  book.open({ ...call, requestId: 'r2' }).ended('ok', '2');
-  book.open({ ...call, agent: 'walt' }).dropped();
-  const again = book.open(call);
-  expect(book.status(call)).toEqual({ state: 'queued' });
+  const registry = new CallRegistry(() => 0);
+  registry.add(call).ended('tool_timeout', '1');
+  registry.add({ ...call, requestId: 'r2' }).ended('ok', '2');
+  registry.add({ ...call, agent: 'walt' }).dropped();
+  const again = registry.add(call);
+  expect(registry.status(call)).toEqual({ state: 'queued' });
   again.running(undefined);
-  expect(book.status(call)).toEqual({ state: 'running' });
+  expect(registry.status(call)).toEqual({ state: 'running' });
   again.ended('ok', '3');
-  expect(book.underWay()).toEqual([]);
-  expect(book.recent()).toMatchObject([{ request_id: 'r2' }, { request_id: 'r1', outcome: 'ok' }]);
-  expect(book.status(call)).toEqual({ state: 'finished', outcome: 'ok', reply: 3 });
-  expect(book.status({ agent: 'walt', requestId: 'r1' })).toBeUndefined();
+  expect(registry.active()).toEqual([]);
+  expect(registry.recent()).toMatchObject([{ request_id: 'r2' }, { request_id: 'r1', outcome: 'ok' }]);
+  expect(registry.status(call)).toEqual({ state: 'finished', outcome: 'ok', reply: 3 });
+  expect(registry.status({ agent: 'walt', requestId: 'r1' })).toBeUndefined();
 });

@@ -1,95 +1,96 @@
 import type { CallRecord, CallStatus, McpReply } from '@signalbox/protocol';
 import type { CallKey, JournalEntry } from '../journal/journal.ts';
-import { BookedCall, type BookPorts, type CallName, type OpenCall } from './tracked-call.ts';
+import { type CallName, TrackedCall, type TrackedCallDeps } from './tracked-call.ts';
 
-/** What this process remembers of calls that have ended. */
-export interface BookLimits {
+/** Bounds what a {@link CallRegistry} keeps of calls that have ended: `replyBytes` counts the texts of all replies. */
+export interface RegistryLimits {
   calls: number;
-  /** Of their replies' texts, together. */
   replyBytes: number;
 }
 
-const defaultLimits: BookLimits = { calls: 1_000, replyBytes: 16 * 1024 * 1024 };
+const defaultLimits: RegistryLimits = { calls: 1_000, replyBytes: 16 * 1024 * 1024 };
 
 /**
- * The calls that wait and run now, and the last ones that ended, safe or not. Its memory is bounded and dies with the process.
- * Calls come and go all the time and are hardly ever asked for: nothing is indexed, and who asks has all of them looked through.
+ * Holds the calls that wait or run, and those that ended last, whether or not they are safe to repeat. Its memory is
+ * bounded and ends with the process. Every call passes it and hardly anybody asks for one, so it keeps no index: a
+ * query looks through all calls.
  */
-export class CallBook {
-  readonly #limits: BookLimits;
-  readonly #ports: BookPorts;
-  readonly #open = new Set<BookedCall>();
-  /** A ring: the call that was the n-th to end is at `n` modulo its length. */
-  readonly #ended: BookedCall[] = [];
+export class CallRegistry {
+  readonly #limits: RegistryLimits;
+  readonly #callDeps: TrackedCallDeps;
+  readonly #active = new Set<TrackedCall>();
+  /** A ring buffer: the n-th call to end is at `n` modulo `limits.calls`. */
+  readonly #ended: TrackedCall[] = [];
   #endedCount = 0;
-  /** No call that ended before this one has its reply left. */
+  /** The position in the ring of the oldest call whose reply may still be kept. */
   #oldestReply = 0;
   #replyBytes = 0;
 
   /** `now` is in epoch milliseconds. */
-  constructor(now: () => number, limits: Partial<BookLimits> = {}) {
-    this.#ports = { now, left: (call) => this.#left(call) };
+  constructor(now: () => number, limits: Partial<RegistryLimits> = {}) {
+    this.#callDeps = { now, onLeave: (call) => this.#leave(call) };
     this.#limits = { ...defaultLimits, ...limits };
   }
 
-  /** `earlier`: what the journal says of its start by a process that is gone. */
-  open(call: CallName, earlier?: JournalEntry): OpenCall {
-    const booked = new BookedCall(call, earlier, this.#ports);
-    this.#open.add(booked);
-    return booked;
+  /** Adds a call. `earlier` is the journal's entry of its start by a process that has ended. */
+  add(call: CallName, earlier?: JournalEntry): TrackedCall {
+    const tracked = new TrackedCall(call, earlier, this.#callDeps);
+    this.#active.add(tracked);
+    return tracked;
   }
 
-  /** What is known here of one call; `undefined` if nothing is. */
-  status(call: CallKey): CallStatus | undefined {
-    for (const open of this.#open) {
-      if (open.is(call)) return { state: open.state };
+  /** The status of one call; `undefined` if this process does not know it. */
+  status(key: CallKey): CallStatus | undefined {
+    for (const call of this.#active) {
+      if (call.hasKey(key)) return { state: call.state };
     }
-    const ended = this.#newestFirst().find((one) => one.is(call));
+    const ended = this.#newestFirst().find((call) => call.hasKey(key));
     if (ended?.outcome === undefined) return undefined;
-    const { outcome, text } = ended;
+    const { outcome, replyText } = ended;
     return {
       state: 'finished',
       outcome,
-      ...(text !== undefined && { reply: JSON.parse(text) as McpReply }),
+      ...(replyText !== undefined && { reply: JSON.parse(replyText) as McpReply }),
     };
   }
 
-  underWay(): CallRecord[] {
-    return [...this.#open].map((call) => call.record());
+  /** The calls that wait or run. */
+  active(): CallRecord[] {
+    return [...this.#active].map((call) => call.toRecord());
   }
 
-  /** Oldest first. A request that was answered more than once is there once. */
+  /** The calls that ended last, oldest first. A request that was answered more than once appears once. */
   recent(): CallRecord[] {
     const records = new Map<string, CallRecord>();
     for (const call of this.#newestFirst()) {
       const key = `${call.name.agent} ${call.name.requestId}`;
-      if (!records.has(key)) records.set(key, call.record());
+      if (!records.has(key)) records.set(key, call.toRecord());
     }
     return [...records.values()].reverse();
   }
 
-  #left(call: BookedCall): void {
-    this.#open.delete(call);
+  #leave(call: TrackedCall): void {
+    this.#active.delete(call);
     if (call.outcome !== undefined) this.#keep(call);
   }
 
-  #keep(call: BookedCall): void {
+  #keep(call: TrackedCall): void {
     const { calls, replyBytes } = this.#limits;
     const at = this.#endedCount++ % calls;
-    const forgotten = this.#ended[at];
-    if (forgotten) this.#dropReply(forgotten);
+    const replaced = this.#ended[at];
+    if (replaced) this.#dropReply(replaced);
     this.#ended[at] = call;
-    this.#replyBytes += call.text?.length ?? 0;
+    this.#replyBytes += call.replyText?.length ?? 0;
     this.#oldestReply = Math.max(this.#oldestReply, this.#endedCount - calls);
     while (this.#replyBytes > replyBytes) this.#dropReply(this.#ended[this.#oldestReply++ % calls]!);
   }
 
-  #dropReply(call: BookedCall): void {
-    this.#replyBytes -= call.text?.length ?? 0;
-    call.text = undefined;
+  #dropReply(call: TrackedCall): void {
+    this.#replyBytes -= call.replyText?.length ?? 0;
+    call.replyText = undefined;
   }
 
-  #newestFirst(): BookedCall[] {
+  #newestFirst(): TrackedCall[] {
     const at = this.#endedCount % this.#limits.calls;
     return [...this.#ended.slice(at), ...this.#ended.slice(0, at)].reverse();
   }

@@ -10,19 +10,22 @@ import {
   SignalboxError,
   toolCallError,
 } from '@signalbox/protocol';
-import type { InboxHistory } from '../journal/inbox-ownership.ts';
-import { JournalPage } from '../journal/journaled-call.ts';
-import type { CallRecords } from '../operator/call-lookup.ts';
+import type { InboxOwnership } from '../journal/inbox-ownership.ts';
+import type { Journal } from '../journal/journal.ts';
+import { JournaledCall } from '../journal/journaled-call.ts';
 import { boundedReply } from './bounded-reply.ts';
 import { outcomeOf, outcomeUnknown } from './call-outcome.ts';
+import type { CallRegistry } from './call-registry.ts';
 import { type CallRunner, runCall } from './tool-calls.ts';
-import type { OpenCall } from './tracked-call.ts';
+import type { TrackedCall } from './tracked-call.ts';
 
-/** Everything that a call passes on its way to an answer. */
-export interface CallDesk extends CallRecords {
+/** What {@link serveCall} needs. */
+export interface CallDeps {
   runner: CallRunner;
-  history: InboxHistory;
-  /** The longest reply that can be delivered. */
+  registry: CallRegistry;
+  journal: Journal | undefined;
+  ownership: InboxOwnership;
+  /** The longest reply that can be delivered, in bytes. */
   maxReplyBytes: () => number;
   /** Epoch milliseconds. */
   now: () => number;
@@ -31,87 +34,89 @@ export interface CallDesk extends CallRecords {
 }
 
 /**
- * Answers a call: with the reply it had before, if it has ended before; with `outcome_unknown`, if it may have been
- * started by somebody who is gone and is not safe to repeat; else by running it. Rejects only if the journal can't be
- * read, so that nobody knows which it is.
+ * Answers a call. A call that has ended already gets the same reply again. A call that another process may have started
+ * and that is not safe to repeat gets the error `outcome_unknown`. Any other call runs. Rejects only if the journal
+ * cannot be read, because then nobody knows which of these it is.
  */
 export async function serveCall(
-  desk: CallDesk,
+  deps: CallDeps,
   served: ServedRequest,
   call: CallRequest,
 ): Promise<ServeAnswer> {
   const { id, from, seq } = served.message;
   const name = { agent: from.agent, requestId: id, role: from.role, tool: call.tool };
-  desk.fault('orchestrator.call.received');
-  const page = desk.journal && new JournalPage(desk.journal, name);
-  const end = page?.earlier?.end;
+  deps.fault('orchestrator.call.received');
+  const journaled = deps.journal && new JournaledCall(deps.journal, name);
+  const end = journaled?.earlier?.end;
   // A reply that is no longer kept was delivered: all that is missing is the ack.
-  if (end) return end.reply === undefined ? undefined : answer(desk, page, JSON.parse(end.reply));
+  if (end) return end.reply === undefined ? undefined : answer(deps, journaled, JSON.parse(end.reply));
 
-  const mayHaveStarted = page?.earlier !== undefined || desk.history.mayHaveStartedElsewhere(seq);
-  const isUnknown = mayHaveStarted && !(await isRepeatable(desk, call.tool));
-  const open = desk.book.open(name, page?.earlier);
-  const reply = isUnknown ? { error: outcomeUnknown(id) } : await run(desk, served, call, { page, open });
+  const mayHaveStarted = journaled?.earlier !== undefined || deps.ownership.mayHaveStartedElsewhere(seq);
+  const isUnknown = mayHaveStarted && !(await isRepeatable(deps, call.tool));
+  const tracked = deps.registry.add(name, journaled?.earlier);
+  const reply = isUnknown
+    ? { error: outcomeUnknown(id) }
+    : await run(deps, served, call, { journaled, tracked });
   if (reply === handBack) {
-    open.dropped();
+    tracked.dropped();
     return handBack;
   }
-  desk.fault('orchestrator.call.returned');
-  const bounded = boundedReply(reply, desk.maxReplyBytes());
+  deps.fault('orchestrator.call.returned');
+  const bounded = boundedReply(reply, deps.maxReplyBytes());
   const outcome = outcomeOf(bounded.reply);
-  open.ended(outcome, bounded.text);
+  tracked.ended(outcome, bounded.text);
   if (!wasBrokenOff(served.signal, reply)) {
     try {
-      const isWritten = await page?.finish({ outcome, finishedAt: desk.now(), reply: bounded.text });
-      if (isWritten) desk.fault('orchestrator.journal.finished');
+      const isWritten = await journaled?.finish({ outcome, finishedAt: deps.now(), reply: bounded.text });
+      if (isWritten) deps.fault('orchestrator.journal.finished');
     } catch (thrown) {
       // The requester can still be told, now; only after a crash would the outcome be unknown.
-      desk.log({ event: 'journal_failed', id, reason: messageOf(thrown) });
+      deps.log({ event: 'journal_failed', id, reason: messageOf(thrown) });
     }
   }
-  return answer(desk, page, bounded.reply);
+  return answer(deps, journaled, bounded.reply);
 }
 
 /** Runs the call with its start written down first, unless it is safe to repeat. Never rejects. */
 async function run(
-  desk: CallDesk,
+  deps: CallDeps,
   served: ServedRequest,
   call: CallRequest,
-  { page, open }: { page: JournalPage | undefined; open: OpenCall },
+  { journaled, tracked }: { journaled: JournaledCall | undefined; tracked: TrackedCall },
 ): Promise<McpReply | typeof handBack> {
   const { id, from } = served.message;
-  const receivedAt = desk.now();
+  const receivedAt = deps.now();
   let mayHaveRun = false;
   try {
-    return await runCall(desk.runner, served, call, {
+    return await runCall(deps.runner, served, call, {
       calling: (server) => {
         mayHaveRun = true;
-        open.running(server);
+        tracked.running(server);
       },
       async writeStart(server) {
-        const startedAt = desk.now();
+        const startedAt = deps.now();
         const expiresAt = startedAt + (served.remainingMs() ?? defaultTtlMs);
         const to = { role: from.role, tool: call.tool, ...(server !== undefined && { server }) };
-        const refusal = await page?.start({ ...to, receivedAt, startedAt, expiresAt });
-        if (page && !refusal) desk.fault('orchestrator.journal.started');
+        const refusal = await journaled?.start({ ...to, receivedAt, startedAt, expiresAt });
+        if (journaled && !refusal) deps.fault('orchestrator.journal.started');
         return refusal;
       },
-      sent: desk.fault === noFault ? undefined : () => desk.fault('orchestrator.call.sent'),
+      sent: deps.fault === noFault ? undefined : () => deps.fault('orchestrator.call.sent'),
     });
   } catch (thrown) {
-    desk.log({ event: 'request_panicked', id, reason: messageOf(thrown) });
+    deps.log({ event: 'request_panicked', id, reason: messageOf(thrown) });
     return { error: toolCallError('tool_panicked', messageOf(thrown), { mayHaveRun }) };
   }
 }
 
-function answer({ fault }: CallDesk, page: JournalPage | undefined, reply: McpReply): ServeAnswer {
+function answer({ fault }: CallDeps, journaled: JournaledCall | undefined, reply: McpReply): ServeAnswer {
   fault('orchestrator.reply.before');
   return {
     kind: 'mcp_reply',
     body: reply,
     settled: (how) => {
       fault('orchestrator.reply.after');
-      page?.settle(how);
+      journaled?.settle(how);
     },
   };
 }
@@ -126,7 +131,7 @@ function wasBrokenOff({ aborted, reason }: AbortSignal, reply: McpReply): boolea
 }
 
 /** By what is known of the tool now; one that is gone is not repeated. */
-async function isRepeatable({ runner }: CallDesk, name: string): Promise<boolean> {
+async function isRepeatable({ runner }: CallDeps, name: string): Promise<boolean> {
   const catalog = await runner.catalog();
   const tool = catalog.everything().find(name) ?? catalog.hidden(name);
   return tool !== undefined && mayRepeat(tool, true);

@@ -13,7 +13,7 @@ import {
 import type { BudgetLedger } from '../budgets/budget-ledger.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CallScheduler } from '../scheduling/call-scheduler.ts';
-import { turnedAway } from '../scheduling/queue-refusal.ts';
+import { queueRefusal } from '../scheduling/queue-refusal.ts';
 import { parseArguments } from './call-arguments.ts';
 import { admit } from './tool-refusals.ts';
 
@@ -21,7 +21,7 @@ import { admit } from './tool-refusals.ts';
 export interface CallRunner {
   host: McpHost;
   scheduler: CallScheduler;
-  catalog: () => Catalog | Promise<Catalog>;
+  catalog: () => Promise<Catalog>;
   budgets: BudgetLedger;
   callTimeoutMs: number;
 }
@@ -49,8 +49,7 @@ export async function runCall(
 ): Promise<McpReply | typeof handBack> {
   const { from, id, seq } = request.message;
   const { agent, role } = from;
-  const catalog = runner.catalog();
-  const early = admit(catalog instanceof Promise ? await catalog : catalog, role, call.tool);
+  const early = admit(await runner.catalog(), role, call.tool);
   if (early.refusal) return { error: early.refusal };
   const delivery = seq === undefined ? undefined : `${agent} ${id} ${seq}`;
   const { takeBack, refusal } = runner.budgets.take({ agent, role, request: delivery });
@@ -70,7 +69,7 @@ export async function runCall(
     case 'handed_back':
       return handBack;
     case 'refused':
-      return { error: turnedAway(agent, turn) };
+      return { error: queueRefusal(agent, turn) };
     case 'aborted':
       return { error: neverStarted(request) };
   }
@@ -85,8 +84,7 @@ async function callTool(
 ): Promise<McpReply> {
   request.started();
   const { from } = request.message;
-  const catalog = runner.catalog();
-  const { tool, refusal } = admit(catalog instanceof Promise ? await catalog : catalog, from.role, call.tool);
+  const { tool, refusal } = admit(await runner.catalog(), from.role, call.tool);
   if (refusal) return { error: refusal };
   const timeoutMs = Math.min(
     call.options?.timeout_ms ?? runner.callTimeoutMs,

@@ -1,76 +1,70 @@
 import type { CallRecord, CallRecordOutcome } from '@signalbox/protocol';
 import type { CallKey, JournalEntry } from '../journal/journal.ts';
 
-/** Whose call it is, and of what. */
+/** Names a call: its key, the role of its caller, and its tool. */
 export interface CallName extends CallKey {
   readonly role: string;
   readonly tool: string;
 }
 
-/** A call on its way through this process. */
-export interface OpenCall {
-  /** It was its turn. */
-  running(server: string | undefined): void;
-  /** It has ended; `text` is the JSON of its reply. */
-  ended(outcome: CallRecordOutcome, text: string): void;
-  /** It was not run, and will be by somebody else. */
-  dropped(): void;
-}
-
-/** `left`: told when it has ended or was dropped. */
-export interface BookPorts {
+/** What a {@link TrackedCall} needs. `now` is in epoch milliseconds; `onLeave` runs when the call ends or is dropped. */
+export interface TrackedCallDeps {
   now: () => number;
-  left: (call: BookedCall) => void;
+  onLeave: (call: TrackedCall) => void;
 }
 
-/** One call, from its request to when it is forgotten. */
-export class BookedCall implements OpenCall {
+/** The state of one call in this process, from its request until the registry forgets it. */
+export class TrackedCall {
   readonly name: CallName;
-  readonly #ports: BookPorts;
+  readonly #deps: TrackedCallDeps;
   readonly #receivedAt: number;
   #startedAt: number | undefined;
   #server: string | undefined;
   #isRunning = false;
   #finishedAt: number | undefined;
-  /** Once it has ended. */
+  /** The outcome of a call that has ended. */
   outcome: CallRecordOutcome | undefined;
-  /** Of its reply, as long as that is kept. */
-  text: string | undefined;
+  /** The JSON text of the reply, for as long as the registry keeps it. */
+  replyText: string | undefined;
 
-  constructor(name: CallName, earlier: JournalEntry | undefined, ports: BookPorts) {
+  /** `earlier` is the journal's entry of a start by an earlier process. */
+  constructor(name: CallName, earlier: JournalEntry | undefined, deps: TrackedCallDeps) {
     this.name = name;
-    this.#ports = ports;
-    this.#receivedAt = earlier?.receivedAt ?? ports.now();
+    this.#deps = deps;
+    this.#receivedAt = earlier?.receivedAt ?? deps.now();
     this.#startedAt = earlier?.startedAt;
     this.#server = earlier?.server;
   }
 
-  is({ agent, requestId }: CallKey): boolean {
+  hasKey({ agent, requestId }: CallKey): boolean {
     return this.name.requestId === requestId && this.name.agent === agent;
   }
 
+  /** Marks the call as running on `server`. */
   running(server: string | undefined): void {
     this.#isRunning = true;
-    this.#startedAt = this.#ports.now();
+    this.#startedAt = this.#deps.now();
     this.#server = server ?? this.#server;
   }
 
-  ended(outcome: CallRecordOutcome, text: string): void {
+  /** Marks the call as ended. `replyText` is the JSON text of its reply. */
+  ended(outcome: CallRecordOutcome, replyText: string): void {
     this.outcome = outcome;
-    this.text = text;
-    this.#finishedAt = this.#ports.now();
-    this.#ports.left(this);
+    this.replyText = replyText;
+    this.#finishedAt = this.#deps.now();
+    this.#deps.onLeave(this);
   }
 
+  /** Removes a call that did not run here and that another orchestrator will run. */
   dropped(): void {
-    this.#ports.left(this);
+    this.#deps.onLeave(this);
   }
 
   get state(): 'queued' | 'running' {
     return this.#isRunning ? 'running' : 'queued';
   }
 
-  record(): CallRecord {
+  toRecord(): CallRecord {
     const { agent, requestId, role, tool } = this.name;
     const { outcome } = this;
     return {

@@ -5,30 +5,28 @@ import { type RepeatLists, repeatWordFor } from '../roles/repeat-lists.ts';
 import type { RoleToolAllowlist } from '../roles/role-tool-allowlist.ts';
 import { type Catalog, createCatalog, type MailboxRules } from './catalog.ts';
 import { announceCatalog } from './manifest-announcement.ts';
-import { DefinitionLog } from './tool-change-times.ts';
+import { ToolChangeTimes } from './tool-change-times.ts';
 
-/** What of the policy decides how the tools look to each role. */
+/** The part of the policy that decides which tools each role sees, and how. */
 export interface ToolPolicy {
   allowlist: RoleToolAllowlist;
   repeat: RepeatLists;
   mailbox: MailboxRules;
 }
 
-/** Keeps the latest inventory under the latest policy; each change is announced, one after the other. */
+/** Keeps the catalog of the host's latest inventory under the latest policy, and announces each change in order. */
 export interface CatalogTracker {
-  /** The catalog of this moment; waits for the first inventory only. */
+  /** The catalog as it is now. Waits only until the host has its first inventory. */
   current(): Promise<Catalog>;
-  /** The same, if there is one already. */
-  readonly latest: Catalog | undefined;
   readonly policy: ToolPolicy;
-  /** Replaces what is given; one change, however much of it. */
+  /** Replaces the given parts of the policy as one change. */
   setPolicy(changes: Partial<ToolPolicy>): void;
-  /** When the definition of a tool last changed, in epoch milliseconds; `undefined` if it has not since we know it. */
+  /** When the definition of a tool last changed, in epoch milliseconds; `undefined` if this process saw no change. */
   changedAt(tool: string): number | undefined;
   stop(): void;
 }
 
-/** `now` is in epoch milliseconds. */
+/** Follows the host's inventory until it is stopped. `now` is in epoch milliseconds. */
 export function trackCatalog(
   client: BrokerClient,
   host: McpHost,
@@ -36,14 +34,14 @@ export function trackCatalog(
   { log, now }: { log: Log; now: () => number },
 ): CatalogTracker {
   let policy = initial;
-  let offered: Inventory | undefined;
+  let latestInventory: Inventory | undefined;
   let catalog: Catalog | undefined;
   let announced = Promise.resolve();
-  const definitions = new DefinitionLog();
+  const changeTimes = new ToolChangeTimes();
 
-  const adopt = (inventory: Inventory): Catalog => {
+  const updateCatalog = (inventory: Inventory): Catalog => {
     const before = catalog;
-    offered = inventory;
+    latestInventory = inventory;
     const { allowlist, repeat, mailbox } = policy;
     const after = createCatalog(withRepeatWords(inventory, repeat), allowlist, mailbox);
     catalog = after;
@@ -52,33 +50,30 @@ export function trackCatalog(
       .catch((thrown) => log({ event: 'announcement_failed', reason: messageOf(thrown) }));
     return after;
   };
-  const adoptOffer = (inventory: Inventory): Catalog => {
-    definitions.record([...inventory.tools, ...inventory.hidden], now());
-    return adopt(inventory);
+  const takeInventory = (inventory: Inventory): Catalog => {
+    changeTimes.record([...inventory.tools, ...inventory.hidden], now());
+    return updateCatalog(inventory);
   };
-  const stop = host.onInventoryChanged(adoptOffer);
+  const stop = host.onInventoryChanged(takeInventory);
   return {
     async current() {
       if (catalog) return catalog;
       const inventory = await host.inventory();
-      return catalog ?? adoptOffer(inventory);
-    },
-    get latest() {
-      return catalog;
+      return catalog ?? takeInventory(inventory);
     },
     get policy() {
       return policy;
     },
     setPolicy(changes) {
       policy = { ...policy, ...changes };
-      if (offered) adopt(offered);
+      if (latestInventory) updateCatalog(latestInventory);
     },
-    changedAt: (tool) => definitions.changedAt(tool),
+    changedAt: (tool) => changeTimes.changedAt(tool),
     stop,
   };
 }
 
-/** With the operator's word on repeating each tool. */
+/** Marks each tool with what the operator says about repeating it. */
 function withRepeatWords(inventory: Inventory, repeat: RepeatLists): Inventory {
   const withWord = (tool: Tool) => withRepeatWord(tool, repeatWordFor(repeat, tool.name));
   return { ...inventory, tools: inventory.tools.map(withWord), hidden: inventory.hidden.map(withWord) };

@@ -4,30 +4,31 @@ import type { MailboxAccess, Tool } from '@signalbox/protocol';
 import type { RoleToolAllowlist } from '../roles/role-tool-allowlist.ts';
 import { createToolIndex, type FoundTool, type ToolIndex } from '../search/tool-index.ts';
 
-/** What one role sees: its tools, and a version that is the same exactly as long as they are. */
+/** The tools that one role sees. */
 export interface RoleView {
+  /** Changes exactly when the tools change, or what the role may see of unlisted and mailbox tools. */
   version: string;
   tools: readonly Tool[];
-  /** Whether the role may also call tools that are in no list. */
+  /** Whether the role may also call tools that no list shows. */
   hasUnlisted: boolean;
-  /** Which of the mailbox tools it may see; `undefined` for all. */
+  /** Which mailbox tools the role may see; `undefined` for all. */
   mailbox: MailboxAccess | undefined;
   find(tool: string): Tool | undefined;
-  /** The tools that a query's words describe, best first. */
+  /** The tools that match the words of a query, best first. */
   search(query: string, limit: number): FoundTool[];
 }
 
-/** By role, which of the mailbox tools it may see; a role without an entry sees all. */
+/** Which mailbox tools each role may see. A role without an entry sees all of them. */
 export type MailboxRules = Readonly<Record<string, MailboxAccess>>;
 
-/** An inventory under an allowlist, seen through the eyes of each role. Views are made once and kept. */
+/** An inventory under an allowlist, as each role sees it. A view is made when it is first needed, and kept. */
 export interface Catalog {
   readonly inventory: Inventory;
   readonly allowlist: RoleToolAllowlist;
   view(role: string): RoleView;
-  /** Every tool that is listed at all. */
+  /** All listed tools, whatever the allowlist says. */
   everything(): RoleView;
-  /** A tool that is in no list, but may be called by its exact name. */
+  /** A tool that no list shows but that can be called by its exact name. */
   hidden(tool: string): Tool | undefined;
 }
 
@@ -82,14 +83,14 @@ function createView(
   };
 }
 
-/** Names only. `changed` tools are in both views and differ in anything but their place. */
+/** The names of the tools in which two views differ. `changed` tools are in both, with different definitions. */
 export interface ViewChange {
   added: string[];
   removed: string[];
   changed: string[];
 }
 
-/** How a role's view changed from one catalog to the next. */
+/** Compares a role's view of one catalog with its view of the next. */
 export function viewChange(before: RoleView, after: RoleView): ViewChange {
   const stayed = after.tools.filter((tool) => before.find(tool.name));
   return {

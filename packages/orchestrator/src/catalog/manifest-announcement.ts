@@ -3,12 +3,12 @@ import { messageOf } from '@signalbox/protocol';
 
 import { type Catalog, type ViewChange, viewChange } from './catalog.ts';
 
-const nothing: ViewChange = { added: [], removed: [], changed: [] };
+const noNames: ViewChange = { added: [], removed: [], changed: [] };
 
 /**
- * Tells the connected agents of each role whose view changed, and nobody else. Without a `before` (an orchestrator
- * that has just started cannot know what live workers hold) everybody is told the version of their view, with no
- * names. Hints are ephemeral: who misses one asks again on its next connect.
+ * Sends `manifest_changed` to the connected agents of each role whose view changed. Without `before`, it goes to all
+ * agents with the version of their view and no tool names: an orchestrator that has just started cannot know which
+ * tools the workers have. The events are ephemeral; a worker that misses one asks for its manifest when it reconnects.
  */
 export async function announceCatalog(
   client: BrokerClient,
@@ -35,6 +35,6 @@ function eventFor(role: string, before: Catalog | undefined, after: Catalog): ob
   return {
     event: 'manifest_changed',
     version: now.version,
-    ...(then ? viewChange(then, now) : nothing),
+    ...(then ? viewChange(then, now) : noNames),
   };
 }

@@ -1,15 +1,15 @@
 import type { Tool } from '@signalbox/protocol';
 
-/** How many changes are remembered. */
-const remembered = 10_000;
+/** How many changed tools are remembered. */
+const maxRemembered = 10_000;
 
-/** When each tool's definition last changed: came, went or became different, after the first look at the tools. */
-export class DefinitionLog {
+/** Remembers when the definition of each tool last changed: when it was added, removed or altered. */
+export class ToolChangeTimes {
   #known: ReadonlyMap<string, Tool> | undefined;
   /** Oldest change first. */
   readonly #changedAt = new Map<string, number>();
 
-  /** Compares the tools with those of the last time. `now` is in epoch milliseconds. */
+  /** Compares the tools with those of the previous call; the first call sets what counts as unchanged. `now` is in epoch milliseconds. */
   record(tools: readonly Tool[], now: number): void {
     const before = this.#known;
     this.#known = new Map(tools.map((tool) => [tool.name, tool]));
@@ -19,7 +19,7 @@ export class DefinitionLog {
     }
   }
 
-  /** Epoch milliseconds; `undefined` if it is as it was at the first look. */
+  /** The time of the last change in epoch milliseconds; `undefined` if the tool has not changed since the first call of `record`. */
   changedAt(tool: string): number | undefined {
     return this.#changedAt.get(tool);
   }
@@ -27,7 +27,7 @@ export class DefinitionLog {
   #remember(name: string, now: number): void {
     this.#changedAt.delete(name);
     this.#changedAt.set(name, now);
-    if (this.#changedAt.size <= remembered) return;
+    if (this.#changedAt.size <= maxRemembered) return;
     for (const oldest of this.#changedAt.keys()) {
       this.#changedAt.delete(oldest);
       return;

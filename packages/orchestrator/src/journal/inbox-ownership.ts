@@ -2,22 +2,29 @@ import type { BrokerClient, Log, ServeOptions } from '@signalbox/client';
 import { messageOf } from '@signalbox/protocol';
 import type { Journal } from './journal.ts';
 
-/** Who else may have worked on what waits in our inbox. */
-export interface InboxHistory {
-  /** For `client.serve`: they tell the journal of each subscription, before any of its messages is handled. */
+/**
+ * Knows which requests in the inbox an orchestrator with another journal may have handled. Such a request may have been
+ * started although this journal has no entry for it.
+ */
+export interface InboxOwnership {
+  /** Options for `client.serve`, by which the journal learns of each subscription before any message is handled. */
   readonly serveOptions: Pick<ServeOptions, 'journalId' | 'onSubscribing' | 'onSubscribed'>;
-  /** Whether a request that our journal does not know may have been started by somebody with another journal. */
+  /** Whether an orchestrator with another journal may have started the request with this sequence number. */
   mayHaveStartedElsewhere(seq: number | undefined): boolean;
 }
 
-/** Without a journal nothing is known of anybody, and nothing is held to have started. */
-export function inboxHistory(client: BrokerClient, journal: Journal | undefined, log: Log): InboxHistory {
+/** Tracks the ownership of the client's inbox. Without a journal, every request counts as never started. */
+export function trackInboxOwnership(
+  client: BrokerClient,
+  journal: Journal | undefined,
+  log: Log,
+): InboxOwnership {
   if (!journal) return { serveOptions: {}, mayHaveStartedElsewhere: () => false };
   const inbox = () => `${client.welcome.broker_id} ${client.address}`;
-  // The journal takes the news in even when it cannot write it down; calls that must be written down fail by themselves.
-  const tell = (news: () => void) => {
+  // The journal knows what it is told even if it cannot write it; a call that must be written then fails by itself.
+  const tell = (write: () => void) => {
     try {
-      news();
+      write();
     } catch (thrown) {
       log({ event: 'journal_failed', reason: messageOf(thrown) });
     }

@@ -1,15 +1,18 @@
 import { messageOf, type ToolCallError, toolCallError } from '@signalbox/protocol';
 import type { CallEnd, CallKey, Journal, JournalEntry, StartedCall } from './journal.ts';
 
-/** One call's place in a journal. It stays empty for a call that is never started, or that is safe to repeat. */
-export class JournalPage {
+/**
+ * Writes one call to the journal. The journal holds no entry for a call that never starts, or that is safe to repeat;
+ * `finish` and `settle` do nothing then.
+ */
+export class JournaledCall {
   readonly #journal: Journal;
   readonly #key: CallKey;
-  /** What stood there when the request came. */
+  /** The entry that the journal held when the request came. */
   readonly earlier: JournalEntry | undefined;
   #isWritten: boolean;
 
-  /** Throws if the journal can't be read. */
+  /** Reads the earlier entry. Throws `SignalboxError` `journal_…` if the journal cannot be read. */
   constructor(journal: Journal, key: CallKey) {
     this.#journal = journal;
     this.#key = key;
@@ -17,7 +20,10 @@ export class JournalPage {
     this.#isWritten = this.earlier !== undefined;
   }
 
-  /** Puts the call on disk; an error if that can't be done, and it must not be made. Once is enough. */
+  /**
+   * Brings the start of the call to the disk, once. Resolves with an error if that fails: the call must not be sent
+   * then.
+   */
   async start(call: Omit<StartedCall, keyof CallKey>): Promise<ToolCallError | undefined> {
     if (this.#isWritten) return undefined;
     try {
@@ -34,12 +40,13 @@ export class JournalPage {
     }
   }
 
-  /** True if there was something to write. */
+  /** Writes how the call ended. True if the journal has an entry for it. */
   async finish(end: CallEnd): Promise<boolean> {
     if (this.#isWritten) await this.#journal.finish(this.#key, end);
     return this.#isWritten;
   }
 
+  /** Notes that the request was acked; see {@link Journal.settle}. */
   settle(how: 'stored' | 'refused'): void {
     if (this.#isWritten) this.#journal.settle(this.#key, how);
   }

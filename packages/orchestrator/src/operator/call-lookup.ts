@@ -7,25 +7,28 @@ import type {
   StatusRequest,
 } from '@signalbox/protocol';
 import { outcomeUnknown } from '../calls/call-outcome.ts';
-import type { CallBook } from '../calls/call-registry.ts';
+import type { CallRegistry } from '../calls/call-registry.ts';
 import type { Journal, JournalEntry } from '../journal/journal.ts';
 
 const defaultLimit = 100;
 
-/** Where calls are looked up: the journal outlives the process, but knows only those that are not safe to repeat. */
-export interface CallRecords {
-  book: CallBook;
+/**
+ * Where calls are looked up. The registry knows all calls of this process; the journal outlives the process but knows
+ * only the calls that are not safe to repeat.
+ */
+export interface CallLookupDeps {
+  registry: CallRegistry;
   journal: Journal | undefined;
 }
 
-/** What became of a request of the asker's own; others' requests are as unknown as those that never were. */
+/** Reports the status of one of the asker's own requests. A request of another agent is `unknown` to it. */
 export async function answerStatus(
-  { book, journal }: CallRecords,
+  { registry, journal }: CallLookupDeps,
   asker: Sender,
   { request_id: requestId }: StatusRequest,
 ): Promise<McpReply> {
   const key = { agent: asker.agent, requestId };
-  const here = book.status(key);
+  const here = registry.status(key);
   if (here && !(here.state === 'finished' && here.reply === undefined)) return { data: here };
   const entry = journal?.find(key);
   const status: CallStatus = (entry && statusOf(entry)) ?? here ?? { state: 'unknown' };
@@ -44,12 +47,12 @@ function statusOf({ requestId, end }: JournalEntry): CallStatus {
   };
 }
 
-/** The calls of everybody, newest first. */
+/** Lists the calls of all agents, newest first. */
 export async function answerCalls(
-  { book, journal }: CallRecords,
+  { registry, journal }: CallLookupDeps,
   { running, since = 0, limit = defaultLimit }: CallsRequest,
 ): Promise<McpReply> {
-  const known = [...book.underWay(), ...(running ? [] : book.recent())];
+  const known = [...registry.active(), ...(running ? [] : registry.recent())];
   const here = new Set(known.map(keyOf));
   const earlier = running ? [] : ((await journal?.list({ since, limit })) ?? []).map(recordOf);
   const calls = [...known, ...earlier.filter((call) => !here.has(keyOf(call)))]

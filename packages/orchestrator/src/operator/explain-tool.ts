@@ -5,7 +5,7 @@ import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 import { explainRepeat } from '../roles/repeat-lists.ts';
 import type { CallScheduler } from '../scheduling/call-scheduler.ts';
 
-/** What would become of a call of `tool` by `role` at this moment, and which rule decides. */
+/** Says whether `role` may call `tool` now, which rule decides that, and in which state the tool's server is. */
 export async function explainTool(
   { host, scheduler, catalogs }: { host: McpHost; scheduler: CallScheduler; catalogs: CatalogTracker },
   { role, tool: name }: ExplainRequest,
@@ -35,7 +35,7 @@ export async function explainTool(
   };
 }
 
-/** Tools that come from elsewhere than a server have neither. */
+/** State and circuit of the tool's server; empty for a tool that no server provides. */
 function conditionOf(status: ServerStatus | undefined) {
   return status && { state: status.state, circuit: status.circuit };
 }

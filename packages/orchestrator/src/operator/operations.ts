@@ -12,24 +12,33 @@ import {
 } from '@signalbox/protocol';
 import type { RoleView } from '../catalog/catalog.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
-import { answerCalls, answerStatus, type CallRecords } from './call-lookup.ts';
+import { answerCalls, answerStatus, type CallLookupDeps } from './call-lookup.ts';
 import { explainTool } from './explain-tool.ts';
-import { answerDiscover, answerServer, answerServers, type ServerOps } from './server-operations.ts';
+import {
+  answerDiscover,
+  answerServer,
+  answerServers,
+  type ServerOperationDeps,
+} from './server-operations.ts';
 
 const defaultSearchLimit = 10;
 
-/** What questions are answered from. */
-export interface QuestionDesk extends CallRecords, ServerOps {
+/** What the operations need. */
+export interface OperationDeps extends CallLookupDeps, ServerOperationDeps {
   catalogs: CatalogTracker;
 }
 
-type Question = Exclude<McpRequest, { op: 'call' }>;
+/** A request for any operation but a tool call. */
+type OperationRequest = Exclude<McpRequest, { op: 'call' }>;
 
-/** Answers everything but calls, by the role that the broker attests. Never rejects. */
-export async function answerQuestion(
-  desk: QuestionDesk,
+/**
+ * Answers a request for any operation but a tool call. What the asker may see and do depends on the role that the broker
+ * attests. Never rejects.
+ */
+export async function answerOperation(
+  deps: OperationDeps,
   asker: Sender,
-  request: Question,
+  request: OperationRequest,
 ): Promise<McpReply> {
   const { op } = request;
   if (isForOperators(op) && asker.role !== 'operator') {
@@ -37,37 +46,41 @@ export async function answerQuestion(
     return { error: toolCallError('permission_denied', message, { mayHaveRun: false }) };
   }
   try {
-    return await answerAllowed(desk, asker, request);
+    return await answerAllowed(deps, asker, request);
   } catch (thrown) {
-    desk.log({ event: 'request_panicked', op, agent: asker.agent, reason: messageOf(thrown) });
+    deps.log({ event: 'request_panicked', op, agent: asker.agent, reason: messageOf(thrown) });
     return { error: toolCallError('tool_panicked', messageOf(thrown), { mayHaveRun: false }) };
   }
 }
 
-async function answerAllowed(desk: QuestionDesk, asker: Sender, request: Question): Promise<McpReply> {
-  const { catalogs } = desk;
+async function answerAllowed(
+  deps: OperationDeps,
+  asker: Sender,
+  request: OperationRequest,
+): Promise<McpReply> {
+  const { catalogs } = deps;
   switch (request.op) {
     case 'manifest':
       return { manifest: manifestOf((await catalogs.current()).view(asker.role), request) };
     case 'status':
-      return answerStatus(desk, asker, request);
+      return answerStatus(deps, asker, request);
     case 'search': {
       const catalog = await catalogs.current();
       const view = asker.role === 'operator' ? catalog.everything() : catalog.view(asker.role);
       return { data: findTools(view, request) };
     }
     case 'calls':
-      return answerCalls(desk, request);
+      return answerCalls(deps, request);
     case 'servers':
-      return answerServers(desk);
+      return answerServers(deps);
     case 'reload':
     case 'stop':
     case 'start':
-      return answerServer(desk, asker, request);
+      return answerServer(deps, asker, request);
     case 'discover':
-      return answerDiscover(desk, asker);
+      return answerDiscover(deps, asker);
     case 'explain':
-      return { data: await explainTool(desk, request) };
+      return { data: await explainTool(deps, request) };
   }
 }
 

@@ -4,18 +4,18 @@ import type { RepeatLists } from '../roles/repeat-lists.ts';
 import type { RoleToolAllowlist } from '../roles/role-tool-allowlist.ts';
 import { checkServerLimits, type ServerLimits } from '../scheduling/call-limits.ts';
 
-/** What an operator may change while workers are connected; what is left out stays as it is. */
+/** The settings that can change while workers are connected. A setting that is left out keeps its value. */
 export interface PolicyChanges {
   allowlist?: RoleToolAllowlist;
   repeat?: RepeatLists;
   budgets?: CallBudgets;
-  /** Calls that run at once on a server, by its name; for the others the limit for every server holds. */
+  /** How many calls may run at once on a server, by its name. Other servers have the limit `perServer`. */
   serverConcurrency?: ServerLimits;
-  /** Which of the mailbox tools each role may see. The broker's own policy decides what it may send. */
+  /** Which mailbox tools each role may see. What a role may send is decided by the broker's policy. */
   mailbox?: MailboxRules;
 }
 
-/** Throws `SignalboxError` `bad_config`, naming the field. */
+/** Throws `SignalboxError` `bad_config`, naming the field, for values that make no sense. */
 export function checkPolicy({ budgets = {}, serverConcurrency = {} }: PolicyChanges): void {
   checkBudgets(budgets);
   checkServerLimits(serverConcurrency);

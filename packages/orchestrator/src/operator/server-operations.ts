@@ -14,12 +14,13 @@ import {
 } from '@signalbox/protocol';
 import type { CallScheduler } from '../scheduling/call-scheduler.ts';
 
+/** The most characters of standard error that one reply shows, of all servers together. */
 const maxTails = 1024 * 1024;
-/** As JSON, a character may take six bytes. */
+/** A character takes up to six bytes as JSON; the rest is room for the other fields of a report. */
 const bytesPerCharacter = 8;
 
-/** What the answers about servers are made from. */
-export interface ServerOps {
+/** What the operations on hosted servers need. */
+export interface ServerOperationDeps {
   host: McpHost;
   scheduler: CallScheduler;
   log: Log;
@@ -27,32 +28,32 @@ export interface ServerOps {
   maxReplyBytes: () => number;
 }
 
-/** Every hosted server. */
-export function answerServers(ops: ServerOps): McpReply {
-  const statuses = ops.host.servers();
-  const servers = statuses.map((status) => reportOf(ops, status, statuses.length));
+/** Reports every hosted server. */
+export function answerServers(deps: ServerOperationDeps): McpReply {
+  const statuses = deps.host.servers();
+  const servers = statuses.map((status) => reportOf(deps, status, statuses.length));
   const data: ServersReply = { servers };
   return { data };
 }
 
-/** Reloads, stops or starts one server; answers when that is done. */
+/** Reloads, stops or starts one server, and resolves with its report when that is done. */
 export async function answerServer(
-  ops: ServerOps,
+  deps: ServerOperationDeps,
   asker: Sender,
   { op, server }: ServerRequest,
 ): Promise<McpReply> {
-  ops.log({ event: 'operator_request', op, server, agent: asker.agent });
+  deps.log({ event: 'operator_request', op, server, agent: asker.agent });
   try {
-    const data: ServerReply = { server: reportOf(ops, await ops.host[op](server), 1) };
+    const data: ServerReply = { server: reportOf(deps, await deps.host[op](server), 1) };
     return { data };
   } catch (thrown) {
     if (!(thrown instanceof SignalboxError)) throw thrown;
-    return { error: refused(ops.host, server, thrown) };
+    return { error: refusal(deps.host, server, thrown) };
   }
 }
 
-/** What every server offers at this moment; those that were not needed yet are started for it. */
-export async function answerDiscover({ host, log }: ServerOps, asker: Sender): Promise<McpReply> {
+/** Lists the tools that every server offers now. Servers that were not needed yet are started for this. */
+export async function answerDiscover({ host, log }: ServerOperationDeps, asker: Sender): Promise<McpReply> {
   log({ event: 'operator_request', op: 'discover', agent: asker.agent });
   const found = await host.discover();
   const data: DiscoveryReply = {
@@ -69,7 +70,7 @@ export async function answerDiscover({ host, log }: ServerOps, asker: Sender): P
   return { data };
 }
 
-function refused(host: McpHost, server: string, { code, message, retryable }: SignalboxError) {
+function refusal(host: McpHost, server: string, { code, message, retryable }: SignalboxError) {
   if (code !== 'server_not_found')
     return toolCallError('internal', message, { mayHaveRun: false, retryable });
   const names = host.servers().map(({ name }) => name);
@@ -80,9 +81,9 @@ function refused(host: McpHost, server: string, { code, message, retryable }: Si
   return toolCallError('invalid_arguments', text, { mayHaveRun: false, hint });
 }
 
-/** One of `servers` reports that share a reply: what they show of standard error must leave it deliverable. */
+/** One of the `servers` reports in a reply. Each shows so little of standard error that the reply can be delivered. */
 function reportOf(
-  { host, scheduler, maxReplyBytes }: ServerOps,
+  { host, scheduler, maxReplyBytes }: ServerOperationDeps,
   status: ServerStatus,
   servers: number,
 ): ServerReport {

@@ -4,41 +4,43 @@ import type { RepeatLists } from './repeat-lists.ts';
 import type { RoleToolAllowlist } from './role-tool-allowlist.ts';
 import { matchesPattern } from './tool-pattern.ts';
 
-/** A part of the policy that means nothing, with the tool name or role that is most like it. */
+/** A part of the policy that has no effect and is probably mistyped. */
 export interface AllowlistWarning {
-  /** Absent for the lists of what may be repeated, which are for all roles. */
+  /** The role it concerns; absent for the repeat lists, which hold for all roles. */
   role?: string;
-  /** Absent where the role itself is the trouble. */
+  /** The pattern that matches no tool; absent if the role itself is unknown. */
   pattern?: string;
+  /** The known tool or role whose name is most similar. */
   nearest?: string;
   message: string;
 }
 
 /**
- * What is probably mistyped in a policy: patterns of the allowlist and of the lists of what may be repeated that match
- * none of `tools` (listed or hidden), and roles of the allowlist and the budgets that are not among `roles` (those that
- * tokens have; not checked when left out).
+ * Finds what is probably mistyped in a policy: patterns of the allowlist and of the repeat lists that match none of
+ * `tools` (listed or hidden), and roles of the allowlist and the budgets that are not in `roles`. `roles` are those that
+ * tokens have; if they are left out, roles are not checked.
  */
 export function allowlistWarnings(
   allowlist: RoleToolAllowlist,
   known: { tools: readonly string[]; roles?: readonly string[] },
   { repeat = {}, budgets = {} }: { repeat?: RepeatLists; budgets?: CallBudgets } = {},
 ): AllowlistWarning[] {
-  const isDead = (pattern: string) => !known.tools.some((tool) => matchesPattern(pattern, tool));
-  const isNobody = (role: string) => known.roles !== undefined && !known.roles.includes(role);
+  const matchesNothing = (pattern: string) => !known.tools.some((tool) => matchesPattern(pattern, tool));
+  const isUnknownRole = (role: string) => known.roles !== undefined && !known.roles.includes(role);
   const warnings: AllowlistWarning[] = [];
   for (const [role, patterns] of allowlist.entries()) {
-    if (isNobody(role)) warnings.push(unknownRole(role, known.roles, `no token has the role '${role}'`));
-    for (const pattern of patterns.filter(isDead)) {
-      warnings.push({ role, ...deadPattern(`role '${role}'`, pattern, known.tools) });
+    if (isUnknownRole(role)) warnings.push(unknownRole(role, known.roles, `no token has the role '${role}'`));
+    for (const pattern of patterns.filter(matchesNothing)) {
+      warnings.push({ role, ...unmatchedPattern(`role '${role}'`, pattern, known.tools) });
     }
   }
   const lists = { safeToRepeat: repeat.safe, neverRepeat: repeat.never };
   for (const [list, patterns = []] of Object.entries(lists)) {
-    for (const pattern of patterns.filter(isDead)) warnings.push(deadPattern(list, pattern, known.tools));
+    for (const pattern of patterns.filter(matchesNothing))
+      warnings.push(unmatchedPattern(list, pattern, known.tools));
   }
   const withBudget = new Set([...Object.keys(budgets.roles ?? {}), ...Object.keys(budgets.perRole ?? {})]);
-  for (const role of [...withBudget].filter(isNobody)) {
+  for (const role of [...withBudget].filter(isUnknownRole)) {
     warnings.push(unknownRole(role, known.roles, `the role '${role}' has a budget, but no token has it`));
   }
   return warnings;
@@ -50,7 +52,7 @@ function unknownRole(role: string, roles: readonly string[] | undefined, what: s
   return { role, ...(nearest && { nearest }), message: `${what}${hint}` };
 }
 
-function deadPattern(where: string, pattern: string, tools: readonly string[]): AllowlistWarning {
+function unmatchedPattern(where: string, pattern: string, tools: readonly string[]): AllowlistWarning {
   const nearest = closest(pattern, tools);
   const hint = nearest ? `; the most similar tool is '${nearest}'` : '; no tools are known';
   return {

@@ -1,21 +1,21 @@
 import { mayRepeat, type RepeatWord, type Tool, withRepeatWord } from '@signalbox/protocol';
 import { matchesPattern } from './tool-pattern.ts';
 
-/** Tool names or patterns with `*`. `never` wins where both match. */
+/** The operator's lists of tools that may or may not be called again. Entries are names or patterns with `*`; where both lists match, `never` decides. */
 export interface RepeatLists {
-  /** May be called again although nobody knows how the first call ended. */
+  /** Tools that may be called again although nobody knows how the first call ended. */
   safe?: readonly string[];
-  /** May not, whatever their server declares. */
+  /** Tools that must not be called again, whatever their server declares. */
   never?: readonly string[];
 }
 
-/** The operator's word on a tool of that name, if there is one. */
+/** What the operator's lists say about repeating this tool; `undefined` if neither list names it. */
 export function repeatWordFor(lists: RepeatLists, tool: string): RepeatWord | undefined {
   if (patternFor(lists.never, tool) !== undefined) return 'never';
   return patternFor(lists.safe, tool) === undefined ? undefined : 'safe';
 }
 
-/** Whether a call of the tool that was sent may be made again, and what decided that. */
+/** Whether a call of the tool that was sent to its server may be made again, and the rule that decides it. */
 export function explainRepeat(
   lists: RepeatLists,
   tool: Tool,

@@ -1,10 +1,10 @@
 import type { Tool } from '@signalbox/protocol';
 import { matchesPattern } from './tool-pattern.ts';
 
-/** What roles without an entry may use: everything (`allow`), or nothing (`deny`). */
+/** Whether a role without an entry may use every tool (`allow`) or none (`deny`). */
 export type UnlistedRoles = 'allow' | 'deny';
 
-/** Whether a role may use a tool, and the rule that decided, in the configuration's words. */
+/** Whether a role may use a tool, and the rule of the configuration that decides it. */
 export interface AllowlistRule {
   allowed: boolean;
   rule: string;
@@ -24,14 +24,14 @@ export class RoleToolAllowlist {
     this.#unlisted = unlisted;
   }
 
-  /** Every role may use every tool. */
+  /** An allowlist under which every role may use every tool. */
   static unrestricted(): RoleToolAllowlist {
     return new RoleToolAllowlist(new Map(), 'allow');
   }
 
   /**
-   * From `[role, patterns]` pairs. A role without an entry, or no role, may use everything unless `unlisted` is
-   * `deny`.
+   * Makes an allowlist from `[role, patterns]` pairs. A role without an entry, or no role, may use every tool unless
+   * `unlisted` is `deny`.
    */
   static fromEntries(
     entries: Iterable<readonly [role: string, patterns: readonly string[]]>,
@@ -42,18 +42,19 @@ export class RoleToolAllowlist {
     return new RoleToolAllowlist(patterns, options.unlisted ?? 'allow');
   }
 
-  /** A copy in which `role` may use exactly what `patterns` name. */
+  /** Returns a copy in which `role` may use exactly the tools that `patterns` match. */
   withRole(role: string, patterns: readonly string[]): RoleToolAllowlist {
     return new RoleToolAllowlist(new Map(this.#patterns).set(role, [...patterns]), this.#unlisted);
   }
 
+  /** Whether `role` may use `tool`. */
   allows(role: string | undefined, tool: string): boolean {
     const patterns = this.#patternsOf(role);
     if (!patterns) return this.#unlisted === 'allow';
     return patterns.some((pattern) => matchesPattern(pattern, tool));
   }
 
-  /** The same answer as {@link allows}, with the rule behind it: the first pattern that matches, or why none does. */
+  /** Answers like {@link allows}, with the reason: the first pattern that matches, or why none does. */
   explain(role: string | undefined, tool: string): AllowlistRule {
     const patterns = this.#patternsOf(role);
     if (!patterns) return { allowed: this.#unlisted === 'allow', rule: `unlisted: ${this.#unlisted}` };
@@ -63,17 +64,17 @@ export class RoleToolAllowlist {
     return { allowed: false, rule: `roles.${role}.tools: ${why}` };
   }
 
-  /** True if there may be a tool that `role` must not use. */
+  /** Whether there may be a tool that `role` must not use. */
   isRestricted(role: string | undefined): boolean {
     return this.#unlisted === 'deny' || this.#patternsOf(role) !== undefined;
   }
 
-  /** The tools that `role` may see, in their order. */
+  /** The tools of the list that `role` may use, in the same order. */
   filterManifest(role: string | undefined, tools: readonly Tool[]): Tool[] {
     return tools.filter((tool) => this.allows(role, tool.name));
   }
 
-  /** The entries it was made of, as `[role, patterns]` pairs. */
+  /** The `[role, patterns]` pairs of this allowlist. */
   entries(): IterableIterator<[role: string, patterns: readonly string[]]> {
     return new Map(this.#patterns).entries();
   }

@@ -1,6 +1,6 @@
 /**
- * True if `name` matches `pattern`, where each `*` stands for any run of characters and everything else is itself.
- * Segments between stars are found left to right, each once, so that no pattern can make the search explode.
+ * Whether `name` matches `pattern`, in which each `*` stands for any run of characters and every other character for
+ * itself. The segments between stars are found left to right without backtracking, so no pattern is slow.
  */
 export function matchesPattern(pattern: string, name: string): boolean {
   const segments = pattern.split('*');

@@ -2,28 +2,31 @@ import { SignalboxError } from '@signalbox/protocol';
 
 const MiB = 1024 * 1024;
 
-/** Calls that run at once on a server, by its name. */
+/** How many calls may run at once on a server, by its name. */
 export type ServerLimits = Readonly<Record<string, number>>;
 
-/** How many calls may run and wait. */
+/** How many calls may run and wait at the same time. */
 export interface CallLimits {
-  /** Calls that run at once: in all, on one MCP server, for one worker. */
+  /** Running calls of all workers together. */
   global: number;
+  /** Running calls on one MCP server. */
   perServer: number;
+  /** Running calls of one worker. */
   perWorker: number;
-  /** Instead of `perServer`, by the server's name. */
+  /** Limits of single servers, which replace `perServer`. */
   servers?: ServerLimits;
-  /** Calls of one worker that may wait for a free place. */
+  /** Waiting calls of one worker. */
   waitingPerWorker: number;
   /**
-   * Calls that run and wait, of all workers together, and the bytes of their requests. Each holds a place in the
-   * window of the orchestrator's inbox until it is answered, so these stay below that window.
+   * Running and waiting calls of all workers together. Each occupies the window of the orchestrator's inbox until it is
+   * answered, so this limit is below that window.
    */
   heldCalls: number;
+  /** Bytes of the requests of those calls; below the window for the same reason. */
   heldBytes: number;
 }
 
-/** What the orchestrator's inbox may have pushed and not acked, in messages and bytes. */
+/** The window of the orchestrator's inbox: how many messages and bytes may be pushed and not acked. */
 export const inboxWindow = { window: 1024, windowBytes: 64 * MiB } as const;
 
 export const defaultCallLimits: CallLimits = {
@@ -32,11 +35,11 @@ export const defaultCallLimits: CallLimits = {
   perWorker: 8,
   waitingPerWorker: 64,
   heldCalls: inboxWindow.window - 64,
-  // Room for one more message of the largest size that the broker takes by default.
+  // Leaves room for one more message of the largest size that the broker takes by default.
   heldBytes: inboxWindow.windowBytes - 4 * MiB,
 };
 
-/** Throws `SignalboxError` `bad_config`, naming the server, for a limit that makes no sense. */
+/** Checks limits from a configuration. Throws `SignalboxError` `bad_config`, naming the server, for one that makes no sense. */
 export function checkServerLimits(limits: ServerLimits): void {
   for (const [server, limit] of Object.entries(limits)) {
     if (Number.isSafeInteger(limit) && limit >= 1) continue;

@@ -1,10 +1,11 @@
 import type { CallLimits, ServerLimits } from './call-limits.ts';
 import { FairQueue, type QueuedCall, type Refusal } from './fair-queue.ts';
-import { WaitingPace } from './retry-estimate.ts';
+import { RetryEstimate } from './retry-estimate.ts';
 
 /**
- * What became of a call. Only one that `ran` was started: `aborted` gave up while it waited, `handed_back` waited when
- * the scheduler was closed, `refused` found no place to wait; `waiting` are the calls of its worker that do.
+ * What became of a call. Only a call that `ran` was started. `aborted`: its caller gave up while it waited.
+ * `handed_back`: the scheduler was closed while it waited. `refused`: it may not wait; `waiting` counts the calls of its
+ * worker that do.
  */
 export type CallTurn<T> =
   | { status: 'ran'; value: T }
@@ -14,26 +15,26 @@ export type CallTurn<T> =
 
 /** Runs calls within {@link CallLimits}, in the order of {@link FairQueue}. */
 export interface CallScheduler {
-  /** Holds the places of a call until the task ends, however it ends; rejects with what the task throws. */
+  /** Runs the task when it is the call's turn, and holds the call's places until the task ends. Rejects if the task does. */
   run<T>(call: QueuedCall, signal: AbortSignal, task: () => Promise<T>): Promise<CallTurn<T>>;
-  /** Hands back what waits and all that comes; what runs goes on. */
+  /** Hands back all waiting calls, and all that come later. Running calls go on. */
   close(): void;
-  /** Replaces the limits of single servers; calls for which there is room now start at once. */
+  /** Replaces the limits of single servers, and starts the calls for which there is room now. */
   setServerLimits(limits: ServerLimits): void;
-  /** How much runs on one server and waits for it. */
+  /** How many calls run on one server and wait for it. */
   serverLoad(server: string): { running: number; waiting: number };
   readonly running: number;
   readonly waiting: number;
 }
 
 interface Entry extends QueuedCall {
-  /** Its turn has come, or will not come any more. */
-  stopWaiting(): void;
+  stopListening(): void;
+  /** Resolves when the task has ended, however it ended. */
   run(): Promise<void>;
   handBack(): void;
 }
 
-/** Weight of the newest call in the average of how long calls run. */
+/** Weight of the newest call in the average time that calls run. */
 const newestWeight = 0.1;
 
 /** `now` is in monotonic milliseconds. */
@@ -42,43 +43,33 @@ export function createCallScheduler(
   now: () => number = () => performance.now(),
 ): CallScheduler {
   const queue = new FairQueue<Entry>(limits);
-  const paces = new Map<string, WaitingPace>();
+  /** One estimate for each worker that has waiting calls. */
+  const estimates = new Map<string, RetryEstimate>();
   let averageMs: number | undefined;
   let isClosed = false;
 
-  const left = (worker: string) => {
-    if (queue.load(worker).waiting === 0) paces.delete(worker);
+  const startReadyCalls = () => {
+    for (let entry = queue.next(); entry !== undefined; entry = queue.next()) void start(entry);
   };
-  const runNext = async (entry: Entry) => {
+  const start = async (entry: Entry) => {
     const startedAt = now();
-    paces.get(entry.worker)?.started(startedAt);
-    left(entry.worker);
-    entry.stopWaiting();
+    estimates.get(entry.worker)?.started(startedAt);
+    forgetIdleEstimate(entry.worker);
+    entry.stopListening();
     await entry.run();
-    ended(entry, startedAt);
-  };
-  const ended = (call: QueuedCall, startedAt: number) => {
     const ranMs = now() - startedAt;
     averageMs = averageMs === undefined ? ranMs : averageMs + newestWeight * (ranMs - averageMs);
-    queue.finished(call);
-    startWhatCan();
+    queue.finished(entry);
+    startReadyCalls();
   };
-  const runStarted = async <T>(call: QueuedCall, task: () => Promise<T>): Promise<CallTurn<T>> => {
-    const startedAt = now();
-    try {
-      return { status: 'ran', value: await task() };
-    } finally {
-      ended(call, startedAt);
-    }
+  const forgetIdleEstimate = (worker: string) => {
+    if (queue.load(worker).waiting === 0) estimates.delete(worker);
   };
-  const startWhatCan = () => {
-    for (let entry = queue.next(); entry !== undefined; entry = queue.next()) void runNext(entry);
-  };
-  const turnAway = (worker: string, reason: Refusal): CallTurn<never> => {
+  const refuse = (worker: string, reason: Refusal): CallTurn<never> => {
     const { running, waiting } = queue.load(worker);
-    const pace = paces.get(worker) ?? new WaitingPace(now());
+    const estimate = estimates.get(worker) ?? new RetryEstimate(now());
     const expectedMs = (averageMs ?? 0) / Math.max(1, running);
-    return { status: 'refused', reason, waiting, retryAfterSeconds: pace.turnAway(now(), expectedMs) };
+    return { status: 'refused', reason, waiting, retryAfterSeconds: estimate.refuse(now(), expectedMs) };
   };
 
   return {
@@ -88,26 +79,21 @@ export function createCallScheduler(
     get waiting() {
       return queue.waiting;
     },
-    run<T>(call: QueuedCall, signal: AbortSignal, task: () => Promise<T>) {
-      if (signal.aborted) return Promise.resolve<CallTurn<T>>({ status: 'aborted' });
-      if (isClosed) return Promise.resolve<CallTurn<T>>({ status: 'handed_back' });
-      if (queue.startAtOnce(call)) return runStarted(call, task);
+    async run<T>(call: QueuedCall, signal: AbortSignal, task: () => Promise<T>): Promise<CallTurn<T>> {
       const { worker, server, bytes } = call;
+      if (signal.aborted) return { status: 'aborted' };
+      if (isClosed) return { status: 'handed_back' };
       const { promise, resolve, reject } = Promise.withResolvers<CallTurn<T>>();
-      const giveUp = () => {
+      const onAbort = () => {
         if (!queue.remove(entry)) return;
-        left(worker);
+        forgetIdleEstimate(worker);
         resolve({ status: 'aborted' });
-      };
-      let isWaiting = false;
-      const stopWaiting = () => {
-        if (isWaiting) signal.removeEventListener('abort', giveUp);
       };
       const entry: Entry = {
         worker,
         server,
         bytes,
-        stopWaiting,
+        stopListening: () => signal.removeEventListener('abort', onAbort),
         async run() {
           try {
             resolve({ status: 'ran', value: await task() });
@@ -116,27 +102,28 @@ export function createCallScheduler(
           }
         },
         handBack() {
-          stopWaiting();
+          entry.stopListening();
           resolve({ status: 'handed_back' });
         },
       };
       const refusal = queue.enqueue(entry);
-      if (refusal !== undefined) return Promise.resolve(turnAway(worker, refusal));
-      startWhatCan();
-      isWaiting = queue.has(entry);
-      if (isWaiting) signal.addEventListener('abort', giveUp, { once: true });
-      if (queue.load(worker).waiting > 0 && !paces.has(worker)) paces.set(worker, new WaitingPace(now()));
+      if (refusal !== undefined) return refuse(worker, refusal);
+      startReadyCalls();
+      if (queue.has(entry)) signal.addEventListener('abort', onAbort, { once: true });
+      if (queue.load(worker).waiting > 0 && !estimates.has(worker)) {
+        estimates.set(worker, new RetryEstimate(now()));
+      }
       return promise;
     },
     setServerLimits(servers) {
       queue.setServerLimits(servers);
-      startWhatCan();
+      startReadyCalls();
     },
     serverLoad: (server) => queue.serverLoad(server),
     close() {
       isClosed = true;
       for (const entry of queue.removeAll()) entry.handBack();
-      paces.clear();
+      estimates.clear();
     },
   };
 }

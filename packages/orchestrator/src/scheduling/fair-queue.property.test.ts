@@ -111,50 +111,6 @@ test('limits hold, no place stays free that a waiting call could use, and turns 
   );
 });
 
-test('a call that starts at once is the one that would have been started, and all others keep their turns', () => {
-  fc.assert(
-    fc.property(limits, fc.array(step, { maxLength: 120, size: 'max' }), (given, steps) => {
-      const queue = new FairQueue<QueuedCall>(given);
-      const patient = new FairQueue<QueuedCall>(given);
-      const running: QueuedCall[] = [];
-      const waiting = new Set<QueuedCall>();
-      const started = (call: QueuedCall) => {
-        waiting.delete(call);
-        running.push(call);
-      };
-      for (const one of steps) {
-        if (one.do === 'send') {
-          const call = { worker: `w${one.worker}`, server: `s${one.server}`, bytes: 1 };
-          const refusal = patient.enqueue(call);
-          if (queue.startAtOnce(call)) {
-            expect([refusal, waiting.size, patient.next()]).toEqual([undefined, 0, call]);
-            started(call);
-          } else {
-            expect(queue.enqueue(call)).toBe(refusal);
-            if (refusal === undefined) waiting.add(call);
-          }
-        } else if (one.do === 'finish') {
-          const [call] = running.splice(one.which % Math.max(1, running.length), 1);
-          for (const each of call ? [queue, patient] : []) each.finished(call!);
-        } else if (one.do === 'limit') {
-          for (const each of [queue, patient]) each.setServerLimits(one.servers);
-        } else {
-          const call = [...waiting][one.which % Math.max(1, waiting.size)];
-          for (const each of call ? [queue, patient] : []) expect(each.remove(call!)).toBe(true);
-          if (call) waiting.delete(call);
-        }
-        for (let next = queue.next(); next !== undefined; next = queue.next()) {
-          expect(patient.next()).toBe(next);
-          started(next);
-        }
-        expect(patient.next()).toBeUndefined();
-        expect([queue.running, queue.waiting]).toEqual([patient.running, patient.waiting]);
-      }
-    }),
-    { numRuns: 400 },
-  );
-});
-
 test('as long as two workers both have calls waiting, neither is ever two starts ahead of the other', () => {
   const backlogs = fc.array(fc.record({ calls: fc.integer({ min: 1, max: 30 }), server: fc.nat(2) }), {
     minLength: 2,

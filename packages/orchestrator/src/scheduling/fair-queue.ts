@@ -1,15 +1,16 @@
 import type { CallLimits, ServerLimits } from './call-limits.ts';
 
-/** Whose call it is, where it goes, and the size of its request. Told apart by identity. */
+/** A call in the queue: its worker, its server, and the size of its request. The object itself identifies the call. */
 export interface QueuedCall {
   readonly worker: string;
   readonly server: string;
   readonly bytes: number;
 }
 
-/** Why a call may not wait: `queue_full`, its worker has enough waiting; `no_room`, what is left is for the others. */
+/** Why a call may not wait. `queue_full`: its worker has too many waiting. `no_room`: the remaining room is kept for other workers. */
 export type Refusal = 'queue_full' | 'no_room';
 
+/** The calls of one worker on all servers. `turn` orders workers by when they were last served. */
 interface Worker {
   waiting: number;
   running: number;
@@ -25,20 +26,21 @@ interface Line<C> {
   turn: number;
 }
 
+/** The calls of all workers on one server. */
 interface Server<C> {
   readonly name: string;
   running: number;
-  /** By worker, in the order of their turns. */
+  /** The lines by worker id, in the order of their turns. */
   readonly lines: Map<string, Line<C>>;
 }
 
 /**
- * Decides which call runs next. Knows neither time nor promises.
+ * Decides which call runs next. It knows neither time nor promises.
  *
- * A call takes its places (global, of its server, of its worker) all at once or waits without any. On a server
- * the workers take turns, whoever was served going to the end of the line; where several servers have room and only the
- * global limit binds, the worker that was served longest ago goes first. So a worker with a thousand calls and one
- * with a single call alternate.
+ * A call takes all its places (global, of its server, of its worker) at once, or waits without any. On each server the
+ * workers take turns: a worker that was served goes to the end. If several servers have room and only the global limit
+ * binds, the worker that was served longest ago goes first. So a worker with a thousand calls and one with a single call
+ * alternate.
  */
 export class FairQueue<C extends QueuedCall> {
   readonly #limits: CallLimits;
@@ -55,7 +57,7 @@ export class FairQueue<C extends QueuedCall> {
     this.#serverLimits = new Map(Object.entries(limits.servers ?? {}));
   }
 
-  /** Replaces the limits of single servers. What runs goes on; `next` may have more to give afterwards. */
+  /** Replaces the limits of single servers. Running calls go on; call `next` again, as more calls may start now. */
   setServerLimits(limits: ServerLimits): void {
     this.#serverLimits = new Map(Object.entries(limits));
   }
@@ -68,13 +70,13 @@ export class FairQueue<C extends QueuedCall> {
     return this.#waiting;
   }
 
-  /** How much of one worker runs and waits. */
+  /** How many calls of one worker run and wait. */
   load(worker: string): { running: number; waiting: number } {
     const { running = 0, waiting = 0 } = this.#workers.get(worker) ?? {};
     return { running, waiting };
   }
 
-  /** How much runs on one server and waits for it. */
+  /** How many calls run on one server and wait for it. */
   serverLoad(name: string): { running: number; waiting: number } {
     const server = this.#servers.get(name);
     if (!server) return { running: 0, waiting: 0 };
@@ -83,25 +85,7 @@ export class FairQueue<C extends QueuedCall> {
     return { running: server.running, waiting };
   }
 
-  /** Takes in a call that need not wait, as nothing else does and its places are free: it runs until `finished`. */
-  startAtOnce(call: QueuedCall): boolean {
-    if (this.#waiting > 0 || this.#running >= this.#limits.global) return false;
-    const worker = this.#workers.get(call.worker) ?? { waiting: 0, running: 0, bytes: 0, turn: 0 };
-    const server = this.#servers.get(call.server) ?? { name: call.server, running: 0, lines: new Map() };
-    if (!this.#hasRoom(server) || worker.running >= this.#limits.perWorker) return false;
-    if (this.#refusal(worker, server, call.bytes) !== undefined) return false;
-    if (worker.running === 0) this.#workers.set(call.worker, worker);
-    if (server.running === 0) this.#servers.set(call.server, server);
-    worker.turn = ++this.#turn;
-    worker.bytes += call.bytes;
-    worker.running++;
-    server.running++;
-    this.#bytes += call.bytes;
-    this.#running++;
-    return true;
-  }
-
-  /** Takes a call in, or says why not; nothing has changed then. */
+  /** Adds a waiting call. If the call may not wait, returns the reason and changes nothing. */
   enqueue(call: C): Refusal | undefined {
     const worker = this.#workers.get(call.worker) ?? { waiting: 0, running: 0, bytes: 0, turn: 0 };
     const server = this.#servers.get(call.server) ?? { name: call.server, running: 0, lines: new Map() };
@@ -123,7 +107,7 @@ export class FairQueue<C extends QueuedCall> {
     return undefined;
   }
 
-  /** Takes the call whose turn it is; it runs until `finished`. `undefined` if none can start now. */
+  /** Starts the call whose turn it is and returns it; `undefined` if none can start now. It runs until `finished`. */
   next(): C | undefined {
     if (this.#running >= this.#limits.global) return undefined;
     let best: Line<C> | undefined;
@@ -138,7 +122,7 @@ export class FairQueue<C extends QueuedCall> {
     return call;
   }
 
-  /** A call that `next` gave, or that started at once, has ended. */
+  /** Frees the places of a call that `next` started. */
   finished(call: QueuedCall): void {
     const worker = this.#workers.get(call.worker)!;
     const server = this.#servers.get(call.server)!;
@@ -148,12 +132,12 @@ export class FairQueue<C extends QueuedCall> {
     this.#forget(call, worker, server);
   }
 
-  /** Whether the call waits. */
+  /** Whether the call is waiting. */
   has(call: C): boolean {
     return this.#servers.get(call.server)?.lines.get(call.worker)?.calls.has(call) ?? false;
   }
 
-  /** Takes a waiting call out. False if it doesn't wait. */
+  /** Removes a waiting call. False if it is not waiting. */
   remove(call: C): boolean {
     const server = this.#servers.get(call.server);
     const line = server?.lines.get(call.worker);
@@ -165,7 +149,7 @@ export class FairQueue<C extends QueuedCall> {
     return true;
   }
 
-  /** Takes all waiting calls out. */
+  /** Removes and returns all waiting calls. */
   removeAll(): C[] {
     const calls = [...this.#servers.values()].flatMap(({ lines }) =>
       [...lines.values()].flatMap((line) => [...line.calls]),
@@ -175,8 +159,8 @@ export class FairQueue<C extends QueuedCall> {
   }
 
   /**
-   * A worker may hold as much as is left for the others: however many flood, there is room for one that doesn't.
-   * A call that finds its places free need not wait, so a full queue does not keep it out.
+   * A worker may hold at most as much as is left for all others: however many workers flood, there is room for one that
+   * does not. A call that finds its places free need not wait, so a full queue does not refuse it.
    */
   #refusal(worker: Worker, server: Server<C>, bytes: number): Refusal | undefined {
     const { global, perWorker, waitingPerWorker, heldCalls, heldBytes } = this.#limits;
@@ -222,7 +206,7 @@ export class FairQueue<C extends QueuedCall> {
   }
 }
 
-/** The worker served longest ago; of one worker's lines, the one served longest ago. */
+/** Whether line `a` is served before `b`: the worker served longest ago is first, and of one worker the line served longest ago. */
 function goesBefore<C>(a: Line<C>, b: Line<C>): boolean {
   return a.worker === b.worker ? a.turn < b.turn : a.worker.turn < b.worker.turn;
 }

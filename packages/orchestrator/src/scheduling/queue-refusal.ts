@@ -1,8 +1,8 @@
 import { type ToolCallError, toolCallError } from '@signalbox/protocol';
 import type { CallTurn } from './call-scheduler.ts';
 
-/** What the caller of a call that found no place to wait is told. */
-export function turnedAway(
+/** The error for a call that the scheduler refused because it may not wait. */
+export function queueRefusal(
   worker: string,
   { reason, waiting, retryAfterSeconds }: Extract<CallTurn<never>, { status: 'refused' }>,
 ): ToolCallError {

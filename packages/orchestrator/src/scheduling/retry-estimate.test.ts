@@ -1,34 +1,34 @@
 import { expect, test } from 'vitest';
-import { WaitingPace } from './retry-estimate.ts';
+import { RetryEstimate } from './retry-estimate.ts';
 
-test('who is turned away is told when a place will be free, at the pace of the last starts', () => {
-  const pace = new WaitingPace(0);
-  for (let start = 1; start <= 40; start++) pace.started(start * 2_000);
-  expect(pace.turnAway(80_000, 0)).toBe(2);
+test('a refused caller is told when a place will be free, at the pace of the last starts', () => {
+  const estimate = new RetryEstimate(0);
+  for (let start = 1; start <= 40; start++) estimate.started(start * 2_000);
+  expect(estimate.refuse(80_000, 0)).toBe(2);
 });
 
-test('each one more who is turned away is told to come a start later, until starts make up for them', () => {
-  const pace = new WaitingPace(0);
-  pace.started(3_000);
-  expect([1, 2, 3].map(() => pace.turnAway(3_000, 0))).toEqual([3, 6, 9]);
-  pace.started(6_000);
-  pace.started(9_000);
-  expect(pace.turnAway(9_000, 0)).toBe(6);
+test('each further refused caller is told to come one start later, until starts make up for them', () => {
+  const estimate = new RetryEstimate(0);
+  estimate.started(3_000);
+  expect([1, 2, 3].map(() => estimate.refuse(3_000, 0))).toEqual([3, 6, 9]);
+  estimate.started(6_000);
+  estimate.started(9_000);
+  expect(estimate.refuse(9_000, 0)).toBe(6);
 });
 
 test('before the first start, the pace is what calls used to take, or the time that has passed already', () => {
-  expect(new WaitingPace(0).turnAway(100, 4_000)).toBe(4);
-  expect(new WaitingPace(0).turnAway(7_000, 4_000)).toBe(7);
+  expect(new RetryEstimate(0).refuse(100, 4_000)).toBe(4);
+  expect(new RetryEstimate(0).refuse(7_000, 4_000)).toBe(7);
 });
 
 test('a queue that stands still is told of as slower and slower', () => {
-  const pace = new WaitingPace(0);
-  pace.started(1_000);
-  expect(pace.turnAway(1_000, 0)).toBe(1);
-  expect(pace.turnAway(60_000, 0)).toBe(120);
+  const estimate = new RetryEstimate(0);
+  estimate.started(1_000);
+  expect(estimate.refuse(1_000, 0)).toBe(1);
+  expect(estimate.refuse(60_000, 0)).toBe(120);
 });
 
 test('it is at least a second and at most ten minutes', () => {
-  expect(new WaitingPace(0).turnAway(0, 0)).toBe(1);
-  expect(new WaitingPace(0).turnAway(0, 3_600_000)).toBe(600);
+  expect(new RetryEstimate(0).refuse(0, 0)).toBe(1);
+  expect(new RetryEstimate(0).refuse(0, 3_600_000)).toBe(600);
 });

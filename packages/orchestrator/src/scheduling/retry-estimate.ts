@@ -1,33 +1,37 @@
-const remembered = 16;
-const longestSeconds = 600;
+const rememberedStarts = 16;
+const maxSeconds = 600;
 
-/** How fast the queue of one worker moves. Times are monotonic milliseconds; lives as long as something waits in it. */
-export class WaitingPace {
-  /** When the queue began, or the oldest start remembered; then each start from it since. */
-  readonly #marks: number[];
-  #turnedAway = 0;
+/**
+ * Estimates when a refused call of one worker can find room in the worker's queue, from how fast that queue moves. It
+ * exists for as long as calls wait in the queue. Times are monotonic milliseconds.
+ */
+export class RetryEstimate {
+  /** When the queue formed, or the oldest remembered start, and then every later start of a waiting call. */
+  readonly #startTimes: number[];
+  /** Refused callers for whom no place has become free yet. */
+  #refused = 0;
 
   constructor(now: number) {
-    this.#marks = [now];
+    this.#startTimes = [now];
   }
 
-  /** A call that waited has started: one place is free again. */
+  /** Notes that a waiting call has started, which frees one place. */
   started(now: number): void {
-    this.#marks.push(now);
-    if (this.#marks.length > remembered + 1) this.#marks.shift();
-    if (this.#turnedAway > 0) this.#turnedAway--;
+    this.#startTimes.push(now);
+    if (this.#startTimes.length > rememberedStarts + 1) this.#startTimes.shift();
+    if (this.#refused > 0) this.#refused--;
   }
 
   /**
-   * Seconds after which a caller that is turned away now may find a place: as many starts from now as there were
-   * callers turned away and not yet made up for, so that they don't all come back at once. `expectedMs` is the time
-   * between two starts as long as none was seen. At least 1, at most 600: further ahead it would be a guess.
+   * Counts one more refused caller and returns after how many seconds it may find a place, from 1 to 600. Each refused
+   * caller waits for one more start than the one before, so that they do not all come back at once. `expectedMs` is the
+   * time between two starts for as long as none was seen.
    */
-  turnAway(now: number, expectedMs: number): number {
-    this.#turnedAway++;
-    const starts = this.#marks.length - 1;
-    const elapsedMs = now - this.#marks[0]!;
+  refuse(now: number, expectedMs: number): number {
+    this.#refused++;
+    const starts = this.#startTimes.length - 1;
+    const elapsedMs = now - this.#startTimes[0]!;
     const intervalMs = starts > 0 ? elapsedMs / starts : Math.max(elapsedMs, expectedMs);
-    return Math.min(longestSeconds, Math.max(1, Math.ceil((this.#turnedAway * intervalMs) / 1000)));
+    return Math.min(maxSeconds, Math.max(1, Math.ceil((this.#refused * intervalMs) / 1000)));
   }
 }

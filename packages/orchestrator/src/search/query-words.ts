@@ -2,8 +2,8 @@ import { wordsOf } from './words.ts';
 
 const maxQueryWords = 16;
 
-/** English words that hold a sentence together and say nothing of what a tool does. */
-const fillers = new Set(
+/** English words that say nothing about what a tool does. */
+const stopWords = new Set(
   [
     'a an the this that these those there here',
     'i me my mine we us our ours you your yours he him his she her it its they them their',
@@ -15,9 +15,9 @@ const fillers = new Set(
   ].flatMap((line) => line.split(' ')),
 );
 
-/** The words of a query that say something, each once; all of them where none does. */
+/** The words of a query without stop words, each once. A query of stop words only keeps all its words. */
 export function queryWordsOf(query: string): string[] {
   const words = [...new Set(wordsOf(query))];
-  const telling = words.filter((word) => !fillers.has(word));
-  return (telling.length > 0 ? telling : words).slice(0, maxQueryWords);
+  const meaningful = words.filter((word) => !stopWords.has(word));
+  return (meaningful.length > 0 ? meaningful : words).slice(0, maxQueryWords);
 }

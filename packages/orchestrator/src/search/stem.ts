@@ -2,8 +2,8 @@ const vowel = /[aeiouy]/;
 const doubled = /([^aeiouylsz])\1$/;
 
 /**
- * An English word without its ending, so that `merges`, `merged` and `merging` are one word. Stems are for comparing
- * only and need be no words themselves; what isn't made of plain letters stays as it is.
+ * Removes the ending of an English word, so that `merges`, `merged` and `merging` have the same stem. A stem serves only
+ * for comparing and need not be a word. Text with anything but the letters a to z stays as it is.
  */
 export function stemOf(word: string): string {
   if (word.length < 4 || !/^[a-z]+$/.test(word)) return word;
@@ -18,7 +18,7 @@ function singular(word: string): string {
   return /[^sui]s$/.test(word) ? word.slice(0, -1) : word;
 }
 
-/** `stopped` and `stopping` are `stop`; what is left must be able to be a word. */
+/** Turns `stopped` and `stopping` into `stop`. A word keeps its ending if the rest has no vowel. */
 function withoutTense(word: string): string {
   const stem = /^(.{3,}?)(?:ing|ed)$/.exec(word)?.[1];
   if (stem === undefined || !vowel.test(stem)) return word;

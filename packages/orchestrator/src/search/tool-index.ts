@@ -4,29 +4,29 @@ import { queryWordsOf } from './query-words.ts';
 import { stemOf } from './stem.ts';
 import { wordsOf } from './words.ts';
 
-/** A tool that a search found. `score` ranks the tools of one answer and means nothing else. */
+/** A tool that a search found. `score` only ranks the tools within one answer. */
 export interface FoundTool {
   tool: Tool;
   score: number;
 }
 
-/** Finds tools by words in their names, titles, descriptions and parameters. */
+/** Finds tools by the words of their names, titles, descriptions and parameters. */
 export interface ToolIndex {
-  /** Best first; tools that score alike in the order of their names. */
+  /** Finds up to `limit` tools, best first. Tools with the same score are ordered by name. */
   search(query: string, limit: number): FoundTool[];
 }
 
-/** What of a field is read: servers may write as much as they like. */
+/** How much of a field is read, as servers may write as much as they like. */
 const maxFieldLength = 4000;
 const maxParameterDepth = 4;
 const maxFuzzyLength = 24;
 
-/** How much a word counts by where it stands; names of parameters before what is said of them. */
+/** How much a word counts in each field. */
 const boost = { name: 2, title: 2, description: 1, parameters: 0.5, parameterTexts: 0.2 };
 
 /**
- * Ranks by BM25 over word stems, times the share of the query's words that a tool has. A word that no tool has is taken
- * for the beginning of another, or for one with a slip.
+ * Indexes tools. Ranks by BM25 over word stems, times the share of the query's words that a tool has. A word that no
+ * tool has also matches words that it begins, and words that differ by a typing error.
  */
 export function createToolIndex(tools: readonly Tool[]): ToolIndex {
   const known = new Set<string>();
@@ -77,7 +77,7 @@ function documentOf({ name, description, inputSchema, ...tool }: Tool, id: numbe
   };
 }
 
-/** A schema's properties with what is said of them, those of nested objects and lists included. */
+/** The properties of a schema with their descriptions, including those of nested objects and lists. */
 function parametersOf(schema: unknown, depth: number): { name: string; text: string }[] {
   if (depth === 0 || !isObject(schema)) return [];
   const named = isObject(schema.properties) ? Object.entries(schema.properties) : [];

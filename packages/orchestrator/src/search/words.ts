@@ -1,6 +1,6 @@
 /**
- * The words of a text or a tool name, in lower case: split at everything that is no letter or digit, and inside
- * camelCase names (`readHTTPPage`: read, http, page).
+ * Splits a text or a tool name into words in lower case, at everything that is no letter or digit and inside camelCase
+ * names (`readHTTPPage`: read, http, page).
  */
 export function wordsOf(text: string): string[] {
   return (

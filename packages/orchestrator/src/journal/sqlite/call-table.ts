@@ -2,12 +2,12 @@ import type { CallRecordOutcome } from '@signalbox/protocol';
 import type { Database, Statement } from 'better-sqlite3';
 import type { CallEnd, CallKey, JournalEntry, StartedCall } from '../journal.ts';
 
-/** Calls whose requests are settled are kept for as long as all three allow; others until then. */
+/** How long a settled call is kept: as long as all three limits allow. A call that is not settled is always kept. */
 export interface JournalRetention {
-  /** After their request was settled, or its lifetime ended. */
+  /** Time since the request was settled, or since its lifetime ended. */
   maxAgeMs: number;
   maxRows: number;
-  /** Of replies that are kept. */
+  /** Bytes of all stored replies together. */
   maxBytes: number;
 }
 
@@ -28,15 +28,14 @@ interface Row {
 const columns = `agent, request_id AS requestId, role, tool, server, received_at AS receivedAt,
   started_at AS startedAt, expires_at AS expiresAt, finished_at AS finishedAt, outcome, reply`;
 
-/** A step of housekeeping takes this many rows at most, so that nobody waits long for it. */
+/** Limits the rows of one housekeeping step, so that it does not hold up calls for long. */
 const pruneBatch = 500;
 const replyBatch = 16;
 
-/** The statements on the table of calls. Transactions are the caller's business. */
+/** Reads and writes the table of calls. The caller provides the transactions. */
 export class CallTable {
   readonly #find: Statement<[string, string], Row>;
   readonly #list: Statement<[number, number], Row>;
-  readonly #keys: Statement<[], CallKey>;
   readonly #start: Statement<(string | number | null)[]>;
   readonly #finish: Statement<(string | number)[]>;
   readonly #settleStored: Statement<[number, string, string]>;
@@ -51,7 +50,6 @@ export class CallTable {
     this.#list = db.prepare(
       `SELECT ${columns} FROM call WHERE received_at >= ? ORDER BY received_at DESC LIMIT ?`,
     );
-    this.#keys = db.prepare('SELECT agent, request_id AS requestId FROM call');
     this.#start = db.prepare(
       `INSERT OR REPLACE INTO call
          (agent, request_id, role, tool, server, received_at, started_at, expires_at)
@@ -85,10 +83,6 @@ export class CallTable {
   find({ agent, requestId }: CallKey): JournalEntry | undefined {
     const row = this.#find.get(agent, requestId);
     return row && toEntry(row);
-  }
-
-  keys(): Iterable<CallKey> {
-    return this.#keys.iterate();
   }
 
   list(since: number, limit: number): JournalEntry[] {

@@ -1,12 +1,15 @@
 import type { Database, Statement } from 'better-sqlite3';
 
-/** `unanswered`: subscriptions asked for since the last answer. */
+/**
+ * What the journal knows of one inbox. `unanswered` counts the subscriptions requested since the last answer; messages
+ * up to the sequence number `foreignUpTo` may have been handled by an orchestrator with another journal.
+ */
 interface Inbox {
   unanswered: number;
   foreignUpTo: number;
 }
 
-/** What the journal knows of the inboxes it was used with. */
+/** The inboxes that this journal was used with. */
 export class InboxTable {
   readonly #save: Statement<[string, number, number]>;
   readonly #inboxes: Map<string, Inbox>;
@@ -21,11 +24,13 @@ export class InboxTable {
     );
   }
 
-  asked(name: string): () => void {
+  /** Notes that a subscription was requested. Holds at once; the returned write makes it last. */
+  requested(name: string): () => void {
     const { unanswered, foreignUpTo } = this.#get(name);
     return this.#change(name, { unanswered: unanswered + 1, foreignUpTo });
   }
 
+  /** Notes the answer to a subscription. Holds at once; the returned write makes it last. */
   answered(name: string, { sameJournal, headSeq }: { sameJournal: boolean; headSeq: number }): () => void {
     const { unanswered, foreignUpTo } = this.#get(name);
     const isOurs = sameJournal && unanswered <= 1;
@@ -39,7 +44,6 @@ export class InboxTable {
     return this.#get(name).foreignUpTo;
   }
 
-  /** In force at once; the returned write makes it last. */
   #change(name: string, inbox: Inbox): () => void {
     this.#inboxes.set(name, inbox);
     return () => this.#save.run(name, inbox.unanswered, inbox.foreignUpTo);

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import Database from 'better-sqlite3';
 
-/** The version of the schema; a journal with a higher one is refused. */
+/** The version of the schema. A journal with a higher version is refused. */
 const schemaVersion = 1;
 
 const schema = `
@@ -34,10 +34,13 @@ const schema = `
   CREATE INDEX call_unsettled ON call (expires_at) WHERE settled_at IS NULL;
 `;
 
-/** Longest wait for a process that is just letting go of the file; it blocks the event loop. */
+/** How long to wait for a process that is about to close the file. The wait blocks the event loop. */
 const busyTimeoutMs = 1000;
 
-/** Opens or creates the database, readable by its owner only, held by this process alone until it is closed. */
+/**
+ * Opens or creates the database. Only its owner can read it, and no other process can open it until it is closed.
+ * Throws as {@link journalError} says.
+ */
 export function openJournalDatabase(file: string): Database.Database {
   let db: Database.Database | undefined;
   try {
@@ -55,7 +58,10 @@ export function openJournalDatabase(file: string): Database.Database {
   }
 }
 
-/** What a failure of SQLite means for the journal's user. */
+/**
+ * Turns a failure of SQLite into a `SignalboxError` that says what to do: `journal_in_use`, `journal_corrupt`,
+ * `journal_full` or `journal_failed`.
+ */
 export function journalError(thrown: unknown, file: string): SignalboxError {
   if (thrown instanceof SignalboxError) return thrown;
   const sqlite = thrown instanceof Database.SqliteError ? thrown.code : '';
@@ -84,7 +90,7 @@ function makePrivate(file: string): void {
   }
 }
 
-/** Parent by parent, as Node's own recursive mode can hang where a file system refuses with ENOENT. */
+/** Creates parent by parent: Node's own recursive mode can hang where a file system refuses with ENOENT. */
 function makeDirectory(directory: string): void {
   if (existsSync(directory)) return;
   makeDirectory(dirname(directory));

@@ -5,14 +5,14 @@ import { CallTable, type JournalRetention } from './call-table.ts';
 import { GroupCommit } from './group-commit.ts';
 import { InboxTable } from './inbox-table.ts';
 import { journalError, openJournalDatabase } from './journal-database.ts';
-import { KeyFilter } from './key-filter.ts';
 
+/** Where a journal is kept, and for how long. */
 export interface SqliteJournalOptions {
-  /** A file of its own, created when missing (0600, its folder 0700) and held by one process at a time. */
+  /** A file that nothing else uses. It is created when missing (0600, its folder 0700); one process may hold it at a time. */
   file: string;
   /** Default: 24 hours, 50,000 calls, 256 MiB of replies. */
   retention?: Partial<JournalRetention>;
-  /** How often old calls are forgotten; default a minute. */
+  /** How often old calls are deleted; default a minute. */
   pruneEveryMs?: number;
   /** Epoch milliseconds. */
   now?: () => number;
@@ -26,7 +26,7 @@ const defaultRetention: JournalRetention = {
 };
 
 /**
- * Opens the journal. Rejects with `SignalboxError` `journal_in_use`, `journal_corrupt`, `journal_too_new`,
+ * Opens a journal in an SQLite file. Rejects with `SignalboxError` `journal_in_use`, `journal_corrupt`, `journal_too_new`,
  * `journal_full` or `journal_failed`.
  */
 export async function openSqliteJournal(options: SqliteJournalOptions): Promise<Journal> {
@@ -46,7 +46,6 @@ class SqliteJournal implements Journal {
   readonly #now: () => number;
   readonly #retention: JournalRetention;
   readonly #calls: CallTable;
-  readonly #keys = new KeyFilter();
   readonly #inboxes: InboxTable;
   readonly #commits: GroupCommit;
   readonly #pruning: NodeJS.Timeout;
@@ -57,21 +56,18 @@ class SqliteJournal implements Journal {
     this.#now = options.now ?? Date.now;
     this.#retention = { ...defaultRetention, ...options.retention };
     this.#calls = new CallTable(db);
-    for (const key of this.#calls.keys()) this.#keys.add(key);
     this.#inboxes = new InboxTable(db);
     this.#commits = new GroupCommit(db, (thrown) => journalError(thrown, options.file));
-    this.id = this.#ownId();
+    this.id = this.#readOrCreateId();
     this.#pruning = setInterval(() => this.#prune(), options.pruneEveryMs ?? 60_000);
     this.#pruning.unref();
   }
 
   find(key: CallKey): JournalEntry | undefined {
-    if (!this.#keys.mayHold(key)) return undefined;
     return this.#attempt(() => this.#calls.find(key));
   }
 
   start(call: StartedCall): Promise<void> {
-    this.#keys.add(call);
     return this.#commits.write(() => this.#calls.start(call), { sync: true });
   }
 
@@ -81,7 +77,8 @@ class SqliteJournal implements Journal {
 
   settle(key: CallKey, how: 'stored' | 'refused'): void {
     const now = this.#now();
-    this.#commits.lazily(() => this.#calls.settle(key, how, now));
+    // If this is lost, housekeeping drops the entry when its request's lifetime ends.
+    this.#commits.write(() => this.#calls.settle(key, how, now), { sync: false }).catch(() => {});
   }
 
   async list({ since = 0, limit }: { since?: number; limit: number }): Promise<JournalEntry[]> {
@@ -89,11 +86,11 @@ class SqliteJournal implements Journal {
   }
 
   subscribing(inbox: string): void {
-    this.#attempt(() => this.#commits.now([this.#inboxes.asked(inbox)], { sync: true }));
+    this.#attempt(() => this.#commits.commitNow([this.#inboxes.requested(inbox)], { sync: true }));
   }
 
   subscribed(inbox: string, answer: { sameJournal: boolean; headSeq: number }): void {
-    this.#attempt(() => this.#commits.now([this.#inboxes.answered(inbox, answer)], { sync: true }));
+    this.#attempt(() => this.#commits.commitNow([this.#inboxes.answered(inbox, answer)], { sync: true }));
   }
 
   isForeign(inbox: string, seq: number): boolean {
@@ -107,12 +104,12 @@ class SqliteJournal implements Journal {
     this.#db.close();
   }
 
-  /** Forgets step by step, each in a turn of its own. */
+  /** Deletes old calls in steps, each in its own turn of the event loop. */
   #prune(): void {
     if (!this.#db.open) return;
     let isMore = false;
     try {
-      this.#commits.now(
+      this.#commits.commitNow(
         [
           () => {
             isMore = this.#calls.prune(this.#retention, this.#now());
@@ -121,12 +118,12 @@ class SqliteJournal implements Journal {
         { sync: false },
       );
     } catch {
-      // Whatever is wrong with the file, the next call to be written down says so to somebody who can act.
+      // If the file is damaged, the next call that must be written reports it to somebody who can act.
     }
     if (isMore) setImmediate(() => this.#prune());
   }
 
-  #ownId(): string {
+  #readOrCreateId(): string {
     const known = this.#db.prepare<[], string>('SELECT id FROM journal').pluck().get();
     if (known !== undefined) return known;
     const id = `j-${randomBytes(12).toString('base64url')}`;
