@@ -1,45 +1,48 @@
 import { messageOf, type Tool, type ToolCallError } from '@signalbox/protocol';
-import { argumentError, tooCostlyError } from './argument-error.ts';
-import { Coercion } from './coercion.ts';
-import { changesBetween } from './json-pointer.ts';
-import type { SchemaGraph } from './schema-graph.ts';
-import { readSchema } from './schema-reader.ts';
-import { SchemaValidator } from './schema-validator.ts';
-import { OutOfSteps, StepMeter } from './step-meter.ts';
-import { violationOf } from './violation-text.ts';
-import { type Findings, findViolations } from './violations.ts';
+import { Coercion } from './coercion/coercion.ts';
+import { argumentError, tooCostlyError } from './errors/argument-error.ts';
+import { type Findings, findViolations } from './errors/find-violations.ts';
+import { violationOf } from './errors/violation.ts';
+import { changesBetween } from './json/json-pointer.ts';
+import { readSchema } from './schema/read-schema.ts';
+import type { SchemaGraph } from './schema/schema-graph.ts';
+import { SchemaValidator } from './validator/schema-validator.ts';
+import { OutOfSteps, StepMeter } from './validator/step-meter.ts';
 
-/** Arguments ready to be sent (`coerced`: JSON pointers of what was rewritten without loss), or all that is wrong with them. */
+/** Checks the arguments of calls of one tool. */
+export interface ArgumentCheck {
+  /** The reason why nothing can be checked, such as a schema that refers outside itself. All arguments pass then. */
+  readonly problem: string | undefined;
+  /** Patterns that can't be matched in linear time. Only these are left unchecked. */
+  readonly unchecked: readonly string[];
+  /** Never throws, and never changes its argument. Arguments that fit are returned as they are. */
+  check(args: Record<string, unknown>): CheckedArguments;
+}
+
+/**
+ * Arguments that can be sent, or the error that tells the caller everything that is wrong with them. `coerced` holds JSON
+ * pointers to the values that were rewritten without loss.
+ */
 export type CheckedArguments =
   | { args: Record<string, unknown>; coerced: string[] }
   | { error: ToolCallError };
 
-/** The check of one tool's arguments. */
-export interface ArgumentCheck {
-  /** Why nothing can be checked, e.g. a schema that refers outside itself; then everything passes. */
-  readonly problem: string | undefined;
-  /** Patterns that can't be matched in linear time; only these are left unchecked. */
-  readonly unchecked: readonly string[];
-  /** Never throws and never changes what it is given. Arguments that fit are returned as they are. */
-  check(args: Record<string, unknown>): CheckedArguments;
-}
+/** The most steps that each part of a check may take; a step is about one schema applied to one value. */
+const maxSteps = { validate: 10_000_000, coerce: 1_000_000, listViolations: 1_000_000 };
 
-/** How much work one check may be, in schemas applied to values. */
-const steps = { check: 10_000_000, coerce: 1_000_000, list: 1_000_000 };
-
-/** Compiled once per tool schema, at the first use of the check; never throws. */
+/** Prepares the check of a tool's arguments. The schema is compiled when the check is first used. Never throws. */
 export function compileArguments(tool: Tool): ArgumentCheck {
-  let state: CheckState | undefined;
+  let compiled: CompiledSchema | undefined;
   const ready = () => {
-    state ??= prepare(tool.inputSchema);
-    return state;
+    compiled ??= compile(tool.inputSchema);
+    return compiled;
   };
   return {
     get problem() {
       return ready().problem;
     },
     get unchecked() {
-      return ready().unchecked;
+      return ready().check?.unchecked ?? [];
     },
     check(args) {
       const { check } = ready();
@@ -47,26 +50,20 @@ export function compileArguments(tool: Tool): ArgumentCheck {
       try {
         return check.run(args);
       } catch (thrown) {
-        state = { problem: `its check failed: ${messageOf(thrown)}`, unchecked: [], check: undefined };
+        compiled = { problem: `its check failed: ${messageOf(thrown)}` };
         return { args, coerced: [] };
       }
     },
   };
 }
 
-interface CheckState {
-  problem: string | undefined;
-  unchecked: readonly string[];
-  check: SchemaCheck | undefined;
-}
+type CompiledSchema = { check: SchemaCheck; problem?: undefined } | { check?: undefined; problem: string };
 
-function prepare(schema: unknown): CheckState {
+function compile(schema: unknown): CompiledSchema {
   try {
-    const graph = readSchema(schema);
-    const check = new SchemaCheck(graph);
-    return { problem: undefined, unchecked: graph.unchecked, check };
+    return { check: new SchemaCheck(readSchema(schema)) };
   } catch (thrown) {
-    return { problem: `its schema can't be used: ${messageOf(thrown)}`, unchecked: [], check: undefined };
+    return { problem: `its schema can't be used: ${messageOf(thrown)}` };
   }
 }
 
@@ -78,41 +75,47 @@ class SchemaCheck {
   constructor(graph: SchemaGraph) {
     this.#graph = graph;
     this.#validator = new SchemaValidator(graph, this.#meter);
-    this.#validator.prepare();
+  }
+
+  get unchecked(): readonly string[] {
+    return this.#graph.unchecked;
   }
 
   run(args: Record<string, unknown>): CheckedArguments {
-    const fits = this.#within(steps.check, () => this.#accepts(args));
+    const fits = this.#accepts(args);
     if (fits === undefined) return { error: tooCostlyError(this.#graph) };
     if (fits) return { args, coerced: [] };
-    const fitted = this.#within(steps.coerce, () => this.#coerced(args)) ?? args;
-    if (fitted !== args && this.#within(steps.check, () => this.#accepts(fitted))) {
-      return { args: fitted, coerced: changesBetween(args, fitted) };
+    const coerced = this.#coerced(args);
+    if (coerced !== args && this.#accepts(coerced)) {
+      return { args: coerced, coerced: changesBetween(args, coerced) };
     }
-    return { error: argumentError(this.#graph, args, fitted, this.#findings(fitted)) };
+    return { error: argumentError(this.#graph, args, coerced, this.#findings(coerced)) };
   }
 
-  #accepts(args: Record<string, unknown>): boolean {
-    return this.#validator.accepts(this.#validator.root, args);
+  /** `undefined`: it would cost too much to find out. */
+  #accepts(args: Record<string, unknown>): boolean | undefined {
+    return this.#within(maxSteps.validate, () => this.#validator.accepts(this.#validator.root, args));
   }
 
+  /** The arguments as they are, if the coercion would cost too much. */
   #coerced(args: Record<string, unknown>): Record<string, unknown> {
     const coercion = new Coercion(this.#graph, this.#validator, this.#meter);
-    return coercion.fit(this.#validator.root, args) as Record<string, unknown>;
+    const fitted = this.#within(maxSteps.coerce, () => coercion.fit(this.#validator.root, args));
+    return (fitted ?? args) as Record<string, unknown>;
   }
 
-  /** Every violation, or of very large arguments the first. */
+  /** All violations, or only the first one if all would cost too much. */
   #findings(args: Record<string, unknown>): Findings {
-    const all = this.#within(steps.list, () => findViolations(this.#graph, this.#validator, args));
+    const validator = this.#validator;
+    const all = this.#within(maxSteps.listViolations, () => findViolations(this.#graph, validator, args));
     if (all) return all;
-    const first =
-      this.#within(steps.check, () => this.#validator.violation(this.#validator.root, args)) ?? [];
-    return { violations: first.flatMap((error) => violationOf(error) ?? []), cut: true };
+    const first = this.#within(maxSteps.validate, () => validator.firstViolation(validator.root, args)) ?? [];
+    return { violations: first.flatMap((error) => violationOf(error) ?? []), isCut: true };
   }
 
-  /** What `work` returns, or `undefined` if it is more than so many steps or nests too deeply. */
-  #within<T>(limit: number, work: () => T): T | undefined {
-    this.#meter.refill(limit);
+  /** Returns what `work` returns; `undefined` if that takes more steps, or nests too deeply. */
+  #within<T>(steps: number, work: () => T): T | undefined {
+    this.#meter.refill(steps);
     try {
       return work();
     } catch (thrown) {

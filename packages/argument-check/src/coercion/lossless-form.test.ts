@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canonicalText } from './canonical-text.ts';
-import { otherForm } from './lossless.ts';
+import { canonicalText } from '../json/canonical-text.ts';
+import { losslessForm } from './lossless-form.ts';
 
 describe('the other form of a value', () => {
   it.each([
@@ -19,7 +19,7 @@ describe('the other form of a value', () => {
     [-0.5, '-0.5'],
     [true, 'true'],
   ])('of %j is %j', (value, other) => {
-    expect(otherForm(value)).toEqual(other);
+    expect(losslessForm(value)).toEqual(other);
   });
 
   it.each([
@@ -55,13 +55,13 @@ describe('the other form of a value', () => {
     [[1]],
     [{}],
   ])('of %j does not exist, since something would be lost or guessed', (value) => {
-    expect(otherForm(value)).toBeUndefined();
+    expect(losslessForm(value)).toBeUndefined();
   });
 
   it('leads back to the value it is the form of, whatever it is', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.double(), fc.integer(), fc.boolean(), numberTexts()), (value) => {
-        const other = otherForm(value);
+        const other = losslessForm(value);
         if (other === undefined || typeof other === 'object') return;
         expect(typeof value === 'string' ? JSON.stringify(other) : JSON.parse(String(other))).toBe(value);
       }),
@@ -73,7 +73,7 @@ describe('the other form of a value', () => {
       fc.property(fc.jsonValue(), fc.integer({ min: 0, max: 3 }), (value, indent) => {
         fc.pre(typeof value === 'object' && value !== null);
         const text = JSON.stringify(value, null, indent);
-        const other = otherForm(text);
+        const other = losslessForm(text);
         if (other !== undefined) expect(canonicalText(other)).toBe(canonicalText(JSON.parse(text)));
         else expect(text).toMatch(/\d{16}|e\+/);
       }),

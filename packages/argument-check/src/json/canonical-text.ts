@@ -1,4 +1,4 @@
-/** The same text for JSON values that are equal, and for no others. Unlike RFC 8785 it has one for every string. */
+/** Returns the same text for JSON values that are equal, and for no others. Unlike RFC 8785 it takes lone surrogates. */
 export function canonicalText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalText).join()}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';

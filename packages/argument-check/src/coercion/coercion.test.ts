@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { compileArguments } from './argument-check.ts';
+import { compileArguments } from '../argument-check.ts';
 
 const checkOf = (schema: Record<string, unknown>) =>
   compileArguments({ name: 't', inputSchema: { type: 'object', ...schema } });

@@ -1,7 +1,22 @@
+/**
+ * A tool's schema, taken apart into nodes by `readSchema`. The root, every target of a reference, every branch of a
+ * union and every `if` is a node, so that each can be asked for by itself.
+ */
+export interface SchemaGraph {
+  /** The name of the node with which the schema begins. */
+  root: string;
+  nodes: ReadonlyMap<string, SchemaObject>;
+  patterns: ReadonlyMap<string, LinearPattern>;
+  /** The number of schema objects in all nodes together. */
+  objects: number;
+  /** Patterns that have no linear-time form. They were left out of the nodes. */
+  unchecked: readonly string[];
+}
+
 /** A JSON Schema of dialect 2020-12 that refers only to the nodes of its own {@link SchemaGraph}. */
 export type SchemaNode = boolean | SchemaObject;
 
-/** The keywords that are read here; the validator reads the others. */
+/** A schema that is no boolean, with the keywords that are read here; the validator reads the others. */
 export interface SchemaObject {
   $ref?: string;
   type?: string | string[];
@@ -24,34 +39,23 @@ export interface SchemaObject {
   [keyword: string]: unknown;
 }
 
-/** What `$ref` texts begin with. */
-export const nodePrefix = '#/$defs/';
-
-/** A schema taken apart: `root` and every target of a reference, every branch of a union and every `if` is a node. */
-export interface SchemaGraph {
-  root: string;
-  nodes: ReadonlyMap<string, SchemaObject>;
-  patterns: ReadonlyMap<string, LinearPattern>;
-  /** How many schema objects there are in all. */
-  objects: number;
-  /** Patterns that have no linear-time form; they are not in the nodes any more. */
-  unchecked: readonly string[];
-}
-
-/** A regular expression whose cost is linear in the text. */
+/** A regular expression that runs in time linear in the text. */
 export interface LinearPattern {
   /** Whether it matches anywhere in the text. */
   test(text: string): boolean;
-  /** Steps that matching it in a text is worth at worst. */
+  /** The steps that matching it in a text is worth at worst. */
   cost(text: string): number;
 }
 
-/** The node a reference leads to. */
+/** The beginning of every `$ref` in a graph; the name of the node follows. */
+export const nodePrefix = '#/$defs/';
+
+/** The node that a reference leads to. */
 export function nodeAt(graph: SchemaGraph, ref: string): SchemaObject {
   return graph.nodes.get(ref.slice(nodePrefix.length))!;
 }
 
-/** Why a schema can't be used. */
+/** The reason why a schema can't be used. */
 export class SchemaProblem extends Error {
   override name = 'SchemaProblem';
 }

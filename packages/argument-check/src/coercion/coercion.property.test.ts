@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { compileArguments } from './argument-check.ts';
-import { canonicalText } from './canonical-text.ts';
-import { valueAt } from './json-pointer.ts';
+import { compileArguments } from '../argument-check.ts';
+import { canonicalText } from '../json/canonical-text.ts';
+import { valueAt } from '../json/json-pointer.ts';
 
 /** A schema, a value it accepts, and the same value with some of its parts written as text. */
 interface Case {

@@ -1,40 +1,36 @@
-import { nodeAt, type SchemaGraph, type SchemaNode, type SchemaObject } from './schema-graph.ts';
-import { cut, jsonText, listed } from './value-text.ts';
+import { subschemas } from '../schema/keywords.ts';
+import { nodeAt, type SchemaGraph, type SchemaNode, type SchemaObject } from '../schema/schema-graph.ts';
+import { cut, jsonText, listed } from './text.ts';
 
 const maxNames = 40;
 const maxValues = 20;
 const maxLevels = 3;
 const maxLength = 1_500;
 
-/** The parameters an object schema knows, e.g. `path: string (required), mode: "r" | "w"`. Empty if it names none. */
+/** Lists the parameters that an object schema names, e.g. `path: string (required), mode: "r" | "w"`. */
 export function describeParameters(graph: SchemaGraph, node: SchemaNode): string {
   return cut(members(graph, node, maxLevels), maxLength);
 }
 
-/** The type a schema asks for, e.g. `array of string`. */
+/** Describes the type that a schema asks for, e.g. `array of string`. */
 export function describeType(graph: SchemaGraph, node: SchemaNode): string {
   return cut(typeOf(graph, node, 2), maxLength);
 }
 
-/** The properties that a schema names, those of its references and parts included. */
+/** Collects the properties that a schema names, by itself, through references and in its branches. */
 export function propertiesOf(graph: SchemaGraph, node: SchemaNode): Map<string, SchemaNode> {
-  return new Map(
-    partsOf(graph, node, ['allOf', 'anyOf', 'oneOf']).flatMap(({ properties = {} }) =>
-      Object.entries(properties),
-    ),
-  );
+  const parts = partsOf(graph, node, ['allOf', 'anyOf', 'oneOf']);
+  return new Map(parts.flatMap(({ properties = {} }) => Object.entries(properties)));
 }
 
-type PartWord = 'allOf' | 'anyOf' | 'oneOf';
-
-/** The schema and what it applies to the same value, each once. */
-function partsOf(graph: SchemaGraph, node: SchemaNode, words: PartWord[]): SchemaObject[] {
+/** The schema itself, and those it reaches by references and these keywords, each once. */
+function partsOf(graph: SchemaGraph, node: SchemaNode, keywords: string[]): SchemaObject[] {
   const found = new Set<SchemaObject>();
   const visit = (part: SchemaNode): void => {
     if (typeof part === 'boolean' || found.has(part)) return;
     found.add(part);
     if (part.$ref !== undefined) visit(nodeAt(graph, part.$ref));
-    for (const word of words) for (const inner of part[word] ?? []) visit(inner);
+    for (const inner of subschemas(part, keywords)) visit(inner as SchemaNode);
   };
   visit(node);
   return [...found];
@@ -63,8 +59,8 @@ function typeOf(graph: SchemaGraph, node: SchemaNode, levels: number): string {
   if (union) return listed(union, maxValues, (each) => typeOf(graph, each, levels - 1), ' | ');
   if (node.$ref !== undefined) return typeOf(graph, nodeAt(graph, node.$ref), levels);
   const parts = (node.allOf ?? []).slice(0, maxValues).map((part) => typeOf(graph, part, levels - 1));
-  const told = parts.find((text) => text !== 'any');
-  return told ?? (node.properties ? containerText(graph, node, 'object', levels) : 'any');
+  const stated = parts.find((text) => text !== 'any');
+  return stated ?? (node.properties ? containerText(graph, node, 'object', levels) : 'any');
 }
 
 function containerText(graph: SchemaGraph, node: SchemaObject, type: string, levels: number): string {

@@ -1,9 +1,9 @@
-/** Thrown where a {@link StepMeter} has run out. */
+/** Thrown by a {@link StepMeter} that has run out. */
 export class OutOfSteps extends Error {
   override name = 'OutOfSteps';
 }
 
-/** Bounds work by counting it: schemas and values together can make a check exponential, however small they are. */
+/** Bounds work by counting its steps. A small schema and a small value can together make a check exponential. */
 export class StepMeter {
   #left = 0;
 
@@ -11,7 +11,7 @@ export class StepMeter {
     this.#left = steps;
   }
 
-  /** Throws `OutOfSteps`. */
+  /** Throws `OutOfSteps` when more is spent than was filled in. */
   spend(steps: number): void {
     this.#left -= steps;
     if (this.#left < 0) throw new OutOfSteps('out of steps');

@@ -1,9 +1,9 @@
-/** RFC 6901: one more step on a pointer. */
+/** Appends a step to a JSON pointer (RFC 6901). */
 export function pointerTo(parent: string, step: string | number): string {
   return `${parent}/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
-/** The value a pointer leads to, if it is there. */
+/** Returns the value to which a pointer leads; `undefined` if it is not there. */
 export function valueAt(root: unknown, pointer: string): { value: unknown } | undefined {
   let value = root;
   for (const step of pointer.split('/').slice(1)) {
@@ -14,7 +14,10 @@ export function valueAt(root: unknown, pointer: string): { value: unknown } | un
   return { value };
 }
 
-/** Pointers to the outermost values of which `after` is a rewritten `before`; containers that are alike are looked into. */
+/**
+ * Returns pointers to the values that differ. Where two containers are of the same kind, the pointers lead into them; both
+ * have the same keys.
+ */
 export function changesBetween(before: unknown, after: unknown, at = ''): string[] {
   if (before === after) return [];
   const areAlike =

@@ -1,16 +1,16 @@
-import { valueAt } from './json-pointer.ts';
+import { valueAt } from '../json/json-pointer.ts';
+import { isObject, subschemas } from './keywords.ts';
 import { SchemaProblem } from './schema-graph.ts';
-import { isObject, subschemas } from './schema-keywords.ts';
 
-/** Where the references of one schema document lead. */
+/** Resolves the references of one schema document. */
 export interface References {
-  /** The value that `ref`, standing in `from`, refers to. Throws `SchemaProblem` for one outside the document. */
+  /** Returns the value to which `ref` refers where it stands in `from`. Throws `SchemaProblem` if that is not in the document. */
   target(ref: string, from: object): unknown;
 }
 
 const documentBase = 'schema://tool/';
 
-/** Finds every `$id`, `$anchor` and `$dynamicAnchor`. Nothing is fetched: what isn't in the document doesn't exist. */
+/** Finds every `$id`, `$anchor` and `$dynamicAnchor` of a document. Nothing is fetched. */
 export function indexReferences(document: Record<string, unknown>): References {
   const bases = new Map<object, string>();
   const resources = new Map<string, unknown>([[documentBase, document]]);
@@ -19,23 +19,23 @@ export function indexReferences(document: Record<string, unknown>): References {
 
   function visit(schema: unknown, outerBase: string): void {
     if (!isObject(schema) || bases.has(schema)) return;
-    const base = identify(schema, outerBase);
+    const base = baseOf(schema, outerBase);
     bases.set(schema, base);
-    for (const word of ['$anchor', '$dynamicAnchor']) {
-      if (typeof schema[word] === 'string') name(anchors, `${base}#${schema[word]}`, schema);
+    for (const keyword of ['$anchor', '$dynamicAnchor']) {
+      if (typeof schema[keyword] === 'string') register(anchors, `${base}#${schema[keyword]}`, schema);
     }
     for (const inner of subschemas(schema)) visit(inner, base);
   }
 
-  function identify(schema: Record<string, unknown>, outerBase: string): string {
+  function baseOf(schema: Record<string, unknown>, outerBase: string): string {
     const id = schema.$id;
     if (typeof id !== 'string') return outerBase;
     const url = URL.parse(id, outerBase);
     if (!url) throw new SchemaProblem(`its $id ${quoted(id)} is not a URI`);
     const base = withoutFragment(url);
     // Before 2019 an anchor was written as an identifier.
-    if (id.startsWith('#') && id.length > 1) name(anchors, `${outerBase}#${id.slice(1)}`, schema);
-    if (base !== outerBase) name(resources, base, schema);
+    if (id.startsWith('#') && id.length > 1) register(anchors, `${outerBase}#${id.slice(1)}`, schema);
+    if (base !== outerBase) register(resources, base, schema);
     return base;
   }
 
@@ -57,7 +57,7 @@ export function indexReferences(document: Record<string, unknown>): References {
   };
 }
 
-function name(table: Map<string, unknown>, key: string, schema: unknown): void {
+function register(table: Map<string, unknown>, key: string, schema: unknown): void {
   const known = table.get(key);
   if (known !== undefined && known !== schema) {
     throw new SchemaProblem(`two of its parts are called ${quoted(key.replace(documentBase, ''))}`);

@@ -1,0 +1,64 @@
+import { parseJson } from '@signalbox/protocol';
+
+/**
+ * Returns the one other form of a value by which nothing is lost, or `undefined`. The form of a text is what it is the
+ * JSON of: a number that is written as JSON writes it and that a double holds exactly, `true` or `false`, an object or an
+ * array; never `null`. The form of a boolean, and of a number of at most 15 digits, is its JSON text.
+ */
+export function losslessForm(value: unknown): unknown {
+  if (typeof value === 'boolean') return String(value);
+  if (typeof value === 'number') return isShort(value) ? String(value) : undefined;
+  if (typeof value !== 'string') return undefined;
+  if (value === 'true' || value === 'false') return value === 'true';
+  if (/^-?\d/.test(value)) return numberOf(value);
+  return /^\s*[[{]/.test(value) ? containerOf(value) : undefined;
+}
+
+/** Longer numbers may have been rounded when they were parsed, and their text would make that look deliberate. */
+function isShort(value: number): boolean {
+  const text = String(value);
+  return /^-?\d+(\.\d+)?$/.test(text) && !Object.is(value, -0) && text.replace(/\D/g, '').length <= 15;
+}
+
+function numberOf(text: string): number | undefined {
+  const value = Number(text);
+  if (!Number.isFinite(value) || JSON.stringify(value) !== text) return undefined;
+  return Number.isSafeInteger(value) || !Number.isInteger(value) ? value : undefined;
+}
+
+const inexact = new Error('a number is not exact');
+
+function containerOf(text: string): unknown {
+  try {
+    // Bounded like the text of the arguments themselves.
+    const value = parseJson(text);
+    let names = 0;
+    // The root is called as a property of an object that holds it.
+    JSON.parse(text, function (this: unknown, _name, inner, context?: { source?: string }) {
+      if (typeof inner === 'number' && !isExact(context?.source ?? '')) throw inexact;
+      if (!Array.isArray(this)) names++;
+      return inner;
+    });
+    // Of a name that is there twice, one value would be lost.
+    return names - 1 === countNames(text) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a double holds a number exactly: those of {@link numberOf}, and any of 15 digits that neither over- nor underflows. */
+function isExact(source: string): boolean {
+  if (numberOf(source) !== undefined) return true;
+  const magnitude = Math.abs(Number(source));
+  const digits = source
+    .replace(/[eE].*$/, '')
+    .replace(/\D/g, '')
+    .replace(/^0+/, '');
+  if (digits === '') return !source.startsWith('-');
+  return digits.length <= 15 && magnitude < 1e300 && magnitude > 1e-300;
+}
+
+/** The names in a JSON text, repeated ones counted each time: outside strings each colon follows a name. */
+function countNames(json: string): number {
+  return json.replaceAll(/"(?:[^"\\]+|\\.)*"/g, '').split(':').length - 1;
+}

@@ -1,0 +1,177 @@
+import { refuseEndless } from './endless-schema.ts';
+import { isObject, type KeywordKind, kindOf } from './keywords.ts';
+import { linearPattern } from './linear-pattern.ts';
+import { isDraft07, toPresentDialect } from './older-dialects.ts';
+import { indexReferences, type References } from './references.ts';
+import {
+  type LinearPattern,
+  nodePrefix,
+  type SchemaGraph,
+  type SchemaNode,
+  type SchemaObject,
+  SchemaProblem,
+} from './schema-graph.ts';
+
+/** The largest schema that is read: characters of JSON, levels of nesting, references, and schema objects. */
+const limits = { length: 256 * 1024, depth: 64, references: 1_000, objects: 3_000 };
+
+/** Takes a tool's schema apart. Throws `SchemaProblem` if it is no JSON Schema, too large, or refers outside itself. */
+export function readSchema(document: unknown): SchemaGraph {
+  if (!isObject(document)) throw new SchemaProblem('it is no JSON object');
+  refuseLarge(document);
+  const graph = new SchemaReader(document).read();
+  refuseEndless(graph);
+  return graph;
+}
+
+function refuseLarge(document: Record<string, unknown>): void {
+  const { length } = textOf(document);
+  if (length > limits.length) {
+    throw new SchemaProblem(`it is ${length} characters long; at most ${limits.length} are read`);
+  }
+  if (isDeeper(document, limits.depth)) {
+    throw new SchemaProblem(`it nests deeper than ${limits.depth} levels`);
+  }
+}
+
+function textOf(document: unknown): string {
+  try {
+    return JSON.stringify(document);
+  } catch (cause) {
+    throw new SchemaProblem('it is no JSON', { cause });
+  }
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
+}
+
+/** Matches every name. */
+const anyName = '';
+
+class SchemaReader {
+  readonly #document: Record<string, unknown>;
+  readonly #draft07: boolean;
+  readonly #references: References;
+  readonly #names = new Map<object, string>();
+  /** Nodes that have a name and were not read yet, with their places in the document. */
+  readonly #queue: { schema: Record<string, unknown>; at: string }[] = [];
+  readonly #nodes = new Map<string, SchemaObject>();
+  readonly #patterns = new Map<string, LinearPattern>([[anyName, linearPattern(anyName)!]]);
+  readonly #unchecked = new Set<string>();
+  /** A keyword in the schema under which a check that is left out refuses values that are right. */
+  #inverting: string | undefined;
+  #objects = 0;
+  #refs = 0;
+
+  constructor(document: Record<string, unknown>) {
+    this.#document = document;
+    this.#draft07 = isDraft07(document);
+    this.#references = indexReferences(document);
+  }
+
+  read(): SchemaGraph {
+    const root = this.#nameOf(this.#document, '');
+    for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
+      this.#nodes.set(this.#names.get(next.schema)!, this.#readObject(next.schema, next.at));
+    }
+    const unchecked = [...this.#unchecked];
+    if (unchecked.length > 0 && this.#inverting !== undefined) {
+      throw new SchemaProblem(
+        `it has '${this.#inverting}' and a pattern that can't be checked: ${unchecked[0]}`,
+      );
+    }
+    return { root, nodes: this.#nodes, patterns: this.#patterns, objects: this.#objects, unchecked };
+  }
+
+  #nameOf(schema: Record<string, unknown>, at: string): string {
+    const known = this.#names.get(schema);
+    if (known !== undefined) return known;
+    const name = `n${this.#names.size}`;
+    this.#names.set(schema, name);
+    this.#queue.push({ schema, at });
+    return name;
+  }
+
+  /** `at`: the place in the document, for messages. */
+  #readObject(schema: Record<string, unknown>, at: string): SchemaObject {
+    if (++this.#objects > limits.objects) {
+      throw new SchemaProblem(`it has more than ${limits.objects} schema objects`);
+    }
+    const read: SchemaObject = {};
+    for (const [keyword, value] of Object.entries(toPresentDialect(schema, this.#draft07))) {
+      if (value === undefined) continue;
+      if (referenceKeywords.has(keyword)) this.#addReference(read, value, schema);
+      const kind = kindOf(keyword);
+      if (!kind) continue;
+      const place = `${at}/${keyword}`;
+      if (!kind.accepts(value)) throw new SchemaProblem(`'${place}' must be ${kind.mustBe}`);
+      if (invertingKeywords.has(keyword)) this.#inverting = keyword;
+      const readValue = this.#readValue(kind, value, place);
+      // A reference beside the keyword may have put something there.
+      if (keyword === 'allOf') read.allOf = [...(read.allOf ?? []), ...(readValue as SchemaNode[])];
+      else if (readValue !== undefined) read[keyword] = readValue;
+    }
+    return read;
+  }
+
+  #addReference(to: SchemaObject, ref: unknown, from: object): void {
+    if (typeof ref !== 'string') throw new SchemaProblem('a reference must be a string');
+    if (++this.#refs > limits.references) {
+      throw new SchemaProblem(`it has more than ${limits.references} references`);
+    }
+    const target = this.#references.target(ref, from);
+    if (typeof target !== 'boolean' && !isObject(target)) {
+      throw new SchemaProblem(`it refers to '${ref}', which is no schema`);
+    }
+    const node = this.#node(target, ref);
+    if (to.$ref === undefined && typeof node === 'object') to.$ref = node.$ref!;
+    else to.allOf = [...(to.allOf ?? []), node];
+  }
+
+  /** Returns `undefined` for a value that can't be checked. */
+  #readValue({ holds, asNodes, pattern }: KeywordKind, value: unknown, at: string): unknown {
+    if (pattern === 'value') return this.#isLinear(value as string) ? value : undefined;
+    const read = (schema: unknown, place: string) =>
+      asNodes ? this.#node(schema, place) : this.#inline(schema, place);
+    switch (holds) {
+      case undefined:
+        return value;
+      case 'schema':
+        return read(value, at);
+      case 'schemas':
+        return (value as unknown[]).map((schema, i) => read(schema, `${at}/${i}`));
+      case 'map of schemas': {
+        const entries = Object.entries(value as object).map(([name, schema]): [string, SchemaNode] =>
+          // A property that such a pattern may match is left alone: it passes here and counts as known.
+          pattern === 'names' && !this.#isLinear(name)
+            ? [anyName, true]
+            : [name, read(schema, `${at}/${name}`)],
+        );
+        // Defined, not assigned: a property called `__proto__` is one like the others.
+        return Object.fromEntries(entries);
+      }
+    }
+  }
+
+  #inline(schema: unknown, at: string): SchemaNode {
+    return typeof schema === 'boolean' ? schema : this.#readObject(schema as Record<string, unknown>, at);
+  }
+
+  #node(schema: unknown, at: string): SchemaNode {
+    if (typeof schema === 'boolean') return schema;
+    return { $ref: `${nodePrefix}${this.#nameOf(schema as Record<string, unknown>, at)}` };
+  }
+
+  #isLinear(source: string): boolean {
+    if (this.#patterns.has(source)) return true;
+    const pattern = linearPattern(source);
+    if (pattern) this.#patterns.set(source, pattern);
+    else this.#unchecked.add(source);
+    return pattern !== undefined;
+  }
+}
+
+const referenceKeywords = new Set(['$ref', '$dynamicRef', '$recursiveRef']);
+const invertingKeywords = new Set(['not', 'if', 'oneOf', 'maxContains']);

@@ -1,0 +1,119 @@
+import { _, type Code, type KeywordCxt } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { canonicalText } from '../json/canonical-text.ts';
+import type { LinearPattern } from '../schema/schema-graph.ts';
+import type { StepMeter } from './step-meter.ts';
+
+/** What a step is multiplied by where every violation is kept: what fails costs more then. */
+const findsAllFactor = 50;
+
+/**
+ * Creates an ajv whose validators count their work on a meter, run patterns in linear time, compare items by their
+ * canonical text, and report a union as a whole. It takes schemas that `readSchema` has checked, and doesn't check them
+ * again. With `findsAll` its validators find every violation, at a greater cost.
+ */
+export function createAjv(
+  patterns: ReadonlyMap<string, LinearPattern>,
+  meter: StepMeter,
+  findsAll: boolean,
+): Ajv2020 {
+  const regExp = (source: string) => meteredPattern(source, patterns.get(source)!, meter);
+  const ajv = new Ajv2020({
+    strict: false,
+    meta: false,
+    validateSchema: false,
+    validateFormats: false,
+    ownProperties: true,
+    inlineRefs: false,
+    messages: false,
+    logger: false,
+    allErrors: findsAll,
+    verbose: findsAll,
+    code: { optimize: false, regExp: Object.assign(regExp, { code: 'linearPattern' }) },
+  });
+  ajv.removeKeyword('uniqueItems');
+  ajv.addKeyword({
+    keyword: 'uniqueItems',
+    type: 'array',
+    schemaType: 'boolean',
+    errors: false,
+    validate: (unique: boolean, items: unknown[]) => !unique || areDistinct(items, meter),
+  });
+  const factor = findsAll ? findsAllFactor : 1;
+  for (const [keyword, cost] of Object.entries(costs)) {
+    changeCode(ajv, keyword, (cxt) => {
+      cxt.gen.code(_`${cxt.gen.scopeValue('obj', { ref: meter })}.spend(${factor} * (${cost(cxt)}))`);
+    });
+  }
+  for (const keyword of ['anyOf', 'oneOf']) changeCode(ajv, keyword, reportAsAWhole);
+  return ajv;
+}
+
+/** A pattern as ajv wants it, which tells patterns apart by their text. */
+function meteredPattern(source: string, { test, cost }: LinearPattern, meter: StepMeter) {
+  return {
+    toString: () => source,
+    test(text: string): boolean {
+      meter.spend(cost(text));
+      return test(text);
+    },
+  };
+}
+
+/** ajv compares each item with each other one, which takes too long for many items. */
+function areDistinct(items: unknown[], meter: StepMeter): boolean {
+  meter.spend(items.length);
+  const scalars = new Set<unknown>();
+  const containers = new Set<string>();
+  for (const item of items) {
+    if (typeof item === 'object' && item !== null) containers.add(canonicalText(item));
+    else scalars.add(item);
+  }
+  return scalars.size + containers.size === items.length;
+}
+
+const namesIn = ({ data }: KeywordCxt) => _`Object.keys(${data}).length`;
+const itemsIn = ({ data }: KeywordCxt) => _`${data}.length`;
+const entriesOf = ({ schema }: KeywordCxt): number => schema.length;
+
+/** The steps that a keyword costs, as generated code, where they grow with the value or the schema. */
+const costs: Record<string, (cxt: KeywordCxt) => Code | number> = {
+  $ref: () => 1,
+  enum: entriesOf,
+  required: entriesOf,
+  properties: ({ schema }) => Object.keys(schema).length,
+  patternProperties: (cxt) => _`${namesIn(cxt)} * ${Object.keys(cxt.schema).length}`,
+  additionalProperties: namesIn,
+  unevaluatedProperties: namesIn,
+  propertyNames: namesIn,
+  items: itemsIn,
+  contains: itemsIn,
+  unevaluatedItems: itemsIn,
+  allOf: entriesOf,
+  anyOf: entriesOf,
+  oneOf: entriesOf,
+};
+
+/** Lets `before` act on the context of a keyword right before ajv generates the keyword's code. */
+function changeCode(ajv: Ajv2020, keyword: string, before: (cxt: KeywordCxt) => void): void {
+  const rule = ajv.RULES.all[keyword];
+  if (typeof rule !== 'object' || !('code' in rule.definition)) throw new Error(`ajv has no ${keyword}`);
+  const { definition } = rule;
+  const { code } = definition;
+  rule.definition = {
+    ...definition,
+    code(cxt, ruleType) {
+      before(cxt);
+      code(cxt, ruleType);
+    },
+  };
+}
+
+/** Drops the violations of the branches of a union: among the others they would not say that one branch is enough. */
+function reportAsAWhole(cxt: KeywordCxt): void {
+  const error = cxt.error.bind(cxt);
+  cxt.error = (...args) => {
+    cxt.reset();
+    error(...args);
+  };
+}
