@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { parseDuration } from './duration.ts';
+import { parseDuration } from './terminal/duration.ts';
 
 /**
  * Adds the options by which a command finds the broker and says who it is. `agent: false` leaves out `--agent`, for

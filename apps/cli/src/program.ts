@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { ownVersion } from './version.ts';
+import { ownVersion } from './process/version.ts';
 
 /** Every command by its name, in the order of the help. Each defines only its words and loads its work when it runs. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {

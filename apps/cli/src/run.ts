@@ -74,19 +74,19 @@ function usageText(message: string): string {
 }
 
 async function fail(error: unknown, argv: readonly string[]): Promise<number> {
-  const [{ SignalboxError }, { failureOf, failureText }, { exitCodeOf }, life] = await Promise.all([
+  const [{ SignalboxError }, supervisor, { failureText }, { exitCodeOf }] = await Promise.all([
     import('@signalbox/protocol'),
-    import('./failure.ts'),
-    import('./exit-codes.ts'),
-    import('./process-life.ts'),
+    import('@signalbox/daemon/supervisor'),
+    import('./terminal/failure-text.ts'),
+    import('./terminal/exit-codes.ts'),
   ]);
-  const failure = failureOf(
+  const failure = supervisor.failureOf(
     error instanceof CommandLineError
       ? new SignalboxError('usage', error.message, { details: { hint: error.hint } })
       : error,
   );
-  if (life.isSupervised()) {
-    await life.reportToSupervisor({ failure });
+  if (supervisor.isSupervised()) {
+    await supervisor.reportToSupervisor({ failure });
     if (process.connected) process.disconnect();
   } else if (wantsJson(argv)) {
     machineStream(argv).write(`${JSON.stringify({ error: failure })}\n`);

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
-import type { BrokerFlags } from '../broker/run-broker.ts';
 import { withExamples, withJsonOption } from '../command-options.ts';
+import type { BrokerFlags } from '../daemons/broker.ts';
 
 /** `signalbox broker`. */
 export function brokerCommand(): Command {
@@ -18,7 +18,7 @@ export function brokerCommand(): Command {
     .option('--insecure', 'allow an address that other machines can reach, without encryption');
   withExamples(withJsonOption(command), 'signalbox broker --listen 127.0.0.1:7420 --data ./state');
   return command.action(async (flags: BrokerFlags) => {
-    const { runBroker } = await import('../broker/run-broker.ts');
-    await runBroker(flags);
+    const { brokerProcess } = await import('../daemons/broker.ts');
+    await brokerProcess(flags);
   });
 }

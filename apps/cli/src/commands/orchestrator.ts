@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { reloadHelp, withExamples, withJsonOption } from '../command-options.ts';
-import type { OrchestratorFlags } from '../orchestrator/run-orchestrator.ts';
+import type { OrchestratorFlags } from '../daemons/orchestrator.ts';
 
 /** `signalbox orchestrator`. */
 export function orchestratorCommand(): Command {
@@ -16,7 +16,7 @@ export function orchestratorCommand(): Command {
   command.addHelpText('after', reloadHelp);
   withExamples(withJsonOption(command), 'signalbox orchestrator --config signalbox.yaml');
   return command.action(async (flags: OrchestratorFlags) => {
-    const { runOrchestrator } = await import('../orchestrator/run-orchestrator.ts');
-    await runOrchestrator(flags);
+    const { orchestratorProcess } = await import('../daemons/orchestrator.ts');
+    await orchestratorProcess(flags);
   });
 }

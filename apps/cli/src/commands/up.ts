@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { reloadHelp, withExamples, withJsonOption } from '../command-options.ts';
-import type { UpFlags } from '../up/up.ts';
+import type { UpFlags } from '../daemons/up.ts';
 
 /** `signalbox up`. */
 export function upCommand(): Command {
@@ -13,7 +13,7 @@ export function upCommand(): Command {
   command.addHelpText('after', reloadHelp);
   withExamples(withJsonOption(command), 'signalbox up --config signalbox.yaml');
   return command.action(async (flags: UpFlags) => {
-    const { up } = await import('../up/up.ts');
+    const { up } = await import('../daemons/up.ts');
     await up(flags);
   });
 }

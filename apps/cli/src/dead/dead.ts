@@ -1,10 +1,10 @@
 import { SignalboxError } from '@signalbox/protocol';
-import { withSession } from '../client-session.ts';
-import type { ConnectionFlags } from '../connection.ts';
-import { formatDuration } from '../duration.ts';
-import { exitCodes } from '../exit-codes.ts';
+import { withSession } from '../broker-connection/client-session.ts';
+import type { ConnectionFlags } from '../broker-connection/connection.ts';
 import { bodyText, printable } from '../messages/message-text.ts';
-import { count, oneLine, printJson, printLines, tableLines } from '../output.ts';
+import { formatDuration } from '../terminal/duration.ts';
+import { exitCodes } from '../terminal/exit-codes.ts';
+import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
 import {
   type DeadLetter,
   type Disposal,

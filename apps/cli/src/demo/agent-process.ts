@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { neutralEnvironment, ownCommand } from '../own-command.ts';
+import { neutralEnvironment, ownCommand } from '../process/own-command.ts';
 import type { AgentCallResult, AgentOrder, AgentReport } from './agent-messages.ts';
 
 /** A scripted agent in its own process, with `signalbox worker mcp` as its MCP server. */

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { SignalboxError } from '@signalbox/protocol';
-import { neutralEnvironment, ownCommand } from '../own-command.ts';
+import { neutralEnvironment, ownCommand } from '../process/own-command.ts';
 
 /** A daemon of ours as its own process. */
 export interface Daemon {

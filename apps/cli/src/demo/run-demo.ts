@@ -1,5 +1,5 @@
 import { messageOf, SignalboxError } from '@signalbox/protocol';
-import { printJson, printLines } from '../output.ts';
+import { printJson, printLines } from '../terminal/output.ts';
 import { type DemoPoint, demoPoints } from './points.ts';
 import { proofs } from './proofs.ts';
 import { setStage } from './stage.ts';

@@ -1,8 +1,8 @@
 import { type CallRecord, messageOf, SignalboxError } from '@signalbox/protocol';
-import { type Session, withSession } from '../client-session.ts';
-import type { ConnectionFlags } from '../connection.ts';
-import { formatDuration, formatElapsed } from '../duration.ts';
-import { count, oneLine, printJson, printLines, tableLines, visible } from '../output.ts';
+import { type Session, withSession } from '../broker-connection/client-session.ts';
+import type { ConnectionFlags } from '../broker-connection/connection.ts';
+import { formatDuration, formatElapsed } from '../terminal/duration.ts';
+import { count, oneLine, printJson, printLines, tableLines, visible } from '../terminal/output.ts';
 import { fetchCalls } from '../tools/calls.ts';
 import { readAudit, readHistory } from './broker-history.ts';
 import { type TimelineEntry, type TimelineGroup, timelineOf } from './timeline.ts';

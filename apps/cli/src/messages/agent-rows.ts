@@ -1,6 +1,6 @@
 import type { ConnectedAgent } from '@signalbox/protocol';
-import { formatDuration } from '../duration.ts';
-import { oneLine } from '../output.ts';
+import { formatDuration } from '../terminal/duration.ts';
+import { oneLine } from '../terminal/output.ts';
 import { bodyText } from './message-text.ts';
 import { type WorkerStatus, workerStatus } from './worker-status.ts';
 

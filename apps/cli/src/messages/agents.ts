@@ -1,6 +1,6 @@
-import { withSession } from '../client-session.ts';
-import type { ConnectionFlags } from '../connection.ts';
-import { printJson, printLines, tableLines } from '../output.ts';
+import { withSession } from '../broker-connection/client-session.ts';
+import type { ConnectionFlags } from '../broker-connection/connection.ts';
+import { printJson, printLines, tableLines } from '../terminal/output.ts';
 import { agentHeadings, agentRows } from './agent-rows.ts';
 
 export interface AgentsFlags extends ConnectionFlags {

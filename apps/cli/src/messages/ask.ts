@@ -1,7 +1,7 @@
-import { withSession } from '../client-session.ts';
-import type { ConnectionFlags } from '../connection.ts';
-import { printJson, printLines } from '../output.ts';
-import { withdrawOnSignal } from '../process-life.ts';
+import { withSession } from '../broker-connection/client-session.ts';
+import type { ConnectionFlags } from '../broker-connection/connection.ts';
+import { withdrawOnSignal } from '../process/stop-signals.ts';
+import { printJson, printLines } from '../terminal/output.ts';
 import { bodyText } from './message-text.ts';
 import { outcomeError } from './outcome.ts';
 import { textArgument } from './text-argument.ts';

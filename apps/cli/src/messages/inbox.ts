@@ -1,8 +1,8 @@
 import type { Message } from '@signalbox/protocol';
-import { withSession } from '../client-session.ts';
-import type { ConnectionFlags } from '../connection.ts';
-import { formatDuration } from '../duration.ts';
-import { count, oneLine, printed, printJson, printLines, tableLines } from '../output.ts';
+import { withSession } from '../broker-connection/client-session.ts';
+import type { ConnectionFlags } from '../broker-connection/connection.ts';
+import { formatDuration } from '../terminal/duration.ts';
+import { count, oneLine, printed, printJson, printLines, tableLines } from '../terminal/output.ts';
 import { bodyText, printable } from './message-text.ts';
 import { readWaiting } from './read-waiting.ts';
 import { takeWaiting } from './take-waiting.ts';

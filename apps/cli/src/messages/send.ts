@@ -1,7 +1,7 @@
 import { idSchema, kindSchema, SignalboxError } from '@signalbox/protocol';
-import { withSession } from '../client-session.ts';
-import type { ConnectionFlags } from '../connection.ts';
-import { printJson, printLines } from '../output.ts';
+import { withSession } from '../broker-connection/client-session.ts';
+import type { ConnectionFlags } from '../broker-connection/connection.ts';
+import { printJson, printLines } from '../terminal/output.ts';
 import { textArgument } from './text-argument.ts';
 
 export interface SendFlags extends ConnectionFlags {

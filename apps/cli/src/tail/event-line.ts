@@ -1,6 +1,6 @@
 import type { CallRecord } from '@signalbox/protocol';
-import { formatElapsed } from '../duration.ts';
-import { oneLine } from '../output.ts';
+import { formatElapsed } from '../terminal/duration.ts';
+import { oneLine } from '../terminal/output.ts';
 import type { Notice, TailEvent } from './tail-event.ts';
 
 type MessageNotice = Extract<Notice, { message: unknown }>;

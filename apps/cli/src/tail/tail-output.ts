@@ -1,4 +1,4 @@
-import { printJson, printLines } from '../output.ts';
+import { printJson, printLines } from '../terminal/output.ts';
 import { eventLine } from './event-line.ts';
 import type { TailEvent } from './tail-event.ts';
 

@@ -1,9 +1,9 @@
 import type { BrokerClient } from '@signalbox/client';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
-import { type Session, withSession } from '../client-session.ts';
-import type { ConnectionFlags } from '../connection.ts';
-import { printJson, printLines } from '../output.ts';
-import { stopRequested } from '../process-life.ts';
+import { type Session, withSession } from '../broker-connection/client-session.ts';
+import type { ConnectionFlags } from '../broker-connection/connection.ts';
+import { stopRequested } from '../process/stop-signals.ts';
+import { printJson, printLines } from '../terminal/output.ts';
 import { askCalls, fetchCalls } from '../tools/calls.ts';
 import { CallWatch } from './call-watch.ts';
 import { readNotice } from './tail-event.ts';

@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import { z } from 'zod';
-import { type Session, withSession } from '../client-session.ts';
-import type { ConnectionFlags } from '../connection.ts';
-import { formatDuration } from '../duration.ts';
-import { printJson, printLines, tableLines } from '../output.ts';
-import { shellWords } from '../shell-words.ts';
+import { type Session, withSession } from '../broker-connection/client-session.ts';
+import type { ConnectionFlags } from '../broker-connection/connection.ts';
+import { formatDuration } from '../terminal/duration.ts';
+import { printJson, printLines, tableLines } from '../terminal/output.ts';
+import { shellWords } from '../terminal/shell-words.ts';
 
 export interface TokenFlags extends ConnectionFlags {
   json?: boolean;

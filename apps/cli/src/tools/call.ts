@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { type CallRequest, messageOf, parseJson, SignalboxError, timeSortedId } from '@signalbox/protocol';
-import { withSession } from '../client-session.ts';
-import type { ConnectionFlags } from '../connection.ts';
-import { exitCodes } from '../exit-codes.ts';
+import { withSession } from '../broker-connection/client-session.ts';
+import type { ConnectionFlags } from '../broker-connection/connection.ts';
 import { textArgument } from '../messages/text-argument.ts';
-import { printJson } from '../output.ts';
-import { withdrawOnSignal } from '../process-life.ts';
-import { shellWords } from '../shell-words.ts';
+import { withdrawOnSignal } from '../process/stop-signals.ts';
+import { exitCodes } from '../terminal/exit-codes.ts';
+import { printJson } from '../terminal/output.ts';
+import { shellWords } from '../terminal/shell-words.ts';
 import { askOrchestrator, type OrchestratorChoice, replyError } from './orchestrator-request.ts';
 import { printResult } from './print-result.ts';
 

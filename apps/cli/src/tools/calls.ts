@@ -1,9 +1,9 @@
 import { type CallRecord, callRecordSchema, SignalboxError } from '@signalbox/protocol';
 import { z } from 'zod';
-import { type Session, withSession } from '../client-session.ts';
-import type { ConnectionFlags } from '../connection.ts';
-import { formatElapsed } from '../duration.ts';
-import { count, printJson, printLines, tableLines } from '../output.ts';
+import { type Session, withSession } from '../broker-connection/client-session.ts';
+import type { ConnectionFlags } from '../broker-connection/connection.ts';
+import { formatElapsed } from '../terminal/duration.ts';
+import { count, printJson, printLines, tableLines } from '../terminal/output.ts';
 import { askOrchestrator, dataOf, type OrchestratorChoice } from './orchestrator-request.ts';
 
 export interface ToolsCallsFlags extends ConnectionFlags, OrchestratorChoice {

@@ -1,6 +1,6 @@
 import { discoveryReplySchema } from '@signalbox/protocol';
-import { exitCodes } from '../exit-codes.ts';
-import { count, oneLine, printJson, printLines, tableLines } from '../output.ts';
+import { exitCodes } from '../terminal/exit-codes.ts';
+import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
 import { askForData, type OperatorFlags } from './operator-request.ts';
 
 export type ToolsDiscoverFlags = OperatorFlags;

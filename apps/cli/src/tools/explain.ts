@@ -1,5 +1,5 @@
 import { type Explanation, explanationSchema, roleSchema, SignalboxError } from '@signalbox/protocol';
-import { printJson, printLines } from '../output.ts';
+import { printJson, printLines } from '../terminal/output.ts';
 import { askForData, type OperatorFlags } from './operator-request.ts';
 
 export type ToolsExplainFlags = OperatorFlags;

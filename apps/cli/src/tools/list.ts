@@ -1,6 +1,6 @@
-import { withSession } from '../client-session.ts';
-import type { ConnectionFlags } from '../connection.ts';
-import { count, oneLine, printJson, printLines, tableLines } from '../output.ts';
+import { withSession } from '../broker-connection/client-session.ts';
+import type { ConnectionFlags } from '../broker-connection/connection.ts';
+import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
 import { askOrchestrator, type OrchestratorChoice, replyError } from './orchestrator-request.ts';
 
 export interface ToolsListFlags extends ConnectionFlags, OrchestratorChoice {

@@ -1,8 +1,8 @@
 import type { McpRequest } from '@signalbox/protocol';
 import type { z } from 'zod';
-import { withSession } from '../client-session.ts';
-import type { ConnectionFlags } from '../connection.ts';
-import { withdrawOnSignal } from '../process-life.ts';
+import { withSession } from '../broker-connection/client-session.ts';
+import type { ConnectionFlags } from '../broker-connection/connection.ts';
+import { withdrawOnSignal } from '../process/stop-signals.ts';
 import { askOrchestrator, dataOf, type OrchestratorChoice } from './orchestrator-request.ts';
 
 export interface OperatorFlags extends ConnectionFlags, OrchestratorChoice {

@@ -7,7 +7,7 @@ import {
   SignalboxError,
 } from '@signalbox/protocol';
 import type { z } from 'zod';
-import type { Session } from '../client-session.ts';
+import type { Session } from '../broker-connection/client-session.ts';
 import { failedRequest } from './failed-request.ts';
 
 /** Which orchestrator is asked; by default the one of the configuration. */

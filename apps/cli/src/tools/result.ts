@@ -1,8 +1,8 @@
 import { type CallStatus, callStatusSchema, SignalboxError, toolErrorCodes } from '@signalbox/protocol';
-import { withSession } from '../client-session.ts';
-import type { ConnectionFlags } from '../connection.ts';
-import { exitCodeOf, exitCodes } from '../exit-codes.ts';
-import { printJson, printLines } from '../output.ts';
+import { withSession } from '../broker-connection/client-session.ts';
+import type { ConnectionFlags } from '../broker-connection/connection.ts';
+import { exitCodeOf, exitCodes } from '../terminal/exit-codes.ts';
+import { printJson, printLines } from '../terminal/output.ts';
 import { askOrchestrator, dataOf, type OrchestratorChoice, replyError } from './orchestrator-request.ts';
 import { printResult } from './print-result.ts';
 

@@ -1,5 +1,5 @@
 import { SignalboxError, searchReplySchema } from '@signalbox/protocol';
-import { count, oneLine, printJson, printLines, tableLines } from '../output.ts';
+import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
 import { askForData, type OperatorFlags } from './operator-request.ts';
 
 export interface ToolsSearchFlags extends OperatorFlags {

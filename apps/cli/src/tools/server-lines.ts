@@ -1,5 +1,5 @@
 import type { ServerReport } from '@signalbox/protocol';
-import { formatElapsed } from '../duration.ts';
+import { formatElapsed } from '../terminal/duration.ts';
 
 /** A time of calls, `-` where none was measured. */
 export function tookText(ms: number | undefined): string {

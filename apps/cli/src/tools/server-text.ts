@@ -1,5 +1,5 @@
 import type { ServerReport } from '@signalbox/protocol';
-import { count } from '../output.ts';
+import { count } from '../terminal/output.ts';
 
 /** How a server is, in one line. */
 export function serverText({ name, state, tool_count, pid, last_error }: ServerReport): string {

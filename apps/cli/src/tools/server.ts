@@ -1,6 +1,6 @@
 import { type ServerReport, serverReplySchema } from '@signalbox/protocol';
-import { exitCodes } from '../exit-codes.ts';
-import { printJson, printLines } from '../output.ts';
+import { exitCodes } from '../terminal/exit-codes.ts';
+import { printJson, printLines } from '../terminal/output.ts';
 import { askForData, type OperatorFlags } from './operator-request.ts';
 import { serverText } from './server-text.ts';
 

@@ -1,9 +1,7 @@
+import { type Config, findConfigFile, loadConfig } from '@signalbox/config';
 import type { HttpServerConfig } from '@signalbox/mcp-host';
 import { nearestName, SignalboxError } from '@signalbox/protocol';
 import type { AuthorizationCodeAuth } from '@signalbox/server-auth';
-import type { Config } from '../config/config.ts';
-import { findConfigFile } from '../config/config-in-force.ts';
-import { loadConfig } from '../config/load-config.ts';
 
 /** A server to which a person signs in. */
 export interface SignInServer {
@@ -13,7 +11,7 @@ export interface SignInServer {
 }
 
 /** Finds a server by its name in the configuration. Throws `server_not_found`, or `usage` where nobody signs in to it. */
-export function signInServer(name: string, flags: { config?: string }): SignInServer {
+export async function signInServer(name: string, flags: { config?: string }): Promise<SignInServer> {
   const file = findConfigFile(flags.config);
   if (file === undefined) {
     throw new SignalboxError('usage', 'there is no signalbox.yaml here to find the server in', {
@@ -21,7 +19,7 @@ export function signInServer(name: string, flags: { config?: string }): SignInSe
     });
   }
   const names: string[] = [];
-  const config = loadConfig(file, { onlyServer: name, onServer: (other) => names.push(other) });
+  const config = await loadConfig(file, { onlyServer: name, onServer: (other) => names.push(other) });
   const server = config.mcpServers[name];
   if (server === undefined) {
     const nearest = nearestName(name, names);

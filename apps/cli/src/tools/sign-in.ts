@@ -1,11 +1,10 @@
+import { dataDirectory, signInDirectory } from '@signalbox/daemon/data-directory';
 import { createGuardedFetch } from '@signalbox/guarded-fetch';
 import { SignalboxError, serverReplySchema } from '@signalbox/protocol';
 import { hostsOfAuth, openRefreshTokenFiles, signIn, signOut } from '@signalbox/server-auth';
-import { dataDirectory } from '../data-directory.ts';
-import { signInDirectory } from '../orchestrator/tool-sources.ts';
-import { printJson, printLines } from '../output.ts';
-import { withdrawOnSignal } from '../process-life.ts';
-import { shellWords } from '../shell-words.ts';
+import { withdrawOnSignal } from '../process/stop-signals.ts';
+import { printJson, printLines } from '../terminal/output.ts';
+import { shellWords } from '../terminal/shell-words.ts';
 import type { ToolsAuthFlags } from './auth.ts';
 import { askForData } from './operator-request.ts';
 import { serverText } from './server-text.ts';

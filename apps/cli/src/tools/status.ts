@@ -1,6 +1,6 @@
 import { type ServerReport, SignalboxError, serversReplySchema, suggestion } from '@signalbox/protocol';
 
-import { count, oneLine, printJson, printLines, tableLines } from '../output.ts';
+import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
 import { askForData, type OperatorFlags } from './operator-request.ts';
 import { serverLines, tookText } from './server-lines.ts';
 

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import { agentOf, agentOfToken, SignalboxError, suggestion } from '@signalbox/protocol';
 import { clientSnippet, type FaceTarget, type SnippetClient, snippetClients } from '@signalbox/worker';
-import { type ConnectionFlags, resolveConnection } from '../connection.ts';
-import { printJson, printLines, visible } from '../output.ts';
-import { ownCommand } from '../own-command.ts';
+import { type ConnectionFlags, resolveConnection } from '../broker-connection/connection.ts';
+import { ownCommand } from '../process/own-command.ts';
+import { printJson, printLines, visible } from '../terminal/output.ts';
 
 export interface WorkerConfigFlags extends ConnectionFlags {
   client: string;

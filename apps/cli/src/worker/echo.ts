@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrokerClient, ServeLoop } from '@signalbox/client';
 import { type Message, SignalboxError } from '@signalbox/protocol';
-import { explain, openClient } from '../client-session.ts';
-import { type ConnectionFlags, resolveConnection } from '../connection.ts';
+import { explain, openClient } from '../broker-connection/client-session.ts';
+import { type ConnectionFlags, resolveConnection } from '../broker-connection/connection.ts';
+import { announceReady } from '../daemons/announce-ready.ts';
 import { bodyText, printable } from '../messages/message-text.ts';
-import { oneLine, printJson, printLines } from '../output.ts';
-import { stopRequested } from '../process-life.ts';
-import { announceReady } from '../ready.ts';
+import { stopRequested } from '../process/stop-signals.ts';
+import { oneLine, printJson, printLines } from '../terminal/output.ts';
 import { noOwnToken, requireOwnToken } from './own-token.ts';
 
 export interface EchoFlags extends ConnectionFlags {

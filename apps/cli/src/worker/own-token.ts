@@ -1,5 +1,5 @@
 import { SignalboxError } from '@signalbox/protocol';
-import { type ConnectionFlags, namedToken } from '../connection.ts';
+import { type ConnectionFlags, namedToken } from '../broker-connection/connection.ts';
 
 /** A worker is never the operator by standing on the broker's machine. Throws `usage` if nothing names a token. */
 export function requireOwnToken(flags: ConnectionFlags): void {

@@ -1,5 +1,10 @@
 import { agentOf } from '@signalbox/protocol';
-import { type Connection, type ConnectionFlags, namedToken, resolveConnection } from '../connection.ts';
+import {
+  type Connection,
+  type ConnectionFlags,
+  namedToken,
+  resolveConnection,
+} from '../broker-connection/connection.ts';
 
 /** What the token that we were given may do for the agents that we run. */
 export type TokenKind = 'operator' | 'minting' | 'plain';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { SignalboxError } from '@signalbox/protocol';
 import { type AgentSetup, inheritedEnvironment, planAgent } from '@signalbox/worker';
-import { ownCommand } from '../own-command.ts';
+import { ownCommand } from '../process/own-command.ts';
 import type { WorkerRunFlags } from './run-flags.ts';
 import type { RunIdentity } from './run-identity.ts';
 import { agentNames } from './run-names.ts';

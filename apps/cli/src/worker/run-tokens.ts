@@ -3,7 +3,7 @@ import { type BrokerClient, requestAddress } from '@signalbox/client';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import type { ChildToken, IssueToken, ProcessEnd, RunEvent } from '@signalbox/worker';
 import { z } from 'zod';
-import { openClient } from '../client-session.ts';
+import { openClient } from '../broker-connection/client-session.ts';
 import type { RunIdentity } from './run-identity.ts';
 
 /** How tokens for single processes are made and ended. */

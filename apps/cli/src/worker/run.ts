@@ -10,7 +10,7 @@ import {
   startCleanupProcess,
   superviseAgent,
 } from '@signalbox/worker';
-import { exitCodes } from '../exit-codes.ts';
+import { exitCodes } from '../terminal/exit-codes.ts';
 import { printPlans } from './run-dry.ts';
 import type { WorkerRunFlags } from './run-flags.ts';
 import { type RunIdentity, runIdentity } from './run-identity.ts';

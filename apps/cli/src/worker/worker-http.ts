@@ -1,14 +1,12 @@
+import { formatListenAddress, listenError, loadConfig, parseListenAddress } from '@signalbox/config';
 import { isLoopback, SignalboxError } from '@signalbox/protocol';
 import { type HttpFace, type HttpFaceOptions, serveHttpFace } from '@signalbox/worker';
-import { listenFailure } from '../broker/listen-failure.ts';
-import { configInForce } from '../config/config-in-force.ts';
-import { brokerUrl } from '../connection.ts';
-import { faultFromEnvironment } from '../fault-environment.ts';
-import { formatListenAddress, parseListenAddress } from '../listen-address.ts';
-import { logInto, openLog } from '../log.ts';
-import { visible } from '../output.ts';
-import { stopRequested } from '../process-life.ts';
-import { ownVersion } from '../version.ts';
+import { brokerUrl } from '../broker-connection/connection.ts';
+import { faultFromEnvironment } from '../process/fault-environment.ts';
+import { logInto, openLog } from '../process/log.ts';
+import { stopRequested } from '../process/stop-signals.ts';
+import { ownVersion } from '../process/version.ts';
+import { visible } from '../terminal/output.ts';
 import type { WorkerMcpFlags } from './worker-mcp.ts';
 
 export interface WorkerHttpFlags extends WorkerMcpFlags {
@@ -28,7 +26,7 @@ export async function runWorkerHttp(flags: WorkerHttpFlags): Promise<void> {
   if (!listen) {
     throw new SignalboxError('usage', `--http '${flags.http}' is not HOST:PORT, as in 127.0.0.1:7421`);
   }
-  const config = await configInForce(flags.config, { parts: ['broker', 'orchestrator'] });
+  const config = await loadConfig(flags.config, { parts: ['broker', 'orchestrator'] });
   const url = brokerUrl(flags, config);
   const log = await openLog('worker', 'info');
   const stop = stopRequested();
@@ -76,7 +74,7 @@ async function start(options: HttpFaceOptions): Promise<HttpFace> {
     return await serveHttpFace(options);
   } catch (cause) {
     const address = formatListenAddress(options.listen);
-    throw listenFailure(cause, address, 'choose another address with --http') ?? cause;
+    throw listenError(cause, address, 'choose another address with --http') ?? cause;
   }
 }
 

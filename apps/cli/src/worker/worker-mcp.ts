@@ -1,12 +1,17 @@
 import { SignalboxError } from '@signalbox/protocol';
 import { type ExecutorOptions, McpProxyExecutor, serveMcpFace } from '@signalbox/worker';
-import { explain } from '../client-session.ts';
-import { type Connection, type ConnectionFlags, namedToken, resolveConnection } from '../connection.ts';
-import { formatDuration } from '../duration.ts';
-import { faultFromEnvironment } from '../fault-environment.ts';
-import { logInto, openLog } from '../log.ts';
-import { parentEnded, stopRequested } from '../process-life.ts';
-import { ownVersion } from '../version.ts';
+import { explain } from '../broker-connection/client-session.ts';
+import {
+  type Connection,
+  type ConnectionFlags,
+  namedToken,
+  resolveConnection,
+} from '../broker-connection/connection.ts';
+import { faultFromEnvironment } from '../process/fault-environment.ts';
+import { logInto, openLog } from '../process/log.ts';
+import { parentEnded, stopRequested } from '../process/stop-signals.ts';
+import { ownVersion } from '../process/version.ts';
+import { formatDuration } from '../terminal/duration.ts';
 import { noOwnToken, requireOwnToken } from './own-token.ts';
 
 export interface WorkerMcpFlags extends ConnectionFlags {

@@ -1,0 +1,76 @@
+import { type BrokerClient, connectBroker, type Log, requestAddress } from '@signalbox/client';
+import { SignalboxError } from '@signalbox/protocol';
+import { type Connection, type ConnectionFlags, resolveConnection } from './connection.ts';
+
+/** A connection's facts together with the client that holds it. */
+export interface Session {
+  client: BrokerClient;
+  connection: Connection;
+}
+
+/**
+ * Runs `use` with a connected client and closes it. Connects under an address of its own, so that no other
+ * client of the agent loses its inbox; `as: 'agent'` takes the agent's own address, to hold its inbox.
+ */
+export async function withSession<T>(
+  flags: ConnectionFlags,
+  use: (session: Session) => Promise<T>,
+  options: { as?: 'request' | 'agent' } = {},
+): Promise<T> {
+  const connection = await resolveConnection(flags);
+  const { agent, minting } = connection;
+  const ownAddress = options.as !== 'agent' && !minting && !agent.includes('#');
+  const address = ownAddress ? requestAddress(agent) : agent;
+  await using client = await openClient(connection, address);
+  try {
+    return await use({ client, connection });
+  } catch (error) {
+    // A token can be revoked at any time, not only before the connection.
+    throw error instanceof SignalboxError ? explain(error, connection.url) : error;
+  }
+}
+
+/** Connects once; a broker that does not answer is an error with the command that starts it. */
+export async function openClient(
+  { url, token }: Pick<Connection, 'url' | 'token'>,
+  address: string,
+  options: { backoff?: 'worker' | 'orchestrator'; waitForBroker?: boolean; signal?: AbortSignal } = {},
+): Promise<BrokerClient> {
+  const log = await connectionLog();
+  try {
+    return await connectBroker({ url, token, agent: address, ...(log && { log }), ...options });
+  } catch (error) {
+    throw error instanceof SignalboxError ? explain(error, url) : error;
+  }
+}
+
+/** What a connection has to say is for debugging; for everybody else no logger is loaded. */
+async function connectionLog(): Promise<Log | undefined> {
+  if (!['debug', 'trace'].includes(process.env.SIGNALBOX_LOG ?? '')) return undefined;
+  const { logInto, openLog } = await import('../process/log.ts');
+  return logInto(await openLog('client', 'warn'), 'debug');
+}
+
+/** Adds to a failed connection what it means and what to do. */
+export function explain(error: SignalboxError, url: string): SignalboxError {
+  const hint = error.code === 'unreachable' && namesNoPort(url) ? portHint : hints[error.code];
+  if (hint === undefined || error.details.hint !== undefined) return error;
+  const message = error.code === 'unreachable' ? `no broker answers at ${url}` : error.message;
+  return new SignalboxError(error.code, message, {
+    retryable: error.retryable,
+    cause: error,
+    details: { ...error.details, url, hint },
+  });
+}
+
+function namesNoPort(url: string): boolean {
+  return URL.canParse(url) && new URL(url).port === '';
+}
+
+const portHint = 'the url names no port, which means 80 or 443; a broker listens at 7420 by default';
+
+const hints: Readonly<Record<string, string>> = {
+  unreachable: 'start one with: signalbox up   (or name another with --url or SIGNALBOX_URL)',
+  unauthorized: 'get a new token with: signalbox token issue',
+  forged_sender: 'leave --agent and SIGNALBOX_AGENT out, or use the token that was issued for that agent',
+};

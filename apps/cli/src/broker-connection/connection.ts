@@ -1,0 +1,148 @@
+import { type Config, formatListenAddress, loadConfig } from '@signalbox/config';
+import {
+  dataDirectory,
+  operatorToken,
+  readTokenFile,
+  runningBrokerUrl,
+  tokenInText,
+} from '@signalbox/daemon/data-directory';
+import { agentOf, agentOfToken, isAddress, SignalboxError } from '@signalbox/protocol';
+
+/** How a command was told to reach the broker. */
+export interface ConnectionFlags {
+  url?: string;
+  tokenFile?: string;
+  agent?: string;
+  config?: string;
+  data?: string;
+}
+
+/** Where to connect and as whom. `agent` is an address: an agent id, or one of its sub-inboxes. */
+export interface Connection {
+  url: string;
+  token: string;
+  agent: string;
+  /** True for a token that can only issue others; it connects as an exact agent id, without sub-inbox. */
+  minting: boolean;
+  /** Agent id of the orchestrator that serves tools. */
+  orchestrator: string;
+}
+
+interface FoundToken {
+  token: string;
+  from: 'flag' | 'environment' | 'data directory';
+}
+
+/**
+ * Settles url, token and agent: flags first, then `SIGNALBOX_*`, then the config and the data directory.
+ * Throws `SignalboxError` `usage` or `bad_config` that says what is missing.
+ */
+export async function resolveConnection(
+  flags: ConnectionFlags,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<Connection> {
+  const config = await loadConfig(flags.config, { env, parts: ['broker', 'orchestrator'] });
+  const url = brokerUrl(flags, config, env);
+  const found = findToken(flags, config, url, env);
+  const agent = agentFor(flags, found, env);
+  if (!isAddress(agent)) {
+    throw new SignalboxError(
+      'usage',
+      `'${agent}' is not an agent id; ids are lower-case, as in 'researcher-1'`,
+    );
+  }
+  return {
+    url,
+    token: found.token,
+    agent,
+    minting: mintingAgentOf(found.token) !== undefined,
+    orchestrator: config.orchestrator.id,
+  };
+}
+
+/** The broker's url: flag, `SIGNALBOX_URL`, the broker running on the data directory, the config, the default. */
+export function brokerUrl(
+  flags: ConnectionFlags,
+  config: Config,
+  env: NodeJS.ProcessEnv = process.env,
+): string {
+  const named = flags.url ?? nonEmpty(env.SIGNALBOX_URL);
+  if (named !== undefined) return checkUrl(named);
+  const running = runningBrokerUrl(dataDirectory(flags.data, config));
+  return running ?? `ws://${formatListenAddress(config.broker.listen)}`;
+}
+
+/** True where the environment says who one is: then nobody becomes the operator by standing on its machine. */
+export function hasAgentEnvironment(env: NodeJS.ProcessEnv): boolean {
+  return ['SIGNALBOX_AGENT', 'SIGNALBOX_TOKEN', 'SIGNALBOX_TOKEN_FILE'].some(
+    (name) => env[name] !== undefined,
+  );
+}
+
+/** The token that flag or environment name; `undefined` where neither does. */
+export function namedToken(flags: ConnectionFlags, env: NodeJS.ProcessEnv): FoundToken | undefined {
+  if (flags.tokenFile !== undefined) return { token: readTokenFile(flags.tokenFile), from: 'flag' };
+  const file = nonEmpty(env.SIGNALBOX_TOKEN_FILE);
+  if (file !== undefined) return { token: readTokenFile(file), from: 'environment' };
+  const text = nonEmpty(env.SIGNALBOX_TOKEN);
+  return text === undefined
+    ? undefined
+    : { token: tokenInText(text, 'SIGNALBOX_TOKEN'), from: 'environment' };
+}
+
+function findToken(flags: ConnectionFlags, config: Config, url: string, env: NodeJS.ProcessEnv): FoundToken {
+  const named = namedToken(flags, env);
+  if (named) return named;
+  if (flags.config === undefined && flags.data === undefined) {
+    throw new SignalboxError('usage', 'no token to connect with', {
+      details: {
+        hint: 'pass --token-file FILE, or set SIGNALBOX_TOKEN_FILE, or act as the operator on the broker’s machine with --config FILE or --data DIR',
+      },
+    });
+  }
+  if (hasAgentEnvironment(env)) {
+    throw new SignalboxError('usage', 'SIGNALBOX_AGENT is set, so the operator token is left alone', {
+      details: {
+        hint: 'pass the agent’s own token with --token-file, or unset SIGNALBOX_AGENT to act as the operator',
+      },
+    });
+  }
+  return { token: operatorToken(dataDirectory(flags.data, config), url), from: 'data directory' };
+}
+
+function agentFor(flags: ConnectionFlags, { token, from }: FoundToken, env: NodeJS.ProcessEnv): string {
+  if (from === 'data directory') {
+    if (flags.agent === undefined || agentOf(flags.agent) === 'operator') return flags.agent ?? 'operator';
+    throw new SignalboxError('usage', `no token for agent '${flags.agent}'`, {
+      details: { hint: 'pass its token with --token-file; the data directory only gives the operator’s' },
+    });
+  }
+  const inToken = agentOfToken(token) ?? mintingAgentOf(token);
+  const inEnvironment = nonEmpty(env.SIGNALBOX_AGENT);
+  const agent = flags.agent ?? (from === 'flag' ? (inToken ?? inEnvironment) : (inEnvironment ?? inToken));
+  if (agent !== undefined) return agent;
+  throw new SignalboxError('usage', 'the token does not say which agent it is for', {
+    details: { hint: 'name it with --agent NAME or SIGNALBOX_AGENT' },
+  });
+}
+
+/** An agent id under the pattern that a minting token names in its text; such a token must connect as one. */
+function mintingAgentOf(token: string): string | undefined {
+  const prefix = /^sbx_([^~*]+)\*~/.exec(token)?.[1];
+  return prefix === undefined ? undefined : `${prefix}minting`;
+}
+
+function checkUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url && (url.username !== '' || url.password !== '')) {
+    throw new SignalboxError('usage', 'a broker url holds no user and no password', {
+      details: { hint: 'who you are is said by a token: --token-file FILE' },
+    });
+  }
+  if ((url?.protocol === 'ws:' || url?.protocol === 'wss:') && url.hash === '') return text;
+  throw new SignalboxError('usage', `'${text}' is not a broker url; it looks like ws://127.0.0.1:7420`);
+}
+
+function nonEmpty(text: string | undefined): string | undefined {
+  return text === undefined || text === '' ? undefined : text;
+}

@@ -1,9 +1,0 @@
-/**
- * JSON text in which editors' comments are blanks, so that every line and column stays where it is. Strings are not
- * touched; a comment that has no end reaches to the end of the text.
- */
-export function blankComments(text: string): string {
-  return text.replace(/"(?:[^"\\]|\\.)*"|\/\/[^\r\n]*|\/\*[\s\S]*?(?:\*\/|$)/g, (found) =>
-    found.startsWith('"') ? found : found.replace(/[^\r\n]/g, ' '),
-  );
-}

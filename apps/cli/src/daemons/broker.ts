@@ -1,0 +1,58 @@
+import { findConfigFile, loadConfig } from '@signalbox/config';
+import { type RunningBroker, runBroker } from '@signalbox/daemon/broker';
+import { faultFromEnvironment } from '../process/fault-environment.ts';
+import { logInto, openLog } from '../process/log.ts';
+import { stopRequested } from '../process/stop-signals.ts';
+import { shellWords } from '../terminal/shell-words.ts';
+import { announceReady } from './announce-ready.ts';
+import { listenOption } from './listen-option.ts';
+
+export interface BrokerFlags {
+  listen?: string;
+  data?: string;
+  durability?: 'full' | 'process';
+  config?: string;
+  insecure?: boolean;
+  json?: boolean;
+}
+
+/** The facts that a broker announces when it is ready. */
+export interface BrokerReady {
+  url: string;
+  data: string;
+  operatorTokenFile: string;
+}
+
+/** Runs a broker until the process is asked to end. */
+export async function brokerProcess(flags: BrokerFlags): Promise<void> {
+  const fault = faultFromEnvironment(process.env);
+  const config = await loadConfig(findConfigFile(flags.config), { parts: ['broker', 'roles'] });
+  const listen = listenOption(flags.listen);
+  const log = await openLog('broker', 'info');
+  const onHangup = () => log.info('SIGHUP: a broker reads its configuration at its start only');
+  const stop = stopRequested({ onHangup });
+  await using broker = await runBroker({
+    config,
+    ...(flags.data !== undefined && { dataDir: flags.data }),
+    ...(listen && { listen }),
+    ...(flags.durability && { durability: flags.durability }),
+    insecure: flags.insecure ?? false,
+    fault,
+    log: logInto(log),
+  });
+  const { url, dataDir: data, operatorTokenFile } = broker;
+  announceReady({ url, data, operatorTokenFile }, readyLines(broker), flags);
+  const failed = broker.failed.then((error) => Promise.reject(error));
+  log.info({ reason: await Promise.race([stop, failed]) }, 'stopping');
+}
+
+function readyLines({ url, dataDir, operatorTokenFile }: RunningBroker): string[] {
+  return [
+    `broker ready at ${url}`,
+    `  data             ${dataDir}`,
+    `  operator token   ${operatorTokenFile}`,
+    '',
+    'Next: give an agent a token',
+    `  signalbox token issue --agent researcher-1 --role researcher --out researcher.token --data ${shellWords(dataDir)}`,
+  ];
+}

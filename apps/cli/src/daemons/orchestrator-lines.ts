@@ -1,0 +1,64 @@
+import type { OrchestratorReport } from '@signalbox/daemon/orchestrator';
+import { count, tableLines } from '../terminal/output.ts';
+
+/** The largest number of lines for one kind of remark; --json prints them all. */
+const maxRemarks = 10;
+
+/** Writes an orchestrator's report for people. */
+export function orchestratorLines(ready: OrchestratorReport): string[] {
+  return [
+    `orchestrator ready: ${count(ready.tools, 'tool')} from ${count(ready.servers.length, 'MCP server')}, serving at ${ready.url}`,
+    ...indent(serverLines(ready)),
+    ...indent(roleLines(ready)),
+    ...indent(remarkLines(ready)),
+  ];
+}
+
+function serverLines({ servers, problems }: OrchestratorReport): string[] {
+  if (servers.length === 0)
+    return ['no MCP servers are configured; add some under mcpServers in signalbox.yaml'];
+  const rows = servers.map(({ name, state, tools }) => {
+    const failed = problems.find(({ server, tool }) => server === name && tool === undefined);
+    return [name, failed ? `not working: ${failed.message}` : `${count(tools, 'tool')} (${state})`];
+  });
+  return tableLines(['SERVER', 'TOOLS'], rows);
+}
+
+function roleLines({ roles, unlisted, tools }: OrchestratorReport): string[] {
+  const rest = ['any other role', unlisted === 'allow' ? count(tools, 'tool') : 'no tools'];
+  return tableLines(
+    ['ROLE', 'MAY USE'],
+    [...roles.map(({ role, tools: n }) => [role, count(n, 'tool')]), rest],
+  );
+}
+
+/** Lists the tools that are renamed, hidden or left out, and why. */
+function remarkLines({ servers, renamed, hidden, problems }: OrchestratorReport): string[] {
+  const own = servers.map(({ name }) => name);
+  const hiddenOf = Map.groupBy(hidden, ({ server }) => server);
+  return [
+    ...bounded(
+      renamed.map(({ server, tool, name, reason }) => `renamed: ${server}: ${tool} is ${name} (${reason})`),
+    ),
+    ...[...hiddenOf].map(
+      ([server, tools]) =>
+        `hidden: ${count(tools.length, 'tool')} of ${server}, in no list (tool_discovery: false); callable by exact name`,
+    ),
+    ...bounded(
+      problems
+        .filter(({ server, tool }) => tool !== undefined || !own.includes(server))
+        .map(({ server, tool, message }) =>
+          tool === undefined ? `${server}: ${message}` : `${server}: ${tool}: ${message}`,
+        ),
+    ),
+  ];
+}
+
+function bounded(lines: string[]): string[] {
+  const more = lines.length - maxRemarks;
+  return more > 0 ? [...lines.slice(0, maxRemarks), `and ${more} more`] : lines;
+}
+
+function indent(lines: string[]): string[] {
+  return lines.map((line) => `  ${line}`);
+}

@@ -1,0 +1,57 @@
+import { findConfigFile, loadConfig } from '@signalbox/config';
+import { runOrchestrator } from '@signalbox/daemon/orchestrator';
+import { SignalboxError } from '@signalbox/protocol';
+import { explain } from '../broker-connection/client-session.ts';
+import { brokerUrl, hasAgentEnvironment, namedToken } from '../broker-connection/connection.ts';
+import { faultFromEnvironment } from '../process/fault-environment.ts';
+import { logInto, openLog } from '../process/log.ts';
+import { stopRequested } from '../process/stop-signals.ts';
+import { announceReady } from './announce-ready.ts';
+import { orchestratorLines } from './orchestrator-lines.ts';
+
+export interface OrchestratorFlags {
+  config?: string;
+  url?: string;
+  tokenFile?: string;
+  data?: string;
+  json?: boolean;
+}
+
+/** Runs an orchestrator until the process is asked to end or the broker refuses it. */
+export async function orchestratorProcess(flags: OrchestratorFlags): Promise<void> {
+  const fault = faultFromEnvironment(process.env);
+  const configFile = findConfigFile(flags.config);
+  const config = await loadConfig(configFile);
+  const url = brokerUrl(flags, config);
+  const log = await openLog('orchestrator', 'info');
+  let onHangup = () => log.warn('still starting; SIGHUP is for later');
+  const stop = stopRequested({ onHangup: () => onHangup() });
+  const token = ownToken(flags);
+  await using orchestrator = await runOrchestrator({
+    config,
+    url,
+    ...(configFile !== undefined && { configFile }),
+    ...(token !== undefined && { token }),
+    ...(flags.data !== undefined && { dataDir: flags.data }),
+    fault,
+    log: logInto(log),
+  }).catch((error) => {
+    throw error instanceof SignalboxError ? explain(error, url) : error;
+  });
+  const ready = await Promise.race([orchestrator.ready, stop]);
+  if (typeof ready === 'string') return;
+  onHangup = () => void orchestrator.reload();
+  announceReady({ ...ready }, orchestratorLines(ready), flags);
+  const end = await Promise.race([stop, orchestrator.ended]);
+  if (end instanceof SignalboxError) throw end;
+  log.info({ reason: end }, 'stopping');
+}
+
+/** Returns the token that the user named; without one, the orchestrator takes its own from the data directory. */
+function ownToken(flags: OrchestratorFlags): string | undefined {
+  const named = namedToken(flags, process.env);
+  if (named || !hasAgentEnvironment(process.env)) return named?.token;
+  throw new SignalboxError('usage', 'SIGNALBOX_AGENT is set, so no token is issued with the operator’s', {
+    details: { hint: 'pass the orchestrator’s token with --token-file, or unset SIGNALBOX_AGENT' },
+  });
+}

@@ -1,0 +1,64 @@
+import { isatty } from 'node:tty';
+import { isSupervised } from '@signalbox/daemon/supervisor';
+import { exitCodes } from '../terminal/exit-codes.ts';
+
+const endSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+
+/**
+ * Resolves with the reason when this process is asked to end: SIGTERM, SIGINT, SIGHUP, or the end of the process
+ * that supervises it. A second signal ends it at once. From then on nothing keeps it waiting for its supervisor.
+ * With `onHangup`, SIGHUP asks a process without a terminal for that instead: only a terminal can be hung up.
+ */
+export function stopRequested(options: { onHangup?: () => void } = {}): Promise<string> {
+  const { onHangup } = options;
+  const hangsUp = onHangup !== undefined && !isatty(0) && !isatty(1);
+  return new Promise((resolve) => {
+    let asked = false;
+    const ask = (reason: string): void => {
+      if (asked && reason !== 'disconnect') process.exit(1);
+      asked = true;
+      if (process.connected) process.disconnect();
+      resolve(reason);
+    };
+    for (const signal of endSignals) {
+      process.on(signal, hangsUp && signal === 'SIGHUP' ? onHangup : () => ask(signal));
+    }
+    if (isSupervised()) process.once('disconnect', () => ask('disconnect'));
+  });
+}
+
+const parentLookMs = 1000;
+
+/**
+ * Resolves when the process that started this one has ended: its other descendants may keep our standard input open. Does
+ * not keep this process alive.
+ */
+export function parentEnded(): Promise<string> {
+  const parent = process.ppid;
+  return new Promise((resolve) => {
+    const timer = setInterval(() => {
+      if (process.ppid === parent) return;
+      clearInterval(timer);
+      resolve('parent ended');
+    }, parentLookMs).unref();
+  });
+}
+
+/**
+ * A signal that aborts when this process is asked to end, so that what it waits for is withdrawn first. A second
+ * request ends it at once, and so does any after this was disposed.
+ */
+export function withdrawOnSignal(): Disposable & { readonly signal: AbortSignal } {
+  const given = new AbortController();
+  const ask = (): void => {
+    if (given.signal.aborted) process.exit(exitCodes.interrupted);
+    given.abort();
+  };
+  for (const signal of endSignals) process.on(signal, ask);
+  return {
+    signal: given.signal,
+    [Symbol.dispose]: () => {
+      for (const signal of endSignals) process.off(signal, ask);
+    },
+  };
+}

@@ -1,0 +1,103 @@
+import { resolve } from 'node:path';
+import type { McpServerConfig } from '@signalbox/mcp-host';
+import { defaultListen, type ListenAddress, parseListenAddress } from './listen-address.ts';
+import type { ConfigDocument } from './schema/config-schema.ts';
+import { hostServer } from './servers/host-server.ts';
+import type { MergedServer, ServerOrigin } from './servers/merge-servers.ts';
+import { withoutUndefined } from './without-undefined.ts';
+
+/** A role's tools, mailbox and budgets, and to whom it may send which kinds of messages. */
+export type RoleEntry = NonNullable<ConfigDocument['roles']>[string];
+
+/** At most so many calls in so many seconds. */
+export type BudgetEntry = NonNullable<RoleEntry['budget']>;
+
+/** Names of tools, or patterns, that may or must not be called again. `never` wins over `safe`. */
+export interface RepeatEntry {
+  safe?: string[];
+  never?: string[];
+}
+
+/** The configuration that processes run with: defaults are filled in, and paths are absolute. */
+export interface Config {
+  /** Absolute path of the file that it was read from; absent for the built-in defaults. */
+  file?: string;
+  broker: { listen: ListenAddress; data?: string; durability: 'full' | 'process' };
+  orchestrator: {
+    id: string;
+    concurrency: { global?: number; perServer?: number; perWorker?: number; waitingPerWorker?: number };
+    callTimeoutMs?: number;
+    maxProcesses?: number;
+    budgets: { perWorker?: BudgetEntry };
+    /** By the names under which tools are offered. */
+    repeat: RepeatEntry;
+  };
+  mcpServers: Record<string, McpServerConfig>;
+  /** By server, in the names that its tools have there. */
+  serverRepeat: Record<string, RepeatEntry>;
+  /** By server. */
+  origins: Record<string, ServerOrigin>;
+  /** Absolute paths of capability files and folders. */
+  capabilities: string[];
+  allowHosts: string[];
+  roles: Record<string, RoleEntry>;
+  /** Whether roles without an entry may use every tool or none. */
+  unlisted: 'allow' | 'deny';
+  /** True if the file does not say {@link unlisted}: it then follows from whether any role is listed. */
+  unlistedByDefault: boolean;
+  /** Lines of the form `file:line: path: message` about oddities that keep nothing from starting. */
+  warnings: string[];
+}
+
+/** Returns the configuration that holds where there is no file. */
+export function builtInConfig(): Config {
+  return settleConfig({}, { directory: process.cwd(), servers: {}, warnings: [] });
+}
+
+/** Fills in the defaults of a configuration as it is written, and makes its paths absolute. */
+export function settleConfig(
+  document: ConfigDocument,
+  from: { file?: string; directory: string; servers: Record<string, MergedServer>; warnings: string[] },
+): Config {
+  const { broker = {}, orchestrator = {}, roles = {}, capabilities = [] } = document;
+  const listen = broker.listen === undefined ? undefined : parseListenAddress(broker.listen);
+  const servers = Object.entries(from.servers);
+  const { callTimeoutMs, maxProcesses } = orchestrator;
+  return {
+    ...(from.file !== undefined && { file: from.file }),
+    broker: {
+      listen: listen ?? defaultListen,
+      ...(broker.data !== undefined && { data: resolve(from.directory, broker.data) }),
+      durability: broker.durability ?? 'full',
+    },
+    orchestrator: {
+      id: orchestrator.id ?? 'orchestrator',
+      concurrency: withoutUndefined(orchestrator.concurrency ?? {}),
+      ...withoutUndefined({ callTimeoutMs, maxProcesses }),
+      budgets: withoutUndefined(orchestrator.budgets ?? {}),
+      repeat: repeatEntry(orchestrator),
+    },
+    mcpServers: Object.fromEntries(
+      servers.map(([name, { entry, directory }]) => [name, hostServer(entry, directory)]),
+    ),
+    serverRepeat: Object.fromEntries(
+      servers
+        .map(([name, { entry }]) => [name, repeatEntry(entry)] as const)
+        .filter(([, lists]) => Object.keys(lists).length > 0),
+    ),
+    origins: Object.fromEntries(servers.map(([name, { origin }]) => [name, origin])),
+    capabilities: [capabilities].flat().map((path) => resolve(from.directory, path)),
+    allowHosts: document.allowHosts ?? [],
+    roles,
+    unlisted: document.unlisted ?? (Object.keys(roles).length > 0 ? 'deny' : 'allow'),
+    unlistedByDefault: document.unlisted === undefined,
+    warnings: from.warnings,
+  };
+}
+
+function repeatEntry(entry: {
+  safeToRepeat?: string[] | undefined;
+  neverRepeat?: string[] | undefined;
+}): RepeatEntry {
+  return withoutUndefined({ safe: entry.safeToRepeat, never: entry.neverRepeat });
+}

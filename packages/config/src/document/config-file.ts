@@ -1,0 +1,72 @@
+import { closeSync, openSync, readSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { messageOf } from '@signalbox/protocol';
+import type { ReferenceSources } from './references.ts';
+import type { ConfigProblem } from './schema-problems.ts';
+
+/** A problem with the file that it stands in, as people named that file. */
+export interface FileProblem extends ConfigProblem {
+  file: string;
+}
+
+/** Writes a problem as `file:line: path: message`. */
+export function problemText({ file, line, path, message }: FileProblem): string {
+  return `${file}:${line}: ${path}: ${message}`;
+}
+
+/** Largest file that is read, in bytes: a device has no end. */
+const maxBytes = 4 * 1024 * 1024;
+const tooLarge = 'ERR_TOO_LARGE';
+
+/** The environment for references, and who is told of each file before it is read. */
+export interface ReadContext {
+  env: NodeJS.ProcessEnv;
+  /** Called with absolute paths. */
+  onFile: (path: string) => void;
+}
+
+/** Reads the text of a configuration file. Its references are relative to its own directory. */
+export function openConfigFile(
+  named: string,
+  file: string,
+  { env, onFile }: ReadContext,
+): { text: string; sources: ReferenceSources } | { problem: FileProblem } {
+  onFile(file);
+  const directory = dirname(file);
+  const readFile = (path: string): string => {
+    const absolute = resolve(directory, path);
+    onFile(absolute);
+    return readBytes(absolute).toString('utf8');
+  };
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(readBytes(file));
+    return { text, sources: { env, readFile } };
+  } catch (cause) {
+    return { problem: { file: named, line: 1, path: '(file)', message: unreadable(cause) } };
+  }
+}
+
+/** The whole of a file, also of a pipe. Throws what the system says, and `ERR_TOO_LARGE`. */
+function readBytes(path: string): Buffer {
+  const handle = openSync(path, 'r');
+  try {
+    const parts: Buffer[] = [];
+    for (let total = 0; total <= maxBytes; ) {
+      const part = Buffer.alloc(64 * 1024);
+      const length = readSync(handle, part);
+      if (length === 0) return Buffer.concat(parts);
+      parts.push(part.subarray(0, length));
+      total += length;
+    }
+    throw Object.assign(new Error('larger than 4 MiB'), { code: tooLarge });
+  } finally {
+    closeSync(handle);
+  }
+}
+
+function unreadable(cause: unknown): string {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : messageOf(cause);
+  if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return 'is no UTF-8 text';
+  if (code === tooLarge) return 'is larger than 4 MiB';
+  return `cannot be read (${code === 'EISDIR' ? 'it is a directory' : code})`;
+}

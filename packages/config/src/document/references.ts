@@ -1,0 +1,87 @@
+import { messageOf } from '@signalbox/protocol';
+import { type Document, isMap, isPair, isScalar, isSeq, visit } from 'yaml';
+
+/** The environment and the files that references may read. */
+export interface ReferenceSources {
+  env: Readonly<Record<string, string | undefined>>;
+  /** Text of a file named relative to the file that refers to it. */
+  readFile: (path: string) => string;
+}
+
+type Read = { value: string } | { problem: string };
+
+/** A way to write references in a file, and how the value of one is read. */
+export interface ReferenceSyntax {
+  /** Has the flag `g`; its groups are passed to `read`. */
+  pattern: RegExp;
+  read: (groups: readonly (string | undefined)[], sources: ReferenceSources) => Read;
+}
+
+/** The references of `signalbox.yaml`: `${env:NAME}` and `${file:path}`. */
+export const configReferences: ReferenceSyntax = {
+  pattern: /\$\{(env|file):([^}]*)\}/g,
+  read: ([scheme, name = ''], sources) =>
+    scheme === 'env' ? readVariable(name, sources) : readReferredFile(name, sources),
+};
+
+/** A reference that cannot be read. `message` names the reference and never holds a value. */
+export interface ReferenceProblem {
+  offset: number;
+  path: PropertyKey[];
+  message: string;
+}
+
+/** Replaces the references in every string value of the document, in place, and lists those that cannot be read. */
+export function resolveReferences(
+  document: Document,
+  sources: ReferenceSources,
+  syntax: ReferenceSyntax,
+): ReferenceProblem[] {
+  const problems: ReferenceProblem[] = [];
+  visit(document, {
+    Scalar(key, node, ancestors) {
+      if (key === 'key' || typeof node.value !== 'string' || !node.value.includes('${')) return;
+      node.value = node.value.replace(syntax.pattern, (whole: string, ...rest: unknown[]) => {
+        const groups = rest.slice(
+          0,
+          rest.findIndex((part) => typeof part === 'number'),
+        );
+        const read = syntax.read(groups as (string | undefined)[], sources);
+        if ('value' in read) return read.value;
+        const path = pathOf([...ancestors, node]);
+        problems.push({ offset: node.range?.[0] ?? 0, path, message: `${whole}: ${read.problem}` });
+        return whole;
+      });
+    },
+  });
+  return problems;
+}
+
+/** Returns the path of the last node of a chain that goes down from the document. */
+function pathOf(chain: readonly unknown[]): PropertyKey[] {
+  return chain.flatMap((node, at): PropertyKey[] => {
+    if (isPair(node) && isMap(chain[at - 1])) return [isScalar(node.key) ? String(node.key.value) : '?'];
+    return isSeq(node) ? [node.items.indexOf(chain[at + 1])] : [];
+  });
+}
+
+/** Reads the value of an environment variable. */
+export function readVariable(name: string, { env }: ReferenceSources): Read {
+  const value = env[name];
+  return value === undefined
+    ? { problem: `the environment variable ${name || '(no name)'} is not set` }
+    : { value };
+}
+
+/** Reads the text of a file, without its last line end. */
+export function readReferredFile(name: string, { readFile }: ReferenceSources): Read {
+  try {
+    return { value: readFile(name).replace(/\r?\n$/, '') };
+  } catch (error) {
+    return { problem: `the file cannot be read (${errnoOf(error)})` };
+  }
+}
+
+function errnoOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : messageOf(error);
+}

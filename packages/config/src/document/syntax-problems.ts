@@ -1,0 +1,56 @@
+import { type Document, isNode, isScalar, visit } from 'yaml';
+
+/** A problem of the text itself, which is found before its keys are looked at. */
+export interface SyntaxProblem {
+  offset: number;
+  path: string;
+  message: string;
+}
+
+const maxProblems = 20;
+
+/** Lists what keeps a document from being read as plain data: syntax errors, dangling or multiplying aliases, unsafe keys. */
+export function syntaxProblems(document: Document): SyntaxProblem[] {
+  const problems = [...parseErrors(document), ...nodeProblems(document)];
+  return problems.slice(0, maxProblems);
+}
+
+function parseErrors(document: Document): SyntaxProblem[] {
+  return document.errors.map(({ pos, code, message }) => ({
+    offset: pos[0],
+    path: '(syntax)',
+    message: code === 'MULTIPLE_DOCS' ? 'a second document begins here; one file holds one' : message,
+  }));
+}
+
+function nodeProblems(document: Document): SyntaxProblem[] {
+  const problems: SyntaxProblem[] = [];
+  let firstAlias: unknown;
+  const add = (node: unknown, message: string): void => {
+    problems.push({ offset: (isNode(node) && node.range?.[0]) || 0, path: '(syntax)', message });
+  };
+  visit(document, {
+    Alias(_, node) {
+      firstAlias ??= node;
+      if (!node.resolve(document)) add(node, `the alias *${node.source} stands for nothing before it`);
+    },
+    Pair(_, { key }) {
+      if (!isScalar(key)) add(key, 'a key must be a plain text');
+      else if (key.value === '__proto__') add(key, "'__proto__' cannot be a name");
+    },
+  });
+  if (problems.length === 0 && !isReadable(document)) {
+    add(firstAlias, 'the aliases stand for far too much; write out what they mean');
+  }
+  return problems;
+}
+
+/** Returns false where aliases of aliases would multiply without end. */
+function isReadable(document: Document): boolean {
+  try {
+    document.toJS();
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,21 @@
+import { existsSync } from 'node:fs';
+import { builtInConfig, type Config } from './config.ts';
+import type { LoadOptions } from './read-config.ts';
+
+const defaultFile = 'signalbox.yaml';
+
+/** Returns `named`, or `signalbox.yaml` if the working directory holds one. */
+export function findConfigFile(named: string | undefined): string | undefined {
+  return named ?? (existsSync(defaultFile) ? defaultFile : undefined);
+}
+
+/**
+ * Loads a configuration file with all files that it names; `undefined` gives the built-in defaults.
+ * Rejects with a `SignalboxError` `bad_config`, whose message has one line per problem: `file:line: path: message`.
+ */
+export async function loadConfig(file: string | undefined, options: LoadOptions = {}): Promise<Config> {
+  if (file === undefined) return builtInConfig();
+  // Most commands read no file, and start sooner without YAML and the schemas.
+  const { readConfig } = await import('./read-config.ts');
+  return readConfig(file, options);
+}

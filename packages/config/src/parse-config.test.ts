@@ -1,0 +1,142 @@
+import { expect, test } from 'vitest';
+import type { ReferenceSources } from './document/references.ts';
+import { parseConfig } from './parse-config.ts';
+
+const nothing: ReferenceSources = {
+  env: {},
+  readFile: (): string => {
+    throw Object.assign(new Error('no such file'), { code: 'ENOENT' });
+  },
+};
+
+function problemsOf(text: string, sources = nothing): string[] {
+  const parsed = parseConfig(text, sources);
+  return 'problems' in parsed ? parsed.problems.map((p) => `${p.line}: ${p.path}: ${p.message}`) : [];
+}
+
+test('An unknown key is reported with its line, its path and the nearest key.', () => {
+  expect(problemsOf('broker:\n  listne: 127.0.0.1:1\n')).toEqual([
+    "2: broker.listne: unknown key 'listne' (did you mean 'listen'?)",
+  ]);
+});
+
+test('A key that resembles none is reported with the keys that are known there.', () => {
+  expect(problemsOf('broker: { zzzzzzzz: 1 }')).toEqual([
+    "1: broker.zzzzzzzz: unknown key 'zzzzzzzz'; known here: listen, data, durability",
+  ]);
+});
+
+test('All problems of a file are reported, in the order of their lines.', () => {
+  const text = [
+    'unlisted: dney',
+    'broker: { listen: nowhere }',
+    'mcpServers:',
+    '  a: { url: "https://example.test/mcp", command: node }',
+    '  b: {}',
+    'roles:',
+    '  Reader: { tools: [] }',
+    '  writer: { tools: [3] }',
+    '  nobody: { }',
+  ].join('\n');
+  expect(problemsOf(text)).toEqual([
+    "1: unlisted: must be one of: allow, deny (did you mean 'deny'?)",
+    '2: broker.listen: must be HOST:PORT, as in 127.0.0.1:7420',
+    '4: mcpServers.a.command: does not belong to a http server',
+    "5: mcpServers.b: a stdio server needs 'command'",
+    '7: roles.Reader: not a valid name: must be [a-z0-9][a-z0-9_.-]*, at most 64 characters',
+    '8: roles.writer.tools[0]: must be a text (put it in quotes)',
+    '9: roles.nobody.tools: is missing',
+  ]);
+});
+
+test('A role’s mailbox is false or a list of mailbox tools; a name that is none is answered with the nearest.', () => {
+  const roles = (mailbox: string) => `roles: { a: { tools: [], mailbox: ${mailbox} } }`;
+  expect(problemsOf(roles('false'))).toEqual([]);
+  expect(problemsOf(roles('[signalbox_inbox_read, signalbox_reply]'))).toEqual([]);
+  expect(problemsOf(roles('true'))).toEqual([
+    '1: roles.a.mailbox: must be false, or a list of mailbox tools',
+  ]);
+  expect(problemsOf(roles('[signalbox_reply, signalbox_inbox_reed]'))).toEqual([
+    expect.stringMatching(
+      /^1: roles\.a\.mailbox\[1\]: must be one of: .* \(did you mean 'signalbox_inbox_read'\?\)$/,
+    ),
+  ]);
+});
+
+test('A syntax error has its line.', () => {
+  expect(problemsOf('broker:\n  listen: "127')[0]).toMatch(/^2: \(syntax\): /);
+});
+
+test('References are replaced in values, and a value never shows in a message about another.', () => {
+  const sources = { env: { KEY: 'hush' }, readFile: (path: string) => `from ${path}\n` };
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the configuration's own syntax
+  const headers = 'headers: { a: "Bearer ${env:KEY}", b: "${file:./secret}" }';
+  const text = `mcpServers:\n  docs: { url: "https://example.test/mcp", ${headers} }\n`;
+  expect(parseConfig(text, sources)).toEqual({
+    document: {
+      mcpServers: {
+        docs: { url: 'https://example.test/mcp', headers: { a: 'Bearer hush', b: 'from ./secret' } },
+      },
+    },
+  });
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the configuration's own syntax
+  expect(problemsOf('broker:\n  listen: ${env:KEY}\n', sources).join()).not.toContain('hush');
+});
+
+test('A reference to what is not there is an error that names it and stands alone for its value.', () => {
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the configuration's own syntax
+  expect(problemsOf('mcpServers:\n  docs:\n    url: ${env:DOCS_URL}\n')).toEqual([
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the configuration's own syntax
+    '3: mcpServers.docs.url: ${env:DOCS_URL}: the environment variable DOCS_URL is not set',
+  ]);
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the configuration's own syntax
+  expect(problemsOf('mcpServers:\n  a: { command: node, args: [x, "${file:gone}"] }')).toEqual([
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the configuration's own syntax
+    '2: mcpServers.a.args[1]: ${file:gone}: the file cannot be read (ENOENT)',
+  ]);
+});
+
+test('Parts that are not asked for need no secrets, but their names are still checked.', () => {
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the configuration's own syntax
+  const text = 'broker: { data: ./state }\nmcpServers: { a: { command: "${env:NOT_SET}" } }\n';
+  expect(parseConfig(text, nothing, ['broker'])).toEqual({ document: { broker: { data: './state' } } });
+  expect(parseConfig(`${text}rolse: {}`, nothing, ['broker'])).toHaveProperty('problems');
+});
+
+test('JSON is accepted, and an empty file is the defaults.', () => {
+  expect(parseConfig('{"unlisted": "allow"}', nothing)).toEqual({ document: { unlisted: 'allow' } });
+  expect(parseConfig('# nothing yet\n', nothing)).toEqual({ document: {} });
+  expect(problemsOf('- a list')).toEqual(['1: (top level): must be a mapping (key: value)']);
+});
+
+test('Aliases that multiply without end, or stand for nothing, are problems with a line.', () => {
+  const levels = ['a: &a [x, x, x, x, x, x, x, x, x]'];
+  for (const [at, name] of [...'bcdefg'].entries()) {
+    const before = 'abcdefg'[at];
+    levels.push(`${name}: &${name} [${Array(9).fill(`*${before}`).join(', ')}]`);
+  }
+  expect(problemsOf(levels.join('\n'))).toEqual([
+    '2: (syntax): the aliases stand for far too much; write out what they mean',
+  ]);
+  expect(problemsOf('roles:\n  a: { tools: [*nope] }')).toEqual([
+    '2: (syntax): the alias *nope stands for nothing before it',
+  ]);
+  expect(problemsOf('roles:\n  a: &all { tools: ["*"] }\n  b: *all\n')).toEqual([]);
+});
+
+test('A name that would vanish, a name that is no text and a second document are problems, not silence.', () => {
+  expect(problemsOf('mcpServers:\n  __proto__: { command: x }')).toEqual([
+    "2: (syntax): '__proto__' cannot be a name",
+  ]);
+  expect(problemsOf('broker: { ? [a, b] : c }')).toEqual(['1: (syntax): a key must be a plain text']);
+  expect(problemsOf('broker: {}\n---\nbroker: {}')).toEqual([
+    '2: (syntax): a second document begins here; one file holds one',
+  ]);
+  expect(problemsOf('broker: { data: "./a\\0b" }')).toEqual([
+    '1: broker.data: must not contain a NUL character',
+  ]);
+});
+
+test('A file that is wrong everywhere is reported in a screenful.', () => {
+  expect(problemsOf(`a: ${'['.repeat(3000)}`).length).toBeLessThanOrEqual(20);
+});

@@ -1,0 +1,53 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the configuration's own syntax
+import { mkdir, mkdtempDisposable, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { readConfig } from './read-config.ts';
+
+test('Entries become what the MCP host takes, each with paths relative to the file it stands in.', async () => {
+  await using directory = await mkdtempDisposable(join(tmpdir(), 'signalbox-config-'));
+  const at = (...names: string[]) => join(directory.path, ...names);
+  await mkdir(at('team'));
+  await writeFile(
+    at('team', 'mcp.json'),
+    '{ "mcpServers": { "a": { "command": "./run", "env": { "K": "${file:key}" } }, "b": { "command": "x", "cwd": ".." } } }',
+  );
+  await writeFile(at('team', 'key'), 'hush\n');
+  await writeFile(
+    at('signalbox.yaml'),
+    `mcpConfig: team/mcp.json
+mcpServers:
+  c:
+    { type: streamable-http, url: "https://c.test/mcp", tool_discovery: false, lazy: true, card: ./c.json,
+      share: role, keepAliveMs: 0, auth: { type: bearer, token: "\${env:T}" }, neverRepeat: ["*"] }
+capabilities: ./capabilities
+`,
+  );
+  const files: string[] = [];
+  const config = readConfig(at('signalbox.yaml'), { env: { T: 't' }, onFile: (path) => files.push(path) });
+  expect(config.mcpServers).toEqual({
+    a: { type: 'stdio', command: at('team', 'run'), env: { K: 'hush' } },
+    b: { type: 'stdio', command: 'x', cwd: directory.path },
+    c: {
+      type: 'http',
+      url: 'https://c.test/mcp',
+      auth: { type: 'bearer', token: 't' },
+      share: 'role',
+      lazy: true,
+      keepAliveMs: 0,
+      toolDiscovery: false,
+      card: at('c.json'),
+    },
+  });
+  expect(config).toMatchObject({ serverRepeat: { c: { never: ['*'] } }, capabilities: [at('capabilities')] });
+  expect(files).toEqual([at('signalbox.yaml'), at('team', 'mcp.json'), at('team', 'key')]);
+});
+
+test('Where one server is wanted, secrets of the others need not be there.', async () => {
+  await using directory = await mkdtempDisposable(join(tmpdir(), 'signalbox-config-'));
+  const file = join(directory.path, 'signalbox.yaml');
+  await writeFile(file, 'mcpServers: { a: { command: "${env:NONE}" }, b: { command: x } }');
+  expect(Object.keys(readConfig(file, { env: {}, onlyServer: 'b' }).mcpServers)).toEqual(['b']);
+  expect(() => readConfig(file, { env: {} })).toThrow('the environment variable NONE is not set');
+});

@@ -1,0 +1,52 @@
+import { dirname, resolve } from 'node:path';
+import { SignalboxError } from '@signalbox/protocol';
+import { type Config, settleConfig } from './config.ts';
+import { type FileProblem, openConfigFile, problemText } from './document/config-file.ts';
+import { type ConfigPart, parseConfig } from './parse-config.ts';
+import { mergeServers } from './servers/merge-servers.ts';
+
+/** Which parts of a configuration are read, and who is told of what is found. */
+export interface LoadOptions {
+  env?: NodeJS.ProcessEnv;
+  /** Only these parts are resolved and checked. */
+  parts?: readonly ConfigPart[];
+  /** Only this server is resolved and checked; the others are left out. */
+  onlyServer?: string;
+  /** Called with the name of each server in the files, also of those that are left out. */
+  onServer?: (name: string) => void;
+  /** Called with the absolute path of each file before it is read, those of `${file:…}` included. */
+  onFile?: (path: string) => void;
+}
+
+/** Reads a configuration file with those that it names in `mcpConfig`. Throws `bad_config` with all problems. */
+export function readConfig(named: string, options: LoadOptions = {}): Config {
+  const file = resolve(named);
+  const { env = process.env, onFile = () => {}, onServer, onlyServer } = options;
+  const isWanted = (server: string): boolean => {
+    onServer?.(server);
+    return onlyServer === undefined || server === onlyServer;
+  };
+  const opened = openConfigFile(named, file, { env, onFile });
+  if ('problem' in opened) throw badConfig(named, [opened.problem]);
+  const parsed = parseConfig(opened.text, opened.sources, options.parts, isWanted);
+  if ('problems' in parsed) {
+    throw badConfig(
+      named,
+      parsed.problems.map((problem) => ({ file: named, ...problem })),
+    );
+  }
+  const merged = mergeServers(parsed.document, { named, file }, { env, onFile, isWanted });
+  if (merged.problems.length > 0) throw badConfig(named, merged.problems);
+  return settleConfig(parsed.document, {
+    file,
+    directory: dirname(file),
+    servers: merged.servers,
+    warnings: merged.warnings.map(problemText),
+  });
+}
+
+function badConfig(named: string, problems: readonly FileProblem[]): SignalboxError {
+  return new SignalboxError('bad_config', problems.map(problemText).join('\n'), {
+    details: { file: named, problems },
+  });
+}

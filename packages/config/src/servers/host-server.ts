@@ -1,0 +1,53 @@
+import { resolve } from 'node:path';
+import type { HttpServerConfig, McpServerConfig } from '@signalbox/mcp-host';
+import type { McpServerEntry } from '../schema/server-schema.ts';
+import { transportOf } from '../schema/transport.ts';
+import { withoutUndefined } from '../without-undefined.ts';
+
+/** The options that every transport has. */
+type ServerPolicy = Omit<HttpServerConfig, 'type' | 'url' | 'headers' | 'auth'>;
+
+/** Turns an entry into what the MCP host takes. `directory` is that of the file that holds the entry. */
+export function hostServer(entry: McpServerEntry, directory: string): McpServerConfig {
+  const { command = '', args, env, cwd, url = '', headers, auth } = entry;
+  const policy = policyOf(entry, directory);
+  if (transportOf(entry) === 'http') {
+    return {
+      type: 'http',
+      url,
+      ...(headers && { headers }),
+      ...(auth && { auth: withoutUndefined(auth) as NonNullable<HttpServerConfig['auth']> }),
+      ...policy,
+    };
+  }
+  return {
+    type: 'stdio',
+    // A command of the file's own folder; where `cwd` is set, the system reads it from there.
+    command: cwd === undefined && /^\.\.?[\\/]/.test(command) ? resolve(directory, command) : command,
+    ...(args && { args }),
+    ...(env && { env }),
+    ...(cwd !== undefined && { cwd: resolve(directory, cwd) }),
+    ...policy,
+  };
+}
+
+function policyOf(entry: McpServerEntry, directory: string): ServerPolicy {
+  const { share, lazy, keepAliveMs, maxRestarts, restartWindowMs, circuitThreshold, circuitResetMs } = entry;
+  const { concurrency, timeoutMs, protocol, disabled, tool_discovery: toolDiscovery, prefix, card } = entry;
+  return withoutUndefined({
+    share,
+    lazy,
+    keepAliveMs,
+    maxRestarts,
+    restartWindowMs,
+    circuitThreshold,
+    circuitResetMs,
+    concurrency,
+    timeoutMs,
+    protocol,
+    disabled,
+    toolDiscovery,
+    prefix,
+    card: card === undefined || /^https?:\/\//i.test(card) ? card : resolve(directory, card),
+  });
+}

@@ -1,0 +1,30 @@
+import { type ReferenceSyntax, readReferredFile, readVariable } from '../document/references.ts';
+
+/** Variables that have a meaning in an editor only. */
+const editorVariables = ['workspaceFolder', 'workspaceFolderBasename', 'userHome', 'pathSeparator', '/'];
+
+/**
+ * The references of an `mcp.json`: those of `signalbox.yaml`, `${VAR}`, `${VAR:-default}`, and VS Code's `${input:…}`, which is
+ * refused because only an editor can ask for it.
+ */
+export const mcpFileReferences: ReferenceSyntax = {
+  pattern: /\$\{(?:(env|file|input):([^}]*)|([A-Za-z_]\w*|\/)(?::-([^}]*))?)\}/g,
+  read: ([scheme, name = '', variable = '', otherwise], sources) => {
+    if (scheme === 'file') return readReferredFile(name, sources);
+    if (scheme === 'env') return readVariable(name, sources);
+    if (scheme === 'input') {
+      return {
+        problem: `asks the user of an editor; put the value in the environment and write \${env:NAME}`,
+      };
+    }
+    if (editorVariables.includes(variable) && sources.env[variable] === undefined) {
+      return { problem: 'has a meaning in an editor only; write what it stands for' };
+    }
+    // Filled in by the host, for servers with a process per role or worker.
+    if (variable === 'instance' && otherwise === undefined) return { value: `\${instance}` };
+    const read = readVariable(variable, sources);
+    // As in a shell: what is set but empty takes the default too.
+    const isEmpty = !('value' in read) || read.value === '';
+    return otherwise !== undefined && isEmpty ? { value: otherwise } : read;
+  },
+};

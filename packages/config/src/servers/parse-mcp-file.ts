@@ -1,0 +1,100 @@
+import { type Document, isMap, isNode, isScalar, type Pair, type YAMLMap } from 'yaml';
+import { z } from 'zod';
+import { checkDocument } from '../document/check-document.ts';
+import { keyText, readDocument, removeEntries } from '../document/read-document.ts';
+import type { ReferenceSources } from '../document/references.ts';
+import { type ConfigProblem, pathText } from '../document/schema-problems.ts';
+import { type McpServerEntry, mcpServerSchema, serverNameSchema } from '../schema/server-schema.ts';
+import { blankComments } from './json-comments.ts';
+import { mcpFileReferences } from './mcp-file-references.ts';
+
+/** The servers in another client's file. `names` lists all of them, wanted or not. */
+export interface ParsedMcpFile {
+  names: string[];
+  servers: Record<string, McpServerEntry>;
+  problems: ConfigProblem[];
+  warnings: ConfigProblem[];
+}
+
+const sections = ['mcpServers', 'servers'];
+const knownKeys = Object.keys(mcpServerSchema.shape);
+/** The names of other clients for our `url` and our `http`. */
+const otherKeys: Readonly<Record<string, string>> = { serverUrl: 'url', httpUrl: 'url' };
+const otherTransports: Readonly<Record<string, string>> = { streamableHttp: 'http', streamable_http: 'http' };
+
+/**
+ * Reads another client's configuration (`mcpServers`, or `servers` as VS Code writes it). Entries that are not wanted are
+ * not looked at. Keys that Signalbox does not know are ignored with a warning, and everything else in the file is ignored.
+ */
+export function parseMcpFile(
+  text: string,
+  sources: ReferenceSources,
+  isWanted: (server: string) => boolean,
+): ParsedMcpFile {
+  const nothing = { names: [], servers: {}, warnings: [] };
+  const read = readDocument(blankComments(text));
+  if ('problems' in read) return { ...nothing, problems: read.problems };
+  const { document, lineAt } = read;
+  const present = sections.filter((name) => isMap(document.contents) && document.has(name));
+  const section = present[0];
+  if (section === undefined || present.length > 1) {
+    return { ...nothing, problems: [{ line: 1, path: '(top level)', message: sectionProblem(present) }] };
+  }
+  removeOtherSections(document, section);
+  const names = removeEntries(document, section, (name) => !isWanted(name));
+  const entries = document.get(section);
+  const warnings = isMap(entries) ? adaptEntries(entries, section, lineAt) : [];
+  const schema = z.object({ [section]: z.record(serverNameSchema, mcpServerSchema) });
+  const { value, problems } = checkDocument(document, schema, {
+    sources,
+    syntax: mcpFileReferences,
+    lineAt,
+  });
+  return { names, servers: value?.[section] ?? {}, problems, warnings };
+}
+
+function sectionProblem(present: readonly string[]): string {
+  return present.length === 0
+    ? "holds no 'mcpServers', nor 'servers' as VS Code writes it"
+    : "holds both 'mcpServers' and 'servers'; keep one of the two";
+}
+
+function removeOtherSections(document: Document, section: string): void {
+  if (!isMap(document.contents)) return;
+  for (const name of document.contents.items.map(keyText)) if (name !== section) document.delete(name);
+}
+
+/** Renames other clients' keys to ours, and removes those that Signalbox does not know, with a warning each. */
+function adaptEntries(
+  entries: YAMLMap,
+  section: string,
+  lineAt: (offset: number) => number,
+): ConfigProblem[] {
+  const warnings: ConfigProblem[] = [];
+  for (const item of entries.items) {
+    const entry = item.value;
+    if (!isMap(entry)) continue;
+    for (const pair of entry.items) rename(pair);
+    const ignored = entry.items.filter((pair) => !isOurs(pair));
+    for (const pair of ignored) {
+      const path = pathText([section, keyText(item), keyText(pair)]);
+      const offset = isNode(pair.key) ? (pair.key.range?.[0] ?? 0) : 0;
+      warnings.push({ line: lineAt(offset), path, message: 'ignored: Signalbox has no such option' });
+    }
+    entry.items = entry.items.filter(isOurs);
+  }
+  return warnings;
+}
+
+function rename({ key, value }: Pair): void {
+  if (!isScalar(key)) return;
+  key.value = otherKeys[String(key.value)] ?? key.value;
+  if (key.value === 'type' && isScalar(value))
+    value.value = otherTransports[String(value.value)] ?? value.value;
+}
+
+/** Another client's `auth` has no `type` and a meaning of its own, and so is not ours. */
+function isOurs(pair: Pair): boolean {
+  const name = keyText(pair);
+  return name === 'auth' ? isMap(pair.value) && pair.value.has('type') : knownKeys.includes(name);
+}

@@ -1,0 +1,1 @@
+export { type BrokerOptions, type RunningBroker, runBroker } from './run-broker.ts';

@@ -1,0 +1,77 @@
+import { type Broker, type BrokerOptions as StartOptions, startBroker } from '@signalbox/broker';
+import { type Config, formatListenAddress, type ListenAddress, listenError } from '@signalbox/config';
+import { type Fault, isLoopback } from '@signalbox/protocol';
+import { checkDataDirectory, dataDirectory } from '../data-directory/data-directory.ts';
+import type { Log } from '../log.ts';
+
+/** The configuration that a broker runs with, and what replaces parts of it. */
+export interface BrokerOptions {
+  config: Config;
+  /** Replaces `broker.data`. */
+  dataDir?: string;
+  /** Replaces `broker.listen`. */
+  listen?: ListenAddress;
+  /** Replaces `broker.durability`. */
+  durability?: 'full' | 'process';
+  /** Allows an address that other machines can reach, although nothing is encrypted. */
+  insecure?: boolean;
+  log?: Log;
+  /** Called at the named points at which tests let a process die. */
+  fault?: Fault;
+}
+
+/** A broker that runs in this process until it is disposed. */
+export interface RunningBroker extends AsyncDisposable {
+  /** `ws://HOST:PORT`, with the port that was taken. */
+  readonly url: string;
+  readonly dataDir: string;
+  /** The file with the operator's token. */
+  readonly operatorTokenFile: string;
+  /** Resolves with the reason if the disk fails under stored messages; the broker then stops by itself. */
+  readonly failed: Promise<unknown>;
+}
+
+/**
+ * Runs a broker in this process; resolves when it listens. Rejects with `bad_data_directory`, `data_directory_locked`,
+ * `insecure_listen`, `address_in_use` or `cannot_listen`.
+ */
+export async function runBroker(options: BrokerOptions): Promise<RunningBroker> {
+  const { config, insecure = false, log = () => {}, fault } = options;
+  const { host, port } = options.listen ?? config.broker.listen;
+  const dataDir = dataDirectory(options.dataDir, config);
+  await checkDataDirectory(dataDir);
+  const broker = await listen({
+    dataDir,
+    host,
+    port,
+    durability: options.durability ?? config.broker.durability,
+    policies: sendPolicies(config),
+    insecure,
+    log,
+    ...(fault && { fault }),
+  });
+  if (!isLoopback(host)) {
+    log({
+      event: 'unencrypted_listen',
+      level: 'warn',
+      message:
+        'listening beyond this machine without encryption: whoever sees the traffic can read messages and tokens',
+    });
+  }
+  const { url, operatorTokenFile, failed } = broker;
+  return { url, dataDir, operatorTokenFile, failed, [Symbol.asyncDispose]: () => broker.stop() };
+}
+
+async function listen(options: StartOptions & ListenAddress): Promise<Broker> {
+  try {
+    return await startBroker(options);
+  } catch (cause) {
+    throw listenError(cause, formatListenAddress(options)) ?? cause;
+  }
+}
+
+function sendPolicies({ roles }: Config): NonNullable<StartOptions['policies']> {
+  return Object.fromEntries(
+    Object.entries(roles).flatMap(([role, { send }]) => (send === undefined ? [] : [[role, send]])),
+  );
+}

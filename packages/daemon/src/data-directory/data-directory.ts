@@ -1,0 +1,96 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
+import type { Config } from '@signalbox/config';
+import { SignalboxError } from '@signalbox/protocol';
+import { readTokenFile } from './token-file.ts';
+
+/** Returns the absolute path of the data directory: the one that is named, else that of the configuration, else the default. */
+export function dataDirectory(named: string | undefined, config: Pick<Config, 'broker'>): string {
+  return named === undefined ? (config.broker.data ?? defaultDataDirectory(process.env)) : resolve(named);
+}
+
+/** `$XDG_STATE_HOME/signalbox`, by default `~/.local/state/signalbox`. */
+function defaultDataDirectory(env: NodeJS.ProcessEnv): string {
+  const state = env.XDG_STATE_HOME;
+  return join(state && isAbsolute(state) ? state : join(homedir(), '.local', 'state'), 'signalbox');
+}
+
+/** Files that a broker, an orchestrator or a file system leaves in a data directory. */
+const knownFiles = ['lock.db', 'messages.db', 'tokens.db', 'operator.token', 'journal.db', 'lost+found'];
+
+/**
+ * Rejects with `bad_data_directory` if a directory holds other files and no data of a broker. A broker takes its directory
+ * for itself alone (0700), which would shut others out of a home or temporary folder.
+ */
+export async function checkDataDirectory(directory: string): Promise<void> {
+  let names: string[];
+  try {
+    names = await readdir(directory);
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+    // The store makes a directory that is missing, and explains one that cannot be read.
+    if (code !== 'ENOTDIR') return;
+    throw badDataDirectory(`${directory} is no directory`, cause);
+  }
+  if (names.length === 0 || names.some((name) => knownFiles.includes(name))) return;
+  throw badDataDirectory(`${directory} holds other files and no data of a broker`);
+}
+
+function badDataDirectory(message: string, cause?: unknown): SignalboxError {
+  return new SignalboxError('bad_data_directory', message, {
+    cause,
+    details: { hint: 'name an empty or a new directory with --data or broker.data, as in ./state' },
+  });
+}
+
+/**
+ * Returns the url of the broker that runs on a data directory, as the broker wrote it down; `undefined` if none runs.
+ * It is read here and not through the broker package, which would load the database driver into every command.
+ */
+export function runningBrokerUrl(directory: string): string | undefined {
+  try {
+    const { pid, url } = JSON.parse(readFileSync(join(directory, 'broker.json'), 'utf8')) as {
+      pid?: unknown;
+      url?: unknown;
+    };
+    return typeof pid === 'number' && typeof url === 'string' && isAlive(pid) ? url : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}
+
+/**
+ * Reads the operator's token, which the broker keeps in its data directory. Throws `unreachable` if no broker ever ran
+ * there: then none can be reached at `url` either.
+ */
+export function operatorToken(directory: string, url: string): string {
+  const file = join(directory, 'operator.token');
+  if (existsSync(file)) return readTokenFile(file);
+  throw new SignalboxError(
+    'unreachable',
+    `no broker has run on ${directory} yet, so none can be reached at ${url}`,
+    {
+      retryable: true,
+      details: {
+        url,
+        hint: 'start one with: signalbox up   (or name the data directory of the one that runs with --data or --config)',
+      },
+    },
+  );
+}
+
+/** Returns the folder of a data directory in which sign-ins to MCP servers are kept. */
+export function signInDirectory(directory: string): string {
+  return join(directory, 'auth');
+}

@@ -1,0 +1,165 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { type BrokerClient, connectBroker } from '@signalbox/client';
+import { type Config, formatListenAddress } from '@signalbox/config';
+import { type Inventory, startMcpHost } from '@signalbox/mcp-host';
+import { openSqliteJournal, startOrchestrator } from '@signalbox/orchestrator';
+import { type Fault, noFault, SignalboxError } from '@signalbox/protocol';
+import { dataDirectory, runningBrokerUrl } from '../data-directory/data-directory.ts';
+import { type Log, type LogLevel, withLevels } from '../log.ts';
+import { policyOf } from '../policy/policy.ts';
+import { ConfigReload } from '../reload/config-reload.ts';
+import { describeOrchestrator, type OrchestratorReport } from './orchestrator-report.ts';
+import { ensureOrchestratorToken } from './orchestrator-token.ts';
+import { openToolSources } from './tool-sources.ts';
+
+/** The configuration that an orchestrator runs with, and how it reaches its broker. */
+export interface OrchestratorOptions {
+  config: Config;
+  /** The file of `config`: it is watched, and its changes are put in force. Without it nothing is reloaded. */
+  configFile?: string;
+  /** The broker; by default the one that runs on the data directory, else the one at `broker.listen`. */
+  url?: string;
+  /** By default a token that is kept in the data directory, and issued with the operator's token if it is missing. */
+  token?: string;
+  /** Replaces `broker.data`. The journal and sign-ins are kept there. */
+  dataDir?: string;
+  log?: Log;
+  /** Called at the named points at which tests let a process die. */
+  fault?: Fault;
+}
+
+/** An orchestrator that runs in this process until it is disposed. */
+export interface RunningOrchestrator extends AsyncDisposable {
+  /** Resolves when every MCP server has answered or failed for the first time, and with what they offer. */
+  readonly ready: Promise<OrchestratorReport>;
+  /** Resolves with the reason when the connection to the broker is closed for good. */
+  readonly ended: Promise<SignalboxError>;
+  /** Reads the configuration file again at once, and logs the outcome even if nothing changed. */
+  reload(): Promise<void>;
+}
+
+const eventLevels: Readonly<Record<string, LogLevel>> = {
+  server_noise: 'debug',
+  server_lost: 'warn',
+  server_backing_off: 'warn',
+  server_ejected: 'error',
+  server_reaped: 'warn',
+  circuit_opened: 'warn',
+  auth_needed: 'warn',
+  arguments_coerced: 'debug',
+  request_panicked: 'error',
+  inventory_failed: 'warn',
+  announcement_failed: 'warn',
+  journal_failed: 'error',
+  other_journal_before: 'warn',
+};
+
+/**
+ * Runs an orchestrator in this process: it hosts the configured MCP servers and serves their tools by role. Resolves when it
+ * takes requests, which may be before its servers have started. Rejects with `bad_config`, `unreachable` or `unauthorized`.
+ */
+export async function runOrchestrator(options: OrchestratorOptions): Promise<RunningOrchestrator> {
+  const { config, configFile, log = () => {}, fault = noFault } = options;
+  const { id, concurrency, callTimeoutMs, maxProcesses } = config.orchestrator;
+  const { allowlist, repeat, mailbox, budgets, serverConcurrency } = policyOf(config, []);
+  const dataDir = dataDirectory(options.dataDir, config);
+  const url = options.url ?? brokerUrl(dataDir, config);
+  const token = options.token ?? (await ensureOrchestratorToken(dataDir, url, id));
+  const events = withLevels(log, eventLevels);
+
+  await using starting = new AsyncDisposableStack();
+  const journal = starting.use(await openSqliteJournal({ file: join(dataDir, 'journal.db') }));
+  const sources = starting.use(await openToolSources(config, dataDir, events));
+  const { providers, authorizerFor, reloadCapabilities } = sources;
+  const host = starting.use(
+    startMcpHost({
+      servers: config.mcpServers,
+      stateDir: dataDir,
+      providers,
+      authorizerFor,
+      ...(maxProcesses !== undefined && { maxProcesses }),
+      log: events,
+    }),
+  );
+  const client = starting.use(
+    await connectBroker({
+      url,
+      token,
+      agent: id,
+      backoff: 'orchestrator',
+      log: (event) => log({ level: 'debug', ...event }),
+    }),
+  );
+  logConnection(client, log);
+  const orchestrator = starting.use(
+    await startOrchestrator({
+      client,
+      host,
+      allowlist,
+      journal,
+      repeat,
+      mailbox,
+      budgets,
+      concurrency: { ...concurrency, servers: serverConcurrency },
+      ...(callTimeoutMs !== undefined && { callTimeoutMs }),
+      log: events,
+      fault,
+    }),
+  );
+  let reload: Promise<ConfigReload> | undefined;
+  starting.defer(async () => (await reload)?.[Symbol.asyncDispose]());
+  const resources = starting.move();
+
+  async function becomeReady(inventory: Inventory): Promise<OrchestratorReport> {
+    if (resources.disposed) throw closed();
+    const report = { url, ...describeOrchestrator(host, inventory, config) };
+    for (const message of report.warnings) log({ event: 'config_warning', level: 'warn', message });
+    if (configFile !== undefined && isRegularFile(configFile)) {
+      reload = ConfigReload.open(config, configFile, { host, orchestrator, reloadCapabilities, log });
+      await reload;
+    }
+    return report;
+  }
+
+  const ready = host.inventory().then(becomeReady);
+  // A program that does not wait for it learns of a failure from the log of the servers.
+  ready.catch(() => {});
+  return {
+    ready,
+    ended: client.closed.then((error) => error ?? closed()),
+    reload: async () => {
+      if (reload) await (await reload).reload();
+      else
+        log({
+          event: 'nothing_to_reload',
+          level: 'info',
+          message: 'there is no configuration file that could be read again',
+        });
+    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+function brokerUrl(dataDir: string, config: Config): string {
+  return runningBrokerUrl(dataDir) ?? `ws://${formatListenAddress(config.broker.listen)}`;
+}
+
+function logConnection(client: BrokerClient, log: Log): void {
+  client.onState(({ name }) => {
+    if (name === 'reconnecting') {
+      log({ event: 'broker_lost', level: 'warn', message: 'lost the broker; connecting again' });
+    } else if (name === 'ready') {
+      log({ event: 'broker_connected', level: 'info', message: 'connected to the broker' });
+    }
+  });
+}
+
+/** Returns false for a pipe, which can be read only once. */
+function isRegularFile(file: string): boolean {
+  return statSync(file, { throwIfNoEntry: false })?.isFile() ?? true;
+}
+
+function closed(): SignalboxError {
+  return new SignalboxError('closed', 'the connection to the broker is closed', { retryable: true });
+}

@@ -1,0 +1,45 @@
+import { openCapabilities } from '@signalbox/capability-files';
+import type { Config } from '@signalbox/config';
+import { createGuardedFetch } from '@signalbox/guarded-fetch';
+import type { HostEvent, HttpServerConfig, ToolProvider } from '@signalbox/mcp-host';
+import {
+  type Authorizer,
+  createAuthorizer,
+  hostsOfAuth,
+  openRefreshTokenFiles,
+} from '@signalbox/server-auth';
+import { signInDirectory } from '../data-directory/data-directory.ts';
+
+/** The capability files, and the access to servers that ask for a login; both end when it is disposed. */
+export interface ToolSources extends AsyncDisposable {
+  providers: ToolProvider[];
+  authorizerFor: (name: string, config: HttpServerConfig) => Authorizer | undefined;
+  /** Reads the capability files again. */
+  reloadCapabilities: () => Promise<void>;
+}
+
+/** Opens the capability files of a configuration and the access to servers that ask for a login. */
+export async function openToolSources(
+  { capabilities, allowHosts }: Pick<Config, 'capabilities' | 'allowHosts'>,
+  dataDir: string,
+  log: (event: HostEvent) => void,
+): Promise<ToolSources> {
+  await using opened = new AsyncDisposableStack();
+  const tokens = openRefreshTokenFiles(signInDirectory(dataDir));
+  const catalog =
+    capabilities.length === 0
+      ? undefined
+      : opened.use(await openCapabilities({ paths: capabilities, allowHosts, watch: true, log }));
+  const resources = opened.move();
+  return {
+    providers: catalog ? [catalog] : [],
+    authorizerFor: (server, { url, auth }) => {
+      if (!auth) return undefined;
+      const hosts = [...allowHosts, ...hostsOfAuth(url, auth)];
+      const fetch = resources.use(createGuardedFetch({ allowHosts: hosts }));
+      return createAuthorizer({ server, url, auth, fetch, tokens, log });
+    },
+    reloadCapabilities: async () => catalog?.reload(),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}

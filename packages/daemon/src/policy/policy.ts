@@ -1,0 +1,81 @@
+import type { BudgetEntry, Config } from '@signalbox/config';
+import { type PolicyChanges, RoleToolAllowlist } from '@signalbox/orchestrator';
+import { type RenamedTool, repeatLists } from './repeat-lists.ts';
+
+/** The rules that an orchestrator can take over while it runs. */
+export type Policy = Required<PolicyChanges>;
+
+/** Throws `bad_config` if an orchestrator would refuse the rules of a configuration. */
+export function checkPolicy(config: Config): void {
+  policyOf(config, []);
+}
+
+/** Builds the rules of a configuration; `renamed` are the tools whose names do not follow from their servers. Throws `bad_config`. */
+export function policyOf(config: Config, renamed: readonly RenamedTool[]): Policy {
+  return {
+    allowlist: withOperator(configuredAllowlist(config), config),
+    repeat: repeatLists(config, renamed),
+    budgets: budgetsOf(config),
+    mailbox: Object.fromEntries(
+      Object.entries(config.roles).flatMap(([role, { mailbox }]) =>
+        mailbox === undefined ? [] : [[role, mailbox]],
+      ),
+    ),
+    serverConcurrency: Object.fromEntries(
+      Object.entries(config.mcpServers).flatMap(([name, { concurrency }]) =>
+        concurrency === undefined ? [] : [[name, concurrency]],
+      ),
+    ),
+  };
+}
+
+/** Builds the allowlist of the configured roles, without the operator's own. */
+export function configuredAllowlist({
+  roles,
+  unlisted,
+}: Pick<Config, 'roles' | 'unlisted'>): RoleToolAllowlist {
+  const entries = Object.entries(roles).map(([role, { tools }]) => [role, tools] as const);
+  return RoleToolAllowlist.fromEntries(entries, { unlisted });
+}
+
+/** Builds the allowlist of what both configurations allow. Where they say the same in different words, it may allow less. */
+export function commonAllowlist(before: Config, after: Config): RoleToolAllowlist {
+  const names = new Set([...Object.keys(before.roles), ...Object.keys(after.roles)]);
+  const roles = [...names].map((role) => [role, { tools: commonTools(role, before, after) }] as const);
+  const unlisted = before.unlisted === 'deny' ? 'deny' : after.unlisted;
+  const common = { roles: Object.fromEntries(roles), unlisted };
+  return withOperator(configuredAllowlist(common), common);
+}
+
+function commonTools(role: string, ...configs: [Config, Config]): string[] {
+  const [one, other] = configs.map(({ roles, unlisted }) => {
+    return roles[role]?.tools ?? (unlisted === 'allow' ? ['*'] : []);
+  }) as [string[], string[]];
+  if (one.includes('*')) return other;
+  return other.includes('*') ? one : one.filter((pattern) => other.includes(pattern));
+}
+
+/** Lets the operator's role use every tool unless the configuration lists it: the operator could issue itself any role. */
+function withOperator(allowlist: RoleToolAllowlist, { roles }: Pick<Config, 'roles'>): RoleToolAllowlist {
+  return roles.operator === undefined ? allowlist.withRole('operator', ['*']) : allowlist;
+}
+
+function budgetsOf({ orchestrator, roles }: Config): Policy['budgets'] {
+  const { perWorker } = orchestrator.budgets;
+  const each = (pick: (role: Config['roles'][string]) => BudgetEntry | undefined) =>
+    Object.fromEntries(
+      Object.entries(roles).flatMap(([role, entry]) => {
+        const budget = pick(entry);
+        return budget === undefined ? [] : [[role, budgetOf(budget)]];
+      }),
+    );
+  return {
+    ...(perWorker && { perWorker: budgetOf(perWorker) }),
+    roles: each((entry) => entry.budget),
+    perRole: each((entry) => entry.sharedBudget),
+  };
+}
+
+function budgetOf({ calls, perSeconds }: BudgetEntry): { calls: number; windowMs: number } {
+  return { calls, windowMs: perSeconds * 1000 };
+}

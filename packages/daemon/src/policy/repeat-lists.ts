@@ -1,0 +1,74 @@
+import type { Config } from '@signalbox/config';
+import { mcpToolName } from '@signalbox/mcp-host';
+import { type RepeatLists, RoleToolAllowlist } from '@signalbox/orchestrator';
+import { SignalboxError } from '@signalbox/protocol';
+
+/** A tool whose name on offer is not made of its server's and its own name. */
+export interface RenamedTool {
+  server: string;
+  /** The name that its server gave it. */
+  tool: string;
+  /** The name under which it is offered. */
+  name: string;
+}
+
+/**
+ * Merges the orchestrator's lists of tools that may or must not be called again with those of each server, by the names
+ * under which tools are offered. Throws `bad_config` for a server whose lists could reach into another server's tools.
+ */
+export function repeatLists(
+  config: Pick<Config, 'mcpServers' | 'serverRepeat' | 'orchestrator' | 'origins'>,
+  renamed: readonly RenamedTool[],
+): RepeatLists {
+  const { safe = [], never = [] } = config.orchestrator.repeat;
+  const lists = { safe: new Set(safe), never: new Set(never) };
+  for (const [server, words] of Object.entries(config.serverRepeat)) {
+    const hasPrefix = config.mcpServers[server]?.prefix !== false;
+    if (hasPrefix) checkApart(config, server);
+    for (const word of ['safe', 'never'] as const) {
+      for (const pattern of words[word] ?? []) {
+        if (hasPrefix) lists[word].add(offeredPattern(server, pattern));
+        // A name alone may be another server's tool, for which only the cautious word does no harm.
+        else if (word === 'never' && !pattern.includes('*')) lists.never.add(ownName(pattern));
+      }
+      for (const other of renamed) {
+        if (other.server === server && matches(words[word], other.tool)) lists[word].add(other.name);
+      }
+    }
+  }
+  return { safe: [...lists.safe], never: [...lists.never] };
+}
+
+/** Translates a server's own tool name, or a pattern, into names on offer. */
+function offeredPattern(server: string, own: string): string {
+  if (!own.includes('*')) return mcpToolName(server, own);
+  return prefixOf(server) + own.split('*').map(ownName).join('*');
+}
+
+function matches(patterns: readonly string[] = [], tool: string): boolean {
+  return RoleToolAllowlist.fromEntries([['list', patterns]]).allows('list', tool);
+}
+
+function checkApart({ mcpServers, origins }: Pick<Config, 'mcpServers' | 'origins'>, server: string): void {
+  const rival = Object.keys(mcpServers).find(
+    (other) => other !== server && prefixOf(other).startsWith(prefixOf(server)),
+  );
+  if (rival === undefined) return;
+  throw new SignalboxError(
+    'bad_config',
+    `${origins[server]?.file ?? '(config)'}: mcpServers.${server}: its safeToRepeat and neverRepeat cannot be told apart from tools of '${rival}'; rename one of the two servers`,
+  );
+}
+
+/** Returns a tool's own name with the characters that names on offer may have. */
+function ownName(tool: string): string {
+  return wholeName('', tool).slice(prefixOf('').length);
+}
+
+function prefixOf(server: string): string {
+  return wholeName(server, '');
+}
+
+function wholeName(server: string, tool: string): string {
+  return mcpToolName(server, tool, Number.POSITIVE_INFINITY);
+}

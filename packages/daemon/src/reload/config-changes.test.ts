@@ -1,0 +1,62 @@
+import { type Config, type ConfigDocument, settleConfig } from '@signalbox/config';
+import { expect, test } from 'vitest';
+import { commonAllowlist } from '../policy/policy.ts';
+import { changeLines, policyChanges, restartNeeds, roleChanges } from './config-changes.ts';
+
+function configOf(document: ConfigDocument): Config {
+  return settleConfig(document, { directory: '/etc', servers: {}, warnings: [] });
+}
+
+test('What changed is told by name, and what the broker does with a role is not the orchestrator’s.', () => {
+  const before = configOf({ roles: { a: { tools: [] }, b: { tools: ['x'] }, c: { tools: [] } } });
+  const after = configOf({
+    roles: { b: { tools: ['y'] }, c: { tools: [], send: { to: [], kinds: [] } }, d: { tools: [] } },
+    orchestrator: { neverRepeat: ['x'] },
+    unlisted: 'allow',
+  });
+  const roles = roleChanges(before, after);
+  expect(roles).toEqual({ added: ['d'], removed: ['a'], changed: ['b'] });
+  const servers = { added: ['docs', 'web'], removed: [], changed: [] };
+  expect(changeLines({ servers, roles, policy: policyChanges(before, after) })).toEqual([
+    'servers added: docs, web',
+    'role added: d',
+    'role removed: a',
+    'role changed: b',
+    'changed: unlisted, orchestrator.neverRepeat',
+  ]);
+  expect(restartNeeds(before, after)).toEqual(['roles.c.send']);
+  expect(restartNeeds(after, after)).toEqual([]);
+});
+
+test('Everything that a running process cannot take over is named.', () => {
+  const after = configOf({
+    broker: { listen: '127.0.0.1:1', data: 'x', durability: 'process' },
+    orchestrator: { id: 'o', concurrency: { global: 1 }, callTimeoutMs: 1, maxProcesses: 1 },
+    allowHosts: ['x'],
+    capabilities: 'x',
+  });
+  expect(restartNeeds(configOf({}), after)).toEqual([
+    'broker.listen',
+    'broker.data',
+    'broker.durability',
+    'orchestrator.id',
+    'orchestrator.concurrency',
+    'orchestrator.callTimeoutMs',
+    'orchestrator.maxProcesses',
+    'allowHosts',
+    'capabilities',
+  ]);
+});
+
+test('Between two configurations nobody may do what only one of them allows.', () => {
+  const before = configOf({ roles: { a: { tools: ['*'] }, b: { tools: ['x', 'y'] } }, unlisted: 'allow' });
+  const after = configOf({ roles: { a: { tools: ['z'] }, b: { tools: ['y', 'w'] }, c: { tools: ['v'] } } });
+  const common = commonAllowlist(before, after);
+  expect([...common.entries()]).toEqual([
+    ['a', ['z']],
+    ['b', ['y']],
+    ['c', ['v']],
+    ['operator', ['*']],
+  ]);
+  expect(common.allows('unknown', 'x')).toBe(false);
+});

@@ -1,0 +1,93 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Config } from '@signalbox/config';
+
+/** The names that were added or removed, and those whose meaning changed. */
+export interface NameChanges {
+  added: string[];
+  removed: string[];
+  changed: string[];
+}
+
+/** Lists the roles whose tools, mailbox or budgets changed. */
+export function roleChanges(before: Config, after: Config): NameChanges {
+  const own = ({ roles }: Config) =>
+    Object.fromEntries(Object.entries(roles).map(([role, { send: _brokers, ...entry }]) => [role, entry]));
+  return nameChanges(own(before), own(after));
+}
+
+/** Lists the keys of other rules that changed and can be put in force at once. */
+export function policyChanges(before: Config, after: Config): string[] {
+  return differing(before, after, {
+    unlisted: ({ unlisted }) => unlisted,
+    'orchestrator.budgets': ({ orchestrator }) => orchestrator.budgets,
+    'orchestrator.safeToRepeat': ({ orchestrator }) => orchestrator.repeat.safe,
+    'orchestrator.neverRepeat': ({ orchestrator }) => orchestrator.repeat.never,
+    'safeToRepeat or neverRepeat of servers': ({ serverRepeat }) => serverRepeat,
+  });
+}
+
+/** Lists the keys that differ from what the process was started with, and that take effect after a restart only. */
+export function restartNeeds(started: Config, now: Config): string[] {
+  const { added, removed, changed } = nameChanges(sendPolicies(started), sendPolicies(now));
+  return [
+    ...differing(started, now, {
+      'broker.listen': ({ broker }) => broker.listen,
+      'broker.data': ({ broker }) => broker.data,
+      'broker.durability': ({ broker }) => broker.durability,
+      'orchestrator.id': ({ orchestrator }) => orchestrator.id,
+      'orchestrator.concurrency': ({ orchestrator }) => orchestrator.concurrency,
+      'orchestrator.callTimeoutMs': ({ orchestrator }) => orchestrator.callTimeoutMs,
+      'orchestrator.maxProcesses': ({ orchestrator }) => orchestrator.maxProcesses,
+      allowHosts: ({ allowHosts }) => allowHosts,
+      capabilities: ({ capabilities }) => capabilities,
+    }),
+    ...[...added, ...removed, ...changed].map((role) => `roles.${role}.send`),
+  ];
+}
+
+/** Describes changes for people, servers first; empty if nothing changed. */
+export function changeLines(changes: {
+  servers: NameChanges;
+  roles: NameChanges;
+  policy: readonly string[];
+}): string[] {
+  return [
+    ...namedLines('server', changes.servers),
+    ...namedLines('role', changes.roles),
+    ...(changes.policy.length > 0 ? [`changed: ${changes.policy.join(', ')}`] : []),
+  ];
+}
+
+function namedLines(noun: string, changes: NameChanges): string[] {
+  return (['added', 'removed', 'changed'] as const).flatMap((how) => {
+    const names = changes[how];
+    if (names.length === 0) return [];
+    return [`${noun}${names.length === 1 ? '' : 's'} ${how}: ${names.join(', ')}`];
+  });
+}
+
+function sendPolicies({ roles }: Config): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(roles).flatMap(([role, { send }]) => (send === undefined ? [] : [[role, send]])),
+  );
+}
+
+function differing(
+  before: Config,
+  after: Config,
+  parts: Record<string, (config: Config) => unknown>,
+): string[] {
+  return Object.entries(parts)
+    .filter(([, read]) => !isDeepStrictEqual(read(before), read(after)))
+    .map(([key]) => key);
+}
+
+function nameChanges(before: Record<string, unknown>, after: Record<string, unknown>): NameChanges {
+  return {
+    added: Object.keys(after).filter((name) => !Object.hasOwn(before, name)),
+    removed: Object.keys(before).filter((name) => !Object.hasOwn(after, name)),
+    changed: Object.keys(after).filter(
+      (name) => Object.hasOwn(before, name) && !isDeepStrictEqual(before[name], after[name]),
+    ),
+  };
+}

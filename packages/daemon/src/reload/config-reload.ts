@@ -1,0 +1,157 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type Config, type FileWatch, loadConfig, watchFiles } from '@signalbox/config';
+import type { Inventory, McpHost } from '@signalbox/mcp-host';
+import type { Orchestrator } from '@signalbox/orchestrator';
+import { SignalboxError } from '@signalbox/protocol';
+import type { Log } from '../log.ts';
+import { commonAllowlist, policyOf } from '../policy/policy.ts';
+import type { RenamedTool } from '../policy/repeat-lists.ts';
+import { coalesceRuns } from './coalesce-runs.ts';
+import { type NameChanges, policyChanges, restartNeeds, roleChanges } from './config-changes.ts';
+import { appliedEvents, refusedEvent } from './reload-events.ts';
+
+/** The parts of a running orchestrator that take over a changed configuration. */
+export interface ReloadTargets {
+  host: McpHost;
+  orchestrator: Orchestrator;
+  /** Reads the capability files again. */
+  reloadCapabilities: () => Promise<void>;
+  log: Log;
+}
+
+/** Puts changes of the configuration files in force in a running orchestrator, until it is disposed. */
+export class ConfigReload implements AsyncDisposable {
+  readonly #targets: ReloadTargets;
+  readonly #file: string;
+  readonly #started: Config;
+  readonly #applyFiles = coalesceRuns(() => this.#apply());
+  #current: Config;
+  #renamed: readonly RenamedTool[] = [];
+  /** Somebody asked for a reload and waits for its outcome in the log. */
+  #isAsked = false;
+  #wasRefused = false;
+  #loggedRestart: readonly string[] = [];
+  #files = new Set<string>();
+  #watch: FileWatch | undefined;
+  #stopListening = (): void => {};
+
+  private constructor(started: Config, file: string, targets: ReloadTargets) {
+    this.#targets = targets;
+    this.#file = file;
+    this.#started = started;
+    this.#current = started;
+  }
+
+  /**
+   * Watches a configuration file with all files that it names. A change is put in force as a whole, or refused with the
+   * reason in the log. `started` is what the process was started with; changes since then are put in force at once.
+   */
+  static async open(started: Config, file: string, targets: ReloadTargets): Promise<ConfigReload> {
+    const reload = new ConfigReload(started, file, targets);
+    const { host, log } = targets;
+    reload.#stopListening = host.onInventoryChanged((inventory) => reload.#applyRepeatLists(inventory));
+    reload.#applyRepeatLists(await host.inventory());
+    await reload.#load();
+    reload.#watch = await watchFiles(reload.#files, () => void reload.#applyFiles(), {
+      onError: (error) =>
+        log({
+          event: 'config_unwatched',
+          level: 'warn',
+          message: 'a configuration file cannot be watched; SIGHUP reads it again',
+          error,
+        }),
+    });
+    await reload.#applyFiles();
+    return reload;
+  }
+
+  /** Reads everything again at once, and logs the outcome even if nothing changed. */
+  async reload(): Promise<void> {
+    this.#isAsked = true;
+    await this.#applyFiles();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopListening();
+    await this.#watch?.[Symbol.asyncDispose]();
+  }
+
+  async #apply(): Promise<void> {
+    const { orchestrator } = this.#targets;
+    const isAsked = this.#isAsked;
+    this.#isAsked = false;
+    const before = this.#current;
+    const next = await this.#load();
+    if ('error' in next) return this.#refuse(next.error);
+    try {
+      const servers = await this.#applyServers(before, next);
+      orchestrator.setPolicy(policyOf(next, this.#renamed));
+      this.#current = next;
+      if (isAsked) await this.#targets.reloadCapabilities();
+      this.#logApplied(before, next, servers, isAsked);
+    } catch (error) {
+      orchestrator.setPolicy(policyOf(before, this.#renamed));
+      this.#refuse(error);
+    }
+  }
+
+  #refuse(error: unknown): void {
+    this.#wasRefused = true;
+    this.#targets.log(refusedEvent(this.#file, error));
+  }
+
+  /** Logs that nothing changed only to those who wait for it: after a question, and after a refusal. */
+  #logApplied(before: Config, next: Config, servers: NameChanges, isAsked: boolean): void {
+    const restart = restartNeeds(this.#started, next);
+    const changes = {
+      servers,
+      roles: roleChanges(before, next),
+      policy: policyChanges(before, next),
+      restart: isAsked || !isDeepStrictEqual(restart, this.#loggedRestart) ? restart : [],
+      warnings: next.warnings.filter((warning) => !before.warnings.includes(warning)),
+    };
+    for (const event of appliedEvents(this.#file, changes, isAsked || this.#wasRefused)) {
+      this.#targets.log(event);
+    }
+    this.#wasRefused = false;
+    this.#loggedRestart = restart;
+  }
+
+  /** While servers and rules are being replaced, a role may use only what both the old and the new rules allow. */
+  async #applyServers(before: Config, next: Config): Promise<NameChanges> {
+    if (isDeepStrictEqual(before.mcpServers, next.mcpServers)) return { added: [], removed: [], changed: [] };
+    this.#targets.orchestrator.setPolicy({ allowlist: commonAllowlist(before, next) });
+    return await this.#targets.host.apply(next.mcpServers);
+  }
+
+  /** Loads the files. If one of them is wrong, it and all files of before stay watched. */
+  async #load(): Promise<Config | { error: unknown }> {
+    const read = new Set<string>();
+    try {
+      const next = await loadConfig(this.#file, { onFile: (path) => read.add(path) });
+      policyOf(next, this.#renamed);
+      checkStillDenies(this.#current, next);
+      this.#files = read;
+      return next;
+    } catch (error) {
+      this.#files = new Set([...this.#files, ...read]);
+      return { error };
+    } finally {
+      this.#watch?.setFiles(this.#files);
+    }
+  }
+
+  #applyRepeatLists({ renamed, unprefixed }: Inventory): void {
+    this.#renamed = [...renamed, ...unprefixed];
+    this.#targets.orchestrator.setPolicy({ repeat: policyOf(this.#current, this.#renamed).repeat });
+  }
+}
+
+/** Throws `bad_config` if a file has lost all its roles, which would open every server to every role. */
+function checkStillDenies(before: Config, next: Config): void {
+  if (before.unlisted === 'allow' || next.unlisted === 'deny' || !next.unlistedByDefault) return;
+  throw new SignalboxError(
+    'bad_config',
+    "no roles are left, which would let every role use every tool; write 'unlisted: allow' if that is meant",
+  );
+}

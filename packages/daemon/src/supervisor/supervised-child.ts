@@ -1,0 +1,121 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { SignalboxError } from '@signalbox/protocol';
+import { type ChildReport, errorOf, supervisedVariable } from './child-report.ts';
+
+/** How a child is started, and who is told of its life. */
+export interface SupervisedOptions {
+  name: string;
+  /** The command line; called at each start, so that a restart can use what was learnt since the first. */
+  command: () => readonly [program: string, ...args: string[]];
+  env: NodeJS.ProcessEnv;
+  /** Called after each start, the first included, with the facts of the child's report. */
+  onReady: (facts: Record<string, unknown>) => void;
+  /** Called after an end that nobody asked for. */
+  onDeath: (facts: { how: string; restartInMs: number }) => void;
+  random?: () => number;
+}
+
+const stopGraceMs = 10_000;
+const healthyMs = 10_000;
+const firstDelayMs = 100;
+const longestDelayMs = 5000;
+
+/** A child process that reports to its supervisor, and that is started again whenever it dies, until it is stopped. */
+export class SupervisedChild implements AsyncDisposable {
+  readonly #options: SupervisedOptions;
+  #child: ChildProcess | undefined;
+  #restart: NodeJS.Timeout | undefined;
+  #stopping = false;
+  #isReady = false;
+  #deaths = 0;
+  #startedAt = 0;
+
+  constructor(options: SupervisedOptions) {
+    this.#options = options;
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /** Starts the child and resolves when it is ready. If it ends before that, rejects with its report, and it stays down. */
+  start(): Promise<void> {
+    return new Promise((resolve, reject) => this.#launch({ resolve, reject }));
+  }
+
+  /** Sends the child a signal, if it runs and is ready. */
+  signal(signal: NodeJS.Signals): void {
+    if (this.#isReady && this.#child && !hasEnded(this.#child)) this.#child.kill(signal);
+  }
+
+  /** Asks the child to end, waits until it has ended, and kills it after 10 s. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    clearTimeout(this.#restart);
+    const child = this.#child;
+    if (!child || hasEnded(child)) return;
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGTERM');
+    const timer = setTimeout(() => child.kill('SIGKILL'), stopGraceMs);
+    await ended;
+    clearTimeout(timer);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  #launch(first?: { resolve: () => void; reject: (error: Error) => void }): void {
+    const { name, command, env, onReady } = this.#options;
+    const [program, ...args] = command();
+    // A group of its own: Ctrl-C reaches the supervisor alone, which then stops its children in order. If the supervisor
+    // dies, the channel closes, and they end by themselves.
+    const child = spawn(program, args, {
+      detached: true,
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      env: { ...env, [supervisedVariable]: '1' },
+    });
+    this.#child = child;
+    this.#isReady = false;
+    this.#startedAt = performance.now();
+    let waiting = first;
+    let failure: SignalboxError | undefined;
+    child.on('message', (report: ChildReport) => {
+      if ('failure' in report) failure = errorOf(report.failure);
+      else {
+        waiting?.resolve();
+        waiting = undefined;
+        this.#isReady = true;
+        onReady(report.ready);
+      }
+    });
+    let over = false;
+    const end = (how: string): void => {
+      if (over) return;
+      over = true;
+      if (waiting)
+        waiting.reject(failure ?? new SignalboxError('internal', `the ${name} ended at once (${how})`));
+      else if (!this.#stopping) this.#scheduleRestart(failure ? failure.message : how);
+    };
+    child.once('error', (error) => end(error.message));
+    child.once('exit', (code, signal) => end(signal ?? `exit code ${code}`));
+  }
+
+  #scheduleRestart(how: string): void {
+    this.#deaths = performance.now() - this.#startedAt >= healthyMs ? 1 : this.#deaths + 1;
+    const random = this.#options.random ?? Math.random;
+    const restartInMs = restartDelayMs(this.#deaths, random());
+    this.#options.onDeath({ how, restartInMs });
+    this.#restart = setTimeout(() => this.#launch(), restartInMs);
+  }
+}
+
+/** Returns the wait before a restart in milliseconds: it doubles from 100 to 5,000 with each death in a row, half of it jitter. */
+export function restartDelayMs(deathsInARow: number, random: number): number {
+  const full = Math.min(longestDelayMs, firstDelayMs * 2 ** (deathsInARow - 1));
+  return Math.round(full / 2 + (full / 2) * random);
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
+}
