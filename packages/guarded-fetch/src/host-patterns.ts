@@ -1,19 +1,20 @@
 import { SignalboxError } from '@signalbox/protocol';
-import { isAddress } from './address-rules.ts';
+import { isIpAddress } from './public-address.ts';
 
-/** Whether one of the operator's patterns names a host (as in `URL.hostname`) on a port. */
+/** Tells whether one of the operator's patterns names a host (as in `URL.hostname`) on a port. */
 export type HostMatcher = (hostname: string, port: number) => boolean;
 
 interface HostPattern {
   host: RegExp;
-  /** The pattern is made of digits, so that it can only mean addresses: `10.*` is not `10.example.com`. */
+  /** A pattern of digits, such as `10.*`, means addresses only; the name `10.example.com` is none. */
   addressesOnly: boolean;
+  /** Every port, if it is `undefined`. */
   port: number | undefined;
 }
 
 /**
- * Reads patterns like `localhost`, `10.0.*`, `*.corp.example:8443` or `[::1]:8080`; `*` stands for any characters, and no
- * port for every port. Throws `SignalboxError` `bad_config` for one that can't name a host.
+ * Reads patterns such as `localhost`, `10.0.*`, `*.corp.example:8443` or `[::1]:8080`, in which `*` stands for any
+ * characters. Without a port, a pattern names every port. Throws `bad_config` for a pattern that can't name a host.
  */
 export function hostMatcher(patterns: readonly string[]): HostMatcher {
   const known = patterns.map(readPattern);
@@ -23,7 +24,7 @@ export function hostMatcher(patterns: readonly string[]): HostMatcher {
       (pattern) =>
         (pattern.port === undefined || pattern.port === port) &&
         pattern.host.test(host) &&
-        (!pattern.addressesOnly || isAddress(host)),
+        (!pattern.addressesOnly || isIpAddress(host)),
     );
   };
 }

@@ -1,11 +1,11 @@
-/** How a `fetch`, or the reading of its response, failed. `not_sent`: no byte of the request has left. `lost`: some may have. */
+/** The way in which a `fetch`, or reading its response, failed. `not_sent`: no byte of the request has left. `lost`: some may have. */
 export interface NetworkFailure {
   kind: 'not_sent' | 'lost';
-  /** For people. */
+  /** Completes a sentence about the server, such as "cannot be reached (ECONNREFUSED)". */
   reason: string;
 }
 
-/** Errors of connecting: no byte of the request has left. */
+/** Errors that happen before there is a connection. */
 const beforeConnected = new Set([
   'ECONNREFUSED',
   'EAI_AGAIN',
@@ -15,7 +15,7 @@ const beforeConnected = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
-/** Judges an error by the system's code that it or one of its causes carries; `undefined` for an error of another kind. */
+/** Classifies an error by the system's code in it or in one of its causes; `undefined` for an error of another kind. */
 export function networkFailure(thrown: unknown): NetworkFailure | undefined {
   if (thrown instanceof DOMException) return { kind: 'lost', reason: 'the request was broken off' };
   const code = networkCode(thrown);

@@ -1,12 +1,13 @@
 import ipaddr from 'ipaddr.js';
 
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
-/** RFC 8215: where in it an IPv4 address stands depends on the network, so that it can't be judged. */
+/** RFC 8215. The place of the IPv4 address in it depends on the network, so that such an address can't be judged. */
 const localTranslation = ipaddr.IPv6.parseCIDR('64:ff9b:1::/48');
 
 /**
- * Why an address is no place of the public internet, as `loopback` or `private`; undefined for one that is. IPv6 addresses
- * that carry an IPv4 address (mapped, translated, NAT64, 6to4) are judged by that. What is no address is `not an address`.
+ * Names the range, such as `loopback` or `private`, of an IP address that does not belong to the public internet; returns
+ * `undefined` for one that does. IPv6 addresses that carry an IPv4 address (mapped, translated, NAT64, 6to4) are judged by
+ * that one. A text that is no address is `not an address`.
  */
 export function nonPublicRange(address: string): string | undefined {
   const bare = withoutBrackets(address);
@@ -15,8 +16,8 @@ export function nonPublicRange(address: string): string | undefined {
   return parsed instanceof ipaddr.IPv4 ? rangeOfV4(parsed) : rangeOfV6(parsed as ipaddr.IPv6);
 }
 
-/** Whether a URL's hostname is an address, which nobody looks up. */
-export function isAddress(hostname: string): boolean {
+/** Whether the hostname of a URL is an IP address, which needs no lookup. */
+export function isIpAddress(hostname: string): boolean {
   return ipaddr.isValid(withoutBrackets(hostname));
 }
 
@@ -26,7 +27,7 @@ function withoutBrackets(hostname: string): string {
 
 function rangeOfV4(address: ipaddr.IPv4): string | undefined {
   const range = address.range();
-  return range === 'unicast' ? undefined : named(range);
+  return range === 'unicast' ? undefined : nameOf(range);
 }
 
 function rangeOfV6(address: ipaddr.IPv6): string | undefined {
@@ -36,20 +37,21 @@ function rangeOfV6(address: ipaddr.IPv6): string | undefined {
     case 'ipv4Mapped':
     case 'rfc6145':
     case 'rfc6052':
-      return address.match(localTranslation) ? 'reserved' : embedded(parts[6]!, parts[7]!);
+      return address.match(localTranslation) ? 'reserved' : rangeOfEmbedded(parts[6]!, parts[7]!);
     case '6to4':
-      return embedded(parts[1]!, parts[2]!);
+      return rangeOfEmbedded(parts[1]!, parts[2]!);
     case 'unicast':
       return address.match(globalUnicast) ? undefined : 'reserved';
     default:
-      return named(range);
+      return nameOf(range);
   }
 }
 
-function embedded(high: number, low: number): string | undefined {
+function rangeOfEmbedded(high: number, low: number): string | undefined {
   return rangeOfV4(new ipaddr.IPv4([high >> 8, high & 0xff, low >> 8, low & 0xff]));
 }
 
+/** The ranges of ipaddr.js whose names help a person; all others are called `reserved`. */
 const names: Record<string, string> = {
   broadcast: 'broadcast',
   carrierGradeNat: 'carrier-grade NAT',
@@ -61,6 +63,6 @@ const names: Record<string, string> = {
   unspecified: 'unspecified',
 };
 
-function named(range: string): string {
+function nameOf(range: string): string {
   return names[range] ?? 'reserved';
 }

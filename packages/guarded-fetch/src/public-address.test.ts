@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isAddress, nonPublicRange } from './address-rules.ts';
+import { isIpAddress, nonPublicRange } from './public-address.ts';
 
 it.each([
   ['127.0.0.1', 'loopback'],
@@ -48,6 +48,6 @@ it.each([
 });
 
 it('tells addresses from names', () => {
-  expect(['127.0.0.1', '[::1]', '::1'].every(isAddress)).toBe(true);
-  expect(['localhost', 'example.com', ''].some(isAddress)).toBe(false);
+  expect(['127.0.0.1', '[::1]', '::1'].every(isIpAddress)).toBe(true);
+  expect(['localhost', 'example.com', ''].some(isIpAddress)).toBe(false);
 });

@@ -1,4 +1,4 @@
-/** One request of a chain of redirects. Names of headers in `secretHeaders` are lower case. */
+/** One request of a chain of redirects. */
 export interface Hop {
   url: URL;
   method: string;
@@ -6,26 +6,35 @@ export interface Hop {
   body: ArrayBuffer | null;
 }
 
-const alwaysSecret = ['authorization', 'proxy-authorization', 'cookie'];
-const ofBody = ['content-type', 'content-length', 'content-encoding', 'content-language', 'content-location'];
+const credentialHeaders = ['authorization', 'proxy-authorization', 'cookie'];
+const bodyHeaders = [
+  'content-type',
+  'content-length',
+  'content-encoding',
+  'content-language',
+  'content-location',
+];
 
-/** Where a response sends its reader, or undefined if it is an answer. A location that is no URL is `null`. */
+/** Returns the URL to which a response redirects: `undefined` if it does not, `null` if the location is no URL. */
 export function redirectTarget(status: number, location: string | null, from: URL): URL | null | undefined {
   if (![301, 302, 303, 307, 308].includes(status) || location === null) return undefined;
   return URL.parse(location, from.href);
 }
 
-/** The request to follow a redirect with: method as `fetch` has it, credentials only while the origin stays the same. */
+/**
+ * Returns the request that follows a redirect, with the method that `fetch` would use. Credentials, and the headers that
+ * `secretHeaders` names, stay only if the origin is the same.
+ */
 export function followingHop(hop: Hop, status: number, url: URL, secretHeaders: readonly string[]): Hop {
   const headers = new Headers(hop.headers);
   headers.delete('host');
   if (url.origin !== hop.url.origin) {
-    for (const name of [...alwaysSecret, ...secretHeaders]) headers.delete(name);
+    for (const name of [...credentialHeaders, ...secretHeaders]) headers.delete(name);
   }
   const becomesGet =
     (status === 303 && hop.method !== 'GET' && hop.method !== 'HEAD') ||
     ((status === 301 || status === 302) && hop.method === 'POST');
   if (!becomesGet) return { ...hop, url, headers };
-  for (const name of ofBody) headers.delete(name);
+  for (const name of bodyHeaders) headers.delete(name);
   return { url, method: 'GET', headers, body: null };
 }

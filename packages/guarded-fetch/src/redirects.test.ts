@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { followingHop, type Hop, redirectTarget } from './redirect.ts';
+import { followingHop, type Hop, redirectTarget } from './redirects.ts';
 
 const from = new URL('https://a.example/start?x=1');
 const headers = {
