@@ -66,14 +66,23 @@ export {
 } from './names/address.ts';
 export { isLoopback } from './names/loopback.ts';
 export { replyIdOf, timeSortedId } from './names/message-id.ts';
+export {
+  addressSchema,
+  idPattern,
+  idSchema,
+  kindPattern,
+  kindSchema,
+  rolePattern,
+  roleSchema,
+  wellKnownKinds,
+} from './names/name-schemas.ts';
 export { nearestName, suggestion } from './names/nearest-name.ts';
-export { idPattern, kindPattern, rolePattern } from './names/patterns.ts';
 export { agentOfToken, tokenText } from './names/token-text.ts';
 export { messageOf, SignalboxError } from './signalbox-error.ts';
 export { visible } from './visible-text.ts';
 export {
   type BrokerFrame,
-  brokerFrameSchema,
+  brokerFrameSchemas,
   type CancelNotice,
   type ConnectedAgent,
   type ErrorFrame,
@@ -98,24 +107,23 @@ export {
 } from './wire/client-frames.ts';
 export { type CloseCode, closeCodes } from './wire/close-codes.ts';
 export { closeCodeOf, type ErrorCode, errorCodes } from './wire/error-codes.ts';
-export { encodeFrame, FrameCursor, type FrameText, maxHeaderLength, splitFrames } from './wire/frame-text.ts';
-export { bodyLimits, type JsonLimits, jsonText, parseJson } from './wire/json-text.ts';
-export { defaultLimits, defaultTtlMs, type Limits, protocolVersion, subprotocol } from './wire/limits.ts';
+export { encodeFrame, FrameCursor, type FrameText, splitFrames } from './wire/frame-text.ts';
 export {
-  addressSchema,
-  idSchema,
-  kindSchema,
-  type Message,
-  type MessageHeader,
-  messageHeaderSchema,
-  roleSchema,
-  type Sender,
-  wellKnownKinds,
-} from './wire/message.ts';
+  bodyLimits,
+  brokerLimits,
+  defaultLimits,
+  defaultTtlMs,
+  frameLimits,
+  type Limits,
+  protocolVersion,
+  subprotocol,
+} from './wire/limits.ts';
+export { type Message, type MessageHeader, messageHeaderSchema, type Sender } from './wire/message.ts';
 export {
   type FrameRefusal,
   type ParsedFrame,
   parseBrokerFrame,
   parseClientFrame,
 } from './wire/parse-frame.ts';
+export { type JsonLimits, parseJson } from './wire/parse-json.ts';
 export { type Undeliverable, undeliverableReasons, undeliverableSchema } from './wire/undeliverable.ts';

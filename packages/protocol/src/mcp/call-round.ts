@@ -1,26 +1,21 @@
-import type { z } from 'zod';
-import { lazySchema } from '../lazy-schema.ts';
+import { z } from 'zod';
 
 const maxNames = 64;
 const maxStateLength = 262_144;
 
-const named = lazySchema((z) =>
-  z
-    .record(z.string(), z.unknown())
-    .refine((value) => Object.keys(value).length <= maxNames, `must have at most ${maxNames} entries`),
-);
+const named = z
+  .record(z.string(), z.unknown())
+  .refine((value) => Object.keys(value).length <= maxNames, `must have at most ${maxNames} entries`);
 
 /**
  * What an MCP client says with a call about being asked back (MCP 2026-07-28): what it can be asked for, and in a further round
  * its answers and the state that the tool gave it. Only a server of that revision reads any of it.
  */
-export const callRoundSchema = lazySchema((z) =>
-  z.object({
-    client_capabilities: named.optional(),
-    input_responses: named.optional(),
-    request_state: z.string().max(maxStateLength).optional(),
-  }),
-);
+export const callRoundSchema = z.object({
+  client_capabilities: named.optional(),
+  input_responses: named.optional(),
+  request_state: z.string().max(maxStateLength).optional(),
+});
 
 /** {@link callRoundSchema} under MCP's own names. */
 export interface CallRound {

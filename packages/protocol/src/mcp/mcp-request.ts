@@ -1,84 +1,69 @@
-import type { z } from 'zod';
-import { lazySchema } from '../lazy-schema.ts';
-import { idSchema, roleSchema } from '../wire/message.ts';
+import { z } from 'zod';
+import { idSchema, roleSchema } from '../names/name-schemas.ts';
 import { callRoundSchema } from './call-round.ts';
 
-const manifestRequestSchema = lazySchema((z) =>
-  z.object({ op: z.literal('manifest'), known_version: z.string().optional() }),
-);
+const manifestRequestSchema = z.object({ op: z.literal('manifest'), known_version: z.string().optional() });
 
-const callRequestSchema = lazySchema((z) =>
-  z.object({
-    op: z.literal('call'),
-    tool: z.string().min(1).max(256),
-    arguments: z.unknown().optional(),
-    options: z
-      .object({
-        timeout_ms: z.int().positive().optional(),
-        progress: z.boolean().optional(),
-        idempotency_key: z.string().max(128).optional(),
-      })
-      .optional(),
-    /** There if the caller understands the reply `input_required`. */
-    round: callRoundSchema.optional(),
-  }),
-);
+const callRequestSchema = z.object({
+  op: z.literal('call'),
+  tool: z.string().min(1).max(256),
+  arguments: z.unknown().optional(),
+  options: z
+    .object({
+      timeout_ms: z.int().positive().optional(),
+      progress: z.boolean().optional(),
+      idempotency_key: z.string().max(128).optional(),
+    })
+    .optional(),
+  /** There if the caller understands the reply `input_required`. */
+  round: callRoundSchema.optional(),
+});
 
-const statusRequestSchema = lazySchema((z) => z.object({ op: z.literal('status'), request_id: idSchema }));
+const statusRequestSchema = z.object({ op: z.literal('status'), request_id: idSchema });
 
-const callsRequestSchema = lazySchema((z) =>
-  z.object({
-    op: z.literal('calls'),
-    /** Only those that wait or run now. */
-    running: z.boolean().optional(),
-    /** Only those received at or after this time, in epoch milliseconds. */
-    since: z.number().optional(),
-    limit: z.int().min(1).max(1000).optional(),
-  }),
-);
+const callsRequestSchema = z.object({
+  op: z.literal('calls'),
+  /** Only those that wait or run now. */
+  running: z.boolean().optional(),
+  /** Only those received at or after this time, in epoch milliseconds. */
+  since: z.number().optional(),
+  limit: z.int().min(1).max(1000).optional(),
+});
 
-const serversRequestSchema = lazySchema((z) => z.object({ op: z.literal('servers') }));
+const serversRequestSchema = z.object({ op: z.literal('servers') });
 
 /** Of the server by that name, as configured. */
-const serverRequestSchema = lazySchema((z) =>
-  z.object({
-    op: z.enum(['reload', 'stop', 'start']),
-    server: z.string().min(1).max(256),
-  }),
-);
+const serverRequestSchema = z.object({
+  op: z.enum(['reload', 'stop', 'start']),
+  server: z.string().min(1).max(256),
+});
 
-const discoverRequestSchema = lazySchema((z) => z.object({ op: z.literal('discover') }));
+const discoverRequestSchema = z.object({ op: z.literal('discover') });
 
-const explainRequestSchema = lazySchema((z) =>
-  z.object({
-    op: z.literal('explain'),
-    role: roleSchema,
-    tool: z.string().min(1).max(256),
-  }),
-);
+const explainRequestSchema = z.object({
+  op: z.literal('explain'),
+  role: roleSchema,
+  tool: z.string().min(1).max(256),
+});
 
-const searchRequestSchema = lazySchema((z) =>
-  z.object({
-    op: z.literal('search'),
-    query: z.string().min(1).max(256),
-    limit: z.int().min(1).max(50).optional(),
-  }),
-);
+const searchRequestSchema = z.object({
+  op: z.literal('search'),
+  query: z.string().min(1).max(256),
+  limit: z.int().min(1).max(50).optional(),
+});
 
 /** Body of an `mcp_request` message. `arguments` is an object, or the JSON text of one as language models emit it. */
-export const mcpRequestSchema = lazySchema((z) =>
-  z.discriminatedUnion('op', [
-    manifestRequestSchema,
-    callRequestSchema,
-    statusRequestSchema,
-    callsRequestSchema,
-    searchRequestSchema,
-    serversRequestSchema,
-    serverRequestSchema,
-    discoverRequestSchema,
-    explainRequestSchema,
-  ]),
-);
+export const mcpRequestSchema = z.discriminatedUnion('op', [
+  manifestRequestSchema,
+  callRequestSchema,
+  statusRequestSchema,
+  callsRequestSchema,
+  searchRequestSchema,
+  serversRequestSchema,
+  serverRequestSchema,
+  discoverRequestSchema,
+  explainRequestSchema,
+]);
 
 /** What every role may ask for. */
 export const openOps = ['manifest', 'call', 'status', 'search'] as const;

@@ -1,5 +1,4 @@
-import type { z } from 'zod';
-import { lazySchema } from '../lazy-schema.ts';
+import { z } from 'zod';
 
 /** The closed vocabulary of tool failures. `retryable`: the same call may succeed later. */
 export const toolErrorCodes = {
@@ -23,20 +22,18 @@ export type ToolErrorCode = keyof typeof toolErrorCodes;
 const codes = Object.keys(toolErrorCodes) as [ToolErrorCode, ...ToolErrorCode[]];
 
 /** A failed tool call. `may_have_run` says whether the tool could have had an effect. A code this version does not know reads as `unknown`. */
-export const toolCallErrorSchema = lazySchema((z) =>
-  z.object({
-    code: z.enum(codes).catch('unknown'),
-    message: z.string(),
-    category: z.enum(['permanent', 'transient', 'validation', 'auth']).catch('permanent'),
-    retryable: z.boolean(),
-    may_have_run: z.boolean(),
-    retry_after_seconds: z.number().optional(),
-    hint: z.string().optional(),
-    cause_chain: z.array(z.string()).optional(),
-    /** The JSON-RPC error with which the MCP server answered, free of secrets and of bounded size. */
-    rpc_error: z.object({ code: z.int(), message: z.string(), data: z.unknown().optional() }).optional(),
-  }),
-);
+export const toolCallErrorSchema = z.object({
+  code: z.enum(codes).catch('unknown'),
+  message: z.string(),
+  category: z.enum(['permanent', 'transient', 'validation', 'auth']).catch('permanent'),
+  retryable: z.boolean(),
+  may_have_run: z.boolean(),
+  retry_after_seconds: z.number().optional(),
+  hint: z.string().optional(),
+  cause_chain: z.array(z.string()).optional(),
+  /** The JSON-RPC error with which the MCP server answered, free of secrets and of bounded size. */
+  rpc_error: z.object({ code: z.int(), message: z.string(), data: z.unknown().optional() }).optional(),
+});
 export type ToolCallError = z.infer<typeof toolCallErrorSchema>;
 
 /** Builds an error whose category and retryability follow the table. Optionals that are not given are omitted. */

@@ -20,6 +20,13 @@ describe('frames as text', () => {
     ]);
   });
 
+  it('keeps every text of a header on its line', () => {
+    for (const text of ['line\nend\r', '\u2028', '","admin":true,"x":"', 'lone \ud83d', '\\']) {
+      const [{ header, body } = { header: '' }, ...more] = splitFrames(encodeFrame({ text }, '1'));
+      expect([JSON.parse(header), body, more]).toEqual([{ text, body: true }, '1', []]);
+    }
+  });
+
   it('reports an announced body that is missing as absent', () => {
     expect([...splitFrames('{"body":true}')]).toEqual([{ header: '{"body":true}' }]);
     expect([...splitFrames('{"body":true}\n')]).toEqual([{ header: '{"body":true}' }]);

@@ -1,31 +1,25 @@
-import { commonFrameText } from './common-frame-text.ts';
-
-/** Longest header line that is parsed, in UTF-16 units. */
-export const maxHeaderLength = 16 * 1024;
-
-/** One frame as text: a header line, and the body line where the header announces one. */
+/** One frame as text: a header line, and the body line if the header announces one. */
 export interface FrameText {
   header: string;
   body?: string;
 }
 
 /**
- * One frame as text, newline-terminated. `body` is opaque text that must not hold a newline;
+ * Writes one frame as text that ends with a newline. `body` is opaque text that must not hold a newline;
  * JSON without pretty-printing never does.
  */
 export function encodeFrame(header: object, body?: string): string {
-  const fields = commonFrameText(header as Record<string, unknown>) ?? JSON.stringify(header).slice(0, -1);
-  if (body === undefined) return `${fields}}\n`;
+  const text = JSON.stringify(header);
+  if (body === undefined) return `${text}\n`;
+  const fields = text.slice(0, -1);
   return `${fields}${fields.length > 1 ? ',' : ''}"body":true}\n${body}\n`;
 }
 
 const announcesBody = /"body"\s*:\s*true/;
-/** As {@link encodeFrame} writes it: seen without a search. */
-const usualMark = '"body":true}';
 
 /**
  * Walks the frames of one WebSocket message: after each `next()` that is true, `header` is the raw header line and `body`
- * the raw line after it where the header says `"body":true`. A body that is announced but missing is `undefined`.
+ * the raw line after it if the header says `"body":true`. A body that is announced but missing is `undefined`.
  * The decision is made on the header's text, so that a broken header cannot turn its body into a frame.
  */
 export class FrameCursor {
@@ -42,12 +36,12 @@ export class FrameCursor {
     const header = this.#nextLine();
     if (header === undefined) return false;
     this.header = header;
-    const hasBody = header.endsWith(usualMark) || announcesBody.test(header);
+    const hasBody = announcesBody.test(header);
     this.body = hasBody && this.#at < this.#message.length ? this.#line() : undefined;
     return true;
   }
 
-  /** The next line that is not empty. */
+  /** Returns the next line that is not empty. */
   #nextLine(): string | undefined {
     while (this.#at < this.#message.length) {
       const line = this.#line();
@@ -64,7 +58,7 @@ export class FrameCursor {
   }
 }
 
-/** The frames of one WebSocket message, one object each; see {@link FrameCursor}. */
+/** Splits one WebSocket message into its frames, by the rules of {@link FrameCursor}. */
 export function* splitFrames(message: string): Generator<FrameText> {
   const cursor = new FrameCursor(message);
   while (cursor.next()) {

@@ -1,41 +1,65 @@
-/** The broker's limits as told in `welcome.limits`. Bytes, counts and per-second rates. */
-export interface Limits {
-  maxConnections: number;
-  maxUnauthenticated: number;
-  maxMessageBytes: number;
-  maxFrameBytes: number;
-  deliverPerSecond: number;
-  deliverBurst: number;
-  maxInboxMessages: number;
-  maxInboxBytes: number;
-  maxPendingPerSender: number;
-  maxTotalBytes: number;
-  maxTtlMs: number;
-  liveLaneMessages: number;
-}
-
-const MiB = 1024 * 1024;
+const KiB = 1024;
+const MiB = 1024 * KiB;
 const day = 24 * 60 * 60 * 1000;
 
-/** Defaults of the protocol, section 5. */
-export const defaultLimits: Limits = {
-  maxConnections: 4096,
-  maxUnauthenticated: 256,
-  maxMessageBytes: 4 * MiB,
-  maxFrameBytes: 4 * MiB + 64 * 1024,
-  deliverPerSecond: 2000,
-  deliverBurst: 4000,
-  maxInboxMessages: 50_000,
-  maxInboxBytes: 256 * MiB,
-  maxPendingPerSender: 1000,
-  maxTotalBytes: 8 * 1024 * MiB,
-  maxTtlMs: 30 * day,
-  liveLaneMessages: 256,
-};
-
-/** Lifetime of a message whose sender named none: 7 days, in milliseconds. */
-export const defaultTtlMs = 7 * day;
-
-/** The WebSocket subprotocol and the number in `hello.protocol`. */
+/** The WebSocket subprotocol. */
 export const subprotocol = 'signalbox.v1';
+/** The version of the protocol, as `hello.protocol` states it. */
 export const protocolVersion = 1;
+
+/**
+ * The limits that a broker enforces and tells in `welcome.limits`, with their defaults. An operator may change them.
+ * This table is their only place: the schema of `welcome`, the store's caps and the page of the protocol come from it.
+ */
+export const brokerLimits = {
+  maxConnections: { default: 4096, meaning: 'Connections at a time.' },
+  maxUnauthenticated: {
+    default: 256,
+    meaning:
+      'Connections at a time that have not said `hello` yet. The oldest one is closed for a newer one.',
+  },
+  maxMessageBytes: { default: 4 * MiB, meaning: 'Bytes of one body.' },
+  maxFrameBytes: { default: 4 * MiB + 64 * KiB, meaning: 'Bytes of one WebSocket message.' },
+  deliverPerSecond: { default: 2000, meaning: 'Delivers of one worker a second, in the long run.' },
+  deliverBurst: { default: 4000, meaning: 'Delivers of one worker at once.' },
+  maxInboxMessages: { default: 50_000, meaning: 'Messages that wait in one inbox.' },
+  maxInboxBytes: { default: 256 * MiB, meaning: 'Bytes that wait in one inbox.' },
+  maxPendingPerSender: { default: 1000, meaning: 'Messages of one sender that wait in one inbox.' },
+  maxTotalBytes: { default: 8 * 1024 * MiB, meaning: 'Bytes of all stored messages.' },
+  maxTtlMs: { default: 30 * day, meaning: 'The longest lifetime of a message, in milliseconds.' },
+  liveLaneMessages: { default: 256, meaning: 'Ephemeral messages that wait for one connection.' },
+} as const satisfies Record<string, { default: number; meaning: string }>;
+
+/** The limits of one broker: bytes, counts, milliseconds and rates per second. {@link brokerLimits} says what each of them bounds. */
+export type Limits = { [Name in keyof typeof brokerLimits]: number };
+
+/** The limits of a broker whose operator changed none. */
+export const defaultLimits = Object.fromEntries(
+  Object.entries(brokerLimits).map(([name, limit]) => [name, limit.default]),
+) as Limits;
+
+/** Bounds of single frames. They belong to the protocol and are the same for every broker. Lengths are in UTF-16 units. */
+export const frameLimits = {
+  headerLength: 16 * KiB,
+  tokenLength: 256,
+  traceparentLength: 128,
+  /** Sequence numbers in one `ack`, `nack` or `working`. */
+  seqs: 10_000,
+  /** Messages that one subscription may have pushed to it and not settled. */
+  windowMessages: 10_000,
+  minAckDeadlineMs: 100,
+  maxAckDeadlineMs: 60 * 60 * 1000,
+  nackDelayMs: day,
+  nackReasonLength: 500,
+  /** The status of an `announce`, written as JSON. */
+  statusLength: 2 * KiB,
+  cursorLength: 256,
+  peekMessages: 1000,
+  opLength: 64,
+} as const;
+
+/** The JSON that readers of message bodies accept. `maxDepth` counts nested arrays and objects. */
+export const bodyLimits = { maxLength: defaultLimits.maxMessageBytes, maxDepth: 64 } as const;
+
+/** The lifetime of a message whose sender named none: 7 days, in milliseconds. */
+export const defaultTtlMs = 7 * day;

@@ -1,5 +1,4 @@
-import type { z } from 'zod';
-import { lazySchema } from '../lazy-schema.ts';
+import { z } from 'zod';
 
 /** Why a request ended without an answer: its lifetime passed, it was given up after too many tries, or it was taken away. */
 export const undeliverableReasons = ['expired', 'dead', 'dropped', 'forbidden'] as const;
@@ -8,11 +7,9 @@ export const undeliverableReasons = ['expired', 'dead', 'dropped', 'forbidden'] 
  * Body of an `undeliverable` message, which the broker sends (as agent `broker`) in place of the reply.
  * `may_have_run` is false only where the broker knows that no consumer ever had the request.
  */
-export const undeliverableSchema = lazySchema((z) =>
-  z.object({
-    reason: z.enum(undeliverableReasons),
-    may_have_run: z.boolean(),
-    detail: z.string().optional(),
-  }),
-);
+export const undeliverableSchema = z.object({
+  reason: z.enum(undeliverableReasons),
+  may_have_run: z.boolean(),
+  detail: z.string().optional(),
+});
 export type Undeliverable = z.infer<typeof undeliverableSchema>;

@@ -1,16 +1,14 @@
 import { SignalboxError } from '../signalbox-error.ts';
+import { bodyLimits } from './limits.ts';
 
-/** How much JSON a reader accepts. `maxLength` in UTF-16 units, `maxDepth` in nested containers. */
+/** The JSON that a reader accepts. `maxLength` is in UTF-16 units, `maxDepth` counts nested arrays and objects. */
 export interface JsonLimits {
   maxLength: number;
   maxDepth: number;
 }
 
-/** Limits for message bodies: 4 MiB and 64 levels. */
-export const bodyLimits: JsonLimits = { maxLength: 4 * 1024 * 1024, maxDepth: 64 };
-
 /**
- * Parses JSON after checking its size and depth, so that a bomb costs one scan and no recursion.
+ * Parses JSON after checking its length and depth, so that hostile JSON costs one scan and no recursion.
  * Throws `SignalboxError` `bad_body` with the reason.
  */
 export function parseJson(text: string, limits: JsonLimits = bodyLimits): unknown {
@@ -20,7 +18,7 @@ export function parseJson(text: string, limits: JsonLimits = bodyLimits): unknow
       `the JSON text is ${text.length} characters long; at most ${limits.maxLength} are read`,
     );
   }
-  if (!hasFewBrackets(text, limits.maxDepth) && jsonDepth(text, limits.maxDepth) > limits.maxDepth) {
+  if (jsonDepth(text, limits.maxDepth) > limits.maxDepth) {
     throw new SignalboxError('bad_body', `the JSON text nests deeper than ${limits.maxDepth} levels`);
   }
   try {
@@ -33,15 +31,7 @@ export function parseJson(text: string, limits: JsonLimits = bodyLimits): unknow
 const quote = 34;
 const backslash = 92;
 
-/** At most `most` opening ones, wherever they stand: found without a look at each character. */
-function hasFewBrackets(text: string, most: number): boolean {
-  let left = most;
-  for (let at = text.indexOf('{'); at >= 0; at = text.indexOf('{', at + 1)) if (--left < 0) return false;
-  for (let at = text.indexOf('['); at >= 0; at = text.indexOf('[', at + 1)) if (--left < 0) return false;
-  return true;
-}
-
-/** Deepest nesting of `[` and `{` outside strings; stops counting one past `stopAt`. */
+/** Counts the deepest nesting of `[` and `{` outside strings; stops one past `stopAt`. */
 function jsonDepth(text: string, stopAt: number): number {
   let depth = 0;
   let deepest = 0;
@@ -69,16 +59,4 @@ function stringEnd(text: string, start: number): number {
     while (text.charCodeAt(at - 1 - slashes) === backslash) slashes++;
     if (slashes % 2 === 0) return at;
   }
-}
-
-const plainText = /^[ !#-[\]-~]*$/;
-
-/** Printable ASCII that stands in JSON as it is. */
-export function isPlainText(value: unknown): value is string {
-  return typeof value === 'string' && plainText.test(value);
-}
-
-/** A text as JSON. */
-export function jsonText(text: string): string {
-  return isPlainText(text) ? `"${text}"` : JSON.stringify(text);
 }

@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { addressPattern } from './address.ts';
+
+/** Matches the id of a message or request. `re:` before it makes the id of the reply. */
+export const idPattern = /^(re:)?[!-~]{1,64}$/;
+/** Matches the kind of a message. */
+export const kindPattern = /^[a-z][a-z_]{0,31}$/;
+/** Matches the role of an agent. */
+export const rolePattern = /^[a-z0-9][a-z0-9_.-]{0,63}$/;
+
+/** Message kinds with a meaning in the protocol. Agents may use any other text that matches {@link kindPattern} between themselves. */
+export const wellKnownKinds = [
+  'task',
+  'ask',
+  'reply',
+  'note',
+  'mcp_request',
+  'mcp_reply',
+  'event',
+  'progress',
+  'undeliverable',
+] as const;
+
+export const addressSchema = z
+  .string()
+  .regex(addressPattern, {
+    error: 'must be an agent id ([a-z0-9][a-z0-9_.-]*, at most 128 characters) or agent#sub',
+  })
+  .meta({ id: 'Address', title: 'address', description: 'An agent id, or `agent#sub` for a sub-inbox.' });
+
+export const idSchema = z
+  .string()
+  .regex(idPattern, { error: 'must be 1 to 64 printable ASCII characters without spaces' })
+  .meta({
+    id: 'Id',
+    title: 'id',
+    description: 'Printable ASCII without spaces, chosen by the sender. `re:` may stand before it.',
+  });
+
+export const kindSchema = z
+  .string()
+  .regex(kindPattern, { error: 'must be lower-case letters and underscores, at most 32' })
+  .meta({
+    id: 'Kind',
+    title: 'kind',
+    description: `The kind of a message. Well-known kinds: ${wellKnownKinds.map((kind) => `\`${kind}\``).join(', ')}.`,
+  });
+
+export const roleSchema = z
+  .string()
+  .regex(rolePattern, { error: 'must be [a-z0-9][a-z0-9_.-]*, at most 64 characters' })
+  .meta({ id: 'Role', title: 'role', description: 'The role of an agent, which its token states.' });
+
+export const seqSchema = z.int().positive().meta({
+  id: 'Seq',
+  title: 'sequence number',
+  description: 'Given by the broker, ordered within one inbox, otherwise opaque, and never used twice.',
+});
