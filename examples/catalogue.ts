@@ -1,13 +1,14 @@
-/** Whom a token is for; an agent such as `fan-*` makes a token that can only issue others. */
+/** The agent and the role of a token; an agent such as `fan-*` makes a token that can only issue others. */
 export interface TokenWish {
   agent: string;
   role: string;
 }
 
-/** One example: what `npm run example` lists, and the token that each variable of its environment names the file of. */
+/** One example, as `npm run example` lists it. */
 export interface Example {
   about: string;
-  tokens: Record<string, TokenWish>;
+  /** The token in the file that each variable of its environment names; absent if it starts a broker by itself. */
+  tokens?: Record<string, TokenWish>;
 }
 
 /** The examples by the names of their folders. */
@@ -22,6 +23,9 @@ export const examples: Readonly<Record<string, Example>> = {
       SIGNALBOX_TOKEN_FILE: { agent: 'asker', role: 'worker' },
       ANSWERER_TOKEN_FILE: { agent: 'answerer', role: 'worker' },
     },
+  },
+  embedded: {
+    about: 'a program that runs a broker and an orchestrator in its own process, from a configuration',
   },
   'fan-out': {
     about: 'eight worker processes, one deadline, and an outcome for each of them, also when one is killed',

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { messageOf } from '@signalbox/protocol';
 import { examples } from './catalogue.ts';
-import { setStage } from './stage.ts';
+import { startEnvironment } from './environment.ts';
 
 const usage = `Runs one example on a broker and an orchestrator of its own, and ends with its exit code.
 
@@ -42,8 +42,8 @@ async function main(args: string[]): Promise<number> {
 async function runExample(name: string, mode: string | undefined): Promise<number> {
   const interrupted = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => interrupted.abort());
-  await using stage = await setStage(name, examples[name]!.tokens);
-  const play = (args: string[]) => runProgram(name, args, stage.env, interrupted.signal);
+  await using environment = await startEnvironment(name, examples[name]!.tokens);
+  const play = (args: string[]) => runProgram(name, args, environment.env, interrupted.signal);
   if (mode !== '--prove') return await play(mode === undefined ? [] : [mode]);
   const code = await play([]);
   if (code !== 0) return code;

@@ -54,6 +54,12 @@ test.concurrent('ask-reply sees each ask end as it must and exits 0, and exits 1
   }
 });
 
+test.concurrent('embedded runs a broker and an orchestrator in its own process and makes a call, and notices one that is refused.', async () => {
+  const { right, broken } = await prove('embedded');
+  expect(right).toContain('rosa (role clerk) asked for 19 + 23: The sum of 19 and 23 is 42.');
+  expect(broken).toContain('WRONG: expected 42');
+});
+
 test.concurrent('fan-out learns of a killed worker before the deadline and of the others by it, and notices one that was not killed.', async () => {
   const { right, broken } = await prove('fan-out');
   expect(right).toContain('fan-6  undeliverable: dead, may have run');
@@ -64,7 +70,8 @@ test.concurrent('fan-out learns of a killed worker before the deadline and of th
 test.concurrent('Without a name the examples are listed; what is not understood is refused before anything starts.', async () => {
   const [listed, wrong] = await Promise.all([example(), example('ask-reply', '--brake')]);
   expect(listed.code).toBe(0);
-  for (const name of ['agent-loop', 'ask-reply', 'fan-out']) expect(listed.stdout).toContain(name);
+  for (const name of ['agent-loop', 'ask-reply', 'embedded', 'fan-out'])
+    expect(listed.stdout).toContain(name);
   expect(wrong).toMatchObject({ code: 2, stdout: '' });
   expect(wrong.stderr).toContain("'--brake' is not understood here");
 });

@@ -27,6 +27,12 @@ export interface RunningBroker extends AsyncDisposable {
   readonly dataDir: string;
   /** The file with the operator's token. */
   readonly operatorTokenFile: string;
+  /** Issues a token in this process. Rejects if the agent id or the role cannot be used. */
+  issueToken(request: {
+    agent: string;
+    role: string;
+    ttlMs?: number;
+  }): Promise<{ id: string; token: string }>;
   /** Resolves with the reason if the disk fails under stored messages; the broker then stops by itself. */
   readonly failed: Promise<unknown>;
 }
@@ -59,7 +65,14 @@ export async function runBroker(options: BrokerOptions): Promise<RunningBroker> 
     });
   }
   const { url, operatorTokenFile, failed } = broker;
-  return { url, dataDir, operatorTokenFile, failed, [Symbol.asyncDispose]: () => broker.stop() };
+  return {
+    url,
+    dataDir,
+    operatorTokenFile,
+    failed,
+    issueToken: (request) => broker.issueToken(request),
+    [Symbol.asyncDispose]: () => broker.stop(),
+  };
 }
 
 async function listen(options: StartOptions & ListenAddress): Promise<Broker> {

@@ -12,13 +12,20 @@ const cli = fileURLToPath(new URL('../apps/cli/src/main.ts', import.meta.url));
 const installed = fileURLToPath(new URL('../node_modules/.bin', import.meta.url));
 const compiled = fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url));
 
-/** A running broker and orchestrator, and the environment that makes a program their agent. */
-export interface Stage extends AsyncDisposable {
+/** The environment of an example's program, and what was started for it, until it is disposed. */
+export interface ExampleEnvironment extends AsyncDisposable {
   readonly env: Record<string, string>;
 }
 
-/** Starts `signalbox up` on the example's own configuration, a free port and a directory that is gone afterwards. */
-export async function setStage(name: string, tokens: Record<string, TokenWish>): Promise<Stage> {
+/**
+ * Starts `signalbox up` on the example's own configuration, a free port and a directory that is removed afterwards. For an
+ * example without tokens nothing is started.
+ */
+export async function startEnvironment(
+  name: string,
+  tokens: Record<string, TokenWish> | undefined,
+): Promise<ExampleEnvironment> {
+  if (!tokens) return { env: neutralEnvironment(), [Symbol.asyncDispose]: async () => {} };
   await using started = new AsyncDisposableStack();
   const home = await mkdtemp(join(tmpdir(), 'signalbox-example-'));
   started.defer(() => rm(home, { recursive: true, force: true }));
@@ -59,7 +66,7 @@ async function startUp(args: string[]): Promise<AsyncDisposable & { url: string 
   };
 }
 
-/** Does what `signalbox token issue --out` does, over one connection; returns the variables with the files' paths. */
+/** Issues tokens into files, as `signalbox token issue --out` does, and returns the variables with the files' paths. */
 async function issueTokens(
   { home, data, url }: { home: string; data: string; url: string },
   tokens: Record<string, TokenWish>,
@@ -76,7 +83,7 @@ async function issueTokens(
   return files;
 }
 
-/** Our environment without who this shell is, with this Node and the installed MCP servers found first. */
+/** Our environment without the variables that say who this shell is, with this Node and the installed MCP servers first. */
 function neutralEnvironment(): Record<string, string> {
   const kept = Object.entries(process.env).filter(
     (entry): entry is [string, string] => entry[1] !== undefined && !entry[0].startsWith('SIGNALBOX_'),
