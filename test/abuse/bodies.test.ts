@@ -2,7 +2,7 @@ import { requestAddress } from '@signalbox/client';
 import { connectWire } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import { drained, openBroker } from '../support/broker/broker-with-clients.ts';
-import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
+import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 
 const timeoutMs = 10_000;
 const bomb = '['.repeat(1_000_000);
@@ -81,8 +81,8 @@ describe('keys of the prototype', () => {
   });
 
   it('in the arguments of a tool poison nothing on their way, and name no tool and no field', async () => {
-    await using fleet = await startToolFleet();
-    const client = await fleet.client('agent');
+    await using stack = await startToolStack();
+    const client = await stack.client('agent');
     const call = async (body: unknown): Promise<Record<string, unknown>> => {
       const outcome = await client.request('orchestrator', 'mcp_request', body, { timeoutMs });
       if (outcome.status !== 'completed') throw new Error(outcome.status);

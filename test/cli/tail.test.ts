@@ -6,7 +6,7 @@ import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import { startTestBroker } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { cleanEnv, signalbox, signalboxArgv } from '../support/cli/command-line.ts';
-import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
+import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 
 type Event = { what: string; message?: Record<string, unknown>; call?: Record<string, unknown> } & Record<
   string,
@@ -45,13 +45,13 @@ async function startTail(args: readonly string[]) {
 }
 
 test('tail follows messages and tool calls, says when it was cut off from the broker, and ends at Ctrl-C.', async () => {
-  await using fleet = await startToolFleet({
+  await using stack = await startToolStack({
     allowlist: RoleToolAllowlist.fromEntries([['builder', ['mcp_counter__*']]]),
   });
-  const { broker } = fleet;
+  const { broker } = stack;
   await using tail = await startTail(['--data', broker.dataDir]);
   expect(tail.events[0]).toEqual({ what: 'following', url: broker.url, agent: null });
-  const executor = await fleet.executor('bea', 'builder');
+  const executor = await stack.executor('bea', 'builder');
   expect(await executor.execute({ name: 'mcp_counter__echo', arguments: {} })).toHaveProperty('result');
   await expect.poll(tail.told).toContain('call mcp_counter__echo ok');
   const request = tail.events.find(({ message }) => message?.kind === 'mcp_request');
@@ -64,8 +64,8 @@ test('tail follows messages and tool calls, says when it was cut off from the br
     size: expect.any(Number),
   });
 
-  const ann = await fleet.client('ann');
-  await fleet.client('bob', 'worker', 'bob');
+  const ann = await stack.client('ann');
+  await stack.clientAt('bob');
   await ann.deliver({ to: 'bob', kind: 'note', id: 'n1', body: 'secret' });
   await expect.poll(tail.told).toContain('stored n1');
   await broker.restart();

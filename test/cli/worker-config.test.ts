@@ -6,19 +6,19 @@ import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { jsonOf, signalbox, signalboxArgv } from '../support/cli/command-line.ts';
-import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
+import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 
 const config = ['worker', 'config', '--client'];
 
 test('what is printed works as it is, names absolute paths and holds no token', async () => {
   const allowlist = RoleToolAllowlist.fromEntries([['reader', ['mcp_counter__echo']]]);
-  await using fleet = await startToolFleet({ allowlist });
-  const tokenFile = join(fleet.directory, 'rita.token');
-  const token = await fleet.broker.token('rita', 'reader');
+  await using stack = await startToolStack({ allowlist });
+  const tokenFile = join(stack.directory, 'rita.token');
+  const token = await stack.broker.token('rita', 'reader');
   await writeFile(tokenFile, `${token}\n`);
   const printed = await signalbox([...config, 'claude', '--tools', 'search', '--token-file', 'rita.token'], {
-    cwd: fleet.directory,
-    env: { SIGNALBOX_URL: fleet.broker.url },
+    cwd: stack.directory,
+    env: { SIGNALBOX_URL: stack.broker.url },
   });
   expect(printed.stderr).toContain('This goes into .mcp.json.');
   expect(printed.stdout + printed.stderr).not.toContain(token);
@@ -28,7 +28,7 @@ test('what is printed works as it is, names absolute paths and holds no token', 
     ...signalboxArgv(['worker', 'mcp', '--tools', 'search']),
   ]);
   expect(env).toEqual({
-    SIGNALBOX_URL: fleet.broker.url,
+    SIGNALBOX_URL: stack.broker.url,
     SIGNALBOX_AGENT: 'rita',
     SIGNALBOX_TOKEN_FILE: tokenFile,
   });

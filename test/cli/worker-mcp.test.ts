@@ -7,7 +7,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cleanEnv, signalbox, signalboxArgv } from '../support/cli/command-line.ts';
 import { startWorkspace, type Workspace } from '../support/cli/workspace.ts';
-import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
+import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 
 let workspace: Workspace;
 let env: Record<string, string>;
@@ -105,10 +105,10 @@ test('The worker ends with the process that started it, also while somebody else
 });
 
 test('A worker that is asked to end answers the call it has running and cancels it in the server.', async () => {
-  await using fleet = await startToolFleet();
-  const tokenFile = join(fleet.directory, 'worker.token');
-  await writeFile(tokenFile, await fleet.broker.token('w1'));
-  const own = { SIGNALBOX_URL: fleet.broker.url, SIGNALBOX_AGENT: 'w1', SIGNALBOX_TOKEN_FILE: tokenFile };
+  await using stack = await startToolStack();
+  const tokenFile = join(stack.directory, 'worker.token');
+  await writeFile(tokenFile, await stack.broker.token('w1'));
+  const own = { SIGNALBOX_URL: stack.broker.url, SIGNALBOX_AGENT: 'w1', SIGNALBOX_TOKEN_FILE: tokenFile };
   const client = new Client({ name: 'agent', version: '1.0.0' });
   const transport = new StdioClientTransport({
     command: process.execPath,
@@ -119,13 +119,13 @@ test('A worker that is asked to end answers the call it has running and cancels 
   await client.connect(transport);
   try {
     const call = client.callTool({ name: 'mcp_counter__slow', arguments: { ms: 60_000 } });
-    await expect.poll(() => fleet.ran('slow').length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => stack.ran('slow').length, { timeout: 20_000 }).toBe(1);
     process.kill(transport.pid!, 'SIGTERM');
     expect(await call).toMatchObject({
       isError: true,
       structuredContent: { error: { code: 'cancelled', may_have_run: true } },
     });
-    await expect.poll(() => fleet.ran('slow').map(({ at }) => at)).toEqual(['start', 'cancelled']);
+    await expect.poll(() => stack.ran('slow').map(({ at }) => at)).toEqual(['start', 'cancelled']);
   } finally {
     await client.close();
   }

@@ -6,22 +6,22 @@ import { expect, test } from 'vitest';
 import { startAuthorizingProxy } from '../support/conformance/authorizing-proxy.ts';
 import { startFixture } from '../support/conformance/fixture-server.ts';
 import { runSuite } from '../support/conformance/suite.ts';
-import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
+import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 
 /** The fixture behind broker, orchestrator, host and HTTP face, its tools under their own names. */
 async function startProxied(fixtureUrl: string) {
   await using starting = new AsyncDisposableStack();
-  const fleet = starting.use(
-    await startToolFleet({ servers: { fixture: { type: 'http', url: fixtureUrl, prefix: false } } }),
+  const stack = starting.use(
+    await startToolStack({ servers: { fixture: { type: 'http', url: fixtureUrl, prefix: false } } }),
   );
   const face = starting.use(
     await serveHttpFace({
       listen: { host: '127.0.0.1', port: 0 },
-      connect: { url: fleet.broker.url },
+      connect: { url: stack.broker.url },
       version: '1.0.0',
     }),
   );
-  const token = await fleet.broker.token('agent', 'worker');
+  const token = await stack.broker.token('agent', 'worker');
   const { url } = starting.use(await startAuthorizingProxy(face.port, token));
   const started = starting.move();
   return { url, [Symbol.asyncDispose]: () => started.disposeAsync() };

@@ -4,7 +4,7 @@ import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import { expect, test } from 'vitest';
 import { startEndpoint } from '../support/mcp-host/http-endpoint.ts';
 import { callError } from '../support/orchestrator/requests.ts';
-import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
+import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 
 const count = 'mcp_counter__count';
 const gate = 'mcp_counter__gate';
@@ -12,13 +12,13 @@ const perMinute = (calls: number) => ({ calls, windowMs: 60_000 });
 
 test('a worker that has used up its budget is told when to call again, and its call reaches no server', async () => {
   const clock = { now: 0 };
-  await using fleet = await startToolFleet({
+  await using stack = await startToolStack({
     allowlist: RoleToolAllowlist.fromEntries([['worker', [count]]]),
     budgets: { perWorker: perMinute(2), roles: { builder: perMinute(1) } },
     monotonicNow: () => clock.now,
   });
-  const [rosa, walt] = [await fleet.client('rosa'), await fleet.client('walt')];
-  const bob = await fleet.client('bob', 'builder');
+  const [rosa, walt] = [await stack.client('rosa'), await stack.client('walt')];
+  const bob = await stack.client('bob', 'builder');
   // What the allowlist refuses costs nothing; arguments that can't be read do.
   expect(await callError(rosa, gate)).toMatchObject({ code: 'permission_denied' });
   expect(await callError(rosa, count)).toBeUndefined();
@@ -37,11 +37,11 @@ test('a worker that has used up its budget is told when to call again, and its c
     undefined,
     'quota_exceeded',
   ]);
-  expect(fleet.ran('count').filter(({ at }) => at === 'start')).toHaveLength(3);
+  expect(stack.ran('count').filter(({ at }) => at === 'start')).toHaveLength(3);
   clock.now = 60_000;
   expect(await callError(rosa, count)).toBeUndefined();
   // A new budget holds at once, for what was called under the old one too.
-  fleet.orchestrator.setPolicy({ budgets: { perRole: { worker: perMinute(1) } } });
+  stack.orchestrator.setPolicy({ budgets: { perRole: { worker: perMinute(1) } } });
   expect([await callError(rosa, count), await callError(walt, count)]).toMatchObject([
     undefined,
     {
@@ -51,10 +51,10 @@ test('a worker that has used up its budget is told when to call again, and its c
     },
   ]);
   const nonsense = { perWorker: { calls: 0, windowMs: 1 } };
-  expect(() => fleet.orchestrator.setPolicy({ budgets: nonsense, serverConcurrency: {} })).toThrow(
+  expect(() => stack.orchestrator.setPolicy({ budgets: nonsense, serverConcurrency: {} })).toThrow(
     expect.objectContaining({ code: 'bad_config' }),
   );
-  expect(() => fleet.orchestrator.setPolicy({ budgets: {}, serverConcurrency: { counter: 0 } })).toThrow(
+  expect(() => stack.orchestrator.setPolicy({ budgets: {}, serverConcurrency: { counter: 0 } })).toThrow(
     'concurrency.servers.counter',
   );
   expect((await callError(rosa, count))?.code).toBe('quota_exceeded');
@@ -74,11 +74,11 @@ test('a call that is answered from the cache counts too', async () => {
     return server;
   });
   await using endpoint = await startEndpoint((request) => handler.fetch(request));
-  await using fleet = await startToolFleet({
+  await using stack = await startToolStack({
     servers: { prices: { type: 'http', url: endpoint.url } },
     budgets: { perWorker: perMinute(2) },
   });
-  const rosa = await fleet.client('rosa');
+  const rosa = await stack.client('rosa');
   const codes: (string | undefined)[] = [];
   for (let n = 0; n < 3; n++) codes.push((await callError(rosa, 'mcp_prices__price'))?.code);
   expect(codes).toEqual([undefined, undefined, 'quota_exceeded']);
@@ -87,15 +87,15 @@ test('a call that is answered from the cache counts too', async () => {
 });
 
 test('a call that never got its turn does not count', async () => {
-  await using fleet = await startToolFleet({
+  await using stack = await startToolStack({
     budgets: { perWorker: perMinute(3) },
     concurrency: { perWorker: 1, waitingPerWorker: 1 },
   });
-  const rosa = await fleet.client('rosa');
-  const opener = `${fleet.directory}/open`;
+  const rosa = await stack.client('rosa');
+  const opener = `${stack.directory}/open`;
   const open = [1, 2].map(() => callError(rosa, gate, { file: opener }));
-  await expect.poll(() => fleet.ran('gate'), { timeout: 15_000 }).toHaveLength(1);
-  await expect.poll(() => fleet.orchestrator.inFlight).toBe(2);
+  await expect.poll(() => stack.ran('gate'), { timeout: 15_000 }).toHaveLength(1);
+  await expect.poll(() => stack.orchestrator.inFlight).toBe(2);
   for (const n of [1, 2, 3]) {
     expect((await callError(rosa, count, { n }))?.message).toContain('the queue of');
   }

@@ -4,7 +4,7 @@ import type { CallOptions } from '@signalbox/mcp-host';
 import { startOrchestrator } from '@signalbox/orchestrator';
 import { connectWire } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
+import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 
 const count = 'mcp_counter__count';
 const echo = 'mcp_counter__echo';
@@ -12,8 +12,8 @@ const gate = 'mcp_counter__gate';
 const slow = 'mcp_counter__slow';
 
 test('four calls of one worker overlap, and each gets its own answer', async () => {
-  await using fleet = await startToolFleet();
-  const worker = await fleet.executor('w1');
+  await using stack = await startToolStack();
+  const worker = await stack.executor('w1');
   const calls = [1, 2, 3, 4].map(() => worker.execute({ name: gate, arguments: { calls: 4 } }));
   for (const { result } of await Promise.all(calls)) {
     expect(result?.structuredContent).toEqual({ highWater: 4 });
@@ -23,14 +23,14 @@ test('four calls of one worker overlap, and each gets its own answer', async () 
 });
 
 test('a limit on calls per worker holds one worker back and lets another pass', async () => {
-  await using fleet = await startToolFleet({ concurrency: { perWorker: 1 } });
-  const greedy = await fleet.executor('greedy');
-  const modest = await fleet.executor('modest');
-  const opener = `${fleet.directory}/open`;
+  await using stack = await startToolStack({ concurrency: { perWorker: 1 } });
+  const greedy = await stack.executor('greedy');
+  const modest = await stack.executor('modest');
+  const opener = `${stack.directory}/open`;
   const waiting = [1, 2].map(() => greedy.execute({ name: gate, arguments: { file: opener } }));
-  await expect.poll(() => fleet.ran('gate').length).toBe(1);
+  await expect.poll(() => stack.ran('gate').length).toBe(1);
   expect(await modest.execute({ name: count })).toHaveProperty('result.structuredContent', { n: 1 });
-  expect(fleet.ran('gate').length).toBe(1);
+  expect(stack.ran('gate').length).toBe(1);
   await writeFile(opener, '');
   for (const { result } of await Promise.all(waiting)) {
     expect(result?.structuredContent).toEqual({ highWater: 1 });
@@ -38,30 +38,30 @@ test('a limit on calls per worker holds one worker back and lets another pass', 
 });
 
 test('a cancelled call is cancelled in the server, and the worker goes on', async () => {
-  await using fleet = await startToolFleet();
-  const worker = await fleet.executor('w1');
+  await using stack = await startToolStack();
+  const worker = await stack.executor('w1');
   const abort = new AbortController();
   const call = worker.execute({ name: slow, arguments: { ms: 60_000 } }, { signal: abort.signal });
-  await expect.poll(() => fleet.ran('slow').length).toBe(1);
+  await expect.poll(() => stack.ran('slow').length).toBe(1);
   abort.abort();
   expect(await call).toMatchObject({ error: { code: 'cancelled', may_have_run: true } });
-  await expect.poll(() => fleet.ran('slow').map((line) => line.at)).toEqual(['start', 'cancelled']);
-  await expect.poll(() => fleet.orchestrator.inFlight).toBe(0);
+  await expect.poll(() => stack.ran('slow').map((line) => line.at)).toEqual(['start', 'cancelled']);
+  await expect.poll(() => stack.orchestrator.inFlight).toBe(0);
   expect(await worker.execute({ name: count })).toHaveProperty('result.structuredContent', { n: 1 });
 });
 
 test("a call past its deadline is stopped in the server, and its unsafe tool's outcome is unknown", async () => {
-  await using fleet = await startToolFleet();
-  const worker = await fleet.executor('w1');
+  await using stack = await startToolStack();
+  const worker = await stack.executor('w1');
   const late = await worker.execute({ name: slow, arguments: { ms: 60_000 } }, { timeoutMs: 1_000 });
   expect(late.error).toMatchObject({ may_have_run: true, retryable: false });
   expect(['outcome_unknown', 'tool_timeout']).toContain(late.error?.code);
-  await expect.poll(() => fleet.ran('slow').map((line) => line.at)).toEqual(['start', 'cancelled']);
+  await expect.poll(() => stack.ran('slow').map((line) => line.at)).toEqual(['start', 'cancelled']);
 });
 
 test("a call's own timeout starts when it starts; its wait in the queue is not counted", async () => {
-  await using fleet = await startToolFleet({ concurrency: { global: 1 } });
-  const client = await fleet.client('w1');
+  await using stack = await startToolStack({ concurrency: { global: 1 } });
+  const client = await stack.client('w1');
   const call = (ms: number) =>
     client.request(
       'orchestrator',
@@ -74,23 +74,23 @@ test("a call's own timeout starts when it starts; its wait in the queue is not c
 });
 
 test('a call whose caller gives up while it waits never runs', async () => {
-  await using fleet = await startToolFleet({ concurrency: { perWorker: 1 } });
-  const worker = await fleet.executor('w1');
+  await using stack = await startToolStack({ concurrency: { perWorker: 1 } });
+  const worker = await stack.executor('w1');
   const abort = new AbortController();
   const running = worker.execute({ name: slow, arguments: { ms: 60_000 } }, { signal: abort.signal });
-  await expect.poll(() => fleet.ran('slow').length).toBe(1);
+  await expect.poll(() => stack.ran('slow').length).toBe(1);
   const waiting = await worker.execute({ name: count }, { timeoutMs: 500 });
   expect(waiting.error?.may_have_run).toBeDefined();
   abort.abort();
   await running;
   expect(await worker.execute({ name: echo })).toHaveProperty('result.success', true);
-  expect(fleet.ran('count')).toEqual([]);
+  expect(stack.ran('count')).toEqual([]);
 });
 
 test('progress reaches the calling worker, and only that one', async () => {
-  await using fleet = await startToolFleet();
-  const worker = await fleet.executor('w1');
-  const other = await fleet.executor('w2');
+  await using stack = await startToolStack();
+  const worker = await stack.executor('w1');
+  const other = await stack.executor('w2');
   const [mine, theirs]: unknown[][] = [[], []];
   const quiet = other.execute(
     { name: slow, arguments: { ms: 200 } },
@@ -110,8 +110,8 @@ test('progress reaches the calling worker, and only that one', async () => {
 });
 
 test('arguments may be an object or the JSON text of one, and nothing else', async () => {
-  await using fleet = await startToolFleet();
-  const worker = await fleet.executor('w1');
+  await using stack = await startToolStack();
+  const worker = await stack.executor('w1');
   const given = { text: 'größer', n: 12 };
   for (const args of [given, JSON.stringify(given)]) {
     const { result } = await worker.execute({ name: echo, arguments: args });
@@ -119,12 +119,12 @@ test('arguments may be an object or the JSON text of one, and nothing else', asy
   }
   const refused = await worker.execute({ name: echo, arguments: '[1]' });
   expect(refused.error).toMatchObject({ code: 'invalid_arguments', may_have_run: false });
-  expect(fleet.ran('echo').filter((line) => line.at === 'start')).toHaveLength(2);
+  expect(stack.ran('echo').filter((line) => line.at === 'start')).toHaveLength(2);
 });
 
 test('a body that cannot be read gets an error reply that names the field', async () => {
-  await using fleet = await startToolFleet();
-  const client = await fleet.client('w1');
+  await using stack = await startToolStack();
+  const client = await stack.client('w1');
   const ask = (body: unknown) => client.request('orchestrator', 'mcp_request', body, { timeoutMs: 10_000 });
   for (const [body, field] of [
     [{ op: 'dance' }, "field 'op'"],
@@ -139,9 +139,9 @@ test('a body that cannot be read gets an error reply that names the field', asyn
 });
 
 test('a body that is no JSON at all, or a depth bomb, gets an error reply too', async () => {
-  await using fleet = await startToolFleet();
-  const token = await fleet.broker.token('w1');
-  await using wire = await connectWire(fleet.broker.url, { agent: 'w1', token });
+  await using stack = await startToolStack();
+  const token = await stack.broker.token('w1');
+  await using wire = await connectWire(stack.broker.url, { agent: 'w1', token });
   wire.send({ type: 'subscribe', request_id: 's' });
   const ask = async (id: string, body: string): Promise<unknown> => {
     wire.send({ type: 'deliver', to: 'orchestrator', id, kind: 'mcp_request' }, body);
@@ -159,8 +159,8 @@ test('a body that is no JSON at all, or a depth bomb, gets an error reply too', 
 });
 
 test('an unknown tool is answered with the nearest name', async () => {
-  await using fleet = await startToolFleet();
-  const client = await fleet.client('w1');
+  await using stack = await startToolStack();
+  const client = await stack.client('w1');
   const body = { op: 'call', tool: 'mcp_counter__ecko' };
   const outcome = await client.request('orchestrator', 'mcp_request', body, { timeoutMs: 10_000 });
   expect(outcome).toMatchObject({
@@ -169,8 +169,8 @@ test('an unknown tool is answered with the nearest name', async () => {
 });
 
 test('a result that is larger than a message may be is an error, the next smaller one is not', async () => {
-  await using fleet = await startToolFleet({ limits: { maxMessageBytes: 20_000 } });
-  const worker = await fleet.executor('w1');
+  await using stack = await startToolStack({ broker: { limits: { maxMessageBytes: 20_000 } } });
+  const worker = await stack.executor('w1');
   const big = (bytes: number) => worker.execute({ name: 'mcp_counter__big', arguments: { bytes } });
   expect((await big(30_000)).error).toMatchObject({ code: 'result_too_large', may_have_run: true });
   // The text counts twice: once as content, once as the plain text beside it.
@@ -178,64 +178,64 @@ test('a result that is larger than a message may be is an error, the next smalle
 });
 
 test('a server that dies in mid-call is a typed failure, and the next call works', async () => {
-  await using fleet = await startToolFleet();
-  const worker = await fleet.executor('w1');
+  await using stack = await startToolStack();
+  const worker = await stack.executor('w1');
   const crashed = await worker.execute({ name: 'mcp_counter__crash' });
   expect(crashed.error).toMatchObject({ code: 'outcome_unknown', may_have_run: true, retryable: false });
   expect(await worker.execute({ name: count })).toHaveProperty('result.success', true);
 });
 
 test('a running request that is delivered again is not run twice', async () => {
-  await using fleet = await startToolFleet();
-  const worker = await fleet.executor('w1');
-  const opener = `${fleet.directory}/open`;
+  await using stack = await startToolStack();
+  const worker = await stack.executor('w1');
+  const opener = `${stack.directory}/open`;
   const call = worker.execute({ name: gate, arguments: { file: opener } });
-  await expect.poll(() => fleet.ran('gate').length).toBe(1);
-  await fleet.broker.restart();
+  await expect.poll(() => stack.ran('gate').length).toBe(1);
+  await stack.broker.restart();
   // Answered after both sides are back, so the request has been delivered again by then.
   expect(await worker.execute({ name: echo })).toHaveProperty('result.success', true);
   await writeFile(opener, '');
   expect(await call).toHaveProperty('result.success', true);
-  expect(fleet.ran('gate').map((line) => line.at)).toEqual(['start', 'end']);
+  expect(stack.ran('gate').map((line) => line.at)).toEqual(['start', 'end']);
 });
 
 test('stopping waits for the calls that run, and their answers arrive', async () => {
-  await using fleet = await startToolFleet();
-  const worker = await fleet.executor('w1');
-  const opener = `${fleet.directory}/open`;
+  await using stack = await startToolStack();
+  const worker = await stack.executor('w1');
+  const opener = `${stack.directory}/open`;
   const call = worker.execute({ name: gate, arguments: { file: opener } });
-  await expect.poll(() => fleet.ran('gate').length).toBe(1);
+  await expect.poll(() => stack.ran('gate').length).toBe(1);
   let stopped = false;
-  const stop = fleet.orchestrator.stop().then(() => {
+  const stop = stack.orchestrator.stop().then(() => {
     stopped = true;
   });
-  expect([stopped, fleet.orchestrator.inFlight]).toEqual([false, 1]);
+  expect([stopped, stack.orchestrator.inFlight]).toEqual([false, 1]);
   await writeFile(opener, '');
   expect(await call).toHaveProperty('result.success', true);
   await stop;
-  expect([stopped, fleet.orchestrator.inFlight]).toEqual([true, 0]);
+  expect([stopped, stack.orchestrator.inFlight]).toEqual([true, 0]);
 });
 
 test('stopping gives up on calls that do not end, after the time it is given', async () => {
-  await using fleet = await startToolFleet({ drainMs: 100 });
-  const worker = await fleet.executor('w1');
+  await using stack = await startToolStack({ drainMs: 100 });
+  const worker = await stack.executor('w1');
   const call = worker.execute({ name: slow, arguments: { ms: 60_000 } });
-  await expect.poll(() => fleet.ran('slow').length).toBe(1);
-  await fleet.orchestrator.stop();
-  expect(fleet.orchestrator.inFlight).toBe(1);
+  await expect.poll(() => stack.ran('slow').length).toBe(1);
+  await stack.orchestrator.stop();
+  expect(stack.orchestrator.inFlight).toBe(1);
   await worker.close();
   expect(await call).toHaveProperty('error.may_have_run', true);
 });
 
 test('messages of other kinds are retired and keep nobody from being served', async () => {
-  await using fleet = await startToolFleet();
-  const worker = await fleet.executor('w1');
-  const client = await fleet.client('w1');
+  await using stack = await startToolStack();
+  const worker = await stack.executor('w1');
+  const client = await stack.client('w1');
   for (let i = 0; i < 3; i++) await client.deliver({ to: 'orchestrator', kind: 'note', body: { i } });
   expect(await worker.execute({ name: count })).toHaveProperty('result.success', true);
   const operator = await connectBroker({
-    url: fleet.broker.url,
-    token: await fleet.broker.operatorToken(),
+    url: stack.broker.url,
+    token: await stack.broker.operatorToken(),
     agent: 'operator#test',
   });
   await using _closing = operator;
@@ -243,10 +243,10 @@ test('messages of other kinds are retired and keep nobody from being served', as
 });
 
 test('a fault of the orchestrator itself becomes an error reply, and the next call is served', async () => {
-  await using fleet = await startToolFleet();
-  const worker = await fleet.executor('w1');
-  await fleet.orchestrator.stop();
-  const { host } = fleet;
+  await using stack = await startToolStack();
+  const worker = await stack.executor('w1');
+  await stack.orchestrator.stop();
+  const { host } = stack;
   const faulty = new Proxy(host, {
     get(target, property) {
       if (property === 'call') {
@@ -260,8 +260,8 @@ test('a fault of the orchestrator itself becomes an error reply, and the next ca
     },
   });
   await using client = await connectBroker({
-    url: fleet.broker.url,
-    token: await fleet.broker.token('orchestrator', 'orchestrator'),
+    url: stack.broker.url,
+    token: await stack.broker.token('orchestrator', 'orchestrator'),
     agent: 'orchestrator',
   });
   await using _orchestrator = await startOrchestrator({ client, host: faulty });

@@ -3,7 +3,7 @@ import type { BrokerClient, RequestOutcome } from '@signalbox/client';
 import { mcpReplySchema, type ToolCallError } from '@signalbox/protocol';
 import { counterServer, tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
+import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 
 const count = 'mcp_counter__count';
 const gate = 'mcp_counter__gate';
@@ -24,9 +24,9 @@ function errorOf(outcome: RequestOutcome): ToolCallError | undefined {
 }
 
 test('workers that flood the orchestrator fill their own queues only, and others are served meanwhile', async () => {
-  await using fleet = await startToolFleet({ concurrency: { perServer: 32 } });
-  const opener = `${fleet.directory}/open`;
-  const [one, two, modest] = await Promise.all(['one', 'two', 'modest'].map((agent) => fleet.client(agent)));
+  await using stack = await startToolStack({ concurrency: { perServer: 32 } });
+  const opener = `${stack.directory}/open`;
+  const [one, two, modest] = await Promise.all(['one', 'two', 'modest'].map((agent) => stack.client(agent)));
   const answered: (ToolCallError | undefined)[] = [];
   const flood = [one!, two!].flatMap((client) =>
     Array.from({ length: 900 }, async () => {
@@ -35,7 +35,7 @@ test('workers that flood the orchestrator fill their own queues only, and others
   );
   // Of each, 8 run and 64 wait. Were the rest kept, the inbox's window of 1024 would be full.
   await expect.poll(() => answered.length, { timeout: 15_000 }).toBe(2 * (900 - 8 - 64));
-  expect(fleet.orchestrator.inFlight).toBe(2 * (8 + 64));
+  expect(stack.orchestrator.inFlight).toBe(2 * (8 + 64));
   for (const error of answered.splice(0)) {
     expect(error).toMatchObject({ code: 'quota_exceeded', retryable: true, may_have_run: false });
     expect(error!.message).toContain('64 calls wait');
@@ -49,18 +49,18 @@ test('workers that flood the orchestrator fill their own queues only, and others
 });
 
 test('a worker with a long queue and one with a single call take turns on a busy server', async () => {
-  await using fleet = await startToolFleet({ concurrency: { perServer: 1 } });
-  const [greedy, modest] = await Promise.all(['greedy', 'modest'].map((agent) => fleet.client(agent)));
-  const opener = `${fleet.directory}/open`;
+  await using stack = await startToolStack({ concurrency: { perServer: 1 } });
+  const [greedy, modest] = await Promise.all(['greedy', 'modest'].map((agent) => stack.client(agent)));
+  const opener = `${stack.directory}/open`;
   const long = Array.from({ length: 30 }, (_, n) =>
     callTool(greedy!, gate, { file: opener, who: 'greedy', n }),
   );
-  await expect.poll(() => fleet.orchestrator.inFlight).toBe(30);
+  await expect.poll(() => stack.orchestrator.inFlight).toBe(30);
   const short = [0, 1].map((n) => callTool(modest!, gate, { file: opener, who: 'modest', n }));
-  await expect.poll(() => fleet.orchestrator.inFlight).toBe(32);
+  await expect.poll(() => stack.orchestrator.inFlight).toBe(32);
   await writeFile(opener, '');
   await Promise.all([...long, ...short]);
-  const starts = fleet.ran('gate').filter(({ at }) => at === 'start');
+  const starts = stack.ran('gate').filter(({ at }) => at === 'start');
   expect(starts.slice(0, 6).map(({ args }) => args.who)).toEqual([
     'greedy',
     'greedy',
@@ -73,17 +73,17 @@ test('a worker with a long queue and one with a single call take turns on a busy
 
 test('calls that wait for a slow server do not hold up calls to another one', async () => {
   await using elsewhere = await tempDir();
-  await using fleet = await startToolFleet({
+  await using stack = await startToolStack({
     concurrency: { global: 2, perServer: 1, perWorker: 2 },
     servers: { quick: counterServer(`${elsewhere.path}/quick.jsonl`) },
   });
-  const worker = await fleet.client('w1');
-  const opener = `${fleet.directory}/open`;
+  const worker = await stack.client('w1');
+  const opener = `${stack.directory}/open`;
   const slow = [1, 2, 3].map(() => callTool(worker, gate, { file: opener }));
-  await expect.poll(() => fleet.orchestrator.inFlight).toBe(3);
-  await expect.poll(() => fleet.ran('gate')).toHaveLength(1);
+  await expect.poll(() => stack.orchestrator.inFlight).toBe(3);
+  await expect.poll(() => stack.ran('gate')).toHaveLength(1);
   expect(errorOf(await callTool(worker, 'mcp_quick__count', {}))).toBeUndefined();
-  expect(fleet.ran('gate')).toHaveLength(1);
+  expect(stack.ran('gate')).toHaveLength(1);
   await writeFile(opener, '');
   expect((await Promise.all(slow)).map(errorOf)).toEqual([undefined, undefined, undefined]);
 });

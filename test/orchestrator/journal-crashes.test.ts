@@ -9,7 +9,7 @@ const echo = 'mcp_counter__echo';
 const main = new URL('../faults/orchestrator-main.ts', import.meta.url);
 
 /** A broker, a worker, and an orchestrator in a process that dies at named points. */
-async function startMortalFleet() {
+async function startCrashingStack() {
   await using starting = new AsyncDisposableStack();
   const directory = starting.use(await tempDir());
   const broker = starting.use(await startTestBroker({ durability: 'process' }));
@@ -55,7 +55,7 @@ const unknown = {
 const result = { result: { success: true } };
 
 test('wherever the orchestrator dies, a call that is not safe to repeat runs once at most, and its caller learns the truth', async () => {
-  await using fleet = await startMortalFleet();
+  await using stack = await startCrashingStack();
   for (const [point, outcome, runs] of [
     ['orchestrator.call.received', result, [1]],
     ['orchestrator.journal.started', unknown, [0]],
@@ -67,11 +67,11 @@ test('wherever the orchestrator dies, a call that is not safe to repeat runs onc
   ] as const) {
     const label = point.replaceAll('.', '_');
     const call = { name: count, arguments: { label } };
-    const ended = await fleet.crashAt(point, () => fleet.rosa.execute(call, { requestId: label }));
+    const ended = await stack.crashAt(point, () => stack.rosa.execute(call, { requestId: label }));
     expect(ended, point).toMatchObject(outcome);
     if (outcome === unknown) expect(JSON.stringify(ended), point).toContain(`request ${label}`);
-    expect(runs, point).toContain(fleet.starts(label));
-    expect(await fleet.status(label), point).toMatchObject({
+    expect(runs, point).toContain(stack.starts(label));
+    expect(await stack.status(label), point).toMatchObject({
       state: 'finished',
       outcome: outcome === unknown ? 'outcome_unknown' : 'ok',
     });
@@ -79,11 +79,11 @@ test('wherever the orchestrator dies, a call that is not safe to repeat runs onc
 });
 
 test('a call that is safe to repeat runs again after a crash, and needs no entry in the journal', async () => {
-  await using fleet = await startMortalFleet();
+  await using stack = await startCrashingStack();
   const call = { name: echo, arguments: { label: 'safe' } };
-  const ended = await fleet.crashAt('orchestrator.call.returned', () =>
-    fleet.rosa.execute(call, { requestId: 'safe' }),
+  const ended = await stack.crashAt('orchestrator.call.returned', () =>
+    stack.rosa.execute(call, { requestId: 'safe' }),
   );
   expect(ended).toHaveProperty('result.structuredContent', { label: 'safe' });
-  expect(fleet.starts('safe')).toBe(2);
+  expect(stack.starts('safe')).toBe(2);
 });

@@ -13,7 +13,7 @@ import { counterServer, tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { aTool, oddServer } from '../support/mcp-host/test-host.ts';
 import { ask, askData, callError } from '../support/orchestrator/requests.ts';
-import { startToolFleet, type ToolFleetOptions } from '../support/orchestrator/tool-stack.ts';
+import { startToolStack, type ToolStackOptions } from '../support/orchestrator/tool-stack.ts';
 
 const echo = 'mcp_counter__echo';
 const gate = 'mcp_counter__gate';
@@ -21,14 +21,14 @@ const gate = 'mcp_counter__gate';
 const patience = { timeout: 15_000, interval: 25 };
 
 /** Three servers: `counter`, `odd` whose list is a file, and `quiet` whose tools are in no list. */
-async function startOperatedFleet(options: ToolFleetOptions = {}) {
+async function startOperatedFleet(options: ToolStackOptions = {}) {
   await using starting = new AsyncDisposableStack();
   const directory = starting.use(await tempDir());
   const listFile = join(directory.path, 'list.json');
   const offer = (...tools: object[]) => writeFile(listFile, JSON.stringify({ pages: [tools] }));
   await offer(aTool('announce'), aTool('vendor', { description: 'Draws a chart.' }));
-  const fleet = starting.use(
-    await startToolFleet({
+  const stack = starting.use(
+    await startToolStack({
       servers: {
         odd: oddServer(listFile),
         quiet: { ...counterServer(join(directory.path, 'quiet.jsonl')), toolDiscovery: false },
@@ -40,15 +40,15 @@ async function startOperatedFleet(options: ToolFleetOptions = {}) {
       ...options,
     }),
   );
-  const operator = await fleet.client('operator', 'operator');
-  const reader = await fleet.client('rita', 'reader');
+  const operator = await stack.client('operator', 'operator');
+  const reader = await stack.client('rita', 'reader');
   const started = starting.move();
-  return { ...fleet, offer, operator, reader, [Symbol.asyncDispose]: () => started.disposeAsync() };
+  return { ...stack, offer, operator, reader, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }
 
 test('operators see, stop, start and reload servers; nobody else does', async () => {
-  await using fleet = await startOperatedFleet({ concurrency: { servers: { counter: 1 } } });
-  const { operator, reader } = fleet;
+  await using stack = await startOperatedFleet({ concurrency: { servers: { counter: 1 } } });
+  const { operator, reader } = stack;
   for (const op of operatorOps) {
     const body = { op, server: 'counter', role: 'reader', tool: echo };
     expect(await ask(reader, body)).toMatchObject({
@@ -64,7 +64,7 @@ test('operators see, stop, start and reload servers; nobody else does', async ()
     expect(servers.map((server) => server.name).sort()).toEqual(['counter', 'odd', 'quiet']);
     return servers.find((server) => server.name === name)!;
   };
-  const opener = `${fleet.directory}/open`;
+  const opener = `${stack.directory}/open`;
   const calls = [1, 2].map(() => callError(operator, gate, { file: opener }));
   await expect
     .poll(() => report('counter'), patience)
@@ -109,13 +109,13 @@ test('operators see, stop, start and reload servers; nobody else does', async ()
 });
 
 test('a hidden tool runs for those who know its name and may call it, and shows up nowhere', async () => {
-  await using fleet = await startOperatedFleet();
-  const { operator, reader } = fleet;
+  await using stack = await startOperatedFleet();
+  const { operator, reader } = stack;
   expect(await callError(reader, 'mcp_quiet__echo')).toBeUndefined();
   expect(await callError(reader, 'mcp_quiet__count')).toMatchObject({ code: 'permission_denied' });
   const manifest = await ask(operator, { op: 'manifest' });
   expect(JSON.stringify(manifest)).not.toContain('mcp_quiet');
-  const worker = await fleet.executor('rosa', 'reader');
+  const worker = await stack.executor('rosa', 'reader');
   expect(worker.findTool('mcp_quiet__echo')).toBeUndefined();
   const quiet = await worker.execute({ name: 'mcp_quiet__echo', arguments: { x: 1 } });
   expect(quiet.result?.structuredContent).toEqual({ x: 1 });
@@ -147,10 +147,10 @@ test('a hidden tool runs for those who know its name and may call it, and shows 
 });
 
 test('explain names the rule that decides, and what else would keep a call from its tool', async () => {
-  await using fleet = await startOperatedFleet({
+  await using stack = await startOperatedFleet({
     repeat: { safe: ['mcp_counter__count'], never: ['mcp_odd__vendor'] },
   });
-  const { operator } = fleet;
+  const { operator } = stack;
   const explain = (role: string, tool: string) =>
     askData(operator, { op: 'explain', role, tool }, explanationSchema);
   const idle = { state: 'ready', circuit: 'closed', running: 0, waiting: 0 };
@@ -201,7 +201,7 @@ test('explain names the rule that decides, and what else would keep a call from 
     nearest: 'mcp_odd__vendor',
   });
   const before = Date.now();
-  await fleet.offer(aTool('announce'), aTool('vendor', { description: 'Draws a better chart.' }));
+  await stack.offer(aTool('announce'), aTool('vendor', { description: 'Draws a better chart.' }));
   expect(await callError(operator, 'mcp_odd__announce')).toBeUndefined();
   await expect
     .poll(async () => (await explain('builder', 'mcp_odd__vendor')).changed_at, patience)

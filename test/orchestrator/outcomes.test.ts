@@ -6,7 +6,7 @@ import { callRecordSchema, callStatusSchema, timeSortedId } from '@signalbox/pro
 import { connectWire, tempDir } from '@signalbox/testing';
 import { expect, test, vi } from 'vitest';
 import { aTool, oddServer } from '../support/mcp-host/test-host.ts';
-import { startToolFleet, type ToolFleet, type ToolFleetOptions } from '../support/orchestrator/tool-stack.ts';
+import { startToolStack, type ToolStack, type ToolStackOptions } from '../support/orchestrator/tool-stack.ts';
 
 const count = 'mcp_counter__count';
 const crash = 'mcp_counter__crash';
@@ -16,18 +16,18 @@ const slow = 'mcp_counter__slow';
 /** For what happens in other processes. */
 const patience = { timeout: 15_000, interval: 25 };
 
-/** A fleet whose orchestrator keeps a journal, which can be given to another one. */
-async function startJournaledFleet(options: ToolFleetOptions = {}) {
+/** A stack whose orchestrator keeps a journal, which can be given to another one. */
+async function startJournaledStack(options: ToolStackOptions = {}) {
   await using starting = new AsyncDisposableStack();
   const directory = starting.use(await tempDir());
   const journal = starting.use(await openSqliteJournal({ file: join(directory.path, 'journal.db') }));
-  const fleet = starting.use(await startToolFleet({ journal, ...options }));
+  const stack = starting.use(await startToolStack({ journal, ...options }));
   const started = starting.move();
-  return { ...fleet, journal, [Symbol.asyncDispose]: () => started.disposeAsync() };
+  return { ...stack, journal, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }
 
 /** Another orchestrator on the same inbox and MCP servers, with another journal or none. */
-async function takeOver({ broker, host }: ToolFleet, journal?: Journal) {
+async function takeOver({ broker, host }: ToolStack, journal?: Journal) {
   await using starting = new AsyncDisposableStack();
   const token = await broker.token('orchestrator', 'orchestrator');
   const client = starting.use(await connectBroker({ url: broker.url, token, agent: 'orchestrator' }));
@@ -36,50 +36,50 @@ async function takeOver({ broker, host }: ToolFleet, journal?: Journal) {
   return { [Symbol.asyncDispose]: () => started.disposeAsync() };
 }
 
-async function ask(fleet: ToolFleet, agent: string, body: unknown, role?: string): Promise<unknown> {
-  const client = await fleet.client(agent, role);
+async function ask(stack: ToolStack, agent: string, body: unknown, role?: string): Promise<unknown> {
+  const client = await stack.client(agent, role);
   const outcome = await client.request('orchestrator', 'mcp_request', body, { timeoutMs: 10_000 });
   await client.close();
   return outcome.status === 'completed' ? outcome.reply.json : outcome;
 }
 
-async function statusOf(fleet: ToolFleet, agent: string, requestId: string) {
-  const reply = await ask(fleet, agent, { op: 'status', request_id: requestId });
+async function statusOf(stack: ToolStack, agent: string, requestId: string) {
+  const reply = await ask(stack, agent, { op: 'status', request_id: requestId });
   return callStatusSchema.parse((reply as { data: unknown }).data);
 }
 
 test('the status of a call is queued, running, then finished with its reply; to another agent it is unknown', async () => {
-  await using fleet = await startJournaledFleet({ concurrency: { global: 1 } });
-  const rosa = await fleet.executor('rosa');
-  const opener = `${fleet.directory}/open`;
+  await using stack = await startJournaledStack({ concurrency: { global: 1 } });
+  const rosa = await stack.executor('rosa');
+  const opener = `${stack.directory}/open`;
   const calls = ['one', 'two'].map((requestId) =>
     rosa.execute({ name: gate, arguments: { file: opener } }, { requestId }),
   );
-  await expect.poll(() => statusOf(fleet, 'rosa', 'one'), patience).toEqual({ state: 'running' });
-  expect(await statusOf(fleet, 'rosa', 'two')).toEqual({ state: 'queued' });
-  expect(await statusOf(fleet, 'walt', 'one')).toEqual({ state: 'unknown' });
+  await expect.poll(() => statusOf(stack, 'rosa', 'one'), patience).toEqual({ state: 'running' });
+  expect(await statusOf(stack, 'rosa', 'two')).toEqual({ state: 'queued' });
+  expect(await statusOf(stack, 'walt', 'one')).toEqual({ state: 'unknown' });
   await writeFile(opener, '');
   await Promise.all(calls);
-  expect(await statusOf(fleet, 'rosa', 'one')).toMatchObject({
+  expect(await statusOf(stack, 'rosa', 'one')).toMatchObject({
     state: 'finished',
     outcome: 'ok',
     reply: { result: { structuredContent: { highWater: 1 } } },
   });
-  expect(await statusOf(fleet, 'walt', 'one')).toEqual({ state: 'unknown' });
-  expect(await statusOf(fleet, 'rosa', 'never')).toEqual({ state: 'unknown' });
+  expect(await statusOf(stack, 'walt', 'one')).toEqual({ state: 'unknown' });
+  expect(await statusOf(stack, 'rosa', 'never')).toEqual({ state: 'unknown' });
 });
 
 test('operators see the calls of everybody, safe or not; workers are refused', async () => {
-  await using fleet = await startJournaledFleet();
-  const rosa = await fleet.executor('rosa');
-  const walt = await fleet.executor('walt');
-  const opener = `${fleet.directory}/open`;
+  await using stack = await startJournaledStack();
+  const rosa = await stack.executor('rosa');
+  const walt = await stack.executor('walt');
+  const opener = `${stack.directory}/open`;
   await rosa.execute({ name: echo }, { requestId: 'r1' });
   await walt.execute({ name: crash }, { requestId: 'w1' });
   const running = rosa.execute({ name: gate, arguments: { file: opener } }, { requestId: 'r2' });
-  await expect.poll(() => fleet.ran('gate').length, patience).toBe(1);
+  await expect.poll(() => stack.ran('gate').length, patience).toBe(1);
   const calls = async (more = {}) => {
-    const reply = await ask(fleet, 'operator', { op: 'calls', ...more }, 'operator');
+    const reply = await ask(stack, 'operator', { op: 'calls', ...more }, 'operator');
     const listed = (reply as { data: { calls: unknown[] } }).data.calls;
     return listed.map((call) => callRecordSchema.parse(call));
   };
@@ -94,64 +94,64 @@ test('operators see the calls of everybody, safe or not; workers are refused', a
   expect(names(await calls({ running: true }))).toEqual(['r2']);
   expect(names(await calls({ limit: 1 }))).toEqual(['r2']);
   expect(names(await calls({ since: Date.now() + 60_000 }))).toEqual([]);
-  expect(await ask(fleet, 'rosa', { op: 'calls' })).toMatchObject({
+  expect(await ask(stack, 'rosa', { op: 'calls' })).toMatchObject({
     error: { code: 'permission_denied', may_have_run: false },
   });
   await writeFile(opener, '');
   await running;
   // What the journal kept is known to the next orchestrator too: the unsafe ones.
-  await fleet.orchestrator.stop();
-  await using _next = await takeOver(fleet, fleet.journal);
+  await stack.orchestrator.stop();
+  await using _next = await takeOver(stack, stack.journal);
   expect(names(await calls())).toEqual(['r2', 'w1']);
   // Its reply goes a little after its delivery was confirmed.
   await expect
-    .poll(() => statusOf(fleet, 'rosa', 'r2'), patience)
+    .poll(() => statusOf(stack, 'rosa', 'r2'), patience)
     .toEqual({ state: 'finished', outcome: 'ok' });
 });
 
 test('what was started under another journal is not run again, unless it is safe; later calls run', async () => {
-  await using fleet = await startJournaledFleet({ drainMs: 50 });
+  await using stack = await startJournaledStack({ drainMs: 50 });
   await using directory = await tempDir();
   await using other = await openSqliteJournal({ file: join(directory.path, 'journal.db') });
-  const rosa = await fleet.executor('rosa');
+  const rosa = await stack.executor('rosa');
   const unsafe = rosa.execute({ name: slow, arguments: { ms: 60_000 } }, { requestId: 'unsafe' });
-  await expect.poll(() => fleet.ran('slow').length, patience).toBe(1);
+  await expect.poll(() => stack.ran('slow').length, patience).toBe(1);
   // Gives up on the call that runs, as one that dies does.
-  await fleet.orchestrator.stop();
+  await stack.orchestrator.stop();
   const safe = rosa.execute({ name: echo, arguments: { n: 1 } });
   const fresh = rosa.execute({ name: count });
-  await expect.poll(() => waiting(fleet), patience).toBe(3);
-  await using _next = await takeOver(fleet, other);
+  await expect.poll(() => waiting(stack), patience).toBe(3);
+  await using _next = await takeOver(stack, other);
   const unknown = { error: { code: 'outcome_unknown', may_have_run: true } };
   expect(await unsafe).toMatchObject(unknown);
   expect(await safe).toHaveProperty('result.structuredContent', { n: 1 });
   // It never ran, but nobody here can know that.
   expect(await fresh).toMatchObject(unknown);
   expect(await rosa.execute({ name: count })).toHaveProperty('result.structuredContent', { n: 1 });
-  expect(fleet.ran('slow').filter(({ at }) => at === 'start')).toHaveLength(1);
+  expect(stack.ran('slow').filter(({ at }) => at === 'start')).toHaveLength(1);
 });
 
 test('what waited before the first orchestrator ever came is run', async () => {
-  await using fleet = await startJournaledFleet();
-  const rosa = await fleet.executor('rosa');
-  await fleet.orchestrator.stop();
+  await using stack = await startJournaledStack();
+  const rosa = await stack.executor('rosa');
+  await stack.orchestrator.stop();
   const call = rosa.execute({ name: count });
-  await expect.poll(() => waiting(fleet), patience).toBe(1);
-  await using _next = await takeOver(fleet, fleet.journal);
+  await expect.poll(() => waiting(stack), patience).toBe(1);
+  await using _next = await takeOver(stack, stack.journal);
   expect(await call).toHaveProperty('result.structuredContent', { n: 1 });
 });
 
 /** Messages in the orchestrator's inbox. */
-async function waiting({ broker }: ToolFleet): Promise<number> {
+async function waiting({ broker }: ToolStack): Promise<number> {
   const token = await broker.operatorToken();
   await using operator = await connectBroker({ url: broker.url, token, agent: 'operator#peeks' });
   return (await operator.peek({ address: 'orchestrator' })).length;
 }
 
 test('a reply that its requester has no room for stays to be asked for, and others are served meanwhile', async () => {
-  await using fleet = await startJournaledFleet({ limits: { maxInboxMessages: 3 } });
-  const token = await fleet.broker.token('rosa');
-  await using full = await connectWire(fleet.broker.url, { agent: 'rosa', token });
+  await using stack = await startJournaledStack({ broker: { limits: { maxInboxMessages: 3 } } });
+  const token = await stack.broker.token('rosa');
+  await using full = await connectWire(stack.broker.url, { agent: 'rosa', token });
   const id = () => timeSortedId(Date.now(), Math.random().toString(36).slice(2, 10));
   for (let i = 0; i < 3; i++) {
     full.send({ type: 'deliver', to: 'rosa', id: id(), kind: 'note' }, '{}');
@@ -160,14 +160,14 @@ test('a reply that its requester has no room for stays to be asked for, and othe
   const body = JSON.stringify({ op: 'call', tool: count });
   full.send({ type: 'deliver', to: 'orchestrator', id: 'full', kind: 'mcp_request' }, body);
   await full.next('delivered', { id: 'full' });
-  const walt = await fleet.executor('walt');
+  const walt = await stack.executor('walt');
   expect(await walt.execute({ name: echo })).toHaveProperty('result.success', true);
-  await vi.waitFor(async () => expect(await waiting(fleet)).toBe(0), patience);
-  expect(await statusOf(fleet, 'rosa', 'full')).toMatchObject({
+  await vi.waitFor(async () => expect(await waiting(stack)).toBe(0), patience);
+  expect(await statusOf(stack, 'rosa', 'full')).toMatchObject({
     state: 'finished',
     reply: { result: { structuredContent: { n: 1 } } },
   });
-  expect(fleet.journal.find({ agent: 'rosa', requestId: 'full' })).toHaveProperty('end.reply');
+  expect(stack.journal.find({ agent: 'rosa', requestId: 'full' })).toHaveProperty('end.reply');
 });
 
 test('a call whose start cannot be written down is not made, and one that needs no journal is', async () => {
@@ -186,18 +186,18 @@ test('a call whose start cannot be written down is not made, and one that needs 
     [Symbol.asyncDispose]: () => real[Symbol.asyncDispose](),
   };
   await using _closing = failing;
-  await using fleet = await startToolFleet({ journal: failing });
-  const rosa = await fleet.executor('rosa');
+  await using stack = await startToolStack({ journal: failing });
+  const rosa = await stack.executor('rosa');
   expect(await rosa.execute({ name: count })).toMatchObject({
     error: { code: 'internal', may_have_run: false, retryable: true, cause_chain: ['no room'] },
   });
   expect(await rosa.execute({ name: echo })).toHaveProperty('result.success', true);
-  expect(fleet.ran('count')).toEqual([]);
+  expect(stack.ran('count')).toEqual([]);
 });
 
 test("the operator's lists decide what is safe to repeat, over the servers' own claims, everywhere", async () => {
-  await using fleet = await startJournaledFleet({ repeat: { safe: ['mcp_*__crash', slow], never: [echo] } });
-  const rosa = await fleet.executor('rosa');
+  await using stack = await startJournaledStack({ repeat: { safe: ['mcp_*__crash', slow], never: [echo] } });
+  const rosa = await stack.executor('rosa');
   expect((await rosa.execute({ name: crash }, { requestId: 'c' })).error).toMatchObject({
     code: 'mcp_server_unreachable',
     retryable: true,
@@ -207,22 +207,22 @@ test("the operator's lists decide what is safe to repeat, over the servers' own 
   expect(late.error).toMatchObject({ code: 'tool_timeout', retryable: true, may_have_run: true });
   await rosa.execute({ name: echo }, { requestId: 'e' });
   await rosa.execute({ name: count }, { requestId: 'n' });
-  const journaled = (await fleet.journal.list({ limit: 10 })).map(({ requestId }) => requestId);
+  const journaled = (await stack.journal.list({ limit: 10 })).map(({ requestId }) => requestId);
   expect(journaled).toEqual(['n', 'e']);
   const words = rosa.listTools().map(({ name, _meta }) => [name, _meta?.['signalbox/repeat']]);
   expect(Object.fromEntries(words)).toMatchObject({ [crash]: 'safe', [echo]: 'never', [count]: undefined });
 });
 
 test('a cancel and a deadline reach the server within a second', async () => {
-  await using fleet = await startJournaledFleet();
-  const rosa = await fleet.executor('rosa');
+  await using stack = await startJournaledStack();
+  const rosa = await stack.executor('rosa');
   const abort = new AbortController();
-  const cancelledLines = () => fleet.ran('slow').filter(({ at }) => at === 'cancelled').length;
+  const cancelledLines = () => stack.ran('slow').filter(({ at }) => at === 'cancelled').length;
   const cancelled = rosa.execute(
     { name: slow, arguments: { ms: 60_000 } },
     { signal: abort.signal, requestId: 'cancelled' },
   );
-  await expect.poll(() => fleet.ran('slow').length, patience).toBe(1);
+  await expect.poll(() => stack.ran('slow').length, patience).toBe(1);
   abort.abort();
   await vi.waitFor(() => expect(cancelledLines()).toBe(1), { timeout: 1_000, interval: 20 });
   expect(await cancelled).toMatchObject({ error: { code: 'cancelled', may_have_run: true } });
@@ -234,7 +234,7 @@ test('a cancel and a deadline reach the server within a second', async () => {
   await vi.waitFor(() => expect(cancelledLines()).toBe(2), { timeout: 1_000, interval: 20 });
   // Whichever came first here, the deadline or the word of its caller, whose deadline is the same.
   for (const requestId of ['cancelled', 'late']) {
-    expect(await statusOf(fleet, 'rosa', requestId)).toMatchObject({
+    expect(await statusOf(stack, 'rosa', requestId)).toMatchObject({
       state: 'finished',
       reply: { error: { may_have_run: true, retryable: false } },
     });
@@ -242,14 +242,14 @@ test('a cancel and a deadline reach the server within a second', async () => {
 });
 
 test('a call that expires before its turn never runs and says so', async () => {
-  await using fleet = await startJournaledFleet({ concurrency: { global: 1 } });
-  const rosa = await fleet.executor('rosa');
-  const opener = `${fleet.directory}/open`;
+  await using stack = await startJournaledStack({ concurrency: { global: 1 } });
+  const rosa = await stack.executor('rosa');
+  const opener = `${stack.directory}/open`;
   const running = rosa.execute({ name: gate, arguments: { file: opener } });
-  await expect.poll(() => fleet.ran('gate').length, patience).toBe(1);
+  await expect.poll(() => stack.ran('gate').length, patience).toBe(1);
   await rosa.execute({ name: count }, { timeoutMs: 300, requestId: 'expired' });
   await expect
-    .poll(() => statusOf(fleet, 'rosa', 'expired'))
+    .poll(() => statusOf(stack, 'rosa', 'expired'))
     .toMatchObject({
       state: 'finished',
       reply: { error: { may_have_run: false } },
@@ -263,8 +263,8 @@ test('progress that comes after the result reaches nobody', async () => {
   await using directory = await tempDir();
   const list = join(directory.path, 'list');
   await writeFile(list, JSON.stringify({ pages: [[aTool('late_progress')]] }));
-  await using fleet = await startJournaledFleet({ servers: { odd: oddServer(list) } });
-  const rosa = await fleet.executor('rosa');
+  await using stack = await startJournaledStack({ servers: { odd: oddServer(list) } });
+  const rosa = await stack.executor('rosa');
   const seen: number[] = [];
   for (let i = 0; i < 3; i++) {
     await rosa.execute(

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { aTool, oddServer } from '../support/mcp-host/test-host.ts';
 import { eventsOf } from '../support/orchestrator/manifest-events.ts';
 import { ask, askData, callError } from '../support/orchestrator/requests.ts';
-import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
+import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 
 const count = 'mcp_counter__count';
 const echo = 'mcp_counter__echo';
@@ -23,19 +23,19 @@ test('a change of policy, of a list and a reload each reach exactly the roles wh
     ['even', [echo]],
     ['guest', []],
   ]);
-  await using fleet = await startToolFleet({ servers: { odd: oddServer(listFile) }, allowlist });
-  const operator = await fleet.client('operator', 'operator');
+  await using stack = await startToolStack({ servers: { odd: oddServer(listFile) }, allowlist });
+  const operator = await stack.client('operator', 'operator');
   // An orchestrator that has just started tells everybody; those who come after its first answer hear of changes only.
   await ask(operator, { op: 'manifest' });
   const roles = ['odd', 'even', 'guest', 'builder'] as const;
-  const clients = await Promise.all(roles.map((role) => fleet.client(`${role}-1`, role)));
+  const clients = await Promise.all(roles.map((role) => stack.client(`${role}-1`, role)));
   const events = await Promise.all(clients.map(eventsOf));
   const [odd, even, guest, builder] = events;
   const namesOf = async (from: (typeof events)[number] | undefined) => {
     const { added, removed, changed } = (await from!.next()) as Record<string, string[]>;
     return { added, removed, changed };
   };
-  const { setPolicy } = fleet.orchestrator;
+  const { setPolicy } = stack.orchestrator;
 
   // One change of the allowlist and of a word on repeating is one event.
   setPolicy({ allowlist: allowlist.withRole('even', [echo, count]), repeat: { safe: [echo, count] } });

@@ -5,7 +5,7 @@ import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { aTool, npmServer, oddServer } from '../support/mcp-host/test-host.ts';
 import { changeOf, eventsOf } from '../support/orchestrator/manifest-events.ts';
-import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
+import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 
 const readers = RoleToolAllowlist.fromEntries([
   ['reader', ['mcp_counter__e*']],
@@ -13,10 +13,10 @@ const readers = RoleToolAllowlist.fromEntries([
 ]);
 
 test('each role sees exactly its tools, by the role that the broker attests', async () => {
-  await using fleet = await startToolFleet({ allowlist: readers });
-  const reader = await fleet.executor('rita', 'reader');
-  const guest = await fleet.executor('gus', 'guest');
-  const builder = await fleet.executor('bob', 'builder');
+  await using stack = await startToolStack({ allowlist: readers });
+  const reader = await stack.executor('rita', 'reader');
+  const guest = await stack.executor('gus', 'guest');
+  const builder = await stack.executor('bob', 'builder');
   expect(reader.listTools().map((tool) => tool.name)).toEqual(['mcp_counter__echo']);
   expect(guest.toolCount).toBe(0);
   expect(builder.toolCount).toBe(6);
@@ -30,8 +30,8 @@ test('each role sees exactly its tools, by the role that the broker attests', as
 });
 
 test('a refused call never reaches the server, while the allowed one does', async () => {
-  await using fleet = await startToolFleet({ allowlist: readers });
-  const reader = await fleet.client('rita', 'reader');
+  await using stack = await startToolStack({ allowlist: readers });
+  const reader = await stack.client('rita', 'reader');
   const call = (tool: string) =>
     reader.request('orchestrator', 'mcp_request', { op: 'call', tool }, { timeoutMs: 10_000 });
   const refused = await call('mcp_counter__count');
@@ -50,19 +50,19 @@ test('a refused call never reaches the server, while the allowed one does', asyn
   });
   const allowed = await call('mcp_counter__echo');
   expect(allowed).toMatchObject({ reply: { json: { result: { success: true } } } });
-  expect([fleet.ran('count').length, fleet.ran('echo').length]).toEqual([0, 2]);
+  expect([stack.ran('count').length, stack.ran('echo').length]).toEqual([0, 2]);
 });
 
 test('on a real file server a reader may read and not write, and a writer may', async () => {
   await using files = await tempDir();
   const path = join(await realpath(files.path), 'note.txt');
   await writeFile(path, 'as it was');
-  await using fleet = await startToolFleet({
+  await using stack = await startToolStack({
     servers: { files: npmServer('filesystem', await realpath(files.path)) },
     allowlist: RoleToolAllowlist.fromEntries([['reader', ['mcp_files__read_*', 'mcp_files__list_*']]]),
   });
-  const reader = await fleet.executor('rita', 'reader');
-  const raw = await fleet.client('rita', 'reader');
+  const reader = await stack.executor('rita', 'reader');
+  const raw = await stack.client('rita', 'reader');
   const write = { tool: 'mcp_files__write_file', arguments: { path, content: 'changed' } };
   const refused = await raw.request(
     'orchestrator',
@@ -73,15 +73,15 @@ test('on a real file server a reader may read and not write, and a writer may', 
   expect(refused).toHaveProperty('reply.json.error.code', 'permission_denied');
   const read = await reader.execute({ name: 'mcp_files__read_text_file', arguments: { path } });
   expect(read.result?.text).toBe('as it was');
-  const writer = await fleet.executor('will', 'writer');
+  const writer = await stack.executor('will', 'writer');
   const wrote = await writer.execute({ name: write.tool, arguments: write.arguments });
   expect(wrote.result?.success).toBe(true);
   expect(await readFile(path, 'utf8')).toBe('changed');
 });
 
 test('a claimed role changes nothing: the view follows the token', async () => {
-  await using fleet = await startToolFleet({ allowlist: readers });
-  const reader = await fleet.client('rita', 'reader');
+  await using stack = await startToolStack({ allowlist: readers });
+  const reader = await stack.client('rita', 'reader');
   const body = { op: 'manifest', role: 'builder', from: { role: 'builder' } };
   const outcome = await reader.request('orchestrator', 'mcp_request', body, {
     timeoutMs: 10_000,
@@ -93,9 +93,9 @@ test('a claimed role changes nothing: the view follows the token', async () => {
 });
 
 test('an asked-for version that is still right is answered without the list', async () => {
-  await using fleet = await startToolFleet({ allowlist: readers });
-  const executor = await fleet.executor('rita', 'reader');
-  const client = await fleet.client('rita', 'reader');
+  await using stack = await startToolStack({ allowlist: readers });
+  const executor = await stack.executor('rita', 'reader');
+  const client = await stack.client('rita', 'reader');
   const ask = async (known_version: string) =>
     client.request(
       'orchestrator',
@@ -109,14 +109,14 @@ test('an asked-for version that is still right is answered without the list', as
 });
 
 test('a change of policy reaches only the agents of the role concerned, and applies to the next call', async () => {
-  await using fleet = await startToolFleet({ allowlist: readers });
-  const reader = await fleet.executor('rita', 'reader');
-  const builder = await fleet.executor('bob', 'builder');
-  const forReaders = await eventsOf(await fleet.client('rita', 'reader'));
-  const forBuilders = await eventsOf(await fleet.client('bob', 'builder'));
+  await using stack = await startToolStack({ allowlist: readers });
+  const reader = await stack.executor('rita', 'reader');
+  const builder = await stack.executor('bob', 'builder');
+  const forReaders = await eventsOf(await stack.client('rita', 'reader'));
+  const forBuilders = await eventsOf(await stack.client('bob', 'builder'));
 
   const readerChanged = changeOf(reader);
-  fleet.orchestrator.setAllowlist(readers.withRole('reader', ['mcp_counter__count']));
+  stack.orchestrator.setAllowlist(readers.withRole('reader', ['mcp_counter__count']));
   await readerChanged;
   expect(reader.listTools().map((tool) => tool.name)).toEqual(['mcp_counter__count']);
   expect(await reader.execute({ name: 'mcp_counter__count' })).toHaveProperty('result.success', true);
@@ -130,7 +130,7 @@ test('a change of policy reaches only the agents of the role concerned, and appl
 
   // The next change is the builder's own. Had the first one gone to builders too, it would have come before it.
   const builderChanged = changeOf(builder);
-  fleet.orchestrator.setAllowlist(
+  stack.orchestrator.setAllowlist(
     readers.withRole('reader', ['mcp_counter__count']).withRole('builder', ['mcp_counter__gate']),
   );
   await builderChanged;
@@ -143,16 +143,16 @@ test('a list that changes in its server reaches the roles that see it, and calls
   const listFile = join(directory.path, 'list.json');
   const offer = (...tools: object[]) => writeFile(listFile, JSON.stringify({ pages: [tools] }));
   await offer(aTool('announce'), aTool('vendor'));
-  await using fleet = await startToolFleet({
+  await using stack = await startToolStack({
     servers: { odd: oddServer(listFile) },
     allowlist: RoleToolAllowlist.fromEntries([
       ['odd', ['mcp_odd__*']],
       ['even', ['mcp_counter__*']],
     ]),
   });
-  const worker = await fleet.executor('olga', 'odd');
-  const forOdd = await eventsOf(await fleet.client('olga', 'odd'));
-  const forEven = await eventsOf(await fleet.client('eve', 'even'));
+  const worker = await stack.executor('olga', 'odd');
+  const forOdd = await eventsOf(await stack.client('olga', 'odd'));
+  const forEven = await eventsOf(await stack.client('eve', 'even'));
   const changed = changeOf(worker);
   await offer(aTool('announce', { title: 'New' }), aTool('environment'));
   await worker.execute({ name: 'mcp_odd__announce' });

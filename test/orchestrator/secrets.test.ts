@@ -7,7 +7,7 @@ import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { aTool, oddServer } from '../support/mcp-host/test-host.ts';
 import { ask, askData } from '../support/orchestrator/requests.ts';
-import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
+import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 
 /** Whatever shows one of these has shown a secret. */
 const canaries = [
@@ -23,7 +23,7 @@ test('no reply of any op shows a secret of any server, nor to a worker what othe
   const listFile = join(directory.path, 'list.json');
   await writeFile(listFile, JSON.stringify({ pages: [[aTool('refuse'), aTool('announce')]] }));
   const nowhere = 'http://user:canary-of-password@127.0.0.1:1/mcp?key=canary-of-url';
-  await using fleet = await startToolFleet({
+  await using stack = await startToolStack({
     servers: {
       odd: oddServer(listFile, { ODD_SECRET: 'canary-of-env' }),
       hidden_away: { type: 'http', url: nowhere, headers: { Authorization: 'Bearer canary-of-header' } },
@@ -35,8 +35,8 @@ test('no reply of any op shows a secret of any server, nor to a worker what othe
     },
     allowlist: RoleToolAllowlist.fromEntries([['reader', ['mcp_counter__e*', 'mcp_odd__*']]]),
   });
-  const operator = await fleet.client('operator', 'operator');
-  const reader = await fleet.client('rita', 'reader');
+  const operator = await stack.client('operator', 'operator');
+  const reader = await stack.client('rita', 'reader');
   const collect = async (client: BrokerClient, bodies: object[]) => {
     const replies: string[] = [];
     for (const body of bodies) replies.push(JSON.stringify(await ask(client, body)));

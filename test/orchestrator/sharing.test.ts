@@ -2,19 +2,19 @@ import { counterServer, readCounter, tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { isAlive } from '../support/mcp-host/test-host.ts';
 import { callError } from '../support/orchestrator/requests.ts';
-import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
+import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 
 test('thirty workers on three servers keep exactly three processes, while a server of its own per worker has one each', async () => {
   await using directory = await tempDir();
   const file = (server: string) => `${directory.path}/${server}.jsonl`;
-  await using fleet = await startToolFleet({
+  await using stack = await startToolStack({
     servers: {
       second: counterServer(file('second')),
       third: counterServer(file('third')),
       own: { ...counterServer(file('own')), share: 'worker', lazy: true },
     },
   });
-  const workers = await Promise.all(Array.from({ length: 30 }, (_, n) => fleet.client(`w${n}`)));
+  const workers = await Promise.all(Array.from({ length: 30 }, (_, n) => stack.client(`w${n}`)));
   const echoes = ['counter', 'second', 'third'].map((server) => `mcp_${server}__echo`);
   const failures = await Promise.all(
     workers.flatMap((worker, n) => echoes.map((tool) => callError(worker, tool, { n }))),
@@ -22,12 +22,12 @@ test('thirty workers on three servers keep exactly three processes, while a serv
   expect(failures).toEqual(Array(90).fill(undefined));
   const pidsOf = (lines: { pid: number }[]) => new Set(lines.map(({ pid }) => pid));
   const shared = [
-    pidsOf(fleet.ran('echo')),
+    pidsOf(stack.ran('echo')),
     pidsOf(readCounter(file('second'))),
     pidsOf(readCounter(file('third'))),
   ];
   expect(shared.map((pids) => pids.size)).toEqual([1, 1, 1]);
-  const running = fleet.host.servers().flatMap(({ pids }) => pids);
+  const running = stack.host.servers().flatMap(({ pids }) => pids);
   expect(new Set(running)).toEqual(new Set(shared.flatMap((pids) => [...pids])));
   expect(running.every(isAlive)).toBe(true);
 

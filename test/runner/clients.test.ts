@@ -3,14 +3,14 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type RunFleet, startRunFleet } from '../support/runner/worker-run.ts';
+import { startWorkerRunStack, type WorkerRunStack } from '../support/runner/worker-run.ts';
 
-let run: RunFleet;
+let run: WorkerRunStack;
 let operator: string[];
 
 beforeAll(async () => {
-  run = await startRunFleet();
-  operator = ['--data', run.fleet.broker.dataDir, '--role', 'worker', '--json'];
+  run = await startWorkerRunStack();
+  operator = ['--data', run.stack.broker.dataDir, '--role', 'worker', '--json'];
 }, 60_000);
 afterAll(() => run?.[Symbol.asyncDispose]());
 
@@ -41,7 +41,7 @@ test.concurrent('claude gets our server in a file, alone, and its prompt is not 
       read: { 'strict-mcp-config': true, allowedTools: 'mcp__signalbox', positionals: ['do it', 'exit-7'] },
     },
     ownVariables: {
-      SIGNALBOX_URL: run.fleet.broker.url,
+      SIGNALBOX_URL: run.stack.broker.url,
       SIGNALBOX_AGENT: 'claude-1',
       SIGNALBOX_TOKEN_FILE: report.tokenFile,
     },

@@ -5,20 +5,20 @@ import { connectBroker } from '@signalbox/client';
 import { tempDir } from '@signalbox/testing';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { everyProcess, isRunning } from '../support/processes.ts';
-import { type RunFleet, startRunFleet } from '../support/runner/worker-run.ts';
+import { startWorkerRunStack, type WorkerRunStack } from '../support/runner/worker-run.ts';
 
-let run: RunFleet;
+let run: WorkerRunStack;
 let operator: string[];
 const patient = { timeout: 20_000, interval: 25 };
 
 beforeAll(async () => {
-  run = await startRunFleet();
-  operator = ['--data', run.fleet.broker.dataDir, '--role', 'worker', '--json'];
+  run = await startWorkerRunStack();
+  operator = ['--data', run.stack.broker.dataDir, '--role', 'worker', '--json'];
 }, 60_000);
 afterAll(() => run?.[Symbol.asyncDispose]());
 
 async function codeOfHello(token: string, agent: string): Promise<unknown> {
-  const opening = connectBroker({ url: run.fleet.broker.url, token, agent });
+  const opening = connectBroker({ url: run.stack.broker.url, token, agent });
   return opening.then(
     (client) => client.close(),
     (error) => error.code,
@@ -48,7 +48,7 @@ test('A run under kill -9 leaves no process, no file and no entry; until then it
   expect(started.stdout() + started.stderr()).not.toContain(token);
   expect(server.env.SIGNALBOX_TOKEN_FILE).toBe(tokenFile);
 
-  const other = await connectBroker({ url: run.fleet.broker.url, token, agent: 'crashes#test' });
+  const other = await connectBroker({ url: run.stack.broker.url, token, agent: 'crashes#test' });
   await using _other = other;
   await vi.waitFor(async () => {
     const connected = await other.listConnected({ withStatus: true });
@@ -68,7 +68,7 @@ test('A run under kill -9 leaves no process, no file and no entry; until then it
 });
 
 test('Three agents of a minting token have a token each that ends with them, and their parent hears of each.', async () => {
-  const { broker } = run.fleet;
+  const { broker } = run.stack;
   const boss = await connectBroker({ url: broker.url, token: await broker.token('boss'), agent: 'boss' });
   await using _boss = boss;
   await using directory = await tempDir();
@@ -118,7 +118,7 @@ test('SIGTERM ends a run whose agent does not listen, after its time to stop, wi
 });
 
 test('A plain token is used as it is, by its own agent only, and lives on.', async () => {
-  const { broker } = run.fleet;
+  const { broker } = run.stack;
   const token = await broker.token('rosa');
   const env = { SIGNALBOX_TOKEN: token };
   const [own, other] = [

@@ -3,7 +3,7 @@ import { InMemoryTransport } from '@modelcontextprotocol/server';
 import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import { type McpProxyExecutor, serveMcpFace } from '@signalbox/worker';
 import { expect, test } from 'vitest';
-import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
+import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 
 async function connectClient(executor: McpProxyExecutor, name: string, mode: 'legacy' | 'auto') {
   const [ours, theirs] = InMemoryTransport.createLinkedPair();
@@ -14,17 +14,17 @@ async function connectClient(executor: McpProxyExecutor, name: string, mode: 'le
 }
 
 test('the broker knows of each agent whether its client is there, and how many calls run', async () => {
-  await using fleet = await startToolFleet({
+  await using stack = await startToolStack({
     allowlist: RoleToolAllowlist.fromEntries([['builder', ['*']]]),
   });
-  const watcher = await fleet.client('watcher');
+  const watcher = await stack.client('watcher');
   const statuses = async (...agents: string[]) => {
     const connected = await watcher.listConnected({ withStatus: true });
     return agents.map((agent) => connected.find((one) => one.agent === agent)?.status);
   };
   const known = (...agents: string[]) => expect.poll(() => statuses(...agents), { timeout: 5000 });
-  await using older = await connectClient(await fleet.executor('old', 'builder'), 'older', 'legacy');
-  await using newer = await connectClient(await fleet.executor('new', 'builder'), 'newer', 'auto');
+  await using older = await connectClient(await stack.executor('old', 'builder'), 'older', 'legacy');
+  await using newer = await connectClient(await stack.executor('new', 'builder'), 'newer', 'auto');
   const idle = { worker: 'mcp', state: 'idle', calls: 0 };
   await known('old', 'new').toEqual([
     { ...idle, listed: false },

@@ -3,7 +3,7 @@ import { RoleToolAllowlist, startOrchestrator } from '@signalbox/orchestrator';
 import { startTestBroker, type TestBroker } from '@signalbox/testing';
 import { McpProxyExecutor } from '@signalbox/worker';
 import { expect, test } from 'vitest';
-import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
+import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 
 const tool = (name: string) => ({ name, inputSchema: { type: 'object' } });
 
@@ -130,18 +130,18 @@ test('a failed refresh keeps the old list', async () => {
 });
 
 test('live workers follow an orchestrator that comes back with another policy', async () => {
-  await using fleet = await startToolFleet();
-  const executor = await fleet.executor('rita', 'reader');
+  await using stack = await startToolStack();
+  const executor = await stack.executor('rita', 'reader');
   expect(executor.toolCount).toBe(6);
-  await fleet.orchestrator.stop();
+  await stack.orchestrator.stop();
   const changed = new Promise<void>((resolve) => executor.onManifestChanged(resolve));
   await using client = await connectBroker({
-    url: fleet.broker.url,
-    token: await fleet.broker.token('orchestrator', 'orchestrator'),
+    url: stack.broker.url,
+    token: await stack.broker.token('orchestrator', 'orchestrator'),
     agent: 'orchestrator',
   });
   const allowlist = RoleToolAllowlist.fromEntries([['reader', ['mcp_counter__echo']]]);
-  await using _next = await startOrchestrator({ client, host: fleet.host, allowlist });
+  await using _next = await startOrchestrator({ client, host: stack.host, allowlist });
   await changed;
   expect(executor.listTools().map(({ name }) => name)).toEqual(['mcp_counter__echo']);
 });

@@ -5,25 +5,25 @@ import {
   modernCall,
   openRequest,
   rawRequest,
-  soundHeaders,
-  startHttpFleet,
+  startHttpFaceStack,
+  validHeaders,
 } from '../support/worker/http-face.ts';
 
 const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
 const noSession = { status: 404, text: expect.stringContaining('-32001') };
 
 test('a session belongs to the token that began it, and ends when its client says so', async () => {
-  await using site = await startHttpFleet();
-  const { fleet, face } = site;
+  await using site = await startHttpFaceStack();
+  const { stack, face } = site;
   const [mine, mineToo, other] = [
-    await fleet.broker.token('wim'),
-    await fleet.broker.token('wim'),
-    await fleet.broker.token('kim'),
+    await stack.broker.token('wim'),
+    await stack.broker.token('wim'),
+    await stack.broker.token('kim'),
   ];
-  const opened = await rawRequest(face.port, { headers: soundHeaders(mine), body: initialize });
+  const opened = await rawRequest(face.port, { headers: validHeaders(mine), body: initialize });
   const session = { 'mcp-session-id': String(opened.headers['mcp-session-id']) };
   const ask = (token: string, more: object = {}) =>
-    rawRequest(face.port, { headers: soundHeaders(token, session), body: ping, ...more });
+    rawRequest(face.port, { headers: validHeaders(token, session), body: ping, ...more });
   expect((await ask(mine)).status).toBe(200);
   for (const token of [mineToo, other]) {
     expect(await ask(token)).toMatchObject(noSession);
@@ -32,23 +32,23 @@ test('a session belongs to the token that began it, and ends when its client say
   }
   const withVersion = (version: string) =>
     rawRequest(face.port, {
-      headers: soundHeaders(mine, { ...session, 'mcp-protocol-version': version }),
+      headers: validHeaders(mine, { ...session, 'mcp-protocol-version': version }),
       body: ping,
     });
   expect((await withVersion('2025-11-25')).status).toBe(200);
   expect(await withVersion('1999-01-01')).toMatchObject({ status: 400 });
-  const json = { headers: soundHeaders(mine, { ...session, accept: 'application/json' }) };
+  const json = { headers: validHeaders(mine, { ...session, accept: 'application/json' }) };
   expect((await rawRequest(face.port, { ...json, method: 'GET' })).status).toBe(406);
-  const nameless = await rawRequest(face.port, { headers: soundHeaders(mine), body: ping });
+  const nameless = await rawRequest(face.port, { headers: validHeaders(mine), body: ping });
   expect(nameless).toMatchObject({ status: 400, text: expect.stringContaining('Mcp-Session-Id') });
   expect((await ask(mine, { method: 'DELETE', body: undefined })).status).toBe(204);
   expect(await ask(mine)).toMatchObject(noSession);
 });
 
 test('an initialize that fails begins no session', async () => {
-  await using site = await startHttpFleet();
-  const { fleet, face } = site;
-  const headers = soundHeaders(await fleet.broker.token('wim'));
+  await using site = await startHttpFaceStack();
+  const { stack, face } = site;
+  const headers = validHeaders(await stack.broker.token('wim'));
   const broken = initialize.replace('"capabilities":{}', '"capabilities":7');
   const failed = await rawRequest(face.port, { headers, body: broken });
   expect(failed.headers['mcp-session-id']).toBeUndefined();
@@ -60,12 +60,12 @@ test('an initialize that fails begins no session', async () => {
 test('what nobody uses goes after its time, first the session, then the agent; a stream keeps both', async () => {
   let now = 0;
   const limits = { agentIdleMs: 40, sessionIdleMs: 400 };
-  await using site = await startHttpFleet({}, { limits, now: () => now });
-  const { fleet, face } = site;
-  const [token, kept] = [await fleet.broker.token('wim'), await fleet.broker.token('kim')];
+  await using site = await startHttpFaceStack({}, { limits, now: () => now });
+  const { stack, face } = site;
+  const [token, kept] = [await stack.broker.token('wim'), await stack.broker.token('kim')];
   const begin = async (text: string) => {
-    const opened = await rawRequest(face.port, { headers: soundHeaders(text), body: initialize });
-    return soundHeaders(text, { 'mcp-session-id': String(opened.headers['mcp-session-id']) });
+    const opened = await rawRequest(face.port, { headers: validHeaders(text), body: initialize });
+    return validHeaders(text, { 'mcp-session-id': String(opened.headers['mcp-session-id']) });
   };
   const left = await begin(token);
   const used = await begin(kept);
@@ -84,16 +84,16 @@ test('what nobody uses goes after its time, first the session, then the agent; a
 });
 
 test('sessions and agents beyond their number take the place of the one that was left alone longest', async () => {
-  await using site = await startHttpFleet({}, { limits: { maxAgents: 2, maxSessionsPerAgent: 2 } });
-  const { fleet, face } = site;
+  await using site = await startHttpFaceStack({}, { limits: { maxAgents: 2, maxSessionsPerAgent: 2 } });
+  const { stack, face } = site;
   const [one, two, three] = [
-    await fleet.broker.token('one'),
-    await fleet.broker.token('two'),
-    await fleet.broker.token('three'),
+    await stack.broker.token('one'),
+    await stack.broker.token('two'),
+    await stack.broker.token('three'),
   ];
   const begin = async () => {
-    const opened = await rawRequest(face.port, { headers: soundHeaders(one), body: initialize });
-    return soundHeaders(one, { 'mcp-session-id': String(opened.headers['mcp-session-id']) });
+    const opened = await rawRequest(face.port, { headers: validHeaders(one), body: initialize });
+    return validHeaders(one, { 'mcp-session-id': String(opened.headers['mcp-session-id']) });
   };
   const status = async (headers: Record<string, string>) =>
     (await rawRequest(face.port, { headers, body: ping })).status;
@@ -109,7 +109,7 @@ test('sessions and agents beyond their number take the place of the one that was
   expect(site.events).toContainEqual(expect.objectContaining({ event: 'face_agent_left', agent: 'two' }));
   expect(await status(first)).toBe(200);
   const slow = openRequest(face.port, modernCall(three, 'mcp_counter__slow', { ms: 60_000 }));
-  await eventually(() => fleet.ran('slow').length).toBe(1);
+  await eventually(() => stack.ran('slow').length).toBe(1);
   expect(await call(two)).toMatchObject({ status: 503, headers: { 'retry-after': '10' } });
   await slow[Symbol.asyncDispose]();
   await eventually(async () => (await call(two)).status).toBe(200);

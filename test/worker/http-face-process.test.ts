@@ -3,15 +3,15 @@ import { once } from 'node:events';
 import { Agent } from 'node:http';
 import { expect, test } from 'vitest';
 import { cleanEnv, signalbox, signalboxArgv } from '../support/cli/command-line.ts';
-import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
+import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 import {
+  connectHttpFace,
   eventually,
-  httpClient,
   initialize,
   modernCall,
   openRequest,
   rawRequest,
-  soundHeaders,
+  validHeaders,
 } from '../support/worker/http-face.ts';
 
 /** `signalbox worker mcp --http` as a process of its own. */
@@ -49,11 +49,11 @@ async function startFaceProcess(brokerUrl: string, ...flags: string[]) {
 }
 
 test('32 agents make 200 calls each through one face, and each answer is the right one', async () => {
-  await using fleet = await startToolFleet();
-  await using face = await startFaceProcess(fleet.broker.url);
+  await using stack = await startToolStack();
+  await using face = await startFaceProcess(stack.broker.url);
   const idleMiB = face.rssMiB();
   const names = Array.from({ length: 32 }, (_, n) => `agent-${n}`);
-  const tokens = await Promise.all(names.map((name) => fleet.broker.token(name)));
+  const tokens = await Promise.all(names.map((name) => stack.broker.token(name)));
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
   const startedAt = performance.now();
   const wrong: unknown[] = [];
@@ -82,44 +82,44 @@ test('32 agents make 200 calls each through one face, and each answer is the rig
     `HTTP face: 6400 calls of 32 agents in ${seconds.toFixed(1)} s (${Math.round(6400 / seconds)}/s), RSS ${idleMiB} MiB idle, ${face.rssMiB()} MiB after\n`,
   );
   expect(wrong).toEqual([]);
-  expect(fleet.ran('echo').filter(({ at }) => at === 'end')).toHaveLength(6_400);
+  expect(stack.ran('echo').filter(({ at }) => at === 'end')).toHaveLength(6_400);
 }, 240_000);
 
 test('callers whose face is killed in mid-call fail at once, in both eras', async () => {
-  await using fleet = await startToolFleet({ drainMs: 0 });
-  await using face = await startFaceProcess(fleet.broker.url);
-  const token = await fleet.broker.token('wim');
-  await using then = await httpClient(face.url, token, 'legacy');
-  await using now = await httpClient(face.url, token, 'modern');
+  await using stack = await startToolStack({ drainMs: 0 });
+  await using face = await startFaceProcess(stack.broker.url);
+  const token = await stack.broker.token('wim');
+  await using then = await connectHttpFace(face.url, token, 'legacy');
+  await using now = await connectHttpFace(face.url, token, 'modern');
   const calls = [then, now].map(({ call }) =>
     call('mcp_counter__slow', { ms: 60_000 }).then(
       () => 'answered',
       (thrown: Error) => thrown,
     ),
   );
-  await eventually(() => fleet.ran('slow').length).toBe(2);
+  await eventually(() => stack.ran('slow').length).toBe(2);
   face.kill('SIGKILL');
   // What ends them is the broken connection, not the time-out of their own.
   for (const call of calls) expect(await call).toMatchObject({ message: 'fetch failed' });
 });
 
 test('the command says where it listens, answers what runs when it is asked to end, and exits with 0', async () => {
-  await using fleet = await startToolFleet();
-  await using face = await startFaceProcess(fleet.broker.url, '--allow-host', 'gateway.example');
+  await using stack = await startToolStack();
+  await using face = await startFaceProcess(stack.broker.url, '--allow-host', 'gateway.example');
   expect(face.url).toBe(`http://127.0.0.1:${face.port}/mcp`);
-  const token = await fleet.broker.token('wim');
-  const headers = soundHeaders(token, { host: 'gateway.example' });
+  const token = await stack.broker.token('wim');
+  const headers = validHeaders(token, { host: 'gateway.example' });
   const opened = await rawRequest(face.port, { headers, body: initialize });
   const session = { ...headers, 'mcp-session-id': String(opened.headers['mcp-session-id']) };
   await using stream = openRequest(face.port, { method: 'GET', headers: session });
   const call = rawRequest(face.port, modernCall(token, 'mcp_counter__slow', { ms: 60_000 }));
-  await eventually(() => fleet.ran('slow').length).toBe(1);
+  await eventually(() => stack.ran('slow').length).toBe(1);
   face.kill('SIGTERM');
   expect((await call).text).toContain('"code":"cancelled"');
   await stream.ended;
   expect(await face.ended).toEqual([0, null]);
   expect(face.stdout()).toBe('');
-  await eventually(() => fleet.ran('slow').map(({ at }) => at)).toEqual(['start', 'cancelled']);
+  await eventually(() => stack.ran('slow').map(({ at }) => at)).toEqual(['start', 'cancelled']);
 });
 
 test('a wrong command line for a face over HTTP is refused with the reason', async () => {

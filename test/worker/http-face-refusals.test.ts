@@ -6,8 +6,8 @@ import {
   initialize,
   modernCall,
   rawRequest,
-  soundHeaders,
-  startHttpFleet,
+  startHttpFaceStack,
+  validHeaders,
 } from '../support/worker/http-face.ts';
 
 /** What a refused request gets: a JSON-RPC error that says why. */
@@ -23,12 +23,12 @@ const challenge = { 'www-authenticate': 'Bearer realm="signalbox"' };
 const invalid = { 'www-authenticate': expect.stringMatching(/^Bearer .*error="invalid_token"/) };
 
 test('a request that may not come in is refused with the reason, beside its twin that may', async () => {
-  await using site = await startHttpFleet(
+  await using site = await startHttpFaceStack(
     {},
     { allowedHosts: ['gateway.example'], limits: { maxBodyBytes: 10_000 } },
   );
-  const { fleet, face } = site;
-  const token = await fleet.broker.token('wim');
+  const { stack, face } = site;
+  const token = await stack.broker.token('wim');
   const sound = modernCall(token, 'mcp_counter__echo', { n: 1 });
   const send = (headers: Record<string, string> = {}, more: object = {}) =>
     rawRequest(face.port, { ...sound, headers: { ...sound.headers, ...headers }, ...more });
@@ -59,7 +59,7 @@ test('a request that may not come in is refused with the reason, beside its twin
     expect(refused.headers['access-control-allow-origin']).toBeUndefined();
   }
 
-  const operator = `Bearer ${await fleet.broker.operatorToken()}`;
+  const operator = `Bearer ${await stack.broker.operatorToken()}`;
   expect(await send({ authorization: operator })).toMatchObject(refusal(403, "this is the operator's token"));
 
   expect((await send({}, { path: '/mcp?x=1' })).status).toBe(200);
@@ -106,10 +106,10 @@ test('a request that may not come in is refused with the reason, beside its twin
 });
 
 test('a body that is no request of MCP is refused by the kind of its fault, and the next request is served', async () => {
-  await using site = await startHttpFleet();
-  const { fleet, face } = site;
-  const token = await fleet.broker.token('wim');
-  const post = (body: string) => rawRequest(face.port, { headers: soundHeaders(token), body });
+  await using site = await startHttpFaceStack();
+  const { stack, face } = site;
+  const token = await stack.broker.token('wim');
+  const post = (body: string) => rawRequest(face.port, { headers: validHeaders(token), body });
   const nested = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`;
   for (const garbage of ['', '{', 'hello', '"x"x', nested, '\u0000']) {
     expect(await post(garbage), garbage.slice(0, 9)).toMatchObject({
@@ -140,13 +140,13 @@ test('a body that is no request of MCP is refused by the kind of its fault, and 
     status: 400,
     text: expect.stringContaining('-32020'),
   });
-  expect(fleet.ran('count')).toEqual([]);
+  expect(stack.ran('count')).toEqual([]);
 });
 
 test('headers without end and a body that does not come are cut off, and others are served meanwhile', async () => {
-  await using site = await startHttpFleet({}, { limits: { requestTimeoutMs: 300 } });
-  const { fleet, face } = site;
-  const token = await fleet.broker.token('wim');
+  await using site = await startHttpFaceStack({}, { limits: { requestTimeoutMs: 300 } });
+  const { stack, face } = site;
+  const token = await stack.broker.token('wim');
   const sound = modernCall(token, 'mcp_counter__echo', { n: 1 });
   const stuck = async (text: string) => {
     const socket = connect(face.port, '127.0.0.1');
@@ -173,9 +173,9 @@ test('headers without end and a body that does not come are cut off, and others 
 });
 
 test('a token that the broker refuses costs it one connection, however often it is tried', async () => {
-  await using site = await startHttpFleet();
-  const { fleet, face } = site;
-  const token = await fleet.broker.token('wim');
+  await using site = await startHttpFaceStack();
+  const { stack, face } = site;
+  const token = await stack.broker.token('wim');
   const wrong = `${token.slice(0, -2)}${token.endsWith('AA') ? 'BB' : 'AA'}`;
   const attempt = (text: string) => rawRequest(face.port, modernCall(text, 'mcp_counter__echo', {}));
   const together = await Promise.all(Array.from({ length: 20 }, () => attempt(wrong)));

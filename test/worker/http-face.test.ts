@@ -3,37 +3,37 @@ import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import { expect, test } from 'vitest';
 import { admin, connectOperator } from '../support/broker/wire-actions.ts';
 import {
-  eras,
+  connectHttpFace,
   eventually,
-  httpClient,
   initialize,
   modernCall,
   openRequest,
   rawRequest,
-  soundHeaders,
-  startHttpFleet,
+  startHttpFaceStack,
+  validHeaders,
 } from '../support/worker/http-face.ts';
+import { eras } from '../support/worker/mcp-client.ts';
 
 test.each(eras)(
   'two agents on one face see and call what their own roles may, as %s clients',
   async (era) => {
-    await using site = await startHttpFleet({
+    await using site = await startHttpFaceStack({
       allowlist: RoleToolAllowlist.fromEntries([
         ['reader', ['mcp_counter__echo']],
         ['writer', ['mcp_counter__echo', 'mcp_counter__count']],
       ]),
     });
-    const { fleet, face } = site;
-    await using rita = await httpClient(face.url, await fleet.broker.token('rita', 'reader'), era);
-    await using walt = await httpClient(face.url, await fleet.broker.token('walt', 'writer'), era);
+    const { stack, face } = site;
+    await using rita = await connectHttpFace(face.url, await stack.broker.token('rita', 'reader'), era);
+    await using walt = await connectHttpFace(face.url, await stack.broker.token('walt', 'writer'), era);
     expect(rita.client.getInstructions()).toContain("you are 'rita'");
     expect(walt.client.getInstructions()).toContain("the role 'writer'");
-    expect(await rita.hosted()).toEqual(['mcp_counter__echo']);
-    expect(await walt.hosted()).toEqual(['mcp_counter__count', 'mcp_counter__echo']);
+    expect(await rita.hostedTools()).toEqual(['mcp_counter__echo']);
+    expect(await walt.hostedTools()).toEqual(['mcp_counter__count', 'mcp_counter__echo']);
     expect(await rita.call('mcp_counter__echo', { n: 1 })).toMatchObject({ structuredContent: { n: 1 } });
     expect(await walt.call('mcp_counter__count')).toMatchObject({ structuredContent: { n: 1 } });
     await expect(rita.call('mcp_counter__count')).rejects.toMatchObject({ code: -32602 });
-    expect(fleet.ran('count')).toHaveLength(2);
+    expect(stack.ran('count')).toHaveLength(2);
     expect(face.agentCount).toBe(2);
   },
 );
@@ -41,9 +41,9 @@ test.each(eras)(
 test.each(eras)(
   'progress reaches a %s client that asked for it, and a cancellation reaches the server',
   async (era) => {
-    await using site = await startHttpFleet({}, { heartbeatMs: 100 });
-    const { fleet, face } = site;
-    await using wim = await httpClient(face.url, await fleet.broker.token('wim'), era);
+    await using site = await startHttpFaceStack({}, { heartbeatMs: 100 });
+    const { stack, face } = site;
+    await using wim = await connectHttpFace(face.url, await stack.broker.token('wim'), era);
     const messages: (string | undefined)[] = [];
     const slept = await wim.call(
       'mcp_counter__slow',
@@ -57,10 +57,10 @@ test.each(eras)(
     expect(messages.some((text) => text?.startsWith('still running'))).toBe(true);
     const given = new AbortController();
     const call = wim.call('mcp_counter__slow', { ms: 60_000 }, { signal: given.signal });
-    await eventually(() => fleet.ran('slow').length).toBe(3);
+    await eventually(() => stack.ran('slow').length).toBe(3);
     given.abort();
     await expect(call).rejects.toThrow();
-    await eventually(() => fleet.ran('slow').at(-1)?.at).toBe('cancelled');
+    await eventually(() => stack.ran('slow').at(-1)?.at).toBe('cancelled');
     expect(await wim.call('mcp_counter__echo', { n: 2 })).toMatchObject({ structuredContent: { n: 2 } });
   },
 );
@@ -70,19 +70,19 @@ test('a changed list is told to the clients whom it concerns and to nobody else,
     ['reader', ['mcp_counter__echo']],
     ['writer', ['mcp_counter__count']],
   ]);
-  await using site = await startHttpFleet({ allowlist: readers });
-  const { fleet, face } = site;
+  await using site = await startHttpFaceStack({ allowlist: readers });
+  const { stack, face } = site;
   const tokens = {
-    rita: await fleet.broker.token('rita', 'reader'),
-    walt: await fleet.broker.token('walt', 'writer'),
+    rita: await stack.broker.token('rita', 'reader'),
+    walt: await stack.broker.token('walt', 'writer'),
   };
-  await using ritaThen = await httpClient(face.url, tokens.rita, 'legacy');
-  await using ritaNow = await httpClient(face.url, tokens.rita, 'modern');
-  await using waltThen = await httpClient(face.url, tokens.walt, 'legacy');
-  await using waltNow = await httpClient(face.url, tokens.walt, 'modern');
+  await using ritaThen = await connectHttpFace(face.url, tokens.rita, 'legacy');
+  await using ritaNow = await connectHttpFace(face.url, tokens.rita, 'modern');
+  await using waltThen = await connectHttpFace(face.url, tokens.walt, 'legacy');
+  await using waltNow = await connectHttpFace(face.url, tokens.walt, 'modern');
   await ritaNow.client.listen({ toolsListChanged: true });
   await waltNow.client.listen({ toolsListChanged: true });
-  fleet.orchestrator.setAllowlist(
+  stack.orchestrator.setAllowlist(
     RoleToolAllowlist.fromEntries([
       ['reader', ['mcp_counter__echo', 'mcp_counter__big']],
       ['writer', ['mcp_counter__count']],
@@ -90,9 +90,9 @@ test('a changed list is told to the clients whom it concerns and to nobody else,
   );
   await eventually(() => [ritaThen.changes.length, ritaNow.changes.length]).toEqual([1, 1]);
   for (const rita of [ritaThen, ritaNow]) {
-    expect(await rita.hosted()).toEqual(['mcp_counter__big', 'mcp_counter__echo']);
+    expect(await rita.hostedTools()).toEqual(['mcp_counter__big', 'mcp_counter__echo']);
   }
-  fleet.orchestrator.setAllowlist(
+  stack.orchestrator.setAllowlist(
     RoleToolAllowlist.fromEntries([
       ['reader', ['mcp_counter__echo', 'mcp_counter__big']],
       ['writer', []],
@@ -100,37 +100,37 @@ test('a changed list is told to the clients whom it concerns and to nobody else,
   );
   await eventually(() => [waltThen.changes.length, waltNow.changes.length]).toEqual([1, 1]);
   expect([ritaThen.changes.length, ritaNow.changes.length]).toEqual([1, 1]);
-  expect(await waltThen.hosted()).toEqual([]);
+  expect(await waltThen.hostedTools()).toEqual([]);
 });
 
 test('a change that no stream could tell of is told to the session once its stream is open', async () => {
-  await using site = await startHttpFleet();
-  const { fleet, face } = site;
-  const token = await fleet.broker.token('wim');
-  const opened = await rawRequest(face.port, { headers: soundHeaders(token), body: initialize });
-  const within = soundHeaders(token, { 'mcp-session-id': String(opened.headers['mcp-session-id']) });
+  await using site = await startHttpFaceStack();
+  const { stack, face } = site;
+  const token = await stack.broker.token('wim');
+  const opened = await rawRequest(face.port, { headers: validHeaders(token), body: initialize });
+  const within = validHeaders(token, { 'mcp-session-id': String(opened.headers['mcp-session-id']) });
   const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
   const names = async () => {
     const { text } = await rawRequest(face.port, { headers: within, body: JSON.stringify(list) });
     return (JSON.parse(text) as { result: { tools: unknown[] } }).result.tools.length;
   };
   const before = await names();
-  fleet.orchestrator.setAllowlist(RoleToolAllowlist.fromEntries([['worker', ['mcp_counter__echo']]]));
+  stack.orchestrator.setAllowlist(RoleToolAllowlist.fromEntries([['worker', ['mcp_counter__echo']]]));
   await eventually(names).toBe(before - 5);
   await using stream = openRequest(face.port, { method: 'GET', headers: within });
   await eventually(() => stream.text()).toContain('notifications/tools/list_changed');
   await using another = openRequest(face.port, { method: 'GET', headers: within });
   await stream.ended;
-  fleet.orchestrator.setAllowlist(RoleToolAllowlist.fromEntries([['worker', ['mcp_counter__big']]]));
+  stack.orchestrator.setAllowlist(RoleToolAllowlist.fromEntries([['worker', ['mcp_counter__big']]]));
   await eventually(() => another.text()).toContain('notifications/tools/list_changed');
 });
 
 test('a call is answered with JSON until there is progress to tell, and then with events', async () => {
-  await using site = await startHttpFleet();
-  const { fleet, face } = site;
-  const token = await fleet.broker.token('wim');
-  const opened = await rawRequest(face.port, { headers: soundHeaders(token), body: initialize });
-  const within = soundHeaders(token, { 'mcp-session-id': String(opened.headers['mcp-session-id']) });
+  await using site = await startHttpFaceStack();
+  const { stack, face } = site;
+  const token = await stack.broker.token('wim');
+  const opened = await rawRequest(face.port, { headers: validHeaders(token), body: initialize });
+  const within = validHeaders(token, { 'mcp-session-id': String(opened.headers['mcp-session-id']) });
   const slow = (id: number, meta: object) =>
     JSON.stringify({
       jsonrpc: '2.0',
@@ -157,28 +157,28 @@ test('a call is answered with JSON until there is progress to tell, and then wit
 });
 
 test.each(eras)('a %s caller that hangs up takes its call with it, down to the server', async (era) => {
-  await using site = await startHttpFleet();
-  const { fleet, face } = site;
-  const token = await fleet.broker.token('wim');
+  await using site = await startHttpFaceStack();
+  const { stack, face } = site;
+  const token = await stack.broker.token('wim');
   const sound = modernCall(token, 'mcp_counter__slow', { ms: 60_000 });
   const legacy = async () => {
-    const opened = await rawRequest(face.port, { headers: soundHeaders(token), body: initialize });
-    const headers = soundHeaders(token, { 'mcp-session-id': String(opened.headers['mcp-session-id']) });
+    const opened = await rawRequest(face.port, { headers: validHeaders(token), body: initialize });
+    const headers = validHeaders(token, { 'mcp-session-id': String(opened.headers['mcp-session-id']) });
     const params = { name: 'mcp_counter__slow', arguments: { ms: 60_000 } };
     return { headers, body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }) };
   };
   const call = openRequest(face.port, era === 'modern' ? sound : await legacy());
-  await eventually(() => fleet.ran('slow').length).toBe(1);
+  await eventually(() => stack.ran('slow').length).toBe(1);
   await call[Symbol.asyncDispose]();
-  await eventually(() => fleet.ran('slow').map(({ at }) => at)).toEqual(['start', 'cancelled']);
+  await eventually(() => stack.ran('slow').map(({ at }) => at)).toEqual(['start', 'cancelled']);
 });
 
 test('a cancelled call of a session ends its request, and its id can be used again', async () => {
-  await using site = await startHttpFleet();
-  const { fleet, face } = site;
-  const token = await fleet.broker.token('wim');
-  const opened = await rawRequest(face.port, { headers: soundHeaders(token), body: initialize });
-  const headers = soundHeaders(token, { 'mcp-session-id': String(opened.headers['mcp-session-id']) });
+  await using site = await startHttpFaceStack();
+  const { stack, face } = site;
+  const token = await stack.broker.token('wim');
+  const opened = await rawRequest(face.port, { headers: validHeaders(token), body: initialize });
+  const headers = validHeaders(token, { 'mcp-session-id': String(opened.headers['mcp-session-id']) });
   const post = (message: object) =>
     rawRequest(face.port, { headers, body: JSON.stringify({ jsonrpc: '2.0', ...message }) });
   const call = {
@@ -187,7 +187,7 @@ test('a cancelled call of a session ends its request, and its id can be used aga
     params: { name: 'mcp_counter__slow', arguments: { ms: 60_000 } },
   };
   const running = post(call);
-  await eventually(() => fleet.ran('slow').length).toBe(1);
+  await eventually(() => stack.ran('slow').length).toBe(1);
   expect(await post(call)).toMatchObject({
     status: 400,
     text: expect.stringContaining('a request with the id 7 is running in this session already'),
@@ -196,20 +196,20 @@ test('a cancelled call of a session ends its request, and its id can be used aga
     status: 202,
   });
   expect(await running).toMatchObject({ status: 202, text: '' });
-  await eventually(() => fleet.ran('slow').at(-1)?.at).toBe('cancelled');
+  await eventually(() => stack.ran('slow').at(-1)?.at).toBe('cancelled');
   const echo = { id: 7, method: 'tools/call', params: { name: 'mcp_counter__echo', arguments: { n: 7 } } };
   expect(JSON.parse((await post(echo)).text)).toMatchObject({ result: { structuredContent: { n: 7 } } });
 });
 
 test('a token that is revoked in mid-session ends its streams and sessions, and its next request gets 401', async () => {
-  await using site = await startHttpFleet();
-  const { fleet, face } = site;
-  const { id, token } = await fleet.broker.broker.issueToken({ agent: 'wim', role: 'worker' });
-  const kept = await fleet.broker.token('kim');
+  await using site = await startHttpFaceStack();
+  const { stack, face } = site;
+  const { id, token } = await stack.broker.broker.issueToken({ agent: 'wim', role: 'worker' });
+  const kept = await stack.broker.token('kim');
   await using agent = new KeptConnections();
   const begin = async (text: string) => {
-    const opened = await rawRequest(face.port, { headers: soundHeaders(text), body: initialize, agent });
-    const headers = soundHeaders(text, { 'mcp-session-id': String(opened.headers['mcp-session-id']) });
+    const opened = await rawRequest(face.port, { headers: validHeaders(text), body: initialize, agent });
+    const headers = validHeaders(text, { 'mcp-session-id': String(opened.headers['mcp-session-id']) });
     return { headers, stream: openRequest(face.port, { method: 'GET', headers }) };
   };
   const wim = await begin(token);
@@ -218,7 +218,7 @@ test('a token that is revoked in mid-session ends its streams and sessions, and 
   const ping = (headers: Record<string, string>) =>
     rawRequest(face.port, { headers, agent, body: '{"jsonrpc":"2.0","id":1,"method":"ping"}' });
   expect((await ping(wim.headers)).status).toBe(200);
-  await using operator = await connectOperator(fleet.broker);
+  await using operator = await connectOperator(stack.broker);
   await admin(operator, 'token_revoke', { id });
   await wim.stream.ended;
   expect(await ping(wim.headers)).toMatchObject({
@@ -231,14 +231,14 @@ test('a token that is revoked in mid-session ends its streams and sessions, and 
 });
 
 test('a face that is asked to end answers what it has running and cancels it in the server', async () => {
-  await using site = await startHttpFleet();
-  const { fleet, face } = site;
-  const token = await fleet.broker.token('wim');
-  await using wim = await httpClient(face.url, token, 'legacy');
+  await using site = await startHttpFaceStack();
+  const { stack, face } = site;
+  const token = await stack.broker.token('wim');
+  await using wim = await connectHttpFace(face.url, token, 'legacy');
   const then = wim.call('mcp_counter__slow', { ms: 60_000 });
   const { headers, body } = modernCall(token, 'mcp_counter__slow', { ms: 60_000 });
   const now = rawRequest(face.port, { headers, body });
-  await eventually(() => fleet.ran('slow').length).toBe(2);
+  await eventually(() => stack.ran('slow').length).toBe(2);
   await face.close();
   const cancelled = {
     isError: true,
@@ -246,7 +246,7 @@ test('a face that is asked to end answers what it has running and cancels it in 
   };
   expect(await then).toMatchObject(cancelled);
   expect(JSON.parse((await now).text)).toMatchObject({ result: cancelled });
-  await eventually(() => fleet.ran('slow').filter(({ at }) => at === 'cancelled').length).toBe(2);
+  await eventually(() => stack.ran('slow').filter(({ at }) => at === 'cancelled').length).toBe(2);
   await expect(rawRequest(face.port, { headers, body })).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 });
 

@@ -4,8 +4,8 @@ import type { BrokerClient } from '@signalbox/client';
 import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import { McpProxyExecutor } from '@signalbox/worker';
 import { expect, test } from 'vitest';
-import { startToolFleet, type ToolFleet } from '../support/orchestrator/tool-stack.ts';
-import { connectFace } from '../support/worker/face-client.ts';
+import { startToolStack, type ToolStack } from '../support/orchestrator/tool-stack.ts';
+import { connectFace, watchListChanges } from '../support/worker/mcp-client.ts';
 
 const gate = 'mcp_counter__gate';
 const count = 'mcp_counter__count';
@@ -19,19 +19,26 @@ const oneAtATime = { allowlist, concurrency: { perServer: 1 } };
 const soon = { timeout: 10_000 };
 
 test('a change of policy changes the lists of live clients and refuses a call that waits, but not its twin', async () => {
-  await using fleet = await startToolFleet(oneAtATime);
-  await using legacy = await connectFace(await fleet.executor('lea', 'writer'), 'legacy', { mailbox: false });
-  await using modern = await connectFace(await fleet.executor('mo', 'writer'), 'modern', { mailbox: false });
+  await using stack = await startToolStack(oneAtATime);
+  await using legacy = await connectFace(await stack.executor('lea', 'writer'), {
+    era: 'legacy',
+    mailbox: false,
+  });
+  await using modern = await connectFace(await stack.executor('mo', 'writer'), {
+    era: 'modern',
+    mailbox: false,
+  });
   const faces = [legacy, modern];
-  const operator = await fleet.client('operator', 'operator');
+  const operator = await stack.client('operator', 'operator');
+  const changes = await Promise.all(faces.map(({ client }) => watchListChanges(client)));
   for (const face of faces) expect(await namesOf(face)).toEqual([count, echo, gate]);
 
-  const open = await occupy(fleet);
+  const open = await occupy(stack);
   const waiting = faces.map((face) => [face.call(count), face.call(echo, { n: 1 })] as const);
   await expect.poll(() => queued(operator), soon).toBe(4);
-  fleet.orchestrator.setAllowlist(allowlist.withRole('writer', [echo, gate]));
-  for (const face of faces) {
-    await face.listChanged(1);
+  stack.orchestrator.setAllowlist(allowlist.withRole('writer', [echo, gate]));
+  for (const [at, face] of faces.entries()) {
+    await changes[at]!.reached(1);
     expect(await namesOf(face)).toEqual([echo, gate]);
   }
   await open();
@@ -40,29 +47,30 @@ test('a change of policy changes the lists of live clients and refuses a call th
     expect(await counting).toMatchObject({ isError: true, structuredContent: { error } });
     expect(await echoing).toMatchObject({ structuredContent: { n: 1 } });
   }
-  expect(fleet.ran('count')).toEqual([]);
+  expect(stack.ran('count')).toEqual([]);
 
-  fleet.orchestrator.setAllowlist(allowlist);
-  for (const face of faces) await face.listChanged(2);
+  stack.orchestrator.setAllowlist(allowlist);
+  for (const change of changes) await change.reached(2);
   expect(await legacy.call(count)).toMatchObject({ structuredContent: { n: 1 } });
 });
 
 test('a token that is issued anew with another role gives live clients that role, and their waiting calls never start', async () => {
-  await using fleet = await startToolFleet(oneAtATime);
-  const operator = await fleet.client('operator', 'operator');
+  await using stack = await startToolStack(oneAtATime);
+  const operator = await stack.client('operator', 'operator');
   for (const era of ['legacy', 'modern'] as const) {
-    await using rosa = await renewable(fleet, era);
-    await using face = await connectFace(rosa.executor, era, { mailbox: false });
+    await using rosa = await renewable(stack, era);
+    await using face = await connectFace(rosa.executor, { era, mailbox: false });
+    const changes = await watchListChanges(face.client);
     expect(await namesOf(face)).toEqual([count, echo, gate]);
     expect(await face.call(count)).toMatchObject({ structuredContent: { n: expect.any(Number) } });
 
-    const counted = fleet.ran('count').length;
-    const open = await occupy(fleet);
+    const counted = stack.ran('count').length;
+    const open = await occupy(stack);
     const waiting = face.call(count);
     await expect.poll(() => queued(operator), soon).toBe(1);
     await rosa.become('reader');
     await operator.admin('token_revoke', { id: rosa.firstId });
-    await face.listChanged(1);
+    await changes.reached(1);
     expect(await namesOf(face)).toEqual([echo, gate]);
     expect(rosa.executor.role).toBe('reader');
     const forbidden = { text: expect.stringContaining('forbidden') };
@@ -70,12 +78,12 @@ test('a token that is issued anew with another role gives live clients that role
     await open();
     expect(await face.call(echo, { n: 2 })).toMatchObject({ structuredContent: { n: 2 } });
     await expect(face.call(count)).rejects.toMatchObject({ code: -32602 });
-    expect(fleet.ran('count')).toHaveLength(counted);
+    expect(stack.ran('count')).toHaveLength(counted);
   }
 
   // The same, but with no other token in its place.
-  await using rosa = await renewable(fleet, 'last');
-  await using face = await connectFace(rosa.executor, 'legacy', { mailbox: false });
+  await using rosa = await renewable(stack, 'last');
+  await using face = await connectFace(rosa.executor, { era: 'legacy', mailbox: false });
   const hungUp = new Promise<void>((resolve) => {
     face.client.onclose = resolve;
   });
@@ -85,7 +93,7 @@ test('a token that is issued anew with another role gives live clients that role
 });
 
 /** An executor of a writer's, whose token file, so to speak, can be written anew. */
-async function renewable({ broker: { broker, url } }: ToolFleet, agent: string) {
+async function renewable({ broker: { broker, url } }: ToolStack, agent: string) {
   const first = await broker.issueToken({ agent, role: 'writer' });
   let { token } = first;
   const renewToken = async () => token;
@@ -105,12 +113,12 @@ async function namesOf(face: Awaited<ReturnType<typeof connectFace>>): Promise<s
 }
 
 /** Takes the only place on the server; all others wait until the returned function was called. */
-async function occupy(fleet: ToolFleet): Promise<() => Promise<void>> {
-  const before = fleet.ran('gate').length;
-  const file = join(fleet.directory, `open-${before}`);
-  const will = await fleet.executor('will', 'writer');
+async function occupy(stack: ToolStack): Promise<() => Promise<void>> {
+  const before = stack.ran('gate').length;
+  const file = join(stack.directory, `open-${before}`);
+  const will = await stack.executor('will', 'writer');
   const running = will.execute({ name: gate, arguments: { file } });
-  await expect.poll(() => fleet.ran('gate').length, soon).toBe(before + 1);
+  await expect.poll(() => stack.ran('gate').length, soon).toBe(before + 1);
   return async () => {
     await writeFile(file, '');
     expect((await running).result?.success).toBe(true);

@@ -1,16 +1,15 @@
 import { writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
-import { openDesk } from '../support/worker/mailbox-client.ts';
-import { startMailroom } from '../support/worker/mailbox-stack.ts';
+import { startToolStack } from '../support/orchestrator/tool-stack.ts';
+import { connectMailbox, startMailboxStack } from '../support/worker/mailbox-client.ts';
 
 const bodiesOf = ({ data }: { data: { messages: { body: unknown }[] } }) =>
   data.messages.map(({ body }) => body);
 
 test('an answer that takes too long for one call is pending, and fetched when it is there', async () => {
-  await using room = await startMailroom();
-  const rosa = await room.desk('rosa', 'worker', { askWaitMs: 100 });
-  const walt = await room.desk('walt');
+  await using mail = await startMailboxStack();
+  const rosa = await mail.mailbox('rosa', 'worker', { askWaitMs: 100 });
+  const walt = await mail.mailbox('walt');
   const pending = await rosa.use('ask_agent', { to: 'walt', text: 'slow?' });
   const { ask_id } = pending.data;
   expect(pending).toMatchObject({
@@ -39,9 +38,9 @@ test('an answer that takes too long for one call is pending, and fetched when it
 });
 
 test('who waits for an answer or a message gets signs of life, and the progress of the one that was asked', async () => {
-  await using room = await startMailroom();
-  const rosa = await room.desk('rosa', 'worker', { heartbeatMs: 30 });
-  const walt = await room.client('walt');
+  await using mail = await startMailboxStack();
+  const rosa = await mail.mailbox('rosa', 'worker', { heartbeatMs: 30 });
+  const walt = await mail.clientAt('walt');
   await walt.serve(['ask'], async (request) => {
     request.progress({ progress: 1, total: 2, message: 'half way' });
     await new Promise((resolve) => request.signal.addEventListener('abort', resolve));
@@ -68,9 +67,9 @@ test('who waits for an answer or a message gets signs of life, and the progress 
 });
 
 test('a cancelled call takes its question out of the inbox it waits in', async () => {
-  await using room = await startMailroom();
-  const rosa = await room.desk('rosa');
-  const nemo = await room.client('nemo#look');
+  await using mail = await startMailboxStack();
+  const rosa = await mail.mailbox('rosa');
+  const nemo = await mail.clientAt('nemo#look');
   const abort = new AbortController();
   const asking = rosa.use('ask_agent', { to: 'nemo', text: 'x' }, { signal: abort.signal });
   await expect.poll(() => nemo.peek({ address: 'nemo' })).toHaveLength(1);
@@ -79,7 +78,7 @@ test('a cancelled call takes its question out of the inbox it waits in', async (
   await expect.poll(() => nemo.peek({ address: 'nemo' })).toHaveLength(0);
 
   // A face that ends leaves nobody to answer to.
-  await using quiet = await room.desk('quiet', 'worker', { askWaitMs: 1 });
+  await using quiet = await mail.mailbox('quiet', 'worker', { askWaitMs: 1 });
   expect((await quiet.use('ask_agent', { to: 'nemo', text: 'y' })).data.status).toBe('pending');
   await expect.poll(() => nemo.peek({ address: 'nemo' })).toHaveLength(1);
   await quiet.face.close();
@@ -87,15 +86,15 @@ test('a cancelled call takes its question out of the inbox it waits in', async (
 });
 
 test('an inbox that another process takes over is lost with a word, and taken back by the next read', async () => {
-  await using room = await startMailroom();
-  const rosa = await room.client('rosa#send');
-  const first = await room.desk('walt');
+  await using mail = await startMailboxStack();
+  const rosa = await mail.clientAt('rosa#send');
+  const first = await mail.mailbox('walt');
   await rosa.deliver({ to: 'walt', kind: 'note', body: 'one' });
   expect(bodiesOf(await first.use('inbox_read'))).toEqual(['one']);
   const waiting = first.use('inbox_wait');
   await first.use('list_agents');
 
-  const second = await room.desk('walt');
+  const second = await mail.mailbox('walt');
   const again = await second.use('inbox_read');
   expect(again.data.messages).toMatchObject([{ body: 'one', attempt: 2 }]);
   expect(await waiting).toMatchObject({ isError: true, text: expect.stringContaining('taken_over') });
@@ -110,10 +109,10 @@ test('an inbox that another process takes over is lost with a word, and taken ba
 
 test('what a face handed out and nobody acked comes again after its end, as a further attempt', async () => {
   let ahead = 0;
-  await using room = await startMailroom({ now: () => Date.now() + ahead });
-  const rosa = await room.client('rosa#send');
-  const walts = await room.client('walt#look');
-  const first = await room.desk('walt');
+  await using mail = await startMailboxStack({ now: () => Date.now() + ahead });
+  const rosa = await mail.clientAt('rosa#send');
+  const walts = await mail.clientAt('walt#look');
+  const first = await mail.mailbox('walt');
   for (const body of ['read', 'acked']) await rosa.deliver({ to: 'walt', kind: 'note', body });
   await first.use('inbox_read', { limit: 2 });
   await first.face.close();
@@ -122,7 +121,7 @@ test('what a face handed out and nobody acked comes again after its end, as a fu
   await expect
     .poll(async () => (await walts.peek({ address: 'walt' })).map(({ attempt }) => attempt))
     .toEqual([2, 2]);
-  const second = await room.desk('walt');
+  const second = await mail.mailbox('walt');
   const { data } = await second.use('inbox_read');
   expect(data.messages).toMatchObject([
     { body: 'read', attempt: 2 },
@@ -132,15 +131,15 @@ test('what a face handed out and nobody acked comes again after its end, as a fu
 });
 
 test('a broker that restarts under questions, waits and unacked messages costs none of them', async () => {
-  await using room = await startMailroom();
-  const rosa = await room.desk('rosa');
-  const walt = await room.desk('walt');
+  await using mail = await startMailboxStack();
+  const rosa = await mail.mailbox('rosa');
+  const walt = await mail.mailbox('walt');
   await rosa.use('send_message', { to: 'walt', text: 'kept' });
   const kept = await walt.use('inbox_read');
   const asking = rosa.use('ask_agent', { to: 'walt', text: 'still there?' });
   const [ask] = (await walt.use('inbox_wait')).data.messages;
   const waiting = walt.use('inbox_wait');
-  await room.broker.restart();
+  await mail.broker.restart();
   expect((await walt.use('reply', { message_id: ask.id, text: 'yes' })).isError).toBe(false);
   expect((await asking).data).toMatchObject({ status: 'answered', body: 'yes' });
   expect((await rosa.use('send_message', { to: 'walt', text: 'after' })).isError).toBe(false);
@@ -155,12 +154,12 @@ test('a broker that restarts under questions, waits and unacked messages costs n
 });
 
 test('a role sees only the mailbox tools that its policy leaves it, also when that changes under it', async () => {
-  await using room = await startMailroom();
-  room.orchestrator.setPolicy({ mailbox: { mute: false, reader: ['signalbox_inbox_read'] } });
-  const mute = await room.desk('mute', 'mute');
-  const rita = await room.desk('rita', 'reader');
-  const rosa = await room.desk('rosa');
-  const names = async (desk: typeof mute) => (await desk.list()).map(({ name }) => name);
+  await using mail = await startMailboxStack();
+  mail.orchestrator.setPolicy({ mailbox: { mute: false, reader: ['signalbox_inbox_read'] } });
+  const mute = await mail.mailbox('mute', 'mute');
+  const rita = await mail.mailbox('rita', 'reader');
+  const rosa = await mail.mailbox('rosa');
+  const names = async (mailbox: typeof mute) => (await mailbox.list()).map(({ name }) => name);
   expect(await names(mute)).toEqual([]);
   expect(mute.client.getInstructions()).not.toContain('signalbox_');
   expect(await names(rita)).toEqual(['signalbox_inbox_read']);
@@ -172,7 +171,7 @@ test('a role sees only the mailbox tools that its policy leaves it, also when th
   const told = new Promise<void>((resolve) =>
     mute.client.setNotificationHandler('notifications/tools/list_changed', () => resolve()),
   );
-  room.orchestrator.setPolicy({ mailbox: { reader: ['signalbox_inbox_read'] } });
+  mail.orchestrator.setPolicy({ mailbox: { reader: ['signalbox_inbox_read'] } });
   await told;
   expect(await names(mute)).toHaveLength(8);
   expect((await mute.use('send_message', { to: 'rosa', text: 'x' })).isError).toBe(false);
@@ -180,52 +179,52 @@ test('a role sees only the mailbox tools that its policy leaves it, also when th
 });
 
 test('a call that was given up, and one whose end is in doubt, can be looked up', async () => {
-  await using fleet = await startToolFleet();
-  await using desk = await openDesk(await fleet.executor('w1'), { askWaitMs: 5_000 });
-  expect(await desk.use('call_result')).toMatchObject({ data: { calls: [] } });
-  const opener = `${fleet.directory}/open`;
-  const call = desk.use('mcp_counter__gate', { file: opener });
-  await expect.poll(() => fleet.ran('gate').length).toBe(1);
-  const { data } = await desk.use('call_result');
+  await using stack = await startToolStack();
+  await using mailbox = await connectMailbox(await stack.executor('w1'), { askWaitMs: 5_000 });
+  expect(await mailbox.use('call_result')).toMatchObject({ data: { calls: [] } });
+  const opener = `${stack.directory}/open`;
+  const call = mailbox.use('mcp_counter__gate', { file: opener });
+  await expect.poll(() => stack.ran('gate').length).toBe(1);
+  const { data } = await mailbox.use('call_result');
   expect(data.calls).toMatchObject([{ tool: 'mcp_counter__gate', state: 'running' }]);
   const { call_id } = data.calls[0];
-  const looking = desk.use('call_result', { call_id });
+  const looking = mailbox.use('call_result', { call_id });
   await writeFile(opener, '');
   expect((await looking).data).toEqual({ highWater: 1 });
   await call;
   // Nobody waits any more; the orchestrator knows.
-  expect((await desk.use('call_result', { call_id })).data).toEqual({ highWater: 1 });
-  await using other = await openDesk(await fleet.executor('w1'));
+  expect((await mailbox.use('call_result', { call_id })).data).toEqual({ highWater: 1 });
+  await using other = await connectMailbox(await stack.executor('w1'));
   expect((await other.use('call_result', { call_id })).data).toEqual({ highWater: 1 });
-  await using stranger = await openDesk(await fleet.executor('w2'));
+  await using stranger = await connectMailbox(await stack.executor('w2'));
   expect((await stranger.use('call_result', { call_id })).text).toContain('unknown_call');
 
-  const failed = await desk.use('mcp_counter__crash');
+  const failed = await mailbox.use('mcp_counter__crash');
   expect(failed).toMatchObject({ isError: true });
   const lost = failed.meta['signalbox/call_id'];
-  const found = await desk.use('call_result', { call_id: lost });
+  const found = await mailbox.use('call_result', { call_id: lost });
   expect(found.meta).toEqual(failed.meta);
   expect(found.text).toBe(failed.text);
-  const states = (await desk.use('call_result')).data.calls.map((one: { state: string }) => one.state);
+  const states = (await mailbox.use('call_result')).data.calls.map((one: { state: string }) => one.state);
   expect(states).toEqual([(failed.meta['signalbox/error'] as { code: string }).code, 'ok']);
-  expect((await desk.use('mcp_counter__echo', { n: 1 })).meta).toEqual({});
+  expect((await mailbox.use('mcp_counter__echo', { n: 1 })).meta).toEqual({});
 });
 
 test('results of hosted tools mention unread messages, whoever may read them', async () => {
-  await using fleet = await startToolFleet();
-  fleet.orchestrator.setPolicy({ mailbox: { mute: false } });
-  await using desk = await openDesk(await fleet.executor('w1'), { unreadEveryMs: 1 });
-  await using mute = await openDesk(await fleet.executor('w2', 'mute'), { unreadEveryMs: 1 });
-  const rosa = await fleet.client('rosa');
-  const echo = async (of: typeof desk) => (await of.use('mcp_counter__echo', { n: 1 })).meta;
-  expect(await echo(desk)).toEqual({});
+  await using stack = await startToolStack();
+  stack.orchestrator.setPolicy({ mailbox: { mute: false } });
+  await using mailbox = await connectMailbox(await stack.executor('w1'), { unreadEveryMs: 1 });
+  await using mute = await connectMailbox(await stack.executor('w2', 'mute'), { unreadEveryMs: 1 });
+  const rosa = await stack.client('rosa');
+  const echo = async (of: typeof mailbox) => (await of.use('mcp_counter__echo', { n: 1 })).meta;
+  expect(await echo(mailbox)).toEqual({});
   for (const to of ['w1', 'w1', 'w2']) await rosa.deliver({ to, kind: 'note', body: 'x' });
-  await expect.poll(() => echo(desk)).toEqual({ 'signalbox/unread': 2 });
-  const read = await desk.use('inbox_read');
+  await expect.poll(() => echo(mailbox)).toEqual({ 'signalbox/unread': 2 });
+  const read = await mailbox.use('inbox_read');
   expect(read.meta).toEqual({});
   // Held, and all of it offered.
-  expect(await echo(desk)).toEqual({});
+  expect(await echo(mailbox)).toEqual({});
   await rosa.deliver({ to: 'w1', kind: 'note', body: 'x' });
-  await expect.poll(() => echo(desk)).toEqual({ 'signalbox/unread': 1 });
+  await expect.poll(() => echo(mailbox)).toEqual({ 'signalbox/unread': 1 });
   for (let calls = 0; calls < 3; calls++) expect(await echo(mute)).toEqual({});
 });

@@ -3,69 +3,32 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Client, type StandardSchemaV1 } from '@modelcontextprotocol/client';
+import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { InMemoryTransport } from '@modelcontextprotocol/server';
 import { RoleToolAllowlist } from '@signalbox/orchestrator';
-import type { Tool } from '@signalbox/protocol';
 import { tempDir } from '@signalbox/testing';
-import { type McpProxyExecutor, serveMcpFace } from '@signalbox/worker';
 import { expect, test } from 'vitest';
 import { aTool, npmServer, oddServer } from '../support/mcp-host/test-host.ts';
-import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
-
-/** Takes what came as it is: the SDK's own schemas drop fields that they do not know. */
-const untouched = {
-  '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) },
-} as StandardSchemaV1<unknown, Record<string, unknown>>;
-
-type Era = 'legacy' | 'modern';
-
-/** An SDK client on the face of an executor, in one process. */
-async function faceOf(executor: McpProxyExecutor, era: Era = 'legacy', heartbeatMs?: number) {
-  const [ours, theirs] = InMemoryTransport.createLinkedPair();
-  const written: object[] = [];
-  const send = ours.send.bind(ours);
-  ours.send = (message, sendOptions) => {
-    written.push(message);
-    return send(message, sendOptions);
-  };
-  const face = serveMcpFace(executor, {
-    version: '1.2.3',
-    transport: ours,
-    mailbox: false,
-    ...(heartbeatMs !== undefined && { heartbeatMs }),
-  });
-  const mode = era === 'modern' ? ('auto' as const) : ('legacy' as const);
-  const client = new Client({ name: 'agent', version: '1.0.0' }, { versionNegotiation: { mode } });
-  await client.connect(theirs);
-  const list = async () => {
-    const { tools } = await client.request({ method: 'tools/list', params: {} }, untouched);
-    return tools as Tool[];
-  };
-  const call = (name: string, args: unknown = {}, options: Parameters<Client['request']>[2] = {}) =>
-    client.request(
-      { method: 'tools/call', params: { name, arguments: args as Record<string, unknown> } },
-      untouched,
-      options,
-    );
-  return { face, client, written, list, call, [Symbol.asyncDispose]: () => face.close() };
-}
+import { startToolStack } from '../support/orchestrator/tool-stack.ts';
+import { connectFace, connectProcess } from '../support/worker/mcp-client.ts';
 
 const everything = npmServer('everything', 'stdio');
 
 test.each(['legacy', 'modern'] as const)(
   'a %s client sees the tools of its role as their servers describe them, in one page',
   async (era) => {
-    await using fleet = await startToolFleet({
+    await using stack = await startToolStack({
       servers: { everything },
       allowlist: RoleToolAllowlist.fromEntries([['reader', ['mcp_everything__*']]]),
     });
-    await using direct = await directClient();
-    const own = await direct.client.request({ method: 'tools/list', params: {} }, untouched);
-    await using connection = await faceOf(await fleet.executor('rita', 'reader'), era);
+    await using direct = await connectProcess(everything);
+    const own = await direct.list();
+    await using connection = await connectFace(await stack.executor('rita', 'reader'), {
+      era,
+      mailbox: false,
+    });
     const tools = await connection.list();
-    const expected = (own.tools as Tool[])
+    const expected = own
       .map((tool) => ({ ...tool, name: `mcp_everything__${tool.name}` }))
       .sort((a, b) => (a.name < b.name ? -1 : 1));
     expect(tools.length).toBeGreaterThan(5);
@@ -90,8 +53,8 @@ test.each(['legacy', 'modern'] as const)(
       _meta: { 'vendor/id': 7 },
     });
     await writeFile(listFile, JSON.stringify({ pages: [[tool]] }));
-    await using fleet = await startToolFleet({ servers: { odd: oddServer(listFile) } });
-    await using connection = await faceOf(await fleet.executor('w1'), era);
+    await using stack = await startToolStack({ servers: { odd: oddServer(listFile) } });
+    await using connection = await connectFace(await stack.executor('w1'), { era, mailbox: false });
     const listed = (await connection.list()).find(({ name }) => name === 'mcp_odd__vendor');
     expect(listed).toEqual({ ...tool, name: 'mcp_odd__vendor' });
     const own = ['not', 'an', 'object'];
@@ -112,15 +75,15 @@ test.each(['legacy', 'modern'] as const)(
 );
 
 test('the face introduces itself and says how to use it', async () => {
-  await using fleet = await startToolFleet();
-  await using connection = await faceOf(await fleet.executor('rita', 'reader'));
+  await using stack = await startToolStack();
+  await using connection = await connectFace(await stack.executor('rita', 'reader'), { mailbox: false });
   expect(connection.client.getServerVersion()).toMatchObject({ name: 'signalbox', version: '1.2.3' });
   expect(connection.client.getInstructions()).toContain("the role 'reader'");
 });
 
 test('a failure is a result that a model can act on; an unknown tool is a protocol error', async () => {
-  await using fleet = await startToolFleet();
-  await using connection = await faceOf(await fleet.executor('w1'));
+  await using stack = await startToolStack();
+  await using connection = await connectFace(await stack.executor('w1'), { mailbox: false });
   const refused = await connection.call('mcp_counter__echo', '[1]');
   expect(refused).toMatchObject({
     isError: true,
@@ -132,23 +95,26 @@ test('a failure is a result that a model can act on; an unknown tool is a protoc
     message: expect.stringContaining("'mcp_counter__echo'"),
   });
   expect(await connection.call('mcp_counter__echo', { n: 1 })).toMatchObject({ structuredContent: { n: 1 } });
-  expect(fleet.ran('echo')).toHaveLength(2);
+  expect(stack.ran('echo')).toHaveLength(2);
 });
 
 test('a change of the list is told to the client', async () => {
-  await using fleet = await startToolFleet();
-  await using connection = await faceOf(await fleet.executor('w1'));
+  await using stack = await startToolStack();
+  await using connection = await connectFace(await stack.executor('w1'), { mailbox: false });
   const told = new Promise<void>((resolve) =>
     connection.client.setNotificationHandler('notifications/tools/list_changed', () => resolve()),
   );
-  fleet.orchestrator.setAllowlist(RoleToolAllowlist.fromEntries([['worker', ['mcp_counter__echo']]]));
+  stack.orchestrator.setAllowlist(RoleToolAllowlist.fromEntries([['worker', ['mcp_counter__echo']]]));
   await told;
   expect((await connection.list()).map((tool) => tool.name)).toEqual(['mcp_counter__echo']);
 });
 
 test("the server's progress reaches a client that asked for it, and signs of life fill the gaps", async () => {
-  await using fleet = await startToolFleet();
-  await using connection = await faceOf(await fleet.executor('w1'), 'legacy', 100);
+  await using stack = await startToolStack();
+  await using connection = await connectFace(await stack.executor('w1'), {
+    heartbeatMs: 100,
+    mailbox: false,
+  });
   const progress: { progress: number; message?: string }[] = [];
   await connection.call(
     'mcp_counter__slow',
@@ -163,44 +129,44 @@ test("the server's progress reaches a client that asked for it, and signs of lif
 });
 
 test("a client's cancellation stops the tool in its server", async () => {
-  await using fleet = await startToolFleet();
-  await using connection = await faceOf(await fleet.executor('w1'));
+  await using stack = await startToolStack();
+  await using connection = await connectFace(await stack.executor('w1'), { mailbox: false });
   const abort = new AbortController();
   const call = connection.call('mcp_counter__slow', { ms: 60_000 }, { signal: abort.signal });
-  await expect.poll(() => fleet.ran('slow').length).toBe(1);
+  await expect.poll(() => stack.ran('slow').length).toBe(1);
   abort.abort();
   await expect(call).rejects.toThrow();
-  await expect.poll(() => fleet.ran('slow').map((line) => line.at)).toEqual(['start', 'cancelled']);
+  await expect.poll(() => stack.ran('slow').map((line) => line.at)).toEqual(['start', 'cancelled']);
 });
 
 test('a client that hangs up ends the face and cancels what it had running', async () => {
-  await using fleet = await startToolFleet();
-  await using connection = await faceOf(await fleet.executor('w1'));
+  await using stack = await startToolStack();
+  await using connection = await connectFace(await stack.executor('w1'), { mailbox: false });
   const call = connection.call('mcp_counter__slow', { ms: 60_000 }).catch((thrown: Error) => thrown);
-  await expect.poll(() => fleet.ran('slow').length).toBe(1);
+  await expect.poll(() => stack.ran('slow').length).toBe(1);
   await connection.client.close();
   await connection.face.closed;
   expect(await call).toBeInstanceOf(Error);
-  await expect.poll(() => fleet.ran('slow').map((line) => line.at)).toEqual(['start', 'cancelled']);
+  await expect.poll(() => stack.ran('slow').map((line) => line.at)).toEqual(['start', 'cancelled']);
 });
 
 test('a face that is asked to end answers what it has running and cancels it in the server', async () => {
-  await using fleet = await startToolFleet();
-  await using connection = await faceOf(await fleet.executor('w1'));
+  await using stack = await startToolStack();
+  await using connection = await connectFace(await stack.executor('w1'), { mailbox: false });
   const call = connection.call('mcp_counter__slow', { ms: 60_000 });
-  await expect.poll(() => fleet.ran('slow').length).toBe(1);
+  await expect.poll(() => stack.ran('slow').length).toBe(1);
   await connection.face.close();
   expect(await call).toMatchObject({
     isError: true,
     structuredContent: { error: { code: 'cancelled', may_have_run: true } },
   });
-  await expect.poll(() => fleet.ran('slow').map((line) => line.at)).toEqual(['start', 'cancelled']);
+  await expect.poll(() => stack.ran('slow').map((line) => line.at)).toEqual(['start', 'cancelled']);
 });
 
 test('an executor that is closed ends the face', async () => {
-  await using fleet = await startToolFleet();
-  const executor = await fleet.executor('w1');
-  await using connection = await faceOf(executor);
+  await using stack = await startToolStack();
+  const executor = await stack.executor('w1');
+  await using connection = await connectFace(executor, { mailbox: false });
   const hungUp = new Promise<void>((resolve) => {
     connection.client.onclose = resolve;
   });
@@ -212,9 +178,9 @@ test('an executor that is closed ends the face', async () => {
 const faceMain = fileURLToPath(new URL('../support/worker/face-main.ts', import.meta.url));
 
 test('an SDK client that spawns the face over stdio lists and calls', async () => {
-  await using fleet = await startToolFleet();
-  const token = await fleet.broker.token('w1');
-  const args = ['--conditions=@signalbox/source', faceMain, fleet.broker.url, token, 'w1'];
+  await using stack = await startToolStack();
+  const token = await stack.broker.token('w1');
+  const args = ['--conditions=@signalbox/source', faceMain, stack.broker.url, token, 'w1'];
   const transport = new StdioClientTransport({ command: process.execPath, args });
   const client = new Client({ name: 'agent', version: '1.0.0' });
   await client.connect(transport);
@@ -226,9 +192,9 @@ test('an SDK client that spawns the face over stdio lists and calls', async () =
 });
 
 test('a face process whose input ends exits with 0, having written nothing but MCP', async () => {
-  await using fleet = await startToolFleet();
-  const token = await fleet.broker.token('w1');
-  const args = ['--conditions=@signalbox/source', faceMain, fleet.broker.url, token, 'w1'];
+  await using stack = await startToolStack();
+  const token = await stack.broker.token('w1');
+  const args = ['--conditions=@signalbox/source', faceMain, stack.broker.url, token, 'w1'];
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   let written = '';
   child.stdout.on('data', (chunk) => {
@@ -252,10 +218,3 @@ test('a face process whose input ends exits with 0, having written nothing but M
     .map((line) => JSON.parse(line));
   expect(messages).toMatchObject([{ jsonrpc: '2.0', id: 1, result: { protocolVersion: '2025-11-25' } }]);
 });
-
-/** An SDK client right on the server, to compare with. */
-async function directClient() {
-  const client = new Client({ name: 'agent', version: '1.0.0' });
-  await client.connect(new StdioClientTransport({ ...everything, stderr: 'ignore' }));
-  return { client, [Symbol.asyncDispose]: () => client.close() };
-}

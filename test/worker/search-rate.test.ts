@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { oddServer } from '../support/mcp-host/test-host.ts';
-import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
-import { connectFace } from '../support/worker/face-client.ts';
+import { startToolStack } from '../support/orchestrator/tool-stack.ts';
+import { connectFace } from '../support/worker/mcp-client.ts';
 import { type CatalogQuery, catalogQueries, catalogTools } from '../support/worker/tool-catalog/catalog.ts';
 
 const prefix = 'mcp_hub__';
@@ -15,11 +15,11 @@ async function catalogFleet() {
   const directory = opening.use(await tempDir());
   const listFile = join(directory.path, 'list.json');
   await writeFile(listFile, JSON.stringify({ pages: [catalogTools()] }));
-  const fleet = opening.use(await startToolFleet({ servers: { hub: oddServer(listFile) } }));
-  const executor = await fleet.executor('w1');
-  const all = opening.use(await connectFace(executor, 'legacy', { mailbox: false }));
+  const stack = opening.use(await startToolStack({ servers: { hub: oddServer(listFile) } }));
+  const executor = await stack.executor('w1');
+  const all = opening.use(await connectFace(executor, { era: 'legacy', mailbox: false }));
   const searching = opening.use(
-    await connectFace(executor, 'legacy', { toolList: 'search', mailbox: false }),
+    await connectFace(executor, { era: 'legacy', toolList: 'search', mailbox: false }),
   );
   const opened = opening.move();
   return { all, searching, [Symbol.asyncDispose]: () => opened.disposeAsync() };
@@ -47,16 +47,16 @@ function withService(queries: readonly CatalogQuery[]): CatalogQuery[] {
 }
 
 test('most wishes find their tool among the first five of 500, for a twentieth of the characters of the list', async () => {
-  await using fleet = await catalogFleet();
-  const plain = await rate(fleet.searching, catalogQueries());
-  const named = await rate(fleet.searching, withService(catalogQueries()));
-  const later = await rate(fleet.searching, catalogQueries('later-queries'));
+  await using stack = await catalogFleet();
+  const plain = await rate(stack.searching, catalogQueries());
+  const named = await rate(stack.searching, withService(catalogQueries()));
+  const later = await rate(stack.searching, catalogQueries('later-queries'));
   expect(plain.share).toBeGreaterThanOrEqual(0.76);
   expect(named.share).toBeGreaterThanOrEqual(0.88);
   expect(later.share).toBeGreaterThanOrEqual(0.88);
 
-  const everything = JSON.stringify(await fleet.all.list()).length;
-  const two = JSON.stringify(await fleet.searching.list()).length;
+  const everything = JSON.stringify(await stack.all.list()).length;
+  const two = JSON.stringify(await stack.searching.list()).length;
   expect(everything).toBeGreaterThan(100_000);
   expect(two + plain.averageCharacters).toBeLessThan(everything / 20);
 });

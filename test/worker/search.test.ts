@@ -5,8 +5,8 @@ import { toolCallError } from '@signalbox/protocol';
 import { startTestBroker } from '@signalbox/testing';
 import { McpProxyExecutor } from '@signalbox/worker';
 import { expect, test } from 'vitest';
-import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
-import { connectFace } from '../support/worker/face-client.ts';
+import { startToolStack } from '../support/orchestrator/tool-stack.ts';
+import { connectFace } from '../support/worker/mcp-client.ts';
 
 const search = { toolList: 'search', mailbox: false } as const;
 const echo = 'mcp_counter__echo';
@@ -17,11 +17,11 @@ interface Found {
 }
 
 test('a client of either era sees two tools, finds one by what it does and gets its own result through the other', async () => {
-  await using fleet = await startToolFleet();
-  const executor = await fleet.executor('w1');
+  await using stack = await startToolStack();
+  const executor = await stack.executor('w1');
   for (const era of ['legacy', 'modern'] as const) {
-    await using all = await connectFace(executor, era, { mailbox: false });
-    await using searching = await connectFace(executor, era, search);
+    await using all = await connectFace(executor, { era, mailbox: false });
+    await using searching = await connectFace(executor, { era, ...search });
     expect((await searching.list()).map(({ name }) => name)).toEqual(['search_tools', 'call_tool']);
     expect(searching.client.getInstructions()).toContain('6 more now');
     expect(searching.client.getInstructions()).toContain('counter (6)');
@@ -48,8 +48,8 @@ test('a client of either era sees two tools, finds one by what it does and gets 
 });
 
 test('progress and cancellation go through as with a call of the tool itself; with wrong arguments nothing runs', async () => {
-  await using fleet = await startToolFleet();
-  await using face = await connectFace(await fleet.executor('w1'), 'legacy', search);
+  await using stack = await startToolStack();
+  await using face = await connectFace(await stack.executor('w1'), search);
   const messages: unknown[] = [];
   const slow = (ms: number) => ({ name: 'mcp_counter__slow', arguments: { ms } });
   const onprogress = (progress: { message?: string | undefined }) => messages.push(progress.message);
@@ -60,10 +60,10 @@ test('progress and cancellation go through as with a call of the tool itself; wi
 
   const abort = new AbortController();
   const call = face.call('call_tool', slow(60_000), { signal: abort.signal });
-  await expect.poll(() => fleet.ran('slow').length).toBe(3);
+  await expect.poll(() => stack.ran('slow').length).toBe(3);
   abort.abort();
   await expect(call).rejects.toThrow();
-  await expect.poll(() => fleet.ran('slow').at(-1)?.at).toBe('cancelled');
+  await expect.poll(() => stack.ran('slow').at(-1)?.at).toBe('cancelled');
 
   for (const [tool, args, field] of [
     ['search_tools', { query: ' ' }, "'query'"],
@@ -73,16 +73,16 @@ test('progress and cancellation go through as with a call of the tool itself; wi
     const content = [{ text: expect.stringContaining(field) }];
     expect(await face.call(tool, args)).toMatchObject({ ...failed('invalid_arguments', false), content });
   }
-  expect(fleet.ran('echo')).toEqual([]);
+  expect(stack.ran('echo')).toEqual([]);
   expect(await face.call('call_tool', { name: echo })).toMatchObject({ structuredContent: {} });
-  expect(fleet.ran('echo')).toHaveLength(2);
+  expect(stack.ran('echo')).toHaveLength(2);
 });
 
 test('a role finds and calls only what it may, and an unknown name is answered with the nearest', async () => {
   const allowlist = RoleToolAllowlist.fromEntries([['reader', [echo, 'mcp_counter__big']]]);
-  await using fleet = await startToolFleet({ allowlist });
-  await using reader = await connectFace(await fleet.executor('rita', 'reader'), 'legacy', search);
-  await using builder = await connectFace(await fleet.executor('bob', 'builder'), 'legacy', search);
+  await using stack = await startToolStack({ allowlist });
+  await using reader = await connectFace(await stack.executor('rita', 'reader'), search);
+  await using builder = await connectFace(await stack.executor('bob', 'builder'), search);
   const names = async (face: typeof reader) => {
     const found = (await face.call('search_tools', { query: 'counts one up' })) as unknown as Found;
     return found.structuredContent.tools.map(({ name }) => name);
@@ -103,7 +103,7 @@ test('a role finds and calls only what it may, and an unknown name is answered w
     content: [{ text: expect.stringContaining('None of your 2 tools fits "zebra"') }],
     structuredContent: { tools: [] },
   });
-  expect(fleet.ran('count')).toHaveLength(2);
+  expect(stack.ran('count')).toHaveLength(2);
 });
 
 test('a search without a sound answer is a failure that may be tried again or not, never an empty list', async () => {
@@ -132,7 +132,7 @@ test('a search without a sound answer is a failure that may be tried again or no
   });
   const worker = { url: broker.url, token: await broker.token('w1'), agent: 'w1' };
   await using executor = await McpProxyExecutor.connect(worker);
-  await using face = await connectFace(executor, 'legacy', { ...search, searchTimeoutMs: 1_000 });
+  await using face = await connectFace(executor, { era: 'legacy', ...search, searchTimeoutMs: 1_000 });
   const ask = (query: string) => face.call('search_tools', { query });
   expect(await ask('sound')).toMatchObject({ structuredContent: { tools } });
   expect(await ask('odd')).toMatchObject(failed('internal', false));
@@ -148,8 +148,8 @@ function failed(code: string, retryable: boolean) {
 test('hosted tools that are named as the two are found and called through them, and never in their place', async () => {
   const script = fileURLToPath(new URL('../support/worker/search-names-server.ts', import.meta.url));
   const theirs = { type: 'stdio' as const, command: process.execPath, args: [script], prefix: false };
-  await using fleet = await startToolFleet({ servers: { theirs } });
-  await using face = await connectFace(await fleet.executor('w1'), 'legacy', search);
+  await using stack = await startToolStack({ servers: { theirs } });
+  await using face = await connectFace(await stack.executor('w1'), search);
   expect((await face.list()).map(({ title }) => title)).toEqual(['Find a tool', 'Call a found tool']);
   const found = (await face.call('search_tools', { query: 'namesake' })) as unknown as Found;
   expect(found.structuredContent.tools.map(({ name }) => name)).toEqual(['call_tool', 'search_tools']);

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { startToolFleet, type ToolFleet } from '../support/orchestrator/tool-stack.ts';
-import { connectFace, type Era } from '../support/worker/face-client.ts';
+import { startToolStack, type ToolStack } from '../support/orchestrator/tool-stack.ts';
+import { connectFace, type Era } from '../support/worker/mcp-client.ts';
 
 /** In place of a client's 60 s and our 15 s. */
 const timeoutMs = 400;
@@ -14,23 +14,23 @@ const eras = ['legacy', 'modern'] as const;
 const soon = { timeout: 10_000 };
 
 /** What the counter server did with the calls that have this label or file. */
-function steps(fleet: ToolFleet, tool: string, mark: string): string[] {
-  return fleet
+function steps(stack: ToolStack, tool: string, mark: string): string[] {
+  return stack
     .ran(tool)
     .filter(({ args }) => args.label === mark || args.file === mark)
     .map(({ at }) => at);
 }
 
 test('clients of both eras that give up soon get the result of a silent tool that takes longer, and others meanwhile', async () => {
-  await using fleet = await startToolFleet();
+  await using stack = await startToolStack();
   const outlast = async (era: Era) => {
-    await using face = await connectFace(await fleet.executor(era), era, { heartbeatMs, mailbox: false });
-    const file = join(fleet.directory, era);
+    await using face = await connectFace(await stack.executor(era), { era, heartbeatMs, mailbox: false });
+    const file = join(stack.directory, era);
     const gate = (options: Parameters<typeof face.call>[2]) =>
       face.call('mcp_counter__gate', { file }, { timeout: timeoutMs, ...options });
     // Without progress the same client gives the same call up, and the server is told.
     await expect(gate({})).rejects.toThrow(/timed out/i);
-    await expect.poll(() => steps(fleet, 'gate', file), soon).toEqual(['start', 'cancelled']);
+    await expect.poll(() => steps(stack, 'gate', file), soon).toEqual(['start', 'cancelled']);
 
     let heard = 0;
     const { promise: long, resolve: wasLong } = Promise.withResolvers<void>();
@@ -38,12 +38,12 @@ test('clients of both eras that give up soon get the result of a silent tool tha
       if (++heard === beats) wasLong();
     };
     const slow = gate({ resetTimeoutOnProgress: true, onprogress });
-    await expect.poll(() => steps(fleet, 'gate', file).length, soon).toBe(3);
+    await expect.poll(() => steps(stack, 'gate', file).length, soon).toBe(3);
     for (const n of [1, 2, 3]) {
       expect(await face.call('mcp_counter__echo', { n })).toMatchObject({ structuredContent: { n } });
     }
     await long;
-    expect(steps(fleet, 'gate', file)).toEqual(['start', 'cancelled', 'start']);
+    expect(steps(stack, 'gate', file)).toEqual(['start', 'cancelled', 'start']);
     await writeFile(file, '');
     return await slow;
   };
@@ -55,20 +55,20 @@ test('clients of both eras that give up soon get the result of a silent tool tha
 });
 
 test('the abort of a client of either era reaches the server, and only the call it is for', async () => {
-  await using fleet = await startToolFleet();
+  await using stack = await startToolStack();
   for (const era of eras) {
-    await using face = await connectFace(await fleet.executor(era), era, { mailbox: false });
-    const file = join(fleet.directory, era);
+    await using face = await connectFace(await stack.executor(era), { era, mailbox: false });
+    const file = join(stack.directory, era);
     const abort = new AbortController();
     const aborted = face.call('mcp_counter__slow', { ms: 60_000, label: era }, { signal: abort.signal });
     const rejected = expect(aborted).rejects.toThrow();
     const kept = face.call('mcp_counter__gate', { file });
-    await expect.poll(() => steps(fleet, 'slow', era), soon).toEqual(['start']);
-    await expect.poll(() => steps(fleet, 'gate', file), soon).toEqual(['start']);
+    await expect.poll(() => steps(stack, 'slow', era), soon).toEqual(['start']);
+    await expect.poll(() => steps(stack, 'gate', file), soon).toEqual(['start']);
     const abortedAt = performance.now();
     abort.abort();
     await expect
-      .poll(() => steps(fleet, 'slow', era), { ...soon, interval: 5 })
+      .poll(() => steps(stack, 'slow', era), { ...soon, interval: 5 })
       .toEqual(['start', 'cancelled']);
     // A figure, not a verdict: a busy machine is late without being wrong. The aim is 1 s.
     const elapsedMs = Math.round(performance.now() - abortedAt);

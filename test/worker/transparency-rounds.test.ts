@@ -3,8 +3,8 @@ import { ProtocolErrorCode } from '@modelcontextprotocol/client';
 import type { HttpServerConfig, StdioServerConfig } from '@signalbox/mcp-host';
 import { expect, test } from 'vitest';
 import { startFixture } from '../support/conformance/fixture-server.ts';
-import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
-import { clientOfFace, clientOfUrl } from '../support/worker/mcp-client.ts';
+import { startToolStack } from '../support/orchestrator/tool-stack.ts';
+import { connectFace, connectUrl } from '../support/worker/mcp-client.ts';
 
 const elicitation = { elicitation: { form: {} } };
 const everyCapability = { ...elicitation, sampling: {}, roots: {} };
@@ -14,24 +14,24 @@ async function startHosted(server: Partial<HttpServerConfig> | StdioServerConfig
   await using starting = new AsyncDisposableStack();
   const fixture = starting.use(await startFixture());
   const over = server.type === 'stdio' ? server : { ...server, type: 'http' as const, url: fixture.url };
-  const fleet = starting.use(await startToolFleet({ servers: { fixture: { ...over, prefix: false } } }));
+  const stack = starting.use(await startToolStack({ servers: { fixture: { ...over, prefix: false } } }));
   const started = starting.move();
-  return { fixture, fleet, [Symbol.asyncDispose]: () => started.disposeAsync() };
+  return { fixture, stack, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }
 
 test('Rounds of a call that asks for input are the same through the face as directly, and a tampered state is refused.', async () => {
   await using hosted = await startHosted();
   const options = { era: 'modern', capabilities: everyCapability } as const;
-  await using direct = await clientOfUrl(hosted.fixture.url, options);
-  await using face = await clientOfFace(await hosted.fleet.executor('agent'), options);
+  await using direct = await connectUrl(hosted.fixture.url, options);
+  await using face = await connectFace(await hosted.stack.executor('agent'), options);
   const accepted = (content: object) => ({ action: 'accept', content });
 
   const tool = 'test_input_required_result_multi_round';
   let more: Record<string, unknown> = {};
   const steps = [{ step1: accepted({ name: 'Ada' }) }, { step2: accepted({ color: 'blue' }) }, undefined];
   for (const inputResponses of steps) {
-    const answer = await face.call(tool, {}, more);
-    expect(answer).toEqual(await direct.call(tool, {}, more));
+    const answer = await face.call(tool, {}, { params: more });
+    expect(answer).toEqual(await direct.call(tool, {}, { params: more }));
     expect(answer.resultType).toBe(inputResponses ? 'input_required' : undefined);
     expect('content' in answer).toBe(!inputResponses);
     more = { inputResponses, requestState: answer.requestState };
@@ -39,17 +39,17 @@ test('Rounds of a call that asks for input are the same through the face as dire
 
   const asked = await face.call('test_input_required_result_tampered_state');
   const retry = { inputResponses: { confirm: accepted({ ok: true }) }, requestState: asked.requestState };
-  expect(await face.call('test_input_required_result_tampered_state', {}, retry)).toMatchObject({
+  expect(await face.call('test_input_required_result_tampered_state', {}, { params: retry })).toMatchObject({
     content: [{ text: 'untouched' }],
   });
   await expect(
-    face.call('test_input_required_result_tampered_state', {}, { ...retry, requestState: 'x.y' }),
+    face.call('test_input_required_result_tampered_state', {}, { params: { ...retry, requestState: 'x.y' } }),
   ).rejects.toMatchObject({ code: -32602, data: { reason: 'invalid_request_state' } });
 });
 
 test('Neither questions nor what their answers led to is kept for others, whatever the server says.', async () => {
   await using hosted = await startHosted();
-  const executor = await hosted.fleet.executor('agent');
+  const executor = await hosted.stack.executor('agent');
   const ask = (round = {}) =>
     executor.executeRound({ name: 'test_kept_answer' }, { clientCapabilities: elicitation, ...round });
   const asked = { inputRequired: { resultType: 'input_required', ttlMs: 60_000 } };
@@ -57,16 +57,16 @@ test('Neither questions nor what their answers led to is kept for others, whatev
   const inputResponses = { user_name: { action: 'accept', content: { name: 'Ada' } } };
   expect(await ask({ inputResponses })).toMatchObject({ result: { text: 'hello', ttlMs: 60_000 } });
   expect(await ask()).toMatchObject(asked);
-  expect(hosted.fleet.host.servers()).toContainEqual(
+  expect(hosted.stack.host.servers()).toContainEqual(
     expect.objectContaining({ name: 'fixture', calls: 4, cacheEntries: 0, cacheHits: 0 }),
   );
 });
 
 test('A server sees the capabilities of the client that calls, and none where there is no client.', async () => {
   await using hosted = await startHosted();
-  const executor = await hosted.fleet.executor('agent');
-  await using able = await clientOfFace(executor, { era: 'modern', capabilities: { sampling: {} } });
-  await using unable = await clientOfFace(executor, { era: 'modern' });
+  const executor = await hosted.stack.executor('agent');
+  await using able = await connectFace(executor, { era: 'modern', capabilities: { sampling: {} } });
+  await using unable = await connectFace(executor, { era: 'modern' });
   const { inputRequests } = await able.call('test_input_required_result_capabilities');
   expect(Object.keys(inputRequests as object)).toEqual(['greeting']);
   const refused = {
@@ -88,9 +88,9 @@ test('A client of an older revision is asked itself, and no other one, by a serv
     args,
     protocol: 'auto',
   });
-  const executor = await hosted.fleet.executor('agent');
+  const executor = await hosted.stack.executor('agent');
   const questions: unknown[] = [];
-  await using asked = await clientOfFace(executor, {
+  await using asked = await connectFace(executor, {
     capabilities: everyCapability,
     prepare(client) {
       client.setRequestHandler('elicitation/create', ({ params }) => {
@@ -105,7 +105,7 @@ test('A client of an older revision is asked itself, and no other one, by a serv
       client.setRequestHandler('roots/list', () => ({ roots: [{ uri: 'file:///r' }] }));
     },
   });
-  await using other = await clientOfFace(executor, {
+  await using other = await connectFace(executor, {
     capabilities: elicitation,
     prepare: (client) =>
       client.setRequestHandler('elicitation/create', () => {
@@ -132,7 +132,7 @@ test('A client of an older revision is asked itself, and no other one, by a serv
 
 test('A client that fails to answer gets a failed result, and its connection goes on.', async () => {
   await using hosted = await startHosted();
-  await using face = await clientOfFace(await hosted.fleet.executor('agent'), {
+  await using face = await connectFace(await hosted.stack.executor('agent'), {
     capabilities: elicitation,
     prepare: (client) =>
       client.setRequestHandler('elicitation/create', () => {
@@ -149,7 +149,7 @@ test('A client that fails to answer gets a failed result, and its connection goe
 
 test('Each round is a call of its own on record; a caller that cannot be asked gets an error.', async () => {
   await using hosted = await startHosted();
-  const executor = await hosted.fleet.executor('agent');
+  const executor = await hosted.stack.executor('agent');
   const call = { name: 'test_input_required_result_elicitation' };
   const { inputRequired } = await executor.executeRound(
     call,
@@ -161,7 +161,7 @@ test('Each round is a call of its own on record; a caller that cannot be asked g
   expect(error).toMatchObject({ code: 'internal', may_have_run: true, hint: expect.any(String) });
   expect(error?.message).toContain('asks its caller for input');
 
-  const client = await hosted.fleet.client('agent');
+  const client = await hosted.stack.client('agent');
   for (const [requestId, outcome] of [
     ['r1', 'input_required'],
     ['r2', 'internal'],
@@ -174,8 +174,8 @@ test('Each round is a call of its own on record; a caller that cannot be asked g
 
 test('A JSON-RPC error of a server reaches the client with its code, message and data; to code it is a typed error.', async () => {
   await using hosted = await startHosted({ protocol: 'legacy' });
-  const executor = await hosted.fleet.executor('agent');
-  await using face = await clientOfFace(executor);
+  const executor = await hosted.stack.executor('agent');
+  await using face = await connectFace(executor);
   const refused = {
     code: 4711,
     message: 'the fixture refuses',

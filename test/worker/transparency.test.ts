@@ -4,13 +4,13 @@ import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { startFixture } from '../support/conformance/fixture-server.ts';
 import { npmServer } from '../support/mcp-host/test-host.ts';
-import { startToolFleet } from '../support/orchestrator/tool-stack.ts';
+import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 import {
-  clientOfFace,
-  clientOfProcess,
-  clientOfUrl,
+  connectFace,
+  connectProcess,
+  connectUrl,
   type Era,
-  type RawClient,
+  type McpClient,
 } from '../support/worker/mcp-client.ts';
 
 type Json = Record<string, unknown>;
@@ -70,7 +70,7 @@ function essence(answer: Json): Json {
   return JSON.parse(timeless);
 }
 
-async function answersOf(client: RawClient, calls: Calls, prefix = ''): Promise<Record<string, Json>> {
+async function answersOf(client: McpClient, calls: Calls, prefix = ''): Promise<Record<string, Json>> {
   const answers: Record<string, Json> = {};
   for (const [name, args] of Object.entries(calls)) {
     const answer = await client
@@ -82,7 +82,7 @@ async function answersOf(client: RawClient, calls: Calls, prefix = ''): Promise<
 }
 
 /** By their own names. The 2026 revision has no `execution`, which the SDK therefore takes out of lists. */
-async function listOf(client: RawClient, era: Era, prefix = ''): Promise<Map<unknown, Json>> {
+async function listOf(client: McpClient, era: Era, prefix = ''): Promise<Map<unknown, Json>> {
   const tools = (await client.list()).filter(({ name }) => String(name).startsWith(prefix));
   return new Map(
     tools.map(({ execution, ...tool }) => {
@@ -100,18 +100,18 @@ test('What servers list and answer arrives at clients of both eras as it was, na
   await writeFile(join(files, 'b.png'), Buffer.from([137, 80, 78, 71]));
   const [everything, filesystem] = [npmServer('everything', 'stdio'), npmServer('filesystem', files)];
   await using fixture = await startFixture();
-  await using fleet = await startToolFleet({
+  await using stack = await startToolStack({
     servers: { everything, filesystem, fixture: { type: 'http', url: fixture.url, prefix: false } },
   });
-  const executor = await fleet.executor('agent');
-  await using ofEverything = await clientOfProcess(everything);
-  await using ofFiles = await clientOfProcess(filesystem);
+  const executor = await stack.executor('agent');
+  await using ofEverything = await connectProcess(everything);
+  await using ofFiles = await connectProcess(filesystem);
 
   for (const era of ['legacy', 'modern'] as const) {
-    await using face = await clientOfFace(executor, { era });
+    await using face = await connectFace(executor, { era });
     expect(face.client.getProtocolEra()).toBe(era);
-    await using ofFixture = await clientOfUrl(fixture.url, { era });
-    const hosts: [RawClient, Calls, string][] = [
+    await using ofFixture = await connectUrl(fixture.url, { era });
+    const hosts: [McpClient, Calls, string][] = [
       [ofEverything, callsOfEverything, 'mcp_everything__'],
       [ofFiles, callsOfFiles(files), 'mcp_filesystem__'],
       [ofFixture, callsOfFixture, ''],

@@ -8,18 +8,27 @@ export interface TestBroker extends AsyncDisposable {
   readonly port: number;
   readonly dataDir: string;
   readonly broker: Broker;
-  /** The text of a new token. */
+  /** Issues a new token and returns its text. */
   token(agent: string, role?: string, ttlMs?: number): Promise<string>;
+  /** The agent's one token, issued when it is first asked for; for `operator` the operator's own. */
+  tokenOf(agent: string, role?: string): Promise<string>;
   operatorToken(): Promise<string>;
   /** Stops the broker and starts another on the same directory and port. */
   restart(options?: Partial<BrokerOptions>): Promise<void>;
 }
 
+/** Starts it. `dataDir` replaces the directory of its own, and stays when the broker is disposed. */
 export async function startTestBroker(options: Partial<BrokerOptions> = {}): Promise<TestBroker> {
   const directory = await tempDir();
   const dataDir = options.dataDir ?? `${directory.path}/data`;
   let broker = await startBroker({ port: 0, ...options, dataDir });
   const { port, url } = broker;
+  const tokens = new Map<string, Promise<string>>();
+  const token: TestBroker['token'] = async (agent, role = 'worker', ttlMs) => {
+    const issued = await broker.issueToken({ agent, role, ...(ttlMs !== undefined && { ttlMs }) });
+    return issued.token;
+  };
+  const operatorToken = async () => (await readFile(broker.operatorTokenFile, 'utf8')).trim();
   return {
     port,
     url,
@@ -27,13 +36,13 @@ export async function startTestBroker(options: Partial<BrokerOptions> = {}): Pro
     get broker() {
       return broker;
     },
-    async token(agent, role = 'worker', ttlMs) {
-      const issued = await broker.issueToken({ agent, role, ...(ttlMs !== undefined && { ttlMs }) });
-      return issued.token;
+    token,
+    tokenOf(agent, role) {
+      const known = tokens.get(agent) ?? (agent === 'operator' ? operatorToken() : token(agent, role));
+      tokens.set(agent, known);
+      return known;
     },
-    async operatorToken() {
-      return (await readFile(broker.operatorTokenFile, 'utf8')).trim();
-    },
+    operatorToken,
     async restart(changes = {}) {
       await broker.stop();
       broker = await startBroker({ ...options, ...changes, port, dataDir });

@@ -1,7 +1,8 @@
+import type { BrokerOptions } from '@signalbox/broker';
 import { type BrokerClient, connectBroker, requestAddress } from '@signalbox/client';
 import { type McpHost, type McpServerConfig, startMcpHost } from '@signalbox/mcp-host';
 import { type Orchestrator, type OrchestratorOptions, startOrchestrator } from '@signalbox/orchestrator';
-import type { Limits } from '@signalbox/protocol';
+import { agentOf } from '@signalbox/protocol';
 import {
   type CounterLine,
   counterServer,
@@ -12,21 +13,24 @@ import {
 } from '@signalbox/testing';
 import { type ExecutorOptions, McpProxyExecutor } from '@signalbox/worker';
 
-/** A real broker, a real host with a counter server (`counter`) and an orchestrator; gone when disposed. */
-export interface ToolFleet extends AsyncDisposable {
+/** A real broker, a real host of MCP servers and an orchestrator; they end when it is disposed. */
+export interface ToolStack extends AsyncDisposable {
   readonly broker: TestBroker;
   readonly host: McpHost;
   readonly orchestrator: Orchestrator;
-  /** A directory of the test's own. */
+  /** A directory for the test. */
   readonly directory: string;
   /** What the counter server did with one of its tools, in order. */
   ran(tool: string): CounterLine[];
   executor(agent: string, role?: string, options?: Partial<ExecutorOptions>): Promise<McpProxyExecutor>;
-  /** A plain client on a sub-inbox of the agent, or on `address`. */
-  client(agent: string, role?: string, address?: string): Promise<BrokerClient>;
+  /** A client on a sub-inbox of the agent. */
+  client(agent: string, role?: string): Promise<BrokerClient>;
+  /** A client on an address: the agent's own inbox, or a sub-inbox. */
+  clientAt(address: string, role?: string): Promise<BrokerClient>;
 }
 
-export interface ToolFleetOptions
+/** Settings of a {@link ToolStack}; those of the orchestrator stand beside them. */
+export interface ToolStackOptions
   extends Pick<
     OrchestratorOptions,
     | 'allowlist'
@@ -39,29 +43,33 @@ export interface ToolFleetOptions
     | 'now'
     | 'repeat'
   > {
+  broker?: Partial<BrokerOptions>;
+  /** Hosted servers besides the counter server `counter`. */
   servers?: Record<string, McpServerConfig>;
-  limits?: Partial<Limits>;
+  /** `false` hosts no counter server. */
+  counter?: false;
 }
 
-export async function startToolFleet(options: ToolFleetOptions = {}): Promise<ToolFleet> {
-  const { servers, limits, ...orchestration } = options;
+export async function startToolStack(options: ToolStackOptions = {}): Promise<ToolStack> {
+  const { broker: brokerOptions, servers, counter = true, ...orchestratorOptions } = options;
   await using starting = new AsyncDisposableStack();
   const directory = starting.use(await tempDir());
-  const broker = starting.use(await startTestBroker({ durability: 'process', ...(limits && { limits }) }));
+  const broker = starting.use(await startTestBroker({ durability: 'process', ...brokerOptions }));
   const counterFile = `${directory.path}/counter.jsonl`;
-  const host = starting.use(startMcpHost({ servers: { counter: counterServer(counterFile), ...servers } }));
-  const { url } = broker;
-  const token = await broker.token('orchestrator', 'orchestrator');
+  const hosted = { ...(counter && { counter: counterServer(counterFile) }), ...servers };
+  const host = starting.use(startMcpHost({ servers: hosted }));
+  const { url, tokenOf } = broker;
+  const token = await tokenOf('orchestrator', 'orchestrator');
   const server = starting.use(
     await connectBroker({ url, token, agent: 'orchestrator', backoff: 'orchestrator' }),
   );
-  const orchestrator = starting.use(await startOrchestrator({ client: server, host, ...orchestration }));
-  const opened = starting.move();
-  const tokens = new Map<string, Promise<string>>();
-  const tokenOf = (agent: string, role: string) => {
-    const known = tokens.get(agent) ?? broker.token(agent, role);
-    tokens.set(agent, known);
-    return known;
+  const orchestrator = starting.use(
+    await startOrchestrator({ client: server, host, ...orchestratorOptions }),
+  );
+  const started = starting.move();
+  const clientAt = async (address: string, role = 'worker') => {
+    const secret = await tokenOf(agentOf(address), role);
+    return started.use(await connectBroker({ url, token: secret, agent: address }));
   };
   return {
     broker,
@@ -70,13 +78,11 @@ export async function startToolFleet(options: ToolFleetOptions = {}): Promise<To
     directory: directory.path,
     ran: (tool) => readCounter(counterFile).filter((line) => line.tool === tool),
     async executor(agent, role = 'worker', more = {}) {
-      return opened.use(
-        await McpProxyExecutor.connect({ url, token: await tokenOf(agent, role), agent, ...more }),
-      );
+      const secret = await tokenOf(agent, role);
+      return started.use(await McpProxyExecutor.connect({ url, token: secret, agent, ...more }));
     },
-    async client(agent, role = 'worker', address = requestAddress(agent)) {
-      return opened.use(await connectBroker({ url, token: await tokenOf(agent, role), agent: address }));
-    },
-    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+    client: (agent, role) => clientAt(requestAddress(agent), role),
+    clientAt,
+    [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { tempDir } from '@signalbox/testing';
 import { cleanEnv, signalboxArgv } from '../cli/command-line.ts';
-import { startToolFleet, type ToolFleet } from '../orchestrator/tool-stack.ts';
+import { startToolStack, type ToolStack } from '../orchestrator/tool-stack.ts';
 import type { FakeReport } from './fake-agents/fake-agent.ts';
 
 /** A running `signalbox worker run`. Disposing it kills it hard. */
@@ -22,8 +22,8 @@ export interface Run extends AsyncDisposable {
 }
 
 /** Broker, orchestrator and fake CLIs on the PATH; a home, and a run root that only its user can write to. */
-export interface RunFleet extends AsyncDisposable {
-  readonly fleet: ToolFleet;
+export interface WorkerRunStack extends AsyncDisposable {
+  readonly stack: ToolStack;
   readonly home: string;
   readonly runRoot: string;
   /** A directory for an agent to work in. */
@@ -34,9 +34,9 @@ export interface RunFleet extends AsyncDisposable {
 const names = ['claude', 'codex', 'opencode', 'gemini', 'cursor-agent'];
 
 /** Everything lies under a directory of the home, since what lies under /tmp is no private place for gemini. */
-export async function startRunFleet(): Promise<RunFleet> {
+export async function startWorkerRunStack(): Promise<WorkerRunStack> {
   await using opened = new AsyncDisposableStack();
-  const fleet = opened.use(await startToolFleet());
+  const stack = opened.use(await startToolStack());
   const { path } = opened.use(await tempDir());
   const [bin, home, runRoot] = [join(path, 'bin'), join(path, 'home'), join(path, 'run')];
   for (const directory of [bin, home, runRoot]) await mkdir(directory, { mode: 0o700 });
@@ -47,7 +47,7 @@ export async function startRunFleet(): Promise<RunFleet> {
   }
   const resources = opened.move();
   return {
-    fleet,
+    stack,
     home,
     runRoot,
     async workDirectory(name) {
@@ -62,7 +62,7 @@ export async function startRunFleet(): Promise<RunFleet> {
           HOME: home,
           PATH: `${bin}:${process.env.PATH}`,
           XDG_RUNTIME_DIR: runRoot,
-          SIGNALBOX_URL: fleet.broker.url,
+          SIGNALBOX_URL: stack.broker.url,
           ...env,
         }),
         stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,53 +1,46 @@
 import { once } from 'node:events';
 import { type Agent, type IncomingHttpHeaders, request } from 'node:http';
-import { Client, type StandardSchemaV1, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import type { Tool } from '@signalbox/protocol';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { type HttpFace, type HttpFaceOptions, serveHttpFace } from '@signalbox/worker';
 import { expect } from 'vitest';
-import { startToolFleet, type ToolFleet, type ToolFleetOptions } from '../orchestrator/tool-stack.ts';
+import { startToolStack, type ToolStack, type ToolStackOptions } from '../orchestrator/tool-stack.ts';
+import { connectMcpClient, type Era } from './mcp-client.ts';
 
-/** Takes what came as it is: the SDK's own schemas drop fields that they do not know. */
-const untouched = {
-  '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) },
-} as StandardSchemaV1<unknown, Record<string, unknown>>;
-
-/** `expect.poll` with patience for a busy machine. */
+/** `expect.poll` with a longer timeout, for a busy machine. */
 export const eventually: typeof expect.poll = (read, options) =>
   expect.poll(read, { timeout: 20_000, ...options });
 
-export type Era = 'legacy' | 'modern';
-export const eras: readonly Era[] = ['legacy', 'modern'];
-
-export interface HttpFleet extends AsyncDisposable {
-  readonly fleet: ToolFleet;
+/** A {@link ToolStack} with an HTTP face. */
+export interface HttpFaceStack extends AsyncDisposable {
+  readonly stack: ToolStack;
   readonly face: HttpFace;
   /** What the face logged. */
   readonly events: { event: string; [fact: string]: unknown }[];
 }
 
-/** A fleet with an HTTP face on a free port. */
-export async function startHttpFleet(
-  fleetOptions: ToolFleetOptions = {},
+/** Starts a stack, and an HTTP face on a free port. */
+export async function startHttpFaceStack(
+  stackOptions: ToolStackOptions = {},
   faceOptions: Partial<HttpFaceOptions> = {},
-): Promise<HttpFleet> {
+): Promise<HttpFaceStack> {
   await using starting = new AsyncDisposableStack();
-  const fleet = starting.use(await startToolFleet(fleetOptions));
-  const events: HttpFleet['events'] = [];
+  const stack = starting.use(await startToolStack(stackOptions));
+  const events: HttpFaceStack['events'] = [];
   const face = starting.use(
     await serveHttpFace({
       listen: { host: '127.0.0.1', port: 0 },
-      connect: { url: fleet.broker.url },
+      connect: { url: stack.broker.url },
       version: '1.2.3',
       log: (event) => events.push(event),
       ...faceOptions,
     }),
   );
   const opened = starting.move();
-  return { fleet, face, events, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+  return { stack, face, events, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
-/** An SDK client of one era on a face. */
-export async function httpClient(url: string, token: string, era: Era) {
+/** An SDK client of one era on an HTTP face. */
+export async function connectHttpFace(url: string, token: string, era: Era) {
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     requestInit: { headers: { authorization: `Bearer ${token}` } },
     reconnectionOptions: {
@@ -57,32 +50,28 @@ export async function httpClient(url: string, token: string, era: Era) {
       maxRetries: 0,
     },
   });
-  const mode = era === 'modern' ? ('auto' as const) : ('legacy' as const);
-  const client = new Client({ name: 'agent', version: '1.0.0' }, { versionNegotiation: { mode } });
   const changes: unknown[] = [];
-  client.setNotificationHandler('notifications/tools/list_changed', (told) => {
-    changes.push(told);
+  const connected = await connectMcpClient(transport, {
+    era,
+    prepare: (client) =>
+      client.setNotificationHandler('notifications/tools/list_changed', (told) => {
+        changes.push(told);
+      }),
   });
-  await client.connect(transport);
   return {
-    client,
+    ...connected,
     transport,
-    /** Each notice of a changed list. */
+    /** Each notification of a changed list. */
     changes,
-    /** Names of the tools that the orchestrator hosts. */
-    async hosted() {
-      const { tools } = await client.request({ method: 'tools/list', params: {} }, untouched);
-      return (tools as Tool[]).map((tool) => tool.name).filter((name) => name.startsWith('mcp_'));
+    /** The names of the tools that the orchestrator hosts. */
+    async hostedTools() {
+      const tools = await connected.list();
+      return tools.map((tool) => tool.name).filter((name) => name.startsWith('mcp_'));
     },
-    call: (
-      name: string,
-      args: Record<string, unknown> = {},
-      options: Parameters<Client['request']>[2] = {},
-    ) => client.request({ method: 'tools/call', params: { name, arguments: args } }, untouched, options),
-    [Symbol.asyncDispose]: () => client.close(),
   };
 }
 
+/** The answer to a request that was made without the SDK. */
 export interface RawAnswer {
   status: number;
   headers: IncomingHttpHeaders;
@@ -97,7 +86,7 @@ export interface RawOptions {
   agent?: Agent;
 }
 
-/** What a request of one's own making gets; `host` and other headers are sent as they are given. */
+/** Makes a request without the SDK. All headers, `host` too, are sent as they are given. */
 export async function rawRequest(port: number, options: RawOptions = {}): Promise<RawAnswer> {
   const { method = 'POST', path = '/mcp', headers = {}, body, agent } = options;
   const sent = request({ host: '127.0.0.1', port, method, path, headers, agent: agent ?? false });
@@ -109,7 +98,7 @@ export async function rawRequest(port: number, options: RawOptions = {}): Promis
   return { status: response.statusCode, headers: response.headers, text };
 }
 
-/** A request whose answer may take its time; disposing it hangs up. */
+/** Makes a request whose answer may come slowly. Disposing it hangs up. */
 export function openRequest(port: number, { method = 'POST', headers = {}, body }: RawOptions) {
   const sent = request({ host: '127.0.0.1', port, method, path: '/mcp', headers, agent: false });
   let status: number | undefined;
@@ -136,8 +125,8 @@ export function openRequest(port: number, { method = 'POST', headers = {}, body 
   };
 }
 
-/** The headers of a sound request, with `more` over them. */
-export function soundHeaders(token: string, more: Record<string, string> = {}): Record<string, string> {
+/** The headers of a valid request, with `more` over them. */
+export function validHeaders(token: string, more: Record<string, string> = {}): Record<string, string> {
   return {
     authorization: `Bearer ${token}`,
     'content-type': 'application/json',
@@ -146,7 +135,7 @@ export function soundHeaders(token: string, more: Record<string, string> = {}): 
   };
 }
 
-/** A sound `tools/call` of the current revision: its body, and the headers that go with it. */
+/** A valid `tools/call` of the current revision: its body and the headers that go with it. */
 export function modernCall(token: string, name: string, args: unknown, id: number | string = 1) {
   const version = '2026-07-28';
   const body = JSON.stringify({
@@ -163,7 +152,7 @@ export function modernCall(token: string, name: string, args: unknown, id: numbe
       },
     },
   });
-  const headers = soundHeaders(token, {
+  const headers = validHeaders(token, {
     'mcp-protocol-version': version,
     'mcp-method': 'tools/call',
     'mcp-name': name,
@@ -171,7 +160,7 @@ export function modernCall(token: string, name: string, args: unknown, id: numbe
   return { body, headers };
 }
 
-/** A sound first request of the revision before. */
+/** A valid first request of the previous revision. */
 export const initialize = JSON.stringify({
   jsonrpc: '2.0',
   id: 'i',

@@ -1,15 +1,10 @@
-import { Client, type StandardSchemaV1 } from '@modelcontextprotocol/client';
-import { InMemoryTransport } from '@modelcontextprotocol/server';
-import type { Tool } from '@signalbox/protocol';
-import { type McpFaceOptions, type McpProxyExecutor, serveMcpFace } from '@signalbox/worker';
+import type { BrokerOptions } from '@signalbox/broker';
+import type { McpFaceOptions, McpProxyExecutor } from '@signalbox/worker';
+import { startToolStack, type ToolStack } from '../orchestrator/tool-stack.ts';
+import { connectFace } from './mcp-client.ts';
 
-/** Takes what came as it is: the SDK's own schemas drop fields that they do not know. */
-const untouched = {
-  '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) },
-} as StandardSchemaV1<unknown, Record<string, unknown>>;
-
-/** A result as a client gets it. */
-export interface DeskResult {
+/** The result of a mailbox tool. */
+export interface MailboxResult {
   isError: boolean;
   /** Its text blocks, joined. */
   text: string;
@@ -18,31 +13,35 @@ export interface DeskResult {
   meta: Record<string, unknown>;
 }
 
+export type MailboxClient = Awaited<ReturnType<typeof connectMailbox>>;
+
 /** An MCP client on the face of an executor, which uses the tools of its mailbox. */
-export async function openDesk(executor: McpProxyExecutor, options: Partial<McpFaceOptions> = {}) {
-  const [ours, theirs] = InMemoryTransport.createLinkedPair();
-  const face = serveMcpFace(executor, { version: '1.2.3', transport: ours, ...options });
-  const client = new Client({ name: 'agent', version: '1.0.0' });
-  await client.connect(theirs);
-  const list = async () => {
-    const { tools } = await client.request({ method: 'tools/list', params: {} }, untouched);
-    return tools as Tool[];
-  };
-  /** By the tool's name without `signalbox_`, unless it is a hosted one. */
+export async function connectMailbox(executor: McpProxyExecutor, options: Partial<McpFaceOptions> = {}) {
+  const face = await connectFace(executor, options);
+  /** Calls a tool by its name without `signalbox_`, unless it is a hosted one. */
   const use = async (
     tool: string,
     args: object = {},
-    more: Parameters<Client['request']>[2] = {},
-  ): Promise<DeskResult> => {
+    more: Parameters<typeof face.call>[2] = {},
+  ): Promise<MailboxResult> => {
     const name = tool.startsWith('mcp_') ? tool : `signalbox_${tool}`;
-    const result = await client.request(
-      { method: 'tools/call', params: { name, arguments: args as Record<string, unknown> } },
-      untouched,
-      more,
-    );
-    const { content, structuredContent: data, isError, _meta } = result;
+    const { content, structuredContent: data, isError, _meta } = await face.call(name, args, more);
     const text = (content as { text: string }[]).map((block) => block.text).join('');
     return { isError: isError === true, text, data, meta: (_meta ?? {}) as Record<string, unknown> };
   };
-  return { face, client, list, use, [Symbol.asyncDispose]: () => face.close() };
+  return { ...face, use };
+}
+
+/** A broker, and an orchestrator that hosts no servers: agents that only write to each other. */
+export interface MailboxStack extends ToolStack {
+  /** The mailbox of an agent, on a face of its own. */
+  mailbox(agent: string, role?: string, options?: Partial<McpFaceOptions>): Promise<MailboxClient>;
+}
+
+export async function startMailboxStack(broker: Partial<BrokerOptions> = {}): Promise<MailboxStack> {
+  const stack = await startToolStack({ broker, counter: false });
+  return {
+    ...stack,
+    mailbox: async (agent, role, options) => connectMailbox(await stack.executor(agent, role), options),
+  };
 }
