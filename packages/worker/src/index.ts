@@ -1,4 +1,5 @@
 export { clientSnippet, type FaceTarget, type SnippetClient, snippetClients } from './clients/snippet.ts';
+export { type EchoOptions, type EchoWorker, startEchoWorker } from './echo/echo-worker.ts';
 export type { CallResult } from './executor/call-result.ts';
 export { type ExecutorOptions, McpProxyExecutor } from './executor/mcp-proxy-executor.ts';
 export type { ExecuteOptions, ToolCall, ToolProgress } from './executor/tool-call.ts';
@@ -8,7 +9,9 @@ export { type AgentSetup, planAgent } from './runner/agent-plan.ts';
 export { inheritedEnvironment } from './runner/child-environment.ts';
 export type { ChildToken, IssueToken } from './runner/child-token.ts';
 export { startCleanupProcess } from './runner/cleanup-process.ts';
+export { findProgram } from './runner/find-program.ts';
 export { outputSink } from './runner/output-sink.ts';
+export { type ProcessTokenOptions, processTokens, sameToken } from './runner/process-tokens.ts';
 export { defaultRestartPolicy } from './runner/restart-budget.ts';
 export { runRoots } from './runner/run-directory.ts';
 export type { ProcessEnd, RunEvent } from './runner/run-event.ts';

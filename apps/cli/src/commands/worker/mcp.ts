@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import { timeOption, withConnectionOptions, withExamples } from '../../command-options.ts';
-import type { WorkerHttpFlags } from '../../worker/worker-http.ts';
-import type { WorkerMcpFlags } from '../../worker/worker-mcp.ts';
+import type { WorkerHttpFlags } from '../../worker/http.ts';
+import type { WorkerMcpFlags } from '../../worker/mcp.ts';
 
 /** `signalbox worker mcp`. */
 export function mcpCommand(): Command {
@@ -40,12 +40,12 @@ export function mcpCommand(): Command {
   return command.action(async (flags: WorkerMcpFlags & Partial<WorkerHttpFlags>) => {
     const { http } = flags;
     if (http !== undefined) {
-      const { runWorkerHttp } = await import('../../worker/worker-http.ts');
+      const { runWorkerHttp } = await import('../../worker/http.ts');
       return runWorkerHttp({ ...flags, http });
     }
     const alone = flags.insecure ? '--insecure' : flags.allowHost && '--allow-host';
     if (alone) command.error(`option '${alone}' goes with --http only`);
-    const { runWorkerMcp } = await import('../../worker/worker-mcp.ts');
+    const { runWorkerMcp } = await import('../../worker/mcp.ts');
     await runWorkerMcp(flags);
   });
 }

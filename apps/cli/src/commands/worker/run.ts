@@ -6,7 +6,7 @@ import {
   withConnectionOptions,
   withExamples,
 } from '../../command-options.ts';
-import type { WorkerRunFlags } from '../../worker/run-flags.ts';
+import type { WorkerRunFlags } from '../../worker/run/flags.ts';
 
 /** `signalbox worker run -- <command>`. */
 export function runCommand(): Command {
@@ -56,7 +56,7 @@ export function runCommand(): Command {
     'signalbox worker run --agent rosa --role researcher --config signalbox.yaml --dry-run -- gemini',
   );
   return command.action(async (argv: string[], flags: WorkerRunFlags) => {
-    const { runWorkers } = await import('../../worker/run.ts');
+    const { runWorkers } = await import('../../worker/run/run.ts');
     process.exitCode = await runWorkers(argv, flags);
   });
 }

@@ -7,7 +7,7 @@ import { logInto, openLog } from '../process/log.ts';
 import { stopRequested } from '../process/stop-signals.ts';
 import { ownVersion } from '../process/version.ts';
 import { visible } from '../terminal/output.ts';
-import type { WorkerMcpFlags } from './worker-mcp.ts';
+import type { WorkerMcpFlags } from './mcp.ts';
 
 export interface WorkerHttpFlags extends WorkerMcpFlags {
   /** HOST:PORT */

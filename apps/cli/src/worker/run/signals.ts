@@ -1,4 +1,4 @@
-import { exitCodes } from '../terminal/exit-codes.ts';
+import { exitCodes } from '../../terminal/exit-codes.ts';
 
 /** What a signal does to the agents. */
 interface Stoppable {

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { SignalboxError } from '@signalbox/protocol';
 import { type AgentSetup, inheritedEnvironment, planAgent } from '@signalbox/worker';
-import { ownCommand } from '../process/own-command.ts';
-import type { WorkerRunFlags } from './run-flags.ts';
-import type { RunIdentity } from './run-identity.ts';
-import { agentNames } from './run-names.ts';
+import { ownCommand } from '../../process/own-command.ts';
+import { agentNames } from './agent-names.ts';
+import type { WorkerRunFlags } from './flags.ts';
+import type { RunIdentity } from './identity.ts';
 
 /** What each agent is started with. Throws `SignalboxError` `usage` for what can't be run as it was asked for. */
 export function runSetups(

@@ -1,6 +1,6 @@
 import { type AgentSetup, planAgent } from '@signalbox/worker';
-import { printJson, printLines } from '../terminal/output.ts';
-import { shellWords } from '../terminal/shell-words.ts';
+import { printJson, printLines } from '../../terminal/output.ts';
+import { shellWords } from '../../terminal/shell-words.ts';
 
 /** Stands for the directory that is made anew for each process. */
 const runDirectory = '/RUN-DIRECTORY';

@@ -1,26 +1,29 @@
 import { constants } from 'node:os';
+import { type BrokerClient, requestAddress } from '@signalbox/client';
 import {
   type AgentSetup,
   defaultRestartPolicy,
+  findProgram,
   outputSink,
   type ProcessEnd,
   planAgent,
+  processTokens,
   runRoots,
   type SupervisedAgent,
+  sameToken,
   startCleanupProcess,
   superviseAgent,
 } from '@signalbox/worker';
-import { exitCodes } from '../terminal/exit-codes.ts';
-import { printPlans } from './run-dry.ts';
-import type { WorkerRunFlags } from './run-flags.ts';
-import { type RunIdentity, runIdentity } from './run-identity.ts';
-import { findProgram } from './run-program.ts';
-import { reportRun } from './run-report.ts';
-import { runSetups } from './run-setups.ts';
-import { stopOnSignals } from './run-signals.ts';
-import { openRunTokens } from './run-tokens.ts';
+import { openClient } from '../../broker-connection/client-session.ts';
+import { exitCodes } from '../../terminal/exit-codes.ts';
+import { printPlans } from './dry-run.ts';
+import type { WorkerRunFlags } from './flags.ts';
+import { type RunIdentity, runIdentity } from './identity.ts';
+import { reportRun } from './report.ts';
+import { runSetups } from './setups.ts';
+import { stopOnSignals } from './signals.ts';
 
-/** Runs agents to their end and gives the exit code: the highest of theirs. Everything that can be refused is, before a token is made. */
+/** Runs agents to their end and returns the highest of their exit codes. Wrong usage is refused before a token is issued. */
 export async function runWorkers(argv: readonly string[], flags: WorkerRunFlags): Promise<number> {
   const { agent, ...connectionFlags } = flags;
   const cwd = process.cwd();
@@ -35,12 +38,15 @@ export async function runWorkers(argv: readonly string[], flags: WorkerRunFlags)
   const terminal = process.stdin.isTTY && setups.length === 1;
   const onEvent = reportRun({ json: flags.json === true, terminal });
   const parent = flags.parent ?? (process.env.SIGNALBOX_AGENT || undefined);
-  await using tokens = await openRunTokens(identity, {
-    ...(flags.role !== undefined && { role: flags.role }),
-    ...(flags.ttl !== undefined && { ttlMs: flags.ttl }),
-    ...(parent !== undefined && { parent }),
-    onEvent,
-  });
+  await using issuer = await openIssuer(identity);
+  const issueToken = issuer
+    ? processTokens(issuer, {
+        ...(flags.role !== undefined && { role: flags.role }),
+        ...(flags.ttl !== undefined && { ttlMs: flags.ttl }),
+        ...(parent !== undefined && { parent }),
+        onEvent,
+      })
+    : sameToken(identity.connection.token);
   await using cleanup = startCleanupProcess(flags.stopTimeout);
   sayFirst(setups[0]!, identity, flags);
   const [stdout, stderr] = [outputSink(process.stdout), outputSink(process.stderr)];
@@ -53,7 +59,7 @@ export async function runWorkers(argv: readonly string[], flags: WorkerRunFlags)
         output: { stdout, stderr, ...(setups.length > 1 && { prefix: `[${setup.agent}] ` }) },
       }),
       roots: runRoots(process.env),
-      issueToken: tokens.issue,
+      issueToken,
       cleanup,
       graceMs: flags.stopTimeout,
       readyTimeoutMs: flags.readyTimeout,
@@ -66,7 +72,16 @@ export async function runWorkers(argv: readonly string[], flags: WorkerRunFlags)
   return await exitCodeOfAll(agents, terminal);
 }
 
-/** Waits for all. One that can't be run at all ends the others: it is a mistake in what was asked for. */
+/** Connects with a token that may issue others; a plain token, which may not, is used as it is. */
+async function openIssuer({ connection, kind }: RunIdentity): Promise<BrokerClient | undefined> {
+  if (kind === 'plain') return undefined;
+  return await openClient(
+    connection,
+    kind === 'minting' ? connection.agent : requestAddress(connection.agent),
+  );
+}
+
+/** Waits for all agents. One that cannot be run at all ends the others: the command line asked for something wrong. */
 async function exitCodeOfAll(agents: readonly SupervisedAgent[], terminal: boolean): Promise<number> {
   const all = {
     stop: () => {
@@ -88,7 +103,7 @@ async function exitCodeOfAll(agents: readonly SupervisedAgent[], terminal: boole
   return Math.max(...codes);
 }
 
-/** As a shell has it: 128 and the signal's number for what a signal ended. */
+/** Returns the exit code as a shell does: 128 and the signal's number for a process that a signal ended. */
 function codeOf(end: ProcessEnd | undefined): number {
   if (end === undefined) return exitCodes.interrupted;
   return end.code ?? 128 + (end.signal === null ? 0 : constants.signals[end.signal]);

@@ -1,4 +1,4 @@
-import type { ConnectionFlags } from '../broker-connection/connection.ts';
+import type { ConnectionFlags } from '../../broker-connection/connection.ts';
 
 /** `agent` is whom to run, or a pattern; times in milliseconds. */
 export interface WorkerRunFlags extends ConnectionFlags {

@@ -4,7 +4,7 @@ import {
   type ConnectionFlags,
   namedToken,
   resolveConnection,
-} from '../broker-connection/connection.ts';
+} from '../../broker-connection/connection.ts';
 
 /** What the token that we were given may do for the agents that we run. */
 export type TokenKind = 'operator' | 'minting' | 'plain';

@@ -1,20 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type BrokerClient, requestAddress } from '@signalbox/client';
+import type { BrokerClient } from '@signalbox/client';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
-import type { ChildToken, IssueToken, ProcessEnd, RunEvent } from '@signalbox/worker';
 import { z } from 'zod';
-import { openClient } from '../broker-connection/client-session.ts';
-import type { RunIdentity } from './run-identity.ts';
+import type { ChildToken, IssueToken } from './child-token.ts';
+import type { ProcessEnd, RunEvent } from './run-event.ts';
 
-/** How tokens for single processes are made and ended. */
-export interface RunTokens extends AsyncDisposable {
-  issue: IssueToken;
-}
-
-export interface RunTokenOptions {
+/** The tokens that are issued for the processes of agents, and who is told when a process has ended. */
+export interface ProcessTokenOptions {
+  /** By default the role of the token that issues them. */
   role?: string;
+  /** By default 24 h, or the rest of the life of the token that issues them. */
   ttlMs?: number;
-  /** Who is told of an exit. */
+  /** The agent that gets a message when a process has ended. */
   parent?: string;
   onEvent: (event: RunEvent) => void;
 }
@@ -22,7 +19,7 @@ export interface RunTokenOptions {
 const defaultTtlMs = 24 * 3_600_000;
 const retireTimeoutMs = 5000;
 const whyNotTold = 'there is no such agent, its inbox is full, or this role may not write to it';
-const nothing = { told: false, heldIds: [] };
+const nothingHeld = { told: false, heldIds: [] };
 
 const issuedSchema = z.object({ id: z.string(), token: z.string() });
 const revokedSchema = z.object({
@@ -30,32 +27,28 @@ const revokedSchema = z.object({
   held_ids: z.array(z.string()).default([]),
 });
 
-/** A plain token is used as it is, by every process. Others stay connected, to make a token for each process. */
-export async function openRunTokens(identity: RunIdentity, options: RunTokenOptions): Promise<RunTokens> {
-  const { connection, kind } = identity;
-  if (kind === 'plain') {
-    const token: ChildToken = { text: connection.token, retire: async () => nothing };
-    return { issue: async () => token, [Symbol.asyncDispose]: async () => {} };
-  }
-  const address = kind === 'minting' ? connection.agent : requestAddress(connection.agent);
-  const client = await openClient(connection, address);
-  return {
-    issue: async (agent) => {
-      const { id, token } = await issue(client, agent, options);
-      return { text: token, retire: (end) => retire(client, { agent, id }, end, options) };
-    },
-    [Symbol.asyncDispose]: () => client.close(),
+/** Gives every process the same token, which stays valid when they end. */
+export function sameToken(text: string): IssueToken {
+  const token: ChildToken = { text, retire: async () => nothingHeld };
+  return async () => token;
+}
+
+/** Issues a token for each process, over the connection of a token that may do so, and revokes it when the process ends. */
+export function processTokens(client: BrokerClient, options: ProcessTokenOptions): IssueToken {
+  return async (agent) => {
+    const { id, token } = await issue(client, agent, options);
+    return { text: token, retire: (end) => retire(client, { agent, id }, end, options) };
   };
 }
 
-async function issue(client: BrokerClient, agent: string, { role, ttlMs }: RunTokenOptions) {
+async function issue(client: BrokerClient, agent: string, { role, ttlMs }: ProcessTokenOptions) {
   const wanted = { agent, role: role ?? client.role };
   try {
     return issuedSchema.parse(
       await client.admin('token_issue', { ...wanted, ttl_ms: ttlMs ?? defaultTtlMs }),
     );
   } catch (error) {
-    // A minting token that ends sooner than our default: then its own life is the bound.
+    // A minting token may end sooner than our default: then the rest of its life is the limit.
     const tooLong = error instanceof SignalboxError && error.details.field === 'ttl_ms';
     if (!tooLong || ttlMs !== undefined) throw error;
     return issuedSchema.parse(await client.admin('token_issue', wanted));
@@ -66,7 +59,7 @@ async function retire(
   client: BrokerClient,
   { agent, id }: { agent: string; id: string },
   end: ProcessEnd | undefined,
-  { parent, onEvent }: RunTokenOptions,
+  { parent, onEvent }: ProcessTokenOptions,
 ): ReturnType<ChildToken['retire']> {
   const tell = end && parent !== undefined && parent !== agent ? { tell: parent, ...end } : undefined;
   const warn = (code: 'token_not_revoked' | 'parent_not_told', message: string): void =>
@@ -77,7 +70,7 @@ async function retire(
       warn('parent_not_told', `'${tell.tell}' was not told of the exit: ${whyNotTold}`);
     return report;
   } catch (first) {
-    if (isGone(first)) return nothing;
+    if (isGone(first)) return nothingHeld;
     if (tell) warn('parent_not_told', `'${tell.tell}' was not told of the exit: ${messageOf(first)}`);
   }
   try {
@@ -86,7 +79,7 @@ async function retire(
     const message = `the token ${id} of the ended process could not be revoked (${messageOf(second)}); its file is gone, and it expires by itself`;
     if (!isGone(second)) warn('token_not_revoked', message);
   }
-  return nothing;
+  return nothingHeld;
 }
 
 async function revoke(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { agentNames } from './run-names.ts';
+import { agentNames } from './agent-names.ts';
 
 test('several agents are numbered, by a pattern or after a name', () => {
   expect(agentNames({ agent: 'ci-*', count: 2 })).toEqual(['ci-1', 'ci-2']);

@@ -1,6 +1,6 @@
 import type { ProcessEnd, RunEvent } from '@signalbox/worker';
-import { formatElapsed } from '../terminal/duration.ts';
-import { count, visible } from '../terminal/output.ts';
+import { formatElapsed } from '../../terminal/duration.ts';
+import { count, visible } from '../../terminal/output.ts';
 
 /** Says what happens on standard error: lines of JSON, or lines for people. */
 export function reportRun(options: { json: boolean; terminal: boolean }): (event: RunEvent) => void {

@@ -2,7 +2,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 import { SignalboxError } from '@signalbox/protocol';
 
-/** The absolute path of a program, looked up as a shell does. Throws `SignalboxError` `command_not_found`. */
+/** Finds the absolute path of a program as a shell does. Throws `SignalboxError` `command_not_found`. */
 export function findProgram(name: string, cwd: string, path = ''): string {
   const places = name.includes('/')
     ? [resolve(cwd, name)]
