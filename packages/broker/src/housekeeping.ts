@@ -22,6 +22,7 @@ export class Housekeeping {
     this.#now = now;
   }
 
+  /** One step. Called again and again, it covers everything. */
   async step(): Promise<void> {
     const now = this.#now();
     await this.#delivery.deadlines.sweep(now);
@@ -31,10 +32,10 @@ export class Housekeeping {
     }
     const inboxes = await this.#store.inboxes(this.#cursor, page);
     this.#cursor = inboxes.length < page ? '' : inboxes.at(-1)!;
-    for (const address of inboxes) if (isSubInbox(address)) await this.#consider(address, now);
+    for (const address of inboxes) if (isSubInbox(address)) await this.#clearIfAbandoned(address, now);
   }
 
-  async #consider(address: string, now: number): Promise<void> {
+  async #clearIfAbandoned(address: string, now: number): Promise<void> {
     if (this.#delivery.isHeld(address)) {
       this.#unheldSince.delete(address);
       return;

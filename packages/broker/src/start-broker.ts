@@ -12,24 +12,24 @@ import {
   openSqliteAuditLog,
   openSqliteInboxStore,
   openSqliteTokenStore,
-  type TokenRecord,
 } from '@signalbox/store';
 import { customAlphabet, nanoid } from 'nanoid';
 import { KnownAgents } from './auth/known-agents.ts';
 import type { RolePolicy } from './auth/role-policy.ts';
 import { TokenRegistry } from './auth/token-registry.ts';
 import { refuseToken, type TokenRequest } from './auth/token-rules.ts';
-import { brokerFiles, readText, removeFile, writePrivate } from './broker-files.ts';
+import { brokerFiles, removeFile, writePrivate } from './broker-files.ts';
 import { Delivery } from './core/delivery.ts';
-import type { SessionContext } from './frames/context.ts';
+import { ConnectedCallers } from './frames/connected-callers.ts';
 import { RateLimit } from './frames/rate-limit.ts';
-import { SessionTable } from './frames/session-table.ts';
 import { Taps } from './frames/taps.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { Listener } from './listener/listener.ts';
 import type { Log } from './log.ts';
+import { ensureOperatorToken } from './operator-token.ts';
 import { repeat } from './repeat.ts';
-import { Flusher } from './session/flusher.ts';
+import { OutboxFlusher } from './session/outbox-flusher.ts';
+import type { SessionPorts } from './session/session.ts';
 
 export interface BrokerOptions {
   /** Created 0700 if missing. One broker at a time. */
@@ -72,8 +72,7 @@ export interface Broker extends AsyncDisposable {
 const maxDeliver = 5;
 const reconnectAfterMs = 100;
 const suggestionsPerSecond = 20;
-/** How often deadlines are looked at. */
-const tickMs = 250;
+const defaultHost = '127.0.0.1';
 
 /** People pass these ids to commands, where a leading dash would make them options. */
 const newTokenId = customAlphabet('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz', 14);
@@ -83,92 +82,78 @@ const newTokenId = customAlphabet('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghi
  * `insecure_listen` for an address beyond loopback without `insecure`.
  */
 export async function startBroker(options: BrokerOptions): Promise<Broker> {
-  const host = options.host ?? '127.0.0.1';
-  if (!isLoopback(host) && !options.insecure) {
-    throw new SignalboxError(
-      'insecure_listen',
-      `listening on '${host}' would send tokens and messages unencrypted over the network; use 127.0.0.1, or accept it with --insecure`,
-    );
-  }
-  const now = options.now ?? Date.now;
-  const log = options.log ?? (() => {});
+  const { host = defaultHost, now = Date.now, log = () => {}, fault = noFault, policies = {} } = options;
+  refuseInsecureListening(host, options.insecure);
   const files = brokerFiles(options.dataDir);
   const limits = { ...defaultLimits, ...options.limits };
+
+  // What is on disk.
   await using opened = new AsyncDisposableStack();
   opened.use(await lockDataDirectory(options.dataDir));
-  const store = opened.use(await openStore(files.messages, options, limits, now));
+  const store = opened.use(await openStore(files.messages, limits, options.durability, now));
   const tokenStore = opened.use(await openSqliteTokenStore({ file: files.tokens }));
   const tokens = await TokenRegistry.load(tokenStore, now, newTokenId);
   const agents = await KnownAgents.load(tokenStore, tokens);
   opened.defer(() => agents.save());
   const audit = opened.use(await openSqliteAuditLog({ file: files.audit }));
   await ensureOperatorToken(tokens, files.operatorToken);
-  const fault = options.fault ?? noFault;
-  const flusher = new Flusher(fault);
+
+  // What moves messages.
   const taps = new Taps(now);
-  const failure = Promise.withResolvers<unknown>();
+  const storeFailed = Promise.withResolvers<unknown>();
   const delivery = new Delivery({
     store,
     now,
     newLeaseId: () => nanoid(12),
     maxDeliver,
-    flush: () => flusher.flush(),
     onError: (error) => log({ level: 'error', event: 'delivery_failed', error }),
-    onStoreFailed: failure.resolve,
+    onStoreFailed: storeFailed.resolve,
     fault,
     tap: taps,
   });
-  const brokerId = await store.identity();
-  const context: SessionContext = {
-    brokerId,
-    delivery,
-    store,
-    tokens,
-    agents,
-    suggestions: new RateLimit(suggestionsPerSecond, suggestionsPerSecond, now()),
-    sessions: new SessionTable(),
-    taps,
-    audit,
-    flusher,
-    limits,
-    policies: options.policies ?? {},
-    heartbeatMs: options.heartbeatMs ?? 15_000,
-    receiptMeans: store.caps.receiptMeans,
-    dedupeWindowMs: store.dedupeWindowMs,
-    now,
-    log,
+
+  // What connections work with.
+  const connected = new ConnectedCallers(now, () => nanoid(8));
+  const suggestions = new RateLimit(suggestionsPerSecond, suggestionsPerSecond, now());
+  const flusher = new OutboxFlusher(fault);
+  const { receiptMeans } = store.caps;
+  const ports: SessionPorts = {
+    ...{ delivery, store, tokens, agents, policies, connected, suggestions, taps, audit, flusher },
+    ...{ limits, receiptMeans, now, log },
   };
+  const brokerId = await store.identity();
+  const heartbeatMs = options.heartbeatMs ?? 15_000;
   const listener = await Listener.open({
-    context,
     host,
     port: options.port ?? 7420,
+    heartbeatMs,
     helloTimeoutMs: options.helloTimeoutMs ?? 5000,
-    newSerial: () => nanoid(8),
+    greeting: {
+      type: 'welcome',
+      broker_id: brokerId,
+      limits: { ...limits },
+      heartbeat_ms: heartbeatMs,
+      receipt_means: receiptMeans,
+      dedupe_window_ms: store.dedupeWindowMs,
+    },
+    ports,
   });
-  const housekeeping = new Housekeeping(store, delivery, audit, now);
-  const onError = (error: unknown): void => log({ level: 'error', event: 'housekeeping_failed', error });
-  opened.use(repeat(tickMs, () => delivery.deadlines.tick(now()), onError));
-  opened.use(repeat(tickMs, async () => taps.catchUp(), onError));
-  opened.use(repeat(1000, () => housekeeping.step(), onError));
-  opened.use(repeat(1000, () => agents.save(), onError));
-  opened.use(repeat(500, () => endExpired(context), onError));
+  for (const chore of startChores(ports, store)) opened.use(chore);
+
   const url = `ws://${host.includes(':') ? `[${host}]` : host}:${listener.port}`;
   await writePrivate(files.facts, JSON.stringify({ pid: process.pid, url, started_at: now() }));
-  log({
-    level: 'info',
-    event: 'broker_ready',
-    url,
-    dataDir: options.dataDir,
-    receiptMeans: store.caps.receiptMeans,
-  });
+  log({ level: 'info', event: 'broker_ready', url, dataDir: options.dataDir, receiptMeans });
+
   const resources = opened.move();
   const stop = once(async () => {
-    await listener.close(reconnectAfterMs);
+    listener.sayGoingAway(reconnectAfterMs);
+    await delivery.close();
+    await listener.close();
     await removeFile(files.facts);
     await resources.disposeAsync();
     log({ level: 'info', event: 'broker_stopped' });
   });
-  failure.promise
+  storeFailed.promise
     .then((error) => {
       log({ level: 'error', event: 'store_failed', error });
       return stop();
@@ -179,50 +164,58 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     port: listener.port,
     brokerId,
     operatorTokenFile: files.operatorToken,
-    issueToken: (request) => issue(tokens, request),
-    failed: failure.promise,
+    issueToken: (request) => issueToken(tokens, request),
+    failed: storeFailed.promise,
     stop,
     [Symbol.asyncDispose]: stop,
   };
 }
 
-/** What expired tokens held or asked for is over. */
-async function endExpired({ sessions, tokens, delivery }: SessionContext): Promise<void> {
-  sessions.endWhere((session) => !tokens.isLive(session.token), 'the token of this connection has expired');
+function refuseInsecureListening(host: string, insecure = false): void {
+  if (isLoopback(host) || insecure) return;
+  throw new SignalboxError(
+    'insecure_listen',
+    `listening on '${host}' would send tokens and messages unencrypted over the network; use 127.0.0.1, or accept it with --insecure`,
+  );
+}
+
+function openStore(
+  file: string,
+  limits: Limits,
+  durability: BrokerOptions['durability'] = 'full',
+  now: () => number,
+): Promise<InboxStore> {
+  const { maxInboxMessages, maxInboxBytes, maxPendingPerSender, maxTotalBytes } = limits;
+  const caps = { maxInboxMessages, maxInboxBytes, maxPendingPerSender, maxTotalBytes };
+  return openSqliteInboxStore({ file, durability, caps, now });
+}
+
+/** What is done again and again while the broker runs. */
+function startChores(ports: SessionPorts, store: InboxStore): AsyncDisposable[] {
+  const { delivery, taps, agents, audit, now, log } = ports;
+  const housekeeping = new Housekeeping(store, delivery, audit, now);
+  const onError = (error: unknown): void => log({ level: 'error', event: 'housekeeping_failed', error });
+  return [
+    repeat(250, () => delivery.deadlines.check(now()), onError),
+    repeat(250, async () => taps.catchUp(), onError),
+    repeat(500, () => endExpired(ports), onError),
+    repeat(1000, () => housekeeping.step(), onError),
+    repeat(1000, () => agents.save(), onError),
+  ];
+}
+
+/** Ends the connections of tokens that have expired, and takes back what was asked for with them. */
+async function endExpired({ connected, tokens, delivery }: SessionPorts): Promise<void> {
+  connected.endWhere(({ token }) => !tokens.isLive(token), 'the token of this connection has expired');
   for (const id of tokens.takeExpired()) {
     await delivery.cancellations.forbid(id, 'the token it was sent with has expired');
   }
 }
 
-function openStore(
-  file: string,
-  options: BrokerOptions,
-  limits: Limits,
-  now: () => number,
-): Promise<InboxStore> {
-  const { maxInboxMessages, maxInboxBytes, maxPendingPerSender, maxTotalBytes } = limits;
-  return openSqliteInboxStore({
-    file,
-    durability: options.durability ?? 'full',
-    caps: { maxInboxMessages, maxInboxBytes, maxPendingPerSender, maxTotalBytes },
-    now,
-  });
-}
-
-/** The operator's token is made at the first start, and again if its file was lost. */
-async function ensureOperatorToken(tokens: TokenRegistry, file: string): Promise<void> {
-  const text = await readText(file);
-  if (text !== undefined && isOperator(tokens.authenticate(text))) return;
-  const { token } = await tokens.issue({ agent: 'operator', role: 'operator' });
-  await removeFile(file);
-  await writePrivate(file, `${token}\n`);
-}
-
-function isOperator(record: TokenRecord | 'unknown' | 'expired'): boolean {
-  return typeof record === 'object' && record.permissions.includes('operator');
-}
-
-async function issue(tokens: TokenRegistry, request: TokenRequest): Promise<{ id: string; token: string }> {
+async function issueToken(
+  tokens: TokenRegistry,
+  request: TokenRequest,
+): Promise<{ id: string; token: string }> {
   const refusal = refuseToken(request);
   if (refusal) throw new SignalboxError(refusal.code, refusal.message, { details: { field: refusal.field } });
   const { record, token } = await tokens.issue(request);

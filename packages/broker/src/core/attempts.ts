@@ -1,26 +1,29 @@
 import type { CommitQueue } from './commit-queue.ts';
 import type { InFlightMessage } from './lease.ts';
+import { isRequest } from './message-header.ts';
 import type { Redeliveries } from './redeliveries.ts';
-import type { Settler } from './settler.ts';
-import { isRequest } from './undeliverable.ts';
+import { expired, type Settler } from './settler.ts';
 import type { WaitingRequests } from './waiting-requests.ts';
 
 /** How long the holder of a lease that ended has to come back, before what it was working on counts as tried. */
 export const comeBackMs = 10_000;
-/** So often one message outlives its holder's connection without an attempt; then it is suspected to be the cause. */
+/** So often a message may lose its holder without an attempt. After that it is suspected to be the cause. */
 const maxForgiven = 10;
 const remembered = 10_000;
 const maxReason = 90;
 
 /** What this run remembers of a message that was tried. */
-interface History {
+interface TryHistory {
   reasons: string[];
   forgiven: number;
 }
 
-interface Pending {
+/** The messages that the holder of a lease was working on when it ended. */
+export type Unfinished = [seq: number, message: InFlightMessage][];
+
+interface Absence {
   until: number;
-  messages: [seq: number, message: InFlightMessage][];
+  messages: Unfinished;
 }
 
 export interface AttemptsPorts {
@@ -35,9 +38,9 @@ export interface AttemptsPorts {
 /** Counts the tries of messages and ends those that were tried often enough. */
 export class Attempts {
   readonly #ports: AttemptsPorts;
-  readonly #histories = new Map<number, History>();
-  /** By address: what the holder of an ended lease was working on. */
-  readonly #pending = new Map<string, Pending>();
+  readonly #histories = new Map<number, TryHistory>();
+  /** By address: the holders of ended leases that may come back. */
+  readonly #absences = new Map<string, Absence>();
 
   constructor(ports: AttemptsPorts) {
     this.#ports = ports;
@@ -57,60 +60,59 @@ export class Attempts {
   }
 
   /** Another connection took the inbox from one that was working on these. */
-  takenOver(messages: Pending['messages']): void {
+  takenOver(messages: Unfinished): void {
     for (const [seq, message] of messages)
       this.#failed(seq, message, 'the inbox was taken over by another connection');
   }
 
-  /** A lease ended while its holder was working on these; it may come back. */
-  left(address: string, messages: Pending['messages']): void {
-    this.#pending.set(address, { until: this.#ports.now() + comeBackMs, messages });
+  /** A lease ended while its holder was working on these. It may come back. */
+  leftUnfinished(address: string, messages: Unfinished): void {
+    this.#absences.set(address, { until: this.#ports.now() + comeBackMs, messages });
   }
 
   /** What the holder of an ended lease was working on, while it may still come back. */
-  leftAt(address: string): number[] {
-    const left = this.#pending.get(address)?.messages ?? [];
-    return left.flatMap(([seq, { ended }]) => (ended ? [] : [seq]));
+  unfinishedAt(address: string): number[] {
+    const unfinished = this.#absences.get(address)?.messages ?? [];
+    return unfinished.flatMap(([seq, { ended }]) => (ended ? [] : [seq]));
   }
 
   /** Somebody subscribed to an inbox: in time, what was worked on there costs nothing. */
   cameBack(address: string): void {
-    const pending = this.#pending.get(address);
-    if (!pending) return;
-    this.#pending.delete(address);
-    if (pending.until <= this.#ports.now()) {
-      this.#count(pending);
+    const absence = this.#absences.get(address);
+    if (!absence) return;
+    this.#absences.delete(address);
+    if (absence.until <= this.#ports.now()) {
+      this.#count(absence);
       return;
     }
-    for (const [seq, message] of pending.messages) {
+    for (const [seq, message] of absence.messages) {
       const history = this.#historyOf(seq);
       if (++history.forgiven > maxForgiven)
         this.#failed(seq, message, 'its consumer was lost again and again');
     }
   }
 
-  /** Counts for those that did not come back in time. */
-  tick(now: number): void {
-    for (const [address, pending] of this.#pending) {
-      if (pending.until > now) continue;
-      this.#pending.delete(address);
-      this.#count(pending);
+  /** Counts a try for what was left by those that did not come back in time. */
+  countOverdue(now: number): void {
+    for (const [address, absence] of this.#absences) {
+      if (absence.until > now) continue;
+      this.#absences.delete(address);
+      this.#count(absence);
     }
   }
 
-  #count(pending: Pending): void {
-    for (const [seq, message] of pending.messages) {
+  #count(absence: Absence): void {
+    for (const [seq, message] of absence.messages) {
       this.#failed(seq, message, 'its consumer was lost while working on it');
     }
   }
 
-  /** True if it is to be tried again. */
+  /** A try failed. True if the message is to be tried again. */
   #failed(seq: number, message: InFlightMessage, reason: string, dead = false): boolean {
     const { commits, settler, maxDeliver, now } = this.#ports;
     if (message.ended) return false;
     if (message.cancelled) settler.cancel(seq, message);
-    else if (message.expiresAt <= now())
-      settler.giveUp(seq, message, { outcome: 'expired', reason: 'expired' });
+    else if (message.expiresAt <= now()) settler.giveUp(seq, message, expired);
     else {
       const { reasons } = this.#historyOf(seq);
       reasons.push(reason);
@@ -124,7 +126,7 @@ export class Attempts {
     return false;
   }
 
-  #historyOf(seq: number): History {
+  #historyOf(seq: number): TryHistory {
     const known = this.#histories.get(seq);
     if (known) return known;
     const history = { reasons: [], forgiven: 0 };

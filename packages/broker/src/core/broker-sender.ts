@@ -1,10 +1,10 @@
 import type { Sender } from '@signalbox/protocol';
 import type { NewMessage } from '@signalbox/store';
 
-/** Who the broker's own messages are from; the name is reserved. */
+/** The sender of the broker's own messages. Its name is reserved. */
 export const brokerSender: Sender = { agent: 'broker', address: 'broker', role: 'broker' };
 
-/** The same, as a stored message has it. */
+/** The same sender in the fields of a stored message. */
 export const sentByBroker = {
   sender: brokerSender.agent,
   senderAddress: brokerSender.address,

@@ -14,27 +14,25 @@ interface Batch extends WrittenBatch {
   onDurable: Waiter[];
   /** Some message ends as it would by an ack. */
   acks: boolean;
-  /** Somebody gains if it is written before the disk is free: a message may be handed out, or the write is waited for. */
+  /** Somebody gains if it is written before the disk is free: a message can be pushed, or somebody waits for the write. */
   isAwaited: boolean;
 }
 
 export interface CommitQueueOptions {
-  /** Told what became of each message, in their order, when it is in the store: what comes of it may begin. */
+  /** Told what became of each message, in their order, once it is in the store. Then it may be pushed. */
   onWritten: (message: NewMessage, producer: Producer, result: DeliverResult) => void;
-  /** Called after `onWritten` of a whole batch. */
-  flush: () => void;
-  /** Told each inbox into which a settlement may have put a notice. */
+  /** Told of each inbox into which a settlement may have put a notice. */
   onNotice: (inbox: string) => void;
   /** Told when settlements were lost that nobody waited for. */
   onError: (error: unknown) => void;
-  /** Told when what is written can't be made durable: nobody is answered any more. */
+  /** Told when what is written can't be made durable. Nobody is answered any more. */
   onStoreFailed: (error: unknown) => void;
   /** How long a settlement that nobody waits for may wait for company. */
   lazyMs: number;
   fault: Fault;
 }
 
-/** So many messages, and characters of their bodies, may wait for their commit before those who send them have to wait. */
+/** So many messages, and characters of their bodies, may wait for their commit before their producers have to wait. */
 const maxNext = { messages: 10_000, length: 16 * 1024 * 1024 };
 
 const emptyBatch = (): Batch => ({
@@ -51,8 +49,8 @@ const emptyBatch = (): Batch => ({
 });
 
 /**
- * Group commit. What arrives within one turn of the event loop, or while a commit runs, is one batch. Its messages may be
- * handed out once it is written; those who sent them are answered when it is durable.
+ * Group commit: what arrives within one turn of the event loop, or while a commit runs, is one batch. Its messages may be
+ * pushed once it is written; their producers are answered when it is durable.
  */
 export class CommitQueue {
   readonly #store: InboxStore;
@@ -72,21 +70,21 @@ export class CommitQueue {
     const { onStoreFailed, fault } = options;
     this.#store = store;
     this.#options = options;
-    this.#receipts = new Receipts(store, { onSynced: () => this.#goOn(), onStoreFailed, fault });
+    this.#receipts = new Receipts(store, { onSynced: () => this.#startNext(), onStoreFailed, fault });
   }
 
-  /** Something is not durable yet. */
+  /** True while something is not durable. */
   get isBusy(): boolean {
     return hasWork(this.#next) || this.#newest() !== undefined;
   }
 
-  /** The disk does not keep up: whoever hands messages over should wait until what he did is {@link written}. */
+  /** True while the disk does not keep up: producers should wait until what they handed over is {@link written}. */
   get isBehind(): boolean {
     const { messages, length } = this.#next;
     return messages.length >= maxNext.messages || length >= maxNext.length;
   }
 
-  /** `isHeld`: somebody holds its inbox, so that it may be handed out when it is written. */
+  /** Puts a message into the next batch. `isHeld`: somebody holds its inbox, so that it can be pushed once it is written. */
   append(message: NewMessage, producer: Producer, isHeld: boolean): void {
     const next = this.#next;
     next.messages.push(message);
@@ -94,10 +92,10 @@ export class CommitQueue {
     if (message.body !== undefined) next.length += message.body.length;
     if (message.settles !== undefined) next.acks = true;
     if (isHeld) next.isAwaited = true;
-    this.#soon();
+    this.#startSoon();
   }
 
-  /** Rides along with the next commit, which starts within `lazyMs` at the latest. */
+  /** Puts a settlement into the next batch, which starts within `lazyMs` at the latest. */
   settle(settlement: Settlement): void {
     const next = this.#next;
     const { seq, outcome } = settlement;
@@ -105,7 +103,7 @@ export class CommitQueue {
     if (outcome === 'acked') next.acks = true;
     if (seq > this.#highestSettled) this.#highestSettled = seq;
     this.#settling?.add(seq);
-    this.#lazily();
+    this.#startLazily();
   }
 
   /** True while the end of a message waits for its commit: the store still has it, and nobody may be handed it. */
@@ -118,9 +116,10 @@ export class CommitQueue {
     return this.#settling.has(seq);
   }
 
+  /** Puts a count of tries into the next batch, which starts within `lazyMs` at the latest. */
   recordAttempts(inbox: string, seq: number, attempts: number): void {
     this.#next.attempts.push({ inbox, seq, attempts });
-    this.#lazily();
+    this.#startLazily();
   }
 
   /** Resolves when everything handed over so far is in the store; rejects if its commit failed. */
@@ -145,7 +144,7 @@ export class CommitQueue {
     if (moment === 'onWritten') batch.isAwaited = true;
     return new Promise((resolve, reject) => {
       batch[moment].push((error) => (error === undefined ? resolve() : reject(error)));
-      if (batch === this.#next) this.#soon();
+      if (batch === this.#next) this.#startSoon();
     });
   }
 
@@ -153,21 +152,21 @@ export class CommitQueue {
     return this.#current === undefined && this.#immediate === undefined && !this.#receipts.isFull;
   }
 
-  #soon(): void {
-    // Those who wait for the disk anyway share a commit when it is free.
+  #startSoon(): void {
+    // What has to wait for the disk anyway shares a commit when the disk is free.
     if (this.#receipts.isSyncing && !this.#next.isAwaited) return;
     if (this.#mayStart) this.#immediate = setImmediate(() => this.#start());
   }
 
-  #lazily(): void {
+  #startLazily(): void {
     if (this.#mayStart && !this.#lazy) this.#lazy = setTimeout(() => this.#start(), this.#options.lazyMs);
   }
 
-  /** After a commit or a sync: what came meanwhile. */
-  #goOn(): void {
+  /** Starts the commit of what came during a commit or a sync. */
+  #startNext(): void {
     const { messages, onWritten, onDurable } = this.#next;
-    if (messages.length + onWritten.length + onDurable.length > 0) this.#soon();
-    else if (hasWork(this.#next)) this.#lazily();
+    if (messages.length + onWritten.length + onDurable.length > 0) this.#startSoon();
+    else if (hasWork(this.#next)) this.#startLazily();
   }
 
   #start(): void {
@@ -178,24 +177,21 @@ export class CommitQueue {
     const batch = this.#next;
     this.#next = emptyBatch();
     this.#current = batch;
-    void this.#commit(batch).then(() => {
-      this.#options.flush();
-      this.#goOn();
-    });
+    void this.#commit(batch).then(() => this.#startNext());
   }
 
   async #commit(batch: Batch): Promise<void> {
     const { onWritten, onNotice } = this.#options;
     const { messages, producers, settlements } = batch;
-    this.#passing(batch, 'before_commit');
+    this.#passFaultPoints(batch, 'before_commit');
     try {
       batch.results = await this.#store.commit(batch);
     } catch (error) {
       this.#failed(batch, error);
       return;
     }
-    this.#passing(batch, 'after_commit');
-    // The disk works while the messages leave.
+    this.#passFaultPoints(batch, 'after_commit');
+    // The disk works while the messages are pushed.
     const isDurable = this.#receipts.add(batch);
     for (let i = 0; i < messages.length; i++) onWritten(messages[i]!, producers[i]!, batch.results[i]!);
     for (const { notice } of settlements) if (notice) onNotice(notice.inbox);
@@ -219,7 +215,7 @@ export class CommitQueue {
     this.#settling = undefined;
   }
 
-  #passing({ messages, acks }: Batch, moment: 'before_commit' | 'after_commit'): void {
+  #passFaultPoints({ messages, acks }: Batch, moment: 'before_commit' | 'after_commit'): void {
     const { fault } = this.#options;
     if (messages.length > 0) fault(`broker.deliver.${moment}`);
     if (acks) fault(`broker.ack.${moment}`);

@@ -2,24 +2,30 @@ import type { InboxStore } from '@signalbox/store';
 import type { Attempts } from './attempts.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { Lease } from './lease.ts';
-import { type Ending, givenUp, type Settler } from './settler.ts';
-import { isRequest } from './undeliverable.ts';
+import type { LeaseTable } from './lease-table.ts';
+import { headerOf, isRequest } from './message-header.ts';
+import { expired, type GiveUpReason, type Settler } from './settler.ts';
 import type { WaitingRequests } from './waiting-requests.ts';
 
-/** Most requests that expire in one tick; the others do so in the next. */
-const expiredPerTick = 1000;
+/** Most requests that expire in one check; the others do so in the next. */
+const expiredPerCheck = 1000;
 const readBatch = 128;
-const expired: Ending = { outcome: 'expired', reason: 'expired' };
+const abandoned: GiveUpReason = {
+  outcome: 'expired',
+  reason: 'dropped',
+  detail: 'nobody held the sub-inbox',
+};
 
 export interface DeadlinesPorts {
   store: InboxStore;
+  leases: LeaseTable;
   dispatcher: Dispatcher;
   settler: Settler;
   attempts: Attempts;
   waiting: WaitingRequests;
 }
 
-/** What time does to messages. Its steps are small; each is called every now and then. */
+/** Ends messages whose time is over. Its steps are small; each is called again and again. */
 export class Deadlines {
   readonly #ports: DeadlinesPorts;
   #isClosed = false;
@@ -28,41 +34,33 @@ export class Deadlines {
     this.#ports = ports;
   }
 
-  /** Deadlines: of requests, pushed or not, of acks, and of consumers that were lost. */
-  async tick(now: number): Promise<void> {
-    const { dispatcher, attempts, waiting, store, settler } = this.#ports;
+  /** Checks the deadlines of requests, pushed or not, of acks, and of consumers that were lost. */
+  async check(now: number): Promise<void> {
     if (this.#isClosed) return;
-    attempts.tick(now);
-    for (const lease of dispatcher.leases.values()) if (lease.inFlight.size > 0) this.#check(lease, now);
-    for (const { inbox, seq } of waiting.due(now, expiredPerTick)) {
-      const [message] = await store.read(inbox, seq - 1, 1, 1);
-      if (this.#isClosed) return;
-      if (dispatcher.leases.get(inbox)?.inFlight.has(seq)) continue;
-      if (message?.seq === seq) settler.giveUp(seq, givenUp(message), expired);
-      else waiting.take(seq);
-    }
+    const { leases, attempts } = this.#ports;
+    attempts.countOverdue(now);
+    for (const lease of leases.all()) if (lease.inFlight.size > 0) this.#checkInFlight(lease, now);
+    await this.#checkWaiting(now);
   }
 
-  /** Settles some messages that are past their lifetime and that nobody holds. Finds all in the end. */
+  /** Settles some messages that are past their lifetime and that nobody holds. Called often enough, it finds all. */
   async sweep(now: number): Promise<void> {
-    const { store, dispatcher, settler } = this.#ports;
+    const { store, settler } = this.#ports;
     const found = await store.sweep(now);
     if (this.#isClosed) return;
     for (const message of found) {
-      if (dispatcher.leases.get(message.inbox)?.inFlight.has(message.seq)) continue;
-      settler.giveUp(message.seq, givenUp(message), expired);
+      if (!this.#isInFlight(message)) settler.giveUp(message.seq, headerOf(message), expired);
     }
   }
 
-  /** Settles everything in an inbox that nobody holds; whoever asked something there is told. */
+  /** Settles everything in an inbox that nobody holds. The senders of its requests are told. */
   async clear(address: string): Promise<void> {
-    const { store, dispatcher, settler } = this.#ports;
-    const abandoned: Ending = { outcome: 'expired', reason: 'dropped', detail: 'nobody held the sub-inbox' };
+    const { store, leases, settler } = this.#ports;
     let after = 0;
-    while (!dispatcher.leases.has(address)) {
+    while (!leases.at(address)) {
       const messages = await store.read(address, after, readBatch, 1);
-      if (this.#isClosed || messages.length === 0 || dispatcher.leases.has(address)) return;
-      for (const message of messages) settler.giveUp(message.seq, givenUp(message), abandoned);
+      if (this.#isClosed || messages.length === 0 || leases.at(address)) return;
+      for (const message of messages) settler.giveUp(message.seq, headerOf(message), abandoned);
       after = messages.at(-1)!.seq;
     }
   }
@@ -71,7 +69,7 @@ export class Deadlines {
     this.#isClosed = true;
   }
 
-  #check(lease: Lease, now: number): void {
+  #checkInFlight(lease: Lease, now: number): void {
     const { settler, attempts, dispatcher } = this.#ports;
     const { ackDeadlineMs } = lease;
     for (const [seq, message] of lease.inFlight) {
@@ -85,5 +83,20 @@ export class Deadlines {
       attempts.givenBack(seq, message, { reason, delayMs: 0, dead: false });
     }
     dispatcher.pump(lease);
+  }
+
+  async #checkWaiting(now: number): Promise<void> {
+    const { store, settler, waiting } = this.#ports;
+    for (const { inbox, seq } of waiting.due(now, expiredPerCheck)) {
+      const [message] = await store.read(inbox, seq - 1, 1, 1);
+      if (this.#isClosed) return;
+      if (this.#isInFlight({ inbox, seq })) continue;
+      if (message?.seq === seq) settler.giveUp(seq, headerOf(message), expired);
+      else waiting.take(seq);
+    }
+  }
+
+  #isInFlight({ inbox, seq }: { inbox: string; seq: number }): boolean {
+    return this.#ports.leases.at(inbox)?.inFlight.has(seq) ?? false;
   }
 }

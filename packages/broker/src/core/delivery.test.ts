@@ -13,7 +13,7 @@ async function openDelivery() {
   const store = await openSqliteInboxStore({ file: join(directory, 'messages.db'), durability: 'full' });
   const ignore = (): void => {};
   const tap = { isOn: false, saw: ignore };
-  const callbacks = { newLeaseId: () => 'lease', flush: ignore, onError: ignore, onStoreFailed: ignore };
+  const callbacks = { newLeaseId: () => 'lease', onError: ignore, onStoreFailed: ignore };
   const delivery = new Delivery({ ...callbacks, store, now: Date.now, maxDeliver: 5, fault: noFault, tap });
   return {
     delivery,

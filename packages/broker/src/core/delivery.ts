@@ -1,16 +1,18 @@
 import type { Fault, MessageFrame, Sender } from '@signalbox/protocol';
 import type { InboxStore, NewMessage, Retried } from '@signalbox/store';
-import { Attempts } from './attempts.ts';
+import { Attempts, type Unfinished } from './attempts.ts';
 import { Cancellations } from './cancellations.ts';
 import { CommitQueue } from './commit-queue.ts';
+import type { Consumer } from './consumer.ts';
 import { Deadlines } from './deadlines.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { HeldMessages } from './held-messages.ts';
-import { type Consumer, type InFlightMessage, Lease, type LeaseOptions } from './lease.ts';
+import { type InFlightMessage, Lease, type LeaseOptions } from './lease.ts';
+import { LeaseTable } from './lease-table.ts';
+import { headerOfNew, isRequest } from './message-header.ts';
 import type { DeliverResult, Producer } from './producer.ts';
 import { Settler } from './settler.ts';
-import { type Tap, tapped } from './tap.ts';
-import { isRequest } from './undeliverable.ts';
+import type { Tap } from './tap.ts';
 import { WaitingRequests } from './waiting-requests.ts';
 
 export interface DeliveryOptions {
@@ -19,10 +21,8 @@ export interface DeliveryOptions {
   newLeaseId: () => string;
   /** After so many failed tries a message becomes a dead letter. */
   maxDeliver: number;
-  /** Called when frames are ready to leave: after the pushes of a commit, after a read. */
-  flush: () => void;
   onError: (error: unknown) => void;
-  /** Told once when messages can't be made durable any more: their senders get no answer, and never will. */
+  /** Told once when messages can't be made durable any more. Their producers get no answer, and never will. */
   onStoreFailed: (error: unknown) => void;
   fault: Fault;
   tap: Tap;
@@ -32,162 +32,100 @@ export interface SubscribeOptions extends LeaseOptions {
   journalId?: string;
 }
 
-export interface SubscribeResult {
+/** A lease that was granted, and what its inbox held then. */
+export interface Subscription {
   lease: Lease;
   pending: number;
   headSeq: number;
   sameJournal: boolean;
 }
 
-interface Judged {
+/** Which of the named messages were the consumer's, so that they are settled or given back. */
+export interface Judged {
   accepted: number[];
   rejected: number[];
 }
 
+/** How a message is given back: to be offered again after `delayMs`, or `dead` at once. */
+export interface GiveBackOptions {
+  delayMs: number;
+  dead: boolean;
+  reason?: string;
+}
+
+/** Settlements that nobody waits for may wait so long for company. */
+const lazyMs = 4;
+
 /**
- * All that is in flight, for every store: leases, windows, attempts, delays, cancels. Knows nothing of sockets
- * and frames on the wire, nor who may do what.
+ * The front door of the core. Messages come in by {@link deliver}, are stored, and are pushed to the consumer that holds
+ * their inbox, which settles them or gives them back. Knows no sockets, nor who may do what.
  */
 export class Delivery {
-  /** Deadlines and expiry, to be called again and again. */
-  readonly deadlines: Deadlines;
-  /** What consumers have in their hands, or left behind. */
-  readonly held: HeldMessages;
-  /** Cancels, and requests of tokens that are gone. */
+  /** Takes requests back. */
   readonly cancellations: Cancellations;
+  /** Ends messages whose time is over; to be called again and again. */
+  readonly deadlines: Deadlines;
+  /** Tells what consumers hold, or left behind. */
+  readonly held: HeldMessages;
   readonly #options: DeliveryOptions;
   readonly #store: InboxStore;
-  readonly #commits: CommitQueue;
-  readonly #dispatcher: Dispatcher;
-  readonly #settler: Settler;
-  readonly #attempts: Attempts;
+  readonly #leases = new LeaseTable();
   readonly #waiting = new WaitingRequests();
+  readonly #commits: CommitQueue;
+  readonly #settler: Settler;
+  readonly #dispatcher: Dispatcher;
+  readonly #attempts: Attempts;
 
   constructor(options: DeliveryOptions) {
-    const { store, now, flush, onError, onStoreFailed, fault, tap, maxDeliver } = options;
-    this.#options = options;
-    this.#store = store;
-    this.#commits = new CommitQueue(store, {
-      onWritten: (message, producer, result) => this.#written(message, producer.sender, result),
-      flush,
-      onNotice: (inbox) => this.#dispatcher.wake(inbox),
+    const { store, now, onError, onStoreFailed, fault, tap, maxDeliver } = options;
+    const [leases, waiting] = [this.#leases, this.#waiting];
+    const commits = new CommitQueue(store, {
+      onWritten: (message, { sender }, result) => this.#written(message, sender, result),
+      onNotice: (inbox) => dispatcher.wake(inbox),
       onError,
       onStoreFailed,
-      lazyMs: 4,
+      lazyMs,
       fault,
     });
-    const [commits, waiting] = [this.#commits, this.#waiting];
-    const settler = new Settler({ commits, waiting, tap, now });
-    this.#settler = settler;
-    const dispatcher = new Dispatcher({ store, commits, settler, waiting, now, flush, onError, fault, tap });
-    this.#dispatcher = dispatcher;
-    const { leases, redeliveries } = dispatcher;
+    const settler = new Settler({ commits, leases, waiting, tap, now });
+    const dispatcher = new Dispatcher({ store, commits, leases, settler, waiting, now, onError, fault, tap });
+    const { redeliveries } = dispatcher;
     const attempts = new Attempts({ commits, settler, redeliveries, waiting, maxDeliver, now });
+    this.#options = options;
+    this.#store = store;
+    this.#commits = commits;
+    this.#settler = settler;
+    this.#dispatcher = dispatcher;
     this.#attempts = attempts;
     this.held = new HeldMessages({ store, commits, leases, attempts });
-    this.cancellations = new Cancellations({ store, commits, settler, leases, now });
-    this.deadlines = new Deadlines({ store, dispatcher, settler, attempts, waiting });
+    this.cancellations = new Cancellations({ store, commits, leases, settler, now });
+    this.deadlines = new Deadlines({ store, leases, dispatcher, settler, attempts, waiting });
   }
 
-  get leaseCount(): number {
-    return this.#dispatcher.leases.size;
-  }
-
-  /** Stores a message: pushed when it is written, answered when it is durable. A promise where its producer has to wait with more. */
-  deliver(message: NewMessage, producer: Producer): Promise<void> | undefined {
+  /**
+   * Stores a message. It is pushed when it is written, and its producer is answered when it is durable. Returns a
+   * promise only if the disk does not keep up: the producer should hand over nothing more until it resolves.
+   */
+  deliver(message: NewMessage, producer: Producer): Promise<undefined> | undefined {
     const commits = this.#commits;
     commits.append(message, producer, this.isHeld(message.inbox));
-    // Whoever waits for the commit only to go on is not concerned by its failure.
-    return commits.isBehind ? commits.written().catch(() => {}) : undefined;
+    if (!commits.isBehind) return undefined;
+    const goOn = (): undefined => undefined;
+    // Only the producer's answer says whether the commit failed.
+    return commits.written().then(goOn, goOn);
   }
 
-  /** Hands a message to the live holder of its inbox without storing it; false if there is none. */
+  /** Hands a message to the live holder of its inbox without storing it. False if there is none. */
   deliverEphemeral(frame: MessageFrame, body: string | undefined): boolean {
-    const lease = this.#dispatcher.leases.get(frame.to);
+    const lease = this.#leases.at(frame.to);
     if (!lease?.started) return false;
     lease.consumer.pushEphemeral(frame, body);
     return true;
   }
 
-  /**
-   * Gives the inbox to this consumer; the newest subscriber wins. The lease counts at once; messages flow after
-   * `onReady`, so that nothing overtakes the answer to the subscriber.
-   */
-  async subscribe(
-    address: string,
-    consumer: Consumer,
-    options: SubscribeOptions,
-    onReady: (result: SubscribeResult) => void,
-  ): Promise<void> {
-    const { leases } = this.#dispatcher;
-    const lease = new Lease(this.#options.newLeaseId(), address, consumer, options);
-    const previous = leases.get(address);
-    if (previous) {
-      const working = this.#end(previous);
-      if (previous.consumer !== consumer) {
-        this.#attempts.takenOver(working);
-        previous.consumer.leaseLost('taken_over');
-      }
-    }
-    this.#attempts.cameBack(address);
-    leases.set(address, lease);
-    await this.#commits.written();
-    const [{ pending, headSeq }, sameJournal] = await Promise.all([
-      this.#store.stats(address),
-      options.journalId === undefined ? true : this.#store.bindJournal(address, options.journalId),
-    ]);
-    if (lease.ended) return;
-    onReady({ lease, pending, headSeq, sameJournal });
-    lease.started = true;
-    this.#dispatcher.pump(lease);
-  }
-
-  /** True if this consumer holds the inbox now. */
-  holds(address: string, consumer: Consumer): boolean {
-    return this.#dispatcher.leases.get(address)?.consumer === consumer;
-  }
-
-  isHeld(address: string): boolean {
-    return this.#dispatcher.leases.has(address);
-  }
-
-  /** A pushed, unsettled message of the lease this consumer holds. */
-  inFlight(address: string, consumer: Consumer, seq: number): InFlightMessage | undefined {
-    return this.#leaseOf(address, consumer)?.inFlight.get(seq);
-  }
-
-  /** Ends whatever this consumer holds; its un-acked messages wait for the next lease. */
-  release(address: string, consumer: Consumer): void {
-    const lease = this.#leaseOf(address, consumer);
-    if (!lease) return;
-    const working = this.#end(lease);
-    if (working.length > 0) this.#attempts.left(address, working);
-  }
-
-  /** Settles what this consumer's current lease holds; other sequence numbers are rejected and change nothing. */
-  ack(address: string, consumer: Consumer, seqs: readonly number[]): Judged {
-    return this.#releaseAll(address, consumer, seqs, (seq, message) => {
-      this.#acked(seq, message);
-      this.#commits.settle({ inbox: address, seq, outcome: 'acked' });
-    });
-  }
-
-  /** Gives messages back: to be offered again after `delayMs`, or dead at once or after too many tries. */
-  nack(
-    address: string,
-    consumer: Consumer,
-    seqs: readonly number[],
-    options: { delayMs: number; dead: boolean; reason?: string },
-  ): Judged {
-    const how = { ...options, reason: options.reason ?? 'no reason given' };
-    return this.#releaseAll(address, consumer, seqs, (seq, message) => {
-      this.#attempts.givenBack(seq, message, how);
-    });
-  }
-
-  /** These were handed to a handler: from now on it counts if they come to nothing. Renews their ack deadlines. */
-  working(address: string, consumer: Consumer, seqs: readonly number[]): void {
-    const lease = this.#leaseOf(address, consumer);
+  /** The consumer handed these to its handler: from now on it counts if they come to nothing. Renews their ack deadlines. */
+  working(consumer: Consumer, seqs: readonly number[]): void {
+    const lease = this.#leases.of(consumer);
     if (!lease) return;
     const now = this.#options.now();
     for (const seq of seqs) {
@@ -198,6 +136,20 @@ export class Delivery {
     }
   }
 
+  /** Settles messages that this consumer holds. Other sequence numbers are rejected and change nothing. */
+  ack(consumer: Consumer, seqs: readonly number[]): Judged {
+    return this.#releaseAll(consumer, seqs, (seq, message) => {
+      this.#tapAck(seq, message);
+      this.#commits.settle({ inbox: message.inbox, seq, outcome: 'acked' });
+    });
+  }
+
+  /** Gives back messages that this consumer holds. After too many tries they are dead. */
+  nack(consumer: Consumer, seqs: readonly number[], options: GiveBackOptions): Judged {
+    const how = { ...options, reason: options.reason ?? 'no reason given' };
+    return this.#releaseAll(consumer, seqs, (seq, message) => this.#attempts.givenBack(seq, message, how));
+  }
+
   /** Puts a dead letter back into its inbox. */
   async retryDead(seq: number): Promise<Retried> {
     const retried = await this.#store.dead.retry(seq, this.#options.now());
@@ -205,13 +157,68 @@ export class Delivery {
     return retried;
   }
 
-  /** The consumer's socket takes frames again. */
-  resume(address: string, consumer: Consumer): void {
-    const lease = this.#leaseOf(address, consumer);
+  /**
+   * Gives the inbox to this consumer; the newest subscriber wins. The lease counts at once, and nothing is pushed
+   * before {@link start}. Resolves with `undefined` if the lease ended meanwhile.
+   */
+  async subscribe(
+    address: string,
+    consumer: Consumer,
+    options: SubscribeOptions,
+  ): Promise<Subscription | undefined> {
+    const lease = new Lease(this.#options.newLeaseId(), address, consumer, options);
+    const previous = this.#leases.at(address);
+    if (previous) this.#takeOver(previous, consumer);
+    this.#attempts.cameBack(address);
+    this.#leases.add(lease);
+    await this.#commits.written();
+    const [{ pending, headSeq }, sameJournal] = await Promise.all([
+      this.#store.stats(address),
+      options.journalId === undefined ? true : this.#store.bindJournal(address, options.journalId),
+    ]);
+    return lease.ended ? undefined : { lease, pending, headSeq, sameJournal };
+  }
+
+  /** Begins to push: the subscriber has its answer, which nothing may overtake. */
+  start(lease: Lease): void {
+    lease.started = true;
+    this.#dispatcher.pump(lease);
+  }
+
+  /** The consumer takes frames again. */
+  resume(consumer: Consumer): void {
+    const lease = this.#leases.of(consumer);
     if (lease) this.#dispatcher.pump(lease);
   }
 
-  /** Resolves when every settlement asked for so far is on disk. */
+  /** Ends the lease that this consumer holds. Its un-acked messages wait for the next one. */
+  release(consumer: Consumer): void {
+    const lease = this.#leases.of(consumer);
+    if (!lease) return;
+    const unfinished = this.#end(lease);
+    if (unfinished.length > 0) this.#attempts.leftUnfinished(lease.address, unfinished);
+  }
+
+  get leaseCount(): number {
+    return this.#leases.size;
+  }
+
+  /** True if some consumer holds the inbox now. */
+  isHeld(address: string): boolean {
+    return this.#leases.at(address) !== undefined;
+  }
+
+  /** True if this consumer holds an inbox now. */
+  holds(consumer: Consumer): boolean {
+    return this.#leases.of(consumer) !== undefined;
+  }
+
+  /** A message that was pushed to this consumer and is not settled yet. */
+  inFlight(consumer: Consumer, seq: number): InFlightMessage | undefined {
+    return this.#leases.of(consumer)?.inFlight.get(seq);
+  }
+
+  /** Resolves when every settlement asked for so far is durable. */
   flushed(): Promise<void> {
     return this.#commits.flushed();
   }
@@ -226,33 +233,27 @@ export class Delivery {
     while (this.#commits.isBusy) await this.#commits.flushed().catch(this.#options.onError);
   }
 
-  /** Ends a lease; what its holder was working on and nobody settled. */
-  #end(lease: Lease): [seq: number, message: InFlightMessage][] {
-    const { leases } = this.#dispatcher;
-    const now = this.#options.now();
-    const working: [number, InFlightMessage][] = [];
-    lease.ended = true;
-    if (leases.get(lease.address) === lease) leases.delete(lease.address);
-    for (const [seq, message] of lease.inFlight) {
-      if (message.ended) continue;
-      if (message.cancelled) this.#settler.cancel(seq, message);
-      else {
-        const { inbox, expiresAt, kind } = message;
-        if (isRequest(kind)) this.#waiting.add({ inbox, seq, expiresAt, wasPushed: true }, now);
-        if (message.working) working.push([seq, message]);
-      }
+  #written(message: NewMessage, from: Sender, result: DeliverResult): void {
+    const { settles } = message;
+    if (settles !== undefined && isInStore(result)) {
+      const request = this.#dispatcher.settledByReply(settles.inbox, settles.seq);
+      if (request) this.#tapAck(settles.seq, request);
     }
-    lease.inFlight.clear();
-    return working;
+    if (result.result === 'stored') this.#stored(message, from, result.seq);
+  }
+
+  #stored(message: NewMessage, from: Sender, seq: number): void {
+    const { tap } = this.#options;
+    if (tap.isOn) tap.saw({ what: 'stored' }, seq, headerOfNew(message));
+    if (!this.cancellations.endIfCancelled(message, seq)) this.#dispatcher.stored(message, from, seq);
   }
 
   #releaseAll(
-    address: string,
     consumer: Consumer,
     seqs: readonly number[],
     act: (seq: number, message: InFlightMessage) => void,
   ): Judged {
-    const lease = this.#leaseOf(address, consumer);
+    const lease = this.#leases.of(consumer);
     if (!lease) return { accepted: [], rejected: [...seqs] };
     const accepted: number[] = [];
     const rejected: number[] = [];
@@ -267,33 +268,38 @@ export class Delivery {
     return { accepted, rejected };
   }
 
-  #leaseOf(address: string, consumer: Consumer): Lease | undefined {
-    const lease = this.#dispatcher.leases.get(address);
-    return lease?.consumer === consumer ? lease : undefined;
+  #takeOver(previous: Lease, consumer: Consumer): void {
+    const unfinished = this.#end(previous);
+    if (previous.consumer === consumer) return;
+    this.#attempts.takenOver(unfinished);
+    previous.consumer.send({ type: 'lease_lost', reason: 'taken_over' });
   }
 
-  #acked(seq: number, message: InFlightMessage): void {
+  /** Ends a lease. Returns what its holder was working on and nobody settled. */
+  #end(lease: Lease): Unfinished {
+    const now = this.#options.now();
+    const unfinished: Unfinished = [];
+    this.#leases.end(lease);
+    for (const [seq, message] of lease.inFlight) {
+      if (message.ended) continue;
+      if (message.cancelled) this.#settler.cancel(seq, message);
+      else {
+        const { inbox, expiresAt, kind } = message;
+        if (isRequest(kind)) this.#waiting.add({ inbox, seq, expiresAt, wasPushed: true }, now);
+        if (message.working) unfinished.push([seq, message]);
+      }
+    }
+    lease.inFlight.clear();
+    return unfinished;
+  }
+
+  #tapAck(seq: number, message: InFlightMessage): void {
     const { tap } = this.#options;
     if (tap.isOn && !message.ended) tap.saw({ what: 'settled', outcome: 'acked' }, seq, message);
   }
-
-  #written(message: NewMessage, from: Sender, result: DeliverResult): void {
-    const { settles } = message;
-    if (settles !== undefined && isKept(result)) {
-      const request = this.#dispatcher.released(settles.inbox, settles.seq);
-      if (request) this.#acked(settles.seq, request);
-    }
-    if (result.result === 'stored') this.#stored(message, from, result.seq);
-  }
-
-  #stored(message: NewMessage, from: Sender, seq: number): void {
-    const { tap } = this.#options;
-    if (tap.isOn) tap.saw({ what: 'stored' }, seq, tapped(message));
-    if (!this.cancellations.endIfCancelled(message, seq)) this.#dispatcher.stored(message, from, seq);
-  }
 }
 
-/** The message is in the store, so that what it settles is settled. */
-function isKept({ result }: DeliverResult): boolean {
+/** True if the message is in the store, so that what it settles is settled. */
+function isInStore({ result }: DeliverResult): boolean {
   return result === 'stored' || result === 'duplicate' || result === 'id_conflict';
 }

@@ -2,10 +2,11 @@ import type { Fault, MessageFrame, Sender } from '@signalbox/protocol';
 import type { InboxStore, NewMessage, StoredMessage } from '@signalbox/store';
 import type { CommitQueue } from './commit-queue.ts';
 import type { InFlightMessage, Lease } from './lease.ts';
+import type { LeaseTable } from './lease-table.ts';
+import { isRequest } from './message-header.ts';
 import { Redeliveries } from './redeliveries.ts';
-import type { Settler } from './settler.ts';
+import { expired, type Settler } from './settler.ts';
 import type { Tap } from './tap.ts';
-import { isRequest } from './undeliverable.ts';
 import type { WaitingRequests } from './waiting-requests.ts';
 
 /** Most messages fetched from the store in one read. */
@@ -16,37 +17,29 @@ const readBytes = 1024 * 1024;
 export interface DispatcherPorts {
   store: InboxStore;
   commits: CommitQueue;
+  leases: LeaseTable;
   settler: Settler;
   waiting: WaitingRequests;
   now: () => number;
-  /** Called when frames are ready to leave after a read. */
-  flush: () => void;
   onError: (error: unknown) => void;
   fault: Fault;
   tap: Tap;
 }
 
-/** The leases, and the way of messages into them: live as they are stored, or read from the store when there is room. */
+/** Pushes messages to the holders of their inboxes: live as they are stored, or from the store when there is room. */
 export class Dispatcher {
-  readonly leases = new Map<string, Lease>();
-  readonly redeliveries: Redeliveries;
+  readonly redeliveries = new Redeliveries((address, seq) => this.#due(address, seq));
   readonly #ports: DispatcherPorts;
 
   constructor(ports: DispatcherPorts) {
     this.#ports = ports;
-    this.redeliveries = new Redeliveries((address, seq) => {
-      const lease = this.leases.get(address);
-      if (!lease || seq > lease.cursor) return;
-      lease.retries.push(seq);
-      this.pump(lease);
-    });
   }
 
-  /** A message was committed: pushed at once where it is next, left to the store where others wait before it. */
+  /** A message was just stored: it is pushed at once where it is next, and left to the store where others wait before it. */
   stored(message: NewMessage, from: Sender, seq: number): void {
     const now = this.#ports.now();
     const { inbox, expiresAt, body } = message;
-    const lease = this.leases.get(inbox);
+    const lease = this.#ports.leases.at(inbox);
     const size = lease === undefined || body === undefined ? 0 : Buffer.byteLength(body);
     const isNext = lease !== undefined && !lease.behind && lease.fits(size);
     if (isRequest(message.kind) && (!isNext || expiresAt <= now)) {
@@ -60,22 +53,24 @@ export class Dispatcher {
 
   /** Something is in an inbox that was not handed to {@link stored}. */
   wake(inbox: string): void {
-    const lease = this.leases.get(inbox);
+    const lease = this.#ports.leases.at(inbox);
     if (!lease) return;
     lease.behind = true;
     if (lease.reading) lease.missed = true;
     this.pump(lease);
   }
 
-  /** A message was settled otherwise than by the lease that it was pushed to; as what it was there. */
-  released(inbox: string, seq: number): InFlightMessage | undefined {
-    const lease = this.leases.get(inbox);
+  /** A message was settled by its reply. Returns it as it was in flight. */
+  settledByReply(inbox: string, seq: number): InFlightMessage | undefined {
+    const lease = this.#ports.leases.at(inbox);
     if (!lease) return undefined;
+    lease.settledElsewhere(seq);
     const message = lease.release(seq);
     this.pump(lease);
     return message;
   }
 
+  /** Reads on in the inbox if there is something to push and room for it. */
   pump(lease: Lease): void {
     if (lease.reading || lease.ended || !lease.started) return;
     if (!lease.behind && lease.retries.length === 0) return;
@@ -87,32 +82,7 @@ export class Dispatcher {
   /** Nothing is pushed or offered again afterwards. */
   close(): void {
     this.redeliveries.close();
-    for (const lease of this.leases.values()) lease.ended = true;
-    this.leases.clear();
-  }
-
-  /** `content`: the parts of the message that are not kept once it is pushed. */
-  #push(lease: Lease, seq: number, message: InFlightMessage, content: Content, now: number): void {
-    const { commits, settler, waiting, fault, tap } = this.#ports;
-    if (commits.isSettling(seq)) {
-      lease.cursor = Math.max(lease.cursor, seq);
-      return;
-    }
-    if (message.expiresAt <= now) {
-      settler.giveUp(seq, message, { outcome: 'expired', reason: 'expired' });
-      if (seq > lease.cursor) lease.cursor = seq;
-      return;
-    }
-    if (isRequest(message.kind)) waiting.take(seq);
-    fault('broker.push.before');
-    lease.hold(seq, message);
-    lease.consumer.push(messageFrame(seq, message, content.traceparent, now), content.body);
-    if (tap.isOn) tap.saw({ what: 'delivered', attempt: message.attempts + 1 }, seq, message);
-  }
-
-  #pushStored(lease: Lease, stored: StoredMessage, now: number): void {
-    const from = { agent: stored.sender, address: stored.senderAddress, role: stored.senderRole };
-    this.#push(lease, stored.seq, inFlight(stored, from, stored.size, stored.attempts, now), stored, now);
+    this.#ports.leases.endAll();
   }
 
   /** Ends `reading` in the same step in which it decides to stop, so that no wake-up falls in between. */
@@ -122,7 +92,6 @@ export class Dispatcher {
         const retry = lease.retries.shift();
         if (retry === undefined) await this.#pushBacklog(lease);
         else await this.#pushAgain(lease, retry);
-        this.#ports.flush();
       }
     } finally {
       lease.reading = false;
@@ -132,6 +101,7 @@ export class Dispatcher {
   async #pushBacklog(lease: Lease): Promise<void> {
     const room = lease.room();
     lease.missed = false;
+    lease.settledSinceRead.clear();
     const limit = Math.min(room.messages, readBatch);
     const bytes = Math.min(room.bytes, readBytes);
     const messages = await this.#ports.store.read(lease.address, lease.cursor, limit, bytes);
@@ -145,10 +115,49 @@ export class Dispatcher {
   }
 
   async #pushAgain(lease: Lease, seq: number): Promise<void> {
-    await this.#ports.commits.written();
-    const [message] = await this.#ports.store.read(lease.address, seq - 1, 1, 1);
+    const { commits, store, now } = this.#ports;
+    lease.settledSinceRead.clear();
+    await commits.written();
+    const [message] = await store.read(lease.address, seq - 1, 1, 1);
     if (message?.seq !== seq || lease.ended || lease.inFlight.has(seq)) return;
-    this.#pushStored(lease, message, this.#ports.now());
+    this.#pushStored(lease, message, now());
+  }
+
+  #pushStored(lease: Lease, stored: StoredMessage, now: number): void {
+    const { seq } = stored;
+    if (lease.settledSinceRead.has(seq)) {
+      lease.cursor = Math.max(lease.cursor, seq);
+      return;
+    }
+    const from = { agent: stored.sender, address: stored.senderAddress, role: stored.senderRole };
+    this.#push(lease, seq, inFlight(stored, from, stored.size, stored.attempts, now), stored, now);
+  }
+
+  /** `content`: the parts of the message that are not kept once it is pushed. */
+  #push(lease: Lease, seq: number, message: InFlightMessage, content: Content, now: number): void {
+    const { commits, settler, waiting, fault, tap } = this.#ports;
+    if (commits.isSettling(seq)) {
+      lease.cursor = Math.max(lease.cursor, seq);
+      return;
+    }
+    if (message.expiresAt <= now) {
+      settler.giveUp(seq, message, expired);
+      lease.cursor = Math.max(lease.cursor, seq);
+      return;
+    }
+    if (isRequest(message.kind)) waiting.take(seq);
+    fault('broker.push.before');
+    lease.hold(seq, message);
+    lease.consumer.push(messageFrame(seq, message, content.traceparent, now), content.body);
+    if (tap.isOn) tap.saw({ what: 'delivered', attempt: message.attempts + 1 }, seq, message);
+  }
+
+  /** The delay of a message that was given back is over. */
+  #due(address: string, seq: number): void {
+    const lease = this.#ports.leases.at(address);
+    if (!lease || seq > lease.cursor) return;
+    lease.retries.push(seq);
+    this.pump(lease);
   }
 }
 

@@ -1,6 +1,4 @@
-/**
- * Cancels that came before the request they cancel. Bounded: the oldest is forgotten first.
- */
+/** Remembers cancels that came before the request that they cancel. Bounded: the oldest is forgotten first. */
 export class EarlyCancels {
   readonly #expiries = new Map<string, number>();
   readonly #lifeMs: number;

@@ -1,16 +1,16 @@
 import type { InboxStore } from '@signalbox/store';
 import type { Attempts } from './attempts.ts';
 import type { CommitQueue } from './commit-queue.ts';
-import type { Lease } from './lease.ts';
+import type { LeaseTable } from './lease-table.ts';
 
 export interface HeldMessagesPorts {
   store: InboxStore;
   commits: CommitQueue;
-  leases: ReadonlyMap<string, Lease>;
+  leases: LeaseTable;
   attempts: Attempts;
 }
 
-/** Looks at what was handed to consumers and is not settled. Changes nothing. */
+/** Tells what was pushed to consumers and is not settled. Changes nothing. */
 export class HeldMessages {
   readonly #ports: HeldMessagesPorts;
 
@@ -21,7 +21,7 @@ export class HeldMessages {
   /** How many messages of an inbox its present holder has. */
   count(address: string): number {
     let held = 0;
-    const lease = this.#ports.leases.get(address);
+    const lease = this.#ports.leases.at(address);
     if (lease) for (const { ended } of lease.inFlight.values()) if (!ended) held++;
     return held;
   }
@@ -32,9 +32,9 @@ export class HeldMessages {
    */
   async leftBehind(address: string, limit: number): Promise<string[]> {
     const { store, commits, attempts } = this.#ports;
-    const workedOn = attempts.leftAt(address);
+    const unfinished = attempts.unfinishedAt(address);
     await commits.written();
-    const tried = await store.tried(address, workedOn, limit);
+    const tried = await store.tried(address, unfinished, limit);
     return tried.map(({ id }) => id);
   }
 }

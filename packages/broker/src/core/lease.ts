@@ -1,28 +1,17 @@
-import type { CancelNotice, MessageFrame } from '@signalbox/protocol';
-import type { MessageHeader } from './undeliverable.ts';
+import type { Consumer } from './consumer.ts';
+import type { MessageHeader } from './message-header.ts';
 
-/** What a lease needs from the connection that holds it. */
-export interface Consumer {
-  /** False while its socket is past its buffer bound: nothing is pushed until `Delivery.resume`. */
-  readonly writable: boolean;
-  push(frame: MessageFrame, body: string | undefined): void;
-  /** The live lane: may be dropped under back-pressure. */
-  pushEphemeral(frame: MessageFrame, body: string | undefined): void;
-  cancelRequest(notice: Omit<CancelNotice, 'type'>): void;
-  leaseLost(reason: 'taken_over'): void;
-}
-
-/** A message that was pushed and not yet settled. */
+/** A message that was pushed and is not settled yet. */
 export interface InFlightMessage extends MessageHeader {
-  size: number;
+  /** How often a consumer tried it before this one. */
   attempts: number;
   /** Since when its ack deadline runs. */
   renewedAt: number;
-  /** Handed to the consumer's handler. */
+  /** The consumer handed it to its handler. */
   working: boolean;
-  /** Its sender gave up; it is not offered again when the lease ends. */
+  /** Its sender cancelled it: it is not offered again when the lease ends. */
   cancelled: boolean;
-  /** Settled under its consumer's hands: whatever becomes of it there changes nothing. */
+  /** It was settled while its consumer had it: what the consumer says of it changes nothing. */
   ended: boolean;
 }
 
@@ -47,9 +36,12 @@ export class Lease {
   readonly retries: number[] = [];
   cursor = 0;
   behind = true;
+  /** A read of the inbox runs. */
   reading = false;
   /** Something was committed to the inbox since the running read began. */
   missed = false;
+  /** The messages that were settled since the running read began: it may still return them. */
+  readonly settledSinceRead = new Set<number>();
   started = false;
   ended = false;
   readonly ackDeadlineMs: number | undefined;
@@ -72,6 +64,7 @@ export class Lease {
     return { messages: this.#window - this.inFlight.size, bytes: this.#windowBytes - this.#bytes };
   }
 
+  /** True if a message of this size may be pushed now. */
   fits(size: number): boolean {
     return (
       this.consumer.writable &&
@@ -80,12 +73,19 @@ export class Lease {
     );
   }
 
+  /** The message is pushed: it counts against the window until it is released. */
   hold(seq: number, message: InFlightMessage): void {
     this.inFlight.set(seq, message);
     this.#bytes += message.size;
     if (seq > this.cursor) this.cursor = seq;
   }
 
+  /** A message ends, and not by what its consumer says of it. */
+  settledElsewhere(seq: number): void {
+    if (this.reading) this.settledSinceRead.add(seq);
+  }
+
+  /** The message is no longer this consumer's. */
   release(seq: number): InFlightMessage | undefined {
     const message = this.inFlight.get(seq);
     if (!message) return undefined;

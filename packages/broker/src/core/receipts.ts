@@ -2,7 +2,7 @@ import type { Fault } from '@signalbox/protocol';
 import type { InboxStore, NewMessage } from '@signalbox/store';
 import type { DeliverResult, Producer } from './producer.ts';
 
-/** What one commit wrote, and who is to be told when it is durable. */
+/** What one commit wrote, with those that are told when it is durable. */
 export interface WrittenBatch {
   readonly messages: readonly NewMessage[];
   /** Of each message. */
@@ -19,7 +19,7 @@ export type Waiter = (error?: unknown) => void;
 export interface ReceiptsOptions {
   /** Called after the answers of a sync. */
   onSynced: () => void;
-  /** Told once when what is written can't be made durable: nobody is answered any more. */
+  /** Told once when what is written can't be made durable. Nobody is answered any more. */
   onStoreFailed: (error: unknown) => void;
   fault: Fault;
 }
@@ -27,7 +27,7 @@ export interface ReceiptsOptions {
 /** So many batches, and characters of their bodies, may wait for the next sync; what comes after them is written after it. */
 const maxWaiting = { batches: 64, length: 16 * 1024 * 1024 };
 
-/** Answers those who handed messages over, when these are durable: one sync at a time, for all that was written when it began. */
+/** Answers producers when their messages are durable. One sync runs at a time, for all that was written when it began. */
 export class Receipts<B extends WrittenBatch> {
   readonly #store: InboxStore;
   readonly #options: ReceiptsOptions;
@@ -41,11 +41,12 @@ export class Receipts<B extends WrittenBatch> {
     this.#options = options;
   }
 
-  /** Answers are on their way, and what is written now waits for the ones after them. */
+  /** True while a sync runs: what is written now waits for the next one. */
   get isSyncing(): boolean {
     return this.#syncing.length > 0;
   }
 
+  /** True while nothing more may be written before the running sync ends. */
   get isFull(): boolean {
     return this.#waiting.length >= maxWaiting.batches || this.#waitingLength >= maxWaiting.length;
   }
@@ -64,7 +65,7 @@ export class Receipts<B extends WrittenBatch> {
     return true;
   }
 
-  /** Tells all who wait for it that a batch is durable. */
+  /** Tells a batch's producers and waiters that it is durable. */
   answer({ messages, producers, results, onDurable }: B): void {
     if (messages.length > 0) this.#options.fault('broker.receipt.before');
     for (let i = 0; i < messages.length; i++) producers[i]!.answer(messages[i]!, results[i]!);
@@ -78,7 +79,7 @@ export class Receipts<B extends WrittenBatch> {
     return taken;
   }
 
-  /** False where what is written is durable. */
+  /** Starts a sync. False where what is written is durable already. */
   #sync(): boolean {
     const synced = this.#store.sync();
     if (!synced) return false;

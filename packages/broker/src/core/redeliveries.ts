@@ -1,4 +1,4 @@
-/** Messages that a consumer gave back and that are offered again later. In memory: a restart offers them at once. */
+/** Timers of messages that a consumer gave back and that are offered again later. A restart offers them at once. */
 export class Redeliveries {
   readonly #timers = new Map<string, Map<number, NodeJS.Timeout>>();
   readonly #onDue: (address: string, seq: number) => void;
@@ -7,6 +7,7 @@ export class Redeliveries {
     this.#onDue = onDue;
   }
 
+  /** The message is held back for `delayMs`. */
   schedule(address: string, seq: number, delayMs: number): void {
     let timers = this.#timers.get(address);
     if (!timers) {

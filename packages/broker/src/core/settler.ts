@@ -1,28 +1,33 @@
 import type { Undeliverable } from '@signalbox/protocol';
-import type { Outcome, StoredMetadata } from '@signalbox/store';
+import type { Outcome } from '@signalbox/store';
 import type { CommitQueue } from './commit-queue.ts';
+import type { LeaseTable } from './lease-table.ts';
+import { isRequest, type MessageHeader } from './message-header.ts';
 import type { Tap, TappedMessage } from './tap.ts';
-import { isRequest, type MessageHeader, undeliverable } from './undeliverable.ts';
+import { undeliverableNotice } from './undeliverable.ts';
 import type { WaitingRequests } from './waiting-requests.ts';
 
 const maxReason = 500;
 
-/** Why a message ends that nobody acked. */
-export interface Ending {
+/** Why a message is given up. */
+export interface GiveUpReason {
   outcome: Exclude<Outcome, 'acked'>;
   /** What the sender of a request is told. */
   reason: Undeliverable['reason'];
   detail?: string;
 }
 
+export const expired: GiveUpReason = { outcome: 'expired', reason: 'expired' };
+
 export interface SettlerPorts {
   commits: CommitQueue;
+  leases: LeaseTable;
   waiting: WaitingRequests;
   tap: Tap;
   now: () => number;
 }
 
-/** Ends messages that nobody acked; whoever waits for an answer is told in the same commit. */
+/** Settles messages that nobody acked. The sender of a request is told in the same commit. */
 export class Settler {
   readonly #ports: SettlerPorts;
 
@@ -30,8 +35,9 @@ export class Settler {
     this.#ports = ports;
   }
 
-  giveUp(seq: number, message: MessageHeader, { outcome, reason, detail }: Ending): void {
-    const { commits, waiting, tap, now } = this.#ports;
+  /** The message will never be dealt with. */
+  giveUp(seq: number, message: MessageHeader, { outcome, reason, detail }: GiveUpReason): void {
+    const { commits, leases, waiting, tap, now } = this.#ports;
     const waited = waiting.take(seq);
     const kept = detail?.slice(0, maxReason);
     const told = {
@@ -39,28 +45,23 @@ export class Settler {
       may_have_run: waited?.wasPushed ?? true,
       ...(kept !== undefined && { detail: kept }),
     };
+    leases.at(message.inbox)?.settledElsewhere(seq);
     commits.settle({
       inbox: message.inbox,
       seq,
       outcome,
       ...(kept !== undefined && { reason: kept }),
-      ...(isRequest(message.kind) && { notice: undeliverable(message, told, now()) }),
+      ...(isRequest(message.kind) && { notice: undeliverableNotice(message, told, now()) }),
     });
     if (tap.isOn) tap.saw({ what: 'settled', outcome, reason: kept }, seq, message);
   }
 
-  /** The sender gave it up itself: nobody has to be told. */
+  /** The sender took the message back itself, so that nobody has to be told. */
   cancel(seq: number, message: TappedMessage): void {
-    const { commits, waiting, tap } = this.#ports;
+    const { commits, leases, waiting, tap } = this.#ports;
     waiting.take(seq);
+    leases.at(message.inbox)?.settledElsewhere(seq);
     commits.settle({ inbox: message.inbox, seq, outcome: 'cancelled' });
     if (tap.isOn) tap.saw({ what: 'settled', outcome: 'cancelled' }, seq, message);
   }
-}
-
-/** What the store knows of a message, as what ends. */
-export function givenUp(stored: StoredMetadata): MessageHeader {
-  const { inbox, id, kind, correlationId, createdAt, expiresAt, size } = stored;
-  const from = { agent: stored.sender, address: stored.senderAddress, role: stored.senderRole };
-  return { inbox, id, from, kind, correlationId, createdAt, expiresAt, size };
 }

@@ -1,34 +1,17 @@
-import type { Sender } from '@signalbox/protocol';
-import type { NewMessage, Outcome } from '@signalbox/store';
+import type { Outcome } from '@signalbox/store';
+import type { MessageHeader } from './message-header.ts';
 
-/** What is known of a message where something happens to it; never its body. */
-export interface TappedMessage {
-  inbox: string;
-  id: string;
-  from: Sender;
-  kind: string;
-  correlationId?: string | undefined;
-  createdAt?: number;
-  /** Bytes of its body. */
-  size?: number;
-}
+/** A message as a tap is told of it. Only these fields are known of one that its sender cancels before it is pushed. */
+export type TappedMessage = Pick<MessageHeader, 'inbox' | 'id' | 'from' | 'kind'> & Partial<MessageHeader>;
 
 /** What happened to a stored message. `attempt` counts the tries, this one included. */
-export type TappedEvent =
+export type TapEvent =
   | { what: 'stored' }
   | { what: 'delivered'; attempt: number }
   | { what: 'settled'; outcome: Outcome; reason?: string | undefined };
 
-/** Somebody may look on. Whoever tells asks `isOn` first, which is all that it costs while nobody does. */
+/** Is told what happens to messages. The teller asks `isOn` first, which is all that it costs while nobody follows. */
 export interface Tap {
   readonly isOn: boolean;
-  saw(event: TappedEvent, seq: number, message: TappedMessage): void;
-}
-
-/** A message that was just stored. */
-export function tapped(message: NewMessage): TappedMessage {
-  const { inbox, id, kind, correlationId, createdAt, body } = message;
-  const from = { agent: message.sender, address: message.senderAddress, role: message.senderRole };
-  const size = body === undefined ? 0 : Buffer.byteLength(body);
-  return { inbox, id, from, kind, correlationId, createdAt, size };
+  saw(event: TapEvent, seq: number, message: TappedMessage): void;
 }

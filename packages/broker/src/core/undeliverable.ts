@@ -1,25 +1,13 @@
 import { replyIdOf, type Undeliverable } from '@signalbox/protocol';
 import type { NewMessage } from '@signalbox/store';
 import { sentByBroker } from './broker-sender.ts';
-import type { TappedMessage } from './tap.ts';
+import type { MessageHeader } from './message-header.ts';
 
-/** A message that ends without having been dealt with. */
-export interface MessageHeader extends TappedMessage {
-  createdAt: number;
-  expiresAt: number;
-}
-
-const requestKinds = new Set(['ask', 'task', 'mcp_request']);
 /** The notice outlives its request by as long as that was meant to live, and never by less. */
 const shortestLifeMs = 5 * 60_000;
 
-/** True for the kinds whose senders wait for an answer. */
-export function isRequest(kind: string): boolean {
-  return requestKinds.has(kind);
-}
-
-/** What the sender of a request gets in place of the reply; always under the same id, so that it is stored once. */
-export function undeliverable(request: MessageHeader, why: Undeliverable, now: number): NewMessage {
+/** The notice that the sender of a request gets in place of the reply. Its id is always the same, so that it is stored once. */
+export function undeliverableNotice(request: MessageHeader, why: Undeliverable, now: number): NewMessage {
   return {
     inbox: request.from.address,
     id: replyIdOf(request.id),

@@ -3,7 +3,7 @@ export interface WaitingRequest {
   inbox: string;
   seq: number;
   expiresAt: number;
-  /** Some consumer had it before. */
+  /** A consumer had it before. */
   wasPushed: boolean;
 }
 
@@ -13,13 +13,14 @@ const horizonMs = 10 * 60_000;
 const limit = 100_000;
 
 /**
- * Requests of this run that wait: when they expire, and whether a consumer ever had them. Bounded; one that is not here
- * is found by the sweep, and may have been pushed.
+ * Remembers the requests of this run that wait to be pushed: when they expire, and whether a consumer had them before.
+ * Bounded; a request that is not here is found by the sweep, and may have been pushed.
  */
 export class WaitingRequests {
   readonly #bySeq = new Map<number, WaitingRequest>();
   readonly #buckets = new Map<number, Set<WaitingRequest>>();
 
+  /** A request waits from now on. */
   add(request: WaitingRequest, now: number): void {
     this.take(request.seq);
     if (this.#bySeq.size >= limit) return;
@@ -41,7 +42,7 @@ export class WaitingRequests {
     return request;
   }
 
-  /** Those whose time has come, at most `most`. */
+  /** At most `most` of the requests that have expired. */
   due(now: number, most: number): WaitingRequest[] {
     const due: WaitingRequest[] = [];
     for (const [number, bucket] of this.#buckets) {

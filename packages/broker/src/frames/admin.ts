@@ -1,12 +1,14 @@
 import type { AdminFrame } from '@signalbox/protocol';
-import type { Session } from '../session/session.ts';
 import { dropDead, listDead, retryDead, showDead } from './admin/dead-letters.ts';
 import { audit, history, stats } from './admin/insight.ts';
 import type { Operation } from './admin/operation.ts';
 import { tail } from './admin/tail.ts';
 import { issueToken, listTokens, revokeToken } from './admin/tokens.ts';
-import type { SessionContext } from './context.ts';
+import type { Caller } from './caller.ts';
+import type { FramePorts } from './frame-ports.ts';
+import type { Outcome, Refusal } from './outcome.ts';
 
+/** `mint`: open to minting tokens too. */
 const operations: Record<string, { mint: boolean; run: Operation }> = {
   token_issue: { mint: true, run: issueToken },
   token_list: { mint: false, run: listTokens },
@@ -22,26 +24,23 @@ const operations: Record<string, { mint: boolean; run: Operation }> = {
 };
 
 /** An `admin` frame: for the operator, and for a minting token as far as its own children go. */
-export async function admin(session: Session, context: SessionContext, frame: AdminFrame): Promise<void> {
-  const { op, request_id } = frame;
+export async function admin(frame: AdminFrame, caller: Caller, ports: FramePorts): Promise<Outcome> {
+  const { op, params = {}, request_id } = frame;
   const operation = Object.hasOwn(operations, op) ? operations[op] : undefined;
-  if (!session.isOperator && !session.mintsOnly) {
-    const message = `'${op}' needs the operator's token`;
-    session.refuse({ code: 'forbidden', message, field: 'op', request_id });
-  } else if (!operation) {
-    const message = `unknown operation '${op}'; known: ${Object.keys(operations).join(', ')}`;
-    session.refuse({ code: 'unknown_op', message, field: 'op', request_id });
-  } else if (!session.isOperator && !operation.mint) {
-    session.refuse({
-      code: 'forbidden',
-      message: `a minting token may not '${op}'`,
-      field: 'op',
-      request_id,
-    });
-  } else {
-    const outcome = await operation.run(session, context, frame.params ?? {});
-    if ('refusal' in outcome) session.refuse({ ...outcome.refusal, request_id });
-    else session.send({ type: 'admin_result', request_id, result: outcome.result });
+  if (!caller.isOperator && !caller.mintsOnly)
+    return refuse('forbidden', `'${op}' needs the operator's token`);
+  if (!operation) {
+    const known = Object.keys(operations).join(', ');
+    return refuse('unknown_op', `unknown operation '${op}'; known: ${known}`);
   }
-  context.flusher.flush();
+  if (!caller.isOperator && !operation.mint) {
+    return refuse('forbidden', `a minting token may not '${op}'`);
+  }
+  const outcome = await operation.run(params, ports, caller);
+  if ('refusal' in outcome) return outcome;
+  return { answer: { type: 'admin_result', request_id, result: outcome.result } };
+}
+
+function refuse(code: Refusal['code'], message: string): Outcome {
+  return { refusal: { code, message, field: 'op' } };
 }

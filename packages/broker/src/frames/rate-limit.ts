@@ -1,4 +1,4 @@
-/** Whoever has run out waits until so much has come together, so that its messages share commits instead of making one each. */
+/** A caller that has run out waits until so much has come together, so that its messages share commits instead of making one each. */
 export const restMs = 20;
 
 /** A rate limit: `perSecond` on average, `burst` at once. */

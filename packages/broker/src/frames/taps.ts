@@ -1,44 +1,40 @@
 import { agentOf, type FrameRefusal, type MessageFrame, type Sender } from '@signalbox/protocol';
 import { brokerSender } from '../core/broker-sender.ts';
-import type { Tap, TappedEvent, TappedMessage } from '../core/tap.ts';
+import type { Consumer } from '../core/consumer.ts';
+import type { Tap, TapEvent, TappedMessage } from '../core/tap.ts';
 
-/** A connection that wants to be told. */
-export interface TapHolder {
-  readonly sender: Sender;
-  /** False if the frame was dropped, because too much waits already. */
-  pushEphemeral(frame: MessageFrame, body: string): boolean;
-}
-
-interface Listening {
-  /** Tells only what this agent sent, gets or was refused. */
-  agent: string | undefined;
-  /** Notices that found no room since the last one that did. */
+interface Follower {
+  readonly address: string;
+  /** Told only of what this agent sent, gets or was refused. */
+  readonly agent: string | undefined;
+  /** Events that found no room since the last one that did. */
   missed: number;
 }
 
-/** Tells connections that asked for it what happens to messages; not what is in them. */
+/** Tells connections that asked for it what happens to messages, but not what is in them. */
 export class Taps implements Tap {
-  /** A plain field: it is asked for each message. */
+  /** A plain field, because it is read for each message. */
   isOn = false;
-  readonly #listening = new Map<TapHolder, Listening>();
+  readonly #followers = new Map<Consumer, Follower>();
   readonly #now: () => number;
-  #notices = 0;
+  #events = 0;
 
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  add(holder: TapHolder, agent: string | undefined): void {
-    this.#listening.set(holder, { agent, missed: 0 });
+  /** This connection is told from now on, of one agent or of all. */
+  add(connection: Consumer, address: string, agent: string | undefined): void {
+    this.#followers.set(connection, { address, agent, missed: 0 });
     this.isOn = true;
   }
 
-  remove(holder: TapHolder): void {
-    this.#listening.delete(holder);
-    this.isOn = this.#listening.size > 0;
+  remove(connection: Consumer): void {
+    this.#followers.delete(connection);
+    this.isOn = this.#followers.size > 0;
   }
 
-  saw(event: TappedEvent, seq: number, message: TappedMessage): void {
+  saw(event: TapEvent, seq: number, message: TappedMessage): void {
     const { id, from, inbox, kind, correlationId, createdAt, size } = message;
     const header = {
       id,
@@ -59,38 +55,37 @@ export class Taps implements Tap {
     this.#tell([from.agent], { what: 'refused', refused });
   }
 
-  /** Says how much was missed, where there is room again. To be called now and then. */
+  /** Tells how much was missed where there is room again. To be called now and then. */
   catchUp(): void {
-    for (const [holder, listening] of this.#listening) this.#hasCaughtUp(holder, listening);
+    for (const [connection, follower] of this.#followers) this.#hasCaughtUp(connection, follower);
   }
 
   #tell(about: readonly string[], facts: Record<string, unknown>): void {
-    for (const [holder, listening] of this.#listening) {
-      if (listening.agent !== undefined && !about.includes(listening.agent)) continue;
-      const told = this.#hasCaughtUp(holder, listening) && this.#push(holder, facts);
-      if (!told) listening.missed++;
+    for (const [connection, follower] of this.#followers) {
+      if (follower.agent !== undefined && !about.includes(follower.agent)) continue;
+      const told = this.#hasCaughtUp(connection, follower) && this.#push(connection, follower, facts);
+      if (!told) follower.missed++;
     }
   }
 
-  #hasCaughtUp(holder: TapHolder, listening: Listening): boolean {
-    const { missed } = listening;
+  #hasCaughtUp(connection: Consumer, follower: Follower): boolean {
+    const { missed } = follower;
     if (missed === 0) return true;
-    if (!this.#push(holder, { what: 'missed', missed })) return false;
-    listening.missed = 0;
+    if (!this.#push(connection, follower, { what: 'missed', missed })) return false;
+    follower.missed = 0;
     return true;
   }
 
-  #push(holder: TapHolder, facts: Record<string, unknown>): boolean {
+  #push(connection: Consumer, { address }: Follower, facts: Record<string, unknown>): boolean {
     const at = this.#now();
-    const { address } = holder.sender;
     const frame: MessageFrame = {
       type: 'message',
-      id: `tail-${++this.#notices}`,
+      id: `tail-${++this.#events}`,
       from: brokerSender,
       to: address,
       kind: 'event',
       created_at: at,
     };
-    return holder.pushEphemeral(frame, JSON.stringify({ event: 'tail', at, ...facts }));
+    return connection.pushEphemeral(frame, JSON.stringify({ event: 'tail', at, ...facts }));
   }
 }

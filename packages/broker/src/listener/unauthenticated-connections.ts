@@ -1,52 +1,54 @@
 import type { Duplex } from 'node:stream';
 
-/** What all strangers together may have sent without having said hello. */
+/** What all unauthenticated connections together may have sent. */
 const maxBytes = 8 * 1024 * 1024;
 
-interface Stranger {
+interface Received {
   bytes: number;
-  forget: () => void;
+  stopCounting: () => void;
 }
 
 /**
- * Connections that have not said hello. They can crowd out only each other: of too many the oldest goes, and when
- * together they sent too much, the one that sent most.
+ * Bounds the connections that have not said hello. They can crowd out only each other: of too many the oldest is
+ * evicted, and when together they sent too much, the one that sent most.
  */
 export class UnauthenticatedConnections<T> {
   readonly #limit: number;
   readonly #evict: (connection: T) => void;
-  readonly #strangers = new Map<T, Stranger>();
+  readonly #received = new Map<T, Received>();
   #bytes = 0;
 
+  /** `evict` ends a connection and removes it here. */
   constructor(limit: number, evict: (connection: T) => void) {
     this.#limit = limit;
     this.#evict = evict;
   }
 
+  /** `source`: the bytes that come in on the connection. */
   add(connection: T, source: Duplex): void {
-    const hear = (chunk: Buffer): void => this.#hear(connection, chunk.length);
-    source.on('data', hear);
-    this.#strangers.set(connection, { bytes: 0, forget: () => source.off('data', hear) });
-    const [oldest] = this.#strangers.keys();
-    if (this.#strangers.size > this.#limit && oldest !== undefined) this.#evict(oldest);
+    const count = (chunk: Buffer): void => this.#count(connection, chunk.length);
+    source.on('data', count);
+    this.#received.set(connection, { bytes: 0, stopCounting: () => source.off('data', count) });
+    const [oldest] = this.#received.keys();
+    if (this.#received.size > this.#limit && oldest !== undefined) this.#evict(oldest);
   }
 
-  /** It said hello, or it is gone. */
+  /** The connection said hello, or it is over. */
   remove(connection: T): void {
-    const stranger = this.#strangers.get(connection);
-    if (!stranger) return;
-    this.#strangers.delete(connection);
-    this.#bytes -= stranger.bytes;
-    stranger.forget();
+    const received = this.#received.get(connection);
+    if (!received) return;
+    this.#received.delete(connection);
+    this.#bytes -= received.bytes;
+    received.stopCounting();
   }
 
-  #hear(connection: T, bytes: number): void {
-    const stranger = this.#strangers.get(connection);
-    if (!stranger) return;
-    stranger.bytes += bytes;
+  #count(connection: T, bytes: number): void {
+    const received = this.#received.get(connection);
+    if (!received) return;
+    received.bytes += bytes;
     this.#bytes += bytes;
     if (this.#bytes <= maxBytes) return;
-    const most = [...this.#strangers].reduce((a, b) => (b[1].bytes > a[1].bytes ? b : a));
-    this.#evict(most[0]);
+    const [most] = [...this.#received].reduce((a, b) => (b[1].bytes > a[1].bytes ? b : a));
+    this.#evict(most);
   }
 }

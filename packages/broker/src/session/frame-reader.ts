@@ -6,10 +6,8 @@ const framesPerTurn = 2000;
 const pauseLength = 1024 * 1024;
 
 export interface FrameReaderPorts {
-  /** Handles one frame; a promise where those behind it have to wait. */
+  /** Handles one frame, and never fails. Returns a promise where the frames behind it have to wait. */
   handle(header: string, body: string | undefined): Promise<void> | undefined;
-  /** Told when handling a frame failed; the next one is read. */
-  failed(error: unknown): void;
   /** False once the connection is over: what waits is dropped. */
   isOpen(): boolean;
   /** False while the connection's answers pile up unread: nothing is handled until {@link FrameReader.wake}. */
@@ -60,7 +58,7 @@ export class FrameReader {
   }
 
   #run(): void {
-    const { isOpen, mayAnswer } = this.#ports;
+    const { handle, isOpen, mayAnswer } = this.#ports;
     this.#state = 'handling';
     while (isOpen()) {
       if (!mayAnswer()) {
@@ -74,9 +72,9 @@ export class FrameReader {
       const frame = this.#next();
       if (!frame) break;
       this.#left--;
-      const step = this.#handle(frame);
-      if (step) {
-        step.then(() => this.#run());
+      const waitFor = handle(frame.header, frame.body);
+      if (waitFor) {
+        waitFor.then(() => this.#run());
         return;
       }
     }
@@ -88,16 +86,6 @@ export class FrameReader {
       this.#left = framesPerTurn;
       this.#run();
     });
-  }
-
-  /** One bad frame must end neither the connection nor the broker. */
-  #handle(frame: FrameCursor): Promise<void> | undefined {
-    try {
-      return this.#ports.handle(frame.header, frame.body)?.catch(this.#ports.failed);
-    } catch (error) {
-      this.#ports.failed(error);
-      return undefined;
-    }
   }
 
   #begin(message: string): void {

@@ -5,13 +5,20 @@ import {
   isAgentId,
   parseClientFrame,
   protocolVersion,
+  type Sender,
   splitFrames,
 } from '@signalbox/protocol';
+import type { TokenRecord } from '@signalbox/store';
 import type { TokenRegistry } from '../auth/token-registry.ts';
 import { patternCovers } from '../auth/token-rules.ts';
-import type { Identity } from './session.ts';
 
-/** How a connection's first message is answered: let in with the rest of the message, or turned away. */
+/** The token of a connection, and the sender that it makes of its frames. */
+export interface Identity {
+  token: TokenRecord;
+  sender: Sender;
+}
+
+/** How a connection's first message is answered: it is let in with the rest of the message, or turned away. */
 export type Admission =
   | { identity: Identity; rest: string }
   | { refusal: { code: ErrorCode; message: string; field?: string; agent?: string } };

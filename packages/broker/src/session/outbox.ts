@@ -1,6 +1,7 @@
-import type { BrokerFrame } from '@signalbox/protocol';
+import type { BrokerFrame, MessageFrame } from '@signalbox/protocol';
 import { encodeFrame } from '@signalbox/protocol';
 import type { WebSocket } from 'ws';
+import type { Consumer } from '../core/consumer.ts';
 import { FrameLane } from './frame-lane.ts';
 
 export interface OutboxBounds {
@@ -13,20 +14,21 @@ export interface OutboxBounds {
 }
 
 /**
- * Frames on their way to one socket. What is ready in one turn travels in one WebSocket message, control frames
- * ahead of messages.
+ * Frames on their way to one socket. What waits at a flush travels in one WebSocket message, control frames ahead of
+ * messages.
  */
-export class Outbox {
+export class Outbox implements Consumer {
   readonly #socket: WebSocket;
   readonly #bounds: OutboxBounds;
   readonly #onDirty: (outbox: Outbox) => void;
   readonly #onDrained: () => void;
   readonly #onOverflow: () => void;
-  readonly #control = new FrameLane();
+  readonly #controls = new FrameLane();
   readonly #messages = new FrameLane();
   /** Characters of the frames above. */
   #queued = 0;
   #ephemeral = 0;
+  #hasMessages = false;
   #paused = false;
   #isOver = false;
 
@@ -42,38 +44,48 @@ export class Outbox {
     this.#onOverflow = on.overflow;
   }
 
-  /** False where more waits than the pause bound, be it for the flush or for the other side to read. */
+  /** False while more waits than the pause bound, be it for the flush or for the other side to read. */
   get writable(): boolean {
     return !this.#paused && this.#queued < this.#bounds.pauseBytes;
   }
 
+  /** True if a message waits for the flush. */
   get hasMessages(): boolean {
-    return !this.#messages.isEmpty;
+    return this.#hasMessages;
   }
 
   /** Receipts, errors, cancels: never behind messages. */
-  control(frame: BrokerFrame): void {
-    this.#add(this.#control, encodeFrame(frame));
+  send(frame: BrokerFrame): void {
+    this.#add(this.#controls, encodeFrame(frame));
   }
 
-  message(frame: BrokerFrame, body: string | undefined): void {
+  /** A control frame that tells where in the order of messages something begins. */
+  sendBehindMessages(frame: BrokerFrame): void {
+    this.#add(this.#messages, encodeFrame(frame));
+  }
+
+  /** A message: behind all control frames. */
+  push(frame: MessageFrame, body: string | undefined): void {
+    this.#hasMessages = true;
     this.#add(this.#messages, encodeFrame(frame, body));
   }
 
-  /** The live lane: dropped, and false, where too much waits already. */
-  ephemeral(frame: BrokerFrame, body: string | undefined): boolean {
+  /** A message that is stored nowhere. False if it was dropped, because too much waits already. */
+  pushEphemeral(frame: MessageFrame, body: string | undefined): boolean {
     if (!this.writable || this.#ephemeral >= this.#bounds.liveLaneMessages) return false;
     this.#ephemeral++;
-    this.message(frame, body);
+    this.push(frame, body);
     return true;
   }
 
+  /** Hands all that waits to the socket. */
   flush(): void {
     if (this.#queued === 0) return;
     // The end of one lane and the beginning of the other share a batch.
-    if (this.hasMessages) for (const batch of this.#messages.take()) this.#control.add(batch);
-    const batches = this.#control.take();
+    for (const batch of this.#messages.take()) this.#controls.add(batch);
+    const batches = this.#controls.take();
     this.#ephemeral = 0;
+    this.#hasMessages = false;
     const wasFull = !this.#paused && !this.writable;
     const onSent = this.#mayPause() ? this.#sent : undefined;
     this.#queued = 0;
@@ -101,7 +113,7 @@ export class Outbox {
     return this.#paused || this.#socket.bufferedAmount + 3 * this.#queued > this.#bounds.pauseBytes / 2;
   }
 
-  /** Once: whoever closes the connection flushes what it has to say, and nothing of that leaves here. */
+  /** Runs once: closing the connection flushes its last words, which overflow again. */
   #overflow(): void {
     if (this.#isOver) return;
     this.#isOver = true;

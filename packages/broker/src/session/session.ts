@@ -1,146 +1,96 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import {
   type BrokerFrame,
-  type CancelNotice,
   type ClientFrame,
   closeCodeOf,
   type ErrorCode,
-  errorCodes,
   type FrameRefusal,
-  type MessageFrame,
   parseClientFrame,
-  type Sender,
 } from '@signalbox/protocol';
-import type { NewMessage, TokenRecord } from '@signalbox/store';
 import type { WebSocket } from 'ws';
-import type { RolePolicy } from '../auth/role-policy.ts';
 import { isPrivileged } from '../auth/role-policy.ts';
-import type { Consumer } from '../core/lease.ts';
-import type { DeliverResult, Producer } from '../core/producer.ts';
-import { admin } from '../frames/admin.ts';
-import type { SessionContext } from '../frames/context.ts';
-import { answerDeliver, deliver } from '../frames/deliver.ts';
-import { listConnected, peek } from '../frames/peek.ts';
+import type { Caller } from '../frames/caller.ts';
+import type { FramePorts } from '../frames/frame-ports.ts';
+import { handleFrame } from '../frames/handlers.ts';
+import type { Outcome } from '../frames/outcome.ts';
 import { RateLimit } from '../frames/rate-limit.ts';
 import { FrameReader } from './frame-reader.ts';
+import type { Identity } from './handshake.ts';
 import { Outbox } from './outbox.ts';
+import type { OutboxFlusher } from './outbox-flusher.ts';
+import { type FrameIds, Responder } from './responder.ts';
 
 const MiB = 1024 * 1024;
 
-/** Who a connection is, as its token says. */
-export interface Identity {
-  token: TokenRecord;
-  sender: Sender;
+/** What every session works with. */
+export interface SessionPorts extends FramePorts {
+  flusher: OutboxFlusher;
 }
 
-/** One authenticated connection: frames in, answers and messages out. */
-export class Session implements Consumer, Producer {
-  readonly token: TokenRecord;
-  readonly sender: Sender;
-  readonly connectedAt: number;
-  /** Orders sessions by address; unique. */
-  readonly key: string;
-  readonly bucket: RateLimit | undefined;
-  readonly policy: RolePolicy | undefined;
-  /** A minting token's connection may only issue and revoke child tokens. */
-  readonly mintsOnly: boolean;
-  readonly isOperator: boolean;
-  /** Set by `announce`. */
-  status: unknown;
+/** One authenticated connection: frames come in, are handled one after the other, and what comes of them goes out. */
+export class Session {
+  readonly caller: Caller;
   readonly #socket: WebSocket;
-  readonly #context: SessionContext;
+  readonly #ports: SessionPorts;
   readonly #outbox: Outbox;
   readonly #reader: FrameReader;
-  #announcedAt = Number.NEGATIVE_INFINITY;
-  #closed = false;
+  readonly #responder: Responder;
 
-  constructor(socket: WebSocket, identity: Identity, context: SessionContext, serial: string) {
-    this.#socket = socket;
-    this.#context = context;
-    this.token = identity.token;
-    this.sender = identity.sender;
-    this.policy = context.policies[identity.sender.role];
-    this.mintsOnly = identity.token.permissions.includes('mint');
-    this.isOperator = identity.token.permissions.includes('operator');
-    this.connectedAt = context.now();
-    this.key = `${identity.sender.address} ${serial}`;
-    this.bucket = isPrivileged(identity.sender.role)
-      ? undefined
-      : new RateLimit(context.limits.deliverPerSecond, context.limits.deliverBurst, context.now());
-    this.#outbox = new Outbox(
+  constructor(socket: WebSocket, identity: Identity, ports: SessionPorts) {
+    const outbox = new Outbox(
       socket,
-      { pauseBytes: 4 * MiB, closeBytes: 24 * MiB, liveLaneMessages: context.limits.liveLaneMessages },
+      { pauseBytes: 4 * MiB, closeBytes: 24 * MiB, liveLaneMessages: ports.limits.liveLaneMessages },
       {
-        dirty: context.flusher.add,
+        dirty: ports.flusher.add,
         drained: () => {
-          context.delivery.resume(this.sender.address, this);
+          ports.delivery.resume(outbox);
           this.#reader.wake();
         },
         overflow: () => this.end('slow_consumer', 'more than 24 MiB wait unread on this connection'),
       },
     );
+    this.#socket = socket;
+    this.#ports = ports;
+    this.#outbox = outbox;
     this.#reader = new FrameReader({
       handle: (header, body) => this.#handle(header, body),
-      failed: (error) => this.#internal(error),
-      isOpen: () => this.isOpen,
-      mayAnswer: () => this.#outbox.writable,
+      isOpen: () => this.caller.isConnected,
+      mayAnswer: () => outbox.writable,
       pause: () => socket.pause(),
       resume: () => socket.resume(),
     });
+    this.#responder = new Responder(identity, outbox, ports);
+    this.caller = callerOf(identity, outbox, this.#responder, ports);
+    ports.connected.add(this.caller, (why) => this.end('unauthorized', why));
   }
 
-  get isOpen(): boolean {
-    return !this.#closed;
+  /** False while the other side reads too slowly. */
+  get isWritable(): boolean {
+    return this.#outbox.writable;
   }
 
-  /** All frames of one WebSocket message; each is answered on its own. */
+  /** All frames of one WebSocket message. Each is answered on its own. */
   receive(message: string): void {
     this.#reader.receive(message);
   }
 
   send(frame: BrokerFrame): void {
-    if (!this.#closed) this.#outbox.control(frame);
+    this.#outbox.send(frame);
   }
 
-  answer(message: NewMessage, result: DeliverResult): void {
-    answerDeliver(this, this.#context, message, result);
-  }
-
-  refuse(refusal: FrameRefusal, retryAfterMs?: number): void {
-    const { code, message, field, id, request_id } = refusal;
-    this.send({
-      type: 'error',
-      code,
-      message,
-      field,
-      id,
-      request_id,
-      retryable: errorCodes[code].retryable,
-      retry_after_ms: retryAfterMs,
-    });
-    this.audit(code, message);
-    const { taps } = this.#context;
-    if (taps.isOn) taps.refused(this.sender, refusal);
-  }
-
-  audit(code: string, detail: string): void {
-    this.#context.audit.record({
-      at: this.#context.now(),
-      tokenId: this.token.id,
-      agent: this.sender.agent,
-      code,
-      detail,
-    });
+  refuse(refusal: FrameRefusal): void {
+    this.#responder.refuse(refusal);
   }
 
   /** Answers with an error that closes the connection. */
   end(code: ErrorCode, message: string): void {
-    if (this.#closed) return;
-    this.refuse({ code, message });
+    if (!this.caller.isConnected) return;
+    this.#responder.refuse({ code, message });
     this.close(closeCodeOf(code) ?? 1011, code);
   }
 
   close(code: number, reason: string): void {
-    if (this.#closed) return;
+    if (!this.caller.isConnected) return;
     this.#outbox.flush();
     this.#socket.close(code, reason);
     // A socket that was paused would not read the other side's goodbye.
@@ -148,147 +98,85 @@ export class Session implements Consumer, Producer {
     this.gone();
   }
 
-  /** The socket is closed or closing: whatever was held is free again. */
+  /** The socket is closed or closing: what the connection held is free again. */
   gone(): void {
-    if (this.#closed) return;
-    this.#closed = true;
-    this.#context.delivery.release(this.sender.address, this);
-    this.#context.sessions.remove(this);
-    this.#context.taps.remove(this);
+    if (!this.caller.isConnected) return;
+    this.caller.isConnected = false;
+    const { delivery, connected, taps } = this.#ports;
+    delivery.release(this.#outbox);
+    connected.remove(this.caller);
+    taps.remove(this.#outbox);
   }
 
-  get writable(): boolean {
-    return this.#outbox.writable;
-  }
-
-  push(frame: MessageFrame, body: string | undefined): void {
-    this.#outbox.message(frame, body);
-  }
-
-  /** False if it was dropped. */
-  pushEphemeral(frame: MessageFrame, body: string | undefined): boolean {
-    return this.#outbox.ephemeral(frame, body);
-  }
-
-  cancelRequest(notice: Omit<CancelNotice, 'type'>): void {
-    this.send({ type: 'cancel', ...notice });
-  }
-
-  leaseLost(reason: 'taken_over'): void {
-    this.send({ type: 'lease_lost', reason });
-  }
-
+  /** Handles one frame. If that fails the frame is refused: it must end neither the connection nor the broker. */
   #handle(header: string, body: string | undefined): Promise<void> | undefined {
     const { frame, refusal } = parseClientFrame(header);
     if (refusal) {
-      this.refuse(refusal);
+      this.#responder.refuse(refusal);
       return undefined;
     }
-    if (this.mintsOnly && frame.type !== 'admin') {
-      this.refuse({
-        code: 'forbidden',
-        message: 'a minting token may only issue and revoke child tokens',
-        ...handles(frame),
-      });
+    try {
+      return this.#conclude(frame, handleFrame(frame, this.caller, this.#ports, body));
+    } catch (error) {
+      this.#responder.failed(error, idsOf(frame));
       return undefined;
     }
-    return this.#dispatch(frame, body);
   }
 
-  /** A promise only where frames behind this one have to wait. */
-  #dispatch(frame: ClientFrame, body: string | undefined): Promise<void> | undefined {
-    const context = this.#context;
-    const { address } = this.sender;
-    switch (frame.type) {
-      case 'deliver':
-        return deliver(this, context, frame, body);
-      case 'ack':
-      case 'nack':
-        return this.#settle(frame);
-      case 'working':
-        context.delivery.working(address, this, frame.seqs);
-        return;
-      case 'subscribe':
-        return this.#subscribe(frame);
-      case 'cancel':
-        context.delivery.cancellations
-          .cancel(this.sender, frame.to, frame.correlation_id)
-          .catch((error) => this.#internal(error));
-        return;
-      case 'announce':
-        this.#announce(frame.status);
-        return;
-      case 'list_connected':
-        return listConnected(this, context, frame)?.catch((error) => this.#internal(error, frame.request_id));
-      case 'peek':
-        return peek(this, context, frame).catch((error) => this.#internal(error, frame.request_id));
-      case 'admin':
-        return admin(this, context, frame).catch((error) => this.#internal(error, frame.request_id));
-      case 'hello':
-        this.refuse({ code: 'bad_frame', message: "a second 'hello' on one connection", field: 'type' });
+  /** Does what comes of a frame. Returns a promise where the frames behind it have to wait. */
+  #conclude(frame: ClientFrame, outcome: Outcome | Promise<Outcome>): Promise<void> | undefined {
+    if (outcome === undefined) return undefined;
+    if (outcome instanceof Promise) return this.#concludeWhenKnown(frame, outcome);
+    if ('later' in outcome) {
+      void this.#concludeWhenKnown(frame, outcome.later);
+      return undefined;
     }
-  }
-
-  #subscribe(frame: Extract<ClientFrame, { type: 'subscribe' }>): Promise<void> {
-    const options = {
-      window: frame.window ?? 64,
-      windowBytes: frame.window_bytes ?? 8 * MiB,
-      ...(frame.journal_id !== undefined && { journalId: frame.journal_id }),
-      ...(frame.ack_deadline_ms !== undefined && { ackDeadlineMs: frame.ack_deadline_ms }),
-    };
-    return this.#context.delivery
-      .subscribe(this.sender.address, this, options, ({ lease, pending, headSeq, sameJournal }) => {
-        this.send({
-          type: 'subscribed',
-          request_id: frame.request_id,
-          lease: lease.id,
-          pending,
-          head_seq: headSeq,
-          same_journal: sameJournal,
-        });
-      })
-      .catch((error) => this.#internal(error, frame.request_id));
-  }
-
-  #settle(frame: Extract<ClientFrame, { type: 'ack' | 'nack' }>): undefined {
-    const { delivery } = this.#context;
-    const { address } = this.sender;
-    const outcome =
-      frame.type === 'ack'
-        ? delivery.ack(address, this, frame.seqs)
-        : delivery.nack(address, this, frame.seqs, {
-            delayMs: frame.delay_ms ?? 0,
-            dead: frame.dead ?? false,
-            ...(frame.reason !== undefined && { reason: frame.reason }),
-          });
-    const { request_id } = frame;
-    if (request_id === undefined) return;
-    const answer = (): void => this.send({ type: 'ack_result', request_id, ...outcome });
-    delivery.flushed().then(answer, (error) => this.#internal(error, request_id));
-  }
-
-  #announce(status: unknown): void {
-    const now = this.#context.now();
-    const wait = this.#announcedAt + 1000 - now;
-    if (wait > 0) {
-      this.refuse({ code: 'rate_limited', message: 'announce at most once a second' }, wait);
-      return;
+    if ('behindMessages' in outcome) {
+      this.#outbox.sendBehindMessages(outcome.answer);
+      outcome.afterwards();
+      return undefined;
     }
-    this.#announcedAt = now;
-    this.status = status;
+    if ('answer' in outcome) {
+      this.#outbox.send(outcome.answer);
+      return undefined;
+    }
+    const { refusal, retryAfterMs, readOnAfterMs } = outcome;
+    if (closeCodeOf(refusal.code) !== undefined) this.end(refusal.code, refusal.message);
+    else this.#responder.refuse({ ...refusal, ...idsOf(frame) }, retryAfterMs);
+    return readOnAfterMs === undefined ? undefined : pause(readOnAfterMs);
   }
 
-  #internal(error: unknown, requestId?: string): void {
-    this.#context.log({ level: 'error', event: 'session_failed', agent: this.sender.agent, error });
-    this.refuse({
-      code: 'internal',
-      message: 'the broker failed to handle this frame; its log says why',
-      ...(requestId !== undefined && { request_id: requestId }),
-    });
+  async #concludeWhenKnown(frame: ClientFrame, outcome: Promise<Outcome>): Promise<void> {
+    try {
+      await this.#conclude(frame, await outcome);
+    } catch (error) {
+      this.#responder.failed(error, idsOf(frame));
+    }
   }
 }
 
-function handles(frame: ClientFrame): { id?: string; request_id?: string } {
+function callerOf(
+  { token, sender }: Identity,
+  consumer: Outbox,
+  producer: Responder,
+  { policies, limits, now }: SessionPorts,
+): Caller {
+  const { deliverPerSecond, deliverBurst } = limits;
+  const { role } = sender;
+  return {
+    token,
+    sender,
+    isOperator: token.permissions.includes('operator'),
+    mintsOnly: token.permissions.includes('mint'),
+    policy: policies[role],
+    rateLimit: isPrivileged(role) ? undefined : new RateLimit(deliverPerSecond, deliverBurst, now()),
+    consumer,
+    producer,
+    isConnected: true,
+  };
+}
+
+function idsOf(frame: ClientFrame): FrameIds {
   return {
     ...('id' in frame && { id: frame.id }),
     ...('request_id' in frame && frame.request_id !== undefined && { request_id: frame.request_id }),

@@ -1,21 +1,25 @@
 import type { DeadLetter } from '@signalbox/store';
+import { auditCaller, type Caller } from '../caller.ts';
+import type { FramePorts } from '../frame-ports.ts';
 import type { Operation } from './operation.ts';
 import { limit, readParams, seq, seqs, text, wholeNumber } from './params.ts';
 
+type Params = Record<string, unknown>;
+
 /** `dead_list`: messages that were given up, by sequence number. */
-export async function listDead(...[, context, params]: Parameters<Operation>): ReturnType<Operation> {
+export async function listDead(params: Params, { store }: Pick<FramePorts, 'store'>): ReturnType<Operation> {
   const read = readParams(params, {}, { inbox: text, after: wholeNumber(0), limit });
   if ('refusal' in read) return read;
   const { inbox, after = 0, limit: most = 100 } = read.values;
-  const found = await context.store.dead.list(inbox, after, most + 1);
+  const found = await store.dead.list(inbox, after, most + 1);
   return { result: { messages: found.slice(0, most).map(describe), more: found.length > most } };
 }
 
-/** `dead_show`: one of them with its body. */
-export async function showDead(...[, context, params]: Parameters<Operation>): ReturnType<Operation> {
+/** `dead_show`: one dead letter with its body. */
+export async function showDead(params: Params, { store }: Pick<FramePorts, 'store'>): ReturnType<Operation> {
   const read = readParams(params, { seq }, {});
   if ('refusal' in read) return read;
-  const found = await context.store.dead.find(read.values.seq);
+  const found = await store.dead.find(read.values.seq);
   if (!found) {
     const message = `no dead letter has the number ${read.values.seq}; 'dead list' shows them`;
     return { refusal: { code: 'bad_frame', field: 'params.seq', message } };
@@ -24,34 +28,46 @@ export async function showDead(...[, context, params]: Parameters<Operation>): R
   return { result: { message: { ...describe(found), ...(body !== undefined && { body }) } } };
 }
 
-/** `dead_retry`: back into their inboxes, as if new. What can't be stored stays dead and is told as `refused`. */
-export async function retryDead(...[session, context, params]: Parameters<Operation>): ReturnType<Operation> {
+/** `dead_retry`: puts dead letters back into their inboxes. One that can't be stored stays dead and is told as `refused`. */
+export async function retryDead(
+  params: Params,
+  ports: Pick<FramePorts, 'delivery' | 'audit' | 'now'>,
+  caller: Caller,
+): ReturnType<Operation> {
   const read = readParams(params, { seqs }, {});
   if ('refusal' in read) return read;
   const retried: number[] = [];
   const unknown: number[] = [];
   const refused: { seq: number; code: string }[] = [];
   for (const one of read.values.seqs) {
-    const { result } = await context.delivery.retryDead(one);
+    const { result } = await ports.delivery.retryDead(one);
     if (result === 'stored') retried.push(one);
     else if (result === 'unknown') unknown.push(one);
     else refused.push({ seq: one, code: result });
   }
-  if (retried.length > 0) session.audit('dead_letters_retried', `sequence numbers ${retried.join(', ')}`);
+  if (retried.length > 0) {
+    auditCaller(caller, 'dead_letters_retried', `sequence numbers ${retried.join(', ')}`, ports);
+  }
   return { result: { retried, unknown, ...(refused.length > 0 && { refused }) } };
 }
 
-/** `dead_drop`: forgotten for good. */
-export async function dropDead(...[session, context, params]: Parameters<Operation>): ReturnType<Operation> {
+/** `dead_drop`: forgets dead letters for good. */
+export async function dropDead(
+  params: Params,
+  ports: Pick<FramePorts, 'store' | 'audit' | 'now'>,
+  caller: Caller,
+): ReturnType<Operation> {
   const read = readParams(params, { seqs }, {});
   if ('refusal' in read) return read;
   const dropped: number[] = [];
   const unknown: number[] = [];
   for (const one of read.values.seqs) {
-    if (await context.store.dead.drop(one)) dropped.push(one);
+    if (await ports.store.dead.drop(one)) dropped.push(one);
     else unknown.push(one);
   }
-  if (dropped.length > 0) session.audit('dead_letters_dropped', `sequence numbers ${dropped.join(', ')}`);
+  if (dropped.length > 0) {
+    auditCaller(caller, 'dead_letters_dropped', `sequence numbers ${dropped.join(', ')}`, ports);
+  }
   return { result: { dropped, unknown } };
 }
 

@@ -1,9 +1,12 @@
 import type { AuditRow, HistoryEntry } from '@signalbox/store';
+import type { FramePorts } from '../frame-ports.ts';
 import type { Operation } from './operation.ts';
 import { limit, readParams, text, time } from './params.ts';
 
+type Params = Record<string, unknown>;
+
 /** `history`: messages by time of creation, settled or not. */
-export async function history(...[, context, params]: Parameters<Operation>): ReturnType<Operation> {
+export async function history(params: Params, { store }: Pick<FramePorts, 'store'>): ReturnType<Operation> {
   const read = readParams(
     params,
     { since: time },
@@ -11,7 +14,7 @@ export async function history(...[, context, params]: Parameters<Operation>): Re
   );
   if ('refusal' in read) return read;
   const { since, until, agent, correlation_id: correlationId, limit: most = 200, cursor } = read.values;
-  const page = await context.store.history({
+  const page = await store.history({
     since,
     limit: most,
     ...(until !== undefined && { until }),
@@ -28,23 +31,30 @@ export async function history(...[, context, params]: Parameters<Operation>): Re
 }
 
 /** `audit`: refusals, token events and other things worth keeping, oldest first. */
-export async function audit(...[, context, params]: Parameters<Operation>): ReturnType<Operation> {
+export async function audit(
+  params: Params,
+  { audit: log }: Pick<FramePorts, 'audit'>,
+): ReturnType<Operation> {
   const read = readParams(params, { since: time }, { limit });
   if ('refusal' in read) return read;
-  const rows = await context.audit.query(read.values.since, read.values.limit ?? 200);
+  const rows = await log.query(read.values.since, read.values.limit ?? 200);
   return { result: { rows: rows.map(describeRow) } };
 }
 
 /** `stats`: how much there is of everything. */
-export async function stats(...[, context]: Parameters<Operation>): ReturnType<Operation> {
-  const { usedBytes, maxBytes } = await context.store.usage();
+export async function stats(
+  _params: Params,
+  ports: Pick<FramePorts, 'store' | 'connected' | 'delivery' | 'receiptMeans'>,
+): ReturnType<Operation> {
+  const { store, connected, delivery, receiptMeans } = ports;
+  const { usedBytes, maxBytes } = await store.usage();
   return {
     result: {
-      connections: context.sessions.size,
-      leases: context.delivery.leaseCount,
+      connections: connected.size,
+      leases: delivery.leaseCount,
       used_bytes: usedBytes,
       max_bytes: maxBytes,
-      receipt_means: context.receiptMeans,
+      receipt_means: receiptMeans,
     },
   };
 }

@@ -1,14 +1,15 @@
-import type { ErrorCode } from '@signalbox/protocol';
-import type { Session } from '../../session/session.ts';
-import type { SessionContext } from '../context.ts';
+import type { Caller } from '../caller.ts';
+import type { FramePorts } from '../frame-ports.ts';
+import type { Refusal } from '../outcome.ts';
 
+/** A refusal that names the parameter. */
 export interface AdminRefusal {
-  refusal: { code: ErrorCode; field: string; message: string };
+  refusal: Refusal & { field: string };
 }
 
 /** One administrative operation. Its parameters come as they were sent. */
 export type Operation = (
-  session: Session,
-  context: SessionContext,
   params: Record<string, unknown>,
+  ports: FramePorts,
+  caller: Caller,
 ) => Promise<{ result: unknown } | AdminRefusal>;

@@ -1,4 +1,6 @@
 import { isAgentId } from '@signalbox/protocol';
+import type { Caller } from '../caller.ts';
+import type { FramePorts } from '../frame-ports.ts';
 import type { Operation } from './operation.ts';
 import { type Field, readParams } from './params.ts';
 
@@ -11,12 +13,16 @@ const agentId: Field<string> = {
   read: (value) => (typeof value === 'string' && isAgentId(value) ? value : undefined),
 };
 
-/** `tail`: from now on, or no longer, this connection is told what happens to messages, of one agent or of all. */
-export async function tail(...[session, context, params]: Parameters<Operation>): ReturnType<Operation> {
+/** `tail`: from now on, or no longer, the caller is told what happens to the messages of one agent or of all. */
+export async function tail(
+  params: Record<string, unknown>,
+  { taps }: Pick<FramePorts, 'taps'>,
+  { consumer, sender }: Caller,
+): ReturnType<Operation> {
   const read = readParams(params, { on: flag }, { agent: agentId });
   if ('refusal' in read) return read;
   const { on, agent } = read.values;
-  if (on) context.taps.add(session, agent);
-  else context.taps.remove(session);
+  if (on) taps.add(consumer, sender.address, agent);
+  else taps.remove(consumer);
   return { result: { on, ...(on && agent !== undefined && { agent }) } };
 }

@@ -1,28 +1,32 @@
 import { rolePattern } from '@signalbox/protocol';
 import type { TokenRecord } from '@signalbox/store';
 import { refuseChild, refuseToken, type TokenRequest } from '../../auth/token-rules.ts';
-import type { SessionContext } from '../context.ts';
+import { auditCaller, type Caller } from '../caller.ts';
+import type { FramePorts } from '../frame-ports.ts';
 import type { AdminRefusal, Operation } from './operation.ts';
 import { badParam } from './params.ts';
-import { readWorkerExit, tellWorkerExit, type WorkerExit } from './worker-exit.ts';
+import { readWorkerExit, tellWorkerExit, type WorkerExit, type WorkerExitPorts } from './worker-exit.ts';
+
+type Params = Record<string, unknown>;
+type RevokePorts = WorkerExitPorts & Pick<FramePorts, 'tokens' | 'connected' | 'audit' | 'log'>;
 
 const revokedToken = 'the token of this connection was revoked';
 
+/** `token_issue`: makes a token; a minting token makes only children of its own. */
 export async function issueToken(
-  ...[session, context, params]: Parameters<Operation>
+  params: Params,
+  ports: Pick<FramePorts, 'tokens' | 'audit' | 'now'>,
+  caller: Caller,
 ): ReturnType<Operation> {
   const read = readTokenRequest(params);
   if ('refusal' in read) return read;
   const { request } = read;
-  const refusal =
-    refuseToken(request) ??
-    (session.mintsOnly ? refuseChild(session.token, request, context.now()) : undefined);
+  const parent = caller.mintsOnly ? caller.token : undefined;
+  const refusal = refuseToken(request) ?? (parent && refuseChild(parent, request, ports.now()));
   if (refusal) return { refusal };
-  const { record, token } = await context.tokens.issue(
-    request,
-    session.mintsOnly ? session.token : undefined,
-  );
-  session.audit('token_issued', `token ${record.id} for '${record.agent}' with role '${record.role}'`);
+  const { record, token } = await ports.tokens.issue(request, parent);
+  const detail = `token ${record.id} for '${record.agent}' with role '${record.role}'`;
+  auditCaller(caller, 'token_issued', detail, ports);
   const { id, agent, role, expiresAt } = record;
   return { result: { id, agent, role, ...(expiresAt !== undefined && { expires_at: expiresAt }), token } };
 }
@@ -39,8 +43,12 @@ function readTokenRequest(params: Record<string, unknown>): { request: TokenRequ
   return { request: { agent, role, ...(ttlMs !== undefined && { ttlMs: ttlMs as number }) } };
 }
 
-export async function listTokens(...[, context]: Parameters<Operation>): ReturnType<Operation> {
-  return { result: { tokens: context.tokens.list().map(describeToken) } };
+/** `token_list`: every token, without its secret. */
+export async function listTokens(
+  _params: Params,
+  { tokens }: Pick<FramePorts, 'tokens'>,
+): ReturnType<Operation> {
+  return { result: { tokens: tokens.list().map(describeToken) } };
 }
 
 function describeToken(record: TokenRecord): Record<string, unknown> {
@@ -56,13 +64,12 @@ function describeToken(record: TokenRecord): Record<string, unknown> {
   };
 }
 
-export async function revokeToken(
-  ...[session, context, params]: Parameters<Operation>
-): ReturnType<Operation> {
+/** `token_revoke`: ends a token and those that it issued, with their connections and requests. */
+export async function revokeToken(params: Params, ports: RevokePorts, caller: Caller): ReturnType<Operation> {
   const { id, exited } = params;
   if (typeof id !== 'string') return badParam('id', "a token's id");
-  const record = context.tokens.get(id);
-  if (!record || (session.mintsOnly && record.parentId !== session.token.id)) {
+  const record = ports.tokens.get(id);
+  if (!record || (caller.mintsOnly && record.parentId !== caller.token.id)) {
     return {
       refusal: {
         code: 'unknown_token',
@@ -73,27 +80,28 @@ export async function revokeToken(
   }
   const read = exited === undefined ? undefined : readWorkerExit(exited, record);
   if (read && 'refusal' in read) return read;
-  // Told before the token is gone: a caller that hears nothing of a broker that dies in between can ask again.
-  const told = read && (await tellEnd(context, record, read.exit));
-  const gone = new Set(await context.tokens.revoke(id));
-  session.audit('token_revoked', `token ${id} of '${record.agent}'`);
-  context.sessions.endWhere((other) => gone.has(other.token.id), revokedToken);
-  for (const tokenId of gone)
-    await context.delivery.cancellations.forbid(tokenId, 'the token it was sent with was revoked');
+  // Told before the token is gone: a caller that gets no answer, because the broker dies in between, can ask again.
+  const told = read && (await tellEnd(record, read.exit, ports));
+  const gone = new Set(await ports.tokens.revoke(id));
+  auditCaller(caller, 'token_revoked', `token ${id} of '${record.agent}'`, ports);
+  ports.connected.endWhere(({ token }) => gone.has(token.id), revokedToken);
+  for (const tokenId of gone) {
+    await ports.delivery.cancellations.forbid(tokenId, 'the token it was sent with was revoked');
+  }
   return { result: { id, revoked: true, ...told } };
 }
 
-/** Never in the way of the revocation: what can't be told is logged. */
+/** An exit that can't be told is logged, and the revocation goes on. */
 async function tellEnd(
-  context: SessionContext,
   record: TokenRecord,
   exit: WorkerExit,
+  ports: RevokePorts,
 ): ReturnType<typeof tellWorkerExit> {
-  context.sessions.endWhere((other) => other.token.id === record.id, revokedToken);
+  ports.connected.endWhere(({ token }) => token.id === record.id, revokedToken);
   try {
-    return await tellWorkerExit(context, record, exit);
+    return await tellWorkerExit(record, exit, ports);
   } catch (error) {
-    context.log({ level: 'error', event: 'worker_exit_not_told', agent: record.agent, error });
+    ports.log({ level: 'error', event: 'worker_exit_not_told', agent: record.agent, error });
     return { told: false, held_ids: [] };
   }
 }

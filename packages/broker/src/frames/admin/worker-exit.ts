@@ -3,11 +3,14 @@ import type { NewMessage, TokenRecord } from '@signalbox/store';
 import { isPrivileged, mayWriteTo } from '../../auth/role-policy.ts';
 import { isMintingPattern } from '../../auth/token-rules.ts';
 import { brokerSender, sentByBroker } from '../../core/broker-sender.ts';
+import type { Delivery } from '../../core/delivery.ts';
 import type { DeliverResult } from '../../core/producer.ts';
-import type { SessionContext } from '../context.ts';
+import type { FramePorts } from '../frame-ports.ts';
 import { hasInbox } from '../recipient.ts';
 import type { AdminRefusal } from './operation.ts';
 import { badParam } from './params.ts';
+
+export type WorkerExitPorts = Pick<FramePorts, 'delivery' | 'policies' | 'agents' | 'store' | 'now'>;
 
 /** Ids that the event lists at most. */
 const maxHeldIds = 100;
@@ -50,40 +53,35 @@ function isSignalName(value: unknown): value is string {
  * worker have ended before, so that what it was working on counts as left behind.
  */
 export async function tellWorkerExit(
-  context: SessionContext,
-  record: TokenRecord,
+  { id, agent, role }: TokenRecord,
   { tell, code, signal }: WorkerExit,
+  { delivery, policies, agents, store, now }: WorkerExitPorts,
 ): Promise<{ told: boolean; held_ids: string[] }> {
-  const { agent, role } = record;
-  const heldIds = await context.delivery.held.leftBehind(agent, maxHeldIds);
-  const allowed = isPrivileged(role) || mayWriteTo(context.policies[role], tell);
-  const exists = context.agents.has(tell) || (await hasInbox(context, tell));
+  const heldIds = await delivery.held.leftBehind(agent, maxHeldIds);
+  const allowed = isPrivileged(role) || mayWriteTo(policies[role], tell);
+  const exists = agents.has(tell) || (await hasInbox(tell, store));
+  if (!allowed || !exists) return { told: false, held_ids: heldIds };
+  const createdAt = now();
   const body = { event: 'worker_exited', agent, role, code, signal, held_ids: heldIds };
-  const told = allowed && exists && (await store(context, { tell, id: `exited:${record.id}` }, body));
-  return { told, held_ids: heldIds };
+  const event: NewMessage = {
+    inbox: tell,
+    id: `exited:${id}`,
+    ...sentByBroker,
+    kind: 'event',
+    createdAt,
+    expiresAt: createdAt + defaultTtlMs,
+    body: JSON.stringify(body),
+  };
+  return { told: await storeEvent(event, delivery), held_ids: heldIds };
 }
 
 /** False if the inbox has no room. A repeat is there already. */
-function store(
-  context: SessionContext,
-  { tell, id }: { tell: string; id: string },
-  body: Record<string, unknown>,
-): Promise<boolean> {
-  const now = context.now();
-  const message = {
-    inbox: tell,
-    id,
-    ...sentByBroker,
-    kind: 'event',
-    createdAt: now,
-    expiresAt: now + defaultTtlMs,
-    body: JSON.stringify(body),
-  };
+function storeEvent(event: NewMessage, delivery: Delivery): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const answer = (_message: NewMessage, stored: DeliverResult): void => {
+    const answer = (_event: NewMessage, stored: DeliverResult): void => {
       if (stored.result === 'failed') reject(stored.error);
       else resolve(['stored', 'duplicate', 'id_conflict'].includes(stored.result));
     };
-    context.delivery.deliver(message, { sender: brokerSender, answer });
+    delivery.deliver(event, { sender: brokerSender, answer });
   });
 }

@@ -5,30 +5,26 @@ import type { RolePolicy } from '../auth/role-policy.ts';
 import type { TokenRegistry } from '../auth/token-registry.ts';
 import type { Delivery } from '../core/delivery.ts';
 import type { Log } from '../log.ts';
-import type { Flusher } from '../session/flusher.ts';
+import type { ConnectedCallers } from './connected-callers.ts';
 import type { RateLimit } from './rate-limit.ts';
-import type { SessionTable } from './session-table.ts';
 import type { Taps } from './taps.ts';
 
-/** What every session works with. */
-export interface SessionContext {
-  brokerId: string;
+/** All that the handlers of frames work with. Each of them names the few ports that it needs. */
+export interface FramePorts {
   delivery: Delivery;
   /** For looking only: messages come and go through `delivery`. */
   store: Pick<InboxStore, 'read' | 'find' | 'stats' | 'usage' | 'history' | 'dead'>;
   tokens: TokenRegistry;
   agents: KnownAgents;
+  policies: Readonly<Record<string, RolePolicy>>;
+  connected: ConnectedCallers;
   /** Bounds how often a misspelt recipient is answered with suggestions. */
   suggestions: RateLimit;
-  sessions: SessionTable;
   taps: Taps;
   audit: AuditLog;
-  flusher: Flusher;
   limits: Limits;
-  policies: Readonly<Record<string, RolePolicy>>;
-  heartbeatMs: number;
+  /** What a receipt promises, as `welcome` and the operation `stats` tell it. */
   receiptMeans: string;
-  dedupeWindowMs: number;
   now: () => number;
   log: Log;
 }

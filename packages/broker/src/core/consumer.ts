@@ -1,0 +1,12 @@
+import type { BrokerFrame, MessageFrame } from '@signalbox/protocol';
+
+/** What the core needs of the connection that holds an inbox. */
+export interface Consumer {
+  /** False while the other side reads too slowly: nothing is pushed until `Delivery.resume`. */
+  readonly writable: boolean;
+  push(frame: MessageFrame, body: string | undefined): void;
+  /** Pushes a message that is stored nowhere. False if it was dropped, because too much waits already. */
+  pushEphemeral(frame: MessageFrame, body: string | undefined): boolean;
+  /** Sends a frame ahead of the messages that wait. */
+  send(frame: Extract<BrokerFrame, { type: 'cancel' | 'lease_lost' }>): void;
+}

@@ -1,0 +1,37 @@
+import type { Sender } from '@signalbox/protocol';
+import type { NewMessage, StoredMetadata } from '@signalbox/store';
+
+/** What is known of a message without its body. Times are epoch milliseconds. */
+export interface MessageHeader {
+  inbox: string;
+  id: string;
+  from: Sender;
+  kind: string;
+  correlationId: string | undefined;
+  createdAt: number;
+  expiresAt: number;
+  /** Bytes of its body. */
+  size: number;
+}
+
+/** The header of a message that is in the store. */
+export function headerOf(stored: StoredMetadata): MessageHeader {
+  const { inbox, id, kind, correlationId, createdAt, expiresAt, size } = stored;
+  const from = { agent: stored.sender, address: stored.senderAddress, role: stored.senderRole };
+  return { inbox, id, from, kind, correlationId, createdAt, expiresAt, size };
+}
+
+/** The header of a message on its way into the store. */
+export function headerOfNew(message: NewMessage): MessageHeader {
+  const { inbox, id, kind, correlationId, createdAt, expiresAt, body } = message;
+  const from = { agent: message.sender, address: message.senderAddress, role: message.senderRole };
+  const size = body === undefined ? 0 : Buffer.byteLength(body);
+  return { inbox, id, from, kind, correlationId, createdAt, expiresAt, size };
+}
+
+const requestKinds = new Set(['ask', 'task', 'mcp_request']);
+
+/** True for the kinds whose senders wait for an answer. */
+export function isRequest(kind: string): boolean {
+  return requestKinds.has(kind);
+}

@@ -1,0 +1,13 @@
+import type { CancelFrame } from '@signalbox/protocol';
+import type { Caller } from './caller.ts';
+import type { FramePorts } from './frame-ports.ts';
+import type { Outcome } from './outcome.ts';
+
+/** A `cancel` frame: the caller takes a request of its own back. */
+export function cancel(
+  { to, correlation_id: id }: CancelFrame,
+  { sender }: Caller,
+  { delivery }: Pick<FramePorts, 'delivery'>,
+): Outcome {
+  return { later: delivery.cancellations.cancel(sender, to, id).then(() => undefined) };
+}

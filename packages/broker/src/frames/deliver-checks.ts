@@ -1,0 +1,58 @@
+import type { DeliverFrame, Sender } from '@signalbox/protocol';
+import type { Delivery } from '../core/delivery.ts';
+import type { Caller } from './caller.ts';
+import type { Refusal } from './outcome.ts';
+
+/** Refuses a claim about the sender that differs from what the token says. The connection ends with it. */
+export function refuseForgedClaim(frame: DeliverFrame, sender: Sender): Refusal | undefined {
+  const message = forgedClaim(frame, sender);
+  return message === undefined ? undefined : { code: 'forged_sender', message };
+}
+
+function forgedClaim({ from, role }: DeliverFrame, sender: Sender): string | undefined {
+  if (role !== undefined && role !== sender.role) return `field 'role': the token's role is '${sender.role}'`;
+  if (from === undefined) return undefined;
+  if (typeof from === 'string') {
+    return from === sender.agent || from === sender.address
+      ? undefined
+      : `field 'from': the token is for '${sender.agent}'`;
+  }
+  const differs =
+    (from.agent !== undefined && from.agent !== sender.agent) ||
+    (from.address !== undefined && from.address !== sender.address) ||
+    (from.role !== undefined && from.role !== sender.role);
+  return differs ? `field 'from': the token is for '${sender.agent}' with role '${sender.role}'` : undefined;
+}
+
+/** Refuses a body of more than `max` bytes. */
+export function refuseSize(body: string | undefined, max: number): Refusal | undefined {
+  // A character is three bytes at most.
+  if (body === undefined || body.length * 3 <= max || Buffer.byteLength(body) <= max) return undefined;
+  return {
+    code: 'message_too_large',
+    message: `the body is over ${max} bytes; send it in parts or by reference`,
+    field: 'body',
+  };
+}
+
+/** Refuses to settle a request where the caller can't hold it. */
+export function refuseSettles(
+  frame: DeliverFrame,
+  { consumer }: Caller,
+  delivery: Delivery,
+): Refusal | undefined {
+  if (frame.settles === undefined) return undefined;
+  if (frame.ephemeral) {
+    return {
+      code: 'bad_frame',
+      message: "field 'settles': an ephemeral message settles nothing; leave it out",
+      field: 'settles',
+    };
+  }
+  if (delivery.holds(consumer)) return undefined;
+  return {
+    code: 'no_lease',
+    message: "field 'settles': this connection doesn't hold its inbox; subscribe first",
+    field: 'settles',
+  };
+}

@@ -1,0 +1,51 @@
+import type { ClientFrame } from '@signalbox/protocol';
+import { admin } from './admin.ts';
+import type { Caller } from './caller.ts';
+import { cancel } from './cancel.ts';
+import { deliver } from './deliver.ts';
+import type { FramePorts } from './frame-ports.ts';
+import type { Outcome } from './outcome.ts';
+import { peek } from './peek.ts';
+import { announce, listConnected } from './presence.ts';
+import { ack, nack, working } from './settle.ts';
+import { subscribe } from './subscribe.ts';
+
+/** Handles the frames of one type. Returns a promise only where the frames behind this one have to wait. */
+type FrameHandler<F extends ClientFrame> = (
+  frame: F,
+  caller: Caller,
+  ports: FramePorts,
+  body: string | undefined,
+) => Outcome | Promise<Outcome>;
+
+const handlers: { [T in ClientFrame['type']]: FrameHandler<Extract<ClientFrame, { type: T }>> } = {
+  hello: () => ({
+    refusal: { code: 'bad_frame', message: "a second 'hello' on one connection", field: 'type' },
+  }),
+  deliver,
+  ack,
+  nack,
+  working,
+  subscribe,
+  cancel,
+  announce,
+  list_connected: listConnected,
+  peek,
+  admin,
+};
+
+/** Handles one frame of a connection that said hello. */
+export function handleFrame(
+  frame: ClientFrame,
+  caller: Caller,
+  ports: FramePorts,
+  body: string | undefined,
+): Outcome | Promise<Outcome> {
+  if (caller.mintsOnly && frame.type !== 'admin') {
+    return {
+      refusal: { code: 'forbidden', message: 'a minting token may only issue and revoke child tokens' },
+    };
+  }
+  const handler = handlers[frame.type] as FrameHandler<ClientFrame>;
+  return handler(frame, caller, ports, body);
+}

@@ -1,0 +1,77 @@
+import type { AnnounceFrame, ConnectedAgent, ListConnectedFrame } from '@signalbox/protocol';
+import { mayList } from '../auth/role-policy.ts';
+import type { Caller } from './caller.ts';
+import type { ConnectedCaller } from './connected-callers.ts';
+import type { FramePorts } from './frame-ports.ts';
+import type { Outcome } from './outcome.ts';
+
+const pageSize = 200;
+
+/** An `announce` frame: the status of the caller that others see. */
+export function announce(
+  { status }: AnnounceFrame,
+  caller: Caller,
+  { connected }: Pick<FramePorts, 'connected'>,
+): Outcome {
+  const retryAfterMs = connected.announce(caller, status);
+  if (retryAfterMs === 0) return undefined;
+  return { refusal: { code: 'rate_limited', message: 'announce at most once a second' }, retryAfterMs };
+}
+
+/** A `list_connected` frame: who is connected, as far as the caller's role may know. */
+export function listConnected(
+  frame: ListConnectedFrame,
+  caller: Caller,
+  ports: Pick<FramePorts, 'connected' | 'store' | 'delivery'>,
+): Outcome | Promise<Outcome> {
+  const { connected, cursor } = ports.connected.page(frame.cursor ?? '', pageSize);
+  const shown = connected.filter(({ caller: other }) => mayBeShown(other, caller, frame.role));
+  const answer = (agents: ConnectedAgent[]): Outcome => ({
+    answer: {
+      type: 'connected',
+      request_id: frame.request_id,
+      agents,
+      ...(cursor !== undefined && { cursor }),
+    },
+  });
+  if (!frame.with_status) return answer(shown.map(describe));
+  return describeWithStatus(shown, caller, ports).then(answer);
+}
+
+function mayBeShown(other: Caller, asker: Caller, wantedRole: string | undefined): boolean {
+  const { role } = other.sender;
+  if (other.mintsOnly || (wantedRole !== undefined && role !== wantedRole)) return false;
+  return asker.isOperator || mayList(asker.policy, role);
+}
+
+function describe({ caller, connectedAt }: ConnectedCaller): ConnectedAgent {
+  const { agent, address, role } = caller.sender;
+  return { agent, address, role, connected_at: connectedAt };
+}
+
+/** What waits for an agent is told only to itself and to the operator. */
+async function describeWithStatus(
+  shown: readonly ConnectedCaller[],
+  asker: Caller,
+  ports: Pick<FramePorts, 'store' | 'delivery'>,
+): Promise<ConnectedAgent[]> {
+  const inboxes = new Map<string, Inbox>();
+  for (const agent of new Set(shown.map(({ caller }) => caller.sender.agent))) {
+    if (asker.isOperator || agent === asker.sender.agent) inboxes.set(agent, await countInbox(agent, ports));
+  }
+  return shown.map((connected) => {
+    const { status, caller } = connected;
+    const inbox = inboxes.get(caller.sender.agent);
+    return { ...describe(connected), ...(status !== undefined && { status }), ...(inbox && { inbox }) };
+  });
+}
+
+type Inbox = NonNullable<ConnectedAgent['inbox']>;
+
+async function countInbox(
+  agent: string,
+  { store, delivery }: Pick<FramePorts, 'store' | 'delivery'>,
+): Promise<Inbox> {
+  const { pending } = await store.stats(agent);
+  return { unread: pending, held: delivery.held.count(agent) };
+}

@@ -1,0 +1,34 @@
+import type { AckFrame, NackFrame, WorkingFrame } from '@signalbox/protocol';
+import type { Delivery, Judged } from '../core/delivery.ts';
+import type { Caller } from './caller.ts';
+import type { FramePorts } from './frame-ports.ts';
+import type { Outcome } from './outcome.ts';
+
+type Ports = Pick<FramePorts, 'delivery'>;
+
+/** An `ack` frame: the consumer is done with these messages. */
+export function ack(frame: AckFrame, { consumer }: Caller, { delivery }: Ports): Outcome {
+  return result(frame.request_id, delivery.ack(consumer, frame.seqs), delivery);
+}
+
+/** A `nack` frame: the consumer gives these messages back. */
+export function nack(frame: NackFrame, { consumer }: Caller, { delivery }: Ports): Outcome {
+  const judged = delivery.nack(consumer, frame.seqs, {
+    delayMs: frame.delay_ms ?? 0,
+    dead: frame.dead ?? false,
+    ...(frame.reason !== undefined && { reason: frame.reason }),
+  });
+  return result(frame.request_id, judged, delivery);
+}
+
+/** A `working` frame: the consumer handed these messages to its handler, or still works on them. */
+export function working(frame: WorkingFrame, { consumer }: Caller, { delivery }: Ports): undefined {
+  delivery.working(consumer, frame.seqs);
+}
+
+/** The answer that was asked for is given when the settlements are durable. */
+function result(requestId: string | undefined, judged: Judged, delivery: Delivery): Outcome {
+  if (requestId === undefined) return undefined;
+  const answer = { type: 'ack_result', request_id: requestId, ...judged } as const;
+  return { later: delivery.flushed().then(() => ({ answer })) };
+}

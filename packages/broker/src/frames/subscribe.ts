@@ -1,0 +1,34 @@
+import type { SubscribeFrame } from '@signalbox/protocol';
+import type { Caller } from './caller.ts';
+import type { FramePorts } from './frame-ports.ts';
+import type { Outcome } from './outcome.ts';
+
+const MiB = 1024 * 1024;
+
+/** A `subscribe` frame: the caller takes the messages of its inbox from now on. */
+export async function subscribe(
+  frame: SubscribeFrame,
+  caller: Caller,
+  { delivery }: Pick<FramePorts, 'delivery'>,
+): Promise<Outcome> {
+  const subscription = await delivery.subscribe(caller.sender.address, caller.consumer, {
+    window: frame.window ?? 64,
+    windowBytes: frame.window_bytes ?? 8 * MiB,
+    ...(frame.journal_id !== undefined && { journalId: frame.journal_id }),
+    ...(frame.ack_deadline_ms !== undefined && { ackDeadlineMs: frame.ack_deadline_ms }),
+  });
+  if (!subscription) return undefined;
+  const { lease, pending, headSeq, sameJournal } = subscription;
+  return {
+    answer: {
+      type: 'subscribed',
+      request_id: frame.request_id,
+      lease: lease.id,
+      pending,
+      head_seq: headSeq,
+      same_journal: sameJournal,
+    },
+    behindMessages: true,
+    afterwards: () => delivery.start(lease),
+  };
+}

@@ -1,0 +1,16 @@
+import type { TokenRecord } from '@signalbox/store';
+import type { TokenRegistry } from './auth/token-registry.ts';
+import { readText, removeFile, writePrivate } from './broker-files.ts';
+
+/** Makes the operator's token at the first start, and again if its file was lost. */
+export async function ensureOperatorToken(tokens: TokenRegistry, file: string): Promise<void> {
+  const text = await readText(file);
+  if (text !== undefined && isOperator(tokens.authenticate(text))) return;
+  const { token } = await tokens.issue({ agent: 'operator', role: 'operator' });
+  await removeFile(file);
+  await writePrivate(file, `${token}\n`);
+}
+
+function isOperator(record: TokenRecord | 'unknown' | 'expired'): boolean {
+  return typeof record === 'object' && record.permissions.includes('operator');
+}

@@ -1,0 +1,62 @@
+import { errorCodes, type FrameRefusal, type Sender } from '@signalbox/protocol';
+import type { NewMessage } from '@signalbox/store';
+import type { DeliverResult, Producer } from '../core/producer.ts';
+import { auditCaller } from '../frames/caller.ts';
+import type { FramePorts } from '../frames/frame-ports.ts';
+import { receiptOf } from '../frames/receipt.ts';
+import type { Identity } from './handshake.ts';
+import type { Outbox } from './outbox.ts';
+
+export type ResponderPorts = Pick<FramePorts, 'audit' | 'taps' | 'limits' | 'now' | 'log'>;
+
+/** Tells a connection what came of its frames: answers, refusals and receipts. Refusals are audited, and taps are told. */
+export class Responder implements Producer {
+  readonly sender: Sender;
+  readonly #identity: Identity;
+  readonly #outbox: Outbox;
+  readonly #ports: ResponderPorts;
+
+  constructor(identity: Identity, outbox: Outbox, ports: ResponderPorts) {
+    this.sender = identity.sender;
+    this.#identity = identity;
+    this.#outbox = outbox;
+    this.#ports = ports;
+  }
+
+  refuse(refusal: FrameRefusal, retryAfterMs?: number): void {
+    const { code, message, field, id, request_id } = refusal;
+    this.#outbox.send({
+      type: 'error',
+      code,
+      message,
+      field,
+      id,
+      request_id,
+      retryable: errorCodes[code].retryable,
+      retry_after_ms: retryAfterMs,
+    });
+    const { audit, taps, now } = this.#ports;
+    auditCaller(this.#identity, code, message, { audit, now });
+    if (taps.isOn) taps.refused(this.sender, refusal);
+  }
+
+  /** The receipt of a message, or why it was not stored. */
+  answer(message: NewMessage, result: DeliverResult): void {
+    if (result.result === 'failed') {
+      this.#ports.log({ level: 'error', event: 'commit_failed', error: result.error });
+    }
+    const receipt = receiptOf(message, result, this.#ports.limits);
+    if ('type' in receipt) this.#outbox.send(receipt);
+    else this.refuse({ ...receipt, id: message.id });
+  }
+
+  /** The broker failed while it handled a frame. */
+  failed(error: unknown, ids: FrameIds): void {
+    this.#ports.log({ level: 'error', event: 'session_failed', agent: this.sender.agent, error });
+    const message = 'the broker failed to handle this frame; its log says why';
+    this.refuse({ code: 'internal', message, ...ids });
+  }
+}
+
+/** What a refusal repeats of its frame, so that the other side knows which one is meant. */
+export type FrameIds = Pick<FrameRefusal, 'id' | 'request_id'>;
