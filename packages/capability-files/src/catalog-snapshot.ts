@@ -1,9 +1,9 @@
 import type { ToolProblem } from '@signalbox/mcp-host';
 import type { Tool } from '@signalbox/protocol';
-import type { Capability } from './capability.ts';
-import type { LoadedFile, PlacedCapability } from './capability-files.ts';
+import type { Capability } from './document/compile-capability.ts';
+import type { LoadedFile, PlacedCapability } from './files/load-file.ts';
 
-/** All tools at one moment. It is never changed, only replaced. */
+/** All tools at one moment. A snapshot is never changed, only replaced. */
 export interface CatalogSnapshot {
   byName: ReadonlyMap<string, Capability>;
   tools: readonly Tool[];
@@ -12,7 +12,7 @@ export interface CatalogSnapshot {
 
 export const emptySnapshot: CatalogSnapshot = { byName: new Map(), tools: [], problems: [] };
 
-/** Of tools with one name the first stays. Lists that read the same as before are the same arrays. */
+/** Builds a snapshot. Of tools with the same name the first one stays. Lists that have not changed stay the same arrays. */
 export function buildSnapshot(
   files: Iterable<LoadedFile>,
   problems: readonly ToolProblem[],

@@ -1,2 +1,6 @@
-export { type CapabilityCatalog, type CapabilityOptions, openCapabilities } from './catalog.ts';
-export { capabilityJsonSchema } from './schema.ts';
+export {
+  type CapabilityCatalog,
+  type CapabilityOptions,
+  openCapabilities,
+} from './capability-catalog.ts';
+export { capabilityJsonSchema } from './document/capability-document.ts';

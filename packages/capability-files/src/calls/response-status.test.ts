@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { judgeStatus } from './status-rules.ts';
+import { judgeStatus } from './response-status.ts';
 
 it.each([
   ['120', undefined, 120],

@@ -1,39 +1,40 @@
 import { createGuardedFetch } from '@signalbox/guarded-fetch';
 import type { CallOptions, HostEvent, ToolCallResult, ToolProblem, ToolProvider } from '@signalbox/mcp-host';
 import { messageOf, type Tool, toolCallError } from '@signalbox/protocol';
-import { callCapability } from './capability-call.ts';
-import { type LoadedFile, listCapabilityFiles, loadCapabilityFile } from './capability-files.ts';
+import { callCapability } from './calls/call-capability.ts';
+import type { CapabilityFetch } from './calls/call-provider.ts';
 import { buildSnapshot, emptySnapshot } from './catalog-snapshot.ts';
-import { watchCapabilityFiles } from './file-watch.ts';
-import type { CapabilityFetch } from './provider-call.ts';
+import { type LoadedFile, listCapabilityFiles, loadCapabilityFile } from './files/load-file.ts';
+import { watchCapabilityFiles } from './files/watch-files.ts';
 
+/** The options of {@link openCapabilities}. */
 export interface CapabilityOptions {
-  /** Capability files, and folders of them (`*.yaml`, `*.yml`, `*.json`). The first of two tools with one name stays. */
+  /** Paths of capability files, and of folders that hold them (`*.yaml`, `*.yml`, `*.json`). Of two tools with the same name the first one stays. */
   paths: readonly string[];
-  /** What `env:…` of a file may read; `process.env` unless given. */
+  /** The variables that `env:…` in a file may read; `process.env` unless given. */
   env?: Readonly<Record<string, string | undefined>>;
   /** Hosts that may be private, as `host` or `host:port` with `*`. */
   allowHosts?: readonly string[];
   /** Monotonic milliseconds. */
   now?: () => number;
   log?: (event: HostEvent) => void;
-  /** In place of a guarded fetch of our own; it then answers for the rules of the network. */
+  /** Replaces the guarded fetch. The network rules are then the caller's task. */
   fetch?: CapabilityFetch;
-  /** Reload by itself when a file changes. */
+  /** Whether files are read again when they change. */
   watch?: boolean;
-  /** How long files must have been quiet before that; 500 unless set. */
+  /** The time for which files must not have changed before they are read again; 500 unless given. */
   debounceMs?: number;
 }
 
-/** The tools of capability files. Closing it breaks off the calls under way. */
+/** The tools of capability files. Disposing it aborts the calls under way. */
 export interface CapabilityCatalog extends ToolProvider, AsyncDisposable {
-  /** Reads every file again. Calls under way end on the definition they began with. Resolves when the new tools are there. */
+  /** Reads every file again, and resolves when the new tools are there. Calls under way keep the definition with which they began. */
   reload(): Promise<void>;
 }
 
 /**
- * Reads capability files. What is wrong in them is in `problems()`, never thrown. Throws `SignalboxError` `bad_config` for a
- * bad entry of `allowHosts`.
+ * Reads capability files. Problems in them are in `problems()`, and never thrown. Rejects with `SignalboxError` `bad_config`
+ * for a bad entry of `allowHosts`.
  */
 export async function openCapabilities(options: CapabilityOptions): Promise<CapabilityCatalog> {
   const catalog = new FileCatalog(options);
@@ -70,7 +71,7 @@ class FileCatalog implements CapabilityCatalog {
 
   async open(): Promise<void> {
     const { watch = false, debounceMs = 500, paths } = this.#options;
-    // Watched before they are read: a change in between is not lost.
+    // Watching begins before reading, so that no change in between is lost.
     if (watch) {
       const onError = (message: string) => this.#log({ event: 'capability_watch_failed', message });
       this.#resources.use(
@@ -96,7 +97,7 @@ class FileCatalog implements CapabilityCatalog {
   async call(name: string, args: Record<string, unknown>, options: CallOptions): Promise<ToolCallResult> {
     const capability = this.#snapshot.byName.get(name);
     if (!capability) {
-      // Near names are for whoever knows what the caller may use.
+      // Similar names are suggested where it is known which tools the caller may use.
       const message = `no tool is named '${name.slice(0, 128)}'`;
       return { error: toolCallError('tool_not_found', message, { mayHaveRun: false }) };
     }
@@ -124,12 +125,10 @@ class FileCatalog implements CapabilityCatalog {
   async #load(): Promise<void> {
     if (this.#closed) return;
     const { paths, env = process.env } = this.#options;
-    const sources = { env, now: this.#now };
+    const deps = { env, now: this.#now };
     const { files, problems } = await listCapabilityFiles(paths);
     const loaded = await Promise.all(
-      files.map(
-        async (path) => [path, await loadCapabilityFile(path, this.#files.get(path), sources)] as const,
-      ),
+      files.map(async (path) => [path, await loadCapabilityFile(path, this.#files.get(path), deps)] as const),
     );
     this.#files = new Map(loaded);
     const before = this.#snapshot;
@@ -137,10 +136,10 @@ class FileCatalog implements CapabilityCatalog {
     const { tools, problems: found } = this.#snapshot;
     if (tools === before.tools && found === before.problems) return;
     this.#log({ event: 'capabilities_loaded', tools: tools.length, problems: found.length });
-    for (const listener of [...this.#listeners]) this.#tell(listener);
+    for (const listener of [...this.#listeners]) this.#notify(listener);
   }
 
-  #tell(listener: () => void): void {
+  #notify(listener: () => void): void {
     try {
       listener();
     } catch (error) {

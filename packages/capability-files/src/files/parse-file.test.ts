@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { compileCapability } from './capability.ts';
+import { compileCapability } from '../document/compile-capability.ts';
 import { parseCapabilityFile } from './parse-file.ts';
 
 const good = `name: good

@@ -1,30 +1,30 @@
 import { type ArgumentCheck, compileArguments } from '@signalbox/argument-check';
 import { ResponseCache } from '@signalbox/mcp-host';
-import { SignalboxError, type Tool } from '@signalbox/protocol';
-import { compileProviders, type Provider } from './provider.ts';
-import type { CapabilityDocument } from './schema.ts';
-import { readSecret, type SecretSources } from './secret.ts';
-import { isRecord } from './service.ts';
-import type { Values } from './template.ts';
-import { type DocumentProblem, type InputNames, TemplateReader } from './template-reader.ts';
+import type { Tool } from '@signalbox/protocol';
+import type { SecretSources } from '../secrets/secret.ts';
+import { isRecord } from '../services/service.ts';
+import type { Values } from '../templates/template.ts';
+import { type DocumentProblem, type InputNames, TemplateCompiler } from '../templates/template-compiler.ts';
+import type { CapabilityDocument } from './capability-document.ts';
+import { checkSecret, compileProviders, type Provider } from './compile-provider.ts';
 
 /** One tool of a capability file, ready to be called. */
 export interface Capability {
   tool: Tool;
   check: ArgumentCheck;
-  /** For structured results; `undefined` where the file promises no shape. */
+  /** The check of structured results; `undefined` if the file promises no shape. */
   outputCheck: ArgumentCheck | undefined;
-  /** What properties are that the caller leaves out. */
+  /** The values of properties that the caller leaves out. */
   defaults: Values;
-  /** The primary first. */
+  /** The primary provider, and after it the fallbacks. */
   providers: readonly Provider[];
   secrets: SecretSources;
-  /** Its results, which are the same for every caller, and how long they hold; `undefined`: they are not kept. */
+  /** Keeps results, which are the same for every caller; `undefined` if they are not kept. */
   cache: ResponseCache | undefined;
   ttlMs: number | undefined;
 }
 
-/** Makes a tool of a document, or says all that is wrong with it. Secrets are read once, to see that they are there. */
+/** Compiles a document to a tool, or returns all of its problems. Each secret is read once, to see whether it is there. */
 export function compileCapability(
   document: CapabilityDocument,
   secrets: SecretSources,
@@ -32,19 +32,16 @@ export function compileCapability(
 ): { capability: Capability } | { problems: DocumentProblem[] } {
   const tool = toolOf(document);
   const { names, defaults } = inputOf(tool);
-  const reader = new TemplateReader(names);
-  const providers = compileProviders(document, reader);
+  const templates = new TemplateCompiler(names);
+  const providers = compileProviders(document, templates);
   const check = compileArguments(tool);
   const outputCheck =
     document.schema?.output && compileArguments({ ...tool, inputSchema: document.schema.output });
-  if (check.problem !== undefined) reader.refuse(['schema', 'input'], check.problem);
-  if (outputCheck?.problem !== undefined) reader.refuse(['schema', 'output'], outputCheck.problem);
-  checkMetadata(document, reader);
-  for (const { auth, authPath } of providers) {
-    const problem = auth && secretProblem(auth.key, secrets);
-    if (problem !== undefined) reader.refuse([...authPath, 'key'], problem);
-  }
-  if (reader.problems.length > 0) return { problems: reader.problems };
+  if (check.problem !== undefined) templates.report(['schema', 'input'], check.problem);
+  if (outputCheck?.problem !== undefined) templates.report(['schema', 'output'], outputCheck.problem);
+  checkMetadata(document, templates);
+  for (const provider of providers) checkSecret(provider, secrets, templates);
+  if (templates.problems.length > 0) return { problems: templates.problems };
   const ttlMs = document.cache && document.cache.ttl * 1_000;
   const cache = document.cache && new ResponseCache({ now, entriesPerTool: 64 });
   return { capability: { tool, check, outputCheck, defaults, providers, secrets, cache, ttlMs } };
@@ -83,21 +80,14 @@ function inputOf({ inputSchema }: Tool): { names: InputNames; defaults: Values }
   return { names: { known, certain }, defaults };
 }
 
-function checkMetadata({ metadata = {}, cache }: CapabilityDocument, reader: TemplateReader): void {
+function checkMetadata({ metadata = {}, cache }: CapabilityDocument, templates: TemplateCompiler): void {
   if (metadata.read_only && metadata.destructive) {
-    reader.refuse(['metadata', 'destructive'], 'contradicts read_only; keep one of the two');
+    templates.report(['metadata', 'destructive'], 'contradicts read_only; keep one of the two');
   }
   if (cache && !metadata.read_only) {
-    reader.refuse(['cache'], 'only a tool that changes nothing may be cached; set metadata.read_only: true');
-  }
-}
-
-function secretProblem(reference: string, sources: SecretSources): string | undefined {
-  try {
-    readSecret(reference, sources);
-    return undefined;
-  } catch (error) {
-    if (error instanceof SignalboxError) return error.message;
-    throw error;
+    templates.report(
+      ['cache'],
+      'only a tool that changes nothing may be cached; set metadata.read_only: true',
+    );
   }
 }

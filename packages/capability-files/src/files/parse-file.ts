@@ -1,8 +1,8 @@
 import { type Document, isMap, isNode, isScalar, LineCounter, type Node, parseAllDocuments } from 'yaml';
-import { type CapabilityDocument, capabilitySchema } from './schema.ts';
-import { syntaxProblems } from './syntax.ts';
+import { type CapabilityDocument, capabilitySchema } from '../document/capability-document.ts';
+import { syntaxProblems } from './yaml-syntax.ts';
 
-/** Something wrong in a file. Lines and columns count from 1. */
+/** A problem in a file. Lines and columns count from 1. */
 export interface FileProblem {
   line: number;
   column: number;
@@ -11,13 +11,14 @@ export interface FileProblem {
   message: string;
 }
 
-/** A valid document, with the way to say where a part of it stands. */
+/** A valid document. */
 export interface ParsedDocument {
   document: CapabilityDocument;
+  /** Returns a problem with the place in the text where a part of the document stands. */
   problemAt(path: readonly PropertyKey[], message: string): FileProblem;
 }
 
-/** Reads a capability file: YAML or JSON, one tool per document. Documents that are not valid are all named in `problems`. */
+/** Parses a capability file: YAML or JSON, one tool per document. Every problem of the documents that are not valid is in `problems`. */
 export function parseCapabilityFile(text: string): { documents: ParsedDocument[]; problems: FileProblem[] } {
   const lines = new LineCounter();
   const parsed = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
@@ -51,7 +52,7 @@ function isEmpty(node: unknown): boolean {
   return isScalar(node) && node.value === null;
 }
 
-/** Where a path stands in the text: its key if it has one, else its nearest ancestor. */
+/** Returns the offset of the key to which a path leads, or of the nearest ancestor that is there. */
 function offsetOf(document: Document, path: readonly PropertyKey[], key?: string): number {
   const whole = key === undefined ? path : [...path, key];
   for (let length = whole.length; length > 0; length--) {

@@ -1,5 +1,5 @@
-/** The steps of `items[0].name` or of a JSON pointer; `undefined` for what is neither. */
-export function parseResponsePath(text: string): string[] | undefined {
+/** Parses `items[0].name` or a JSON pointer into its steps; returns `undefined` for a text that is neither. */
+export function parseValuePath(text: string): string[] | undefined {
   if (text.startsWith('/')) {
     if (/~(?![01])/.test(text)) return undefined;
     return text
@@ -11,7 +11,7 @@ export function parseResponsePath(text: string): string[] | undefined {
   return text.split(/[.[\]]+/).filter((step) => step !== '');
 }
 
-/** What is at the steps; `undefined` where there is nothing. */
+/** Returns the value to which the steps lead; `undefined` if there is none. */
 export function valueAt(value: unknown, steps: readonly string[]): unknown {
   return steps.reduce<unknown>(
     (at, step) =>

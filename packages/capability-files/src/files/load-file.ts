@@ -1,34 +1,35 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { type Capability, compileCapability } from './capability.ts';
+import { type Capability, compileCapability } from '../document/compile-capability.ts';
 import { type FileProblem, parseCapabilityFile } from './parse-file.ts';
 
-/** A tool with the place where it is defined, for people: `file:line:column`. */
+/** A tool and the place where it is defined, as `file:line:column`. */
 export interface PlacedCapability {
   capability: Capability;
   place: string;
 }
 
-/** What one file offers. While `problems` is not empty, `tools` are those of its last version without any. */
+/** The tools of one file. While it has problems, they are those of its last version without problems. */
 export interface LoadedFile {
   text: string;
   tools: readonly PlacedCapability[];
   problems: readonly { message: string }[];
 }
 
-export interface FileSources {
+/** The ports that loading needs. */
+export interface LoadDeps {
   env: Readonly<Record<string, string | undefined>>;
   now: () => number;
 }
 
 const maxFileBytes = 1024 * 1024;
 
-/** Whether a folder's entry of this name is a capability file. */
+/** Whether a file of this name in a folder is a capability file. */
 export function isCapabilityFile(name: string): boolean {
   return /\.(ya?ml|json)$/i.test(name) && !name.startsWith('.');
 }
 
-/** The files behind paths of files and folders, each once, a folder's in the order of their names. */
+/** Lists the files behind paths of files and folders, each once, those of a folder in the order of their names. */
 export async function listCapabilityFiles(
   paths: readonly string[],
 ): Promise<{ files: string[]; problems: { message: string }[] }> {
@@ -48,11 +49,11 @@ export async function listCapabilityFiles(
   return { files: [...files.values()], problems };
 }
 
-/** Reads a file, or keeps the version before where the new one is broken. An unchanged good one stays the same object. */
+/** Loads a file. If it has problems, the tools of the version `before` are kept; if it hasn't changed, `before` is returned. */
 export async function loadCapabilityFile(
   path: string,
   before: LoadedFile | undefined,
-  sources: FileSources,
+  deps: LoadDeps,
 ): Promise<LoadedFile> {
   const broken = (messages: readonly string[], text: string): LoadedFile => {
     const kept = before && before.tools.length > 0 ? '; the version from before stays in use' : '';
@@ -73,16 +74,16 @@ export async function loadCapabilityFile(
   if (before?.text === text && before.problems.length === 0) return before;
   let compiled: ReturnType<typeof compileFile>;
   try {
-    compiled = compileFile(path, text, sources);
+    compiled = compileFile(path, text, deps);
   } catch (error) {
-    // Nesting without end exhausts the stack of whoever reads it.
+    // A file that nests very deeply exhausts the stack.
     return broken([`: is no capability file (${error instanceof Error ? error.name : 'unreadable'})`], text);
   }
   const { tools, problems } = compiled;
   return problems.length === 0 ? { text, tools, problems: [] } : broken(problems.map(inLine), text);
 }
 
-function compileFile(path: string, text: string, { env, now }: FileSources) {
+function compileFile(path: string, text: string, { env, now }: LoadDeps) {
   const { documents, problems } = parseCapabilityFile(text);
   const tools: PlacedCapability[] = [];
   for (const { document, problemAt } of documents) {

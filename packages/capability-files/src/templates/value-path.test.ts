@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { parseResponsePath, valueAt } from './response-path.ts';
+import { parseValuePath, valueAt } from './value-path.ts';
 
 it.each([
   ['items', ['items']],
@@ -13,7 +13,7 @@ it.each([
   ['.a', undefined],
   ['/a~2', undefined],
 ])('reads %j', (text, steps) => {
-  expect(parseResponsePath(text)).toEqual(steps);
+  expect(parseValuePath(text)).toEqual(steps);
 });
 
 it('finds what is there, and nothing that is inherited', () => {

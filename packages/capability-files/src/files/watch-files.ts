@@ -2,11 +2,12 @@ import { once } from 'node:events';
 import { basename, dirname, resolve } from 'node:path';
 import { messageOf } from '@signalbox/protocol';
 import { watch } from 'chokidar';
-import { isCapabilityFile } from './capability-files.ts';
+import { isCapabilityFile } from './load-file.ts';
 
-/** The watcher drops a change that follows another within 50 ms: nothing may be read before. */
+/** The watcher drops a change that follows another within 50 ms, so files are read only after that. */
 const shortestDebounceMs = 60;
 
+/** The options of {@link watchCapabilityFiles}. */
 export interface FileWatchOptions {
   /** How long files must have been quiet before `onChange` is called; at least 60 ms. */
   debounceMs: number;
@@ -14,24 +15,27 @@ export interface FileWatchOptions {
   onError: (message: string) => void;
 }
 
-/** Tells of changes of capability files, given as files and folders, also of those that come to be later. Resolves when it watches. */
+/**
+ * Watches capability files, given as paths of files and folders, which need not exist yet. Resolves when it watches;
+ * disposing the result ends that.
+ */
 export async function watchCapabilityFiles(
   paths: readonly string[],
   { debounceMs, onChange, onError }: FileWatchOptions,
 ): Promise<AsyncDisposable> {
   let timer: NodeJS.Timeout | undefined;
   const named = new Set(paths.map((path) => resolve(path)));
-  // What is not there yet, or not any more, is seen from its parent.
+  // A path that does not exist yet, or no longer, is watched from its parent.
   const parents = new Set([...named].map((path) => dirname(path)));
-  const isOurs = (path: string) =>
+  const isCapability = (path: string) =>
     named.has(path) || (named.has(dirname(path)) && isCapabilityFile(basename(path)));
   const watcher = watch([...parents], {
     ignoreInitial: true,
     depth: 1,
-    ignored: (path) => !parents.has(resolve(path)) && !isOurs(resolve(path)),
+    ignored: (path) => !parents.has(resolve(path)) && !isCapability(resolve(path)),
   });
   watcher.on('all', (_event, path) => {
-    if (!isOurs(resolve(path))) return;
+    if (!isCapability(resolve(path))) return;
     clearTimeout(timer);
     timer = setTimeout(onChange, Math.max(debounceMs, shortestDebounceMs));
   });

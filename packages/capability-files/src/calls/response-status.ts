@@ -1,24 +1,29 @@
 import type { Failure } from '@signalbox/mcp-host';
 
-/** What a status means that is no answer for a model: a failure on the way, or a key that isn't taken. */
+/** The meaning of a status that is no answer for a model: a failure on the way, or a key that the service refuses. */
 export type StatusVerdict =
   | { failure: Failure; retryAfterSeconds: number | undefined }
   | 'bad_key'
   | undefined;
 
-/** Judges an answer by its status. `said` is what it said, short and free of secrets. */
-export function judgeStatus(status: number, headers: Headers, said: string): StatusVerdict {
+/** Whether an answer with this status is about the access or the load, whatever its body says. */
+export function isAboutAccess(status: number): boolean {
+  return [401, 403, 407, 408, 429].includes(status);
+}
+
+/** Judges an answer by its status. `excerpt`: the beginning of its text, without secrets. */
+export function judgeStatus(status: number, headers: Headers, excerpt: string): StatusVerdict {
   const retryAfterSeconds = readRetryAfter(headers);
-  const reason = `HTTP ${status}${said === '' ? '' : `: ${said}`}`;
+  const reason = `HTTP ${status}${excerpt === '' ? '' : `: ${excerpt}`}`;
   if (status === 408 || status === 429 || (status === 403 && retryAfterSeconds !== undefined)) {
-    // A service that says "too much" with 403 means the same.
+    // A service that asks with a 403 to come back later means 429.
     return { failure: { kind: 'refused', status: status === 403 ? 429 : status, reason }, retryAfterSeconds };
   }
   if (status === 401 || status === 403 || status === 407) return 'bad_key';
   return status >= 500 ? { failure: { kind: 'lost', reason }, retryAfterSeconds } : undefined;
 }
 
-/** Seconds; a date counts from the answer's own date, whatever our clock says. */
+/** Returns seconds. A date is counted from the answer's own date, whatever our clock says. */
 function readRetryAfter(headers: Headers): number | undefined {
   const value = headers.get('retry-after')?.trim() ?? '';
   if (/^\d{1,9}$/.test(value)) return Number(value);

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { fillText, fillValue, parseTemplate, soleName } from './template.ts';
-import { TemplateReader } from './template-reader.ts';
+import { TemplateCompiler } from './template-compiler.ts';
 
 const reader = () =>
-  new TemplateReader({ known: new Set(['a', 'b', 'given name']), certain: new Set(['a']) });
+  new TemplateCompiler({ known: new Set(['a', 'b', 'given name']), certain: new Set(['a']) });
 
 it.each([
   ['plain', ['plain']],
@@ -46,14 +46,14 @@ it('a value that is the whole text keeps its type, and is never read as a templa
 it('leaves out keys and items without a value, and what an object inherits is no value', () => {
   const template = reader().value({ one: '{a}', two: '{b}', list: ['{b}', 1, null] }, []);
   expect(fillValue(template, { a: false })).toEqual({ one: false, list: [1, null] });
-  const inherited = new TemplateReader({ known: new Set(['toString']), certain: new Set() });
+  const inherited = new TemplateCompiler({ known: new Set(['toString']), certain: new Set() });
   expect(fillValue(inherited.value({ x: '{toString}' }, []), {})).toEqual({});
 });
 
 it('says what is wrong with a template, and where', () => {
   const read = reader();
   read.value({ x: ['{a}', 'say {c}', '{'], y: 'to {b}' }, ['config']);
-  read.certainText('/{b}/{given nome}', ['path']);
+  read.requiredText('/{b}/{given nome}', ['path']);
   expect(read.problems).toEqual([
     { path: ['config', 'x', 1], message: "{c} is no property of schema.input (did you mean 'a'?)" },
     {

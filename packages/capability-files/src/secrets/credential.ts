@@ -1,13 +1,13 @@
 import { SignalboxError } from '@signalbox/protocol';
 import { redactorOf } from '@signalbox/redaction';
-import { encoded, isHeaderValue } from './request-address.ts';
-import type { AuthDocument } from './schema.ts';
-import type { ServiceRequest } from './service.ts';
+import { encoded, isHeaderValue } from '../services/request-target.ts';
+import type { ServiceRequest } from '../services/service.ts';
+import type { AuthDocument } from './auth-schema.ts';
 
-/** Shorter texts are everywhere; replacing them would garble an answer. */
-const shortestSecret = 4;
+/** Shorter secrets are not redacted: they are part of many words, and an answer would become unreadable. */
+const shortestRedacted = 4;
 
-/** The request with the secret in its place, and the names of headers that hold it. */
+/** Returns the request with the secret where `auth` wants it. Throws `SignalboxError` `bad_secret` if it can't stand there. */
 export function withCredential(request: ServiceRequest, auth: AuthDocument, secret: string): ServiceRequest {
   if (auth.type === 'query') {
     const url = new URL(request.url);
@@ -22,22 +22,25 @@ export function withCredential(request: ServiceRequest, auth: AuthDocument, secr
   return { ...request, headers: { ...request.headers, [credentialHeader(auth)!]: value } };
 }
 
-/** The header a credential goes into, in lower case. */
+/** Returns the header that holds the credential, in lower case; `undefined` if it stands in the query. */
 export function credentialHeader(auth: AuthDocument): string | undefined {
   if (auth.type === 'query') return undefined;
   return auth.type === 'header' ? auth.header.toLowerCase() : 'authorization';
 }
 
 function headerValue(auth: Exclude<AuthDocument, { type: 'query' }>, secret: string): string {
-  if (auth.type === 'basic') return `Basic ${Buffer.from(secret, 'utf8').toString('base64')}`;
+  if (auth.type === 'basic') return `Basic ${base64(secret)}`;
   const prefix = auth.prefix ?? (auth.type === 'bearer' ? 'Bearer' : '');
   return `${prefix}${/[\p{L}\p{N}]$/u.test(prefix) ? ' ' : ''}${secret}`;
 }
 
-/** Takes a secret out of a text, in every form in which it was sent. */
+/** Makes a function that takes a secret out of a text, in every form in which it was sent. */
 export function secretRedactor(auth: AuthDocument, secret: string): (text: string) => string {
   const parts = auth.type === 'basic' ? [secret, secret.slice(secret.indexOf(':') + 1)] : [secret];
-  const secrets = parts.filter((part) => part.length >= shortestSecret);
-  const encoded = secrets.map((part) => Buffer.from(part, 'utf8').toString('base64'));
-  return redactorOf([...secrets, ...encoded], shortestSecret);
+  const secrets = parts.filter((part) => part.length >= shortestRedacted);
+  return redactorOf([...secrets, ...secrets.map(base64)], shortestRedacted);
+}
+
+function base64(text: string): string {
+  return Buffer.from(text, 'utf8').toString('base64');
 }

@@ -1,9 +1,9 @@
 import { SignalboxError } from '@signalbox/protocol';
 
-/** A text with `{name}` placeholders: literal pieces, and the names between them. */
+/** A text with `{name}` placeholders, as its literal pieces and the names between them. */
 export type Template = readonly (string | { readonly name: string })[];
 
-/** The values placeholders may take, and only those. */
+/** The values that placeholders may take. */
 export type Values = Readonly<Record<string, unknown>>;
 
 /** A JSON value whose texts may hold placeholders. */
@@ -15,7 +15,7 @@ export type ValueTemplate =
 
 const pieces = /\{\{|\}\}|\{([^{}]+)\}|[{}]/g;
 
-/** Reads `{name}`; `{{` and `}}` are braces. `undefined`: a brace stands alone. */
+/** Parses a text with `{name}` placeholders; `{{` and `}}` are braces. Returns `undefined` if a brace stands alone. */
 export function parseTemplate(text: string): Template | undefined {
   const parts: (string | { name: string })[] = [];
   let literal = '';
@@ -35,7 +35,7 @@ export function parseTemplate(text: string): Template | undefined {
   return parts;
 }
 
-/** The name, if the text is one placeholder and nothing else. */
+/** Returns the name in a text that is one placeholder and nothing else; `undefined` for any other text. */
 export function soleName(template: Template): string | undefined {
   const [only, ...more] = template;
   return typeof only === 'object' && more.length === 0 ? only.name : undefined;
@@ -45,7 +45,10 @@ export function namesIn(template: Template): string[] {
   return template.flatMap((part) => (typeof part === 'string' ? [] : [part.name]));
 }
 
-/** Puts values in. A value that is a whole text keeps its type; `undefined` where it has none, and such keys and items go. */
+/**
+ * Fills in the placeholders of a value. A placeholder that is a whole text becomes its value, of whatever type. Keys and
+ * items that have no value are left out.
+ */
 export function fillValue(template: ValueTemplate, values: Values): unknown {
   if ('constant' in template) return template.constant;
   if ('text' in template) {
@@ -59,7 +62,7 @@ export function fillValue(template: ValueTemplate, values: Values): unknown {
   return Object.fromEntries(filled.filter(([, value]) => value !== undefined));
 }
 
-/** Puts values into a text, each as `encode` writes it. Throws `SignalboxError` `invalid_arguments` for a missing one. */
+/** Fills in the placeholders of a text, each as `encode` writes it. Throws `SignalboxError` `invalid_arguments` for one without a value. */
 export function fillText(
   template: Template,
   values: Values,
@@ -75,11 +78,11 @@ export function fillText(
     .join('');
 }
 
-export function valueFor(values: Values, name: string): unknown {
+function valueFor(values: Values, name: string): unknown {
   return Object.hasOwn(values, name) ? values[name] : undefined;
 }
 
-/** A value inside a text or a query: texts as they are, everything else as JSON. */
+/** Writes a value for a text or a query: a text as it is, anything else as JSON. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -2,22 +2,22 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { SignalboxError } from '@signalbox/protocol';
 import { parse } from 'yaml';
-import { parseResponsePath, valueAt } from './response-path.ts';
+import { parseValuePath, valueAt } from '../templates/value-path.ts';
 
-/** Where references are read from. File names are relative to `directory`. */
+/** The places from which secrets are read. File names are relative to `directory`. */
 export interface SecretSources {
   env: Readonly<Record<string, string | undefined>>;
   directory: string;
 }
 
 /**
- * The secret behind `env:VARIABLE`, `file:PATH` or `file:PATH#FIELD` (a field of JSON or YAML), read anew each time. Only
+ * Reads the secret behind `env:VARIABLE`, `file:PATH` or `file:PATH#FIELD` (a field of JSON or YAML), anew each time. Only
  * references that stand in a capability file may come here. Throws `SignalboxError` `bad_secret`, which names the reference.
  */
 export function readSecret(reference: string, { env, directory }: SecretSources): string {
   const value = reference.startsWith('env:')
-    ? env[reference.slice(4)]
-    : readFileSecret(reference, reference.slice(5), directory);
+    ? env[reference.slice('env:'.length)]
+    : readFileSecret(reference, directory);
   if (value === undefined) throw badSecret(reference, 'the environment variable is not set');
   const secret = value.replace(/\r?\n$/, '');
   if (secret === '') throw badSecret(reference, 'it is empty');
@@ -25,8 +25,8 @@ export function readSecret(reference: string, { env, directory }: SecretSources)
   return secret;
 }
 
-function readFileSecret(reference: string, place: string, directory: string): string {
-  const [path = '', field] = place.split(/#(.*)/s);
+function readFileSecret(reference: string, directory: string): string {
+  const [path = '', field] = reference.slice('file:'.length).split(/#(.*)/s);
   let text: string;
   try {
     text = readFileSync(resolve(directory, path), 'utf8');
@@ -35,9 +35,10 @@ function readFileSecret(reference: string, place: string, directory: string): st
     throw badSecret(reference, `the file cannot be read (${code})`);
   }
   if (field === undefined) return text;
-  const found = valueAt(parsed(text), parseResponsePath(field) ?? [field]);
-  if (typeof found !== 'string' && typeof found !== 'number')
+  const found = valueAt(parsed(text), parseValuePath(field) ?? [field]);
+  if (typeof found !== 'string' && typeof found !== 'number') {
     throw badSecret(reference, 'the file has no such field');
+  }
   return String(found);
 }
 

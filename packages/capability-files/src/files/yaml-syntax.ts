@@ -1,15 +1,15 @@
 import { type Document, isScalar, visit } from 'yaml';
 
-/** Something wrong with the text itself. `offset` counts characters of the file. */
+/** A problem in the text itself. `offset` counts the characters of the file. */
 export interface SyntaxProblem {
   offset: number;
   message: string;
 }
 
-/** One slip makes YAML complain about much that follows. */
+/** The most problems that are reported: after one slip, YAML complains about much that follows. */
 const maxProblems = 5;
 
-/** What keeps a document from being read as plain data, and what YAML reads differently than its writer meant it. */
+/** Finds what keeps a document from being read as plain data, and what YAML reads differently than its writer meant it. */
 export function syntaxProblems(document: Document): SyntaxProblem[] {
   const problems: SyntaxProblem[] = document.errors.map(({ pos, message }) => ({ offset: pos[0], message }));
   const add = (node: { range?: readonly number[] | null | undefined }, message: string): void => {

@@ -1,12 +1,12 @@
-import type { Capability } from './capability.ts';
-import type { Provider } from './provider.ts';
-import { valueAt } from './response-path.ts';
-import { isRecord, type Reading } from './service.ts';
-import { textOf } from './template.ts';
+import type { Capability } from '../document/compile-capability.ts';
+import type { Provider } from '../document/compile-provider.ts';
+import { isRecord, type Reading } from '../services/service.ts';
+import { textOf } from '../templates/template.ts';
+import { valueAt } from '../templates/value-path.ts';
 
 const longestRefusal = 4_000;
 
-/** A reading in MCP's shape, or why there is none. */
+/** Returns the content of an answer as an MCP result, or why it can't be one. */
 export function resultOf(
   reading: Reading,
   { host, responsePath }: Provider,
@@ -17,8 +17,9 @@ export function resultOf(
     const partial = 'value' in reading ? `\npartial data: ${textOf(reading.value)}` : '';
     return { result: refusal(`${reading.refusal}${partial}`) };
   }
-  if ('text' in reading)
-    return outputCheck ? { result: misshapen(host, reading.text) } : { result: textResult(reading.text) };
+  if ('text' in reading) {
+    return { result: outputCheck ? misshapen(host, reading.text) : textResult(reading.text) };
+  }
   const value = responsePath ? valueAt(reading.value, responsePath) : reading.value;
   if (value === undefined) return { unusable: `the answer of ${host} has nothing at its response_path` };
   const text = textOf(value);
@@ -28,13 +29,13 @@ export function resultOf(
   return { result: { ...textResult(text), structuredContent: value } };
 }
 
-/** An answer that a model can act on, but not use. */
+/** An MCP result that tells a model why the service refused the call. */
 export function refusal(text: string): Record<string, unknown> {
   const shown = text.length > longestRefusal ? `${text.slice(0, longestRefusal).toWellFormed()}…` : text;
   return { ...textResult(shown), isError: true };
 }
 
-/** A result that broke its own promise would be refused by its reader, without a word of what it said. */
+/** A structured result that breaks `schema.output` would be refused by clients, and the model would see nothing of it. */
 function misshapen(host: string, text: string): Record<string, unknown> {
   return refusal(`the answer of ${host} is not what schema.output of this tool promises: ${text}`);
 }

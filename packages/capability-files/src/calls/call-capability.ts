@@ -1,0 +1,107 @@
+import {
+  type CallOptions,
+  cancelledCall,
+  type Failure,
+  gaveUp,
+  type ToolCallResult,
+} from '@signalbox/mcp-host';
+import { mayRepeat, messageOf, type Tool, type ToolCallError, toolCallError } from '@signalbox/protocol';
+import type { Capability } from '../document/compile-capability.ts';
+import { type CapabilityFetch, callProvider } from './call-provider.ts';
+
+/** The ports that calls need. */
+export interface CallDeps {
+  fetch: CapabilityFetch;
+  /** Monotonic milliseconds. */
+  now: () => number;
+  /** Returns a new id for a request. */
+  nextId: () => string;
+  log: (event: { event: string; [fact: string]: unknown }) => void;
+}
+
+/**
+ * Calls a tool: checks the arguments, looks into the cache if the tool has one, and asks the providers in their order until
+ * one answers. Never rejects.
+ */
+export async function callCapability(
+  capability: Capability,
+  args: Record<string, unknown>,
+  options: CallOptions,
+  deps: CallDeps,
+): Promise<ToolCallResult> {
+  const { tool, check, cache, ttlMs } = capability;
+  const deadline = deps.now() + options.timeoutMs;
+  try {
+    const checked = check.check(args);
+    if ('error' in checked) return checked;
+    if (checked.coerced.length > 0) {
+      deps.log({ event: 'arguments_coerced', tool: tool.name, pointers: checked.coerced });
+    }
+    if (!cache) return await callProviders(capability, checked.args, options, deadline, deps);
+    const key = { tool: tool.name, args: checked.args, scope: '' };
+    return await cache.fetch(key, options.signal, async (signal) => {
+      const outcome = await callProviders(capability, checked.args, { ...options, signal }, deadline, deps);
+      return { outcome, ttlMs, public: true, shareable: !('error' in outcome) };
+    });
+  } catch (error) {
+    deps.log({ event: 'capability_panicked', tool: tool.name, message: messageOf(error) });
+    const message = `the call of '${tool.name}' failed inside the gateway`;
+    return { error: toolCallError('tool_panicked', message, { mayHaveRun: true }) };
+  }
+}
+
+async function callProviders(
+  capability: Capability,
+  args: Record<string, unknown>,
+  options: CallOptions,
+  deadline: number,
+  deps: CallDeps,
+): Promise<ToolCallResult> {
+  const { tool, defaults, providers } = capability;
+  const { repeatable = mayRepeat(tool, true) } = options;
+  const values = { ...defaults, ...args };
+  const failures: string[] = [];
+  let wasSent = false;
+  let last: ToolCallError | undefined;
+  for (const provider of providers) {
+    const timeoutMs = deadline - deps.now();
+    const stop = outOfTime(tool, options, timeoutMs);
+    if (stop) return { error: withEarlierFailures(last ?? stop, failures, wasSent) };
+    const id = deps.nextId();
+    const call = { capability, values, options, repeatable, timeoutMs, id, fetch: deps.fetch };
+    const ended = await callProvider(provider, call);
+    if ('result' in ended) return ended;
+    last = withEarlierFailures(ended.error, failures, wasSent);
+    const { failure } = ended;
+    if (!failure || !mayTryNext(failure, tool, repeatable)) break;
+    const { kind, reason } = failure;
+    wasSent ||= kind !== 'not_sent';
+    failures.push(`${provider.host}: ${reason}`);
+    if (provider !== providers.at(-1)) {
+      deps.log({ event: 'capability_fell_back', tool: tool.name, from: provider.host, message: reason });
+    }
+  }
+  return { error: last! };
+}
+
+/** Asking another provider repeats the call, unless this one has never seen it. */
+function mayTryNext({ kind }: Failure, tool: Tool, repeatable: boolean): boolean {
+  if (kind === 'bad_answer') return false;
+  return kind === 'not_sent' ? mayRepeat(tool, false) : repeatable;
+}
+
+function outOfTime(tool: Tool, { signal }: CallOptions, timeoutMs: number): ToolCallError | undefined {
+  if (gaveUp(signal)) return cancelledCall(tool, false);
+  if (!signal.aborted && timeoutMs > 0) return undefined;
+  return toolCallError('tool_timeout', 'there was no time left', { mayHaveRun: false });
+}
+
+function withEarlierFailures(
+  error: ToolCallError,
+  failures: readonly string[],
+  wasSent: boolean,
+): ToolCallError {
+  if (failures.length === 0) return error;
+  const causes = [...(error.cause_chain ?? []), ...failures];
+  return { ...error, may_have_run: error.may_have_run || wasSent, cause_chain: causes };
+}
