@@ -134,3 +134,23 @@ it('ends the shared call on the server when the last caller has gone', async () 
   await vi.waitFor(() => expect(t.host.servers()[0]).toMatchObject({ inFlight: 0 }));
   expect(t.web.calls).toHaveLength(1);
 });
+
+it('does not share a result between agents, unless its server calls it public', async () => {
+  await using web = await startPolicyServer();
+  await using host = startTestHost({ servers: { web: web.config() } });
+  await host.inventory();
+  const read = async (agent: string, cacheScope?: string) => {
+    const answer = { ttlMs: 60_000, ...(cacheScope && { cacheScope }) };
+    const caller = { agent, role: 'researcher' };
+    const outcome = await call(host, 'mcp_web__read', { answer }, { caller });
+    return 'result' in outcome && (outcome.result.content as { text: string }[])[0]!.text;
+  };
+  expect([await read('rosa'), await read('walt'), await read('rosa'), await read('walt')]).toEqual([
+    '1',
+    '2',
+    '1',
+    '2',
+  ]);
+  expect(await Promise.all([read('rosa', 'private'), read('walt', 'private')])).toEqual(['3', '4']);
+  expect([await read('rosa', 'public'), await read('walt', 'public')]).toEqual(['5', '5']);
+});

@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { tempDir } from '@signalbox/testing';
 import { expect, it } from 'vitest';
 import { startEndpoint } from '../support/mcp-host/http-endpoint.ts';
-import { aTool, startTestHost } from '../support/mcp-host/test-host.ts';
+import { startTestHost } from '../support/mcp-host/test-host.ts';
+import { toolNamed } from '../support/mcp-host/test-servers.ts';
 
 it('reads server cards from files and URLs; says why one cannot be read, without its address, and tries the server', async () => {
   await using dir = await tempDir();
-  const find = aTool('find', { description: 'Finds.', 'x-vendor': 1 });
+  const find = toolNamed('find', { description: 'Finds.', 'x-vendor': 1 });
   const text = JSON.stringify({
     name: 'finder',
     description: 'It finds.',

@@ -1,7 +1,11 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { ServerPolicy } from '@signalbox/mcp-host';
+import { tempDir } from '@signalbox/testing';
 import { expect, it, vi } from 'vitest';
 import { type PolicyServer, startPolicyServer } from '../support/mcp-host/call-policies-server.ts';
 import { call, startTestHost, type TestHost } from '../support/mcp-host/test-host.ts';
+import { nonstandardServer, toolNamed } from '../support/mcp-host/test-servers.ts';
 
 interface Fixture extends AsyncDisposable {
   host: TestHost;
@@ -164,4 +168,43 @@ it('counts a server that is down once a call has waited for it fairly, not when 
   await Promise.all(patient);
   expect(host.servers()[0]).toMatchObject({ circuit: 'open', consecutiveFailures: 2 });
   expect(await wait()).toMatchObject({ error: { retry_after_seconds: 30 } });
+});
+
+it('lets the first call after its time go through a new session, not the one that failed', async () => {
+  await using dir = await tempDir();
+  const list = join(dir.path, 'list.json');
+  await writeFile(list, JSON.stringify({ pages: [[toolNamed('mute'), toolNamed('environment')]] }));
+  let clock = 1;
+  // Mute calls are never answered, yet the process lives and its session looks open.
+  const odd = { ...nonstandardServer(list), timeoutMs: 600, circuitThreshold: 2, circuitResetMs: 30_000 };
+  await using host = startTestHost({ servers: { odd }, now: () => clock });
+  await host.inventory();
+  const [{ pid } = {}] = host.servers();
+  await Promise.all([call(host, 'mcp_odd__mute'), call(host, 'mcp_odd__mute')]);
+  expect(host.servers()[0]).toMatchObject({ circuit: 'open', pid });
+  clock += 30_000;
+  expect(await call(host, 'mcp_odd__environment')).toHaveProperty('result');
+  expect(host.servers()[0]).toMatchObject({ circuit: 'closed' });
+  expect(host.servers()[0]!.pid).not.toBe(pid);
+});
+
+it('does not open for errors that tools report, however many there are', async () => {
+  await using web = await startPolicyServer();
+  await using host = startTestHost({ servers: { web: web.config({ circuitThreshold: 2 }) } });
+  await host.inventory();
+  for (let n = 0; n < 5; n++) {
+    expect(await call(host, 'mcp_web__write', { answer: { isError: true } })).toHaveProperty(
+      'result.isError',
+    );
+    expect(await call(host, 'mcp_web__write', { fail: -32603 })).toMatchObject({
+      error: { code: 'internal' },
+    });
+    web.troubles.push('unauthorized');
+    expect(await call(host, 'mcp_web__write')).toHaveProperty('error');
+  }
+  expect(host.servers()[0]).toMatchObject({ circuit: 'closed', consecutiveFailures: 0, calls: 15 });
+  web.troubles.push('gateway', 'gateway');
+  await call(host, 'mcp_web__write');
+  await call(host, 'mcp_web__write');
+  expect(host.servers()[0]).toMatchObject({ circuit: 'open' });
 });

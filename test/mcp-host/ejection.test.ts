@@ -5,14 +5,15 @@ import { SignalboxError } from '@signalbox/protocol';
 import { tempDir } from '@signalbox/testing';
 import { expect, it } from 'vitest';
 import { startEndpoint } from '../support/mcp-host/http-endpoint.ts';
-import { aTool, call, misbehaving, oddServer, said, startTestHost } from '../support/mcp-host/test-host.ts';
+import { call, jsonResult, startTestHost } from '../support/mcp-host/test-host.ts';
+import { misbehavingServer, nonstandardServer, toolNamed } from '../support/mcp-host/test-servers.ts';
 
 it('ejects a server whose starts keep failing, keeps its tools, fails its calls at once, and takes it back on reload', async () => {
   await using dir = await tempDir();
   const list = join(dir.path, 'list.json');
-  const good = JSON.stringify({ pages: [[aTool('fail')]] });
+  const good = JSON.stringify({ pages: [[toolNamed('fail')]] });
   await writeFile(list, good);
-  const servers = { "it's odd": { ...oddServer(list), maxRestarts: 2 } };
+  const servers = { "it's odd": { ...nonstandardServer(list), maxRestarts: 2 } };
   await using host = startTestHost({ servers });
   const before = await host.inventory();
   const { name } = before.tools[0]!;
@@ -52,11 +53,14 @@ it('ejects a server whose starts keep failing, keeps its tools, fails its calls 
 it('counts restarts in a window of time, each instance for itself', async () => {
   let clock = 0;
   const limits = { maxRestarts: 1, restartWindowMs: 1_000, share: 'worker' as const };
-  await using host = startTestHost({ servers: { a: { ...misbehaving(), ...limits } }, now: () => clock });
+  await using host = startTestHost({
+    servers: { a: { ...misbehavingServer(), ...limits } },
+    now: () => clock,
+  });
   await host.inventory();
   const rosa = { caller: { agent: 'rosa', role: 'r' } };
   const leo = { caller: { agent: 'leo', role: 'r' } };
-  said(await call(host, 'mcp_a__note', { text: 'of leo' }, leo));
+  jsonResult(await call(host, 'mcp_a__note', { text: 'of leo' }, leo));
   const crash = async (events: string, count: number) => {
     await call(host, 'mcp_a__crash_on', { n: 1 }, rosa);
     await host.seen(events, { instance: 'worker:rosa' }, count);
@@ -66,11 +70,13 @@ it('counts restarts in a window of time, each instance for itself', async () => 
   await crash('server_ready', 3);
   await crash('server_ejected', 1);
   expect(await call(host, 'mcp_a__note', {}, rosa)).toMatchObject({ error: { retryable: false } });
-  expect(said(await call(host, 'mcp_a__note', { text: 'more' }, leo))).toMatchObject({
+  expect(jsonResult(await call(host, 'mcp_a__note', { text: 'more' }, leo))).toMatchObject({
     notes: ['of leo', 'more'],
   });
   await host.reload('a');
-  expect(said(await call(host, 'mcp_a__note', { text: 'back' }, rosa))).toMatchObject({ notes: ['back'] });
+  expect(jsonResult(await call(host, 'mcp_a__note', { text: 'back' }, rosa))).toMatchObject({
+    notes: ['back'],
+  });
 });
 
 it('waits for somebody to sign in where a server needs that, without trying again and again', async () => {

@@ -9,7 +9,8 @@ import {
 } from '@modelcontextprotocol/server';
 import { expect, it, vi } from 'vitest';
 import { type HttpEndpoint, startEndpoint } from '../support/mcp-host/http-endpoint.ts';
-import { aTool, call, npmServer, startTestHost, type TestHost } from '../support/mcp-host/test-host.ts';
+import { call, startTestHost, type TestHost } from '../support/mcp-host/test-host.ts';
+import { npmServer, toolNamed } from '../support/mcp-host/test-servers.ts';
 
 interface Modern extends AsyncDisposable {
   endpoint: HttpEndpoint;
@@ -21,7 +22,7 @@ interface Modern extends AsyncDisposable {
 
 /** A server of the 2026 revision with two tools: `hang` reports progress and waits for its end, `greet` answers. */
 async function modernServer(port = 0): Promise<Modern> {
-  const tools: unknown[] = [aTool('greet', { 'x-vendor': 1 }), aTool('hang')];
+  const tools: unknown[] = [toolNamed('greet', { 'x-vendor': 1 }), toolNamed('hang')];
   const eras = new Set<string>();
   const log: string[] = [];
   const handler = createMcpHandler(({ era }) => {
@@ -88,7 +89,7 @@ it('speaks the current revision with a server that knows it', async () => {
   await using host = start(server.endpoint.url, { authorization: 'Bearer tok-123456' });
   const { tools, problems } = await host.inventory();
   expect(problems).toEqual([]);
-  expect(tools).toEqual([aTool('mcp_web__greet', { 'x-vendor': 1 }), aTool('mcp_web__hang')]);
+  expect(tools).toEqual([toolNamed('mcp_web__greet', { 'x-vendor': 1 }), toolNamed('mcp_web__hang')]);
   expect(await call(host, 'mcp_web__greet')).toMatchObject({
     result: { content: [{ type: 'text', text: 'hello' }], 'x-extra': 1 },
   });
@@ -113,7 +114,7 @@ const byRegion = { type: 'object', properties: { region: { type: 'string', 'x-mc
 
 it('repeats arguments in headers for a tool that wants that, and keeps all of its result', async () => {
   await using server = await modernServer();
-  server.tools[0] = aTool('greet', { inputSchema: byRegion });
+  server.tools[0] = toolNamed('greet', { inputSchema: byRegion });
   await using host = start(server.endpoint.url);
   expect((await host.inventory()).tools[0]).toMatchObject({ inputSchema: byRegion });
   expect(await call(host, 'mcp_web__greet', { region: 'Åre' })).toMatchObject({
@@ -145,7 +146,7 @@ it('learns of changed tools from a server of the current revision', async () => 
   await using host = start(server.endpoint.url);
   await host.inventory();
   const changed = new Promise((resolve) => host.onInventoryChanged(resolve));
-  server.tools.push(aTool('later'));
+  server.tools.push(toolNamed('later'));
   server.handler.notify.toolsChanged();
   expect(await changed).toMatchObject({ tools: [{}, {}, { name: 'mcp_web__later' }] });
 });

@@ -1,22 +1,17 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import {
-  call,
-  isAlive,
-  misbehaving,
-  said,
-  startTestHost,
-  type TestHost,
-} from '../support/mcp-host/test-host.ts';
+import { call, jsonResult, startTestHost, type TestHost } from '../support/mcp-host/test-host.ts';
+import { misbehavingServer } from '../support/mcp-host/test-servers.ts';
+import { isRunning } from '../support/processes.ts';
 
 let host: TestHost;
 
 beforeAll(async () => {
   host = startTestHost({
     servers: {
-      a: misbehaving(),
-      b: misbehaving(),
-      liar: misbehaving('--lies'),
-      slow: { ...misbehaving(), timeoutMs: 150 },
+      a: misbehavingServer(),
+      b: misbehavingServer(),
+      liar: misbehavingServer('--lies'),
+      slow: { ...misbehavingServer(), timeoutMs: 150 },
     },
     tuning: { inputEndMs: 50, terminateMs: 50 },
   });
@@ -29,7 +24,7 @@ afterAll(async () => {
 
 const statusOf = (name: string) => host.servers().find((server) => server.name === name)!;
 const noteIn = async (server: string, text: string) =>
-  said(await call(host, `mcp_${server}__note`, { text }));
+  jsonResult(await call(host, `mcp_${server}__note`, { text }));
 
 it('offers what is right about a list that holds a bad tool, and says what is wrong', async () => {
   const { tools, problems } = await host.inventory();
@@ -44,7 +39,7 @@ it('a crash on the third call of one server leaves another with its process, its
   const waiting = call(host, 'mcp_b__late');
   await vi.waitFor(() => expect(statusOf('b').inFlight).toBe(1));
   const crash = () => call(host, 'mcp_a__crash_on', { n: 3 });
-  expect([said(await crash()), said(await crash())]).toEqual([{ calls: 1 }, { calls: 2 }]);
+  expect([jsonResult(await crash()), jsonResult(await crash())]).toEqual([{ calls: 1 }, { calls: 2 }]);
   expect(await crash()).toMatchObject({ error: { code: 'outcome_unknown', may_have_run: true } });
   expect(await noteIn('b', 'too')).toEqual({ pid: before.pid, notes: ['kept', 'too'] });
   expect(await waiting).toMatchObject({ result: { content: [{ text: 'late' }] } });
@@ -71,8 +66,8 @@ it('a flood on standard error is drained, and its end is kept', async () => {
 });
 
 it('a server that ends takes the grandchildren with it that hold its pipes', async () => {
-  const { pid, child } = said(await call(host, 'mcp_a__abandon'));
-  await vi.waitFor(() => expect([Number(pid), Number(child)].map(isAlive)).toEqual([false, false]));
+  const { pid, child } = jsonResult(await call(host, 'mcp_a__abandon'));
+  await vi.waitFor(() => expect([Number(pid), Number(child)].map(isRunning)).toEqual([false, false]));
   expect((await noteIn('a', 'again')).pid).not.toBe(pid);
 });
 
@@ -89,10 +84,26 @@ it('a result of 20 MB comes whole; one past the limit of a line ends the process
 it('a server that announces a change with every list is read ever more rarely, and changes nothing', async () => {
   const versions: string[] = [];
   const stop = host.onInventoryChanged(({ version }) => versions.push(version));
-  const lists = async () => Number(said(await call(host, 'mcp_liar__lists')).lists);
+  const lists = async () => Number(jsonResult(await call(host, 'mcp_liar__lists')).lists);
   await expect.poll(lists).toBeGreaterThan(2);
   // By now it would have been thousands, one as soon as the other has come.
   expect(await lists()).toBeLessThan(12);
   stop();
   expect(versions).toEqual([]);
+});
+
+it('a server that writes megabytes to standard error goes on answering', async () => {
+  const first = await call(host, 'mcp_b__flood');
+  expect(first).toMatchObject({ result: { content: [{ type: 'text' }] } });
+  expect(await call(host, 'mcp_b__flood')).toEqual(first);
+});
+
+it('a server that exits is replaced at once, although a grandchild still holds its pipes open', async () => {
+  const before = await noteIn('a', 'before');
+  expect(await call(host, 'mcp_a__abandon', { text: 'unanswered' })).toMatchObject({
+    error: { code: 'outcome_unknown' },
+  });
+  const after = await noteIn('a', 'after');
+  expect(after).toMatchObject({ pid: expect.any(Number) });
+  expect(after.pid).not.toBe(before.pid);
 });

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { tempDir } from '@signalbox/testing';
 import { expect, it, vi } from 'vitest';
-import { isAlive, misbehaving, startTestHost } from '../support/mcp-host/test-host.ts';
+import { startTestHost } from '../support/mcp-host/test-host.ts';
+import { misbehavingServer } from '../support/mcp-host/test-servers.ts';
+import { isRunning } from '../support/processes.ts';
 
 const main = fileURLToPath(new URL('../support/mcp-host/host-main.ts', import.meta.url));
 const quick = { inputEndMs: 50, terminateMs: 100 };
@@ -28,24 +30,24 @@ it('ends the servers that outlived a killed host, by id and start, and only when
     const [record] = JSON.parse(await readFile(path, 'utf8')).servers;
     expect(record).toMatchObject({ pid: server, server: 'stubborn', owner: { pid: child.pid } });
     await startTestHost({ servers: {}, stateDir: dir.path, tuning: quick }).close();
-    expect(isAlive(server)).toBe(true);
+    expect(isRunning(server)).toBe(true);
 
     const exited = once(child, 'exit');
     child.kill('SIGKILL');
     await exited;
-    expect(isAlive(server)).toBe(true);
+    expect(isRunning(server)).toBe(true);
     // A later process with the id of a server that is gone, as far as the record tells.
     const reused = { ...record, pid: bystander.pid, start: `${record.start} earlier` };
     await writeFile(path, JSON.stringify({ servers: [record, reused] }));
 
     await using host = startTestHost({
-      servers: { next: misbehaving() },
+      servers: { next: misbehavingServer() },
       stateDir: dir.path,
       tuning: quick,
     });
     await host.inventory();
-    expect(isAlive(server)).toBe(false);
-    expect(isAlive(bystander.pid!)).toBe(true);
+    expect(isRunning(server)).toBe(false);
+    expect(isRunning(bystander.pid!)).toBe(true);
     expect(host.events[0]).toEqual({
       event: 'server_reaped',
       server: 'stubborn',
@@ -60,14 +62,14 @@ it('ends the servers that outlived a killed host, by id and start, and only when
   } finally {
     child.kill('SIGKILL');
     bystander.kill('SIGKILL');
-    if (isAlive(server)) process.kill(-server, 'SIGKILL');
+    if (isRunning(server)) process.kill(-server, 'SIGKILL');
   }
 });
 
 it('reports records that are damaged, and starts all the same', async () => {
   await using dir = await tempDir();
   await writeFile(join(dir.path, 'servers.json'), '{"servers": [{"pid": 1, "start": "x"');
-  await using host = startTestHost({ servers: { a: misbehaving() }, stateDir: dir.path });
+  await using host = startTestHost({ servers: { a: misbehavingServer() }, stateDir: dir.path });
   expect((await host.inventory()).tools).toHaveLength(8);
   expect(host.events[0]).toMatchObject({
     event: 'process_records_unreadable',

@@ -4,7 +4,8 @@ import { compileArguments } from '@signalbox/argument-check';
 import type { Tool } from '@signalbox/protocol';
 import { tempDir } from '@signalbox/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { call, npmServer, startTestHost, type TestHost } from '../support/mcp-host/test-host.ts';
+import { call, startTestHost, type TestHost } from '../support/mcp-host/test-host.ts';
+import { npmServer } from '../support/mcp-host/test-servers.ts';
 
 let dir: Awaited<ReturnType<typeof tempDir>>;
 let host: TestHost;

@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { isMcpTool } from '@signalbox/mcp-host';
 import { counterServer, tempDir } from '@signalbox/testing';
 import { expect, it, vi } from 'vitest';
-import { call, isAlive, npmServer, startTestHost } from '../support/mcp-host/test-host.ts';
+import { call, startTestHost } from '../support/mcp-host/test-host.ts';
+import { npmServer } from '../support/mcp-host/test-servers.ts';
+import { isRunning } from '../support/processes.ts';
 
 it('offers the tools of several real servers under one roof and leaves no process behind', async () => {
   await using dir = await tempDir();
@@ -41,7 +43,7 @@ it('offers the tools of several real servers under one roof and leaves no proces
   } finally {
     const pids = host.servers().map(({ pid }) => pid!);
     await host.close();
-    expect(pids.filter(isAlive)).toEqual([]);
+    expect(pids.filter(isRunning)).toEqual([]);
     expect(host.servers().map(({ state }) => state)).toEqual(['stopped', 'stopped', 'stopped']);
   }
 });

@@ -4,12 +4,14 @@ import type { ToolProvider } from '@signalbox/mcp-host';
 import type { Tool } from '@signalbox/protocol';
 import { counterServer, readCounter, tempDir } from '@signalbox/testing';
 import { expect, it, vi } from 'vitest';
-import { call, isAlive, misbehaving, npmServer, said, startTestHost } from '../support/mcp-host/test-host.ts';
+import { call, jsonResult, startTestHost } from '../support/mcp-host/test-host.ts';
+import { misbehavingServer, npmServer } from '../support/mcp-host/test-servers.ts';
+import { isRunning } from '../support/processes.ts';
 
 it('applies a new configuration: what is the same keeps its process, calls on the rest may finish', async () => {
   await using dir = await tempDir();
   const file = join(dir.path, 'count');
-  const [same, gone] = [misbehaving(), counterServer(file)];
+  const [same, gone] = [misbehavingServer(), counterServer(file)];
   const servers = {
     same,
     gone,
@@ -27,14 +29,14 @@ it('applies a new configuration: what is the same keeps its process, calls on th
 
   const next = {
     other: { timeoutMs: 50_000, ...same },
-    late: misbehaving(),
-    fresh: misbehaving(),
+    late: misbehavingServer(),
+    fresh: misbehavingServer(),
     same: { ...same, args: [...same.args!] },
   };
   const waiting = call(host, 'mcp_late__note', { text: 'in time' });
   const changes = await host.apply(next);
   expect(changes).toEqual({ added: ['fresh'], removed: ['gone'], changed: ['other', 'late'] });
-  expect(said(await waiting)).toMatchObject({ notes: ['in time'] });
+  expect(jsonResult(await waiting)).toMatchObject({ notes: ['in time'] });
   expect(host.servers().map(({ name, state }) => [name, state])).toEqual([
     ['other', 'ready'],
     ['late', 'ready'],
@@ -43,12 +45,12 @@ it('applies a new configuration: what is the same keeps its process, calls on th
   ]);
   expect(pidOf('same')).toBe(samePid);
   expect(pidOf('other')).not.toBe(otherPid);
-  await vi.waitFor(() => expect(isAlive(otherPid)).toBe(false));
+  await vi.waitFor(() => expect(isRunning(otherPid)).toBe(false));
   expect(await call(host, 'mcp_gone__echo')).toMatchObject({ error: { code: 'tool_not_found' } });
-  expect(isAlive(gonePid)).toBe(true);
+  expect(isRunning(gonePid)).toBe(true);
   await writeFile(join(dir.path, 'open'), '');
   expect(await running).toHaveProperty('result');
-  await vi.waitFor(() => expect(isAlive(gonePid)).toBe(false));
+  await vi.waitFor(() => expect(isRunning(gonePid)).toBe(false));
 
   // Never without the tools of the server that was only replaced.
   const kept = before.tools.map(({ name }) => name).filter((name) => !name.includes('gone'));
@@ -62,7 +64,7 @@ it('applies a new configuration: what is the same keeps its process, calls on th
 it('starts servers besides the configuration if the guard lets it, and stops, starts and reloads them by name', async () => {
   const asks: string[] = [];
   await using host = startTestHost({
-    servers: { base: { ...misbehaving(), lazy: true, keepAliveMs: 0 } },
+    servers: { base: { ...misbehavingServer(), lazy: true, keepAliveMs: 0 } },
     guard: (name, config) => {
       asks.push(name);
       return config.type === 'stdio' && config.command === 'rm' ? 'rm is no server' : undefined;
@@ -73,25 +75,27 @@ it('starts servers besides the configuration if the guard lets it, and stops, st
     code: 'spawn_refused',
     message: expect.stringContaining('rm is no server'),
   });
-  await expect(host.spawn('base', misbehaving())).rejects.toMatchObject({ code: 'bad_config' });
-  await expect(host.spawn('', misbehaving())).rejects.toMatchObject({ code: 'bad_config' });
-  await host.spawn('extra', misbehaving());
+  await expect(host.spawn('base', misbehavingServer())).rejects.toMatchObject({ code: 'bad_config' });
+  await expect(host.spawn('', misbehavingServer())).rejects.toMatchObject({ code: 'bad_config' });
+  await host.spawn('extra', misbehavingServer());
   expect(asks).toEqual(['evil', 'extra']);
-  const { pid } = said(await call(host, 'mcp_extra__note', { text: 'one' })) as { pid: number };
+  const { pid } = jsonResult(await call(host, 'mcp_extra__note', { text: 'one' })) as { pid: number };
 
   expect(await host.apply({})).toEqual({ added: [], removed: ['base'], changed: [] });
   expect(await host.reload('extra')).toMatchObject({ state: 'ready', instances: 1 });
-  const reloaded = said(await call(host, 'mcp_extra__note', { text: 'two' })) as { pid: number };
+  const reloaded = jsonResult(await call(host, 'mcp_extra__note', { text: 'two' })) as { pid: number };
   expect(reloaded).toMatchObject({ notes: ['two'] });
-  await vi.waitFor(() => expect(isAlive(pid)).toBe(false));
+  await vi.waitFor(() => expect(isRunning(pid)).toBe(false));
 
   expect(await host.stop('extra')).toMatchObject({ state: 'stopped', instances: 0, pids: [] });
-  expect(isAlive(reloaded.pid)).toBe(false);
+  expect(isRunning(reloaded.pid)).toBe(false);
   expect(await call(host, 'mcp_extra__note')).toMatchObject({
     error: { code: 'mcp_server_unreachable', retryable: false, hint: 'signalbox tools start extra' },
   });
   expect(await host.start('extra')).toMatchObject({ state: 'ready', toolCount: 8 });
-  expect(said(await call(host, 'mcp_extra__note', { text: 'three' }))).toMatchObject({ notes: ['three'] });
+  expect(jsonResult(await call(host, 'mcp_extra__note', { text: 'three' }))).toMatchObject({
+    notes: ['three'],
+  });
 
   for (const verb of ['start', 'stop', 'reload'] as const) {
     await expect(host[verb]('extrra')).rejects.toMatchObject({
@@ -117,9 +121,9 @@ it('lists what every server offers, disabled, hidden and unreachable ones and ot
   await using host = startTestHost({
     servers: {
       hidden: { ...npmServer('everything'), toolDiscovery: false },
-      off: { ...misbehaving(), disabled: true },
+      off: { ...misbehavingServer(), disabled: true },
       gone: { type: 'stdio', command: '/no/such/program' },
-      personal: { ...misbehaving(), share: 'worker', lazy: true },
+      personal: { ...misbehavingServer(), share: 'worker', lazy: true },
     },
     providers: [provider],
     random: () => 1,

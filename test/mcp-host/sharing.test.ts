@@ -3,11 +3,13 @@ import { join } from 'node:path';
 import type { McpHost, ToolCallResult } from '@signalbox/mcp-host';
 import { tempDir } from '@signalbox/testing';
 import { expect, it, vi } from 'vitest';
-import { call, isAlive, misbehaving, npmServer, said, startTestHost } from '../support/mcp-host/test-host.ts';
+import { call, jsonResult, startTestHost } from '../support/mcp-host/test-host.ts';
+import { misbehavingServer, npmServer } from '../support/mcp-host/test-servers.ts';
+import { isRunning } from '../support/processes.ts';
 
 const caller = (agent: string, role = 'any') => ({ caller: { agent, role } });
 const note = async (host: McpHost, server: string, text: string, agent: string, role = 'any') =>
-  said(await call(host, `mcp_${server}__note`, { text }, caller(agent, role))) as {
+  jsonResult(await call(host, `mcp_${server}__note`, { text }, caller(agent, role))) as {
     pid: number;
     notes: string[];
   };
@@ -21,7 +23,7 @@ it('a server per worker never mixes what two agents keep in it, not even in its 
   await host.inventory();
   const agents = ['rosa', 'Leo', 'rosa/../Leo'];
   const names = (outcome: ToolCallResult) =>
-    (said(outcome) as { entities: { name: string }[] }).entities.map(({ name }) => name);
+    (jsonResult(outcome) as { entities: { name: string }[] }).entities.map(({ name }) => name);
   for (const round of [1, 2]) {
     await Promise.all(
       agents.map((agent) => {
@@ -46,7 +48,9 @@ it('a server per worker never mixes what two agents keep in it, not even in its 
 });
 
 it('30 workers on three servers keep exactly three processes, and share what is in them', async () => {
-  await using host = startTestHost({ servers: { a: misbehaving(), b: misbehaving(), c: misbehaving() } });
+  await using host = startTestHost({
+    servers: { a: misbehavingServer(), b: misbehavingServer(), c: misbehavingServer() },
+  });
   await host.inventory();
   const answers = await Promise.all(
     Array.from({ length: 90 }, (_, i) => note(host, 'abc'[i % 3]!, `${i}`, `worker-${Math.floor(i / 3)}`)),
@@ -59,7 +63,7 @@ it('30 workers on three servers keep exactly three processes, and share what is 
 });
 
 it('keeps a process per role, and no more processes than allowed: the one idle longest makes room', async () => {
-  const servers = { r: { ...misbehaving(), share: 'role' as const } };
+  const servers = { r: { ...misbehavingServer(), share: 'role' as const } };
   let now = 0;
   await using host = startTestHost({ servers, maxProcesses: 2, now: () => ++now });
   expect((await host.inventory()).problems).toHaveLength(1);
@@ -71,7 +75,7 @@ it('keeps a process per role, and no more processes than allowed: the one idle l
 
   const three = await note(host, 'r', '1', 'ada', 'three');
   expect(host.events.at(-2)).toMatchObject({ instance: 'role:two', reason: 'slot_needed' });
-  expect([one.pid, two.pid, three.pid].map(isAlive)).toEqual([true, false, true]);
+  expect([one.pid, two.pid, three.pid].map(isRunning)).toEqual([true, false, true]);
 
   const abort = new AbortController();
   const hang = (role: string) =>
@@ -88,7 +92,11 @@ it('keeps a process per role, and no more processes than allowed: the one idle l
 
 it('lists the tools of more servers than may run at a time, one after the other', async () => {
   await using host = startTestHost({
-    servers: { a: misbehaving(), b: misbehaving(), c: { ...misbehaving(), share: 'worker' } },
+    servers: {
+      a: misbehavingServer(),
+      b: misbehavingServer(),
+      c: { ...misbehavingServer(), share: 'worker' },
+    },
     maxProcesses: 1,
   });
   const { tools, problems } = await host.inventory();

@@ -6,7 +6,9 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { counterServer, readCounter, tempDir } from '@signalbox/testing';
 import { expect, it, vi } from 'vitest';
-import { aTool, call, isAlive, oddServer, startTestHost } from '../support/mcp-host/test-host.ts';
+import { call, startTestHost } from '../support/mcp-host/test-host.ts';
+import { nonstandardServer, toolNamed } from '../support/mcp-host/test-servers.ts';
+import { isRunning } from '../support/processes.ts';
 
 async function twoCounters(random = 0) {
   const dir = await tempDir();
@@ -39,9 +41,9 @@ it('restarts a server that crashed; the next call runs once, in the new process'
 it('does not know the outcome of an unsafe call whose server died; repeats a safe one once, then leaves it to the caller', async () => {
   await using dir = await tempDir();
   const list = join(dir.path, 'list.json');
-  const tools = [aTool('silent'), aTool('silent_safe', { annotations: { idempotentHint: true } })];
+  const tools = [toolNamed('silent'), toolNamed('silent_safe', { annotations: { idempotentHint: true } })];
   await writeFile(list, JSON.stringify({ pages: [tools] }));
-  await using host = startTestHost({ servers: { odd: oddServer(list) } });
+  await using host = startTestHost({ servers: { odd: nonstandardServer(list) } });
   await host.inventory();
   const calls = [call(host, 'mcp_odd__silent'), call(host, 'mcp_odd__silent_safe')];
   await vi.waitFor(() => expect(host.servers()[0]!.inFlight).toBe(2));
@@ -87,8 +89,8 @@ it('keeps the tools of a server that is down, and names it as a problem meanwhil
 it('answers what the server wrote before it exited', async () => {
   await using dir = await tempDir();
   const list = join(dir.path, 'list.json');
-  await writeFile(list, JSON.stringify({ pages: [[aTool('answer_and_exit')]] }));
-  await using host = startTestHost({ servers: { odd: oddServer(list) } });
+  await writeFile(list, JSON.stringify({ pages: [[toolNamed('answer_and_exit')]] }));
+  await using host = startTestHost({ servers: { odd: nonstandardServer(list) } });
   await host.inventory();
   expect(await call(host, 'mcp_odd__answer_and_exit')).toMatchObject({
     result: { content: [{ text: '"last words"' }] },
@@ -98,8 +100,8 @@ it('answers what the server wrote before it exited', async () => {
 it('backs off further with every failed start, and an empty list is never the answer', async () => {
   await using dir = await tempDir();
   const list = join(dir.path, 'list.json');
-  await writeFile(list, JSON.stringify({ pages: [[aTool('fail')]], exit: 3 }));
-  await using host = startTestHost({ servers: { odd: oddServer(list) }, random: () => 1 });
+  await writeFile(list, JSON.stringify({ pages: [[toolNamed('fail')]], exit: 3 }));
+  await using host = startTestHost({ servers: { odd: nonstandardServer(list) }, random: () => 1 });
   expect(await host.inventory()).toMatchObject({
     tools: [],
     problems: [{ server: 'odd', message: 'not available: exited with code 3' }],
@@ -111,7 +113,7 @@ it('backs off further with every failed start, and an empty list is never the an
   expect(delays.slice(0, 3)).toEqual([100, 200, 400]);
 
   const changed = new Promise((resolve) => host.onInventoryChanged(resolve));
-  await writeFile(list, JSON.stringify({ pages: [[aTool('fail')]] }));
+  await writeFile(list, JSON.stringify({ pages: [[toolNamed('fail')]] }));
   expect(await call(host, 'mcp_odd__fail')).toMatchObject({ result: { isError: true } });
   expect(await changed).toMatchObject({ tools: [{ name: 'mcp_odd__fail' }], problems: [] });
 });
@@ -139,8 +141,8 @@ it('resets the backoff after sustained uptime, not after a handshake', async () 
 it('gives up on a server that is down only when the deadline of the call has come', async () => {
   await using dir = await tempDir();
   const list = join(dir.path, 'list.json');
-  await writeFile(list, JSON.stringify({ pages: [[aTool('announce')]] }));
-  await using host = startTestHost({ servers: { odd: oddServer(list) }, random: () => 1 });
+  await writeFile(list, JSON.stringify({ pages: [[toolNamed('announce')]] }));
+  await using host = startTestHost({ servers: { odd: nonstandardServer(list) }, random: () => 1 });
   await host.inventory();
   await writeFile(list, JSON.stringify({ pages: [], exit: 3 }));
   process.kill(host.servers()[0]!.pid!, 'SIGKILL');
@@ -176,14 +178,14 @@ it('kills the whole process group of a server that will not go', async () => {
   const [list, pids] = [join(dir.path, 'list.json'), join(dir.path, 'pids')];
   await writeFile(list, JSON.stringify({ pages: [[]] }));
   const host = startTestHost({
-    servers: { odd: oddServer(list, { ODD_PIDS: pids }) },
+    servers: { odd: nonstandardServer(list, { PIDS_FILE: pids }) },
     tuning: { inputEndMs: 50, terminateMs: 50 },
   });
   await host.inventory();
   const family = await vi.waitFor(async () => (await readFile(pids, 'utf8')).split(' ').map(Number));
-  expect(family.map(isAlive)).toEqual([true, true]);
+  expect(family.map(isRunning)).toEqual([true, true]);
   await host.close();
-  await vi.waitFor(() => expect(family.map(isAlive)).toEqual([false, false]));
+  await vi.waitFor(() => expect(family.map(isRunning)).toEqual([false, false]));
 });
 
 it('kills the grandchildren of a server that was killed', async () => {
@@ -191,13 +193,13 @@ it('kills the grandchildren of a server that was killed', async () => {
   const [list, pids] = [join(dir.path, 'list.json'), join(dir.path, 'pids')];
   await writeFile(list, JSON.stringify({ pages: [[]] }));
   await using host = startTestHost({
-    servers: { odd: oddServer(list, { ODD_PIDS: pids }) },
+    servers: { odd: nonstandardServer(list, { PIDS_FILE: pids }) },
     tuning: { inputEndMs: 50, terminateMs: 50 },
   });
   await host.inventory();
   const family = await vi.waitFor(async () => (await readFile(pids, 'utf8')).split(' ').map(Number));
   process.kill(family[0]!, 'SIGKILL');
-  await vi.waitFor(() => expect(family.map(isAlive)).toEqual([false, false]));
+  await vi.waitFor(() => expect(family.map(isRunning)).toEqual([false, false]));
 });
 
 it('leaves no server behind when the host itself is killed', async () => {
@@ -207,10 +209,10 @@ it('leaves no server behind when the host itself is killed', async () => {
   const host = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = once(host, 'exit');
   const [pid] = (await once(host.stdout, 'data')).map(Number);
-  expect(isAlive(pid!)).toBe(true);
+  expect(isRunning(pid!)).toBe(true);
   host.kill('SIGKILL');
   await exited;
-  await vi.waitFor(() => expect(isAlive(pid!)).toBe(false));
+  await vi.waitFor(() => expect(isRunning(pid!)).toBe(false));
 });
 
 it('closes while its servers are still starting', async () => {
@@ -221,4 +223,18 @@ it('closes while its servers are still starting', async () => {
   expect(host.servers()[0]).not.toHaveProperty('pid');
   expect(await call(host, 'mcp_a__count')).toMatchObject({ error: { code: 'mcp_server_unreachable' } });
   expect((await host.inventory()).problems).toHaveLength(1);
+});
+
+it('starts one process for all calls that arrive while a server starts', async () => {
+  await using dir = await tempDir();
+  const file = join(dir.path, 'count');
+  await using host = startTestHost({ servers: { a: counterServer(file) } });
+  const eight = () => Promise.all(Array.from({ length: 8 }, () => call(host, 'mcp_a__count')));
+  const pids = () => new Set(readCounter(file).map(({ pid }) => pid));
+  await eight();
+  expect(pids().size).toBe(1);
+  await call(host, 'mcp_a__crash');
+  await eight();
+  expect(pids().size).toBe(2);
+  expect(readCounter(file).filter(({ tool, at }) => tool === 'count' && at === 'start')).toHaveLength(16);
 });

@@ -3,14 +3,15 @@ import { join } from 'node:path';
 import type { Inventory } from '@signalbox/mcp-host';
 import { tempDir } from '@signalbox/testing';
 import { expect, it } from 'vitest';
-import { aTool, call, oddServer, startTestHost } from '../support/mcp-host/test-host.ts';
+import { call, startTestHost } from '../support/mcp-host/test-host.ts';
+import { nonstandardServer, toolNamed } from '../support/mcp-host/test-servers.ts';
 
 async function oddHost(list: { pages: unknown[][]; fail?: boolean }, env: Record<string, string> = {}) {
   const dir = await tempDir();
   const file = join(dir.path, 'list.json');
   const write = (next: typeof list) => writeFile(file, JSON.stringify(next));
   await write(list);
-  const host = startTestHost({ servers: { odd: oddServer(file, env) } });
+  const host = startTestHost({ servers: { odd: nonstandardServer(file, env) } });
   return {
     host,
     write,
@@ -31,8 +32,14 @@ function nextChange(host: { onInventoryChanged(l: (i: Inventory) => void): () =>
 }
 
 it('drains every page, keeps unknown fields and quarantines a tool that is none', async () => {
-  const odd = aTool('vendor', { icons: [{ src: 'x', 'x-size': 1 }], _meta: { a: { b: 1 } }, 'x-cost': 3 });
-  await using t = await oddHost({ pages: [[aTool('fail')], [{ name: 'broken' }, odd], [aTool('refuse')]] });
+  const odd = toolNamed('vendor', {
+    icons: [{ src: 'x', 'x-size': 1 }],
+    _meta: { a: { b: 1 } },
+    'x-cost': 3,
+  });
+  await using t = await oddHost({
+    pages: [[toolNamed('fail')], [{ name: 'broken' }, odd], [toolNamed('refuse')]],
+  });
   const { tools, problems } = await t.host.inventory();
   expect(tools.map(({ name }) => name)).toEqual(['mcp_odd__fail', 'mcp_odd__refuse', 'mcp_odd__vendor']);
   expect(tools[2]).toEqual({ ...odd, name: 'mcp_odd__vendor' });
@@ -43,7 +50,7 @@ it('drains every page, keeps unknown fields and quarantines a tool that is none'
 });
 
 it('returns a result exactly as the server sent it', async () => {
-  await using t = await oddHost({ pages: [[aTool('vendor')]] });
+  await using t = await oddHost({ pages: [[toolNamed('vendor')]] });
   await t.host.inventory();
   expect(await call(t.host, 'mcp_odd__vendor')).toEqual({
     result: {
@@ -59,14 +66,14 @@ it('returns a result exactly as the server sent it', async () => {
 });
 
 it('rebuilds when a server announces a change, and tells only of a new version', async () => {
-  await using t = await oddHost({ pages: [[aTool('announce')]] });
+  await using t = await oddHost({ pages: [[toolNamed('announce')]] });
   const before = await t.host.inventory();
   const versions: string[] = [];
   t.host.onInventoryChanged(({ version }) => versions.push(version));
   await call(t.host, 'mcp_odd__announce');
 
   const changed = nextChange(t.host);
-  await t.write({ pages: [[aTool('announce'), aTool('fail')]] });
+  await t.write({ pages: [[toolNamed('announce'), toolNamed('fail')]] });
   await call(t.host, 'mcp_odd__announce');
   const after = await changed;
   expect(after.tools.map(({ name }) => name)).toEqual(['mcp_odd__announce', 'mcp_odd__fail']);
@@ -75,7 +82,7 @@ it('rebuilds when a server announces a change, and tells only of a new version',
 });
 
 it('keeps the last good tools when a server fails to list again, and comes back by itself', async () => {
-  await using t = await oddHost({ pages: [[aTool('announce')]] }, { ODD_SECRET: 'sekret-value' });
+  await using t = await oddHost({ pages: [[toolNamed('announce')]] }, { SERVER_SECRET: 'sekret-value' });
   const before = await t.host.inventory();
   await t.write({ pages: [], fail: true });
   await call(t.host, 'mcp_odd__announce');
@@ -86,7 +93,7 @@ it('keeps the last good tools when a server fails to list again, and comes back 
   expect(await call(t.host, 'mcp_odd__announce')).toHaveProperty('result');
 
   const changed = nextChange(t.host);
-  await t.write({ pages: [[aTool('fail')]] });
+  await t.write({ pages: [[toolNamed('fail')]] });
   expect(await changed).toMatchObject({ tools: [{ name: 'mcp_odd__fail' }], problems: [] });
 });
 
@@ -102,8 +109,8 @@ it('is not ready while connected to a server that cannot list', async () => {
 
 it('lets no secret of its configuration out in errors and stderr, and nothing of ours into the server', async () => {
   await using t = await oddHost(
-    { pages: [[aTool('refuse'), aTool('environment')]] },
-    { ODD_SECRET: 'sekret-value', SIGNALBOX_TOKEN: 'our-token' },
+    { pages: [[toolNamed('refuse'), toolNamed('environment')]] },
+    { SERVER_SECRET: 'sekret-value', SIGNALBOX_TOKEN: 'our-token' },
   );
   await t.host.inventory();
   expect(await call(t.host, 'mcp_odd__refuse')).toMatchObject({
@@ -117,7 +124,7 @@ it('lets no secret of its configuration out in errors and stderr, and nothing of
     result: { content: [{ text: string }] };
   };
   expect(JSON.parse(result.content[0].text)).toMatchObject({
-    ODD_SECRET: 'sekret-value',
+    SERVER_SECRET: 'sekret-value',
     PATH: expect.any(String),
   });
   expect(result.content[0].text).not.toContain('SIGNALBOX');
@@ -126,7 +133,7 @@ it('lets no secret of its configuration out in errors and stderr, and nothing of
 });
 
 it('drops progress that comes with or after the result', async () => {
-  await using t = await oddHost({ pages: [[aTool('late_progress')]] });
+  await using t = await oddHost({ pages: [[toolNamed('late_progress')]] });
   await t.host.inventory();
   let returned = false;
   const late: number[] = [];
@@ -145,9 +152,11 @@ it('drops progress that comes with or after the result', async () => {
 it('keeps the tools of servers apart whose names sanitise alike', async () => {
   await using dir = await tempDir();
   const [one, two] = [join(dir.path, 'one'), join(dir.path, 'two')];
-  await writeFile(one, JSON.stringify({ pages: [[aTool('fail')]] }));
-  await writeFile(two, JSON.stringify({ pages: [[aTool('fail', { description: 'second' })]] }));
-  await using host = startTestHost({ servers: { 'o.d': oddServer(one), 'o-d': oddServer(two) } });
+  await writeFile(one, JSON.stringify({ pages: [[toolNamed('fail')]] }));
+  await writeFile(two, JSON.stringify({ pages: [[toolNamed('fail', { description: 'second' })]] }));
+  await using host = startTestHost({
+    servers: { 'o.d': nonstandardServer(one), 'o-d': nonstandardServer(two) },
+  });
   const { tools, problems } = await host.inventory();
   expect(tools.map(({ name }) => name)).toEqual(
     Array(2).fill(expect.stringMatching(/^mcp_o_d__fail_[0-9a-f]{8}$/)),

@@ -11,7 +11,7 @@ import {
 } from '@signalbox/protocol';
 import { counterServer, tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { aTool, oddServer } from '../support/mcp-host/test-host.ts';
+import { nonstandardServer, toolNamed } from '../support/mcp-host/test-servers.ts';
 import { ask, askData, callError } from '../support/orchestrator/requests.ts';
 import { startToolStack, type ToolStackOptions } from '../support/orchestrator/tool-stack.ts';
 
@@ -26,11 +26,11 @@ async function startOperatedFleet(options: ToolStackOptions = {}) {
   const directory = starting.use(await tempDir());
   const listFile = join(directory.path, 'list.json');
   const offer = (...tools: object[]) => writeFile(listFile, JSON.stringify({ pages: [tools] }));
-  await offer(aTool('announce'), aTool('vendor', { description: 'Draws a chart.' }));
+  await offer(toolNamed('announce'), toolNamed('vendor', { description: 'Draws a chart.' }));
   const stack = starting.use(
     await startToolStack({
       servers: {
-        odd: oddServer(listFile),
+        odd: nonstandardServer(listFile),
         quiet: { ...counterServer(join(directory.path, 'quiet.jsonl')), toolDiscovery: false },
       },
       allowlist: RoleToolAllowlist.fromEntries([
@@ -201,7 +201,7 @@ test('explain names the rule that decides, and what else would keep a call from 
     nearest: 'mcp_odd__vendor',
   });
   const before = Date.now();
-  await stack.offer(aTool('announce'), aTool('vendor', { description: 'Draws a better chart.' }));
+  await stack.offer(toolNamed('announce'), toolNamed('vendor', { description: 'Draws a better chart.' }));
   expect(await callError(operator, 'mcp_odd__announce')).toBeUndefined();
   await expect
     .poll(async () => (await explain('builder', 'mcp_odd__vendor')).changed_at, patience)

@@ -5,7 +5,7 @@ import { type Journal, openSqliteJournal, startOrchestrator } from '@signalbox/o
 import { callRecordSchema, callStatusSchema, timeSortedId } from '@signalbox/protocol';
 import { connectWire, tempDir } from '@signalbox/testing';
 import { expect, test, vi } from 'vitest';
-import { aTool, oddServer } from '../support/mcp-host/test-host.ts';
+import { nonstandardServer, toolNamed } from '../support/mcp-host/test-servers.ts';
 import { startToolStack, type ToolStack, type ToolStackOptions } from '../support/orchestrator/tool-stack.ts';
 
 const count = 'mcp_counter__count';
@@ -262,8 +262,8 @@ test('a call that expires before its turn never runs and says so', async () => {
 test('progress that comes after the result reaches nobody', async () => {
   await using directory = await tempDir();
   const list = join(directory.path, 'list');
-  await writeFile(list, JSON.stringify({ pages: [[aTool('late_progress')]] }));
-  await using stack = await startJournaledStack({ servers: { odd: oddServer(list) } });
+  await writeFile(list, JSON.stringify({ pages: [[toolNamed('late_progress')]] }));
+  await using stack = await startJournaledStack({ servers: { odd: nonstandardServer(list) } });
   const rosa = await stack.executor('rosa');
   const seen: number[] = [];
   for (let i = 0; i < 3; i++) {

@@ -4,7 +4,7 @@ import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import { serverReplySchema } from '@signalbox/protocol';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { aTool, oddServer } from '../support/mcp-host/test-host.ts';
+import { nonstandardServer, toolNamed } from '../support/mcp-host/test-servers.ts';
 import { eventsOf } from '../support/orchestrator/manifest-events.ts';
 import { ask, askData, callError } from '../support/orchestrator/requests.ts';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
@@ -16,14 +16,14 @@ test('a change of policy, of a list and a reload each reach exactly the roles wh
   await using directory = await tempDir();
   const listFile = join(directory.path, 'list.json');
   const offer = (...names: string[]) =>
-    writeFile(listFile, JSON.stringify({ pages: [names.map((name) => aTool(name))] }));
+    writeFile(listFile, JSON.stringify({ pages: [names.map((name) => toolNamed(name))] }));
   await offer('announce');
   const allowlist = RoleToolAllowlist.fromEntries([
     ['odd', ['mcp_odd__*']],
     ['even', [echo]],
     ['guest', []],
   ]);
-  await using stack = await startToolStack({ servers: { odd: oddServer(listFile) }, allowlist });
+  await using stack = await startToolStack({ servers: { odd: nonstandardServer(listFile) }, allowlist });
   const operator = await stack.client('operator', 'operator');
   // An orchestrator that has just started tells everybody; those who come after its first answer hear of changes only.
   await ask(operator, { op: 'manifest' });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { aTool, npmServer, oddServer } from '../support/mcp-host/test-host.ts';
+import { nonstandardServer, npmServer, toolNamed } from '../support/mcp-host/test-servers.ts';
 import { changeOf, eventsOf } from '../support/orchestrator/manifest-events.ts';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 
@@ -142,9 +142,9 @@ test('a list that changes in its server reaches the roles that see it, and calls
   await using directory = await tempDir();
   const listFile = join(directory.path, 'list.json');
   const offer = (...tools: object[]) => writeFile(listFile, JSON.stringify({ pages: [tools] }));
-  await offer(aTool('announce'), aTool('vendor'));
+  await offer(toolNamed('announce'), toolNamed('vendor'));
   await using stack = await startToolStack({
-    servers: { odd: oddServer(listFile) },
+    servers: { odd: nonstandardServer(listFile) },
     allowlist: RoleToolAllowlist.fromEntries([
       ['odd', ['mcp_odd__*']],
       ['even', ['mcp_counter__*']],
@@ -154,7 +154,7 @@ test('a list that changes in its server reaches the roles that see it, and calls
   const forOdd = await eventsOf(await stack.client('olga', 'odd'));
   const forEven = await eventsOf(await stack.client('eve', 'even'));
   const changed = changeOf(worker);
-  await offer(aTool('announce', { title: 'New' }), aTool('environment'));
+  await offer(toolNamed('announce', { title: 'New' }), toolNamed('environment'));
   await worker.execute({ name: 'mcp_odd__announce' });
   await changed;
   expect(await forOdd.next()).toEqual({

@@ -5,7 +5,7 @@ import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import { serversReplySchema } from '@signalbox/protocol';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { aTool, oddServer } from '../support/mcp-host/test-host.ts';
+import { nonstandardServer, toolNamed } from '../support/mcp-host/test-servers.ts';
 import { ask, askData } from '../support/orchestrator/requests.ts';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 
@@ -21,11 +21,11 @@ const canaries = [
 test('no reply of any op shows a secret of any server, nor to a worker what other servers there are', async () => {
   await using directory = await tempDir();
   const listFile = join(directory.path, 'list.json');
-  await writeFile(listFile, JSON.stringify({ pages: [[aTool('refuse'), aTool('announce')]] }));
+  await writeFile(listFile, JSON.stringify({ pages: [[toolNamed('refuse'), toolNamed('announce')]] }));
   const nowhere = 'http://user:canary-of-password@127.0.0.1:1/mcp?key=canary-of-url';
   await using stack = await startToolStack({
     servers: {
-      odd: oddServer(listFile, { ODD_SECRET: 'canary-of-env' }),
+      odd: nonstandardServer(listFile, { SERVER_SECRET: 'canary-of-env' }),
       hidden_away: { type: 'http', url: nowhere, headers: { Authorization: 'Bearer canary-of-header' } },
       signed_in: {
         type: 'http',

@@ -1,8 +1,8 @@
 import { counterServer, readCounter, tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { isAlive } from '../support/mcp-host/test-host.ts';
 import { callError } from '../support/orchestrator/requests.ts';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
+import { isRunning } from '../support/processes.ts';
 
 test('thirty workers on three servers keep exactly three processes, while a server of its own per worker has one each', async () => {
   await using directory = await tempDir();
@@ -29,7 +29,7 @@ test('thirty workers on three servers keep exactly three processes, while a serv
   expect(shared.map((pids) => pids.size)).toEqual([1, 1, 1]);
   const running = stack.host.servers().flatMap(({ pids }) => pids);
   expect(new Set(running)).toEqual(new Set(shared.flatMap((pids) => [...pids])));
-  expect(running.every(isAlive)).toBe(true);
+  expect(running.every(isRunning)).toBe(true);
 
   for (const [n, worker] of [...workers.slice(0, 2), ...workers.slice(0, 2)].entries()) {
     expect(await callError(worker, 'mcp_own__gate', { calls: 1, who: n % 2 })).toBeUndefined();

@@ -8,7 +8,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { aTool, npmServer, oddServer } from '../support/mcp-host/test-host.ts';
+import { nonstandardServer, npmServer, toolNamed } from '../support/mcp-host/test-servers.ts';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 import { connectFace, connectProcess } from '../support/worker/mcp-client.ts';
 
@@ -47,13 +47,13 @@ test.each(['legacy', 'modern'] as const)(
   async (era) => {
     await using directory = await tempDir();
     const listFile = join(directory.path, 'list.json');
-    const tool = aTool('vendor', {
+    const tool = toolNamed('vendor', {
       'x-vendor': [1],
       annotations: { readOnlyHint: true, 'x-hint': 1 },
       _meta: { 'vendor/id': 7 },
     });
     await writeFile(listFile, JSON.stringify({ pages: [[tool]] }));
-    await using stack = await startToolStack({ servers: { odd: oddServer(listFile) } });
+    await using stack = await startToolStack({ servers: { odd: nonstandardServer(listFile) } });
     await using connection = await connectFace(await stack.executor('w1'), { era, mailbox: false });
     const listed = (await connection.list()).find(({ name }) => name === 'mcp_odd__vendor');
     expect(listed).toEqual({ ...tool, name: 'mcp_odd__vendor' });

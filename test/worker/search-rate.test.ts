@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-import { oddServer } from '../support/mcp-host/test-host.ts';
+import { nonstandardServer } from '../support/mcp-host/test-servers.ts';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 import { connectFace } from '../support/worker/mcp-client.ts';
 import { type CatalogQuery, catalogQueries, catalogTools } from '../support/worker/tool-catalog/catalog.ts';
@@ -15,7 +15,7 @@ async function catalogFleet() {
   const directory = opening.use(await tempDir());
   const listFile = join(directory.path, 'list.json');
   await writeFile(listFile, JSON.stringify({ pages: [catalogTools()] }));
-  const stack = opening.use(await startToolStack({ servers: { hub: oddServer(listFile) } }));
+  const stack = opening.use(await startToolStack({ servers: { hub: nonstandardServer(listFile) } }));
   const executor = await stack.executor('w1');
   const all = opening.use(await connectFace(executor, { era: 'legacy', mailbox: false }));
   const searching = opening.use(

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { startFixture } from '../support/conformance/fixture-server.ts';
-import { npmServer } from '../support/mcp-host/test-host.ts';
+import { npmServer } from '../support/mcp-host/test-servers.ts';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 import {
   connectFace,

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createMcpHandler, Server, type ServerContext } from '@modelcontextprotocol/server';
 import type { HttpServerConfig, ServerPolicy } from '@signalbox/mcp-host';
 import { startEndpoint } from './http-endpoint.ts';
-import { aTool } from './test-host.ts';
+import { toolNamed } from './test-servers.ts';
 
 /** What happens to a call instead of its answer: HTTP 502, HTTP 401, or a response that breaks off. */
 type Trouble = 'gateway' | 'unauthorized' | 'break';
@@ -27,11 +27,11 @@ const readOnly = { annotations: { readOnlyHint: true } };
 const properties = { count: { type: 'integer' }, ok: { type: 'boolean' } };
 
 const offered = [
-  aTool('read', readOnly),
-  aTool('hold', readOnly),
-  aTool('write'),
-  aTool('put', { annotations: { idempotentHint: true } }),
-  aTool('typed', { inputSchema: { type: 'object', properties, required: ['count'] } }),
+  toolNamed('read', readOnly),
+  toolNamed('hold', readOnly),
+  toolNamed('write'),
+  toolNamed('put', { annotations: { idempotentHint: true } }),
+  toolNamed('typed', { inputSchema: { type: 'object', properties, required: ['count'] } }),
 ];
 
 /**
@@ -76,7 +76,7 @@ export async function startPolicyServer(): Promise<PolicyServer> {
     config: (policy = {}) => ({ type: 'http', url: endpoint.url, ...policy }),
     crash: endpoint.crash,
     addTool(name) {
-      tools.push(aTool(name));
+      tools.push(toolNamed(name));
       handler.notify.toolsChanged();
     },
     async [Symbol.asyncDispose]() {

@@ -1,6 +1,6 @@
 import { startMcpHost } from '@signalbox/mcp-host';
 import { counterServer } from '@signalbox/testing';
-import { misbehaving } from './test-host.ts';
+import { misbehavingServer } from './test-servers.ts';
 
 /**
  * A host in a process of its own, so that it can be killed. Prints the process id of its one server: a counter on the file
@@ -9,7 +9,7 @@ import { misbehaving } from './test-host.ts';
 const [first = '', stateDir = ''] = process.argv.slice(2);
 const host = startMcpHost(
   first === '--state'
-    ? { servers: { stubborn: misbehaving('--stubborn') }, stateDir }
+    ? { servers: { stubborn: misbehavingServer('--stubborn') }, stateDir }
     : { servers: { counter: counterServer(first) } },
 );
 await host.inventory();

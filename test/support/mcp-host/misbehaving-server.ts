@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
 /**
- * A hand-written stdio MCP server that misbehaves on demand, each tool in its own way. It keeps its state in memory: two
- * processes of it can be told apart. Its list holds a tool that is none; with `--lies` it announces a change of its list
- * after every list it sends; with `--stubborn` it heeds neither the end of its input nor SIGTERM.
+ * A hand-written stdio MCP server that misbehaves on demand, each tool in its own way. It keeps its state in memory, so that two
+ * of its processes can be told apart. Its list holds an invalid tool. With `--lies` it announces a change of its list
+ * after every list it sends; with `--stubborn` it ignores the end of its input and SIGTERM.
  */
 const lies = process.argv.includes('--lies');
 if (process.argv.includes('--stubborn')) {
@@ -53,10 +53,10 @@ const runs: Record<string, Run> = {
     for (let i = 0; i < 128; i++) process.stderr.write('x'.repeat(65_536));
     return text('flooded');
   },
-  /** Ends while a child of it, which it names first, lives on with its pipes. */
-  abandon(_, id) {
+  /** Ends while a child of it lives on with its pipes. It names the child first, unless `text` is `unanswered`. */
+  abandon({ text: mode }, id) {
     const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'], { stdio: 'inherit' });
-    write({ id, result: text({ pid: process.pid, child: child.pid }) });
+    if (mode !== 'unanswered') write({ id, result: text({ pid: process.pid, child: child.pid }) });
     process.stdout.write('', () => process.exit(3));
     return undefined;
   },

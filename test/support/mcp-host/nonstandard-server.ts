@@ -3,10 +3,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 /**
- * A hand-written stdio MCP server that does what no SDK would: lists whatever the file `ODD_LIST` holds
- * (`{pages: Tool[][], fail?: true, exit?: code}`), answers with vendor fields, and with `ODD_PIDS` set clings to life.
+ * A hand-written stdio MCP server that does what no SDK would: lists whatever the file `TOOL_LIST_FILE` holds
+ * (`{pages: Tool[][], fail?: true, exit?: code}`), answers with vendor fields, and with `PIDS_FILE` set clings to life.
  */
-const listFile = process.env.ODD_LIST!;
+const listFile = process.env.TOOL_LIST_FILE!;
 const { exit } = readList();
 if (exit !== undefined) process.exit(exit);
 
@@ -30,7 +30,7 @@ const text = (value: unknown) => ({ content: [{ type: 'text', text: JSON.stringi
 
 function list(cursor = '0'): object {
   const { pages, fail } = readList();
-  if (fail) return { error: { code: -32603, message: `no list today, ${process.env.ODD_SECRET}` } };
+  if (fail) return { error: { code: -32603, message: `no list today, ${process.env.SERVER_SECRET}` } };
   const next = Number(cursor) + 1;
   return {
     result: { tools: pages[Number(cursor)], ...(next < pages.length && { nextCursor: String(next) }) },
@@ -58,7 +58,7 @@ const tools: Record<string, (answer: (outcome: object) => object, params: Params
   vendor: (answer) => [answer({ result: vendorResult })],
   fail: (answer) => [answer({ result: { ...text('it failed'), isError: true } })],
   refuse: (answer) => [
-    answer({ error: { code: -32602, message: `bad arguments, ${process.env.ODD_SECRET}` } }),
+    answer({ error: { code: -32602, message: `bad arguments, ${process.env.SERVER_SECRET}` } }),
   ],
   environment: (answer) => [answer({ result: text(process.env) })],
   late_progress: (answer, { _meta: { progressToken } = {} }) => [
@@ -87,11 +87,11 @@ createInterface({ input: process.stdin }).on('line', (line) => {
 });
 
 process.stdout.write('this line is no message\n');
-process.stderr.write(`${'noise '.repeat(60_000)}${process.env.ODD_SECRET} end of noise\n`);
+process.stderr.write(`${'noise '.repeat(60_000)}${process.env.SERVER_SECRET} end of noise\n`);
 
-if (process.env.ODD_PIDS) {
+if (process.env.PIDS_FILE) {
   const stubborn = "process.on('SIGTERM', () => {}); setInterval(() => {}, 1e6); process.stdout.write('up')";
   const child = spawn(process.execPath, ['-e', stubborn], { stdio: ['ignore', 'pipe', 'ignore'] });
-  child.stdout.once('data', () => writeFileSync(process.env.ODD_PIDS!, `${process.pid} ${child.pid}`));
+  child.stdout.once('data', () => writeFileSync(process.env.PIDS_FILE!, `${process.pid} ${child.pid}`));
   process.on('SIGTERM', () => {});
 }

@@ -1,22 +1,16 @@
-import { spawnSync } from 'node:child_process';
-import { createRequire } from 'node:module';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import {
   type CallOptions,
   type HostEvent,
   type McpHost,
   type McpHostOptions,
-  type StdioServerConfig,
   startMcpHost,
   type ToolCallResult,
 } from '@signalbox/mcp-host';
-import { compileCache } from '@signalbox/testing';
 
-/** A host whose log can be waited for. */
+/** A host with a log that tests can wait for. */
 export interface TestHost extends McpHost {
   events: HostEvent[];
-  /** The `count`-th event of that name whose facts match, now or when it comes. */
+  /** Resolves with the `count`-th event of that name with these facts, as soon as there is one. */
   seen(event: string, facts?: Record<string, unknown>, count?: number): Promise<HostEvent>;
 }
 
@@ -47,7 +41,7 @@ export function startTestHost(options: McpHostOptions): TestHost {
   return Object.assign(host, { events, seen });
 }
 
-/** Calls with a deadline no test waits for. */
+/** Calls a tool with a deadline that no test reaches. */
 export function call(
   host: McpHost,
   tool: string,
@@ -57,51 +51,9 @@ export function call(
   return host.call(tool, args, { signal: new AbortController().signal, timeoutMs: 20_000, ...options });
 }
 
-/** A real server from npm, run as its package's bin. */
-export function npmServer(
-  name: 'everything' | 'filesystem' | 'memory',
-  ...args: string[]
-): StdioServerConfig {
-  const manifest = createRequire(import.meta.url).resolve(
-    `@modelcontextprotocol/server-${name}/package.json`,
-  );
-  return {
-    type: 'stdio',
-    command: process.execPath,
-    args: [join(manifest, '../dist/index.js'), ...args],
-    env: compileCache(),
-  };
-}
-
-export function oddServer(listFile: string, env: Record<string, string> = {}): StdioServerConfig {
-  const script = fileURLToPath(new URL('./nonstandard-server.ts', import.meta.url));
-  return {
-    type: 'stdio',
-    command: process.execPath,
-    args: [script],
-    env: { ODD_LIST: listFile, ...compileCache(), ...env },
-  };
-}
-
-/** The server that misbehaves on demand, and whose processes can be told apart. */
-export function misbehaving(...args: string[]): StdioServerConfig {
-  const script = fileURLToPath(new URL('./misbehaving-server.ts', import.meta.url));
-  return { type: 'stdio', command: process.execPath, args: [script, ...args] };
-}
-
-/** What the first text of a result says, as JSON. */
-export function said(outcome: ToolCallResult): Record<string, unknown> {
+/** Parses the first text of a result as JSON. Throws for an error. */
+export function jsonResult(outcome: ToolCallResult): Record<string, unknown> {
   if ('error' in outcome) throw new Error(`${outcome.error.code}: ${outcome.error.message}`);
   const [{ text } = { text: '' }] = outcome.result.content as { text: string }[];
   return JSON.parse(text);
-}
-
-export function aTool(name: string, rest: Record<string, unknown> = {}) {
-  return { name, inputSchema: { type: 'object' }, ...rest };
-}
-
-/** False for a zombie too: it is dead, only nobody has asked how it died. */
-export function isAlive(pid: number): boolean {
-  const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
-  return stdout.trim() !== '' && !stdout.includes('Z');
 }

@@ -1,6 +1,6 @@
 import { createMcpHandler, Server } from '@modelcontextprotocol/server';
 import { type HttpEndpoint, startEndpoint } from '../http-endpoint.ts';
-import { aTool } from '../test-host.ts';
+import { toolNamed } from '../test-servers.ts';
 import type { OAuthProvider } from './provider.ts';
 
 /** An MCP server of both revisions that serves only who shows a good token of the provider. */
@@ -30,7 +30,7 @@ export async function startProtectedServer(provider: OAuthProvider): Promise<Pro
   const handler = createMcpHandler(({ era }) => {
     state.eras.add(era);
     const server = new Server({ name: 'p', version: '1' }, { capabilities: { tools: {} } });
-    const tools = ['greet', 'admin', 'leak'].map((name) => aTool(name));
+    const tools = ['greet', 'admin', 'leak'].map((name) => toolNamed(name));
     server.setRequestHandler('tools/list', () => ({ tools: tools as [] }));
     server.setRequestHandler('tools/call', ({ params }) => {
       state.called.push(params.name);
