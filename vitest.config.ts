@@ -10,6 +10,7 @@ export default defineConfig({
   test: {
     include: [
       'packages/*/src/**/*.test.ts',
+      'packages/protocol/reference/*.test.ts',
       'apps/*/src/**/*.test.ts',
       'test/**/*.test.ts',
       'bench/**/*.test.ts',

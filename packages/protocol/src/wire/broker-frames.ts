@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { frameSchema } from './frame-schema.ts';
 import { brokerLimits } from './limits.ts';
-import { messageHeaderSchema, senderSchema } from './message.ts';
+import { messageHeaderFields, senderSchema } from './message.ts';
 
-const requestId = z.string().describe('The one of the frame that this answers.');
+const requestId = z.string().describe('Copied from the frame that this answers.');
 
-/** A broker may tell limits that this version does not know, and leave out some that it does. */
+/** Reads the limits of any broker: a newer one may tell limits that are unknown here, and none has to be told. */
 const limitsSchema = z
   .object(
     Object.fromEntries(
@@ -15,165 +16,118 @@ const limitsSchema = z
     ) as Record<keyof typeof brokerLimits, z.ZodOptional<z.ZodNumber>>,
   )
   .catchall(z.number())
-  .meta({ id: 'Limits', title: 'limits', description: 'The limits of this broker.' });
-
-const welcomeSchema = z
-  .object({
-    type: z.literal('welcome'),
-    broker_id: z.string(),
-    agent: z.string(),
-    address: z.string(),
-    role: z.string(),
-    limits: limitsSchema,
-    heartbeat_ms: z.number().describe('The time between two pings. A connection that missed two is closed.'),
-    receipt_means: z
-      .string()
-      .describe('`fsynced`, `written` or `replicated`: what is true of a message when `delivered` is sent.'),
-    dedupe_window_ms: z
-      .number()
-      .describe('The time after its settlement in which a repeated message is known as a duplicate.'),
-  })
-  .meta({ id: 'WelcomeFrame', description: 'Answers `hello` with the identity that the token gives.' });
-
-const deliveredSchema = z
-  .object({
-    type: z.literal('delivered'),
-    id: z.string(),
-    duplicate: z.boolean().optional().describe('The message was stored before; this repeat was not.'),
-  })
-  .meta({
-    id: 'DeliveredFrame',
-    description: 'The receipt of a message. It follows the commit that holds the message.',
-  });
-
-const messageSchema = z
-  .object({ type: z.literal('message'), ...messageHeaderSchema.shape })
-  .meta({ id: 'MessageFrame', description: 'Pushes a message and its body to the holder of its inbox.' });
-
-const subscribedSchema = z
-  .object({
-    type: z.literal('subscribed'),
-    request_id: requestId,
-    lease: z.string(),
-    pending: z.number().describe('Messages that wait in the inbox.'),
-    head_seq: z.number().describe('The greatest sequence number that the inbox has given.'),
-    same_journal: z.boolean().describe('The last holder of the inbox named the same `journal_id`.'),
-  })
-  .meta({ id: 'SubscribedFrame', description: 'Answers `subscribe`.' });
-
-const ackResultSchema = z
-  .object({
-    type: z.literal('ack_result'),
-    request_id: requestId,
-    accepted: z.array(z.number()),
-    rejected: z.array(z.number()).describe('Sequence numbers that this connection does not hold.'),
-  })
-  .meta({
-    id: 'AckResultFrame',
-    description: 'Answers an `ack` or `nack` that asked for it, after the commit.',
-  });
-
-const cancelNoticeSchema = z
-  .object({
-    type: z.literal('cancel'),
-    correlation_id: z.string().describe('The id of the request.'),
-    from: senderSchema,
-  })
-  .meta({ id: 'CancelNotice', description: 'Tells the holder of a request that its sender called it off.' });
+  .describe('The limits of this broker: section 11.');
 
 const connectedAgentSchema = z
   .object({
     agent: z.string(),
     address: z.string(),
     role: z.string(),
-    connected_at: z.number().describe('Epoch milliseconds of the broker’s clock.'),
-    status: z.unknown().optional().describe('The status that the connection announced.'),
-    inbox: z
-      .object({ unread: z.int().min(0), held: z.int().min(0) })
-      .optional()
-      .describe(
-        'Messages that wait in the agent’s own inbox, and how many of them a consumer has and did not settle yet.',
-      ),
+    connected_at: z.number(),
+    status: z.unknown().optional(),
+    inbox: z.object({ unread: z.int().min(0), held: z.int().min(0) }).optional(),
   })
-  .meta({ id: 'ConnectedAgent', title: 'connected agent', description: 'One connection.' });
+  .meta({ id: 'ConnectedAgent', title: 'connected agent', description: 'One connection of an agent.' });
 
-const connectedSchema = z
-  .object({
-    type: z.literal('connected'),
+const peekedMessageSchema = z.object({ ...messageHeaderFields, body: z.string().optional() }).meta({
+  id: 'PeekedMessage',
+  title: 'peeked message',
+  description: 'The header of a message, and its body as text.',
+});
+
+/** Every frame that the broker sends, by its `type`, without its body line. */
+export const brokerFrameSchemas = {
+  welcome: frameSchema('welcome', 'Answers `hello`, with the identity that the token proves.', {
+    broker_id: z.string(),
+    agent: z.string(),
+    address: z.string(),
+    role: z.string(),
+    limits: limitsSchema,
+    heartbeat_ms: z.number().describe('The time between two pings.'),
+    receipt_means: z.string().describe('`fsynced`, `written` or `replicated`.'),
+    dedupe_window_ms: z
+      .number()
+      .describe('A repeat is recognised for this long after the message was settled.'),
+  }),
+
+  delivered: frameSchema(
+    'delivered',
+    'The receipt of a message. It follows the commit that holds the message.',
+    {
+      id: z.string(),
+      duplicate: z.boolean().optional().describe('The message was stored before.'),
+    },
+  ),
+
+  message: frameSchema(
+    'message',
+    'Pushes a message, with its body, to the holder of its inbox.',
+    messageHeaderFields,
+  ),
+
+  subscribed: frameSchema('subscribed', 'Answers `subscribe`.', {
+    request_id: requestId,
+    lease: z.string(),
+    pending: z.number().describe('Messages that wait in the inbox.'),
+    head_seq: z.number().describe('The highest sequence number of the inbox.'),
+    same_journal: z.boolean().describe('The previous subscriber gave the same `journal_id`.'),
+  }),
+
+  ack_result: frameSchema('ack_result', 'Answers an `ack` or `nack` that asked for it, after the commit.', {
+    request_id: requestId,
+    accepted: z.array(z.number()),
+    rejected: z.array(z.number()).describe('Not, or no longer, held by this connection.'),
+  }),
+
+  cancel: frameSchema('cancel', 'Tells the holder of a request that its sender called it off.', {
+    correlation_id: z.string().describe('The id of the request.'),
+    from: senderSchema,
+  }),
+
+  connected: frameSchema('connected', 'Answers `list_connected`, with one entry per connection.', {
     request_id: requestId,
     agents: z.array(connectedAgentSchema),
-    cursor: z.string().optional().describe('There if a next page follows.'),
-  })
-  .meta({ id: 'ConnectedFrame', description: 'Answers `list_connected`, with one entry per connection.' });
+    cursor: z.string().optional().describe('Asks for the next page. Absent on the last one.'),
+  }),
 
-const peekedSchema = z
-  .object({
-    type: z.literal('peeked'),
+  peeked: frameSchema('peeked', 'Answers `peek`: at most 1 MiB of bodies, but at least one message.', {
     request_id: requestId,
-    messages: z.array(
-      z.object({ ...messageHeaderSchema.shape, body: z.string().optional() }).meta({
-        id: 'PeekedMessage',
-        title: 'peeked message',
-        description: 'A message header with its body as a string.',
-      }),
-    ),
-  })
-  .meta({
-    id: 'PeekedFrame',
-    description: 'Answers `peek` with at most 1 MiB of bodies, or with one message.',
-  });
+    messages: z.array(peekedMessageSchema),
+  }),
 
-const adminResultSchema = z
-  .object({ type: z.literal('admin_result'), request_id: requestId, result: z.unknown() })
-  .meta({ id: 'AdminResultFrame', description: 'Answers `admin`.' });
+  admin_result: frameSchema('admin_result', 'Answers `admin`.', {
+    request_id: requestId,
+    result: z.unknown(),
+  }),
 
-const leaseLostSchema = z
-  .object({
-    type: z.literal('lease_lost'),
-    reason: z.string().describe('`taken_over`: another connection subscribed.'),
-  })
-  .meta({ id: 'LeaseLostFrame', description: 'Tells a connection that it no longer holds its inbox.' });
+  lease_lost: frameSchema('lease_lost', 'Tells a connection that it no longer holds its inbox.', {
+    reason: z.string().describe('`taken_over`: a newer `subscribe` won.'),
+  }),
 
-const goingAwaySchema = z
-  .object({ type: z.literal('going_away'), reconnect_after_ms: z.number() })
-  .meta({ id: 'GoingAwayFrame', description: 'Announces that the broker shuts down.' });
+  going_away: frameSchema('going_away', 'Announces that the broker shuts down.', {
+    reconnect_after_ms: z.number(),
+  }),
 
-const errorSchema = z
-  .object({
-    type: z.literal('error'),
+  error: frameSchema('error', 'Refuses a frame.', {
     code: z.string().describe('A code of section 8.'),
-    message: z.string().describe('A text for people.'),
-    field: z.string().optional().describe('The field that is at fault.'),
-    id: z.string().optional().describe('The one of the frame that was refused.'),
-    request_id: z.string().optional().describe('The one of the frame that was refused.'),
+    message: z.string().describe('A text for people. Switch on `code`, never on it.'),
+    field: z.string().optional().describe('The field that was refused.'),
+    id: z.string().optional().describe('Copied from the refused frame.'),
+    request_id: z.string().optional().describe('Copied from the refused frame.'),
     retryable: z.boolean().describe('The same frame may succeed later.'),
     retry_after_ms: z.number().optional(),
-  })
-  .meta({ id: 'ErrorFrame', description: 'Refuses a frame.' });
-
-/** The schema of each frame that the broker sends, by its `type`. A body line is not part of it. */
-export const brokerFrameSchemas = {
-  welcome: welcomeSchema,
-  delivered: deliveredSchema,
-  message: messageSchema,
-  subscribed: subscribedSchema,
-  ack_result: ackResultSchema,
-  cancel: cancelNoticeSchema,
-  connected: connectedSchema,
-  peeked: peekedSchema,
-  admin_result: adminResultSchema,
-  lease_lost: leaseLostSchema,
-  going_away: goingAwaySchema,
-  error: errorSchema,
+  }),
 } as const;
 
+type FrameOf<T extends keyof typeof brokerFrameSchemas> = z.infer<(typeof brokerFrameSchemas)[T]>;
+
 /** A frame that the broker sends, without its body line. */
-export type BrokerFrame = z.infer<(typeof brokerFrameSchemas)[keyof typeof brokerFrameSchemas]>;
-export type WelcomeFrame = z.infer<typeof welcomeSchema>;
-export type MessageFrame = z.infer<typeof messageSchema>;
-export type SubscribedFrame = z.infer<typeof subscribedSchema>;
-export type CancelNotice = z.infer<typeof cancelNoticeSchema>;
-export type ErrorFrame = z.infer<typeof errorSchema>;
+export type BrokerFrame = FrameOf<keyof typeof brokerFrameSchemas>;
+export type WelcomeFrame = FrameOf<'welcome'>;
+export type MessageFrame = FrameOf<'message'>;
+export type SubscribedFrame = FrameOf<'subscribed'>;
+export type CancelNotice = FrameOf<'cancel'>;
+export type ErrorFrame = FrameOf<'error'>;
 
 /**
  * One connection as `list_connected` reports it. `connected_at` is in epoch milliseconds of the broker's clock. `inbox` counts

@@ -1,109 +1,110 @@
 import { z } from 'zod';
 import { addressSchema, idSchema, kindSchema, roleSchema, seqSchema } from '../names/name-schemas.ts';
+import { frameSchema } from './frame-schema.ts';
 import { frameLimits } from './limits.ts';
 
-const requestId = idSchema.describe('Comes back in the answer.');
-const optionalRequestId = idSchema.optional().describe('Asks for an answer, in which it comes back.');
+const requestId = idSchema.describe('The answer repeats it.');
+const optionalRequestId = idSchema.optional().describe('Asks for an answer, which repeats it.');
+const correlationId = idSchema.describe('The id of the request.');
 const seqs = z.array(seqSchema).min(1).max(frameLimits.seqs);
+const claim = 'A claim that must be true.';
 const setByBroker = z
   .never({ error: 'is set by the broker; leave it out' })
   .optional()
   .describe('Refused: the broker sets it.');
 
-const helloSchema = z
-  .object({
-    type: z.literal('hello'),
-    agent: addressSchema,
-    token: z
-      .string()
-      .max(frameLimits.tokenLength)
-      .optional()
-      .describe('It may stand in the upgrade’s `Authorization: Bearer` header instead.'),
-    protocol: z.int().describe('1'),
-    role: z.string().optional().describe('A claim, which must be true.'),
-  })
-  .meta({
-    id: 'HelloFrame',
-    description:
-      'Says who connects, as the first frame. The answer is `welcome`, or `error` before the connection is closed.',
-  });
+/**
+ * Every frame that a client may send, by its `type`, without its body line. Its types, its reader, its refusals and the page of the
+ * protocol come from here.
+ */
+export const clientFrameSchemas = {
+  hello: frameSchema(
+    'hello',
+    'Says who connects. It is the first frame. Answer: `welcome`, or `error` and the connection closes.',
+    {
+      agent: addressSchema,
+      token: z
+        .string()
+        .max(frameLimits.tokenLength)
+        .optional()
+        .describe('It may stand in the upgrade’s `Authorization: Bearer` header instead.'),
+      protocol: z.int().describe('The version, which is 1.'),
+      role: z.string().optional().describe(claim),
+    },
+  ),
 
-const deliverSchema = z
-  .object({
-    type: z.literal('deliver'),
-    to: addressSchema,
-    id: idSchema,
-    kind: kindSchema,
-    correlation_id: idSchema.optional().describe('The id of the request that it belongs to.'),
-    ttl_ms: z.int().positive().optional().describe('Its lifetime; 7 days unless given.'),
-    traceparent: z
-      .string()
-      .max(frameLimits.traceparentLength)
-      .optional()
-      .describe('W3C trace context, passed on unread.'),
-    settles: seqSchema.optional().describe('Acks that message of the sender’s own inbox in the same commit.'),
-    ephemeral: z
-      .boolean()
-      .optional()
-      .describe('Never stored; pushed to a live holder of the inbox or refused.'),
-    from: z
-      .union([
-        z.string(),
-        z.object({
-          agent: z.string().optional(),
-          address: z.string().optional(),
-          role: z.string().optional(),
-        }),
-      ])
-      .optional()
-      .describe('A claim, which must be true.'),
-    role: z.string().optional().describe('A claim, which must be true.'),
-    attempt: setByBroker,
-    seq: setByBroker,
-  })
-  .meta({
-    id: 'DeliverFrame',
-    description:
-      'Hands over a message and its body. The answer is `delivered` or `error`, with its `id`; an ephemeral message is answered only by an `error`.',
-  });
+  deliver: frameSchema(
+    'deliver',
+    'Sends a message with its body. Answer: `delivered` or `error` with its `id`. An ephemeral message has no receipt, only an `error` if it failed.',
+    {
+      to: addressSchema,
+      id: idSchema,
+      kind: kindSchema,
+      correlation_id: correlationId.optional(),
+      ttl_ms: z.int().positive().optional().describe('Its lifetime. Default: 7 days.'),
+      traceparent: z
+        .string()
+        .max(frameLimits.traceparentLength)
+        .optional()
+        .describe('W3C trace context. The broker passes it on.'),
+      settles: seqSchema
+        .optional()
+        .describe('Acks that message of the sender’s own inbox in the commit that stores this one.'),
+      ephemeral: z
+        .boolean()
+        .optional()
+        .describe('It goes to a live holder of the inbox only and is never stored.'),
+      from: z
+        .union([
+          z.string(),
+          z.object({
+            agent: z.string().optional(),
+            address: z.string().optional(),
+            role: z.string().optional(),
+          }),
+        ])
+        .optional()
+        .describe(claim),
+      role: z.string().optional().describe(claim),
+      attempt: setByBroker,
+      seq: setByBroker,
+    },
+  ),
 
-const subscribeSchema = z
-  .object({
-    type: z.literal('subscribe'),
-    request_id: requestId,
-    window: z
-      .int()
-      .min(1)
-      .max(frameLimits.windowMessages)
-      .optional()
-      .describe('Messages that may be pushed and not settled; 64 unless given.'),
-    window_bytes: z
-      .int()
-      .min(1)
-      .optional()
-      .describe('Bytes of bodies that may be pushed and not settled; 8 MiB unless given.'),
-    journal_id: idSchema.optional().describe('Names the consumer’s own record of what it handled.'),
-    ack_deadline_ms: z
-      .int()
-      .min(frameLimits.minAckDeadlineMs)
-      .max(frameLimits.maxAckDeadlineMs)
-      .optional()
-      .describe('The time in which a pushed message must be settled or renewed; unlimited unless given.'),
-  })
-  .meta({
-    id: 'SubscribeFrame',
-    description:
-      'Takes the lease of the connection’s inbox. The answer is `subscribed`; then come the messages that wait, then new ones.',
-  });
+  subscribe: frameSchema(
+    'subscribe',
+    'Takes the lease of the connection’s inbox. Answer: `subscribed`, then the backlog, then new messages.',
+    {
+      request_id: requestId,
+      window: z
+        .int()
+        .min(1)
+        .max(frameLimits.windowMessages)
+        .optional()
+        .describe('Messages that are pushed and not settled. Default: 64.'),
+      window_bytes: z
+        .int()
+        .min(1)
+        .optional()
+        .describe('Bytes that are pushed and not settled. Default: 8 MiB.'),
+      journal_id: idSchema
+        .optional()
+        .describe('Names the record in which the consumer notes what it has done.'),
+      ack_deadline_ms: z
+        .int()
+        .min(frameLimits.minAckDeadlineMs)
+        .max(frameLimits.maxAckDeadlineMs)
+        .optional()
+        .describe('The time in which a pushed message must be settled or renewed. Default: none.'),
+    },
+  ),
 
-const ackSchema = z.object({ type: z.literal('ack'), seqs, request_id: optionalRequestId }).meta({
-  id: 'AckFrame',
-  description: 'Settles messages. The answer, if asked for, is `ack_result` after the commit.',
-});
+  ack: frameSchema('ack', 'Settles messages. Answer, if asked for: `ack_result`, after the commit.', {
+    seqs,
+    request_id: optionalRequestId,
+  }),
 
-const nackSchema = z
-  .object({
-    type: z.literal('nack'),
+  nack: frameSchema('nack', 'Gives messages back. Answer, if asked for: `ack_result`, after the commit.', {
     seqs,
     request_id: optionalRequestId,
     delay_ms: z
@@ -111,109 +112,75 @@ const nackSchema = z
       .min(0)
       .max(frameLimits.nackDelayMs)
       .optional()
-      .describe('The time after which they are offered again.'),
-    dead: z.boolean().optional().describe('Makes them dead letters at once.'),
+      .describe('They are offered again after this time.'),
+    dead: z.boolean().optional().describe('They become dead letters at once.'),
     reason: z.string().max(frameLimits.nackReasonLength).optional(),
-  })
-  .meta({
-    id: 'NackFrame',
-    description: 'Gives messages back, as a failed attempt. The answer, if asked for, is `ack_result`.',
-  });
+  }),
 
-const workingSchema = z.object({ type: z.literal('working'), seqs }).meta({
-  id: 'WorkingFrame',
-  description:
-    'Says that messages were handed to a handler, and renews their ack deadlines. It has no answer.',
-});
+  working: frameSchema(
+    'working',
+    'Says that messages were handed to a handler, and renews their ack deadlines. No answer.',
+    { seqs },
+  ),
 
-const cancelSchema = z
-  .object({
-    type: z.literal('cancel'),
+  cancel: frameSchema('cancel', 'Calls off a request that its sender made. No answer.', {
     to: addressSchema,
-    correlation_id: idSchema.describe('The id of the request.'),
-  })
-  .meta({ id: 'CancelFrame', description: 'Calls off a request of the sender’s own. It has no answer.' });
+    correlation_id: correlationId,
+  }),
 
-const announceSchema = z
-  .object({
-    type: z.literal('announce'),
-    status: z
-      .unknown()
-      .refine(isShortJson, { error: `must be JSON of at most ${frameLimits.statusLength} characters` })
-      .describe(`Any JSON of at most ${frameLimits.statusLength} characters.`),
-  })
-  .meta({
-    id: 'AnnounceFrame',
-    description:
-      'Sets the status that `list_connected` tells of this connection, at most once a second. It has no answer but an `error`.',
-  });
+  announce: frameSchema(
+    'announce',
+    'Sets the status that `connected` tells of this connection, at most once a second. No answer but an `error`.',
+    {
+      status: z
+        .unknown()
+        .refine(isShortJson, { error: `must be JSON of at most ${frameLimits.statusLength} characters` })
+        .describe(`JSON of at most ${frameLimits.statusLength} characters.`),
+    },
+  ),
 
-const listConnectedSchema = z
-  .object({
-    type: z.literal('list_connected'),
+  list_connected: frameSchema('list_connected', 'Asks for the connected agents. Answer: `connected`.', {
     request_id: requestId,
-    role: roleSchema.optional().describe('Lists only agents of this role.'),
-    cursor: z.string().max(frameLimits.cursorLength).optional().describe('The cursor of the page before.'),
-    with_status: z.boolean().optional().describe('Asks for `status` and `inbox`.'),
-  })
-  .meta({ id: 'ListConnectedFrame', description: 'Asks who is connected. The answer is `connected`.' });
+    role: roleSchema.optional().describe('Only agents with this role.'),
+    cursor: z
+      .string()
+      .max(frameLimits.cursorLength)
+      .optional()
+      .describe('The cursor that the previous page gave.'),
+    with_status: z.boolean().optional().describe('Asks for `status` and `inbox` of each.'),
+  }),
 
-const peekSchema = z
-  .object({
-    type: z.literal('peek'),
+  peek: frameSchema('peek', 'Asks for messages that wait, without claiming them. Answer: `peeked`.', {
     request_id: requestId,
-    address: addressSchema.optional().describe('The connection’s own inbox unless given.'),
-    after: z.int().min(0).optional().describe('Only messages with a greater sequence number.'),
-    limit: z.int().min(1).max(frameLimits.peekMessages).optional().describe('100 unless given.'),
-  })
-  .meta({
-    id: 'PeekFrame',
-    description: 'Reads messages that wait, without claiming them. The answer is `peeked`.',
-  });
+    address: addressSchema.optional().describe('Default: the inbox of the connection.'),
+    after: z.int().min(0).optional().describe('Only messages with a higher sequence number.'),
+    limit: z.int().min(1).max(frameLimits.peekMessages).optional().describe('Default: 100.'),
+  }),
 
-const adminSchema = z
-  .object({
-    type: z.literal('admin'),
+  admin: frameSchema('admin', 'Asks for an operation of section 9. Answer: `admin_result`.', {
     request_id: requestId,
-    op: z.string().min(1).max(frameLimits.opLength).describe('An operation of section 9.'),
+    op: z.string().min(1).max(frameLimits.opLength),
     params: z.record(z.string(), z.unknown()).optional(),
-  })
-  .meta({
-    id: 'AdminFrame',
-    description: 'Asks for an operation of administration. The answer is `admin_result`.',
-  });
-
-/** The schema of each frame that a client may send, by its `type`. A body line is not part of it. */
-export const clientFrameSchemas = {
-  hello: helloSchema,
-  deliver: deliverSchema,
-  subscribe: subscribeSchema,
-  ack: ackSchema,
-  nack: nackSchema,
-  working: workingSchema,
-  cancel: cancelSchema,
-  announce: announceSchema,
-  list_connected: listConnectedSchema,
-  peek: peekSchema,
-  admin: adminSchema,
+  }),
 } as const;
 
-export type HelloFrame = z.infer<typeof helloSchema>;
-export type DeliverFrame = z.infer<typeof deliverSchema>;
-export type SubscribeFrame = z.infer<typeof subscribeSchema>;
-export type AckFrame = z.infer<typeof ackSchema>;
-export type NackFrame = z.infer<typeof nackSchema>;
-export type WorkingFrame = z.infer<typeof workingSchema>;
-export type CancelFrame = z.infer<typeof cancelSchema>;
-export type AnnounceFrame = z.infer<typeof announceSchema>;
-export type ListConnectedFrame = z.infer<typeof listConnectedSchema>;
-export type PeekFrame = z.infer<typeof peekSchema>;
-export type AdminFrame = z.infer<typeof adminSchema>;
+type FrameOf<T extends keyof typeof clientFrameSchemas> = z.infer<(typeof clientFrameSchemas)[T]>;
 
 /** A frame that a client may send, without its body line. */
-export type ClientFrame = z.infer<(typeof clientFrameSchemas)[keyof typeof clientFrameSchemas]>;
+export type ClientFrame = FrameOf<keyof typeof clientFrameSchemas>;
+export type HelloFrame = FrameOf<'hello'>;
+export type DeliverFrame = FrameOf<'deliver'>;
+export type SubscribeFrame = FrameOf<'subscribe'>;
+export type AckFrame = FrameOf<'ack'>;
+export type NackFrame = FrameOf<'nack'>;
+export type WorkingFrame = FrameOf<'working'>;
+export type CancelFrame = FrameOf<'cancel'>;
+export type AnnounceFrame = FrameOf<'announce'>;
+export type ListConnectedFrame = FrameOf<'list_connected'>;
+export type PeekFrame = FrameOf<'peek'>;
+export type AdminFrame = FrameOf<'admin'>;
 
-/** A value that nests too deep to be written as JSON is refused like one that is too long. */
+/** Refuses a value that nests too deep to be written as JSON like one that is too long. */
 function isShortJson(value: unknown): boolean {
   try {
     return value !== undefined && JSON.stringify(value).length <= frameLimits.statusLength;

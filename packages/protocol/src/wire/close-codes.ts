@@ -1,4 +1,4 @@
-/** Every WebSocket close code the broker uses, and whether a supervised client should come back. */
+/** The WebSocket close codes that the broker uses. `reconnect` tells whether a client should come back by itself. */
 export const closeCodes = {
   1000: { name: 'normal', reconnect: false },
   1001: { name: 'going_away', reconnect: true },

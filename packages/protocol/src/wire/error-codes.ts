@@ -1,37 +1,45 @@
 /**
- * Codes of `error` frames. `retryable`: the same frame may succeed later, unchanged.
+ * The codes of `error` frames. `retryable`: the same frame may succeed later, unchanged.
  * `closes`: the broker closes the connection with this WebSocket close code right after the error.
  */
 export const errorCodes = {
-  bad_frame: { retryable: false },
-  unknown_frame: { retryable: false },
-  bad_hello: { retryable: false, closes: 4400 },
-  hello_timeout: { retryable: true, closes: 4408 },
-  unsupported_protocol: { retryable: false, closes: 4406 },
-  unauthorized: { retryable: false, closes: 4401 },
-  forged_sender: { retryable: false, closes: 4403 },
-  forbidden: { retryable: false },
-  no_lease: { retryable: false },
-  not_yours: { retryable: false },
-  id_conflict: { retryable: false },
-  message_too_large: { retryable: false },
-  inbox_full: { retryable: true },
-  quota_exceeded: { retryable: true },
-  storage_full: { retryable: true },
-  rate_limited: { retryable: true },
-  no_consumer: { retryable: true },
-  unknown_recipient: { retryable: false },
-  unknown_token: { retryable: false },
-  unknown_op: { retryable: false },
-  shutting_down: { retryable: true },
-  slow_consumer: { retryable: true, closes: 4429 },
-  internal: { retryable: true },
-} as const satisfies Record<string, { retryable: boolean; closes?: number }>;
+  bad_frame: { retryable: false, meaning: 'The frame breaks a rule of this page; `field` names the field.' },
+  unknown_frame: { retryable: false, meaning: 'The broker does not know a frame of this `type`.' },
+  bad_hello: {
+    retryable: false,
+    closes: 4400,
+    meaning: 'The first frame is not a `hello` that can be read.',
+  },
+  hello_timeout: { retryable: true, closes: 4408, meaning: 'No `hello` came in time.' },
+  unsupported_protocol: { retryable: false, closes: 4406, meaning: 'The broker speaks another version.' },
+  unauthorized: {
+    retryable: false,
+    closes: 4401,
+    meaning: 'The token is missing, unknown, expired or revoked.',
+  },
+  forged_sender: { retryable: false, closes: 4403, meaning: 'A claimed agent or role is not the token’s.' },
+  forbidden: { retryable: false, meaning: 'The policy of the sender’s role does not allow it.' },
+  no_lease: { retryable: false, meaning: 'The connection does not hold its inbox; `subscribe` first.' },
+  not_yours: { retryable: false, meaning: 'The inbox belongs to another agent.' },
+  id_conflict: { retryable: false, meaning: 'Another message with this id waits in the inbox.' },
+  message_too_large: { retryable: false, meaning: 'The body exceeds `maxMessageBytes`.' },
+  inbox_full: { retryable: true, meaning: 'The inbox has reached `maxInboxMessages` or `maxInboxBytes`.' },
+  quota_exceeded: { retryable: true, meaning: 'The sender has reached `maxPendingPerSender` in this inbox.' },
+  storage_full: { retryable: true, meaning: 'The broker has reached `maxTotalBytes`, or its disk is full.' },
+  rate_limited: { retryable: true, meaning: 'Too many in a short time; wait for `retry_after_ms`.' },
+  no_consumer: { retryable: true, meaning: 'Nobody holds the inbox that an ephemeral message was sent to.' },
+  unknown_recipient: { retryable: false, meaning: 'No agent has this name.' },
+  unknown_token: { retryable: false, meaning: 'No token has this id.' },
+  unknown_op: { retryable: false, meaning: 'The broker does not know this operation of `admin`.' },
+  shutting_down: { retryable: true, meaning: 'The broker is about to stop.' },
+  slow_consumer: { retryable: true, closes: 4429, meaning: 'The connection does not read what it is sent.' },
+  internal: { retryable: true, meaning: 'The broker failed; nothing was kept.' },
+} as const satisfies Record<string, { retryable: boolean; closes?: number; meaning: string }>;
 
 /** A code of the broker's `error` frame. */
 export type ErrorCode = keyof typeof errorCodes;
 
-/** The close code that goes with an error code, or `undefined` where the connection stays open. */
+/** Returns the WebSocket close code that goes with an error code, or `undefined` if the connection stays open. */
 export function closeCodeOf(code: ErrorCode): number | undefined {
   const entry = errorCodes[code];
   return 'closes' in entry ? entry.closes : undefined;

@@ -1,30 +1,27 @@
 import { z } from 'zod';
 import { seqSchema } from '../names/name-schemas.ts';
 
-export const senderSchema = z.object({ agent: z.string(), address: z.string(), role: z.string() }).meta({
-  id: 'Sender',
-  title: 'sender',
-  description: 'The sender of a message, as its token proves it to the broker.',
-});
+export const senderSchema = z
+  .object({ agent: z.string(), address: z.string(), role: z.string() })
+  .meta({ id: 'Sender', title: 'sender', description: 'The sender of a message, as its token proves it.' });
 
 /** The sender of a message, as its token proves it to the broker. */
 export type Sender = z.infer<typeof senderSchema>;
 
-export const messageHeaderSchema = z.object({
-  id: z.string().describe('The id that its sender gave it.'),
+export const messageHeaderFields = {
+  id: z.string().describe('The id that its sender chose.'),
   seq: seqSchema.optional().describe('Absent on ephemeral messages.'),
   from: senderSchema,
-  to: z.string().describe('The address that it was sent to.'),
+  to: z.string(),
   kind: z.string(),
-  correlation_id: z.string().optional().describe('The id of the request that it belongs to.'),
-  created_at: z.number().describe('Epoch milliseconds of the broker’s clock; only for display.'),
-  remaining_ms: z
-    .number()
-    .optional()
-    .describe('Its lifetime that is left when it is pushed. Count it down on a monotonic clock of your own.'),
-  attempt: z.int().optional().describe('2 or more when earlier attempts to handle it failed; absent before.'),
-  traceparent: z.string().optional().describe('W3C trace context, passed on unread.'),
-});
+  correlation_id: z.string().optional(),
+  created_at: z.number().describe('The broker’s clock, for display only.'),
+  remaining_ms: z.number().optional().describe('Lifetime left. Count it down on a monotonic clock.'),
+  attempt: z.int().optional().describe('From 2 on, after attempts that failed.'),
+  traceparent: z.string().optional(),
+};
+
+export const messageHeaderSchema = z.object(messageHeaderFields);
 
 /** The header of a message as its recipient sees it. */
 export type MessageHeader = z.infer<typeof messageHeaderSchema>;

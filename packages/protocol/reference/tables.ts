@@ -1,0 +1,133 @@
+import { brokerFrameSchemas } from '../src/wire/broker-frames.ts';
+import { clientFrameSchemas } from '../src/wire/client-frames.ts';
+import { closeCodes } from '../src/wire/close-codes.ts';
+import { errorCodes } from '../src/wire/error-codes.ts';
+import { brokerLimits } from '../src/wire/limits.ts';
+import { definitionName, protocolJsonSchema, type SchemaNode } from './json-schema.ts';
+
+const { $defs: definitions } = protocolJsonSchema();
+
+/** Renders the generated parts of the page of the protocol as Markdown, by the names of their markers. */
+export function protocolTables(): Record<string, string> {
+  return {
+    values: table(
+      ['value', 'form', 'meaning'],
+      Object.values(definitions)
+        .filter(({ title, type }) => title !== undefined && type !== 'object')
+        .map((node) => [node.title!, formOf(node), node.description ?? '']),
+    ),
+    'client-frames': frames('Client', Object.keys(clientFrameSchemas)),
+    'broker-frames': frames('Broker', Object.keys(brokerFrameSchemas)),
+    objects: Object.values(definitions)
+      .filter(({ title, type }) => title !== undefined && type === 'object')
+      .map((node) => section(node.title!, node))
+      .join('\n\n'),
+    'error-codes': table(
+      ['code', 'retryable', 'closes with', 'meaning'],
+      Object.entries(errorCodes).map(([code, entry]) => [
+        `\`${code}\``,
+        yesOrNo(entry.retryable),
+        'closes' in entry ? String(entry.closes) : '',
+        entry.meaning,
+      ]),
+    ),
+    'close-codes': table(
+      ['close code', 'name', 'a client reconnects'],
+      Object.entries(closeCodes).map(([code, { name, reconnect }]) => [
+        code,
+        `\`${name}\``,
+        yesOrNo(reconnect),
+      ]),
+    ),
+    limits: table(
+      ['limit', 'default', 'meaning'],
+      Object.entries(brokerLimits).map(([name, limit]) => [
+        `\`${name}\``,
+        figure(limit.default),
+        limit.meaning,
+      ]),
+    ),
+  };
+}
+
+/** Replaces the text between the lines `<!-- name -->` and `<!-- /name -->` of a page. Throws if one of them is missing. */
+export function withTables(page: string, tables: Record<string, string>): string {
+  let text = page;
+  for (const [name, content] of Object.entries(tables)) {
+    const [open, close] = [`\n<!-- ${name} -->\n`, `\n<!-- /${name} -->\n`];
+    const [from, to] = [text.indexOf(open), text.indexOf(close)];
+    if (from < 0 || to < from) throw new Error(`the page has no place for '${name}'`);
+    text = `${text.slice(0, from + open.length)}\n${content}\n${text.slice(to)}`;
+  }
+  return text;
+}
+
+function frames(side: 'Client' | 'Broker', types: string[]): string {
+  return types.map((type) => section(`\`${type}\``, definitions[definitionName(side, type)]!)).join('\n\n');
+}
+
+function section(heading: string, { description, properties = {}, required = [] }: SchemaNode): string {
+  const rows = Object.entries(properties)
+    .filter(([name]) => name !== 'type')
+    .map(([name, node]) => [
+      `\`${name}${required.includes(name) ? '' : '?'}\``,
+      formOf(node),
+      node.description ?? '',
+    ]);
+  const text = description === undefined ? '' : `${description}\n\n`;
+  return `### ${heading}\n\n${text}${table(['field', 'value', 'meaning'], rows)}`;
+}
+
+/** Describes the values that a schema accepts, in a few words. */
+function formOf(node: SchemaNode & { pattern?: string }): string {
+  if (node.$ref !== undefined) return definitions[node.$ref.slice('#/$defs/'.length)]?.title ?? '';
+  if (node.not !== undefined) return 'absent';
+  if (node.anyOf !== undefined) return node.anyOf.map(formOf).join(' or ');
+  if (node.pattern !== undefined) return `\`${node.pattern.replaceAll('|', '\\|')}\``;
+  switch (node.type) {
+    case 'string':
+      return `text${range(node.minLength, node.maxLength, ' characters')}`;
+    case 'integer':
+      return `integer${range(leastOf(node), node.maximum, '')}`;
+    case 'array':
+      return `list of ${formOf(node.items ?? {})}s${range(node.minItems, node.maxItems, ' items')}`;
+    case 'object':
+      return node.properties ? `\`{${namesOf(node)}}\`` : 'object';
+    case undefined:
+      return 'any JSON';
+    default:
+      return node.type;
+  }
+}
+
+function leastOf({ minimum, exclusiveMinimum }: SchemaNode): number | undefined {
+  return exclusiveMinimum === undefined ? minimum : exclusiveMinimum + 1;
+}
+
+/** Leaves out the bounds of safe integers, which every number has. */
+function range(least: number | undefined, most: number | undefined, unit: string): string {
+  const from = least === undefined || least === Number.MIN_SAFE_INTEGER ? undefined : figure(least);
+  const to = most === undefined || most === Number.MAX_SAFE_INTEGER ? undefined : figure(most);
+  if (from !== undefined && to !== undefined) return `, ${from} to ${to}${unit}`;
+  if (from !== undefined) return `, at least ${from}${unit}`;
+  return to === undefined ? '' : `, at most ${to}${unit}`;
+}
+
+function namesOf({ properties = {}, required = [] }: SchemaNode): string {
+  return Object.keys(properties)
+    .map((name) => (required.includes(name) ? name : `${name}?`))
+    .join(', ');
+}
+
+function table(headings: string[], rows: string[][]): string {
+  const line = (cells: string[]): string => `| ${cells.join(' | ')} |`;
+  return [line(headings), line(headings.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+function figure(value: number): string {
+  return value.toLocaleString('en-US');
+}
+
+function yesOrNo(value: boolean): string {
+  return value ? 'yes' : 'no';
+}

@@ -1,0 +1,4 @@
+import { writeFileSync } from 'node:fs';
+import { referenceFiles } from './files.ts';
+
+for (const { url, text } of referenceFiles()) writeFileSync(url, text);
