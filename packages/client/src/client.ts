@@ -9,56 +9,44 @@ import {
 import type {
   AckResult,
   BrokerClient,
+  ClientState,
   DeliverCallOptions,
+  Outgoing,
+  ParsedMessage,
+  Receipt,
+  RequestOptions,
+  RequestOutcome,
+  ServeHandler,
   ServeLoop,
   ServeOptions,
+  SubscribeOptions,
+  Subscription,
 } from './broker-client.ts';
-import { ClientCore, type CoreOptions } from './client-core.ts';
+import { ClientParts, type ClientPartsOptions } from './client-parts.ts';
 import { clientError } from './errors.ts';
-import {
-  checkHeader,
-  checkId,
-  deliverFrame,
-  encodeBody,
-  type Outgoing,
-  outgoingFrame,
-} from './requests/outgoing.ts';
-import type { ParsedMessage, RequestOptions, RequestOutcome } from './requests/pending-request.ts';
-import { awaitReceipt, type Receipt, type ReceiptPorts } from './requests/receipt.ts';
-import type { ServeHandler } from './serving/accepted-request.ts';
-import type { SubscribeOptions } from './serving/inbox-subscription.ts';
-import { MessageStream, type Subscription } from './serving/message-stream.ts';
+import { checkHeader, checkId, deliverFrame, encodeBody, outgoingFrame } from './requests/outgoing.ts';
+import { awaitReceipt } from './requests/receipt.ts';
+import { MessageStream } from './serving/message-stream.ts';
 import { RequestRunner } from './serving/request-runner.ts';
 import { chunks } from './socket/outbox.ts';
-import type { ClientState } from './socket/supervisor.ts';
 
 const defaultConcurrency = 64;
 const defaultDeliverTimeoutMs = 30_000;
 
-export interface ClientOptions extends CoreOptions {
+export interface ClientOptions extends ClientPartsOptions {
   newId: () => string;
 }
 
-/** The client's face over its parts. */
+/** The public methods of a client, in terms of its parts. */
 export class Client implements BrokerClient {
   readonly address: string;
   readonly #newId: () => string;
-  readonly #core: ClientCore;
-  readonly #receiptPorts: ReceiptPorts;
-  #checkedTo: string | undefined;
-  #checkedKind: string | undefined;
+  readonly #parts: ClientParts;
 
   constructor(options: ClientOptions) {
     this.address = options.address;
     this.#newId = options.newId;
-    this.#core = new ClientCore(options);
-    const { deliveries, deadlines, clock } = this.#core;
-    this.#receiptPorts = {
-      deliveries,
-      deadlines,
-      now: clock.now,
-      isConnected: () => this.state.name === 'ready',
-    };
+    this.#parts = new ClientParts(options);
   }
 
   get agent(): string {
@@ -66,7 +54,7 @@ export class Client implements BrokerClient {
   }
 
   get welcome(): WelcomeFrame {
-    return this.#core.supervisor.welcome!;
+    return this.#parts.supervisor.welcome!;
   }
 
   get role(): string {
@@ -74,30 +62,30 @@ export class Client implements BrokerClient {
   }
 
   get state(): ClientState {
-    return this.#core.supervisor.state;
+    return this.#parts.supervisor.state;
   }
 
   get closed(): Promise<SignalboxError | undefined> {
-    return this.#core.supervisor.closed;
+    return this.#parts.supervisor.closed;
   }
 
   /** Resolves at the first welcome; the client is usable only then. */
   async start(): Promise<this> {
-    await this.#core.supervisor.start();
+    await this.#parts.supervisor.start();
     return this;
   }
 
   onState(listener: (state: ClientState) => void): () => void {
-    return this.#core.supervisor.onState(listener);
+    return this.#parts.supervisor.onState(listener);
   }
 
-  // No async function: what it awaits is a promise already, and every message would pay for a second one.
+  // Not an async function: every message would pay for a second promise.
   deliver(message: Outgoing, options: DeliverCallOptions = {}): Promise<Receipt> {
     const { timeoutMs = defaultDeliverTimeoutMs, signal } = options;
     try {
-      const body = this.#checked(message.to, message.kind, message.id, message.body);
+      const body = this.#checkedBody(message.to, message.kind, message.id, message.body);
       const frame = outgoingFrame(message, message.id ?? this.#newId());
-      return awaitReceipt({ frame, body, timeoutMs, signal }, this.#receiptPorts);
+      return awaitReceipt({ frame, body, timeoutMs, signal }, this.#parts);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -106,29 +94,22 @@ export class Client implements BrokerClient {
   request(to: string, kind: string, body: unknown, options: RequestOptions): Promise<RequestOutcome> {
     let text: string | undefined;
     try {
-      text = this.#checked(to, kind, options.id, body);
+      text = this.#checkedBody(to, kind, options.id, body);
     } catch (thrown) {
       const error =
         thrown instanceof SignalboxError ? thrown : clientError('invalid_message', messageOf(thrown));
       return Promise.resolve({ status: 'not_sent', error, mayHaveRun: false });
     }
-    this.#core.subscription.want();
+    this.#parts.subscription.want();
     const frame = deliverFrame(to, options.id ?? this.#newId(), kind, { ephemeral: options.ephemeral });
-    return this.#core.requests.start(frame, text, options);
+    return this.#parts.requests.start(frame, text, options);
   }
 
-  /**
-   * The text of the body of a message that may be sent. What was found good is not looked at again while it stays the
-   * same; an id of our own making is good.
-   */
-  #checked(to: string, kind: string, id: string | undefined, body: unknown): string | undefined {
-    this.#core.requireOpen();
+  /** Returns the body as JSON text. Throws if the client is closed, or the broker would refuse such a message. */
+  #checkedBody(to: string, kind: string, id: string | undefined, body: unknown): string | undefined {
+    this.#parts.requireOpen();
     if (id !== undefined) checkId(id);
-    if (to !== this.#checkedTo || kind !== this.#checkedKind) {
-      checkHeader(to, kind);
-      this.#checkedTo = to;
-      this.#checkedKind = kind;
-    }
+    checkHeader(to, kind);
     return encodeBody(body, this.welcome.limits);
   }
 
@@ -137,25 +118,28 @@ export class Client implements BrokerClient {
     handler: ServeHandler,
     options: ServeOptions = {},
   ): Promise<ServeLoop> {
-    this.#core.requireOpen();
-    const taken = kinds.find((kind) => this.#core.router.laneFor(kind) !== undefined);
+    this.#parts.requireOpen();
+    const { outbox, deliveries, deadlines, clock, log, subscription, router } = this.#parts;
+    const taken = kinds.find((kind) => router.runnerFor(kind) !== undefined);
     if (taken !== undefined) throw clientError('invalid_message', `the kind '${taken}' is served already`);
     const { concurrency = defaultConcurrency, badBody, tellsStart, ...subscribeOptions } = options;
-    const { outbox, deliveries, deadlines, clock, log, subscription, router } = this.#core;
-    const ports = { outbox, deliveries, deadlines, clock, log };
-    const lane = new RequestRunner(
+    const runner = new RequestRunner(
       { kinds, handler, concurrency, badBody, tellsStart },
       {
-        ...ports,
+        outbox,
+        deliveries,
+        deadlines,
+        clock,
+        log,
         newId: this.#newId,
         epoch: () => subscription.epoch,
         giveBack: (message) => router.hold(message),
       },
     );
-    router.addLane(lane);
+    router.addRunner(runner);
     const stop = async (): Promise<void> => {
-      await lane.stop();
-      router.removeLane(lane);
+      await runner.stop();
+      router.removeRunner(runner);
       outbox.flush();
     };
     try {
@@ -164,28 +148,29 @@ export class Client implements BrokerClient {
         subscribed,
         stop,
         get inFlight() {
-          return lane.inFlight;
+          return runner.inFlight;
         },
         [Symbol.asyncDispose]: stop,
       };
     } catch (error) {
-      router.removeLane(lane);
+      router.removeRunner(runner);
       throw error;
     }
   }
 
   onMessage(listener: (message: ParsedMessage) => void): () => void {
-    this.#core.subscription.want();
-    return this.#core.router.addListener(listener);
+    this.#parts.subscription.want();
+    return this.#parts.router.addListener(listener);
   }
 
   async subscribe(options: SubscribeOptions = {}): Promise<Subscription> {
-    this.#core.requireOpen();
-    const messages = new MessageStream(() => this.#core.router.removeSink(messages));
-    this.#core.router.addSink(messages);
+    this.#parts.requireOpen();
+    const { router, subscription } = this.#parts;
+    const messages = new MessageStream(() => router.removeSink(messages));
+    router.addSink(messages);
     const dispose = async (): Promise<void> => messages.end(undefined);
     try {
-      const subscribed = await this.#core.subscription.ensure(options);
+      const subscribed = await subscription.ensure(options);
       return { subscribed, messages, [Symbol.asyncDispose]: dispose };
     } catch (error) {
       await dispose();
@@ -194,7 +179,7 @@ export class Client implements BrokerClient {
   }
 
   ack(seqs: readonly number[]): Promise<AckResult> {
-    return this.#settle(seqs, (part) => this.#core.calls.call({ type: 'ack', seqs: part }));
+    return this.#settle(seqs, (part) => this.#parts.calls.call({ type: 'ack', seqs: part }));
   }
 
   nack(
@@ -203,7 +188,7 @@ export class Client implements BrokerClient {
   ): Promise<AckResult> {
     const { delayMs, dead, reason } = options;
     return this.#settle(seqs, (part) =>
-      this.#core.calls.call({
+      this.#parts.calls.call({
         type: 'nack',
         seqs: part,
         ...(delayMs !== undefined && { delay_ms: delayMs }),
@@ -214,15 +199,15 @@ export class Client implements BrokerClient {
   }
 
   working(seqs: readonly number[]): void {
-    for (const seq of seqs) this.#core.outbox.working(seq);
+    for (const seq of seqs) this.#parts.outbox.working(seq);
   }
 
   cancel(to: string, correlationId: string): void {
-    if (this.state.name !== 'closed') this.#core.outbox.cancel(to, correlationId);
+    if (this.state.name !== 'closed') this.#parts.outbox.cancel(to, correlationId);
   }
 
   announce(status: unknown): void {
-    this.#core.announcer.announce(status);
+    this.#parts.announcer.announce(status);
   }
 
   async listConnected(options: { role?: string; withStatus?: boolean } = {}): Promise<ConnectedAgent[]> {
@@ -230,8 +215,8 @@ export class Client implements BrokerClient {
     const agents: ConnectedAgent[] = [];
     let cursor: string | undefined;
     do {
-      this.#core.requireOpen();
-      const page = await this.#core.calls.call(
+      this.#parts.requireOpen();
+      const page = await this.#parts.calls.call(
         {
           type: 'list_connected',
           ...(role !== undefined && { role }),
@@ -247,14 +232,14 @@ export class Client implements BrokerClient {
   }
 
   async peek(options: { address?: string; after?: number; limit?: number } = {}): Promise<Message[]> {
-    this.#core.requireOpen();
-    const { messages } = await this.#core.calls.call({ type: 'peek', ...options }, { repeatable: true });
+    this.#parts.requireOpen();
+    const { messages } = await this.#parts.calls.call({ type: 'peek', ...options }, { repeatable: true });
     return messages.map(({ body, ...header }) => ({ ...header, ...(body !== undefined && { body }) }));
   }
 
   async admin(op: string, params?: Record<string, unknown>): Promise<unknown> {
-    this.#core.requireOpen();
-    const answer = await this.#core.calls.call({
+    this.#parts.requireOpen();
+    const answer = await this.#parts.calls.call({
       type: 'admin',
       op,
       ...(params !== undefined && { params }),
@@ -263,19 +248,20 @@ export class Client implements BrokerClient {
   }
 
   async close(): Promise<void> {
-    if (this.state.name !== 'closed') this.#core.outbox.flush();
-    await this.#core.supervisor.stop(undefined);
+    if (this.state.name !== 'closed') this.#parts.outbox.flush();
+    await this.#parts.supervisor.stop(undefined);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
 
+  /** Acks or nacks in as many frames as it takes. Without a connection all are rejected. */
   async #settle(seqs: readonly number[], send: (part: number[]) => Promise<AckResult>): Promise<AckResult> {
-    this.#core.requireOpen();
+    this.#parts.requireOpen();
     const result: AckResult = { accepted: [], rejected: [] };
     for (const part of chunks(seqs)) {
-      const answer = this.state.name === 'ready' ? await lostAsRejected(part, send(part)) : undefined;
+      const answer = this.#parts.isConnected ? await lostAsRejected(part, send(part)) : undefined;
       result.accepted.push(...(answer?.accepted ?? []));
       result.rejected.push(...(answer?.rejected ?? part));
     }
@@ -283,7 +269,7 @@ export class Client implements BrokerClient {
   }
 }
 
-/** An ack whose answer was lost with the connection counts as rejected: the message is delivered again if it did not count. */
+/** Counts an ack whose answer was lost with the connection as rejected: a message that it missed is delivered again. */
 async function lostAsRejected(part: number[], answer: Promise<AckResult>): Promise<AckResult> {
   try {
     return await answer;

@@ -1,7 +1,7 @@
 /** Starts a one-shot timer; the returned function cancels it. */
 export type StartTimer = (run: () => void, delayMs: number) => () => void;
 
-/** Time and chance as the client sees them; all of it can be replaced in tests. */
+/** Time and randomness as the client sees them; tests replace all of it. */
 export interface Clock {
   /** Monotonic milliseconds. */
   now: () => number;
@@ -14,6 +14,3 @@ export const startTimer: StartTimer = (run, delayMs) => {
   const timer = setTimeout(run, delayMs);
   return () => clearTimeout(timer);
 };
-
-/** Something the client reports: `event` names it, the rest are facts. Never holds a token or a body. */
-export type Log = (event: { event: string; [fact: string]: unknown }) => void;

@@ -1,28 +1,29 @@
 import { isAddress } from '@signalbox/protocol';
 import { nanoid } from 'nanoid';
-import type { BrokerClient } from './broker-client.ts';
+import type { BrokerClient, Log } from './broker-client.ts';
 import { Client } from './client.ts';
-import { type Log, type StartTimer, startTimer } from './clock.ts';
+import { type StartTimer, startTimer } from './clock.ts';
 import { clientError } from './errors.ts';
-import { messageIds } from './requests/message-ids.ts';
+import { newMessageId } from './requests/message-id.ts';
 import { backoffPolicies } from './socket/backoff.ts';
 
+/** How to reach the broker, as whom, and how patiently. Times in milliseconds. */
 export interface ConnectOptions {
   /** `ws://host:port` */
   url: string;
   token: string;
   /**
-   * Asked when the broker takes the token no more: it was revoked or has expired. Another one for the same agent goes on,
-   * with the role that it has; without one, or with the same, the connection has ended for good.
+   * Called when the broker no longer accepts the token, because it was revoked or has expired. With another token of the same
+   * agent the client goes on, in that token's role; with none, or the same, it is closed for good.
    */
   renewToken?: () => Promise<string | undefined>;
-  /** The address to be: `agent`, or `agent#sub` (see {@link requestAddress}). */
+  /** The client's address: `agent`, or `agent#sub` (see {@link requestAddress}). */
   agent: string;
-  /** How patiently it reconnects: a worker waits up to 2 s, an orchestrator up to 30 s. Default `worker`. */
+  /** The longest wait between reconnects: up to 2 s for `worker`, the default, and up to 30 s for `orchestrator`. */
   backoff?: keyof typeof backoffPolicies;
-  /** Ends the connection for good. */
+  /** Aborting it closes the client for good. */
   signal?: AbortSignal;
-  /** For one attempt, hello included; default 10 s. */
+  /** Limit of one attempt to connect, hello included; default 10 s. */
   connectTimeoutMs?: number;
   /** Keep trying the first connection too, until it is refused for good or aborted. Default: one attempt. */
   waitForBroker?: boolean;
@@ -31,7 +32,7 @@ export interface ConnectOptions {
   /** For jitter: 0 ≤ value < 1. */
   random?: () => number;
   startTimer?: StartTimer;
-  /** Makes message ids; what it makes is not checked. */
+  /** Makes message ids, which the client does not check. */
   newId?: () => string;
   log?: Log;
 }
@@ -65,14 +66,14 @@ export async function connectBroker(options: ConnectOptions): Promise<BrokerClie
       startTimer: options.startTimer ?? startTimer,
     },
     log: options.log ?? (() => {}),
-    newId: options.newId ?? messageIds(Date.now),
+    newId: options.newId ?? newMessageId,
   });
   return client.start();
 }
 
 /**
- * An address for a client that asks: a sub-inbox of its own, so that two clients with one token never take each
- * other's replies. The broker removes it some time after nobody holds it.
+ * Returns a new address for a client that sends requests: a sub-inbox of its own, so that two clients with one token never
+ * take each other's replies. The broker removes it some time after nobody holds it.
  */
 export function requestAddress(agent: string): string {
   return `${agent}#mcp-${nanoid()}`;

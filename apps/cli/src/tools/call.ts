@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto';
-import { type CallRequest, messageOf, parseJson, SignalboxError, timeSortedId } from '@signalbox/protocol';
+import { newMessageId } from '@signalbox/client';
+import { type CallRequest, messageOf, parseJson, SignalboxError } from '@signalbox/protocol';
 import { withSession } from '../broker-connection/client-session.ts';
 import type { ConnectionFlags } from '../broker-connection/connection.ts';
 import { textArgument } from '../messages/text-argument.ts';
@@ -27,7 +27,7 @@ export async function callTool(name: string, text: string, flags: ToolsCallFlags
     arguments: toolArguments(await textArgument(text)),
     options: { timeout_ms: flags.timeout },
   };
-  const id = timeSortedId(Date.now(), randomBytes(10).toString('base64url').slice(0, 13));
+  const id = newMessageId();
   const { json, timeout: timeoutMs } = flags;
   const result = await withSession(flags, async (session) => {
     try {

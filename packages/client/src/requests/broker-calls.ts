@@ -1,19 +1,23 @@
 import type { BrokerFrame, ClientFrame, ErrorFrame, SignalboxError } from '@signalbox/protocol';
 import type { Clock } from '../clock.ts';
-import type { Deadline, DeadlineTable } from '../deadline-table.ts';
 import { brokerError, clientError } from '../errors.ts';
 import type { Outbox } from '../socket/outbox.ts';
+import type { Deadline, DeadlineTable } from './deadline-table.ts';
 
 type CallFrame = Extract<ClientFrame, { request_id?: string | undefined; type: string }>;
-type CallName = 'subscribe' | 'ack' | 'nack' | 'list_connected' | 'peek' | 'admin';
-type AnswerTypes = {
-  subscribe: 'subscribed';
-  ack: 'ack_result';
-  nack: 'ack_result';
-  list_connected: 'connected';
-  peek: 'peeked';
-  admin: 'admin_result';
-};
+
+/** The frames by which the broker is asked something, and the types of the frames that answer them. */
+const answerTypes = {
+  subscribe: 'subscribed',
+  ack: 'ack_result',
+  nack: 'ack_result',
+  list_connected: 'connected',
+  peek: 'peeked',
+  admin: 'admin_result',
+} as const;
+
+type AnswerTypes = typeof answerTypes;
+type CallName = keyof AnswerTypes;
 type Answer<N extends CallName> = Extract<BrokerFrame, { type: AnswerTypes[N] }>;
 type AnyAnswer = Answer<CallName>;
 /** The frame of a call before it is given its `request_id`. */
@@ -29,47 +33,42 @@ interface Pending {
   sent: boolean;
 }
 
-const answerTypes: AnswerTypes = {
-  subscribe: 'subscribed',
-  ack: 'ack_result',
-  nack: 'ack_result',
-  list_connected: 'connected',
-  peek: 'peeked',
-  admin: 'admin_result',
-};
+export interface BrokerCallsDeps {
+  outbox: Outbox;
+  deadlines: DeadlineTable;
+  clock: Clock;
+}
 
-/** Waits for a connection and an answer, unless told otherwise, in milliseconds. */
-const defaultTimeoutMs = 30_000;
+/** Limit of the wait for a connection and an answer together. */
+const timeoutMs = 30_000;
 
-/** Questions to the broker itself, matched to their answers by `request_id`. */
+/** Calls to the broker itself that wait for their answers, which are matched by `request_id`. */
 export class BrokerCalls {
-  readonly #ports: { outbox: Outbox; deadlines: DeadlineTable; clock: Clock };
+  readonly #deps: BrokerCallsDeps;
   readonly #pending = new Map<string, Pending>();
   #count = 0;
   #connected = false;
 
-  constructor(ports: { outbox: Outbox; deadlines: DeadlineTable; clock: Clock }) {
-    this.#ports = ports;
+  constructor(deps: BrokerCallsDeps) {
+    this.#deps = deps;
   }
 
   /**
-   * Asks, once there is a connection. `repeatable` questions are asked again after a reconnect; others reject with
-   * `connection_lost`, since what became of them is not known.
+   * Sends a call as soon as there is a connection. A `repeatable` call is sent again after a reconnect; any other rejects with
+   * `connection_lost`, since it is not known whether the broker has acted on it.
    */
   call<N extends CallName>(call: Call<N>, options: { repeatable?: boolean } = {}): Promise<Answer<N>> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer<N>>();
     const requestId = `c${++this.#count}`;
-    const { deadlines, clock } = this.#ports;
+    const { deadlines, clock } = this.#deps;
     const pending: Pending = {
       frame: { ...call, request_id: requestId } as unknown as CallFrame,
       answerType: answerTypes[call.type],
       resolve: resolve as (answer: AnyAnswer) => void,
       reject,
-      deadline: deadlines.add(clock.now() + defaultTimeoutMs, () => {
+      deadline: deadlines.add(clock.now() + timeoutMs, () => {
         this.#pending.delete(requestId);
-        reject(
-          clientError('timed_out', `the broker did not answer '${call.type}' within ${defaultTimeoutMs} ms`),
-        );
+        reject(clientError('timed_out', `the broker did not answer '${call.type}' within ${timeoutMs} ms`));
       }),
       repeatable: options.repeatable ?? false,
       sent: false,
@@ -113,12 +112,12 @@ export class BrokerCalls {
     const pending = this.#pending.get(requestId);
     if (pending === undefined) return undefined;
     this.#pending.delete(requestId);
-    this.#ports.deadlines.cancel(pending.deadline);
+    this.#deps.deadlines.cancel(pending.deadline);
     return pending;
   }
 
   #send(pending: Pending): void {
     pending.sent = true;
-    this.#ports.outbox.control(pending.frame);
+    this.#deps.outbox.control(pending.frame);
   }
 }

@@ -1,36 +1,36 @@
 import { splitFrames } from '@signalbox/protocol';
 import { describe, expect, it } from 'vitest';
 import { HandClock } from '../../test/hand-clock.ts';
-import { DeadlineTable } from '../deadline-table.ts';
 import { brokerError } from '../errors.ts';
 import { Outbox } from '../socket/outbox.ts';
-import { DeliveryTable, refusalDelayMs } from './delivery-table.ts';
+import { DeadlineTable } from './deadline-table.ts';
+import { DeliveryTable } from './delivery-table.ts';
 
-/** A queue on a hand-moved clock, with a socket that notes what leaves. */
-function openQueue() {
+/** A table on a hand-moved clock, with a socket that notes what leaves. */
+function openTable() {
   const clock = new HandClock();
   const outbox = new Outbox(clock.now);
-  const queue = new DeliveryTable({ outbox, deadlines: new DeadlineTable(clock), clock });
+  const table = new DeliveryTable({ outbox, deadlines: new DeadlineTable(clock), clock });
   const left: Record<string, unknown>[] = [];
   const heard: string[] = [];
   const connect = () => {
     outbox.attach((text) => {
       left.push(...[...splitFrames(text)].map(({ header }) => JSON.parse(header)));
     });
-    queue.resume();
+    table.resume();
   };
   connect();
   return {
-    queue,
+    table,
     left,
     heard,
     connect,
     disconnect() {
       outbox.detach();
-      queue.disconnected();
+      table.disconnected();
     },
     add: (name: string, options: { id?: string; expiresAt?: number; retry?: boolean } = {}) =>
-      queue.add({
+      table.add({
         frame: { type: 'deliver', to: name, id: options.id ?? name, kind: 'note' },
         body: undefined,
         ...(options.expiresAt !== undefined && { expiresAt: options.expiresAt }),
@@ -50,12 +50,12 @@ function openQueue() {
 
 const busy = { type: 'error', code: 'inbox_full', message: 'full', retryable: true } as const;
 
-describe('the deliver queue', () => {
+describe('the delivery table', () => {
   it('sends what has no receipt again on the next connection, in order, with what is left of its lifetime', () => {
-    const { queue, add, left, flush, disconnect, connect, advance, heard } = openQueue();
+    const { table, add, left, flush, disconnect, connect, advance, heard } = openTable();
     for (const name of ['a', 'b', 'c']) add(name, { expiresAt: 1_000 });
     flush();
-    queue.receipted('b', false);
+    table.receipted('b', false);
     disconnect();
     advance(400);
     add('d');
@@ -69,28 +69,28 @@ describe('the deliver queue', () => {
       ['c', 600],
       ['d', undefined],
     ]);
-    queue.receipted('a', true);
+    table.receipted('a', true);
     expect(heard).toEqual(['b receipted', 'a receipted again']);
   });
 
   it('tells the owner if an earlier sending may be stored although this one was refused', () => {
-    const { queue, add, flush, disconnect, connect, heard } = openQueue();
+    const { table, add, flush, disconnect, connect, heard } = openTable();
     add('sent-before');
     flush();
     disconnect();
     connect();
     add('new');
     flush();
-    queue.refused('sent-before', busy);
-    queue.refused('new', busy);
+    table.refused('sent-before', busy);
+    table.refused('new', busy);
     expect(heard).toEqual(['sent-before inbox_full uncertain', 'new inbox_full']);
   });
 
   it('tries a refused one again after the time the broker named, if its owner wants that', () => {
-    const { queue, add, left, flush, advance } = openQueue();
+    const { table, add, left, flush, advance } = openTable();
     add('a', { retry: true });
     flush();
-    queue.refused('a', { ...busy, retry_after_ms: 700 });
+    table.refused('a', { ...busy, retry_after_ms: 700 });
     advance(600);
     flush();
     expect(left).toHaveLength(1);
@@ -100,10 +100,10 @@ describe('the deliver queue', () => {
   });
 
   it('waits for the next connection when the broker is shutting down', () => {
-    const { queue, add, left, flush, disconnect, connect, heard } = openQueue();
+    const { table, add, left, flush, disconnect, connect, heard } = openTable();
     const deliver = add('a');
     flush();
-    queue.refused('a', { ...busy, code: 'shutting_down' });
+    table.refused('a', { ...busy, code: 'shutting_down' });
     expect(deliver.mayBeStored).toBe(false);
     disconnect();
     connect();
@@ -113,43 +113,36 @@ describe('the deliver queue', () => {
   });
 
   it('never gives the answer to one deliver to another with the same id', () => {
-    const { queue, add, left, flush, heard } = openQueue();
+    const { table, add, left, flush, heard } = openTable();
     const first = add('one', { id: 'same' });
     add('two', { id: 'same' });
     flush();
     expect(left.map(({ to }) => to)).toEqual(['one']);
-    queue.drop(first);
+    table.drop(first);
     flush();
     expect(left).toHaveLength(1);
-    queue.receipted('same', false);
+    table.receipted('same', false);
     flush();
     expect(left.map(({ to }) => to)).toEqual(['one', 'two']);
-    queue.receipted('same', false);
+    table.receipted('same', false);
     expect(heard).toEqual(['two receipted']);
   });
 
   it('does not send what was dropped before it left', () => {
-    const { queue, add, left, flush } = openQueue();
-    queue.drop(add('gone'));
+    const { table, add, left, flush } = openTable();
+    table.drop(add('gone'));
     add('kept');
     flush();
     expect(left.map(({ to }) => to)).toEqual(['kept']);
   });
 
   it('ends everything once when the client is closed', () => {
-    const { queue, add, heard } = openQueue();
+    const { table, add, heard } = openTable();
     add('one', { id: 'same' });
     add('two', { id: 'same' });
     const error = brokerError({ ...busy, code: 'unauthorized', retryable: false });
-    queue.endAll(error);
-    queue.endAll(error);
+    table.endAll(error);
+    table.endAll(error);
     expect(heard).toEqual(['one unauthorized', 'two unauthorized']);
   });
-});
-
-it('waits after a refusal as long as the broker says, else with a bounded back-off', () => {
-  const named = brokerError({ ...busy, retry_after_ms: 1_234 });
-  expect(refusalDelayMs(named, 0, 0.5)).toBe(1_234);
-  expect(refusalDelayMs(brokerError(busy), 0, 0)).toBeGreaterThan(0);
-  expect(refusalDelayMs(brokerError(busy), 50, 0.999)).toBeLessThan(2_100);
 });

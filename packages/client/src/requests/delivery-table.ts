@@ -1,23 +1,23 @@
 import { type DeliverFrame, type ErrorFrame, encodeFrame, type SignalboxError } from '@signalbox/protocol';
 import type { Clock } from '../clock.ts';
-import type { DeadlineTable } from '../deadline-table.ts';
-import { brokerError, retryAfterMsOf } from '../errors.ts';
-import { backoffMs } from '../socket/backoff.ts';
+import { brokerError } from '../errors.ts';
+import { refusalDelayMs } from '../socket/backoff.ts';
 import type { Outbox } from '../socket/outbox.ts';
+import type { DeadlineTable } from './deadline-table.ts';
 import { PassingMap } from './passing-map.ts';
 
-/** What its owner learns of a deliver, unless it is dropped before. */
+/** Learns what became of a delivery, unless it drops the delivery before. */
 export interface DeliveryOwner {
-  /** The broker holds it; or it has left, where that is all there is to know (`sentIsEnough`). */
+  /** Called when the broker holds the message; with `sentIsEnough`, when it has left. */
   receipted(duplicate: boolean): void;
   /**
-   * The broker refused it; true has it tried again after a while.
-   * `mayBeStored`: an earlier sending, whose fate was lost with its socket, may be stored.
+   * Called when the broker refused the message; returns true to have it tried again after a while.
+   * `mayBeStored`: it was sent before on a connection that was lost, and that sending may be stored.
    */
   refused(error: SignalboxError, mayBeStored: boolean): boolean;
-  /** The client is closed and will never know more. */
+  /** Called when the client is closed, and nothing more can be learned. */
   closed?(error: SignalboxError): void;
-  /** The `settles` of the frame, asked each time it leaves. */
+  /** Returns the `settles` of the frame; called each time it leaves. */
   settles?(): number | undefined;
 }
 
@@ -25,198 +25,193 @@ export interface DeliveryOptions {
   frame: DeliverFrame;
   body: string | undefined;
   owner: DeliveryOwner;
-  /** Where the lifetime ends on the monotonic clock; `ttl_ms` is what is left of it when the frame leaves. */
+  /** End of the lifetime in monotonic milliseconds; `ttl_ms` is set to what is left of it each time the frame leaves. */
   expiresAt?: number | undefined;
-  /** For ephemeral messages, which have no receipt. Without this they stay, to hear of a refusal, until dropped. */
+  /** For ephemeral messages, which have no receipt. Without it they stay in the table, to hear of a refusal, until dropped. */
   sentIsEnough?: boolean;
 }
 
-/** A deliver without its receipt. It is sent again, with the same id, on each new connection until it has one. */
+/** One message that is to be delivered. It is sent again with the same id on each new connection, until it has its receipt. */
 export class Delivery {
   readonly frame: DeliverFrame;
   readonly owner: DeliveryOwner;
   readonly #body: string | undefined;
   readonly #expiresAt: number | undefined;
   readonly #sentIsEnough: boolean;
-  readonly #queue: DeliveryTable;
-  /** Sent on the present connection, unanswered. */
+  readonly #table: DeliveryTable;
+  /** Sent on the present connection, and not answered. */
   inFlight = false;
   /** Sent on an earlier connection that ended before the answer. */
-  uncertain = false;
+  isUncertain = false;
   refusals = 0;
-  /** Nobody waits for it any more. */
-  done = false;
-  /** Same id, another recipient: receipts name only the id, so it waits for this one. */
+  /** Its owner knows its end, or does not want to. */
+  isOver = false;
+  /** A message with the same id to another recipient. It waits for the end of this one, since receipts name only the id. */
   next: Delivery | undefined;
 
-  constructor(options: DeliveryOptions, queue: DeliveryTable) {
+  constructor(options: DeliveryOptions, table: DeliveryTable) {
     this.frame = options.frame;
     this.owner = options.owner;
     this.#body = options.body;
     this.#expiresAt = options.expiresAt;
     this.#sentIsEnough = options.sentIsEnough === true;
-    this.#queue = queue;
+    this.#table = table;
   }
 
   /** Whether the broker may hold it although there was no receipt. */
   get mayBeStored(): boolean {
-    return this.inFlight || this.uncertain;
+    return this.inFlight || this.isUncertain;
   }
 
+  /** Called by the outbox when the frame leaves. Returns `undefined` if it is not to be sent any more. */
   encode(now: number): string | undefined {
-    if (this.done || this.inFlight) return undefined;
+    if (this.isOver || this.inFlight) return undefined;
     const { frame, owner } = this;
     const expiresAt = this.#expiresAt;
     if (expiresAt !== undefined) frame.ttl_ms = Math.max(1, Math.ceil(expiresAt - now));
     if (owner.settles !== undefined) frame.settles = owner.settles();
     this.inFlight = true;
-    if (this.#sentIsEnough) this.#queue.receipted(frame.id, false);
+    if (this.#sentIsEnough) this.#table.receipted(frame.id, false);
     return encodeFrame(frame, this.#body);
   }
 }
 
-const retryPolicy = { baseMs: 100, capMs: 2_000 };
-
-/** The wait before a refused deliver is tried again: what the broker asked for, or a jittered back-off. */
-export function refusalDelayMs(error: SignalboxError, refusals: number, random: number): number {
-  return retryAfterMsOf(error) ?? 20 + backoffMs(retryPolicy, refusals, random);
-}
-
-export interface DeliverQueuePorts {
+export interface DeliveryTableDeps {
   outbox: Outbox;
   deadlines: DeadlineTable;
   clock: Clock;
 }
 
-/** Every deliver that has no receipt yet, in sending order. Paused while there is no connection to send them on. */
+/** The deliveries without a receipt, by id and in sending order. Nothing is sent while the table is paused. */
 export class DeliveryTable {
-  readonly #ports: DeliverQueuePorts;
+  readonly #deps: DeliveryTableDeps;
   readonly #pending = new PassingMap<Delivery>();
-  #open = false;
+  #isPaused = true;
 
-  constructor(ports: DeliverQueuePorts) {
-    this.#ports = ports;
+  constructor(deps: DeliveryTableDeps) {
+    this.#deps = deps;
   }
 
   add(options: DeliveryOptions): Delivery {
-    const deliver = new Delivery(options, this);
-    this.#enter(deliver);
-    return deliver;
+    const delivery = new Delivery(options, this);
+    const { id } = delivery.frame;
+    const first = this.#pending.get(id);
+    if (first === undefined) this.#start(id, delivery);
+    else lastOf(first).next = delivery;
+    return delivery;
   }
 
-  /** Sends a deliver once that nobody waits for: no receipt, no repeat. */
+  /** Sends an ephemeral message whose fate nobody wants to know; it is lost if the table is paused. */
   sendOnce(frame: DeliverFrame, body: string): void {
-    if (this.#open) this.#ports.outbox.work({ encode: () => encodeFrame(frame, body) });
+    if (!this.#isPaused) this.#deps.outbox.work({ encode: () => encodeFrame(frame, body) });
   }
 
-  /** Gives a deliver up; its owner hears nothing more. */
-  drop(deliver: Delivery): void {
-    if (deliver.done) return;
-    deliver.done = true;
-    // One in flight keeps its place until its answer came, so that no other deliver is given that answer.
-    if (!deliver.inFlight || deliver.frame.ephemeral) this.#leave(deliver);
+  /** Gives a delivery up; its owner hears nothing more. */
+  drop(delivery: Delivery): void {
+    if (delivery.isOver) return;
+    delivery.isOver = true;
+    // One in flight keeps its place until its answer has come, so that no other delivery is given that answer.
+    if (!delivery.inFlight || delivery.frame.ephemeral) this.#remove(delivery);
   }
 
   resume(): void {
-    this.#open = true;
-    for (const deliver of this.#pending.values()) {
-      if (!deliver.inFlight) this.#ports.outbox.work(deliver);
+    this.#isPaused = false;
+    for (const delivery of this.#pending.values()) {
+      if (!delivery.inFlight) this.#deps.outbox.work(delivery);
     }
   }
 
   pause(): void {
-    this.#open = false;
+    this.#isPaused = true;
   }
 
-  /** The connection is gone, and with it the answers. */
+  /** The answers to what is in flight are lost with the connection. */
   disconnected(): void {
-    this.#open = false;
-    for (const deliver of this.#pending.values()) {
-      deliver.uncertain ||= deliver.inFlight;
-      deliver.inFlight = false;
-      if (deliver.done) this.#leave(deliver);
+    this.#isPaused = true;
+    for (const delivery of this.#pending.values()) {
+      delivery.isUncertain ||= delivery.inFlight;
+      delivery.inFlight = false;
+      if (delivery.isOver) this.#remove(delivery);
     }
   }
 
-  /** The client is closed: nothing more will be answered. */
+  /** Tells all owners that the client is closed. */
   endAll(error: SignalboxError): void {
-    this.#open = false;
-    const heads = this.#pending.values();
+    this.#isPaused = true;
+    const firsts = this.#pending.values();
     this.#pending.clear();
-    for (const head of heads) {
-      for (let deliver: Delivery | undefined = head; deliver !== undefined; deliver = deliver.next) {
-        if (deliver.done) continue;
-        deliver.done = true;
-        deliver.owner.closed?.(error);
+    for (const first of firsts) {
+      for (let delivery: Delivery | undefined = first; delivery !== undefined; delivery = delivery.next) {
+        if (delivery.isOver) continue;
+        delivery.isOver = true;
+        delivery.owner.closed?.(error);
       }
     }
   }
 
+  /** Handles the receipt of a message. */
   receipted(id: string, duplicate: boolean): void {
-    const deliver = this.#pending.take(id);
-    if (deliver === undefined) return;
-    this.#follow(deliver);
-    if (deliver.done) return;
-    deliver.done = true;
-    deliver.owner.receipted(duplicate);
+    const delivery = this.#pending.take(id);
+    if (delivery === undefined) return;
+    this.#startNext(delivery);
+    if (delivery.isOver) return;
+    delivery.isOver = true;
+    delivery.owner.receipted(duplicate);
   }
 
-  /** Handles an `error` frame with an `id`; false if no deliver waits under it. */
+  /** Handles an `error` frame with an `id`. Returns false if no delivery waits under that id. */
   refused(id: string, frame: ErrorFrame): boolean {
-    const deliver = this.#pending.get(id);
-    if (deliver === undefined) return false;
-    deliver.inFlight = false;
-    if (deliver.done) {
-      this.#leave(deliver);
+    const delivery = this.#pending.get(id);
+    if (delivery === undefined) return false;
+    delivery.inFlight = false;
+    if (delivery.isOver) {
+      this.#remove(delivery);
     } else if (frame.code !== 'shutting_down') {
-      this.#decide(deliver, brokerError(frame));
+      this.#retryOrEnd(delivery, brokerError(frame));
     }
-    // A broker that shuts down closes the socket next; the deliver waits for the connection after it.
+    // A broker that is shutting down closes the socket next; the delivery waits for the next connection.
     return true;
   }
 
-  #decide(deliver: Delivery, error: SignalboxError): void {
-    if (deliver.owner.refused(error, deliver.uncertain)) {
-      this.#retryLater(deliver, error);
+  #retryOrEnd(delivery: Delivery, error: SignalboxError): void {
+    if (delivery.owner.refused(error, delivery.isUncertain)) {
+      this.#retryLater(delivery, error);
     } else {
-      deliver.done = true;
-      this.#leave(deliver);
+      delivery.isOver = true;
+      this.#remove(delivery);
     }
   }
 
-  #retryLater(deliver: Delivery, error: SignalboxError): void {
-    const { deadlines, clock, outbox } = this.#ports;
-    const delayMs = refusalDelayMs(error, deliver.refusals++, clock.random());
+  #retryLater(delivery: Delivery, error: SignalboxError): void {
+    const { deadlines, clock, outbox } = this.#deps;
+    const delayMs = refusalDelayMs(error, delivery.refusals++, clock.random());
     deadlines.add(clock.now() + delayMs, () => {
-      if (this.#open) outbox.work(deliver);
+      if (!this.#isPaused) outbox.work(delivery);
     });
   }
 
-  #enter(deliver: Delivery): void {
-    const { id } = deliver.frame;
-    let last = this.#pending.get(id);
-    if (last === undefined) {
-      this.#pending.add(id, deliver);
-      if (this.#open) this.#ports.outbox.work(deliver);
-      return;
-    }
-    while (last.next !== undefined) last = last.next;
-    last.next = deliver;
+  #start(id: string, delivery: Delivery): void {
+    this.#pending.add(id, delivery);
+    if (!this.#isPaused) this.#deps.outbox.work(delivery);
   }
 
-  #leave(deliver: Delivery): void {
-    const { id } = deliver.frame;
-    if (this.#pending.get(id) !== deliver) return;
+  #remove(delivery: Delivery): void {
+    const { id } = delivery.frame;
+    if (this.#pending.get(id) !== delivery) return;
     this.#pending.take(id);
-    this.#follow(deliver);
+    this.#startNext(delivery);
   }
 
-  /** The one that waited for the answer to another of its id. */
-  #follow(deliver: Delivery): void {
-    let { next } = deliver;
-    while (next?.done) next = next.next;
-    if (next === undefined) return;
-    this.#pending.add(next.frame.id, next);
-    if (this.#open) this.#ports.outbox.work(next);
+  /** Starts the delivery that waited for the end of this one, because it has the same id. */
+  #startNext(ended: Delivery): void {
+    let { next } = ended;
+    while (next?.isOver) next = next.next;
+    if (next !== undefined) this.#start(next.frame.id, next);
   }
+}
+
+function lastOf(first: Delivery): Delivery {
+  let last = first;
+  while (last.next !== undefined) last = last.next;
+  return last;
 }

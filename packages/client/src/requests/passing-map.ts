@@ -1,12 +1,12 @@
-/** Few, so that little is kept; many, so that copying what is still here costs nothing. */
+/** Large enough that the copy of the remaining entries costs next to nothing, small enough that little garbage is kept. */
 const addsPerMap = 1_000;
 
 /**
- * A map for values that pass through by the thousand. A `Map` that is added to and deleted from replaces its table now and
- * then; V8 links the replaced ones to their successors, and one that has reached the old generation keeps all after it,
- * with what was in them, until the next full collection. So the `Map` is left for a new one now and then, which ends the
- * chain; and each value hangs on a slot that is emptied when it leaves, so that what it refers to (bodies, batches of text)
- * is freed while it is young.
+ * A map for entries that stay only briefly, thousands in a second. A plain `Map` in this use is slow to collect (ADR 10): V8
+ * replaces its table now and then and links each replaced table to its successor, so that one table in the old generation
+ * keeps all later ones, with their entries, until the next full collection. This map therefore begins a new `Map` after
+ * every thousand entries, which ends the chain, and empties the slot of each entry that is taken out, so that what the
+ * entry refers to is freed while it is young.
  */
 export class PassingMap<V> {
   #slots = new Map<string, { value: V | undefined }>();
@@ -30,7 +30,7 @@ export class PassingMap<V> {
     if (--this.#addsLeft === 0) this.#renew();
   }
 
-  /** Takes a value out. */
+  /** Removes a key and returns its value. */
   take(key: string): V | undefined {
     const slot = this.#slots.get(key);
     if (slot === undefined) return undefined;
@@ -40,7 +40,7 @@ export class PassingMap<V> {
     return value;
   }
 
-  /** A copy, in the order in which their keys came. */
+  /** Returns a copy of the values, in the order in which their keys were added. */
   values(): V[] {
     return Array.from(this.#slots.values(), ({ value }) => value!);
   }

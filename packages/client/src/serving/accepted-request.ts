@@ -1,57 +1,22 @@
 import { type Message, messageOf, parseJson, SignalboxError } from '@signalbox/protocol';
-import type { Deadline } from '../deadline-table.ts';
+import type { ServedRequest } from '../broker-client.ts';
 import { clientError } from '../errors.ts';
+import type { Deadline } from '../requests/deadline-table.ts';
 
-/** A request in the hands of a {@link ServeHandler}. */
-export interface ServedRequest {
-  readonly message: Message;
-  /** The body read as JSON; `undefined` without one. */
-  readonly json: unknown;
-  /** Aborted when the requester cancels, when the deadline passes, and when the client is closed. */
-  readonly signal: AbortSignal;
-  /** Monotonic milliseconds (the client's `now`, by default `performance.now()`); `undefined` without a lifetime. */
-  readonly deadline: number | undefined;
-  /** What is left of its lifetime, never below 0. */
-  remainingMs(): number | undefined;
-  /** Tells the requester how it goes; lossy, never stored. */
-  progress(body: unknown): void;
-  /**
-   * Work begins: from now on, losing this consumer counts as an attempt. The loop says so itself before it calls the
-   * handler, unless it serves with `tellsStart`.
-   */
-  started(): void;
-}
-
-/** The answer to a request; `body` is a JSON value. */
-export interface ServedReply {
-  kind: string;
-  body: unknown;
-  /** Told once what became of it: stored at the broker, or refused for good. Not called if the client is closed before. */
-  settled?: (how: 'stored' | 'refused') => void;
-}
-
-/** What a handler returns for a request on which it has not begun to work: left un-acked, for whoever serves it next. */
-export const handBack = Symbol('hand back');
-
-/** A reply; `undefined` just acks the request. */
-export type ServeAnswer = ServedReply | typeof handBack | undefined;
-
-/** Answers a request. A rejection has it tried again later, by the broker's rules. */
-export type ServeHandler = (request: ServedRequest) => Promise<ServeAnswer>;
-
-/** Answers a request whose body is not JSON, or too large or deep to read; without one such a request becomes a dead letter. */
-export type BadBodyHandler = (problem: SignalboxError) => ServedReply;
-
-/** What the runs of a loop share. */
-export interface RunPorts {
+/** What accepted requests use of their runner. */
+export interface AcceptedRequestDeps {
   /** Monotonic milliseconds. */
   now: () => number;
+  /** See `InboxSubscription.epoch`. */
   epoch: () => number;
-  sendProgress: (run: AcceptedRequest, body: string) => void;
-  sendWorking: (run: AcceptedRequest) => void;
+  sendProgress: (request: AcceptedRequest, body: string) => void;
+  sendWorking: (request: AcceptedRequest) => void;
 }
 
-/** One request on its way through a serve loop: waiting, running, or answered and not yet receipted. */
+/** Why a handler's signal was aborted. */
+export type EndedBy = 'cancelled' | 'expired' | 'closed';
+
+/** One request that a runner has accepted: it waits, runs, or is answered and the reply has no receipt yet. */
 export class AcceptedRequest implements ServedRequest {
   readonly key: string;
   readonly message: Message;
@@ -59,49 +24,49 @@ export class AcceptedRequest implements ServedRequest {
   /** Why its body could not be read. */
   readonly problem: SignalboxError | undefined;
   readonly deadline: number | undefined;
-  /** The newest place to ack it at; changes when it is redelivered. */
+  /** The `seq` to ack it by, and the epoch in which that `seq` counts; both change when it is redelivered. */
   seq: number | undefined;
   epoch: number;
-  /** The epoch in which the reply carried its `settles`. */
+  /** The epoch in which the reply was sent with `settles`, so that no ack is needed. */
   settledIn: number | undefined;
-  ended: 'cancelled' | 'expired' | 'closed' | undefined;
+  endedBy: EndedBy | undefined;
   expiry: Deadline | undefined;
   isStarted = false;
-  /** Its loop has done with it. */
+  /** Its runner has finished with it. */
   isOver = false;
-  readonly #ports: RunPorts;
+  readonly #deps: AcceptedRequestDeps;
   #controller: AbortController | undefined;
 
-  constructor(key: string, message: Message, read: ReadBody, ports: RunPorts) {
+  constructor(key: string, message: Message, read: ReadBody, deps: AcceptedRequestDeps) {
     this.key = key;
     this.message = message;
     this.json = read.json;
     this.problem = read.problem;
     this.seq = message.seq;
-    this.epoch = ports.epoch();
-    this.#ports = ports;
-    this.deadline = message.remaining_ms === undefined ? undefined : ports.now() + message.remaining_ms;
+    this.epoch = deps.epoch();
+    this.#deps = deps;
+    this.deadline = message.remaining_ms === undefined ? undefined : deps.now() + message.remaining_ms;
   }
 
-  /** Made when it is first asked for: most handlers of short work never look. */
+  /** The signal is made when it is first asked for: most handlers of short work never do. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
-      if (this.ended !== undefined) this.#controller.abort(reasonFor(this.ended));
+      if (this.endedBy !== undefined) this.#controller.abort(abortReason(this.endedBy));
     }
     return this.#controller.signal;
   }
 
-  // Handlers take a request apart (`({ json, progress }) => …`): these work on their own, and are made when asked for.
+  // Getters that return functions, because handlers destructure the request (`({ json, progress }) => …`), and made on demand.
   get remainingMs(): () => number | undefined {
-    return () => (this.deadline === undefined ? undefined : Math.max(0, this.deadline - this.#ports.now()));
+    return () => (this.deadline === undefined ? undefined : Math.max(0, this.deadline - this.#deps.now()));
   }
 
   get progress(): (body: unknown) => void {
     return (body) => {
       const text = JSON.stringify(body);
       if (text === undefined) throw clientError('invalid_message', 'a progress body must be a JSON value');
-      if (!this.isOver) this.#ports.sendProgress(this, text);
+      if (!this.isOver) this.#deps.sendProgress(this, text);
     };
   }
 
@@ -109,15 +74,22 @@ export class AcceptedRequest implements ServedRequest {
     return () => this.start();
   }
 
-  /** Says, once, that work begins. */
+  /** Tells the broker, once, that work begins. */
   start(): void {
     if (this.isStarted) return;
     this.isStarted = true;
-    if (!this.isOver) this.#ports.sendWorking(this);
+    if (!this.isOver) this.#deps.sendWorking(this);
   }
 
-  /** Its message as it stands now, for somebody else to serve. */
-  unstarted(): Message {
+  /** Aborts the handler's signal. */
+  end(by: EndedBy): void {
+    if (this.endedBy !== undefined) return;
+    this.endedBy = by;
+    this.#controller?.abort(abortReason(by));
+  }
+
+  /** Returns the message for another consumer to serve, with the lifetime that is left of it. */
+  toMessage(): Message {
     const { seq } = this;
     const remaining_ms = this.remainingMs();
     return {
@@ -126,26 +98,15 @@ export class AcceptedRequest implements ServedRequest {
       ...(remaining_ms !== undefined && { remaining_ms }),
     };
   }
-
-  end(how: 'cancelled' | 'expired' | 'closed'): void {
-    if (this.ended !== undefined) return;
-    this.ended = how;
-    this.#controller?.abort(reasonFor(how));
-  }
 }
 
-function reasonFor(how: 'cancelled' | 'expired' | 'closed'): Error {
-  if (how === 'expired') return clientError('timed_out', 'the deadline of the request passed');
-  if (how === 'closed') return clientError('closed', 'the client was closed');
+function abortReason(by: EndedBy): Error {
+  if (by === 'expired') return clientError('timed_out', 'the deadline of the request passed');
+  if (by === 'closed') return clientError('closed', 'the client was closed');
   return clientError('aborted', 'the requester cancelled');
 }
 
-/** Why a handler failed, as the broker keeps it: at most 500 characters. */
-export function nackReason(error: unknown): string {
-  return messageOf(error).slice(0, 500);
-}
-
-/** A body read as JSON, or why it could not be. */
+/** A body read as JSON, or the problem with it. */
 export interface ReadBody {
   json: unknown;
   problem: SignalboxError | undefined;

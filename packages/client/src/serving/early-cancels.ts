@@ -1,8 +1,8 @@
-import { RecentMap } from '../recent-map.ts';
+import { RecentMap } from '../requests/recent-map.ts';
 
-const memoryMs = 60_000;
+const rememberedMs = 60_000;
 
-/** Cancels that came before their requests, for a minute each: after that an id may come again. */
+/** Remembers cancels that came before their requests, for a minute each: after that an id may be used again. */
 export class EarlyCancels {
   readonly #until: RecentMap<string, number>;
   readonly #now: () => number;
@@ -13,10 +13,10 @@ export class EarlyCancels {
   }
 
   add(key: string): void {
-    this.#until.set(key, this.#now() + memoryMs);
+    this.#until.set(key, this.#now() + rememberedMs);
   }
 
-  /** True, once, if `key` was cancelled within the last minute. */
+  /** Returns true, once, if `key` was cancelled within the last minute. */
   take(key: string): boolean {
     const until = this.#until.get(key);
     if (until === undefined) return false;

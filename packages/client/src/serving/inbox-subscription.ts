@@ -1,39 +1,29 @@
 import type { SignalboxError, SubscribedFrame } from '@signalbox/protocol';
-import type { Clock, Log } from '../clock.ts';
-import type { DeadlineTable } from '../deadline-table.ts';
+import type { Log, SubscribeOptions } from '../broker-client.ts';
+import type { Clock } from '../clock.ts';
 import type { BrokerCalls } from '../requests/broker-calls.ts';
-import { refusalDelayMs } from '../requests/delivery-table.ts';
+import type { DeadlineTable } from '../requests/deadline-table.ts';
+import { refusalDelayMs } from '../socket/backoff.ts';
 
-/** How much the broker may push ahead of acks. `window` in messages (default 64), `windowBytes` of bodies (8 MiB). */
-export interface SubscribeOptions {
-  window?: number;
-  windowBytes?: number;
-  /** Names the execution journal behind this inbox; `subscribed.same_journal` tells if it is the one of before. */
-  journalId?: string;
-  /** Called before each `subscribe` frame leaves. */
-  onSubscribing?: () => void;
-  /** Called with each answer to one, before any message of that subscription is handled. */
-  onSubscribed?: (frame: SubscribedFrame) => void;
-}
-
-export interface InboxSubscriptionPorts {
+export interface InboxSubscriptionDeps {
   calls: BrokerCalls;
   deadlines: DeadlineTable;
   clock: Clock;
   log: Log;
-  /** Work must wait: its answers would find nobody subscribed. */
+  /** Called when messages must not be sent, because their replies would come before the subscription. */
   onPending(): void;
-  /** Work may go (also after a refusal: deliveries don't need an inbox). */
+  /** Called when messages may be sent again, also after a refusal: deliveries need no inbox. */
   onSettled(): void;
+  /** Called when the broker refuses the subscription for good: no reply can come. */
   onRefused(error: SignalboxError): void;
 }
 
 /**
- * The client's one subscription, to its own address: asked for by the first request or serve loop, and again
- * after each reconnect.
+ * The client's one subscription, to its own inbox. The first request or serve loop asks for it, and it is renewed after each
+ * reconnect.
  */
 export class InboxSubscription {
-  readonly #ports: InboxSubscriptionPorts;
+  readonly #deps: InboxSubscriptionDeps;
   #wanted: SubscribeOptions | undefined;
   #current: SubscribedFrame | undefined;
   #waiting: PromiseWithResolvers<SubscribedFrame>[] = [];
@@ -42,21 +32,21 @@ export class InboxSubscription {
   #refusals = 0;
   #epoch = 0;
 
-  constructor(ports: InboxSubscriptionPorts) {
-    this.#ports = ports;
+  constructor(deps: InboxSubscriptionDeps) {
+    this.#deps = deps;
   }
 
-  /** Changes with each lease and each lost connection: a `seq` counts only in the epoch it came in. */
+  /** A number that changes with each lease and each lost connection: a `seq` counts only in the epoch in which it came. */
   get epoch(): number {
     return this.#epoch;
   }
 
-  /** Makes sure there is, or will be, a subscription. */
+  /** Asks for a subscription, unless there is one or one was asked for. */
   want(): void {
     if (this.#wanted === undefined) this.#change({});
   }
 
-  /** Resolves when subscribed with these options (any will do for those not given); rejects if the broker refuses. */
+  /** Resolves when there is a subscription with these options; those that are left out may have any value. Rejects if the broker refuses. */
   ensure(options: SubscribeOptions): Promise<SubscribedFrame> {
     const wanted = this.#wanted;
     if (wanted === undefined || !covers(wanted, options)) this.#change({ ...wanted, ...options });
@@ -66,7 +56,7 @@ export class InboxSubscription {
     return waiting.promise;
   }
 
-  /** Returns true if work must wait for `onSettled`. */
+  /** Asks on the new connection. Returns true if messages must wait for `onSettled`. */
   connected(): boolean {
     this.#connected = true;
     if (this.#wanted === undefined) return false;
@@ -74,7 +64,7 @@ export class InboxSubscription {
     return true;
   }
 
-  /** Told each `subscribed` frame, also that of a question which a newer one has overtaken. */
+  /** Handles each `subscribed` frame, also the answer to a call that a newer one has overtaken. */
   answered(frame: SubscribedFrame): void {
     this.#wanted?.onSubscribed?.(frame);
   }
@@ -86,7 +76,7 @@ export class InboxSubscription {
     this.#asked++;
   }
 
-  /** The lease ended for a reason that lets this client ask again. */
+  /** Asks again after the lease was lost. */
   leaseLost(): void {
     this.#current = undefined;
     this.#epoch++;
@@ -108,10 +98,10 @@ export class InboxSubscription {
 
   #ask(options: SubscribeOptions): void {
     const round = ++this.#asked;
-    this.#ports.onPending();
+    this.#deps.onPending();
     const { window, windowBytes, journalId } = options;
     options.onSubscribing?.();
-    this.#ports.calls
+    this.#deps.calls
       .call({
         type: 'subscribe',
         ...(window !== undefined && { window }),
@@ -128,16 +118,16 @@ export class InboxSubscription {
     if (round !== this.#asked) return;
     this.#refusals = 0;
     this.#current = frame;
-    this.#ports.log({ event: 'subscribed', pending: frame.pending });
+    this.#deps.log({ event: 'subscribed', pending: frame.pending });
     for (const waiting of this.#waiting.splice(0)) waiting.resolve(frame);
-    this.#ports.onSettled();
+    this.#deps.onSettled();
   }
 
   #refused(round: number, error: SignalboxError): void {
     if (round !== this.#asked || !this.#connected) return;
-    this.#ports.log({ event: 'subscribe_refused', code: error.code, message: error.message });
+    this.#deps.log({ event: 'subscribe_refused', code: error.code, message: error.message });
     if (error.retryable) {
-      const { deadlines, clock } = this.#ports;
+      const { deadlines, clock } = this.#deps;
       const delayMs = refusalDelayMs(error, this.#refusals++, clock.random());
       deadlines.add(clock.now() + delayMs, () => {
         if (round === this.#asked && this.#wanted !== undefined) this.#ask(this.#wanted);
@@ -146,8 +136,8 @@ export class InboxSubscription {
     }
     this.#wanted = undefined;
     for (const waiting of this.#waiting.splice(0)) waiting.reject(error);
-    this.#ports.onRefused(error);
-    this.#ports.onSettled();
+    this.#deps.onRefused(error);
+    this.#deps.onSettled();
   }
 }
 

@@ -6,55 +6,76 @@ import {
   parseJson,
   type SignalboxError,
 } from '@signalbox/protocol';
-import type { Log } from '../clock.ts';
-import type { ParsedMessage } from '../requests/pending-request.ts';
+import type { Log, ParsedMessage } from '../broker-client.ts';
 import type { RequestTable } from '../requests/request-table.ts';
 import type { Outbox } from '../socket/outbox.ts';
 import type { RequestRunner } from './request-runner.ts';
 
-/** Takes what nobody else does; see `BrokerClient.subscribe`. */
+/** Takes the stored messages that no request and no serve loop takes; see `BrokerClient.subscribe`. */
 export interface MessageSink {
   push(message: Message): void;
-  /** The lease ended: what was pushed and not taken will come again. */
+  /** Called when the lease has ended: messages that were pushed and not taken will come again. */
   leaseLost(): void;
-  /** Nothing comes any more. */
+  /** Called when nothing will come any more. */
   end(reason: SignalboxError | undefined): void;
 }
 
-export interface MessageRouterPorts {
+export interface MessageRouterDeps {
   address: string;
   outbox: Outbox;
   requests: RequestTable;
   log: Log;
 }
 
-/** Decides who gets a message: its waiter, a serve loop, a listener, or the raw subscription. */
+/** Decides where an incoming message goes: to a pending request, a serve loop, the listeners, or the subscriptions. */
 export class MessageRouter {
-  readonly #ports: MessageRouterPorts;
-  #lanes: readonly RequestRunner[] = [];
+  readonly #deps: MessageRouterDeps;
+  #runners: readonly RequestRunner[] = [];
   readonly #listeners = new Set<(message: ParsedMessage) => void>();
   readonly #sinks = new Set<MessageSink>();
-  /** Un-acked messages nobody has taken; the broker's window bounds them. */
+  /** Un-acked messages that nothing has taken, by `seq`; the broker's window bounds them. */
   readonly #held = new Map<number, Message>();
 
-  constructor(ports: MessageRouterPorts) {
-    this.#ports = ports;
+  constructor(deps: MessageRouterDeps) {
+    this.#deps = deps;
   }
 
-  addLane(lane: RequestRunner): void {
-    this.#lanes = [...this.#lanes, lane];
+  route(message: Message): void {
+    if (this.#deps.requests.take(message)) return;
+    const runner = this.runnerFor(message.kind);
+    if (runner !== undefined) {
+      if (!runner.accept(message)) this.hold(message);
+      return;
+    }
+    const { seq } = message;
+    if (seq === undefined) this.#callListeners(message);
+    else if (this.#sinks.size > 0) for (const sink of this.#sinks) sink.push(message);
+    else this.#unmatched(seq, message);
+  }
+
+  cancel(notice: CancelNotice): void {
+    for (const runner of this.#runners) runner.cancel(notice);
+  }
+
+  /** Keeps a message un-acked for the next one that serves its kind, here or after the lease. */
+  hold(message: Message): void {
+    if (message.seq !== undefined) this.#held.set(message.seq, message);
+  }
+
+  addRunner(runner: RequestRunner): void {
+    this.#runners = [...this.#runners, runner];
     for (const [seq, message] of this.#held) {
-      if (lane.serves(message.kind) && lane.accept(message)) this.#held.delete(seq);
+      if (runner.serves(message.kind) && runner.accept(message)) this.#held.delete(seq);
     }
   }
 
-  removeLane(lane: RequestRunner): void {
-    this.#lanes = this.#lanes.filter((other) => other !== lane);
+  removeRunner(runner: RequestRunner): void {
+    this.#runners = this.#runners.filter((other) => other !== runner);
   }
 
-  /** The lane that serves a kind, if one does. */
-  laneFor(kind: string): RequestRunner | undefined {
-    for (const lane of this.#lanes) if (lane.serves(kind)) return lane;
+  /** Returns the runner that serves a kind, if one does. */
+  runnerFor(kind: string): RequestRunner | undefined {
+    for (const runner of this.#runners) if (runner.serves(kind)) return runner;
     return undefined;
   }
 
@@ -73,43 +94,21 @@ export class MessageRouter {
     return () => this.#listeners.delete(listener);
   }
 
-  route(message: Message): void {
-    if (this.#ports.requests.take(message)) return;
-    const lane = this.laneFor(message.kind);
-    if (lane !== undefined) {
-      if (!lane.accept(message)) this.hold(message);
-      return;
-    }
-    const { seq } = message;
-    if (seq === undefined) this.#announce(message);
-    else if (this.#sinks.size > 0) for (const sink of this.#sinks) sink.push(message);
-    else this.#leave(seq, message);
-  }
-
-  /** Keeps a message un-acked for whoever serves its kind next, here or after the lease. */
-  hold(message: Message): void {
-    if (message.seq !== undefined) this.#held.set(message.seq, message);
-  }
-
-  cancel(notice: CancelNotice): void {
-    for (const lane of this.#lanes) lane.cancel(notice);
-  }
-
-  /** Un-acked messages come again with the next lease. */
+  /** Forgets the messages that are held: the un-acked ones come again with the next lease. */
   leaseLost(): void {
     this.#held.clear();
     for (const sink of this.#sinks) sink.leaseLost();
   }
 
   close(reason: SignalboxError | undefined): void {
-    for (const lane of this.#lanes) lane.close();
+    for (const runner of this.#runners) runner.close();
     for (const sink of this.#sinks) sink.end(reason);
-    this.#lanes = [];
+    this.#runners = [];
     this.#held.clear();
   }
 
-  #announce(message: Message): void {
-    const { log } = this.#ports;
+  #callListeners(message: Message): void {
+    const { log } = this.#deps;
     const { id, kind, from } = message;
     if (this.#listeners.size === 0) {
       log({ event: 'unmatched_message', id, kind, from: from.agent, ephemeral: true });
@@ -124,9 +123,9 @@ export class MessageRouter {
     }
   }
 
-  /** A sub-inbox exists for replies only, so a stray is dead there; on a main inbox somebody may serve it later. */
-  #leave(seq: number, message: Message): void {
-    const { address, outbox, log } = this.#ports;
+  /** On a main inbox a message may be served later; a sub-inbox exists for replies only, so there it becomes a dead letter. */
+  #unmatched(seq: number, message: Message): void {
+    const { address, outbox, log } = this.#deps;
     log({ event: 'unmatched_message', id: message.id, kind: message.kind, from: message.from.agent, seq });
     if (isSubInbox(address)) outbox.control({ type: 'nack', seqs: [seq], dead: true, reason: 'unmatched' });
     else this.hold(message);

@@ -1,20 +1,10 @@
-import type { Message, SignalboxError, SubscribedFrame } from '@signalbox/protocol';
+import type { Message, SignalboxError } from '@signalbox/protocol';
 import type { MessageSink } from './message-router.ts';
-
-/**
- * The un-acked messages of the client's own inbox that no waiter and no serve loop takes, in order. Ack them by `seq`
- * with `client.ack`. After a reconnect the un-acked ones are offered again. Ends when it is disposed or the client is
- * closed by its owner; throws the reason if the client is closed for another.
- */
-export interface Subscription extends AsyncDisposable {
-  readonly subscribed: SubscribedFrame;
-  readonly messages: AsyncIterableIterator<Message>;
-}
 
 type Next = IteratorResult<Message, undefined>;
 const ended: Next = { done: true, value: undefined };
 
-/** A queue between the router, which pushes, and one reader, who pulls. The broker's window bounds it. */
+/** The messages of one subscription: the router pushes them, and the owner of the subscription iterates over them. The broker's window bounds the queue. */
 export class MessageStream implements MessageSink, AsyncIterableIterator<Message> {
   readonly #onEnd: () => void;
   #queue: Message[] = [];

@@ -1,10 +1,10 @@
 import { type Message, splitFrames } from '@signalbox/protocol';
 import { describe, expect, it } from 'vitest';
 import { HandClock } from '../../test/hand-clock.ts';
-import { DeadlineTable } from '../deadline-table.ts';
+import { handBack, type ServedRequest, type ServeHandler } from '../broker-client.ts';
+import { DeadlineTable } from '../requests/deadline-table.ts';
 import { DeliveryTable } from '../requests/delivery-table.ts';
 import { Outbox } from '../socket/outbox.ts';
-import { handBack, type ServedRequest, type ServeHandler } from './accepted-request.ts';
 import { RequestRunner } from './request-runner.ts';
 
 const asker = { agent: 'asker', address: 'asker#1', role: 'worker' };
@@ -13,8 +13,8 @@ function request(id: string, seq: number, fields: Partial<Message> = {}): Messag
   return { id, seq, from: asker, to: 'server', kind: 'ask', created_at: 0, ...fields };
 }
 
-/** A lane whose socket notes what leaves. */
-function openLane(handler: ServeHandler, concurrency = 64, tellsStart = false) {
+/** A runner whose socket notes what leaves. */
+function openRunner(handler: ServeHandler, concurrency = 64, tellsStart = false) {
   const clock = new HandClock();
   const outbox = new Outbox(clock.now);
   const deadlines = new DeadlineTable(clock);
@@ -25,7 +25,7 @@ function openLane(handler: ServeHandler, concurrency = 64, tellsStart = false) {
     left.push(...[...splitFrames(text)].map(({ header }) => JSON.parse(header)));
   });
   deliveries.resume();
-  const lane = new RequestRunner(
+  const runner = new RequestRunner(
     { kinds: ['ask'], handler, concurrency, tellsStart },
     {
       outbox,
@@ -43,20 +43,20 @@ function openLane(handler: ServeHandler, concurrency = 64, tellsStart = false) {
     outbox.flush();
     return left.splice(0);
   };
-  return { lane, clock, flush, given };
+  return { runner, clock, flush, given };
 }
 
 describe('a cancel that overtakes its request', () => {
   it('has it acked without running, if it comes from the sender', async () => {
     const ran: string[] = [];
-    const { lane, flush } = openLane(async ({ message }) => {
+    const { runner, flush } = openRunner(async ({ message }) => {
       ran.push(message.id);
       return undefined;
     });
-    lane.cancel({ type: 'cancel', correlation_id: 'a', from: asker });
-    lane.cancel({ type: 'cancel', correlation_id: 'b', from: { ...asker, agent: 'stranger' } });
-    lane.accept(request('a', 1));
-    lane.accept(request('b', 2));
+    runner.cancel({ type: 'cancel', correlation_id: 'a', from: asker });
+    runner.cancel({ type: 'cancel', correlation_id: 'b', from: { ...asker, agent: 'stranger' } });
+    runner.accept(request('a', 1));
+    runner.accept(request('b', 2));
     expect(await flush()).toEqual([
       { type: 'working', seqs: [2] },
       { type: 'ack', seqs: [1, 2] },
@@ -66,13 +66,13 @@ describe('a cancel that overtakes its request', () => {
 
   it('is forgotten after a minute, when an id may come again', async () => {
     const ran: string[] = [];
-    const { lane, clock } = openLane(async ({ message }) => {
+    const { runner, clock } = openRunner(async ({ message }) => {
       ran.push(message.id);
       return undefined;
     });
-    lane.cancel({ type: 'cancel', correlation_id: 'a', from: asker });
+    runner.cancel({ type: 'cancel', correlation_id: 'a', from: asker });
     clock.advance(60_001);
-    lane.accept(request('a', 1));
+    runner.accept(request('a', 1));
     expect(ran).toEqual(['a']);
   });
 });
@@ -80,14 +80,14 @@ describe('a cancel that overtakes its request', () => {
 describe('a request that waits for a free handler', () => {
   it('is acked when it is cancelled and given back to the broker when its time is over', async () => {
     const ran: string[] = [];
-    const { lane, clock, flush } = openLane(({ message }) => {
+    const { runner, clock, flush } = openRunner(({ message }) => {
       ran.push(message.id);
       return new Promise(() => {});
     }, 1);
-    lane.accept(request('running', 1));
-    lane.accept(request('cancelled', 2));
-    lane.accept(request('late', 3, { remaining_ms: 500 }));
-    lane.cancel({ type: 'cancel', correlation_id: 'cancelled', from: asker });
+    runner.accept(request('running', 1));
+    runner.accept(request('cancelled', 2));
+    runner.accept(request('late', 3, { remaining_ms: 500 }));
+    runner.cancel({ type: 'cancel', correlation_id: 'cancelled', from: asker });
     clock.advance(500);
     expect(await flush()).toMatchObject([
       { type: 'nack', seqs: [3] },
@@ -95,13 +95,13 @@ describe('a request that waits for a free handler', () => {
       { type: 'ack', seqs: [2] },
     ]);
     expect(ran).toEqual(['running']);
-    expect(lane.inFlight).toBe(1);
+    expect(runner.inFlight).toBe(1);
   });
 });
 
 describe('a handler', () => {
   it('sees its deadline as an aborted signal, and its reply settles the request all the same', async () => {
-    const { lane, clock, flush } = openLane(
+    const { runner, clock, flush } = openRunner(
       (served) =>
         new Promise((resolve) => {
           served.signal.addEventListener('abort', () => {
@@ -109,7 +109,7 @@ describe('a handler', () => {
           });
         }),
     );
-    lane.accept(request('a', 7, { remaining_ms: 1_000 }));
+    runner.accept(request('a', 7, { remaining_ms: 1_000 }));
     clock.advance(999);
     expect(await flush()).toEqual([{ type: 'working', seqs: [7] }]);
     clock.advance(1_000);
@@ -119,36 +119,36 @@ describe('a handler', () => {
   });
 
   it('that throws at once or returns no JSON value has its request given back', async () => {
-    const { lane, flush } = openLane(({ message }) => {
+    const { runner, flush } = openRunner(({ message }) => {
       if (message.id === 'throws') throw new Error('at once');
       return Promise.resolve({ kind: 'reply', body: 1n });
     });
-    lane.accept(request('throws', 1));
-    lane.accept(request('returns', 2));
+    runner.accept(request('throws', 1));
+    runner.accept(request('returns', 2));
     const frames = await flush();
     expect(frames.filter(({ type }) => type === 'nack')).toMatchObject([
       { seqs: [1], reason: 'at once' },
       { seqs: [2], reason: 'the handler returned a body that is not a JSON value' },
     ]);
-    expect(lane.inFlight).toBe(0);
+    expect(runner.inFlight).toBe(0);
   });
 });
 
 describe('a handler that tells when its work begins', () => {
   it('can hand back what it has not begun: neither acked nor counted as tried, with the rest of its time', async () => {
-    const { lane, clock, flush, given } = openLane(async () => handBack, 64, true);
+    const { runner, clock, flush, given } = openRunner(async () => handBack, 64, true);
     clock.advance(100);
-    lane.accept(request('timed', 1, { remaining_ms: 1_000 }));
+    runner.accept(request('timed', 1, { remaining_ms: 1_000 }));
     clock.advance(400);
-    lane.accept(request('untimed', 2));
+    runner.accept(request('untimed', 2));
     expect(await flush()).toEqual([]);
     expect(given).toEqual([request('timed', 1, { remaining_ms: 700 }), request('untimed', 2)]);
-    expect(lane.inFlight).toBe(0);
+    expect(runner.inFlight).toBe(0);
   });
 
   it('has the broker told once, and again when the request is delivered again', async () => {
     let served: ServedRequest | undefined;
-    const { lane, flush } = openLane(
+    const { runner, flush } = openRunner(
       (given) => {
         served = given;
         return new Promise(() => {});
@@ -156,13 +156,13 @@ describe('a handler that tells when its work begins', () => {
       64,
       true,
     );
-    lane.accept(request('a', 1));
-    lane.accept(request('a', 1));
+    runner.accept(request('a', 1));
+    runner.accept(request('a', 1));
     expect(await flush()).toEqual([]);
     served!.started();
     served!.started();
     expect(await flush()).toEqual([{ type: 'working', seqs: [1] }]);
-    lane.accept(request('a', 1));
+    runner.accept(request('a', 1));
     expect(await flush()).toEqual([{ type: 'working', seqs: [1] }]);
   });
 });

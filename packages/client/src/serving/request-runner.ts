@@ -1,95 +1,84 @@
 import { type CancelNotice, type Message, messageOf } from '@signalbox/protocol';
-import type { DeadlineTable } from '../deadline-table.ts';
-import { RecentMap } from '../recent-map.ts';
+import { type BadBodyHandler, handBack, type ServeAnswer, type ServeHandler } from '../broker-client.ts';
+import type { DeadlineTable } from '../requests/deadline-table.ts';
 import { PassingMap } from '../requests/passing-map.ts';
-import {
-  AcceptedRequest,
-  type BadBodyHandler,
-  handBack,
-  nackReason,
-  type RunPorts,
-  readBody,
-  type ServeAnswer,
-  type ServeHandler,
-} from './accepted-request.ts';
+import { RecentMap } from '../requests/recent-map.ts';
+import { AcceptedRequest, type AcceptedRequestDeps, readBody } from './accepted-request.ts';
 import { EarlyCancels } from './early-cancels.ts';
-import {
-  type ReplyPorts,
-  sendAck,
-  sendNack,
-  sendProgress,
-  sendReply,
-  sendWorking,
-} from './served-replies.ts';
+import { type ReplyDeps, sendAck, sendNack, sendProgress, sendReply, sendWorking } from './served-replies.ts';
 
-export interface ServePorts extends Omit<ReplyPorts, 'replied'> {
+export interface RequestRunnerDeps extends Omit<ReplyDeps, 'onReplied'> {
   deadlines: DeadlineTable;
-  /** Takes back what was accepted and never started. */
+  /** Takes back a message that was accepted and never started. */
   giveBack: (message: Message) => void;
 }
 
-export interface LaneOptions {
+export interface RequestRunnerOptions {
   kinds: readonly string[];
   handler: ServeHandler;
   /** Handlers that run at a time. */
   concurrency: number;
   badBody?: BadBodyHandler | undefined;
-  /** The handler tells when work begins, with `ServedRequest.started`. */
+  /** See `ServeOptions.tellsStart`. */
   tellsStart?: boolean | undefined;
 }
 
 const remembered = 10_000;
 const maxWaitingEphemeral = 1_024;
+/** What the broker keeps of a reason, in characters. */
+const maxReasonLength = 500;
 
-/** Runs the requests of some kinds: at most once at a time each, however often they are delivered. */
+/** Runs the requests of one serve loop. However often a request is delivered, it runs at most once at a time. */
 export class RequestRunner {
-  readonly #ports: ServePorts & ReplyPorts;
-  readonly #runPorts: RunPorts;
-  readonly #options: LaneOptions;
-  readonly #runs = new PassingMap<AcceptedRequest>();
+  readonly #deps: RequestRunnerDeps & ReplyDeps;
+  readonly #requestDeps: AcceptedRequestDeps;
+  readonly #options: RequestRunnerOptions;
+  readonly #accepted = new PassingMap<AcceptedRequest>();
+  /** Accepted requests that wait until a handler is free. */
   readonly #waiting = new Set<AcceptedRequest>();
-  /** Ids by `seq`. */
+  /** Ids of answered requests by `seq`. */
   readonly #answered = new RecentMap<number, string>(remembered);
   #newestAnswered = 0;
-  readonly #cancelled: EarlyCancels;
-  readonly #idle: (() => void)[] = [];
-  #active = 0;
-  #stopping = false;
+  readonly #earlyCancels: EarlyCancels;
+  readonly #onIdle: (() => void)[] = [];
+  #running = 0;
+  #isStopping = false;
 
-  constructor(options: LaneOptions, ports: ServePorts) {
+  constructor(options: RequestRunnerOptions, deps: RequestRunnerDeps) {
     this.#options = options;
-    this.#cancelled = new EarlyCancels(remembered, ports.clock.now);
-    const replyPorts = { ...ports, replied: (run: AcceptedRequest) => this.#settle(run) };
-    this.#ports = replyPorts;
-    this.#runPorts = {
-      now: ports.clock.now,
-      epoch: ports.epoch,
-      sendProgress: (run, body) => sendProgress(replyPorts, run, body),
-      sendWorking: (run) => sendWorking(replyPorts, run),
+    this.#earlyCancels = new EarlyCancels(remembered, deps.clock.now);
+    const replyDeps = { ...deps, onReplied: (request: AcceptedRequest) => this.#settle(request) };
+    this.#deps = replyDeps;
+    this.#requestDeps = {
+      now: deps.clock.now,
+      epoch: deps.epoch,
+      sendProgress: (request, body) => sendProgress(replyDeps, request, body),
+      sendWorking: (request) => sendWorking(replyDeps, request),
     };
   }
 
+  /** Requests that wait, run, or whose reply has no receipt yet. */
   get inFlight(): number {
-    return this.#runs.size;
+    return this.#accepted.size;
   }
 
   serves(kind: string): boolean {
     return this.#options.kinds.includes(kind);
   }
 
-  /** False if the loop is stopping and leaves the message to whoever serves next. */
+  /** Takes a message, or returns false if the runner is stopping: then the message is left to the next one that serves its kind. */
   accept(message: Message): boolean {
-    const { outbox, log } = this.#ports;
+    const { outbox, log } = this.#deps;
     const key = keyOf(message.from.agent, message.id);
-    const known = this.#runs.get(key);
+    const known = this.#accepted.get(key);
     if (known !== undefined) {
       this.#redelivered(known, message);
     } else if (message.seq !== undefined && this.#wasAnswered(message.seq, message.id)) {
       outbox.ack(message.seq);
-    } else if (this.#cancelled.take(key)) {
+    } else if (this.#earlyCancels.take(key)) {
       log({ event: 'cancelled_before_start', id: message.id });
       if (message.seq !== undefined) outbox.ack(message.seq);
-    } else if (this.#stopping) {
+    } else if (this.#isStopping) {
       return false;
     } else {
       this.#admit(key, message);
@@ -97,52 +86,53 @@ export class RequestRunner {
     return true;
   }
 
-  /** A broker that was set up anew begins to count again: the id has the last word. */
-  #wasAnswered(seq: number, id: string): boolean {
-    return seq <= this.#newestAnswered && this.#answered.get(seq) === id;
-  }
-
-  #redelivered(run: AcceptedRequest, message: Message): void {
-    run.seq = message.seq;
-    run.epoch = this.#ports.epoch();
-    if (run.isStarted) sendWorking(this.#ports, run);
-  }
-
-  /** Aborts the sender's own request; one that has not come yet is remembered. */
+  /** Aborts the sender's own request; a cancel of one that has not come yet is remembered. */
   cancel(notice: CancelNotice): void {
     const key = keyOf(notice.from.agent, notice.correlation_id);
-    const run = this.#runs.get(key);
-    if (run === undefined) {
-      this.#cancelled.add(key);
+    const request = this.#accepted.get(key);
+    if (request === undefined) {
+      this.#earlyCancels.add(key);
       return;
     }
-    run.end('cancelled');
-    if (this.#waiting.delete(run)) {
-      sendAck(this.#ports, run);
-      this.#forget(run);
+    request.end('cancelled');
+    if (this.#waiting.delete(request)) {
+      sendAck(this.#deps, request);
+      this.#forget(request);
     }
   }
 
+  /** Hands back what waits, and resolves when what runs is answered and receipted. */
   async stop(): Promise<void> {
-    this.#stopping = true;
-    for (const run of this.#waiting) this.#handBack(run);
+    this.#isStopping = true;
+    for (const request of this.#waiting) this.#handBack(request);
     this.#waiting.clear();
-    if (this.#runs.size === 0) return;
-    await new Promise<void>((resolve) => this.#idle.push(resolve));
+    if (this.#accepted.size === 0) return;
+    await new Promise<void>((resolve) => this.#onIdle.push(resolve));
   }
 
   /** The client is closed for good: nothing can be answered any more. */
   close(): void {
-    this.#stopping = true;
-    for (const run of this.#runs.values()) {
-      run.end('closed');
-      this.#forget(run);
+    this.#isStopping = true;
+    for (const request of this.#accepted.values()) {
+      request.end('closed');
+      this.#forget(request);
     }
     this.#waiting.clear();
   }
 
+  /** A broker that was set up anew counts from the beginning again, so the id must be the same, too. */
+  #wasAnswered(seq: number, id: string): boolean {
+    return seq <= this.#newestAnswered && this.#answered.get(seq) === id;
+  }
+
+  #redelivered(request: AcceptedRequest, message: Message): void {
+    request.seq = message.seq;
+    request.epoch = this.#deps.epoch();
+    if (request.isStarted) sendWorking(this.#deps, request);
+  }
+
   #admit(key: string, message: Message): void {
-    const { outbox, deadlines, log } = this.#ports;
+    const { outbox, deadlines, log } = this.#deps;
     const read = readBody(message);
     const { problem } = read;
     if (problem !== undefined && this.#options.badBody === undefined) {
@@ -152,103 +142,101 @@ export class RequestRunner {
       }
       return;
     }
-    const full = this.#active >= this.#options.concurrency;
-    if (full && message.seq === undefined && this.#waiting.size >= maxWaitingEphemeral) {
+    const isFull = this.#running >= this.#options.concurrency;
+    if (isFull && message.seq === undefined && this.#waiting.size >= maxWaitingEphemeral) {
       log({ event: 'ephemeral_dropped', id: message.id, kind: message.kind });
       return;
     }
-    const run = new AcceptedRequest(key, message, read, this.#runPorts);
-    this.#runs.add(key, run);
-    if (run.deadline !== undefined) run.expiry = deadlines.add(run.deadline, () => this.#expire(run));
-    if (full) this.#waiting.add(run);
-    else this.#start(run);
+    const request = new AcceptedRequest(key, message, read, this.#requestDeps);
+    this.#accepted.add(key, request);
+    if (request.deadline !== undefined) {
+      request.expiry = deadlines.add(request.deadline, () => this.#expire(request));
+    }
+    if (isFull) this.#waiting.add(request);
+    else this.#start(request);
   }
 
-  #start(run: AcceptedRequest): void {
-    this.#active++;
+  #start(request: AcceptedRequest): void {
+    this.#running++;
     const { handler, badBody, tellsStart } = this.#options;
-    if (!tellsStart) run.start();
+    if (!tellsStart) request.start();
     let answer: Promise<ServeAnswer>;
     try {
-      answer = run.problem && badBody ? Promise.resolve(badBody(run.problem)) : handler(run);
+      answer = request.problem && badBody ? Promise.resolve(badBody(request.problem)) : handler(request);
     } catch (error) {
       answer = Promise.reject(error);
     }
     answer.then(
-      (reply) => this.#finished(run, reply),
-      (error: unknown) => this.#failed(run, error),
+      (reply) => this.#finished(request, reply),
+      (error: unknown) => this.#failed(request, error),
     );
   }
 
   #startNext(): void {
-    this.#active--;
+    this.#running--;
     const [next] = this.#waiting;
-    if (next === undefined || this.#stopping) return;
+    if (next === undefined || this.#isStopping) return;
     this.#waiting.delete(next);
     this.#start(next);
   }
 
-  #finished(run: AcceptedRequest, answer: ServeAnswer): void {
+  #finished(request: AcceptedRequest, answer: ServeAnswer): void {
     if (answer === handBack) {
-      if (!run.isOver) this.#handBack(run);
+      if (!request.isOver) this.#handBack(request);
     } else if (answer === undefined) {
-      this.#settle(run);
-    } else if (!run.isOver) {
-      const isSent = sendReply(this.#ports, run, answer);
+      this.#settle(request);
+    } else if (!request.isOver) {
+      const isSent = sendReply(this.#deps, request, answer);
       if (!isSent) {
-        this.#failed(run, new TypeError('the handler returned a body that is not a JSON value'));
+        this.#failed(request, new TypeError('the handler returned a body that is not a JSON value'));
         return;
       }
     }
     this.#startNext();
   }
 
-  #failed(run: AcceptedRequest, error: unknown): void {
-    this.#ports.log({
-      event: 'handler_failed',
-      id: run.message.id,
-      message: messageOf(error),
-      ended: run.ended,
-    });
-    if (run.ended === 'cancelled') this.#settle(run);
-    else this.#nack(run, nackReason(error));
+  #failed(request: AcceptedRequest, error: unknown): void {
+    const message = messageOf(error);
+    this.#deps.log({ event: 'handler_failed', id: request.message.id, message, ended: request.endedBy });
+    if (request.endedBy === 'cancelled') this.#settle(request);
+    else this.#nack(request, message.slice(0, maxReasonLength));
     this.#startNext();
   }
 
-  #expire(run: AcceptedRequest): void {
-    run.end('expired');
-    // The broker has the last word on its lifetime: nacked, it is expired there and its sender told so.
-    if (this.#waiting.delete(run)) this.#nack(run, 'its deadline passed before a handler was free');
+  #expire(request: AcceptedRequest): void {
+    request.end('expired');
+    // The broker decides about the lifetime: it expires what is nacked, and tells the sender.
+    if (this.#waiting.delete(request)) this.#nack(request, 'its deadline passed before a handler was free');
   }
 
-  /** The request is dealt with: acked unless its reply did that, now or when it comes again. */
-  #settle(run: AcceptedRequest): void {
-    if (run.isOver) return;
-    if (run.seq !== undefined) {
-      this.#answered.set(run.seq, run.message.id);
-      if (run.seq > this.#newestAnswered) this.#newestAnswered = run.seq;
+  /** Finishes with a request and remembers it as answered. It is acked here, unless its reply settles it. */
+  #settle(request: AcceptedRequest): void {
+    if (request.isOver) return;
+    if (request.seq !== undefined) {
+      this.#answered.set(request.seq, request.message.id);
+      if (request.seq > this.#newestAnswered) this.#newestAnswered = request.seq;
     }
-    if (run.settledIn !== run.epoch) sendAck(this.#ports, run);
-    this.#forget(run);
+    if (request.settledIn !== request.epoch) sendAck(this.#deps, request);
+    this.#forget(request);
   }
 
-  #nack(run: AcceptedRequest, reason: string): void {
-    if (!run.isOver) sendNack(this.#ports, run, reason);
-    this.#forget(run);
+  #nack(request: AcceptedRequest, reason: string): void {
+    if (!request.isOver) sendNack(this.#deps, request, reason);
+    this.#forget(request);
   }
 
-  /** Leaves the request un-acked: whoever serves its kind next has it, here or after the lease. It costs no attempt. */
-  #handBack(run: AcceptedRequest): void {
-    this.#forget(run);
-    if (run.epoch === this.#ports.epoch()) this.#ports.giveBack(run.unstarted());
+  /** Leaves the request un-acked for the next one that serves its kind, here or after the lease. It costs no attempt. */
+  #handBack(request: AcceptedRequest): void {
+    this.#forget(request);
+    if (request.epoch === this.#deps.epoch()) this.#deps.giveBack(request.toMessage());
   }
 
-  #forget(run: AcceptedRequest): void {
-    if (run.isOver) return;
-    run.isOver = true;
-    this.#runs.take(run.key);
-    if (run.expiry !== undefined) this.#ports.deadlines.cancel(run.expiry);
-    if (this.#runs.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
+  #forget(request: AcceptedRequest): void {
+    if (request.isOver) return;
+    request.isOver = true;
+    this.#accepted.take(request.key);
+    if (request.expiry !== undefined) this.#deps.deadlines.cancel(request.expiry);
+    if (this.#accepted.size === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
   }
 }
 

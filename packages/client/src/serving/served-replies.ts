@@ -1,20 +1,22 @@
 import { replyIdOf, type SignalboxError } from '@signalbox/protocol';
-import type { Clock, Log } from '../clock.ts';
+import type { Log, ServedReply } from '../broker-client.ts';
+import type { Clock } from '../clock.ts';
 import type { DeliveryOwner, DeliveryTable } from '../requests/delivery-table.ts';
 import { deliverFrame } from '../requests/outgoing.ts';
 import { backoffMs } from '../socket/backoff.ts';
 import type { Outbox } from '../socket/outbox.ts';
-import type { AcceptedRequest, ServedReply } from './accepted-request.ts';
+import type { AcceptedRequest } from './accepted-request.ts';
 
-export interface ReplyPorts {
+export interface ReplyDeps {
   outbox: Outbox;
   deliveries: DeliveryTable;
   clock: Clock;
   log: Log;
   newId: () => string;
+  /** See `InboxSubscription.epoch`. */
   epoch: () => number;
-  /** The reply to a request is stored, or it can't be. */
-  replied: (run: AcceptedRequest) => void;
+  /** Called once when the reply to a request is stored or refused for good. */
+  onReplied: (request: AcceptedRequest) => void;
 }
 
 /** A reply outlives its request by this much, so that a requester that reconnects late still finds it. */
@@ -23,48 +25,48 @@ const maxReplyRefusals = 5;
 const nackPolicy = { baseMs: 500, capMs: 10_000 };
 
 /**
- * Sends a reply that settles its request in the same commit, as often as connections are lost under it. `replied` is
- * told once. Returns false, and sends nothing, if its body is no JSON value.
+ * Sends a reply that settles its request in the same commit, again after each lost connection. Returns false, and sends
+ * nothing, if its body is no JSON value.
  */
-export function sendReply(ports: ReplyPorts, run: AcceptedRequest, reply: ServedReply): boolean {
-  const body = encodeReply(reply);
+export function sendReply(deps: ReplyDeps, request: AcceptedRequest, reply: ServedReply): boolean {
+  const body = jsonOf(reply.body);
   if (body === undefined) return false;
-  const { id, from, seq } = run.message;
+  const { id, from, seq } = request.message;
   const isStored = seq !== undefined;
-  const { deadline } = run;
-  ports.deliveries.add({
+  const { deadline } = request;
+  deps.deliveries.add({
     frame: deliverFrame(from.address, replyIdOf(id), reply.kind, {
       ephemeral: !isStored,
       correlationId: id,
     }),
     body,
-    owner: new ReplyOwner(ports, run, reply, isStored),
-    expiresAt: deadline === undefined ? undefined : Math.max(deadline, ports.clock.now()) + replyGraceMs,
+    owner: new ReplyOwner(deps, request, reply, isStored),
+    expiresAt: deadline === undefined ? undefined : Math.max(deadline, deps.clock.now()) + replyGraceMs,
     sentIsEnough: !isStored,
   });
   return true;
 }
 
-/** Follows one reply until it is stored or can't be. */
+/** Follows one reply until it is stored or refused for good. */
 class ReplyOwner implements DeliveryOwner {
-  readonly #ports: ReplyPorts;
-  readonly #run: AcceptedRequest;
+  readonly #deps: ReplyDeps;
+  readonly #request: AcceptedRequest;
   readonly #reply: ServedReply;
   readonly #isStored: boolean;
   #refusals = 0;
 
-  constructor(ports: ReplyPorts, run: AcceptedRequest, reply: ServedReply, isStored: boolean) {
-    this.#ports = ports;
-    this.#run = run;
+  constructor(deps: ReplyDeps, request: AcceptedRequest, reply: ServedReply, isStored: boolean) {
+    this.#deps = deps;
+    this.#request = request;
     this.#reply = reply;
     this.#isStored = isStored;
   }
 
   settles(): number | undefined {
     if (!this.#isStored) return undefined;
-    const run = this.#run;
-    run.settledIn = run.epoch === this.#ports.epoch() ? run.epoch : undefined;
-    return run.settledIn === undefined ? undefined : run.seq;
+    const request = this.#request;
+    request.settledIn = request.epoch === this.#deps.epoch() ? request.epoch : undefined;
+    return request.settledIn === undefined ? undefined : request.seq;
   }
 
   receipted(): void {
@@ -72,62 +74,63 @@ class ReplyOwner implements DeliveryOwner {
   }
 
   refused(error: SignalboxError): boolean {
-    if (maySendAgain(this.#ports, this.#run, error, this.#refusals++)) return true;
+    if (maySendAgain(this.#deps, this.#request, error, this.#refusals++)) return true;
     this.#end('refused');
     return false;
   }
 
   #end(how: 'stored' | 'refused'): void {
     this.#reply.settled?.(how);
-    this.#ports.replied(this.#run);
+    this.#deps.onReplied(this.#request);
   }
 }
 
-/** A reply that can't be placed must not stop the loop, nor have the request run again. */
+/** A reply that the broker refuses must not stop the loop, nor have the request run again. */
 function maySendAgain(
-  ports: ReplyPorts,
-  run: AcceptedRequest,
+  deps: ReplyDeps,
+  request: AcceptedRequest,
   error: SignalboxError,
   refusals: number,
 ): boolean {
-  if ((error.code === 'no_lease' || error.code === 'not_yours') && run.settledIn !== undefined) {
-    run.epoch = ports.epoch() - 1;
+  if ((error.code === 'no_lease' || error.code === 'not_yours') && request.settledIn !== undefined) {
+    // Its `seq` does not count any more: the reply is sent again without `settles`.
+    request.epoch = deps.epoch() - 1;
     return true;
   }
-  const hasTime = run.remainingMs() !== 0;
+  const hasTime = request.remainingMs() !== 0;
   if (error.retryable && refusals < maxReplyRefusals && hasTime) return true;
-  ports.log({ event: 'reply_refused', id: run.message.id, code: error.code, message: error.message });
-  run.settledIn = undefined;
+  const { code, message } = error;
+  deps.log({ event: 'reply_refused', id: request.message.id, code, message });
+  request.settledIn = undefined;
   return false;
 }
 
-export function sendProgress(ports: ReplyPorts, run: AcceptedRequest, body: string): void {
-  const { id, from } = run.message;
-  ports.deliveries.sendOnce(
-    deliverFrame(from.address, ports.newId(), 'progress', { ephemeral: true, correlationId: id }),
+export function sendProgress(deps: ReplyDeps, request: AcceptedRequest, body: string): void {
+  const { id, from } = request.message;
+  deps.deliveries.sendOnce(
+    deliverFrame(from.address, deps.newId(), 'progress', { ephemeral: true, correlationId: id }),
     body,
   );
 }
 
-export function sendWorking(ports: ReplyPorts, run: AcceptedRequest): void {
-  if (run.seq !== undefined && run.epoch === ports.epoch()) ports.outbox.working(run.seq);
+export function sendWorking(deps: ReplyDeps, { seq, epoch }: AcceptedRequest): void {
+  if (seq !== undefined && epoch === deps.epoch()) deps.outbox.working(seq);
 }
 
-export function sendAck(ports: ReplyPorts, run: AcceptedRequest): void {
-  if (run.seq !== undefined && run.epoch === ports.epoch()) ports.outbox.ack(run.seq);
+export function sendAck(deps: ReplyDeps, { seq, epoch }: AcceptedRequest): void {
+  if (seq !== undefined && epoch === deps.epoch()) deps.outbox.ack(seq);
 }
 
-/** Has the request tried again, later each time. */
-export function sendNack(ports: ReplyPorts, run: AcceptedRequest, reason: string): void {
-  const { outbox, clock, epoch } = ports;
-  if (run.seq === undefined || run.epoch !== epoch()) return;
-  const delay_ms = Math.round(backoffMs(nackPolicy, run.message.attempt ?? 0, clock.random()));
-  outbox.control({ type: 'nack', seqs: [run.seq], delay_ms, reason });
+/** Has the broker deliver the request again, after a delay that grows with its attempts. */
+export function sendNack(deps: ReplyDeps, { seq, epoch, message }: AcceptedRequest, reason: string): void {
+  if (seq === undefined || epoch !== deps.epoch()) return;
+  const delay_ms = Math.round(backoffMs(nackPolicy, message.attempt ?? 0, deps.clock.random()));
+  deps.outbox.control({ type: 'nack', seqs: [seq], delay_ms, reason });
 }
 
-function encodeReply(reply: ServedReply): string | undefined {
+function jsonOf(body: unknown): string | undefined {
   try {
-    return JSON.stringify(reply.body);
+    return JSON.stringify(body);
   } catch {
     return undefined;
   }

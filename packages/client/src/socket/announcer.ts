@@ -1,12 +1,12 @@
 import type { Clock } from '../clock.ts';
 import type { Outbox } from './outbox.ts';
 
-/** The broker takes one status a second by its own clock. */
+/** The broker accepts one status a second by its own clock. */
 const brokerEveryMs = 1_000;
-/** The rest is for jitter on the way. */
+/** A little longer, because frames are delayed by different times on their way. */
 const everyMs = 1_100;
 
-/** Keeps the newest status, sends at most one a second, and says it again on each new connection. */
+/** Sends the newest status, at most once a second, and again on each new connection. */
 export class Announcer {
   readonly #outbox: Outbox;
   readonly #clock: Clock;
@@ -15,9 +15,9 @@ export class Announcer {
   #cancelTimer: (() => void) | undefined;
   #connected = false;
 
-  constructor(ports: { outbox: Outbox; clock: Clock }) {
-    this.#outbox = ports.outbox;
-    this.#clock = ports.clock;
+  constructor(deps: { outbox: Outbox; clock: Clock }) {
+    this.#outbox = deps.outbox;
+    this.#clock = deps.clock;
   }
 
   announce(status: unknown): void {
@@ -28,7 +28,7 @@ export class Announcer {
     else this.#cancelTimer = this.#clock.startTimer(() => this.#send(), waitMs);
   }
 
-  /** The broker took two announcements for too near to each other: one was held up on its way. The newest is said again. */
+  /** Sends the newest status again: one frame was delayed on its way, so that two arrived within a second. */
   refused(retryAfterMs: number): void {
     if (!this.#connected || this.#cancelTimer !== undefined) return;
     this.#cancelTimer = this.#clock.startTimer(() => this.#send(), retryAfterMs + everyMs - brokerEveryMs);

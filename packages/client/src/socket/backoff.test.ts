@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { backoffMs, backoffPolicies, eagerForMs, healthyAfterMs, ReconnectPacer } from './backoff.ts';
+import { brokerError } from '../errors.ts';
+import {
+  backoffMs,
+  backoffPolicies,
+  eagerForMs,
+  healthyAfterMs,
+  ReconnectPacer,
+  refusalDelayMs,
+} from './backoff.ts';
 
 const almostOne = 0.999_999;
 
@@ -44,4 +52,12 @@ describe('the reconnect pacer', () => {
     expect(pacer.nextDelayMs(0, 0, 5_000)).toBe(5_000);
     expect(pacer.nextDelayMs(0, almostOne, 5_000)).toBeLessThanOrEqual(5_250);
   });
+});
+
+it('waits after a refusal as long as the broker says, else with a bounded back-off', () => {
+  const busy = { type: 'error', code: 'inbox_full', message: 'full', retryable: true } as const;
+  const named = brokerError({ ...busy, retry_after_ms: 1_234 });
+  expect(refusalDelayMs(named, 0, 0.5)).toBe(1_234);
+  expect(refusalDelayMs(brokerError(busy), 0, 0)).toBeGreaterThan(0);
+  expect(refusalDelayMs(brokerError(busy), 50, 0.999)).toBeLessThan(2_100);
 });

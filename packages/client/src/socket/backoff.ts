@@ -1,3 +1,6 @@
+import type { SignalboxError } from '@signalbox/protocol';
+import { retryAfterMsOf } from '../errors.ts';
+
 /** Exponential back-off with full jitter: the wait is uniform in `[0, min(capMs, baseMs · 2^attempt))`. */
 export interface BackoffPolicy {
   baseMs: number;
@@ -9,14 +12,22 @@ export const backoffPolicies = {
   orchestrator: { baseMs: 500, capMs: 30_000 },
 } as const satisfies Record<string, BackoffPolicy>;
 
-/** How long a connection must last before it counts as healthy, and how long retries stay eager after it, in ms. */
+/** How long a connection must last before it counts as healthy, in milliseconds. */
 export const healthyAfterMs = 10_000;
+/** How long retries stay eager after a healthy connection was lost, and the longest wait between them, in milliseconds. */
 export const eagerForMs = 10_000;
 export const eagerJitterMs = 250;
 
-/** The wait before retry number `attempt` (from 0), in milliseconds. */
+/** Returns the wait before retry number `attempt` (from 0), in milliseconds. */
 export function backoffMs(policy: BackoffPolicy, attempt: number, random: number): number {
   return random * Math.min(policy.capMs, policy.baseMs * 2 ** Math.min(attempt, 30));
+}
+
+const refusalPolicy = { baseMs: 100, capMs: 2_000 };
+
+/** Returns the wait before a refused frame is sent again: the time that the broker asked for, or a jittered back-off. */
+export function refusalDelayMs(error: SignalboxError, refusals: number, random: number): number {
+  return retryAfterMsOf(error) ?? 20 + backoffMs(refusalPolicy, refusals, random);
 }
 
 /**
@@ -32,14 +43,14 @@ export class ReconnectPacer {
     this.#policy = policy;
   }
 
-  /** A connection ended that had been welcomed `uptimeMs` ago. */
+  /** Notes the loss of a connection that had been welcomed `uptimeMs` ago. */
   lost(uptimeMs: number, now: number): void {
     if (uptimeMs < healthyAfterMs) return;
     this.#attempt = 0;
     this.#eagerUntil = now + eagerForMs;
   }
 
-  /** The wait before the next attempt; `minimumMs` is what the broker asked for, jitter comes on top. */
+  /** Returns the wait before the next attempt; `minimumMs` is what the broker asked for, jitter comes on top. */
   nextDelayMs(now: number, random: number, minimumMs = 0): number {
     if (minimumMs > 0) return minimumMs + random * eagerJitterMs;
     if (now < this.#eagerUntil) return random * eagerJitterMs;

@@ -15,41 +15,45 @@ import {
   type WelcomeFrame,
 } from '@signalbox/protocol';
 import { WebSocket } from 'ws';
-import type { Clock, Log } from '../clock.ts';
+import type { Log } from '../broker-client.ts';
+import type { Clock } from '../clock.ts';
 import { brokerError, clientError } from '../errors.ts';
 
-/** Why a connection ended. `final`: the broker does not want this client back. */
+/** Why a connection ended. `final`: the broker does not accept this client any more. */
 export interface Loss {
   error: SignalboxError;
   final: boolean;
-  /** Since the welcome; 0 without one. */
+  /** Time since the welcome; 0 without one. */
   uptimeMs: number;
-  /** What the broker asked to wait, 0 if nothing. */
+  /** The wait that the broker asked for before the next connection; 0 if it asked for none. */
   reconnectAfterMs: number;
 }
 
 export interface ConnectionOptions {
   url: string;
   token: string;
-  /** The address to be: `agent` or `agent#sub`. */
+  /** The client's address: `agent` or `agent#sub`. */
   address: string;
-  /** For the handshake up to the welcome. */
+  /** Limit of the handshake, up to the welcome. */
   timeoutMs: number;
   clock: Clock;
   log: Log;
   onWelcome(welcome: WelcomeFrame): void;
-  /** Every other frame, with its body line. */
+  /** Called with every frame but the welcome, and its body line. */
   onFrame(frame: BrokerFrame, body: string | undefined): void;
-  /** Called exactly once. */
+  /** Called once, when the connection has ended other than by `close`. */
   onLost(loss: Loss): void;
 }
 
-/** On top of two heartbeats, before silence counts as death. */
+/** A connection is given up when it was silent for two heartbeats and this much longer. */
 const silenceSlackMs = 1_000;
 const closeTimeoutMs = 1_000;
 const maxPayloadBytes = 64 * 1024 * 1024;
 
-/** One socket: hello, frames in and out, and the watch for silence. It never comes back; the supervisor makes a new one. */
+/**
+ * One WebSocket to the broker: the hello, frames in and out, and the check for silence. It is never reopened; the supervisor
+ * makes a new one. After `close` it reports nothing more.
+ */
 export class Connection {
   readonly #options: ConnectionOptions;
   readonly #socket: WebSocket;
@@ -61,6 +65,7 @@ export class Connection {
   #lastError: ErrorFrame | undefined;
   #cause: unknown;
   #timedOut = false;
+  #isClosing = false;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -79,7 +84,7 @@ export class Connection {
     });
     this.#socket.on('message', (data, isBinary) => {
       this.#heard();
-      if (!isBinary) this.#read((data as Buffer).toString());
+      if (!isBinary && !this.#isClosing) this.#read((data as Buffer).toString());
     });
     this.#socket.on('close', (code) => this.#end(code));
   }
@@ -89,8 +94,9 @@ export class Connection {
     if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(text);
   }
 
-  /** Says goodbye after what was sent, and resolves when the socket is gone (after 1 s by force). */
+  /** Closes the socket after what was sent, and resolves when it is closed (after 1 s by force). */
   async close(): Promise<void> {
+    this.#isClosing = true;
     this.#cancelTimer();
     this.#cancelTimer = this.#options.clock.startTimer(() => this.#socket.terminate(), closeTimeoutMs);
     this.#socket.close(1000);
@@ -122,7 +128,7 @@ export class Connection {
     if (frame.type === 'welcome') {
       this.#cancelTimer();
       this.#welcomedAt = this.#options.clock.now();
-      this.#watch(frame.heartbeat_ms);
+      this.#checkSilence(frame.heartbeat_ms);
       this.#options.onWelcome(frame);
       return;
     }
@@ -136,14 +142,14 @@ export class Connection {
     this.#options.onFrame(frame, body);
   }
 
-  /** The broker pings once a heartbeat; a socket that is silent for two is dead, whatever TCP says. */
-  #watch(heartbeatMs: number): void {
+  /** The broker pings once a heartbeat; a socket that is silent for two is given up, even if TCP has not noticed. */
+  #checkSilence(heartbeatMs: number): void {
     const { clock } = this.#options;
     const silent = (): boolean => clock.now() - this.#heardAt > 2 * heartbeatMs + silenceSlackMs;
     const check = (): void => {
       this.#cancelTimer = clock.startTimer(check, heartbeatMs);
       if (!silent()) return;
-      // After a pause of this process the ping may be waiting in the socket: let it be read before judging.
+      // After a pause of this process a ping may be waiting in the socket: it is read first.
       setImmediate(() => {
         if (!silent()) return;
         this.#cause ??= clientError('connection_lost', 'the broker was silent for two heartbeats');
@@ -156,21 +162,22 @@ export class Connection {
   #end(code: number): void {
     this.#cancelTimer();
     this.#ended.resolve();
+    if (this.#isClosing) return;
     const entry = Object.hasOwn(closeCodes, code) ? closeCodes[code as CloseCode] : undefined;
     const final = entry?.reconnect === false;
-    const error = this.#statedReason(code) ?? this.#guessedReason(code, final, entry?.name);
+    const error = this.#statedReason(code) ?? this.#reasonFromClose(code, final, entry?.name);
     const uptimeMs = this.#welcomedAt === undefined ? 0 : this.#options.clock.now() - this.#welcomedAt;
     this.#options.onLost({ error, final, uptimeMs, reconnectAfterMs: this.#reconnectAfterMs });
   }
 
-  /** The error frame that announced this close, if one did. */
+  /** Returns the error frame that announced this close, if one did. */
   #statedReason(code: number): SignalboxError | undefined {
     const frame = this.#lastError;
     if (frame === undefined || !Object.hasOwn(errorCodes, frame.code)) return undefined;
     return closeCodeOf(frame.code as ErrorCode) === code ? brokerError(frame) : undefined;
   }
 
-  #guessedReason(code: number, final: boolean, name: string | undefined): SignalboxError {
+  #reasonFromClose(code: number, final: boolean, name: string | undefined): SignalboxError {
     const { url, timeoutMs } = this.#options;
     const details = { closeCode: code };
     if (final && name !== undefined && code !== 1000) {

@@ -1,20 +1,22 @@
 import { type ClientFrame, encodeFrame } from '@signalbox/protocol';
 
-/** A frame that is encoded when it leaves, so that its lifetime is counted up to then; `undefined` if it was called off. */
+/** A message that is encoded when it leaves, so that its lifetime is counted up to then. */
 export interface Sendable {
+  /** Returns the frame's text, or `undefined` if it is not to be sent any more. */
   encode(now: number): string | undefined;
 }
 
-/** Longest batch, in characters: a longer one would keep the broker waiting for its end before it can begin. */
-const splitAt = 64 * 1024;
-/** So many frames of work leave before the turn ends, if more follow: the broker begins with them while the rest is made. */
+/** The longest WebSocket message, in characters, unless one frame is longer: the broker can only begin when it has a message whole. */
+const maxBatchLength = 64 * 1024;
+/** Of more messages than this, the first leave before the turn ends: the broker begins with them while the rest is made (ADR 10). */
 const workAtOnce = 16;
 const maxSeqsPerFrame = 10_000;
 const maxKeptCancels = 1_000;
 
 /**
- * What waits to be sent in this turn of the event loop. It leaves in one WebSocket message, control before work; much work
- * leaves in several. Without a connection, work and acks are forgotten (their owners know) and cancels are kept.
+ * Gathers the frames of one turn of the event loop and sends them in one WebSocket message, or a few: control frames first, then
+ * messages. Without a connection cancels are kept; messages and acks are forgotten, since the delivery table sends messages
+ * again and acks count on one connection only.
  */
 export class Outbox {
   readonly #now: () => number;
@@ -84,13 +86,13 @@ export class Outbox {
     });
   }
 
-  /** Sends at once what is waiting. */
+  /** Sends what is waiting, at once. */
   flush(): void {
     const send = this.#send;
     if (send === undefined) return;
     let batch = '';
     const put = (text: string): void => {
-      if (batch.length > 0 && batch.length + text.length > splitAt) {
+      if (batch.length > 0 && batch.length + text.length > maxBatchLength) {
         send(batch);
         batch = '';
       }
@@ -121,7 +123,7 @@ export class Outbox {
   }
 }
 
-/** At most as many sequence numbers as one frame may carry. */
+/** Splits sequence numbers into parts that fit into one frame each. */
 export function chunks(seqs: readonly number[]): number[][] {
   const parts: number[][] = [];
   for (let at = 0; at < seqs.length; at += maxSeqsPerFrame) parts.push(seqs.slice(at, at + maxSeqsPerFrame));

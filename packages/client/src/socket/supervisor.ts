@@ -1,13 +1,9 @@
 import { type BrokerFrame, messageOf, type SignalboxError, type WelcomeFrame } from '@signalbox/protocol';
-import type { Clock, Log } from '../clock.ts';
+import type { ClientState, Log } from '../broker-client.ts';
+import type { Clock } from '../clock.ts';
 import { clientError } from '../errors.ts';
 import { type BackoffPolicy, ReconnectPacer } from './backoff.ts';
 import { Connection, type Loss } from './connection.ts';
-
-/** `closed` is final; its `reason` is absent if the owner closed the client. */
-export type ClientState =
-  | { readonly name: 'connecting' | 'ready' | 'reconnecting' }
-  | { readonly name: 'closed'; readonly reason: SignalboxError | undefined };
 
 export interface SupervisorOptions {
   url: string;
@@ -15,20 +11,20 @@ export interface SupervisorOptions {
   renewToken: (() => Promise<string | undefined>) | undefined;
   address: string;
   connectTimeoutMs: number;
-  /** Also retry the first connection. */
+  /** Whether the first connection is retried, too. */
   waitForBroker: boolean;
   policy: BackoffPolicy;
   signal: AbortSignal | undefined;
   clock: Clock;
   log: Log;
-  /** A welcomed connection; `send` is its way out. */
+  /** Called when the broker has welcomed a connection; `send` sends over it. */
   onConnected(send: (text: string) => void): void;
   onFrame(frame: BrokerFrame, body: string | undefined): void;
   onDisconnected(): void;
   onClosed(reason: SignalboxError | undefined): void;
 }
 
-/** The one owner of the connection: makes it, loses it, makes it again, and decides when to stop for good. */
+/** Owns the connection: opens it, opens it again after it was lost, and decides when to stop for good. */
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #pacer: ReconnectPacer;
@@ -69,7 +65,7 @@ export class Supervisor {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Resolves at the first welcome; rejects if it is given up before. */
+  /** Connects. Resolves at the first welcome; rejects if the supervisor stops before. */
   start(): Promise<WelcomeFrame> {
     const { signal } = this.#options;
     if (signal?.aborted) {
@@ -81,7 +77,7 @@ export class Supervisor {
     return this.#first.promise;
   }
 
-  /** Stops for good; resolves when the socket is gone. */
+  /** Stops for good; resolves when the socket is closed. */
   async stop(reason: SignalboxError | undefined): Promise<void> {
     const connection = this.#connection;
     this.#finish(reason);
@@ -89,7 +85,7 @@ export class Supervisor {
   }
 
   #dial(): void {
-    const { url, address, connectTimeoutMs: timeoutMs, clock, log } = this.#options;
+    const { url, address, connectTimeoutMs: timeoutMs, clock, log, onFrame } = this.#options;
     const connection = new Connection({
       url,
       token: this.#token,
@@ -97,15 +93,9 @@ export class Supervisor {
       timeoutMs,
       clock,
       log,
-      onWelcome: (welcome) => {
-        if (this.#connection === connection) this.#connected(connection, welcome);
-      },
-      onFrame: (frame, body) => {
-        if (this.#connection === connection) this.#options.onFrame(frame, body);
-      },
-      onLost: (loss) => {
-        if (this.#connection === connection) this.#lost(loss);
-      },
+      onWelcome: (welcome) => this.#connected(connection, welcome),
+      onFrame,
+      onLost: (loss) => this.#lost(loss),
     });
     this.#connection = connection;
   }
@@ -126,7 +116,7 @@ export class Supervisor {
     else this.#retry(loss);
   }
 
-  /** A refused token ends the client for good, unless its owner has another by now. */
+  /** Stops for good because the token was refused, unless the owner has another by now. */
   async #renew(loss: Loss, renewToken: () => Promise<string | undefined>): Promise<void> {
     this.#options.onDisconnected();
     const renewed = await renewToken().catch((error) => {

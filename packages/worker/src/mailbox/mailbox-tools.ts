@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
-import type { Log } from '@signalbox/client';
+import { type Log, newMessageId } from '@signalbox/client';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import type { FaceTools } from '../tools/face-tools.ts';
-import { newId } from '../tools/new-id.ts';
 import type { RecentCalls } from '../tools/recent-calls.ts';
 import { agentsTool } from './agents-tool.ts';
 import { AskTable } from './ask-table.ts';
@@ -51,7 +50,7 @@ export function mailboxTools(executor: McpProxyExecutor, options: MailboxOptions
   const main = new MainConnection((signal) => executor.connectMain(signal));
   const inbox = new Inbox({ main, now, log });
   const cursors = new InboxCursors(randomBytes(6).toString('base64url'));
-  const asks = new AskTable(client, { newId, now });
+  const asks = new AskTable(client, { newId: newMessageId, now });
   const tools = [
     agentsTool(client),
     sendTool(main),

@@ -1,8 +1,8 @@
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
+import { newMessageId } from '@signalbox/client';
 import type { ToolCallError } from '@signalbox/protocol';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import type { FaceAnswer, FaceCall, FaceTools } from './face-tools.ts';
-import { newId } from './new-id.ts';
 import type { RecentCalls } from './recent-calls.ts';
 import { failedResultOf, toolResultOf } from './tool-result.ts';
 
@@ -37,7 +37,7 @@ export async function callHosted(
 ): Promise<FaceAnswer> {
   const tool = executor.findTool(call.name);
   const { signal, onProgress, round } = call;
-  const requestId = newId();
+  const requestId = newMessageId();
   const running = executor.executeRound(call, round, { requestId, signal, onProgress });
   calls?.add(requestId, call.name, running);
   const { result, error, inputRequired } = await running;

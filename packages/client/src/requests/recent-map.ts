@@ -1,4 +1,4 @@
-/** What was added, and an index of it that is brought up to date when something is looked up. */
+/** A number of entries, and an index that is brought up to date when a key is looked up. */
 class Generation<K, V> {
   readonly keys: K[] = [];
   readonly #values: V[] = [];
@@ -10,7 +10,7 @@ class Generation<K, V> {
     this.#values.push(value);
   }
 
-  /** Key by key what it holds now. */
+  /** Returns the index of all entries. */
   index(): Map<K, V> {
     for (; this.#indexed < this.keys.length; this.#indexed++) {
       this.#index.set(this.keys[this.#indexed]!, this.#values[this.#indexed]!);
@@ -20,8 +20,9 @@ class Generation<K, V> {
 }
 
 /**
- * Remembers at least the last `size` keys and at most twice as many, in two generations: nothing has to be expired one by
- * one. Adding, which happens at any rate, costs an array write or two; looking up, which is rare, does the rest.
+ * Remembers at least the last `size` keys and at most twice as many. It holds two generations and drops the older one whole, so
+ * that no entry is expired by itself. Every request adds an entry and few are ever looked up, so adding only appends to an
+ * array, and a lookup brings the index up to date (ADR 10).
  */
 export class RecentMap<K, V> {
   readonly #size: number;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { HandClock } from '../test/hand-clock.ts';
+import { HandClock } from '../../test/hand-clock.ts';
 import { DeadlineTable } from './deadline-table.ts';
 
 describe('the deadline table', () => {

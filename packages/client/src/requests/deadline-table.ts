@@ -1,6 +1,6 @@
-import type { StartTimer } from './clock.ts';
+import type { StartTimer } from '../clock.ts';
 
-/** Longest delay a Node timer takes. */
+/** The longest delay that a Node timer accepts. */
 const maxTimerMs = 2 ** 31 - 1;
 
 interface Entry {
@@ -8,12 +8,13 @@ interface Entry {
   run: (() => void) | undefined;
 }
 
-/** A deadline that can be called off. */
+/** A deadline, as `cancel` takes it. */
 export type Deadline = Entry;
 
 /**
- * Any number of deadlines on one timer: a binary heap whose cancelled entries are swept when they outnumber the
- * live ones. A request that is answered long before its deadline costs two array writes.
+ * Runs any number of deadlines on one timer. It is a binary heap whose cancelled entries are swept when they outnumber the
+ * live ones, so that a request that is answered long before its deadline costs two array writes. A timer of its own for each
+ * request costs more (ADR 10).
  */
 export class DeadlineTable {
   readonly #now: () => number;
@@ -28,7 +29,7 @@ export class DeadlineTable {
     this.#startTimer = clock.startTimer;
   }
 
-  /** Deadlines that are neither due nor cancelled. */
+  /** The number of deadlines that are neither due nor cancelled. */
   get size(): number {
     return this.#heap.length - this.#cancelled;
   }

@@ -1,8 +1,9 @@
 import type { BrokerFrame, ErrorFrame, Message, SignalboxError } from '@signalbox/protocol';
-import type { Clock, Log } from './clock.ts';
-import { DeadlineTable } from './deadline-table.ts';
+import type { Log } from './broker-client.ts';
+import type { Clock } from './clock.ts';
 import { clientError } from './errors.ts';
 import { BrokerCalls } from './requests/broker-calls.ts';
+import { DeadlineTable } from './requests/deadline-table.ts';
 import { DeliveryTable } from './requests/delivery-table.ts';
 import { RequestTable } from './requests/request-table.ts';
 import { InboxSubscription } from './serving/inbox-subscription.ts';
@@ -11,10 +12,16 @@ import { Announcer } from './socket/announcer.ts';
 import { Outbox } from './socket/outbox.ts';
 import { Supervisor, type SupervisorOptions } from './socket/supervisor.ts';
 
-export type CoreOptions = Omit<SupervisorOptions, 'onConnected' | 'onFrame' | 'onDisconnected' | 'onClosed'>;
+export type ClientPartsOptions = Omit<
+  SupervisorOptions,
+  'onConnected' | 'onFrame' | 'onDisconnected' | 'onClosed'
+>;
 
-/** Wires the parts together: what the socket says goes to the tables, what the tables say goes to the outbox. */
-export class ClientCore {
+/**
+ * The parts of one client, and what each of them hears of the connection. The supervisor says when there is a connection and
+ * what came over it; all parts send through the outbox.
+ */
+export class ClientParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly supervisor: Supervisor;
@@ -28,21 +35,21 @@ export class ClientCore {
   readonly announcer: Announcer;
   readonly #address: string;
 
-  constructor(options: CoreOptions) {
+  constructor(options: ClientPartsOptions) {
     const { address, clock, log } = options;
     this.#address = address;
     this.clock = clock;
     this.log = log;
     this.outbox = new Outbox(clock.now);
     this.deadlines = new DeadlineTable(clock);
-    const ports = { outbox: this.outbox, deadlines: this.deadlines, clock, log };
-    this.deliveries = new DeliveryTable(ports);
-    this.calls = new BrokerCalls(ports);
-    this.announcer = new Announcer(ports);
-    this.requests = new RequestTable({ ...ports, deliveries: this.deliveries });
+    const deps = { outbox: this.outbox, deadlines: this.deadlines, clock, log };
+    this.deliveries = new DeliveryTable(deps);
+    this.calls = new BrokerCalls(deps);
+    this.announcer = new Announcer(deps);
+    this.requests = new RequestTable({ ...deps, deliveries: this.deliveries });
     this.router = new MessageRouter({ address, outbox: this.outbox, requests: this.requests, log });
     this.subscription = new InboxSubscription({
-      ...ports,
+      ...deps,
       calls: this.calls,
       onPending: () => this.deliveries.pause(),
       onSettled: () => this.deliveries.resume(),
@@ -51,15 +58,20 @@ export class ClientCore {
     this.supervisor = new Supervisor({
       ...options,
       onConnected: (send) => this.#connected(send),
-      onFrame: (frame, body) => this.#frame(frame, body),
+      onFrame: (frame, body) => this.#received(frame, body),
       onDisconnected: () => this.#disconnected(),
-      onClosed: (reason) => this.#ended(reason),
+      onClosed: (reason) => this.#closed(reason),
     });
   }
 
+  /** Throws the reason if the client is closed. */
   requireOpen(): void {
     const { state } = this.supervisor;
     if (state.name === 'closed') throw state.reason ?? clientError('closed', 'the client is closed');
+  }
+
+  get isConnected(): boolean {
+    return this.supervisor.state.name === 'ready';
   }
 
   #connected(send: (text: string) => void): void {
@@ -78,7 +90,7 @@ export class ClientCore {
     this.router.leaseLost();
   }
 
-  #ended(reason: SignalboxError | undefined): void {
+  #closed(reason: SignalboxError | undefined): void {
     const error = reason ?? clientError('closed', 'the client was closed');
     this.outbox.detach();
     this.announcer.disconnected();
@@ -90,7 +102,7 @@ export class ClientCore {
     this.deadlines.clear();
   }
 
-  #frame(frame: BrokerFrame, body: string | undefined): void {
+  #received(frame: BrokerFrame, body: string | undefined): void {
     switch (frame.type) {
       case 'message': {
         const message: Message = frame;
