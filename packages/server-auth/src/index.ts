@@ -1,5 +1,6 @@
+export { authorizedFetch } from './authorized-fetch.ts';
 export type { AuthEvent, Authorizer, AuthState } from './authorizer.ts';
-export { insufficientScope, isAboutScope } from './challenge.ts';
+export { isAboutScope } from './challenge.ts';
 export { type AuthorizerOptions, createAuthorizer, hostsOfAuth, signOut } from './create-authorizer.ts';
 export { secretsOfAuth } from './secrets-of-auth.ts';
 export type {

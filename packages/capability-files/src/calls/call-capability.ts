@@ -29,7 +29,7 @@ export async function callCapability(
   options: CallOptions,
   deps: CallDeps,
 ): Promise<ToolCallResult> {
-  const { tool, check, cache, ttlMs } = capability;
+  const { tool, check, cache } = capability;
   const deadline = deps.now() + options.timeoutMs;
   try {
     const checked = check.check(args);
@@ -39,9 +39,9 @@ export async function callCapability(
     }
     if (!cache) return await callProviders(capability, checked.args, options, deadline, deps);
     const key = { tool: tool.name, args: checked.args, scope: '' };
-    return await cache.fetch(key, options.signal, async (signal) => {
-      const outcome = await callProviders(capability, checked.args, { ...options, signal }, deadline, deps);
-      return { outcome, ttlMs, public: true, shareable: !('error' in outcome) };
+    return await cache.fetch(key, options, async (signal) => {
+      const ended = await callProviders(capability, checked.args, { ...options, signal }, deadline, deps);
+      return 'error' in ended ? { ...ended, isCallersOwn: true } : ended;
     });
   } catch (error) {
     deps.log({ event: 'capability_panicked', tool: tool.name, message: messageOf(error) });

@@ -2,9 +2,10 @@ import { type GuardedInit, networkFailure } from '@signalbox/guarded-fetch';
 import {
   type CallOptions,
   cancelledCall,
+  errorOfFailure,
   type Failure,
   gaveUp,
-  reportFailure,
+  type ToolCallResult,
   withDeadline,
 } from '@signalbox/mcp-host';
 import { messageOf, SignalboxError, type ToolCallError, toolCallError } from '@signalbox/protocol';
@@ -34,16 +35,14 @@ export interface ProviderCall {
   fetch: CapabilityFetch;
 }
 
-/** The end of a call to one provider. An error with a `failure` happened on the way, so that another provider may do better. */
-export type ProviderResult =
-  | { result: Record<string, unknown> }
-  | { error: ToolCallError; failure?: Failure };
-
 const excerptLength = 300;
 const timedOut: Failure = { kind: 'timed_out', reason: 'no answer in time' };
 
-/** Calls one provider. Never rejects; no error and no result holds a secret. */
-export async function callProvider(provider: Provider, call: ProviderCall): Promise<ProviderResult> {
+/**
+ * Calls one provider. An error with a `failure` happened on the way, so that another provider may do better. Never rejects; no
+ * error and no result holds a secret.
+ */
+export async function callProvider(provider: Provider, call: ProviderCall): Promise<ToolCallResult> {
   const prepared = prepareRequest(provider, call);
   if ('error' in prepared) return prepared;
   const { signal, beforeSend } = call.options;
@@ -91,7 +90,7 @@ async function exchange(
   call: ProviderCall,
   { request, redact }: PreparedRequest,
   signal: AbortSignal,
-): Promise<ProviderResult> {
+): Promise<ToolCallResult> {
   const { method, url, headers, body } = request;
   const answering = call.fetch(url, {
     method,
@@ -119,7 +118,7 @@ function resultOfStatus(
   call: ProviderCall,
   headers: Headers,
   { status, text }: ServiceAnswer,
-): ProviderResult {
+): ToolCallResult {
   const excerpt = text.slice(0, excerptLength).replaceAll(/\s+/g, ' ').trim();
   const verdict = judgeStatus(status, headers, excerpt);
   if (verdict === undefined) return { result: refusal(`${provider.host} answered HTTP ${status}: ${text}`) };
@@ -136,9 +135,9 @@ function failedCall(
   { capability: { tool }, options, repeatable }: ProviderCall,
   failure: Failure,
   retryAfterSeconds?: number,
-): ProviderResult {
+): ToolCallResult {
   const aborted = gaveUp(options.signal);
-  const error = reportFailure(failure, { server: host, tool, repeatable, aborted });
+  const error = errorOfFailure(failure, { server: host, tool, repeatable, aborted });
   const waits = error.retryable && retryAfterSeconds !== undefined;
   return {
     error: waits ? { ...error, retry_after_seconds: retryAfterSeconds } : error,

@@ -21,7 +21,6 @@ export interface Capability {
   secrets: SecretSources;
   /** Keeps results, which are the same for every caller; `undefined` if they are not kept. */
   cache: ResponseCache | undefined;
-  ttlMs: number | undefined;
 }
 
 /** Compiles a document to a tool, or returns all of its problems. Each secret is read once, to see whether it is there. */
@@ -42,9 +41,13 @@ export function compileCapability(
   checkMetadata(document, templates);
   for (const provider of providers) checkSecret(provider, secrets, templates);
   if (templates.problems.length > 0) return { problems: templates.problems };
-  const ttlMs = document.cache && document.cache.ttl * 1_000;
-  const cache = document.cache && new ResponseCache({ now, entriesPerTool: 64 });
-  return { capability: { tool, check, outputCheck, defaults, providers, secrets, cache, ttlMs } };
+  const cache = document.cache && cacheOf(document.cache.ttl * 1_000, now);
+  return { capability: { tool, check, outputCheck, defaults, providers, secrets, cache } };
+}
+
+function cacheOf(ttlMs: number, now: () => number): ResponseCache {
+  const lifetimeOf = () => ({ ttlMs, public: true });
+  return new ResponseCache({ now, entriesPerTool: 64, lifetimeOf });
 }
 
 function toolOf({ name, title, description, schema, metadata = {} }: CapabilityDocument): Tool {

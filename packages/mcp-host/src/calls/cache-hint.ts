@@ -1,12 +1,10 @@
-import type { Fetched } from './response-cache.ts';
-
-type Hint = Pick<Fetched, 'ttlMs'> & { public: boolean };
+import type { AnswerLifetime } from './response-cache.ts';
 
 /**
- * How long a result says it holds, and for whom. MCP 2026-07-28 defines `ttlMs` and `cacheScope` for lists and resources; on
+ * Reads how long a result says it holds, and for whom. MCP 2026-07-28 defines `ttlMs` and `cacheScope` for lists and resources; on
  * the result of a call we take the same two fields, at the top level or, where a server keeps to `_meta`, there.
  */
-export function cacheHintOf(result: Record<string, unknown>): Hint {
+export function cacheHintOf(result: Record<string, unknown>): AnswerLifetime {
   const { ttlMs, cacheScope } = 'ttlMs' in result ? result : recordOf(result._meta);
   const isTtl = typeof ttlMs === 'number' && Number.isFinite(ttlMs) && ttlMs > 0;
   return { ttlMs: isTtl ? ttlMs : undefined, public: cacheScope === 'public' };

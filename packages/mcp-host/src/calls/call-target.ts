@@ -1,24 +1,22 @@
 import type { McpServerConfig } from '../config/server-config.ts';
-import type { ServerConnection } from '../sdk/connect-server.ts';
+import type { ServerConnection } from '../server-connection.ts';
 
 /** What a call needs of the instance that serves it. */
 export interface CallTarget {
-  /** Of the server, as configured. */
+  /** The name of the server in the configuration. */
   readonly name: string;
-  /** Which of the server's instances this is: empty for the one that serves everybody, else such as `role:researcher`. */
+  /** The name of the instance: empty for the one that serves everybody, else for example `role:researcher`. */
   readonly instance: string;
+  /** The configuration of the instance. */
   readonly config: McpServerConfig;
   /** Takes the secrets of the server's configuration out of a text. */
   readonly redact: (text: string) => string;
-  /** Why it is down or was last; free of secrets. */
+  /** Why the instance is down or was last; free of secrets. */
   readonly lastError: string | undefined;
-  /** The connection that is open now, if one is. */
+  /** The connection that is open now, if there is one. */
   readonly openConnection: ServerConnection | undefined;
-  /** An open connection, now or when there is one; `undefined` when time is up, or at once when none will come. */
+  /** Resolves with an open connection; with `undefined` when time is up, and at once when none will open. */
   connection(timeoutMs: number, signal: AbortSignal): Promise<ServerConnection | undefined>;
-  /** A session that is made after this call, in place of the present one. Calls at the same time share it. */
+  /** Replaces the present session and resolves with the new connection. Calls at the same time share it. */
   freshConnection(timeoutMs: number, signal: AbortSignal): Promise<ServerConnection | undefined>;
-  /** A request on one of its connections begins, which is not closed before as many calls of {@link release}. */
-  hold(connection: ServerConnection): void;
-  release(connection: ServerConnection): void;
 }

@@ -2,13 +2,12 @@ import { expect, it } from 'vitest';
 import type { Failure } from '../failures/failure.ts';
 import { type CallWait, verdictOf, wasFairWait } from './circuit-verdict.ts';
 
-const wait: CallWait = { waitedMs: 0, limitMs: undefined, sawProgress: false, aborted: false };
 const reason = 'x';
 
 it('holds a broken transport against the server, unless it broke because the caller went', () => {
   for (const kind of ['not_sent', 'lost'] as const) {
-    expect(verdictOf({ kind, reason }, wait)).toBe('failure');
-    expect(verdictOf({ kind, reason }, { ...wait, aborted: true })).toBe('neutral');
+    expect(verdictOf({ kind, reason }, false)).toBe('failure');
+    expect(verdictOf({ kind, reason }, true)).toBe('neutral');
   }
 });
 
@@ -19,22 +18,22 @@ it.each<Failure>([
   { kind: 'refused', status: 429, reason },
   { kind: 'bad_answer', reason },
 ])('takes any answer as a sign of life: $kind', (failure) => {
-  expect(verdictOf(failure, wait)).toBe('success');
+  expect(verdictOf(failure, false)).toBe('success');
 });
 
 it('does not hold it against the server that we have no access to it', () => {
-  expect(verdictOf({ kind: 'no_access', reason }, wait)).toBe('neutral');
+  expect(verdictOf({ kind: 'no_access', reason }, false)).toBe('neutral');
 });
 
 it('holds a timeout against the server only if it had its own limit, or half a minute', () => {
-  const verdict = (given: Partial<CallWait>) =>
-    verdictOf({ kind: 'timed_out', reason }, { ...wait, ...given });
+  const verdict = (wait: CallWait, aborted = false) =>
+    verdictOf({ kind: 'timed_out', reason, isSilent: wasFairWait(wait) }, aborted);
   expect(verdict({ waitedMs: 29_999 })).toBe('neutral');
   expect(verdict({ waitedMs: 30_000 })).toBe('failure');
   expect(verdict({ waitedMs: 199, limitMs: 200 })).toBe('neutral');
   expect(verdict({ waitedMs: 200, limitMs: 200 })).toBe('failure');
   expect(verdict({ waitedMs: 30_000, limitMs: 600_000 })).toBe('failure');
-  expect(verdict({ waitedMs: 30_000, aborted: true })).toBe('neutral');
+  expect(verdict({ waitedMs: 30_000 }, true)).toBe('neutral');
 });
 
 it('takes a server that reports progress for slow, not for dead', () => {

@@ -1,37 +1,36 @@
 import type { Failure } from '../failures/failure.ts';
 import type { Verdict } from './circuit-breaker.ts';
 
-/** What the server was given before a call of it was given up. Times in milliseconds. */
+/** How long a call waited for its server, in milliseconds. */
 export interface CallWait {
   waitedMs: number;
   /** The server's own limit, if its configuration has one. */
-  limitMs: number | undefined;
-  /** Whether it reported progress, and so is slow rather than dead. */
-  sawProgress: boolean;
-  /** Whether the caller took the call back. */
-  aborted: boolean;
+  limitMs?: number | undefined;
+  /** Whether the server reported progress, and so is slow rather than dead. */
+  sawProgress?: boolean | undefined;
 }
 
-/** A server that has no limit of its own may be called unresponsive after this. */
+/** A server without a limit of its own may be called unresponsive after this. */
 const fairWaitMs = 30_000;
 
-/** Whether a wait was long enough to hold it against the server; a caller in a hurry must not shut it for the others. */
-export function wasFairWait({ waitedMs, limitMs, sawProgress }: Omit<CallWait, 'aborted'>): boolean {
+/** Whether a wait was long enough to hold it against the server; a caller in a hurry must not open the circuit for the others. */
+export function wasFairWait({ waitedMs, limitMs, sawProgress }: CallWait): boolean {
   return !sawProgress && waitedMs >= Math.min(limitMs ?? fairWaitMs, fairWaitMs);
 }
 
 /**
- * What a failed call says about the way to its server, by the kind of the failure. Whatever the server answered, errors and
- * refusals too, shows that it can be reached.
+ * Says what the failure of a call tells about the way to its server. An answer of any kind, errors and refusals too, shows
+ * that the server can be reached. `aborted`: the caller took the call back.
  */
-export function verdictOf(failure: Failure, wait: CallWait): Verdict {
-  switch (failure.kind) {
+export function verdictOf(failure: Failure | undefined, aborted: boolean): Verdict {
+  switch (failure?.kind) {
     case 'not_sent':
     case 'lost':
-      return wait.aborted ? 'neutral' : 'failure';
+      return aborted ? 'neutral' : 'failure';
     case 'timed_out':
-      return !wait.aborted && wasFairWait(wait) ? 'failure' : 'neutral';
+      return !aborted && failure.isSilent ? 'failure' : 'neutral';
     case 'no_access':
+    case undefined:
       return 'neutral';
     case 'refused':
     case 'answered':

@@ -1,4 +1,4 @@
-import type { ToolProgress } from '../sdk/connect-server.ts';
+import type { ToolProgress } from '../server-connection.ts';
 
 /** Hands a call's progress on while it is under way. */
 export class ProgressRelay {

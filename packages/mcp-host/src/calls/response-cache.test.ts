@@ -1,9 +1,22 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type CacheKey, type Fetched, ResponseCache } from './response-cache.ts';
+import type { CacheKey } from './cache-address.ts';
+import { type AnswerLifetime, ResponseCache } from './response-cache.ts';
 import type { ToolCallResult } from './tool-call.ts';
 
-const never = new AbortController().signal;
+const until = (signal: AbortSignal) => ({ signal, timeoutMs: 60_000 });
+const never = until(new AbortController().signal);
+/** How a run ends, with the lifetime of its answer. */
+interface Fetched extends Partial<AnswerLifetime> {
+  outcome: ToolCallResult;
+  isCallersOwn?: boolean;
+}
+const lifetimes = new WeakMap<object, AnswerLifetime>();
+const lifetimeOf = (result: object) => lifetimes.get(result) ?? { ttlMs: undefined, public: false };
+const ended = ({ outcome, ttlMs, public: isPublic = false, isCallersOwn }: Fetched): ToolCallResult => {
+  if ('result' in outcome) lifetimes.set(outcome.result, { ttlMs, public: isPublic });
+  return 'error' in outcome && isCallersOwn ? { ...outcome, isCallersOwn } : outcome;
+};
 const answer = (n: unknown, rest: Record<string, unknown> = {}): ToolCallResult => ({
   result: { n, ...rest },
 });
@@ -15,13 +28,13 @@ const walt: CacheKey = { ...rosa, scope: 'walt' };
 
 function cacheWith(options: { entriesPerTool?: number; maxBytes?: number } = {}) {
   const clock = { now: 0 };
-  const cache = new ResponseCache({ now: () => clock.now, entriesPerTool: 64, ...options });
+  const cache = new ResponseCache({ now: () => clock.now, entriesPerTool: 64, lifetimeOf, ...options });
   let runs = 0;
   /** Asks, and answers with the number of the run if it comes to one. */
   const ask = async (key: CacheKey, fetched: Partial<Fetched> = { ttlMs: 100 }) => {
     const outcome = await cache.fetch(key, never, async () => {
       const n = ++runs;
-      return { outcome: answer(n), ttlMs: undefined, ...fetched };
+      return ended({ outcome: answer(n), ...fetched });
     });
     return 'result' in outcome ? outcome.result.n : outcome.error.code;
   };
@@ -30,14 +43,14 @@ function cacheWith(options: { entriesPerTool?: number; maxBytes?: number } = {})
 
 /** A run that ends when it is told. */
 function pendingRun() {
-  const { promise, resolve } = Promise.withResolvers<Fetched>();
+  const { promise, resolve } = Promise.withResolvers<ToolCallResult>();
   const seen: AbortSignal[] = [];
   const run = (signal: AbortSignal) => {
     seen.push(signal);
-    signal.addEventListener('abort', () => resolve({ outcome: error, ttlMs: undefined }));
+    signal.addEventListener('abort', () => resolve(error));
     return promise;
   };
-  return { run, seen, finish: resolve };
+  return { run, seen, finish: (fetched: Fetched) => resolve(ended(fetched)) };
 }
 
 describe('kept answers', () => {
@@ -173,7 +186,7 @@ describe('calls at the same time', () => {
 
   it('run on their own when the run they waited for was held back by its caller', async () => {
     const { ask, runs } = cacheWith();
-    const heldBack = { outcome: error, shareable: false };
+    const heldBack = { outcome: error, isCallersOwn: true };
     expect(await Promise.all([ask(rosa, heldBack), ask(rosa)])).toEqual(['internal', 2]);
     expect(runs()).toBe(2);
   });
@@ -195,8 +208,8 @@ describe('calls at the same time', () => {
     const { cache } = cacheWith();
     const { run, seen } = pendingRun();
     const [first, second] = [new AbortController(), new AbortController()];
-    const leaving = cache.fetch(rosa, first.signal, run);
-    const staying = cache.fetch(rosa, second.signal, run);
+    const leaving = cache.fetch(rosa, until(first.signal), run);
+    const staying = cache.fetch(rosa, until(second.signal), run);
     first.abort(new DOMException('late', 'TimeoutError'));
     expect(await leaving).toMatchObject({ error: { code: 'tool_timeout', may_have_run: true } });
     expect(seen).toHaveLength(1);
@@ -210,7 +223,7 @@ describe('calls at the same time', () => {
     const { cache, ask } = cacheWith();
     const { run, finish } = pendingRun();
     const abort = new AbortController();
-    const leaving = cache.fetch(rosa, abort.signal, run);
+    const leaving = cache.fetch(rosa, until(abort.signal), run);
     const staying = ask(rosa);
     abort.abort();
     expect(await leaving).toMatchObject({ error: { code: 'cancelled' } });
@@ -221,11 +234,11 @@ describe('calls at the same time', () => {
   it('do not join a run that everybody has left', async () => {
     const { cache, ask } = cacheWith();
     const abort = new AbortController();
-    const { promise, resolve } = Promise.withResolvers<Fetched>();
-    const left = cache.fetch(rosa, abort.signal, () => promise);
+    const { promise, resolve } = Promise.withResolvers<ToolCallResult>();
+    const left = cache.fetch(rosa, until(abort.signal), () => promise);
     abort.abort();
     expect(await ask(rosa)).toBe(1);
-    resolve({ outcome: error, ttlMs: undefined });
+    resolve(error);
     expect(await left).toBe(error);
     expect(await ask(rosa)).toBe(1);
   });
@@ -243,15 +256,13 @@ it('never serves an answer past its lifetime, to another scope, or for other arg
   await fc.assert(
     fc.asyncProperty(fc.array(ask, { maxLength: 40 }), async (asks) => {
       const clock = { now: 0 };
-      const cache = new ResponseCache({ now: () => clock.now, entriesPerTool: 2 });
+      const cache = new ResponseCache({ now: () => clock.now, entriesPerTool: 2, lifetimeOf });
       for (const { scope, tool, a, ttlMs, isPublic, waitMs } of asks) {
         clock.now += waitMs;
         const made = { scope, tool, a, until: clock.now + (ttlMs ?? 0), isPublic, at: clock.now };
-        const outcome = await cache.fetch({ scope, tool, args: { a } }, never, async () => ({
-          outcome: { result: made },
-          ttlMs,
-          public: isPublic,
-        }));
+        const outcome = await cache.fetch({ scope, tool, args: { a } }, never, async () =>
+          ended({ outcome: { result: made }, ttlMs, public: isPublic }),
+        );
         const got = (outcome as { result: typeof made }).result;
         expect(got).toMatchObject({ tool, a });
         if (got === made) continue;

@@ -1,12 +1,10 @@
 import { isInputRequired } from '@signalbox/protocol';
 import { LRUCache } from 'lru-cache';
 import { addressOf, type CacheAddress, type CacheKey } from './cache-address.ts';
-import { leftEarly } from './caller-signal.ts';
+import { leftEarly, withDeadline } from './caller-signal.ts';
 import { ResponseStore } from './response-store.ts';
 import { SharedRun } from './shared-run.ts';
 import type { ToolCallResult } from './tool-call.ts';
-
-export type { CacheKey } from './cache-address.ts';
 
 /** A server that means years most likely means something else. */
 const longestTtlMs = 24 * 60 * 60 * 1000;
@@ -14,59 +12,70 @@ const defaultMaxBytes = 32 * 1024 * 1024;
 /** Of all instances, which come and go with their workers. */
 const toolsRemembered = 10_000;
 
+/** How long an answer holds, and for whom. */
+export interface AnswerLifetime {
+  /** Milliseconds from its arrival; it is kept for a day at most. Absent or 0: the answer says nothing about its future. */
+  ttlMs: number | undefined;
+  /** True if it holds for every caller; else it holds for the scope that asked. */
+  public: boolean;
+}
+
+/** The bounds of a cache, and where it takes lifetimes from. */
 export interface ResponseCacheOptions {
   /** Monotonic milliseconds. */
   now: () => number;
   entriesPerTool: number;
-  /** Of all answers together, as JSON; 32 MiB unless set. */
+  /** The size of all answers together, as JSON; 32 MiB unless set. */
   maxBytes?: number;
+  /** Reads the lifetime of a result. */
+  lifetimeOf: (result: Record<string, unknown>) => AnswerLifetime;
 }
 
-/** An answer with how long it holds. */
-export interface Fetched {
-  outcome: ToolCallResult;
-  /** From its arrival; kept for a day at most. Absent or 0: it says nothing about its future. */
-  ttlMs: number | undefined;
-  /** It holds for every caller. Default: only for the scope that asked. */
-  public?: boolean;
-  /** False: it concerns only who made the call, not those who wait with it. */
-  shareable?: boolean;
+/** A caller that waits for an answer until its signal aborts or its time is up. */
+interface WaitingCaller {
+  signal: AbortSignal;
+  timeoutMs: number;
 }
 
-type Lifetime = 'none' | 'own' | 'public';
+/** What the last result of a tool said about its lifetime. */
+type ToolLifetime = 'none' | 'own' | 'public';
 
+/** A run that several callers may wait for. `scope`: of the caller that started it. */
 interface ActiveRun {
   scope: string | undefined;
-  shared: SharedRun<Fetched>;
+  shared: SharedRun<ToolCallResult>;
 }
 
 /**
- * Keeps answers that say how long they hold, and makes calls that ask the same at the same time share one run. Errors and
- * `isError` and `input_required` results are never kept. Callers of different scopes share nothing but what is declared public. The outcome
- * handed out is the same object for all: read it only.
+ * Keeps answers that say how long they hold, and lets calls that ask the same at the same time share one run. Errors and
+ * `isError` and `input_required` results are never kept. Callers of different scopes share only what is declared public.
+ * All readers get the same object, so they must not change it.
  */
 export class ResponseCache {
   readonly #store: ResponseStore;
+  readonly #lifetimeOf: ResponseCacheOptions['lifetimeOf'];
   readonly #runs = new Map<string, ActiveRun>();
   /** What a tool's last result said. Calls wait for one another only where that is likely to spare them a run. */
-  readonly #lifetimes = new LRUCache<string, Lifetime>({ max: toolsRemembered });
+  readonly #lifetimes = new LRUCache<string, ToolLifetime>({ max: toolsRemembered });
   #hits = 0;
   #generation = 0;
 
-  constructor({ now, entriesPerTool, maxBytes = defaultMaxBytes }: ResponseCacheOptions) {
+  constructor({ now, entriesPerTool, maxBytes = defaultMaxBytes, lifetimeOf }: ResponseCacheOptions) {
     this.#store = new ResponseStore({ now, entriesPerTool, maxBytes });
+    this.#lifetimeOf = lifetimeOf;
   }
 
-  /** Answers given without a run of their own. */
+  /** The number of answers that were given without a run of their own. */
   get hits(): number {
     return this.#hits;
   }
 
+  /** The number of answers that are kept. */
   get size(): number {
     return this.#store.size;
   }
 
-  /** Forgets all; an answer that is on its way is not kept either. */
+  /** Forgets all answers; one that is on its way is not kept either. */
   clear(): void {
     this.#generation++;
     this.#store.clear();
@@ -75,33 +84,37 @@ export class ResponseCache {
   }
 
   /**
-   * The answer that is kept, that is on its way, or that `run` gets. `signal` ends the wait of this caller; the one `run`
-   * is given aborts when nobody waits any more. `run` must not reject.
+   * Resolves with the answer that is kept, that is on its way, or that `run` gets. `run` is given the caller's own signal, or,
+   * if others may wait for it too, one that aborts when nobody waits any more. `run` must not reject.
    */
   async fetch(
     key: CacheKey,
-    signal: AbortSignal,
-    run: (signal: AbortSignal) => Promise<Fetched>,
+    { signal, timeoutMs }: WaitingCaller,
+    run: (signal: AbortSignal) => Promise<ToolCallResult>,
   ): Promise<ToolCallResult> {
     const address = addressOf(key);
-    if (!address) return (await run(signal)).outcome;
+    if (!address) return run(signal);
     const kept = this.#read(address);
     if (kept) return kept;
-    const runAndKeep = (until: AbortSignal) => this.#runAndKeep(key, address, () => run(until));
     const lifetime = this.#lifetimes.get(key.tool);
     const meetingPlace = lifetime === 'public' ? address.shared : address.own;
-    if (lifetime === 'none' || meetingPlace === undefined) return (await runAndKeep(signal)).outcome;
+    if (lifetime === 'none' || meetingPlace === undefined) return this.#runAndKeep(key, address, run, signal);
 
-    const active = this.#runs.get(meetingPlace);
-    if (!active || active.shared.isAbandoned) {
-      const started = this.#start(meetingPlace, key.scope, runAndKeep);
-      return (await started.shared.join(signal))?.outcome ?? { error: leftEarly(signal) };
+    using wait = withDeadline(signal, timeoutMs);
+    const present = this.#runs.get(meetingPlace);
+    if (!present || present.shared.isAbandoned) {
+      const started = this.#start(meetingPlace, key.scope, (until) =>
+        this.#runAndKeep(key, address, run, until),
+      );
+      return (await started.shared.join(wait.signal)) ?? { error: leftEarly(wait.signal) };
     }
-    const fetched = await active.shared.join(signal);
-    if (!fetched) return { error: leftEarly(signal) };
-    if (!mayShare(fetched, active.scope === key.scope)) return (await runAndKeep(signal)).outcome;
+    const shared = await present.shared.join(wait.signal);
+    if (!shared) return { error: leftEarly(wait.signal) };
+    if (!this.#mayShare(shared, present.scope === key.scope)) {
+      return this.#runAndKeep(key, address, run, signal);
+    }
     this.#hits++;
-    return fetched.outcome;
+    return shared;
   }
 
   /** Whether an answer of this tool may be kept or on its way: not if its last one said nothing of its future, and none is. */
@@ -109,21 +122,21 @@ export class ResponseCache {
     return this.#lifetimes.get(tool) !== 'none' || this.#store.holds(tool);
   }
 
-  /** To be given to {@link keep} with what a call gets that is made now. */
+  /** Changes with each {@link clear}. It is taken before a call and given to {@link keep} after it. */
   get generation(): number {
     return this.#generation;
   }
 
-  /** Keeps what a call got that was made without a look at the cache, if it says how long it holds. */
-  keep(key: CacheKey, fetched: Fetched, generation: number, known?: CacheAddress): void {
-    if (generation !== this.#generation || !isSuccess(fetched.outcome)) return;
-    const ttlMs = lifetimeOf(fetched);
-    const lifetime = ttlMs === undefined ? 'none' : fetched.public ? 'public' : 'own';
+  /** Keeps the answer to a call that was made without {@link fetch}, if it says how long it holds. */
+  keep(key: CacheKey, answer: ToolCallResult, generation: number, known?: CacheAddress): void {
+    if (generation !== this.#generation || !isSuccess(answer)) return;
+    const { ttlMs, public: isPublic } = this.#boundedLifetime(answer);
+    const lifetime = ttlMs === undefined ? 'none' : isPublic ? 'public' : 'own';
     if (this.#lifetimes.get(key.tool) !== lifetime) this.#lifetimes.set(key.tool, lifetime);
     if (ttlMs === undefined) return;
     const address = known ?? addressOf(key);
-    const place = fetched.public ? address?.shared : address?.own;
-    if (place !== undefined) this.#store.write(place, key.tool, fetched.outcome, ttlMs);
+    const place = isPublic ? address?.shared : address?.own;
+    if (place !== undefined) this.#store.write(place, key.tool, answer, ttlMs);
   }
 
   #read({ shared, own }: CacheAddress): ToolCallResult | undefined {
@@ -132,7 +145,11 @@ export class ResponseCache {
     return kept;
   }
 
-  #start(place: string, scope: string | undefined, run: (until: AbortSignal) => Promise<Fetched>): ActiveRun {
+  #start(
+    place: string,
+    scope: string | undefined,
+    run: (until: AbortSignal) => Promise<ToolCallResult>,
+  ): ActiveRun {
     const shared = new SharedRun(async (until) => {
       try {
         return await run(until);
@@ -145,25 +162,34 @@ export class ResponseCache {
     return active;
   }
 
-  async #runAndKeep(key: CacheKey, address: CacheAddress, run: () => Promise<Fetched>): Promise<Fetched> {
+  async #runAndKeep(
+    key: CacheKey,
+    address: CacheAddress,
+    run: (signal: AbortSignal) => Promise<ToolCallResult>,
+    signal: AbortSignal,
+  ): Promise<ToolCallResult> {
     const generation = this.#generation;
-    const fetched = await run();
-    this.keep(key, fetched, generation, address);
-    return fetched;
+    const answer = await run(signal);
+    this.keep(key, answer, generation, address);
+    return answer;
+  }
+
+  /** A result that says nothing of its future may be old already for a call that came later. */
+  #mayShare(answer: ToolCallResult, isSameScope: boolean): boolean {
+    if ('error' in answer) return isSameScope && !answer.isCallersOwn;
+    if (isInputRequired(answer.result)) return false;
+    if (!isSuccess(answer)) return isSameScope;
+    const { ttlMs, public: isPublic } = this.#boundedLifetime(answer);
+    return ttlMs !== undefined && (isSameScope || isPublic);
+  }
+
+  #boundedLifetime({ result }: { result: Record<string, unknown> }): AnswerLifetime {
+    const { ttlMs, public: isPublic } = this.#lifetimeOf(result);
+    const isBounded = ttlMs !== undefined && ttlMs > 0;
+    return { ttlMs: isBounded ? Math.min(ttlMs, longestTtlMs) : undefined, public: isPublic };
   }
 }
 
-function lifetimeOf({ ttlMs }: Fetched): number | undefined {
-  return ttlMs !== undefined && ttlMs > 0 ? Math.min(ttlMs, longestTtlMs) : undefined;
-}
-
-function isSuccess(outcome: ToolCallResult): boolean {
-  return 'result' in outcome && outcome.result.isError !== true && !isInputRequired(outcome.result);
-}
-
-/** A result that says nothing of its future may be old already for a call that came later. */
-function mayShare(fetched: Fetched, sameScope: boolean): boolean {
-  if (fetched.shareable === false) return false;
-  if (!isSuccess(fetched.outcome)) return sameScope;
-  return lifetimeOf(fetched) !== undefined && (sameScope || fetched.public === true);
+function isSuccess(answer: ToolCallResult): answer is { result: Record<string, unknown> } {
+  return 'result' in answer && answer.result.isError !== true && !isInputRequired(answer.result);
 }

@@ -1,56 +1,70 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ProtocolErrorCode } from '@modelcontextprotocol/client';
 import { type ArgumentCheck, compileArguments } from '@signalbox/argument-check';
-import {
-  isInputRequired,
-  mayRepeat,
-  messageOf,
-  type Tool,
-  type ToolCallError,
-  toolCallError,
-} from '@signalbox/protocol';
+import { mayRepeat, messageOf, type Tool, type ToolCallError, toolCallError } from '@signalbox/protocol';
 import type { ServerPolicy } from '../config/server-config.ts';
-import type { HostEvent } from '../host/host-api.ts';
+import {
+  cancelledCall,
+  circuitOpen,
+  errorOfFailure,
+  unreachable,
+  withEarlierTry,
+} from '../failures/call-errors.ts';
+import { type Failure, redactedFailure } from '../failures/failure.ts';
+import { mcpErrorCode } from '../failures/mcp-error-code.ts';
+import type { HostEvent } from '../host-event.ts';
+import type { ServerConnection } from '../server-connection.ts';
+import type { CacheKey } from './cache-address.ts';
 import { cacheHintOf } from './cache-hint.ts';
 import type { CallTarget } from './call-target.ts';
-import { withDeadline } from './caller-signal.ts';
-import type { CircuitState } from './circuit-breaker.ts';
+import { gaveUp } from './caller-signal.ts';
+import type { CircuitBreaker, CircuitState, Permit } from './circuit-breaker.ts';
 import { CircuitBreakers } from './circuit-breakers.ts';
+import { verdictOf, wasFairWait } from './circuit-verdict.ts';
 import { Latencies } from './latencies.ts';
-import { type CacheKey, type Fetched, ResponseCache } from './response-cache.ts';
-import { type SentCall, sendCall } from './send-call.ts';
-import type { CallOptions, ToolCallResult } from './tool-call.ts';
+import { ProgressRelay } from './progress-relay.ts';
+import { ResponseCache } from './response-cache.ts';
+import type { CallOptions, FailedCall, ToolCallResult } from './tool-call.ts';
 
 const cachedPerTool = 64;
-/** A shared run ends when nobody waits for it any more; this is only what timers can hold. */
-const sharedRunMs = 2 ** 31 - 1;
+/** How long a call rests before it is made a second time. */
+const retryPauseMs = 250;
 
-/** How the calls of one server went. Times in milliseconds, of the last 512 calls that reached it. */
+/** How the calls of one server went. Times are in milliseconds, of the last 512 calls that reached it. */
 export interface CallStats {
-  /** Of the instance that is worst off. */
+  /** The state of the circuit breaker of the instance that is worst off. */
   circuit: CircuitState;
-  /** Failures of the transport, of the instance that has most. */
+  /** The consecutive failures of the transport, of the instance that has most. */
   consecutiveFailures: number;
   cacheEntries: number;
-  /** Answers that needed no call of their own. */
+  /** The number of calls that were answered without a run of their own. */
   cacheHits: number;
-  /** That reached the server. */
+  /** The number of calls that reached the server. */
   calls: number;
   p50Ms?: number;
   p95Ms?: number;
 }
 
+/** What the calls of a server need from the host. */
 export interface ServerCallsDeps {
   /** Monotonic milliseconds. */
   now: () => number;
   log: (event: HostEvent) => void;
-  /** Resolves after `ms`, or earlier when `signal` aborts; a timer unless given. */
-  pause?: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+/** A call whose arguments have been checked. `deadline` is in milliseconds on the clock `now`. */
+interface OutgoingCall {
+  target: CallTarget;
+  tool: Tool;
+  args: Record<string, unknown>;
+  options: CallOptions;
+  /** Whether it may be made again although it was sent. */
+  repeatable: boolean;
+  deadline: number;
 }
 
 /**
- * The calls of one configured server, whichever of its instances serves them, in this order: arguments are checked, the
- * cache is asked, then the circuit breaker of the instance, then a connection is waited for and the call made.
+ * Makes the calls of one hosted server, whichever of its instances serves them. The methods stand in the order of the steps:
+ * check the arguments, ask the cache, pass the circuit breaker, get a connection, send the call, keep the answer.
  */
 export class ServerCalls {
   readonly #deps: ServerCallsDeps;
@@ -58,15 +72,18 @@ export class ServerCalls {
   readonly #breakers: CircuitBreakers;
   readonly #cache: ResponseCache;
   readonly #latencies = new Latencies();
-  readonly #onRun = (ms: number): void => this.#latencies.add(ms);
 
   constructor(config: ServerPolicy, deps: ServerCallsDeps) {
     this.#deps = deps;
     this.#breakers = new CircuitBreakers(config, deps);
-    this.#cache = new ResponseCache({ now: deps.now, entriesPerTool: cachedPerTool });
+    this.#cache = new ResponseCache({
+      now: deps.now,
+      entriesPerTool: cachedPerTool,
+      lifetimeOf: cacheHintOf,
+    });
   }
 
-  /** Never rejects. */
+  /** Makes a call of one of the server's tools. Never rejects. */
   async call(
     target: CallTarget,
     tool: Tool,
@@ -78,24 +95,154 @@ export class ServerCalls {
       const checked = this.#checkOf(tool).check(args);
       if ('error' in checked) return { error: checked.error };
       if (checked.coerced.length > 0) this.#logCoerced(target, tool, checked.coerced);
-      const call = { target, tool, args: checked.args, options, deadline };
-      if (!isCacheable(tool, options)) return (await this.#send(call)).outcome;
-      const key = keyOf(call);
-      if (this.#cache.mayHold(key.tool)) return await this.#callCached(call, key);
+      const repeatable = options.repeatable ?? mayRepeat(tool, true);
+      const call = { target, tool, args: checked.args, options, repeatable, deadline };
+      const key = cacheKeyOf(call);
+      if (key && this.#cache.mayHold(key.tool)) return forCaller(await this.#sendUnlessCached(key, call));
       const { generation } = this.#cache;
-      const fetched = fetchedFrom(await this.#send(call));
-      this.#cache.keep(key, fetched, generation);
-      return fetched.outcome;
+      const ended = await this.#send(call);
+      if (key) this.#cache.keep(key, ended, generation);
+      return forCaller(ended);
     } catch (thrown) {
       const reason = target.redact(messageOf(thrown));
-      return {
-        error: toolCallError('internal', `the call of '${tool.name}' failed in the gateway: ${reason}`, {
-          mayHaveRun: true,
-        }),
-      };
+      const message = `the call of '${tool.name}' failed in the gateway: ${reason}`;
+      return { error: toolCallError('internal', message, { mayHaveRun: true }) };
     }
   }
 
+  /** Answers from the cache, or waits for a call of the same that is under way, or makes the call. */
+  async #sendUnlessCached(key: CacheKey, call: OutgoingCall): Promise<ToolCallResult> {
+    const { options } = call;
+    const progress = options.onProgress && new ProgressRelay(options.onProgress);
+    const timeoutMs = call.deadline - this.#deps.now();
+    try {
+      return await this.#cache.fetch(key, { signal: options.signal, timeoutMs }, (signal) => {
+        if (signal === options.signal) return this.#send(call);
+        // A run that several callers wait for ends when the last of them has gone, not at the deadline of the first.
+        const shared = { ...options, signal, ...(progress && { onProgress: progress.report }) };
+        return this.#send({ ...call, options: shared, deadline: Number.POSITIVE_INFINITY });
+      });
+    } finally {
+      progress?.end();
+    }
+  }
+
+  /** Makes the call, and once more after a failure of the transport if the tool and the deadline allow it. */
+  async #send(call: OutgoingCall): Promise<ToolCallResult> {
+    const { target, tool, options } = call;
+    const breaker = this.#breakers.take(target.instance);
+    try {
+      const first = await this.#attempt(call, breaker);
+      if ('result' in first || !this.#mayRetry(first, call)) return first;
+      await delay(retryPauseMs, undefined, { signal: options.signal }).catch(() => {});
+      if (gaveUp(options.signal)) return { error: cancelledCall(tool, first.failure.kind === 'lost') };
+      const second = await this.#attempt(call, breaker, first.failure);
+      return 'result' in second ? second : { ...second, error: withEarlierTry(second.error, first.failure) };
+    } finally {
+      this.#breakers.release(target.instance, breaker);
+    }
+  }
+
+  /** Makes the call once, if the circuit breaker lets it through. `earlier`: how the first attempt failed. */
+  async #attempt(call: OutgoingCall, breaker: CircuitBreaker, earlier?: Failure): Promise<ToolCallResult> {
+    const { target, options } = call;
+    const permit = breaker.enter();
+    if ('retryAfterMs' in permit) return { error: circuitOpen(target.name, permit) };
+    let ended: ToolCallResult | undefined;
+    try {
+      const connection = this.#readyConnection(call, permit) ?? (await this.#connectionFor(call, permit));
+      ended = 'error' in connection ? connection : await this.#sendOver(connection, call, earlier);
+      return ended;
+    } finally {
+      const failure = ended && 'error' in ended ? ended.failure : undefined;
+      const isAnswered = ended !== undefined && 'result' in ended;
+      const verdict = isAnswered ? 'success' : verdictOf(failure, gaveUp(options.signal));
+      const change = breaker.leave(permit, verdict, failure?.reason ?? target.lastError);
+      this.#breakers.report(target, breaker, change);
+    }
+  }
+
+  /** Nearly all calls have nothing to wait for, and leave in the same turn of the event loop. */
+  #readyConnection(call: OutgoingCall, { isProbe }: Permit): ServerConnection | undefined {
+    const { target, options } = call;
+    const mayGo = !isProbe && !options.beforeSend && !options.signal.aborted && this.#timeLeft(call) > 0;
+    return mayGo ? target.openConnection : undefined;
+  }
+
+  /** Waits for a connection, a new one for a probe, and then for the caller's permission to send. */
+  async #connectionFor(call: OutgoingCall, { isProbe }: Permit): Promise<ServerConnection | FailedCall> {
+    const { target, tool, options } = call;
+    const { signal, beforeSend } = options;
+    const startedAt = this.#deps.now();
+    const timeoutMs = call.deadline - startedAt;
+    const connection = isProbe
+      ? await target.freshConnection(timeoutMs, signal)
+      : (target.openConnection ?? (await target.connection(timeoutMs, signal)));
+    if (gaveUp(signal)) return { error: cancelledCall(tool, false) };
+    if (!connection) {
+      const isSilent = wasFairWait({ waitedMs: this.#deps.now() - startedAt });
+      const reason = target.lastError ?? 'it has not started yet';
+      return { error: unreachable(target.name, reason), failure: { kind: 'timed_out', reason, isSilent } };
+    }
+    const refusal = beforeSend && this.#timeLeft(call) > 0 ? await beforeSend() : undefined;
+    if (refusal) return { error: refusal, isCallersOwn: true };
+    if (gaveUp(signal)) return { error: cancelledCall(tool, false) };
+    if (!signal.aborted && this.#timeLeft(call) > 0) return connection;
+    return { error: toolCallError('tool_timeout', 'there was no time left', { mayHaveRun: false }) };
+  }
+
+  async #sendOver(
+    connection: ServerConnection,
+    call: OutgoingCall,
+    earlier: Failure | undefined,
+  ): Promise<ToolCallResult> {
+    const { target, tool, options } = call;
+    const { signal, onSent, round } = options;
+    const timeoutMs = this.#timeLeft(call);
+    const sentAt = this.#deps.now();
+    const progress = options.onProgress && new ProgressRelay(options.onProgress);
+    const request = { signal, timeoutMs, round, onProgress: progress?.report };
+    const answering = connection.callTool(tool.name, call.args, request);
+    // What is sent in a turn of the event loop leaves at its end.
+    if (onSent) process.nextTick(onSent);
+    const answer = await answering;
+    progress?.end();
+    const ranMs = this.#deps.now() - sentAt;
+    if ('result' in answer) {
+      this.#latencies.add(ranMs);
+      return answer;
+    }
+    // A server answers to an unknown session before it runs anything. Only once: the refusal may be about the call after all.
+    const isSessionUnknown =
+      answer.failure.kind === 'refused' && !connection.isOpen && earlier?.kind !== 'not_sent';
+    const failure: Failure = isSessionUnknown
+      ? { kind: 'not_sent', reason: answer.failure.reason }
+      : answer.failure;
+    if (failure.kind !== 'not_sent') this.#latencies.add(ranMs);
+    const isSilent = wasFairWait({
+      waitedMs: signal.aborted ? ranMs : timeoutMs,
+      limitMs: target.config.timeoutMs,
+      sawProgress: progress?.sawSome,
+    });
+    return failedCall(failure.kind === 'timed_out' ? { ...failure, isSilent } : failure, call);
+  }
+
+  /** Never after a timeout: a server that hangs would only hang twice. */
+  #mayRetry(
+    ended: FailedCall,
+    { tool, repeatable, options, deadline }: OutgoingCall,
+  ): ended is FailedCall & { failure: Failure } {
+    const kind = ended.failure?.kind;
+    const isAllowed = kind === 'not_sent' ? mayRepeat(tool, false) : kind === 'lost' && repeatable;
+    return isAllowed && !options.signal.aborted && deadline - this.#deps.now() > retryPauseMs;
+  }
+
+  /** The time for the run itself, which a limit of the server's own bounds too. */
+  #timeLeft({ deadline, target }: OutgoingCall): number {
+    return Math.min(deadline - this.#deps.now(), target.config.timeoutMs ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** Reports how the calls went so far. */
   stats(): CallStats {
     const [p50Ms, p95Ms] = this.#latencies.quantiles(0.5, 0.95);
     return {
@@ -108,8 +255,8 @@ export class ServerCalls {
     };
   }
 
-  /** The tools have changed, and what they answered before may no longer be true. Their checks are compiled as they come. */
-  forgetTools(): void {
+  /** Empties the cache: the tools have changed, and their earlier answers may no longer be true. */
+  forgetAnswers(): void {
     this.#cache.clear();
   }
 
@@ -117,47 +264,6 @@ export class ServerCalls {
   reset(): void {
     this.#breakers.reset();
     this.#cache.clear();
-  }
-
-  async #callCached(call: Call, key: CacheKey): Promise<ToolCallResult> {
-    const { options, deadline } = call;
-    using own = withDeadline(options.signal, deadline - this.#deps.now());
-    let isWaiting = true;
-    const { onProgress } = options;
-    const run = async (signal: AbortSignal): Promise<Fetched> => {
-      // A run of its own keeps its own deadline.
-      if (signal === own.signal) return fetchedFrom(await this.#send(call));
-      const shared = {
-        ...options,
-        signal,
-        ...(onProgress && {
-          onProgress: (at: Parameters<typeof onProgress>[0]) => isWaiting && onProgress(at),
-        }),
-      };
-      return fetchedFrom(
-        await this.#send({ ...call, options: shared, deadline: this.#deps.now() + sharedRunMs }),
-      );
-    };
-    try {
-      return await this.#cache.fetch(key, own.signal, run);
-    } finally {
-      isWaiting = false;
-    }
-  }
-
-  async #send({ target, tool, args, options, deadline }: Call): Promise<SentCall> {
-    const { now, pause = pauseFor } = this.#deps;
-    const { instance } = target;
-    const breaker = this.#breakers.take(instance);
-    try {
-      const repeatable = options.repeatable ?? mayRepeat(tool, true);
-      return await sendCall(
-        { target, tool, args, options, deadline, now, repeatable, onRun: this.#onRun },
-        { breaker, pause, onCircuit: (change) => this.#breakers.report(target, breaker, change) },
-      );
-    } finally {
-      this.#breakers.release(instance, breaker);
-    }
   }
 
   #checkOf(tool: Tool): ArgumentCheck {
@@ -173,42 +279,33 @@ export class ServerCalls {
   }
 }
 
-interface Call {
-  target: CallTarget;
-  tool: Tool;
-  args: Record<string, unknown>;
-  options: CallOptions;
-  deadline: number;
-}
-
-function keyOf({ target: { instance }, tool, args, options }: Call): CacheKey {
-  // The length tells where the instance ends, whatever stands in the two names.
-  return { tool: `${instance.length} ${instance} ${tool.name}`, args, scope: options.caller?.agent };
-}
-
 /**
- * Only what the tool calls read-only and nobody forbids to repeat. The plan asks for a TTL alone, but a write answered from
- * a cache would not be made.
+ * Returns what the answer to a call may be kept for; `undefined` if it must not be kept. Only tools that are declared read-only
+ * and that nobody forbids to repeat are cached. The plan asks for a TTL alone, but a write that is answered from a cache would
+ * not be made.
  */
-function isCacheable(tool: Tool, { repeatable = mayRepeat(tool, true), round }: CallOptions): boolean {
+function cacheKeyOf({ target, tool, args, repeatable, options }: OutgoingCall): CacheKey | undefined {
+  const { round, caller } = options;
   const isFirstRound = round?.inputResponses === undefined && round?.requestState === undefined;
-  return repeatable && isFirstRound && tool.annotations?.readOnlyHint === true;
+  if (!repeatable || !isFirstRound || tool.annotations?.readOnlyHint !== true) return undefined;
+  // The length tells where the instance ends, whatever stands in the two names.
+  const name = `${target.instance.length} ${target.instance} ${tool.name}`;
+  return { tool: name, args, scope: caller?.agent };
 }
 
-function fetchedFrom({ outcome, isHeldBack }: SentCall): Fetched {
-  if ('error' in outcome) {
-    const shareable = !isHeldBack && !isAboutCapabilities(outcome.error);
-    return { outcome, ttlMs: undefined, shareable };
-  }
-  if (isInputRequired(outcome.result)) return { outcome, ttlMs: undefined, shareable: false };
-  return { outcome, ...cacheHintOf(outcome.result) };
+/** Leaves out the facts that only the steps of a call need. */
+function forCaller(ended: ToolCallResult): ToolCallResult {
+  return 'result' in ended ? ended : { error: ended.error };
+}
+
+function failedCall(failure: Failure, { target, tool, options, repeatable }: OutgoingCall): FailedCall {
+  const redacted = redactedFailure(failure, target.redact);
+  const aborted = gaveUp(options.signal);
+  const error = errorOfFailure(redacted, { server: target.name, tool, repeatable, aborted });
+  return { error, failure: redacted, ...(isAboutCapabilities(error) && { isCallersOwn: true }) };
 }
 
 /** Whether the server wants something of this very client, which another one may well have. */
 function isAboutCapabilities({ rpc_error: answered }: ToolCallError): boolean {
-  return answered?.code === ProtocolErrorCode.MissingRequiredClientCapability;
-}
-
-async function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
-  await delay(ms, undefined, { signal }).catch(() => {});
+  return answered?.code === mcpErrorCode.missingRequiredClientCapability;
 }

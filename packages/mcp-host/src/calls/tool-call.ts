@@ -1,23 +1,42 @@
 import type { CallRound, ToolCallError } from '@signalbox/protocol';
-import type { ToolProgress } from '../sdk/connect-server.ts';
+import type { Caller } from '../config/instance-name.ts';
+import type { Failure } from '../failures/failure.ts';
+import type { ToolProgress } from '../server-connection.ts';
 
-/** `signal` cancels the call; `timeoutMs` bounds all of it, a wait for the server included. */
+/** How a call is to be made, and who is told how far it has come. */
 export interface CallOptions {
+  /** Cancels the call when it aborts. */
   signal: AbortSignal;
+  /** Bounds the whole call in milliseconds, a wait for the server included. */
   timeoutMs: number;
-  /** For whom the call is made, as the broker attests it; decides which instance serves it and whose cache it may read. */
-  caller?: { agent: string; role: string } | undefined;
+  /** Decides which instance serves the call, and whose cached answers it may read. */
+  caller?: Caller | undefined;
   /** What the caller can be asked for, and what it answered in a further round; only a server of the 2026 revision is told. */
   round?: CallRound | undefined;
-  /** Called only while the call is under way. */
+  /** Called with each progress report while the call is under way. */
   onProgress?: ((progress: ToolProgress) => void) | undefined;
-  /** Whether a call that was sent may be made again; what the tool declares, unless given. */
+  /** Whether a call that was sent may be made again. Default: what the tool declares. */
   repeatable?: boolean | undefined;
-  /** Awaited when a connection is there, right before each sending; an error ends the call unsent. */
+  /** Awaited right before each sending, when a connection is there; an error ends the call unsent. */
   beforeSend?: (() => Promise<ToolCallError | undefined>) | undefined;
-  /** The request has been handed to the connection. */
+  /** Called when the request has been handed to the connection. */
   onSent?: (() => void) | undefined;
 }
 
-/** The whole MCP result as the server sent it (`isError` and `input_required` results too), or why there is none. */
-export type ToolCallResult = { result: Record<string, unknown> } | { error: ToolCallError };
+/** How a tool call ended: with the whole MCP result as the server sent it, errors of the tool included, or without one. */
+export type ToolCallResult = { result: Record<string, unknown> } | FailedCall;
+
+/** A call without a result. `error.may_have_run` tells whether the tool may have taken effect. */
+export interface FailedCall {
+  /** The error that the caller is told. */
+  error: ToolCallError;
+  /** How the way to the server failed, if it did. */
+  failure?: Failure;
+  /** True for an error that concerns this caller alone, not those who wait for the same answer. */
+  isCallersOwn?: boolean;
+}
+
+/** Whether the call failed because its server could not be reached, so the tool did not run. */
+export function isUnsent(ended: ToolCallResult): boolean {
+  return 'error' in ended && ended.error.code === 'mcp_server_unreachable' && !ended.error.may_have_run;
+}

@@ -1,4 +1,8 @@
-import type { CloseGrace } from '../stdio/stdio-transport.ts';
+/** How long a process is given to end by itself, in milliseconds: after its input ended, and after SIGTERM. */
+export interface CloseGrace {
+  inputEndMs: number;
+  terminateMs: number;
+}
 
 /** Bounds of the supervision; times in milliseconds. */
 export interface HostTuning extends CloseGrace {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { configOf, fileNameOf, instanceFor } from './instance-name.ts';
+import { fileNameOf, instanceConfig, instanceFor } from './instance-name.ts';
 
 // biome-ignore lint/suspicious/noTemplateCurlyInString: the placeholder as people write it
 const placeholder = '${instance}';
@@ -23,14 +23,14 @@ it('puts the name of the instance into args, env and cwd, and changes nothing el
     cwd: `/w/${placeholder}`,
     share: 'worker' as const,
   };
-  expect(configOf('worker:rosa', config)).toEqual({
+  expect(instanceConfig('worker:rosa', config)).toEqual({
     ...config,
     args: ['--file', '/x/worker-rosa/worker-rosa'],
     env: { FILE: 'm-worker-rosa.json', [placeholder]: 'plain' },
     cwd: '/w/worker-rosa',
   });
   const plain = { type: 'stdio' as const, command: 'x' };
-  expect(configOf('worker:rosa', plain)).toBe(plain);
+  expect(instanceConfig('worker:rosa', plain)).toBe(plain);
 });
 
 it('gives no two instances the same file name, not even where case does not count, and never leaves the folder', () => {

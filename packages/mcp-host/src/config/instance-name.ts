@@ -42,7 +42,7 @@ export function namesInstance(config: StdioServerConfig): boolean {
 }
 
 /** The configuration of one instance: `${instance}` in `args`, `env` and `cwd` is its name, as a file name. */
-export function configOf(instance: string, config: McpServerConfig): McpServerConfig {
+export function instanceConfig(instance: string, config: McpServerConfig): McpServerConfig {
   if (config.type !== 'stdio' || instance === '' || !namesInstance(config)) return config;
   const name = fileNameOf(instance);
   const fill = (text: string) => text.replaceAll(placeholder, () => name);

@@ -1,6 +1,6 @@
-import { ProtocolErrorCode } from '@modelcontextprotocol/client';
 import { type Tool, type ToolCallError, toolCallError } from '@signalbox/protocol';
 import type { Failure } from './failure.ts';
+import { mcpErrorCode } from './mcp-error-code.ts';
 
 const operatorMustHelp =
   "whoever runs the gateway must look after the server's credentials; calling again will not help";
@@ -16,7 +16,7 @@ export interface CallFacts {
 }
 
 /** Tells a caller how a call ended that the server may or may not have run. */
-export function reportFailure(
+export function errorOfFailure(
   failure: Failure,
   { server, tool, repeatable, aborted }: CallFacts,
 ): ToolCallError {
@@ -129,31 +129,28 @@ function outcomeUnknown(what: string, causeChain: string[]): ToolCallError {
   });
 }
 
-/** Headers that contradict the body (MCP 2026-07-28, HeaderMismatch), which the SDK's table lacks. */
-const headerMismatch = -32020;
-
 const neverRun = new Set<number>([
-  ProtocolErrorCode.InvalidParams,
-  ProtocolErrorCode.MethodNotFound,
-  ProtocolErrorCode.InvalidRequest,
-  ProtocolErrorCode.ParseError,
-  ProtocolErrorCode.MissingRequiredClientCapability,
-  ProtocolErrorCode.UnsupportedProtocolVersion,
-  headerMismatch,
+  mcpErrorCode.invalidParams,
+  mcpErrorCode.methodNotFound,
+  mcpErrorCode.invalidRequest,
+  mcpErrorCode.parseError,
+  mcpErrorCode.missingRequiredClientCapability,
+  mcpErrorCode.unsupportedProtocolVersion,
+  mcpErrorCode.headerMismatch,
 ]);
 
 /** About our own connection to the server: its caller's connection is another one, and must not be taken for broken. */
 const ofTheConnection = new Set<number>([
-  ProtocolErrorCode.ParseError,
-  ProtocolErrorCode.UnsupportedProtocolVersion,
-  headerMismatch,
+  mcpErrorCode.parseError,
+  mcpErrorCode.unsupportedProtocolVersion,
+  mcpErrorCode.headerMismatch,
 ]);
 
 function answeredError(failure: Failure & { kind: 'answered' }, message: string): ToolCallError {
   const { code, reason, data } = failure;
   const rpcError = { code, message: reason, ...(data !== undefined && { data }) };
   const own = ofTheConnection.has(code) ? {} : { rpcError };
-  if (code === ProtocolErrorCode.InvalidParams) {
+  if (code === mcpErrorCode.invalidParams) {
     return toolCallError('invalid_arguments', message, {
       mayHaveRun: false,
       hint: "compare the arguments with the tool's inputSchema",

@@ -1,39 +1,40 @@
 import { messageOf, type Tool } from '@signalbox/protocol';
-import type { Inventory, InventoryBuild, ToolRoute } from '../inventory/inventory.ts';
-import type { HostEvent } from './host-api.ts';
+import type { HostEvent } from '../host-event.ts';
+import type { Inventory, InventoryBuild, RouteTarget } from '../inventory/inventory.ts';
 
-/** The present inventory, and who wants to know of the next. */
+/** Keeps the present inventory, and tells its listeners of the next. */
 export class InventoryTracker {
-  readonly #assemble: () => InventoryBuild;
+  readonly #buildNow: () => InventoryBuild;
   readonly #log: (event: HostEvent) => void;
   readonly #listeners = new Set<(inventory: Inventory) => void>();
   #build: InventoryBuild;
   #isWarm = false;
 
-  /** `assemble` reads every source as it is now, in one go: there is no older build that could finish later. */
-  constructor(assemble: () => InventoryBuild, log: (event: HostEvent) => void) {
-    this.#assemble = assemble;
+  /** `buildNow` reads every source as it is now, at once: there is no older build that could finish later. */
+  constructor(buildNow: () => InventoryBuild, log: (event: HostEvent) => void) {
+    this.#buildNow = buildNow;
     this.#log = log;
-    this.#build = assemble();
+    this.#build = buildNow();
   }
 
   get inventory(): Inventory {
     return this.#build.inventory;
   }
 
-  route(name: string): ToolRoute | undefined {
-    return this.#build.routes.get(name) ?? this.#build.provided.get(name);
+  /** Where each name of the present inventory leads. */
+  get targets(): ReadonlyMap<string, RouteTarget> {
+    return this.#build.targets;
   }
 
-  /** Whether a name leads to a provider. */
-  isProvided(name: string): boolean {
-    return this.#build.provided.has(name);
+  /** Returns where a call by that name goes. */
+  route(name: string): ToolRoute {
+    return new ToolRoute(name, this);
   }
 
-  /** Every tool that can be called, as its source describes it, with the name it is called by. */
+  /** Returns every tool that can be called, as its source describes it, with the name it is called by. */
   bySource(): Map<string, (Tool & { as: string })[]> {
     const found = new Map<string, (Tool & { as: string })[]>();
-    for (const [as, { server, tool }] of [...this.#build.routes, ...this.#build.provided]) {
+    for (const [as, { server, tool }] of this.#build.targets) {
       const tools = found.get(server) ?? [];
       tools.push({ ...tool, as });
       found.set(server, tools);
@@ -41,20 +42,22 @@ export class InventoryTracker {
     return found;
   }
 
+  /** Calls `listener` with each inventory whose version differs from the one before. Returns the function that unsubscribes it. */
   onChanged(listener: (inventory: Inventory) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** From now on changes are told. */
+  /** Begins to tell the listeners of changes. */
   warm(): void {
     this.rebuild();
     this.#isWarm = true;
   }
 
+  /** Builds the inventory again, because a source may have changed. */
   rebuild(): void {
     const before = this.#build.inventory.version;
-    this.#build = this.#assemble();
+    this.#build = this.#buildNow();
     const { inventory } = this.#build;
     if (!this.#isWarm || inventory.version === before) return;
     this.#log({ event: 'inventory_changed', version: inventory.version, tools: inventory.tools.length });
@@ -67,7 +70,44 @@ export class InventoryTracker {
     }
   }
 
+  /** Forgets its listeners. */
   close(): void {
     this.#listeners.clear();
+  }
+}
+
+/**
+ * Where a call by an inventory's name goes. The name is looked up once, and again only when the inventory has changed, so a
+ * route that was kept while its call waited leads where the name leads now.
+ */
+export class ToolRoute {
+  readonly name: string;
+  readonly #tracker: InventoryTracker;
+  #targets: ReadonlyMap<string, RouteTarget> | undefined;
+  #target: RouteTarget | undefined;
+
+  constructor(name: string, tracker: InventoryTracker) {
+    this.name = name;
+    this.#tracker = tracker;
+  }
+
+  /** The server and the tool as the server named it; `undefined` if no tool has the name. */
+  get target(): RouteTarget | undefined {
+    const { targets } = this.#tracker;
+    if (targets !== this.#targets) {
+      this.#targets = targets;
+      this.#target = targets.get(this.name);
+    }
+    return this.#target;
+  }
+
+  /** The name of the server, or of the provider, that has the tool. */
+  get server(): string | undefined {
+    return this.target?.server;
+  }
+
+  /** The tool as its server named it. */
+  get tool(): Tool | undefined {
+    return this.target?.tool;
   }
 }

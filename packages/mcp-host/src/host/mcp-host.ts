@@ -1,24 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { SignalboxError, toolCallError } from '@signalbox/protocol';
-import type { CallOptions, ToolCallResult } from '../calls/tool-call.ts';
+import { SignalboxError, type ToolCallError, toolCallError } from '@signalbox/protocol';
+import { type CallOptions, isUnsent, type ToolCallResult } from '../calls/tool-call.ts';
 import type { ToolProvider } from '../calls/tool-provider.ts';
 import { checkServers } from '../config/check-servers.ts';
 import { defaultTuning, type HostTuning } from '../config/host-tuning.ts';
 import type { McpServerConfig } from '../config/server-config.ts';
 import { unreachable } from '../failures/call-errors.ts';
-import {
-  buildInventory,
-  type Inventory,
-  type InventoryBuild,
-  type ToolRoute,
-} from '../inventory/inventory.ts';
+import { buildInventory, type Inventory, type InventoryBuild } from '../inventory/inventory.ts';
 import { defaultToolNameMax, mayBelongTo } from '../inventory/tool-name.ts';
 import type { HostedServer } from '../servers/hosted-server.ts';
-import { serverNamed } from '../servers/server-lookup.ts';
-import { ServerRegistry } from '../servers/server-registry.ts';
-import type { DiscoveredServer, McpHost, McpHostOptions, ServerChanges, ServerStatus } from './host-api.ts';
-import { checkOptions, hostDeps } from './host-deps.ts';
-import { InventoryTracker } from './inventory-tracker.ts';
+import { type ServerChanges, ServerRegistry } from '../servers/server-registry.ts';
+import type { ServerStatus } from '../servers/server-status.ts';
+import type { DiscoveredServer, McpHost, McpHostOptions } from './host-api.ts';
+import { checkOptions, serverDeps } from './host-setup.ts';
+import { InventoryTracker, type ToolRoute } from './inventory-tracker.ts';
 
 /**
  * Starts every server that is not lazy, all at once, and returns before they are up. Throws `SignalboxError` `bad_config`
@@ -38,7 +33,7 @@ class RunningHost implements McpHost {
   readonly #guard: McpHostOptions['guard'];
   readonly #stop = new AbortController();
   readonly #warmUp: Promise<void>;
-  readonly #forget: (() => void)[];
+  readonly #unsubscribe: (() => void)[];
   #closing: Promise<void> | undefined;
 
   constructor(options: McpHostOptions) {
@@ -47,12 +42,12 @@ class RunningHost implements McpHost {
     this.#guard = options.guard;
     this.#tuning = { ...defaultTuning, ...options.tuning };
     this.#providers = new Map(providers.map((provider) => [provider.name, provider]));
-    const deps = hostDeps(options, this.#tuning, this.#now, () => this.#inventory.rebuild());
-    this.#registry = new ServerRegistry(deps);
-    const { begun } = this.#registry.apply(options.servers);
-    this.#inventory = new InventoryTracker(() => this.#assemble(toolNameMax), log);
-    this.#forget = providers.map((provider) => provider.onChanged(() => this.#inventory.rebuild()));
-    this.#warmUp = this.#begin(begun).then(() => this.#inventory.warm());
+    const rebuild = () => this.#inventory.rebuild();
+    this.#registry = new ServerRegistry(serverDeps(options, this.#tuning, this.#now, rebuild));
+    const { added } = this.#registry.apply(options.servers);
+    this.#inventory = new InventoryTracker(() => this.#buildInventory(toolNameMax), log);
+    this.#unsubscribe = providers.map((provider) => provider.onChanged(rebuild));
+    this.#warmUp = this.#begin(added).then(() => this.#inventory.warm());
   }
 
   async inventory(): Promise<Inventory> {
@@ -64,23 +59,29 @@ class RunningHost implements McpHost {
     return this.#inventory.onChanged(listener);
   }
 
-  async call(name: string, args: Record<string, unknown>, options: CallOptions): Promise<ToolCallResult> {
-    const deadline = this.#now() + options.timeoutMs;
-    for (let rest = options; ; rest = { ...options, timeoutMs: deadline - this.#now() }) {
-      const known = this.route(name);
-      const route = known ?? (await this.#lateRoute(name, deadline, options.signal));
-      if ('error' in route) return route;
-      if (!known) rest = { ...options, timeoutMs: deadline - this.#now() };
-      const provider = this.#inventory.isProvided(name) ? this.#providers.get(route.server) : undefined;
-      if (provider) return provider.call(name, args, rest);
-      const server = this.#registry.servers.get(route.server)!;
-      const outcome = await server.call(route.tool, args, rest);
-      if (!this.#goesElsewhere(outcome, server)) return outcome;
-    }
+  route(name: string): ToolRoute {
+    return this.#inventory.route(name);
   }
 
-  route(name: string): ToolRoute | undefined {
-    return this.#inventory.route(name);
+  async call(
+    called: string | ToolRoute,
+    args: Record<string, unknown>,
+    options: CallOptions,
+  ): Promise<ToolCallResult> {
+    const route = typeof called === 'string' ? this.route(called) : called;
+    const deadline = this.#now() + options.timeoutMs;
+    for (let rest = options; ; rest = { ...options, timeoutMs: deadline - this.#now() }) {
+      const { target } = route;
+      if (!target) {
+        const error = await this.#waitForTool(route, deadline, options.signal);
+        if (error) return { error };
+        continue;
+      }
+      if (target.isProvided) return this.#providers.get(target.server)!.call(route.name, args, rest);
+      const server = this.#registry.servers.get(target.server)!;
+      const ended = await server.call(target.tool, args, rest);
+      if (!isUnsent(ended) || this.#registry.has(server)) return ended;
+    }
   }
 
   servers(): ServerStatus[] {
@@ -94,9 +95,9 @@ class RunningHost implements McpHost {
   async apply(servers: Record<string, McpServerConfig>): Promise<ServerChanges> {
     checkServers(servers);
     this.#refuseIfClosed();
-    const { changes, begun } = this.#registry.apply(servers);
+    const { changes, added } = this.#registry.apply(servers);
     this.#inventory.rebuild();
-    await this.#begin(begun);
+    await this.#begin(added);
     return changes;
   }
 
@@ -129,12 +130,12 @@ class RunningHost implements McpHost {
   }
 
   async discover(): Promise<DiscoveredServer[]> {
-    const hosted = [...this.#registry.servers.values()];
-    const errors = await Promise.all(hosted.map((server) => server.discover()));
+    const servers = [...this.#registry.servers.values()];
+    const errors = await Promise.all(servers.map((server) => server.discover()));
     const named = this.#inventory.bySource();
-    const offers = hosted.map((server, i) => ({ server: server.name, error: errors[i] }));
-    const providers = [...this.#providers.keys()].map((server) => ({ server, error: undefined }));
-    return [...offers, ...providers].map(({ server, error }) => ({
+    const found = servers.map(({ name }, i) => ({ server: name, error: errors[i] }));
+    const provided = [...this.#providers.keys()].map((server) => ({ server, error: undefined }));
+    return [...found, ...provided].map(({ server, error }) => ({
       server,
       tools: named.get(server) ?? [],
       ...(error !== undefined && { error }),
@@ -152,7 +153,7 @@ class RunningHost implements McpHost {
 
   async #shutDown(): Promise<void> {
     this.#stop.abort();
-    for (const forget of this.#forget) forget();
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#inventory.close();
     await this.#registry.close();
   }
@@ -162,64 +163,60 @@ class RunningHost implements McpHost {
   }
 
   async #operate(name: string, work: (server: HostedServer) => Promise<void>): Promise<ServerStatus> {
-    const server = serverNamed(this.#registry.servers, name);
+    const server = this.#registry.named(name);
     this.#refuseIfClosed();
     await work(server);
     return server.status();
   }
 
-  /** Waits for the first attempts of these servers, but not for ever. */
+  /** Starts servers and waits for their first attempts, but only for a bounded time. */
   async #begin(servers: readonly HostedServer[]): Promise<void> {
-    const enough = new AbortController();
-    const signal = AbortSignal.any([enough.signal, this.#stop.signal]);
-    const bound = delay(this.#tuning.firstInventoryMs, undefined, { signal }).catch(() => {});
+    const begun = new AbortController();
+    const signal = AbortSignal.any([begun.signal, this.#stop.signal]);
     await Promise.race([
       Promise.all(servers.map((server) => server.begin().then(() => server.slotFound()))),
-      bound,
+      delay(this.#tuning.firstInventoryMs, undefined, { signal }).catch(() => {}),
     ]);
-    enough.abort();
+    begun.abort();
   }
 
-  #assemble(max: number): InventoryBuild {
-    const { servers: hosted, alike } = this.#registry;
-    const servers = [...hosted.values()].map(({ name, config, offer }) => ({
+  #buildInventory(max: number): InventoryBuild {
+    const { servers, alike } = this.#registry;
+    const hosted = [...servers.values()].map(({ name, config, offer }) => ({
       name,
       isHidden: config.toolDiscovery === false,
       ...(config.prefix === false && { prefix: false }),
       ...offer,
     }));
-    const providers = [...this.#providers.values()].map((provider) => ({
+    const provided = [...this.#providers.values()].map((provider) => ({
       name: provider.name,
       tools: [...provider.tools()],
       problems: [...provider.problems()],
     }));
-    return buildInventory(servers, providers, { alike, max });
+    return buildInventory(hosted, provided, { alike, max });
   }
 
-  /** A name that no list has may belong to a server that has not listed yet, which is no reason to deny the tool. */
-  async #lateRoute(name: string, deadline: number, signal: AbortSignal) {
-    for (;;) {
-      const server = [...this.#registry.servers.values()].find(
-        (one) => !one.isKnown && mayBelongTo(one.name, name, one.config.prefix),
-      );
-      await server?.known(deadline - this.#now(), signal);
-      const route = this.route(name);
-      if (route) return route;
-      if (!server || this.#registry.servers.get(server.name) === server)
-        return { error: missing(name, server) };
-    }
-  }
-
-  /** Whether the call was not sent because its server was replaced meanwhile. */
-  #goesElsewhere(outcome: ToolCallResult, server: HostedServer): boolean {
-    const isUnsent =
-      'error' in outcome && outcome.error.code === 'mcp_server_unreachable' && !outcome.error.may_have_run;
-    return isUnsent && this.#registry.servers.get(server.name) !== server;
+  /**
+   * A name that no list has may belong to a server that has not listed its tools yet, which is no reason to deny the tool.
+   * Resolves with an error if the name leads nowhere after the wait.
+   */
+  async #waitForTool(
+    route: ToolRoute,
+    deadline: number,
+    signal: AbortSignal,
+  ): Promise<ToolCallError | undefined> {
+    const server = [...this.#registry.servers.values()].find(
+      ({ name, config, isKnown }) => !isKnown && mayBelongTo(name, route.name, config.prefix),
+    );
+    await server?.known(deadline - this.#now(), signal);
+    const wasReplaced = server !== undefined && !this.#registry.has(server);
+    return route.target || wasReplaced ? undefined : missingTool(route.name, server);
   }
 }
 
-function missing(name: string, server: HostedServer | undefined) {
-  if (server && !server.isKnown)
-    return server.refusal ?? unreachable(server.name, server.status().lastError ?? 'it has not started yet');
+function missingTool(name: string, server: HostedServer | undefined): ToolCallError {
+  if (server && !server.isKnown) {
+    return server.unavailable ?? unreachable(server.name, server.lastError ?? 'it has not started yet');
+  }
   return toolCallError('tool_not_found', `no tool is named '${name.slice(0, 128)}'`, { mayHaveRun: false });
 }

@@ -10,10 +10,10 @@ const build = (lists: Record<string, Tools>, provided: Record<string, Tools> = {
   buildInventory(sources(lists), sources(provided), naming);
 
 it('renames tools and changes nothing else', () => {
-  const { inventory, routes } = build({ Fs: [tool('read', { _meta: { a: 1 }, title: 'Read' })] });
+  const { inventory, targets } = build({ Fs: [tool('read', { _meta: { a: 1 }, title: 'Read' })] });
   expect(inventory.tools).toEqual([tool('mcp_fs__read', { _meta: { a: 1 }, title: 'Read' })]);
   expect(inventory.renamed).toEqual([]);
-  expect(routes.get('mcp_fs__read')).toMatchObject({ server: 'Fs', tool: { name: 'read' } });
+  expect(targets.get('mcp_fs__read')).toMatchObject({ server: 'Fs', tool: { name: 'read' } });
 });
 
 it('has a version that changes with the tools and not with the order they came in', () => {
@@ -38,10 +38,10 @@ it('keeps the tools of an undiscoverable server apart, but callable, and its ver
       [],
       naming,
     );
-  const { inventory, routes } = hide([tool('z')]);
+  const { inventory, targets } = hide([tool('z')]);
   expect(inventory.tools).toEqual([tool('mcp_a__x')]);
   expect(inventory.hidden).toEqual([tool('mcp_b__z')]);
-  expect(routes.get('mcp_b__z')).toMatchObject({ server: 'b', tool: { name: 'z' } });
+  expect(targets.get('mcp_b__z')).toMatchObject({ server: 'b', tool: { name: 'z' } });
   expect(hide([tool('z', { title: 'Z' })]).inventory.version).not.toBe(inventory.version);
   expect(build({ a: [tool('x')], b: [tool('z')] }).inventory.version).not.toBe(inventory.version);
 });
@@ -61,13 +61,14 @@ it('says which tools have another name than they would have, and why', () => {
 });
 
 it('offers the tools of providers under their own names, unless a server has one of that name', () => {
-  const { inventory, routes, provided } = build(
+  const { inventory, targets } = build(
     { a: [tool('x')] },
     { files: [tool('weather'), tool('mcp_a__x')], more: [tool('weather', { title: 'Other' })] },
   );
   expect(inventory.tools).toEqual([tool('mcp_a__x'), tool('weather')]);
-  expect(routes.get('mcp_a__x')).toMatchObject({ server: 'a' });
-  expect([...provided]).toEqual([['weather', { server: 'files', tool: tool('weather') }]]);
+  expect(targets.get('mcp_a__x')).toMatchObject({ server: 'a' });
+  const provided = [...targets].filter(([, { isProvided }]) => isProvided);
+  expect(provided).toEqual([['weather', { server: 'files', tool: tool('weather'), isProvided: true }]]);
   expect(inventory.problems).toEqual([
     { server: 'files', tool: 'mcp_a__x', message: expect.stringContaining('another tool') },
     { server: 'more', tool: 'weather', message: expect.stringContaining('another tool') },
@@ -75,7 +76,7 @@ it('offers the tools of providers under their own names, unless a server has one
 });
 
 it('offers the tools of a server without a prefix under their own names, and says which they are', () => {
-  const { inventory, routes } = buildInventory(
+  const { inventory, targets } = buildInventory(
     [
       ...sources({ a: [tool('x'), tool('mcp_b__x')] }, { prefix: false }),
       ...sources({ b: [tool('x')] }),
@@ -85,8 +86,8 @@ it('offers the tools of a server without a prefix under their own names, and say
     naming,
   );
   expect(inventory.tools.map(({ name }) => name)).toEqual(['mcp_a__mcp_b__x', 'mcp_b__x', 'x']);
-  expect(routes.get('x')?.server).toBe('a');
-  expect(routes.get('mcp_b__x')?.server).toBe('b');
+  expect(targets.get('x')?.server).toBe('a');
+  expect(targets.get('mcp_b__x')?.server).toBe('b');
   expect(inventory.unprefixed).toEqual([
     { server: 'a', tool: 'x', name: 'x' },
     { server: 'a', tool: 'mcp_b__x', name: 'mcp_a__mcp_b__x' },

@@ -3,6 +3,8 @@ import type { Tool } from '@signalbox/protocol';
 import type { ToolList } from './tool-list.ts';
 import { assignToolNames, whyRenamed } from './tool-name.ts';
 
+const nameTaken = 'left out: another tool already has its name';
+
 /** Something the inventory lacks, and why. Free of secrets and of other servers' configuration. */
 export interface InventoryProblem {
   server: string;
@@ -43,10 +45,14 @@ export interface RenamedTool {
   reason: string;
 }
 
-/** Where a call by an inventory's name goes. `tool` is as the server, or the provider of that name, named it. */
-export interface ToolRoute {
+/** The server and the tool that a name of the inventory leads to. */
+export interface RouteTarget {
+  /** The name of the server, or of the provider. */
   server: string;
+  /** The tool as its server named it. */
   tool: Tool;
+  /** Whether `server` is a provider's name. */
+  isProvided: boolean;
 }
 
 /** A server, or another source of tools, with what it offers. */
@@ -58,11 +64,10 @@ export interface ToolSource extends ToolList {
   prefix?: boolean;
 }
 
+/** An inventory with the targets of its names. */
 export interface InventoryBuild {
   inventory: Inventory;
-  routes: ReadonlyMap<string, ToolRoute>;
-  /** The routes that lead to providers. */
-  provided: ReadonlyMap<string, ToolRoute>;
+  targets: ReadonlyMap<string, RouteTarget>;
 }
 
 /**
@@ -74,40 +79,25 @@ export function buildInventory(
   providers: readonly ToolSource[],
   naming: { alike: ReadonlySet<string>; max: number },
 ): InventoryBuild {
-  const named = nameTools(servers, naming);
-  const provided = new Map<string, ToolRoute>();
-  const conflicts: InventoryProblem[] = [];
+  const { targets, renamed, unprefixed, problems } = nameTools(servers, naming);
   for (const { name: server, tools } of providers) {
     for (const tool of tools) {
-      const isTaken = named.routes.has(tool.name) || provided.has(tool.name);
-      if (!isTaken) provided.set(tool.name, { server, tool });
-      else
-        conflicts.push({ server, tool: tool.name, message: 'left out: another tool already has its name' });
+      if (targets.has(tool.name)) problems.push({ server, tool: tool.name, message: nameTaken });
+      else targets.set(tool.name, { server, tool, isProvided: true });
     }
   }
-  const isHidden = new Set(servers.filter((source) => source.isHidden).map(({ name }) => name));
-  const all = [...named.routes, ...provided].sort(([a], [b]) => (a < b ? -1 : 1));
-  const [hidden, tools] = [true, false].map((hide) =>
-    all
-      .filter(([name, { server }]) => (isHidden.has(server) && !provided.has(name)) === hide)
-      .map(([name, { tool }]) => ({ ...tool, name })),
-  ) as [Tool[], Tool[]];
+  const hiding = new Set(servers.filter(({ isHidden }) => isHidden).map(({ name }) => name));
+  const tools: Tool[] = [];
+  const hidden: Tool[] = [];
+  for (const [name, { server, tool, isProvided }] of [...targets].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    (hiding.has(server) && !isProvided ? hidden : tools).push({ ...tool, name });
+  }
   const version = createHash('sha256')
     .update(JSON.stringify([tools, hidden]))
-    .digest('base64url');
-  const problems = [...problemsOf([...servers, ...providers]), ...named.problems, ...conflicts];
-  return {
-    inventory: {
-      version: version.slice(0, 22),
-      tools,
-      hidden,
-      renamed: named.renamed,
-      unprefixed: named.unprefixed,
-      problems,
-    },
-    routes: named.routes,
-    provided,
-  };
+    .digest('base64url')
+    .slice(0, 22);
+  const all = [...problemsOf([...servers, ...providers]), ...problems];
+  return { inventory: { version, tools, hidden, renamed, unprefixed, problems: all }, targets };
 }
 
 function nameTools(
@@ -115,27 +105,27 @@ function nameTools(
   { alike, max }: { alike: ReadonlySet<string>; max: number },
 ) {
   const found = servers.flatMap(({ name: server, tools, prefix = true }) =>
-    tools.map((tool) => ({ route: { server, tool }, prefix })),
+    tools.map((tool) => ({ target: { server, tool, isProvided: false }, prefix })),
   );
-  const keys = found.map(({ route, prefix }) => ({ server: route.server, tool: route.tool.name, prefix }));
+  const keys = found.map(({ target, prefix }) => ({ server: target.server, tool: target.tool.name, prefix }));
   const names = assignToolNames(keys, alike, max);
-  const routes = new Map<string, ToolRoute>();
+  const targets = new Map<string, RouteTarget>();
   const renamed: RenamedTool[] = [];
   const problems: InventoryProblem[] = [];
   const unprefixed: UnprefixedTool[] = [];
-  for (const [i, { route, prefix }] of found.entries()) {
+  for (const [i, { target, prefix }] of found.entries()) {
     const name = names[i];
-    const key = { server: route.server, tool: route.tool.name };
+    const key = { server: target.server, tool: target.tool.name };
     if (name === undefined) {
-      problems.push({ ...key, message: 'left out: another tool already has its name' });
+      problems.push({ ...key, message: nameTaken });
       continue;
     }
-    routes.set(name, route);
+    targets.set(name, target);
     if (!prefix) unprefixed.push({ ...key, name });
     const reason = whyRenamed({ ...key, prefix }, name, alike, max);
     if (reason !== undefined) renamed.push({ ...key, name, reason });
   }
-  return { routes, renamed, unprefixed, problems };
+  return { targets, renamed, unprefixed, problems };
 }
 
 function problemsOf(sources: readonly ToolSource[]): InventoryProblem[] {

@@ -1,67 +1,26 @@
-import type { Implementation, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { type CallRound, SignalboxError } from '@signalbox/protocol';
+import type { Client, StreamableHTTPClientTransport, Transport } from '@modelcontextprotocol/client';
+import { SignalboxError } from '@signalbox/protocol';
 import { type Authorizer, isAboutScope } from '@signalbox/server-auth';
 import type { HttpServerConfig, McpServerConfig } from '../config/server-config.ts';
-import { failureOf } from '../failures/failure.ts';
-import type { ToolList } from '../inventory/tool-list.ts';
-import { type ProcessCare, StdioTransport } from '../stdio/stdio-transport.ts';
-import { connectionOf, newClient } from './client-session.ts';
+import type { RequestLimits, ServerConnection } from '../server-connection.ts';
+import { type ProcessOptions, StdioTransport } from '../stdio/stdio-transport.ts';
 import { httpTransport } from './http-transport.ts';
-import { CallLane } from './legacy-calls.ts';
-import { keepProgressAhead } from './progress-order.ts';
-import { setResultsAside } from './untouched-results.ts';
+import { LegacyCalls } from './legacy-calls.ts';
+import { deliverProgressFirst } from './progress-order.ts';
+import { type ClientOptions, newClient } from './sdk-client.ts';
+import { SdkConnection } from './sdk-connection.ts';
+import { failureOf } from './sdk-failure.ts';
+import { SessionLoss } from './session-loss.ts';
+import { keepResultsUntouched } from './untouched-results.ts';
 
 const sessionEndMs = 1_000;
-const noMoreNotices = 'the server ended the stream of change notices';
+const subscriptionEnded = 'the server ended the stream of change notices';
 
-/** How far a call has come, as its server reports it. */
-export interface ToolProgress {
-  progress: number;
-  total?: number;
-  message?: string;
-}
-
-export interface RequestLimits {
-  /** Milliseconds until the request is given up. */
-  timeoutMs: number;
-  signal: AbortSignal;
-}
-
-/** What a call may carry besides its arguments. */
-export interface CallExtras {
-  onProgress?: ((progress: ToolProgress) => void) | undefined;
-  /** Left out towards a server of an older revision. */
-  round?: CallRound | undefined;
-}
-
-/** One session with a server. It is used until it is lost, and then replaced, never revived. */
-export interface ServerConnection {
-  readonly pid: number | undefined;
-  /** False once it takes no new requests; requests under way may still be answered. */
-  readonly isOpen: boolean;
-  /** Resolves with the reason when it stops being open. */
-  readonly lost: Promise<string>;
-  listTools(limits: RequestLimits): Promise<ToolList>;
-  /** The whole result as the server sent it. Rejects with what {@link failureOf} reads. */
-  callTool(
-    name: string,
-    args: Record<string, unknown>,
-    limits: RequestLimits,
-    more?: CallExtras,
-  ): Promise<Record<string, unknown>>;
-  stderrTail(): string;
-  /** Ends the session, and the process behind it. */
-  close(): Promise<void>;
-}
-
-export interface ConnectOptions extends RequestLimits {
-  clientInfo: Implementation;
-  grace: ProcessCare;
+/** How a server is reached, and who is told of what happens on the connection. */
+export interface ConnectOptions extends RequestLimits, ClientOptions {
+  process: ProcessOptions;
   /** The access to an HTTP server that has `auth`. */
   authorizer?: Authorizer;
-  onToolsChanged: () => void;
-  /** What went wrong without ending a request; for the log. */
-  onNoise: (error: Error) => void;
 }
 
 /**
@@ -72,42 +31,35 @@ export async function connectServer(
   config: McpServerConfig,
   options: ConnectOptions,
 ): Promise<ServerConnection> {
-  if (config.type === 'http') return openHttp(config, options);
-  const transport = new StdioTransport(config, options.grace);
-  if (config.protocol !== 'auto') return openStdio(transport, 'legacy', options);
+  if (config.type === 'http') return connectHttp(config, options);
+  const transport = new StdioTransport(config, options.process);
+  if (config.protocol !== 'auto') return connectStdio(transport, 'legacy', options);
   try {
-    return await openStdio(transport, 'auto', options);
+    return await connectStdio(transport, 'auto', options);
   } catch (error) {
-    // A server that is older than the question may exit on it.
+    // A server that is older than the question for the revision may exit on it.
     if (options.signal.aborted || transport.pid === undefined) throw error;
-    return openStdio(new StdioTransport(config, options.grace), 'legacy', options);
+    return connectStdio(new StdioTransport(config, options.process), 'legacy', options);
   }
 }
 
-/** Asks for the current revision, if at all, in the process that then serves: one that knows only older ones is asked again in its way. */
-async function openStdio(
+/** In mode `auto`, one process is asked for the current revision and, if it doesn't know that one, for older ones. */
+async function connectStdio(
   transport: StdioTransport,
   mode: 'legacy' | 'auto',
   options: ConnectOptions,
 ): Promise<ServerConnection> {
-  let open = true;
-  const { promise: lost, resolve } = Promise.withResolvers<string>();
-  const lose = (reason: string) => {
-    open = false;
-    resolve(reason);
-  };
-  transport.onclose = () => lose(transport.end ?? 'was closed');
+  const loss = new SessionLoss();
+  transport.onclose = () => loss.lose(transport.end ?? 'was closed');
   if (mode === 'auto') {
-    setResultsAside(transport);
-    // By this property and the process id the SDK knows a stdio server, whose silence it takes for the older revision.
+    keepResultsUntouched(transport);
+    // The SDK (2.4.0) takes a transport with this property and a process id for a stdio server. It takes the silence of such
+    // a server for the older revision; from any other transport it would be a failure.
     Object.assign(transport, { stderr: null });
   }
   const client = newClient(mode, Math.ceil(options.timeoutMs / 2), options);
-  // The SDK's question for the revision heeds no signal.
-  const giveUp = () => transport.close();
-  options.signal.addEventListener('abort', giveUp, { once: true });
   try {
-    await client.connect(transport, { timeout: options.timeoutMs, signal: options.signal });
+    await shakeHands(client, transport, options);
   } catch (error) {
     const { reason } = failureOf(error);
     const ended = transport.end;
@@ -115,75 +67,69 @@ async function openStdio(
     throw new SignalboxError('server_failed', ended ?? reason, {
       details: { stderrTail: transport.stderrTail() },
     });
-  } finally {
-    options.signal.removeEventListener('abort', giveUp);
   }
-  keepProgressAhead(transport);
-  client.autoOpenedSubscription?.closed.then(() => lose(transport.end ?? noMoreNotices));
-  return connectionOf(client, {
-    lost,
-    isOpen: () => open && transport.isOpen,
-    pid: () => transport.pid,
-    stderrTail: () => transport.stderrTail(),
-    close: () => transport.close(),
-    lane: new CallLane(transport),
-  });
+  deliverProgressFirst(transport);
+  client.autoOpenedSubscription?.closed.then(() => loss.lose(transport.end ?? subscriptionEnded));
+  return new SdkConnection(client, transport, loss, new LegacyCalls(transport));
 }
 
-async function openHttp(config: HttpServerConfig, options: ConnectOptions): Promise<ServerConnection> {
-  const { authorizer } = options;
-  let open = true;
+async function connectHttp(config: HttpServerConfig, options: ConnectOptions): Promise<ServerConnection> {
+  const loss = new SessionLoss();
   let refusal: SignalboxError | undefined;
-  const { promise: lost, resolve } = Promise.withResolvers<string>();
-  const lose = (reason: string) => {
-    open = false;
-    resolve(reason);
-  };
   const transport = httpTransport(
     config,
     {
-      onUnreachable: (error) => lose(failureOf(error).reason),
+      onUnreachable: (error) => loss.lose(failureOf(error).reason),
       onSessionRefused: (streaming) => {
-        lose('the server ended the session');
+        loss.lose('the server ended the session');
         if (streaming) transport.close();
       },
       onUnauthorized: (error) => {
         refusal = error;
-        // A single request may need more than the rest.
-        if (!isAboutScope(error)) lose(error.message);
+        // A missing scope concerns a single request, which may need more than the others.
+        if (!isAboutScope(error)) loss.lose(error.message);
       },
     },
-    authorizer,
+    options.authorizer,
   );
-  const client = newClient(config.protocol ?? 'auto', options.timeoutMs, options);
-  const close = async () => {
-    lose('was closed');
-    await endSession(transport);
-    await transport.close();
-  };
-  // The SDK's probe for the revision heeds no signal.
-  const giveUp = () => transport.close();
-  options.signal.addEventListener('abort', giveUp, { once: true });
-  try {
-    await client.connect(transport, { timeout: options.timeoutMs, signal: options.signal });
-  } catch (error) {
-    await close();
-    throw refusal ?? new SignalboxError('server_failed', failureOf(error).reason);
-  } finally {
-    options.signal.removeEventListener('abort', giveUp);
-  }
-  keepProgressAhead(transport);
-  client.autoOpenedSubscription?.closed.then(() => lose(noMoreNotices));
-  return connectionOf(client, {
-    lost,
-    isOpen: () => open,
-    pid: () => undefined,
+  const endpoint = {
+    pid: undefined,
+    isOpen: true,
     stderrTail: () => '',
-    close,
-  });
+    close: async () => {
+      loss.lose('was closed');
+      await endSession(transport);
+      await transport.close();
+    },
+  };
+  const client = newClient(config.protocol ?? 'auto', options.timeoutMs, options);
+  try {
+    await shakeHands(client, transport, options);
+  } catch (error) {
+    await endpoint.close();
+    throw refusal ?? new SignalboxError('server_failed', failureOf(error).reason);
+  }
+  deliverProgressFirst(transport);
+  client.autoOpenedSubscription?.closed.then(() => loss.lose(subscriptionEnded));
+  return new SdkConnection(client, endpoint, loss);
 }
 
-/** A legacy session is ended on the server too, if that takes no time. */
+/** The SDK (2.4.0) asks for the revision without heeding the signal, so an abort closes the transport besides. */
+async function shakeHands(
+  client: Client,
+  transport: Transport,
+  { timeoutMs, signal }: RequestLimits,
+): Promise<void> {
+  const close = () => transport.close();
+  signal.addEventListener('abort', close, { once: true });
+  try {
+    await client.connect(transport, { timeout: timeoutMs, signal });
+  } finally {
+    signal.removeEventListener('abort', close);
+  }
+}
+
+/** Ends a legacy session on the server too, unless that takes longer than a second. */
 async function endSession(transport: StreamableHTTPClientTransport): Promise<void> {
   if (transport.sessionId === undefined) return;
   const { promise: late, resolve } = Promise.withResolvers<void>();

@@ -4,14 +4,11 @@ import {
   type RequestId,
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
-import type { Authorizer } from '@signalbox/server-auth';
+import { type Authorizer, authorizedFetch } from '@signalbox/server-auth';
 import type { HttpServerConfig } from '../config/server-config.ts';
-import { authorizedFetch } from './authorized-fetch.ts';
-import { type FetchWatch, requestFetch } from './request-fetch.ts';
-import { setResultsAside } from './untouched-results.ts';
-
-/** The `data` of the error that stands for an answer which can't come any more. Compared by identity: no server can send it. */
-export const streamLost = { reason: 'the response stream ended without an answer' };
+import { type FetchObserver, requestFetch } from './request-fetch.ts';
+import { streamLost } from './sdk-failure.ts';
+import { keepResultsUntouched } from './untouched-results.ts';
 
 // A stream that broke off is resumed if the server is soon back; a call must not hang on one that is not.
 const reconnectionOptions = {
@@ -21,15 +18,18 @@ const reconnectionOptions = {
   maxRetries: 2,
 };
 
-/** The SDK's transport, made to fail a request whose response stream breaks off and to let one bad tool through to us. */
+/**
+ * Creates the SDK's HTTP transport. Workaround for the SDK 2.4.0: it lets a request whose response stream breaks off wait until
+ * its timeout, so such a request is answered with {@link streamLost} here.
+ */
 export function httpTransport(
   config: HttpServerConfig,
-  watch: FetchWatch,
+  observer: FetchObserver,
   authorizer?: Authorizer,
 ): StreamableHTTPClientTransport {
   const transport = new StreamableHTTPClientTransport(new URL(config.url), {
     requestInit: { headers: config.headers ?? {} },
-    fetch: requestFetch(watch, authorizer && authorizedFetch(authorizer)),
+    fetch: requestFetch(observer, authorizer && authorizedFetch(authorizer)),
     reconnectionOptions,
   });
   const send = transport.send.bind(transport);
@@ -40,7 +40,7 @@ export function httpTransport(
     const onRequestStreamEnd = () => transport.onmessage?.(lostAnswer(id));
     return send(message, { ...options, onRequestStreamEnd });
   };
-  setResultsAside(transport);
+  keepResultsUntouched(transport);
   return transport;
 }
 

@@ -1,8 +1,7 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { expect, test } from 'vitest';
-import { failureOf } from '../failures/failure.ts';
-import type { ToolProgress } from './connect-server.ts';
-import { CallLane } from './legacy-calls.ts';
+import type { ServerAnswer, ToolProgress } from '../server-connection.ts';
+import { LegacyCalls } from './legacy-calls.ts';
 
 function opened() {
   const sent: Record<string, unknown>[] = [];
@@ -13,18 +12,21 @@ function opened() {
     send: async (message) => void sent.push(message as Record<string, unknown>),
     onmessage: (message) => void passed.push(message),
   };
-  const lane = new CallLane(transport);
+  const calls = new LegacyCalls(transport);
   const call = (options: { signal?: AbortSignal; timeoutMs?: number } = {}, progress?: ToolProgress[]) => {
     const { signal = new AbortController().signal, timeoutMs = 10_000 } = options;
     const onProgress = progress && ((update: ToolProgress) => void progress.push(update));
-    return lane.call({ name: 'echo', arguments: {} }, { signal, timeoutMs }, onProgress);
+    return calls.call({ name: 'echo', arguments: {} }, { signal, timeoutMs, onProgress });
   };
   const receive = (message: object) =>
     transport.onmessage?.({ jsonrpc: '2.0', ...message } as JSONRPCMessage, undefined);
   return { transport, sent, passed, call, receive };
 }
 
-const failed = (call: Promise<unknown>) => call.catch((thrown) => failureOf(thrown));
+const failed = async (call: Promise<ServerAnswer>) => {
+  const answer = await call;
+  return 'failure' in answer ? answer.failure : answer;
+};
 
 test('each call gets its own answer, and what is not about calls goes to the client of the SDK', async () => {
   const { sent, passed, call, receive } = opened();
@@ -34,7 +36,10 @@ test('each call gets its own answer, and what is not about calls goes to the cli
   receive({ method: 'notifications/tools/list_changed' });
   receive({ id: second, result: { content: [], resultType: 'input_required', vendor: 1 } });
   receive({ id: first, result: { content: ['a'] } });
-  expect(await Promise.all(calls)).toEqual([{ content: ['a'] }, { content: [], vendor: 1 }]);
+  expect(await Promise.all(calls)).toEqual([
+    { result: { content: ['a'] } },
+    { result: { content: [], vendor: 1 } },
+  ]);
   expect(passed).toEqual([
     { jsonrpc: '2.0', id: 0, result: {} },
     { jsonrpc: '2.0', method: 'notifications/tools/list_changed' },
@@ -53,7 +58,7 @@ test('progress reaches its call, also right before the result, and nobody once t
   receive({ id, result: {} });
   report(2);
   receive({ method: 'notifications/progress', params: { progressToken: 1, progress: 1 } });
-  expect(await running).toEqual({});
+  expect(await running).toEqual({ result: {} });
   expect(progress).toEqual([{ progress: 1, total: 2 }]);
   expect(passed).toHaveLength(1);
 });

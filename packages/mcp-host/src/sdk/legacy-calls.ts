@@ -1,30 +1,31 @@
-import {
-  type JSONRPCMessage,
-  ProtocolError,
-  SdkError,
-  SdkErrorCode,
-  type Transport,
-} from '@modelcontextprotocol/client';
-import type { RequestLimits, ToolProgress } from './connect-server.ts';
+import { type JSONRPCMessage, ProtocolError, type Transport } from '@modelcontextprotocol/client';
+import type { ServerAnswer, ToolProgress, ToolRequest } from '../server-connection.ts';
+import { failureOf } from './sdk-failure.ts';
 
 /** Far above the ids that the SDK counts for its own requests, and small enough for servers that keep them in 32 bits. */
 const firstId = 1_000_000_000;
+const longestTimerMs = 2 ** 31 - 1;
 
 interface OpenCall {
-  resolve: (result: Record<string, unknown>) => void;
-  reject: (error: unknown) => void;
+  resolve: (answer: ServerAnswer) => void;
   onProgress: ((progress: ToolProgress) => void) | undefined;
   signal: AbortSignal;
   onAbort: () => void;
   timer: NodeJS.Timeout;
 }
 
+const timedOut: ServerAnswer = { failure: { kind: 'timed_out', reason: 'no answer in time' } };
+const connectionClosed: ServerAnswer = { failure: { kind: 'lost', reason: 'the connection closed' } };
+const uselessAnswer: ServerAnswer = {
+  failure: { kind: 'bad_answer', reason: 'the answer is neither a result nor an error' },
+};
+
 /**
- * Makes calls of the revisions up to 2025-11-25 over a transport that the SDK's client is connected to, beside that client,
- * which checks each message against schemas several times and so costs more than the rest of a call. Errors are the SDK's
- * own, in the same cases.
+ * Makes calls of the revisions up to 2025-11-25 over a transport that the SDK's client is connected to, beside that client.
+ * Reason: the client of the SDK 2.4.0 checks each message against schemas several times, and so costs more than the rest of
+ * a call. Calls fail in the same cases and ways as those of the client.
  */
-export class CallLane {
+export class LegacyCalls {
   readonly #transport: Transport;
   readonly #calls = new Map<number, OpenCall>();
   #nextId = firstId;
@@ -33,56 +34,51 @@ export class CallLane {
     this.#transport = transport;
     const { onmessage, onclose } = transport;
     transport.onmessage = (message, extra) => {
-      if (!this.#take(message)) onmessage?.(message, extra);
+      if (!this.#receive(message)) onmessage?.(message, extra);
     };
     transport.onclose = () => {
       onclose?.();
-      for (const id of [...this.#calls.keys()]) {
-        this.#end(id)?.reject(new SdkError(SdkErrorCode.ConnectionClosed, 'Connection closed'));
-      }
+      for (const id of [...this.#calls.keys()]) this.#end(id)?.resolve(connectionClosed);
     };
   }
 
-  /** The whole result as the server sent it, but for `resultType`, which those revisions don't know. */
+  /** Resolves with the whole result as the server sent it, but for `resultType`, which those revisions don't know. */
   call(
     params: { name: string; arguments: Record<string, unknown> },
-    { timeoutMs, signal }: RequestLimits,
-    onProgress: ((progress: ToolProgress) => void) | undefined,
-  ): Promise<Record<string, unknown>> {
-    if (signal.aborted) return Promise.reject(givenUp(signal.reason));
+    { timeoutMs, signal, onProgress }: ToolRequest,
+  ): Promise<ServerAnswer> {
+    if (signal.aborted) return Promise.resolve(timedOut);
     const id = this.#nextId++;
-    return new Promise((resolve, reject) => {
+    return new Promise((resolve) => {
       const onAbort = () => this.#giveUp(id, signal.reason);
-      const timer = setTimeout(this.#timeOut, timeoutMs, id);
+      const timer = setTimeout(
+        this.#onTimeout,
+        Math.min(Math.max(1, Math.ceil(timeoutMs)), longestTimerMs),
+        id,
+      );
       signal.addEventListener('abort', onAbort, { once: true });
-      this.#calls.set(id, { resolve, reject, onProgress, signal, onAbort, timer });
+      this.#calls.set(id, { resolve, onProgress, signal, onAbort, timer });
       const sent = onProgress ? { ...params, _meta: { progressToken: id } } : params;
       this.#transport
         .send({ method: 'tools/call', params: sent, jsonrpc: '2.0', id })
-        .catch((error) => this.#end(id)?.reject(error));
+        .catch((error) => this.#end(id)?.resolve({ failure: failureOf(error) }));
     });
   }
 
-  /** True for messages about calls of ours, also those that have ended. */
-  #take(message: JSONRPCMessage): boolean {
-    if ('method' in message) return message.method === 'notifications/progress' && this.#progress(message);
-    const { id } = message;
-    if (typeof id !== 'number' || id < firstId || id >= this.#nextId) return false;
-    const call = this.#end(id);
-    if (!call) return true;
-    if ('result' in message && isRecord(message.result)) call.resolve(withoutResultType(message.result));
-    else if ('error' in message && isAnsweredError(message.error)) {
-      const { code, message: text, data } = message.error;
-      call.reject(ProtocolError.fromError(code, text, data));
-    } else {
-      call.reject(new SdkError(SdkErrorCode.InvalidResult, 'the answer is neither a result nor an error'));
+  /** Returns true for messages about calls of ours, also those that have ended. */
+  #receive(message: JSONRPCMessage): boolean {
+    if ('method' in message) {
+      return message.method === 'notifications/progress' && this.#reportProgress(message);
     }
+    const { id } = message;
+    if (!this.#isOurs(id)) return false;
+    this.#end(id)?.resolve(answerOf(message));
     return true;
   }
 
-  #progress({ params }: { params?: Record<string, unknown> | undefined }): boolean {
+  #reportProgress({ params }: { params?: Record<string, unknown> | undefined }): boolean {
     const token = params?.progressToken;
-    if (typeof token !== 'number' || token < firstId || token >= this.#nextId) return false;
+    if (!this.#isOurs(token)) return false;
     const { progress, total, message } = params as Partial<ToolProgress>;
     if (typeof progress !== 'number') return true;
     this.#calls.get(token)?.onProgress?.({
@@ -93,7 +89,11 @@ export class CallLane {
     return true;
   }
 
-  readonly #timeOut = (id: number): void => this.#giveUp(id, 'the request timed out');
+  #isOurs(id: unknown): id is number {
+    return typeof id === 'number' && id >= firstId && id < this.#nextId;
+  }
+
+  readonly #onTimeout = (id: number): void => this.#giveUp(id, 'the request timed out');
 
   #giveUp(id: number, reason: unknown): void {
     const call = this.#end(id);
@@ -102,7 +102,7 @@ export class CallLane {
     this.#transport
       .send({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
       .catch((error) => this.#transport.onerror?.(error));
-    call.reject(givenUp(reason));
+    call.resolve(timedOut);
   }
 
   #end(id: number): OpenCall | undefined {
@@ -115,15 +115,18 @@ export class CallLane {
   }
 }
 
-function givenUp(reason: unknown): SdkError {
-  return new SdkError(SdkErrorCode.RequestTimeout, String(reason));
+function answerOf(message: object): ServerAnswer {
+  if ('result' in message && isRecord(message.result)) return { result: withoutResultType(message.result) };
+  if (!('error' in message) || !isError(message.error)) return uselessAnswer;
+  const { code, message: text, data } = message.error;
+  return { failure: failureOf(ProtocolError.fromError(code, text, data)) };
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function isAnsweredError(error: unknown): error is { code: number; message: string; data?: unknown } {
+function isError(error: unknown): error is { code: number; message: string; data?: unknown } {
   return isRecord(error) && Number.isSafeInteger(error.code) && typeof error.message === 'string';
 }
 

@@ -3,10 +3,11 @@ import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 type Receive = NonNullable<Transport['onmessage']>;
 
 /**
- * The SDK hands a result on at once, but progress a little later, and by then nobody listens if the result came in the same
- * breath. Of a transport that is connected: what follows progress waits for the next turn of the event loop.
+ * Makes a connected transport hand on what follows a progress report only in the next turn of the event loop. Workaround for
+ * the SDK 2.4.0: it hands a result on at once but progress a little later, and by then nobody listens for the progress of a call
+ * whose result arrived in the same chunk.
  */
-export function keepProgressAhead(transport: Transport): void {
+export function deliverProgressFirst(transport: Transport): void {
   const receive = transport.onmessage;
   if (receive) transport.onmessage = progressAhead(receive);
 }

@@ -1,10 +1,10 @@
 import { SignalboxError } from '@signalbox/protocol';
 
-/** What the transport hands to `fetch`, by the SDK's own type. */
-export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
+/** The type of `fetch` as the SDK's transport calls it. */
+type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
-/** Told of every request that says something about the connection. */
-export interface FetchWatch {
+/** Is told of each request whose end says something about the connection. */
+export interface FetchObserver {
   /** The endpoint could not be reached, or broke off before it answered. */
   onUnreachable(error: unknown): void;
   /** The endpoint does not know our session any more. `streaming`: it said so to a stream, so no answer will come on any. */
@@ -14,10 +14,10 @@ export interface FetchWatch {
 }
 
 /**
- * A `fetch` with one AbortController per request, let go of when the response has been read to its end: the SDK passes
- * one signal for the life of the transport, on which plain `fetch` would pile up listeners.
+ * Returns a `fetch` with an AbortController for each request, which is released when the response has been read to its end.
+ * Workaround for the SDK 2.4.0: it passes one signal for the life of the transport, on which plain `fetch` piles up listeners.
  */
-export function requestFetch(watch: FetchWatch, send: Fetch = fetch): Fetch {
+export function requestFetch(observer: FetchObserver, send: Fetch = fetch): Fetch {
   let streamed = false;
   return async (url, init = {}) => {
     const controller = new AbortController();
@@ -30,14 +30,14 @@ export function requestFetch(watch: FetchWatch, send: Fetch = fetch): Fetch {
       const response = await send(url, { ...init, signal: controller.signal });
       const streaming = init.method === 'GET';
       if (isSessionRefusal(response.status, new Headers(init.headers), !streaming || streamed)) {
-        watch.onSessionRefused(streaming);
+        observer.onSessionRefused(streaming);
       }
       if (streaming && response.ok) streamed = true;
       return releasedAtEnd(response, release);
     } catch (error) {
       release();
-      if (isRefusal(error)) watch.onUnauthorized(error);
-      else if (!controller.signal.aborted) watch.onUnreachable(error);
+      if (isRefusal(error)) observer.onUnauthorized(error);
+      else if (!controller.signal.aborted) observer.onUnreachable(error);
       throw error;
     }
   };

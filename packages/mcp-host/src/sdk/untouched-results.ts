@@ -1,17 +1,18 @@
 import type { JSONRPCMessage, RequestId, Transport } from '@modelcontextprotocol/client';
 import { isInputRequired } from '@signalbox/protocol';
 
-/** Where the tools of a `tools/list` result wait while the SDK checks the rest of it. */
+/** The property of a `tools/list` result that holds the tools as the server sent them. */
 export const rawTools = Symbol('tools as the server sent them');
 
-/** Where an `input_required` result waits while the SDK sees a complete one. */
+/** The property of a call's result that holds an `input_required` result as the server sent it. */
 export const rawResult = Symbol('result as the server sent it');
 
 /**
- * Makes a transport that is not connected yet set aside what the SDK would spoil on a 2026 connection, whatever schema the
- * caller passes: it refuses a whole list for one bad tool, and rebuilds `input_required` results from what it knows of them.
+ * Makes a transport hide from the SDK what the SDK would spoil; the transport must not be connected yet. Workaround for the
+ * SDK 2.4.0: on a connection of the 2026 revision, whatever schema the caller passes, it refuses a whole list for one bad tool
+ * and rebuilds `input_required` results from the fields that it knows.
  */
-export function setResultsAside(transport: Transport): void {
+export function keepResultsUntouched(transport: Transport): void {
   const listings = new Set<RequestId>();
   const send = transport.send.bind(transport);
   transport.send = (message, options) => {

@@ -1,35 +1,37 @@
-import { SignalboxError, type Tool } from '@signalbox/protocol';
+import { SignalboxError, type Tool, type ToolCallError } from '@signalbox/protocol';
 import type { Authorizer } from '@signalbox/server-auth';
 import { ServerCalls } from '../calls/server-calls.ts';
-import type { CallOptions, ToolCallResult } from '../calls/tool-call.ts';
+import { type CallOptions, isUnsent, type ToolCallResult } from '../calls/tool-call.ts';
 import { instanceFor, listingInstance } from '../config/instance-name.ts';
-import type { HttpServerConfig, McpServerConfig } from '../config/server-config.ts';
+import type { McpServerConfig } from '../config/server-config.ts';
 import { type EffectivePolicy, policyOf } from '../config/server-policy.ts';
-import type { ServerState, ServerStatus } from '../host/host-api.ts';
 import type { ToolList, ToolProblem } from '../inventory/tool-list.ts';
-import type { ProcessSlots } from './instances/process-slots.ts';
-import type { ServerInstance } from './instances/server-instance.ts';
 import { ServerInstances } from './instances/server-instances.ts';
-import { orAborted } from './instances/start-server.ts';
 import { readServerCard } from './server-card.ts';
 import type { ServerDeps } from './server-deps.ts';
-import { noCallerError, noSlot, noSlotError, refusalOf, stateProblem } from './server-refusal.ts';
-import { bestState, statusOf } from './server-status.ts';
+import { bestState, type ServerState, type ServerStatus, statusOf } from './server-status.ts';
 import { ServerTools } from './server-tools.ts';
+import {
+  noCallerError,
+  noSlotError,
+  noSlotProblem,
+  unavailableError,
+  unavailableProblem,
+} from './unavailable.ts';
+import { untilAborted } from './until-aborted.ts';
 
-export interface HostedServerDeps extends ServerDeps {
-  slots: ProcessSlots;
-  fetch: typeof fetch;
-  authorizerFor: ((name: string, config: HttpServerConfig) => Authorizer | undefined) | undefined;
-  /** {@link HostedServer.offer} may read differently now. */
-  onChanged: () => void;
+/** A wait for a process slot, in order to list the tools. */
+interface SlotWait {
+  /** Resolves when the wait has ended. */
+  ended: Promise<void>;
+  stop(): void;
 }
 
 /** One configured server: its instances, its calls, and what is known of its tools. */
 export class HostedServer {
   readonly name: string;
   readonly config: McpServerConfig;
-  readonly #deps: HostedServerDeps;
+  readonly #deps: ServerDeps;
   readonly #policy: EffectivePolicy;
   readonly #calls: ServerCalls;
   readonly #authorizer: Authorizer | undefined;
@@ -38,52 +40,48 @@ export class HostedServer {
   readonly #ended = new AbortController();
   /** Set while it is down on purpose. */
   #halted: 'stopped' | 'disabled' | undefined;
-  #card: Promise<void> = Promise.resolve();
+  #cardRead: Promise<void> = Promise.resolve();
   #cardProblem: string | undefined;
-  /** Pending while no process may be started to list the tools. */
-  #slotWait: Promise<void> | undefined;
-  #stopWaitingForSlot = () => {};
+  #slotWait: SlotWait | undefined;
 
-  /** `inherited`: what stands in for its tools until it has listed them. */
-  constructor(name: string, config: McpServerConfig, deps: HostedServerDeps, inherited?: ToolList) {
+  /** `inherited` stands in for its tools until it has listed them. */
+  constructor(name: string, config: McpServerConfig, deps: ServerDeps, inherited?: ToolList) {
     this.name = name;
     this.config = config;
     this.#deps = deps;
     this.#policy = policyOf(config);
-    this.#calls = new ServerCalls(config, { now: deps.now, log: deps.log });
+    this.#calls = new ServerCalls(config, deps);
     if (config.type === 'http' && config.auth) this.#authorizer = deps.authorizerFor?.(name, config);
     this.#tools = new ServerTools(inherited);
     if (config.disabled) this.#halted = 'disabled';
-    this.#instances = new ServerInstances({
-      name,
-      config,
+    const onReady = (key: string) => {
+      if (key === listingInstance) this.#instances.end(key, 'listed');
+    };
+    const onList = (list: ToolList) => {
+      if (this.#tools.list(list)) this.#calls.forgetAnswers();
+    };
+    this.#instances = new ServerInstances(
+      { name, config, authorizer: this.#authorizer, onReady, onList },
       deps,
-      slots: deps.slots,
-      authorizer: this.#authorizer,
-      onReady: (key) => this.#onReady(key),
-      onList: (list) => {
-        if (this.#tools.list(list)) this.#calls.forgetTools();
-      },
-      onChanged: deps.onChanged,
-    });
+    );
   }
 
-  /** Starts what has to run for the tools to be known. Resolves when that is up, or has failed to. */
+  /** Starts what has to run for the tools to be known. Resolves when that is up, or has failed to start. */
   async begin(): Promise<void> {
     if (this.#halted) return;
-    this.#card = this.#readCard();
-    await this.#card;
+    this.#cardRead = this.#readCard();
+    await this.#cardRead;
     const canWait = this.#policy.lazy && this.config.card !== undefined && this.#tools.isKnown;
-    if (!canWait) await this.#learn();
+    if (!canWait) await this.#learnTools();
   }
 
-  /** Resolves when it has found, or does not need, a process to list its tools; see {@link begin}. */
+  /** Resolves when it has found, or does not need, a process slot to list its tools; see {@link begin}. */
   async slotFound(): Promise<void> {
-    while (this.#slotWait) await this.#slotWait;
+    while (this.#slotWait) await this.#slotWait.ended;
   }
 
   get state(): ServerState {
-    return this.#halted ?? bestState(this.#instances.reports());
+    return this.#halted ?? bestState(this.#instances.statuses());
   }
 
   /** False until anything is known of its tools. */
@@ -91,7 +89,7 @@ export class HostedServer {
     return this.#tools.isKnown || this.#halted === 'disabled';
   }
 
-  /** The last good list, with the server's own problem while there is one. */
+  /** The last good tool list, with the server's own problem while there is one. */
   get offer(): ToolList {
     if (this.#halted === 'disabled') return { tools: [], problems: [] };
     const { tools, problems } = this.#tools.current;
@@ -99,23 +97,33 @@ export class HostedServer {
     return { tools, problems: [...own.map((message): ToolProblem => ({ message })), ...problems] };
   }
 
-  /** What is the matter with it, if anything is. */
+  /** The present problem of the server, if it has one. */
   get problem(): string | undefined {
-    if (this.#halted) return stateProblem(this.#halted);
-    const { all } = this.#instances;
-    const ready = all.find(({ server }) => server.state === 'ready');
-    if (ready) return ready.server.problem;
-    if (this.#slotWait) return noSlot;
-    const failing = all.find(({ server }) => server.problem !== undefined)?.server.problem;
+    if (this.#halted) return unavailableProblem(this.#halted);
+    const sessions = this.#instances.all.map(({ session }) => session);
+    const ready = sessions.find(({ state }) => state === 'ready');
+    if (ready) return ready.problem;
+    if (this.#slotWait) return noSlotProblem;
+    const failing = sessions.find(({ problem }) => problem !== undefined)?.problem;
     return failing ?? (this.#tools.isKnown ? undefined : 'not available: it has not started yet');
   }
 
+  /** The error for a call that can't be made because of the server's state; `undefined` if it takes calls. */
+  get unavailable(): ToolCallError | undefined {
+    return unavailableError(this.name, this.state, this.#instances.lastError);
+  }
+
+  get lastError(): string | undefined {
+    return this.#instances.lastError;
+  }
+
+  /** Reports how the server fares. */
   status(): ServerStatus {
     return statusOf({
       name: this.name,
       config: this.config,
       state: this.state,
-      instances: this.#instances.reports(),
+      instances: this.#instances.statuses(),
       toolCount: this.offer.tools.length,
       calls: this.#calls.stats(),
       auth: this.#authorizer?.state,
@@ -124,62 +132,62 @@ export class HostedServer {
     });
   }
 
+  /** Returns the last 64 KiB of standard error of its processes, without secrets. */
   stderrTail(): string {
     return this.#instances.stderrTail();
   }
 
-  /** Why it takes no call now, in a word for the caller; `undefined` when it may. */
-  get refusal() {
-    return refusalOf(this.name, this.state, this.#instances.lastError);
-  }
-
   /** Waits until its tools are known, if they are going to be. */
   async known(timeoutMs: number, signal: AbortSignal): Promise<void> {
-    await orAborted(this.#card, signal);
+    await untilAborted(this.#cardRead, signal);
     if (this.isKnown || this.#halted) return;
     const instance = this.#instances.obtain(this.#listingKey);
-    await instance?.lease(() => instance.server.connection(timeoutMs, signal));
+    instance?.occupy();
+    await instance?.session.connection(timeoutMs, signal);
+    instance?.vacate();
   }
 
-  /** Never rejects. */
+  /** Makes a call on the instance that serves its caller, which is started if need be. Never rejects. */
   async call(tool: Tool, args: Record<string, unknown>, options: CallOptions): Promise<ToolCallResult> {
-    if (this.#halted) return { error: this.refusal! };
+    if (this.#halted) return { error: this.unavailable! };
     const key = instanceFor(this.#policy.share, options.caller);
     if (key === undefined) return { error: noCallerError(this.name, this.#policy.share) };
     const instance = this.#instances.obtain(key);
     if (!instance) return { error: noSlotError(this.name, this.#deps.slots.max) };
-    const parked = () => refusalOf(this.name, instance.server.state, instance.server.lastError);
-    const refusal = parked();
+    const { session } = instance;
+    const refusal = unavailableError(this.name, session.state, session.lastError);
     if (refusal) return { error: refusal };
     instance.occupy();
     try {
-      const outcome = await this.#calls.call(instance.server, tool, args, options);
-      if (!('error' in outcome)) return outcome;
-      const unsent = outcome.error.code === 'mcp_server_unreachable' && !outcome.error.may_have_run;
-      return { error: (unsent ? parked() : undefined) ?? outcome.error };
+      const ended = await this.#calls.call(session, tool, args, options);
+      // It may have been given up while the call waited for it.
+      const givenUp = isUnsent(ended) && unavailableError(this.name, session.state, session.lastError);
+      return givenUp ? { error: givenUp } : ended;
     } finally {
       instance.vacate();
     }
   }
 
-  /** Takes it up again after a stop, or starts it if it is idle; waits until that has succeeded or failed. */
+  /** Starts it after a stop or while it is idle; waits until that has succeeded or failed. */
   async start(): Promise<void> {
     if (this.#halted === 'disabled') {
       throw new SignalboxError('server_disabled', `server '${this.name}' is disabled in its configuration`);
     }
     this.#halted = undefined;
     await this.begin();
-    if (this.#policy.share === 'all') await this.#learn();
+    if (this.#policy.share === 'all') await this.#learnTools();
     this.#deps.onChanged();
   }
 
+  /** Ends its processes now; it stays down until it is started or reloaded. */
   async stop(): Promise<void> {
     this.#halted ??= 'stopped';
-    this.#stopWaitingForSlot();
+    this.#slotWait?.stop();
     await this.#instances.close();
     this.#deps.onChanged();
   }
 
+  /** Replaces its sessions and forgets its failures, cached answers and access tokens. */
   async reload(): Promise<void> {
     if (this.#halted === 'disabled') return;
     this.#halted = undefined;
@@ -187,21 +195,21 @@ export class HostedServer {
     this.#authorizer?.forget();
     this.#instances.reload();
     await this.begin();
-    await Promise.all(this.#instances.all.map(({ server }) => server.attempted));
+    await Promise.all(this.#instances.all.map(({ session }) => session.attempted));
     this.#deps.onChanged();
   }
 
-  /** Lists its tools again, starting it if need be; its problem, if it has one then. */
+  /** Starts it if need be, so that its tools are known. Resolves with its problem, if it has one then. */
   async discover(): Promise<string | undefined> {
-    if (!this.#halted && this.state !== 'ready') await this.#learn();
+    if (!this.#halted && this.state !== 'ready') await this.#learnTools();
     return this.problem;
   }
 
-  /** Ends it once the calls under way have ended. Resolves when its processes have exited. */
+  /** Ends it when the calls under way have ended. Resolves when its processes have exited. */
   async retire(): Promise<void> {
     this.#halted ??= 'stopped';
     this.#ended.abort();
-    this.#stopWaitingForSlot();
+    this.#slotWait?.stop();
     await this.#instances.retire();
   }
 
@@ -215,29 +223,24 @@ export class HostedServer {
     return this.#policy.share === 'all' ? '' : listingInstance;
   }
 
-  /** Has an instance list the tools. Without a slot for it, that happens when there is one. */
-  async #learn(): Promise<void> {
-    this.#stopWaitingForSlot();
+  /** Has an instance list the tools, now or as soon as there is a process slot for it. */
+  async #learnTools(): Promise<void> {
+    this.#slotWait?.stop();
     if (this.#halted) return;
-    const instance: ServerInstance | undefined = this.#instances.obtain(this.#listingKey);
-    if (instance) return instance.server.attempted;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const forget = this.#deps.slots.onSlotFree(() => {
-      this.#stopWaitingForSlot = () => {};
+    const instance = this.#instances.obtain(this.#listingKey);
+    if (instance) return instance.session.attempted;
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    const unsubscribe = this.#deps.slots.onSlotFree(() => {
       this.#slotWait = undefined;
-      resolve(this.#learn());
+      resolve(this.#learnTools());
     });
-    this.#slotWait = promise;
-    this.#stopWaitingForSlot = () => {
-      forget();
+    const stop = () => {
+      unsubscribe();
       this.#slotWait = undefined;
       resolve();
     };
+    this.#slotWait = { ended, stop };
     this.#deps.onChanged();
-  }
-
-  #onReady(key: string): void {
-    if (key === listingInstance) this.#instances.release(key, 'listed');
   }
 
   async #readCard(): Promise<void> {

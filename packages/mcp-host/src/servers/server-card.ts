@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { failureOf } from '../failures/failure.ts';
+import { networkFailure } from '@signalbox/guarded-fetch';
+import { messageOf } from '@signalbox/protocol';
 import { readToolList, type ToolList } from '../inventory/tool-list.ts';
 
 const mostBytes = 4 * 1024 * 1024;
@@ -57,5 +58,5 @@ function reasonOf(error: unknown): string {
   if (error instanceof SyntaxError) return 'it is not JSON';
   if (error instanceof DOMException) return `no answer within ${fetchMs / 1_000} s`;
   if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code;
-  return failureOf(error).reason;
+  return networkFailure(error)?.reason ?? messageOf(error);
 }

@@ -1,30 +1,27 @@
-import type { Implementation } from '@modelcontextprotocol/client';
 import type { Authorizer } from '@signalbox/server-auth';
 import type PQueue from 'p-queue';
 import type { HostTuning } from '../config/host-tuning.ts';
-import type { HostEvent } from '../host/host-api.ts';
-import type { ToolList } from '../inventory/tool-list.ts';
+import type { HttpServerConfig } from '../config/server-config.ts';
+import type { HostEvent } from '../host-event.ts';
+import type { ClientInfo } from '../sdk/sdk-client.ts';
+import type { ProcessSlots } from './instances/process-slots.ts';
 
-/** What the host gives every server. */
+/** What every hosted server is given by the host. */
 export interface ServerDeps {
-  clientInfo: Implementation;
+  clientInfo: ClientInfo;
   tuning: HostTuning;
   /** Monotonic milliseconds. */
   now: () => number;
   random: () => number;
-  /** Where starts wait for one another, so that many servers don't all start in one moment. */
-  starts: PQueue;
   log: (event: HostEvent) => void;
-  /** A process of the server was started. Returns what to call when it is gone. */
+  fetch: typeof fetch;
+  /** The queue in which starts wait for one another, so that many servers don't all start in one moment. */
+  starts: PQueue;
+  slots: ProcessSlots;
+  /** Called when a process of the server was started. Returns the function to call when it is gone. */
   onProcess: (server: string, pid: number) => () => void;
-}
-
-/** What one instance of a server is given besides. */
-export interface InstanceDeps extends ServerDeps {
-  authorizer: Authorizer | undefined;
-  onReady: () => void;
-  /** The server listed its tools. */
-  onList: (list: ToolList) => void;
-  /** State or {@link SupervisedSession.problem} may read differently now. */
+  /** Returns the access to a server that has `auth`. */
+  authorizerFor: ((name: string, config: HttpServerConfig) => Authorizer | undefined) | undefined;
+  /** Called when the tools or problems of a server may have changed. */
   onChanged: () => void;
 }

@@ -1,38 +1,66 @@
 import { isDeepStrictEqual } from 'node:util';
+import { nearestName, SignalboxError } from '@signalbox/protocol';
 import type { McpServerConfig } from '../config/server-config.ts';
-import type { ServerChanges } from '../host/host-api.ts';
 import { serversAlike } from '../inventory/tool-name.ts';
-import { HostedServer, type HostedServerDeps } from './hosted-server.ts';
+import { HostedServer } from './hosted-server.ts';
+import type { ServerDeps } from './server-deps.ts';
 
-/** Which servers there are: those of the configuration, in its order, and those that were added at runtime. */
+/** The names of the servers that a change of the configuration touched. */
+export interface ServerChanges {
+  added: string[];
+  removed: string[];
+  changed: string[];
+}
+
+/** Holds the hosted servers: those of the configuration, in its order, and those that were added at runtime. */
 export class ServerRegistry {
-  readonly #deps: HostedServerDeps;
+  readonly #deps: ServerDeps;
   readonly #spawned = new Set<string>();
   readonly #leaving = new Set<HostedServer>();
   #servers: ReadonlyMap<string, HostedServer> = new Map();
   #alike: ReadonlySet<string> = new Set();
 
-  constructor(deps: HostedServerDeps) {
+  constructor(deps: ServerDeps) {
     this.#deps = deps;
   }
 
+  /** The hosted servers by name. */
   get servers(): ReadonlyMap<string, HostedServer> {
     return this.#servers;
   }
 
-  /** Those whose names sanitise alike. */
+  /** The servers whose names are alike as far as tool names go. */
   get alike(): ReadonlySet<string> {
     return this.#alike;
   }
 
+  /** Whether the server was added at runtime. */
   isSpawned(name: string): boolean {
     return this.#spawned.has(name);
   }
 
-  /** Makes the configured servers what this says. `begun`: the new ones, which have to be begun. */
+  /** Whether this very server is still among them, and was not replaced or removed. */
+  has(server: HostedServer): boolean {
+    return this.#servers.get(server.name) === server;
+  }
+
+  /** Returns the server of that name. Throws `SignalboxError` `server_not_found`, with the name that is most like it. */
+  named(name: string): HostedServer {
+    const server = this.#servers.get(name);
+    if (server) return server;
+    const names = [...this.#servers.keys()];
+    const nearest = nearestName(name, names);
+    const known = names.length > 0 ? `there are: ${names.join(', ')}` : 'there are none';
+    const hint = nearest === undefined ? known : `did you mean '${nearest}'?`;
+    throw new SignalboxError('server_not_found', `no server is named '${name.slice(0, 128)}'; ${hint}`, {
+      details: nearest === undefined ? {} : { nearest },
+    });
+  }
+
+  /** Makes the configured servers what `servers` says. Returns the new ones too, which must be begun. */
   apply(servers: Readonly<Record<string, McpServerConfig>>): {
     changes: ServerChanges;
-    begun: HostedServer[];
+    added: HostedServer[];
   } {
     const before = this.#servers;
     const after = new Map<string, HostedServer>();
@@ -54,7 +82,7 @@ export class ServerRegistry {
       }
     }
     this.#replaceAll(after);
-    return { changes, begun: [...changes.added, ...changes.changed].map((name) => after.get(name)!) };
+    return { changes, added: [...changes.added, ...changes.changed].map((name) => after.get(name)!) };
   }
 
   /** Adds a server besides the configuration, in place of a stopped one of that name. */
@@ -66,14 +94,15 @@ export class ServerRegistry {
     return server;
   }
 
+  /** Ends all servers now. Resolves when their processes have exited. */
   async close(): Promise<void> {
     await Promise.all([...this.#servers.values(), ...this.#leaving].map((server) => server.close()));
   }
 
   #replacement(name: string, config: McpServerConfig, old: HostedServer | undefined): HostedServer {
     if (old) this.#retire(old);
-    const known = old?.isKnown ? { tools: old.offer.tools, problems: [] } : undefined;
-    return new HostedServer(name, config, this.#deps, known);
+    const inherited = old?.isKnown ? { tools: old.offer.tools, problems: [] } : undefined;
+    return new HostedServer(name, config, this.#deps, inherited);
   }
 
   #retire(server: HostedServer): void {

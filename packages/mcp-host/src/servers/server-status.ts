@@ -1,9 +1,64 @@
 import type { AuthState } from '@signalbox/server-auth';
 import type { CallStats } from '../calls/server-calls.ts';
-import type { McpServerConfig } from '../config/server-config.ts';
+import type { McpServerConfig, ServerSharing } from '../config/server-config.ts';
 import { policyOf } from '../config/server-policy.ts';
-import type { ServerState, ServerStatus } from '../host/host-api.ts';
-import type { InstanceReport } from './instances/instance-condition.ts';
+
+/**
+ * The state of a hosted server or of one of its instances.
+ * - `idle`: not started; the first call starts it.
+ * - `ejected`: it failed too often. `needs_auth`: a person has to sign in. Both last until a reload.
+ * - `stopped`: by an operator, or with the host.
+ * - `disabled`: by the configuration.
+ */
+export type ServerState =
+  | 'idle'
+  | 'starting'
+  | 'ready'
+  | 'backing_off'
+  | 'ejected'
+  | 'needs_auth'
+  | 'stopped'
+  | 'disabled';
+
+/** The status of a hosted server with all its instances. Times are in milliseconds. */
+export interface ServerStatus extends CallStats {
+  name: string;
+  /** The best state of any instance. */
+  state: ServerState;
+  transport: 'stdio' | 'http';
+  share: ServerSharing;
+  lazy: boolean;
+  /** The number of instances that are starting, ready or backing off. */
+  instances: number;
+  /** The process ids of a stdio server. */
+  pids: number[];
+  /** The first of {@link pids}. */
+  pid?: number;
+  /** The uptime of the instance that is up longest. */
+  uptimeMs?: number;
+  /** The number of starts after the first, of all present instances. */
+  restarts: number;
+  toolCount: number;
+  /** The number of calls that wait for an answer of the server. */
+  inFlight: number;
+  /** Where the sign-in stands, for a server that has one. */
+  auth?: AuthState;
+  /** The last error of any instance, free of secrets. */
+  lastError?: string;
+}
+
+/** The status of one instance. */
+export interface InstanceStatus {
+  state: ServerState;
+  pid: number | undefined;
+  /** The number of calls that wait for an answer. */
+  inFlight: number;
+  /** The number of starts after the first. */
+  restarts: number;
+  /** The time of the last start that succeeded, while the instance is ready; in monotonic milliseconds. */
+  upSinceMs: number | undefined;
+  lastError: string | undefined;
+}
 
 const bestFirst: readonly ServerState[] = [
   'ready',
@@ -16,17 +71,18 @@ const bestFirst: readonly ServerState[] = [
   'idle',
 ];
 
-/** The state of a server with these instances: of the one that fares best. */
+/** Returns the best state of these instances; `idle` if there are none. */
 export function bestState(instances: readonly { state: ServerState }[]): ServerState {
   const states = new Set(instances.map(({ state }) => state));
   return bestFirst.find((state) => states.has(state)) ?? 'idle';
 }
 
+/** The facts that a {@link ServerStatus} is made of. */
 export interface StatusFacts {
   name: string;
   config: McpServerConfig;
   state: ServerState;
-  instances: readonly InstanceReport[];
+  instances: readonly InstanceStatus[];
   toolCount: number;
   calls: CallStats;
   auth: AuthState | undefined;
@@ -36,6 +92,7 @@ export interface StatusFacts {
 
 const isUp = new Set<ServerState>(['starting', 'ready', 'backing_off']);
 
+/** Puts the status of a server together. */
 export function statusOf(facts: StatusFacts): ServerStatus {
   const { name, config, state, instances, auth, lastError } = facts;
   const { share, lazy } = policyOf(config);

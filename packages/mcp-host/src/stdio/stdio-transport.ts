@@ -1,9 +1,9 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
-import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { JsonLineReader, messageOf, SignalboxError } from '@signalbox/protocol';
 import { withoutCutSecret } from '../config/config-redaction.ts';
+import type { CloseGrace } from '../config/host-tuning.ts';
 import type { StdioServerConfig } from '../config/server-config.ts';
 import { ByteRing } from './byte-ring.ts';
 import { childEnvironment } from './child-environment.ts';
@@ -11,38 +11,34 @@ import { LineWriter } from './line-writer.ts';
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
-/** How long a server is asked nicely, in milliseconds: after its input ended, and after SIGTERM. */
-export interface CloseGrace {
-  inputEndMs: number;
-  terminateMs: number;
+/** A JSON-RPC 2.0 message; its other fields are not looked at here. */
+interface JsonRpcMessage {
+  jsonrpc: '2.0';
 }
 
-/** How a process is looked after. */
-export interface ProcessCare extends Partial<CloseGrace> {
-  /** Called with the id of the process as soon as there is one. Returns what to call when it is gone. */
+/** How a process is ended, and who is told that it runs. */
+export interface ProcessOptions extends CloseGrace {
+  /** Called with the id of the process as soon as there is one. Returns the function to call when it is gone. */
   onProcess?: (pid: number) => () => void;
 }
 
-const defaultGrace: CloseGrace = { inputEndMs: 500, terminateMs: 2_000 };
-
-/** One promise for all that had nothing to wait for. */
-const taken = Promise.resolve();
+/** The promise of every send that has nothing to wait for. */
+const sent = Promise.resolve();
 
 /** An exited process may have left answers in the pipe; a grandchild may hold the pipe open for ever. */
 const lastOutputMs = 250;
 
 /**
- * A child process that speaks JSON lines, as a transport of the MCP SDK. The child leads a process group of its own, and
- * the whole group goes when it exits or is closed. Closed means: the process is gone.
+ * A child process that speaks JSON lines. It has the shape of a transport of the MCP SDK. The child leads a process group of
+ * its own, and the whole group ends when the child exits or the transport is closed. Closed means that the process is gone.
  */
-export class StdioTransport implements Transport {
+export class StdioTransport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
-  onmessage?: NonNullable<Transport['onmessage']>;
+  onmessage?: (message: JsonRpcMessage) => void;
 
   readonly #config: StdioServerConfig;
-  readonly #grace: CloseGrace;
-  readonly #onProcess: ProcessCare['onProcess'];
+  readonly #options: ProcessOptions;
   readonly #lines = new JsonLineReader();
   readonly #stderr = new ByteRing();
   readonly #gone = Promise.withResolvers<void>();
@@ -50,15 +46,13 @@ export class StdioTransport implements Transport {
   #input: LineWriter | undefined;
   #drained: Promise<void> | undefined;
   #writable = false;
-  #chatty = false;
+  #hasReportedBadLine = false;
   #closing: Promise<void> | undefined;
   #end: string | undefined;
 
-  constructor(config: StdioServerConfig, care: ProcessCare = {}) {
-    const { onProcess, ...grace } = care;
+  constructor(config: StdioServerConfig, options: ProcessOptions) {
     this.#config = config;
-    this.#grace = { ...defaultGrace, ...grace };
-    this.#onProcess = onProcess;
+    this.#options = options;
   }
 
   get pid(): number | undefined {
@@ -87,7 +81,7 @@ export class StdioTransport implements Transport {
       this.#child = child;
       this.#input = new LineWriter(child.stdin);
       this.#watch(child);
-      const onGone = child.pid === undefined ? undefined : this.#onProcess?.(child.pid);
+      const onGone = child.pid === undefined ? undefined : this.#options.onProcess?.(child.pid);
       if (onGone) this.#gone.promise.then(onGone);
       await once(child, 'spawn');
     } catch (error) {
@@ -99,13 +93,13 @@ export class StdioTransport implements Transport {
     this.#writable = true;
   }
 
-  send(message: JSONRPCMessage): Promise<void> {
+  send(message: JsonRpcMessage): Promise<void> {
     const input = this.#input;
     if (!this.#writable || !input) {
       return Promise.reject(new SignalboxError('not_sent', 'the server is not running'));
     }
     input.write(JSON.stringify(message));
-    if (!input.isFull) return taken;
+    if (!input.isFull) return sent;
     this.#drained ??= this.#nextDrain(this.#child!.stdin);
     return this.#drained;
   }
@@ -132,9 +126,9 @@ export class StdioTransport implements Transport {
     if (child && this.#end === undefined) {
       this.#input?.flush();
       child.stdin.end();
-      if (!(await this.#goneWithin(this.#grace.inputEndMs))) {
+      if (!(await this.#goneWithin(this.#options.inputEndMs))) {
         this.#signalGroup('SIGTERM');
-        if (!(await this.#goneWithin(this.#grace.terminateMs))) this.#signalGroup('SIGKILL');
+        if (!(await this.#goneWithin(this.#options.terminateMs))) this.#signalGroup('SIGKILL');
       }
     }
     if (child) await this.#gone.promise;
@@ -159,7 +153,7 @@ export class StdioTransport implements Transport {
   #onLine(line: string): void {
     const message = jsonRpcOf(line);
     if (!message) {
-      this.#reportChatter(line);
+      this.#reportBadLine(line);
       return;
     }
     try {
@@ -169,10 +163,10 @@ export class StdioTransport implements Transport {
     }
   }
 
-  /** Servers that print to their standard output do it all the time: said once. */
-  #reportChatter(line: string): void {
-    if (this.#chatty || line.trim() === '') return;
-    this.#chatty = true;
+  /** A server that prints other things to its standard output does so all the time, so it is reported once. */
+  #reportBadLine(line: string): void {
+    if (this.#hasReportedBadLine || line.trim() === '') return;
+    this.#hasReportedBadLine = true;
     this.onerror?.(new SignalboxError('bad_output', 'writes lines that are no messages'));
   }
 
@@ -234,11 +228,11 @@ async function within(ms: number, event: Promise<unknown>): Promise<boolean> {
   }
 }
 
-function jsonRpcOf(line: string): JSONRPCMessage | undefined {
+function jsonRpcOf(line: string): JsonRpcMessage | undefined {
   try {
     const value: unknown = JSON.parse(line);
     return typeof value === 'object' && value !== null && 'jsonrpc' in value
-      ? (value as JSONRPCMessage)
+      ? (value as JsonRpcMessage)
       : undefined;
   } catch {
     return undefined;

@@ -58,7 +58,7 @@ export async function runCall(
   if (parsed.problem !== undefined) {
     return { error: toolCallError('invalid_arguments', parsed.problem, { mayHaveRun: false }) };
   }
-  const server = runner.host.route(call.tool)?.server ?? call.tool;
+  const server = runner.host.route(call.tool).server ?? call.tool;
   const bytes = Buffer.byteLength(request.message.body ?? '');
   const turn = await runner.scheduler.run({ worker: agent, server, bytes }, request.signal, () =>
     callTool(runner, request, call, { args: parsed.arguments, watch }),
@@ -92,7 +92,7 @@ async function callTool(
   );
   if (timeoutMs <= 0) return { error: neverStarted(request) };
   const repeatable = mayRepeat(tool, true);
-  const target = runner.host.route(call.tool)?.server;
+  const target = runner.host.route(call.tool).server;
   watch.calling(target);
   const outcome = await runner.host.call(call.tool, args, {
     signal: request.signal,

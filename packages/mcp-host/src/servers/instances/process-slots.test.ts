@@ -27,7 +27,7 @@ it('takes the slot of the one that has been idle longest, once that one is gone'
   expect(events).toEqual(['gone', 'may start']);
 });
 
-it('refuses when all are in use, and tells those who hope when that changes', async () => {
+it('refuses when all are in use, and tells those who wait when that changes', async () => {
   const slots = new ProcessSlots(1);
   const [first, second] = [holder(undefined), holder(undefined)];
   await slots.take(first.it);

@@ -1,17 +1,17 @@
-/** What holds a slot: a process that runs, or may start again any moment. */
+/** The owner of a slot: a process that runs, or may be started again any moment. */
 export interface SlotHolder {
-  /** Since when nobody has used it, in monotonic milliseconds; `undefined` while it can't be spared. */
+  /** Since when nobody has used it, in monotonic milliseconds; `undefined` while it must not be evicted. */
   readonly idleSinceMs: number | undefined;
-  /** Ends it, because somebody else needs its slot. Resolves when its process has exited. */
+  /** Ends the process, because another one needs the slot. Resolves when it has exited. */
   evict(): Promise<void>;
 }
 
-/** The processes of all servers together, up to a limit. */
+/** Limits the processes of all servers together. */
 export class ProcessSlots {
-  /** How many processes may run at a time. */
+  /** The number of processes that may run at a time. */
   readonly max: number;
   readonly #holders = new Set<SlotHolder>();
-  readonly #waiters = new Set<() => void>();
+  readonly #listeners = new Set<() => void>();
 
   constructor(max: number) {
     this.max = max;
@@ -19,7 +19,7 @@ export class ProcessSlots {
 
   /**
    * Takes a slot, if need be that of the holder that has been idle longest; the promise resolves when the process may
-   * start. `undefined` when every slot is in use.
+   * start. Returns `undefined` when every slot is in use.
    */
   take(holder: SlotHolder): Promise<void> | undefined {
     let vacated = Promise.resolve();
@@ -33,21 +33,23 @@ export class ProcessSlots {
     return vacated;
   }
 
+  /** Gives a slot back, after its process has exited. */
   free(holder: SlotHolder): void {
-    if (this.#holders.delete(holder)) this.notifyWaiters();
+    if (this.#holders.delete(holder)) this.announceFreeSlot();
   }
 
-  /** Calls `again` once, when a slot may be had that wasn't before. Returns the way to stop that. */
-  onSlotFree(again: () => void): () => void {
-    this.#waiters.add(again);
-    return () => this.#waiters.delete(again);
+  /** Calls `listener` once, when a slot may be taken that was in use before. Returns the function that unsubscribes it. */
+  onSlotFree(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
-  /** A slot is free, or a holder is idle now. */
-  notifyWaiters(): void {
-    for (const again of [...this.#waiters]) {
-      this.#waiters.delete(again);
-      again();
+  /** Calls the listeners, because a slot is free or its holder is idle now. */
+  announceFreeSlot(): void {
+    if (this.#listeners.size === 0) return;
+    for (const listener of [...this.#listeners]) {
+      this.#listeners.delete(listener);
+      listener();
     }
   }
 

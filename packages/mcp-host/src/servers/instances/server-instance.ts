@@ -1,83 +1,82 @@
-import { configOf } from '../../config/instance-name.ts';
+import type { Authorizer } from '@signalbox/server-auth';
+import { instanceConfig } from '../../config/instance-name.ts';
 import type { McpServerConfig } from '../../config/server-config.ts';
-import type { InstanceDeps } from '../server-deps.ts';
-import type { ProcessSlots, SlotHolder } from './process-slots.ts';
-import { SupervisedSession } from './supervised-session.ts';
+import { policyOf } from '../../config/server-policy.ts';
+import type { ServerDeps } from '../server-deps.ts';
+import type { SlotHolder } from './process-slots.ts';
+import { type SessionEvents, SupervisedSession } from './supervised-session.ts';
 
-/** Decisions follow the given clock; between them at most so long passes. */
+/** Idle time is measured on the given clock; a timer looks at it after at most so long. */
 const longestTimerMs = 60_000;
 const shortestTimerMs = 5;
 
-/** Nobody has used it for as long as it is kept; its slot is needed; it only had to list its tools; its server is gone. */
-export type DropReason = 'idle' | 'slot_needed' | 'listed' | 'removed';
+/**
+ * Why an instance ends: nobody used it for as long as it is kept; another one needs its slot; it only had to list its tools;
+ * its server was removed.
+ */
+export type EndReason = 'idle' | 'slot_needed' | 'listed' | 'removed';
 
+/** What an instance is made of. */
 export interface ServerInstanceOptions {
+  /** The name of the server in the configuration. */
   server: string;
-  /** As calls name it; empty for everybody's. */
+  /** The name of the instance; empty for the one that serves everybody. */
   key: string;
+  /** The configuration of the server. */
   config: McpServerConfig;
-  keepAliveMs: number;
-  slots: ProcessSlots;
-  /** It is ending. */
-  onDropped: (instance: ServerInstance, reason: DropReason) => void;
+  authorizer: Authorizer | undefined;
+  events: SessionEvents;
+  /** Called when the instance begins to end. */
+  onEnding: (instance: ServerInstance, reason: EndReason) => void;
 }
 
-/** One instance of a server with who uses it: it ends when nobody has for a while, or when another needs its place. */
+/** One instance of a hosted server. It knows whether it is in use, and ends when it was idle for long or another needs its slot. */
 export class ServerInstance implements SlotHolder {
   readonly key: string;
-  readonly server: SupervisedSession;
+  readonly session: SupervisedSession;
   readonly #options: ServerInstanceOptions;
-  readonly #deps: InstanceDeps;
+  readonly #deps: ServerDeps;
+  readonly #keepAliveMs: number;
   #users = 0;
   #usedAtMs: number;
   #idleTimer: NodeJS.Timeout | undefined;
-  #isDropped = false;
+  #isEnding = false;
 
-  constructor(options: ServerInstanceOptions, deps: InstanceDeps) {
-    const { server, key, config } = options;
+  constructor(options: ServerInstanceOptions, deps: ServerDeps) {
+    const { server, key, config, authorizer, events } = options;
     this.key = key;
     this.#options = options;
     this.#deps = deps;
+    this.#keepAliveMs = policyOf(config).keepAliveMs;
     this.#usedAtMs = deps.now();
-    this.server = new SupervisedSession(server, key, configOf(key, config), {
-      ...deps,
-      onReady: () => {
-        this.#onUnused();
-        deps.onReady();
-      },
-    });
+    const identity = { name: server, instance: key, config: instanceConfig(key, config), authorizer };
+    const onReady = () => {
+      this.#touch();
+      events.onReady();
+    };
+    this.session = new SupervisedSession(identity, deps, { ...events, onReady });
   }
 
-  /** Starts it; false if there is no slot for its process. */
+  /** Starts it. Returns false if there is no slot for its process. */
   start(): boolean {
-    const { slots, config } = this.#options;
-    const vacated = config.type === 'stdio' ? slots.take(this) : Promise.resolve();
+    const { slots } = this.#deps;
+    const vacated = this.#options.config.type === 'stdio' ? slots.take(this) : Promise.resolve();
     if (!vacated) return false;
-    this.server.run(vacated).finally(() => slots.free(this));
+    this.session.run(vacated).finally(() => slots.free(this));
     return true;
   }
 
   get idleSinceMs(): number | undefined {
     if (this.#users > 0) return undefined;
-    if (this.#isDropped) return Number.NEGATIVE_INFINITY;
-    return this.server.state === 'ready' ? this.#usedAtMs : undefined;
+    if (this.#isEnding) return Number.NEGATIVE_INFINITY;
+    return this.session.state === 'ready' ? this.#usedAtMs : undefined;
   }
 
   evict(): Promise<void> {
-    return this.#isDropped ? this.server.retire() : this.drop('slot_needed');
+    return this.#isEnding ? this.session.retire() : this.end('slot_needed');
   }
 
-  /** Keeps it from being idle while `work` runs. */
-  async lease<T>(work: () => Promise<T>): Promise<T> {
-    this.occupy();
-    try {
-      return await work();
-    } finally {
-      this.vacate();
-    }
-  }
-
-  /** Not idle from now on, until as many calls of {@link vacate}. */
+  /** Keeps it from being idle until {@link vacate} was called as many times. */
   occupy(): void {
     this.#users++;
     clearTimeout(this.#idleTimer);
@@ -85,49 +84,50 @@ export class ServerInstance implements SlotHolder {
 
   vacate(): void {
     this.#users--;
-    this.#onUnused();
+    this.#touch();
   }
 
-  /** New session; see {@link SupervisedSession.reload}. False if there is no slot for its process. */
+  /** Replaces its session; see {@link SupervisedSession.reload}. Returns false if there is no slot for its process. */
   reload(): boolean {
-    return this.server.reload() ? this.start() : true;
+    return this.session.reload() ? this.start() : true;
   }
 
+  /** Ends it when the calls under way have ended, and tells its server. Resolves when its process has exited. */
+  end(reason: EndReason): Promise<void> {
+    this.#isEnding = true;
+    this.#options.onEnding(this, reason);
+    return this.retire();
+  }
+
+  /** Ends it when the calls under way have ended. Resolves when its process has exited. */
   retire(): Promise<void> {
     clearTimeout(this.#idleTimer);
-    return this.server.retire();
+    return this.session.retire();
   }
 
+  /** Ends it now. Resolves when its process has exited. */
   close(): Promise<void> {
     clearTimeout(this.#idleTimer);
-    return this.server.close();
+    return this.session.close();
   }
 
-  #onUnused(): void {
+  #touch(): void {
     this.#usedAtMs = this.#deps.now();
     if (this.#users > 0) return;
-    this.#options.slots.notifyWaiters();
+    this.#deps.slots.announceFreeSlot();
     this.#startIdleTimer();
   }
 
   #startIdleTimer(): void {
     clearTimeout(this.#idleTimer);
-    const { keepAliveMs } = this.#options;
-    // What was given up is kept: it must stay so.
-    if (keepAliveMs === Number.POSITIVE_INFINITY || this.server.isParked) return;
-    const leftMs = this.#usedAtMs + keepAliveMs - this.#deps.now();
+    // An instance that was given up is kept, so that it stays given up.
+    if (this.#keepAliveMs === Number.POSITIVE_INFINITY || this.session.isParked) return;
+    const leftMs = this.#usedAtMs + this.#keepAliveMs - this.#deps.now();
     if (leftMs <= 0) {
-      this.drop('idle');
+      this.end('idle');
       return;
     }
     const timerMs = Math.min(Math.max(leftMs, shortestTimerMs), longestTimerMs);
     this.#idleTimer = setTimeout(() => this.#startIdleTimer(), timerMs).unref();
-  }
-
-  /** Ends it when the requests under way have ended. Resolves when its process has exited. */
-  drop(reason: DropReason): Promise<void> {
-    this.#isDropped = true;
-    this.#options.onDropped(this, reason);
-    return this.retire();
   }
 }

@@ -1,118 +1,113 @@
 import type { Authorizer } from '@signalbox/server-auth';
 import type { McpServerConfig } from '../../config/server-config.ts';
-import { policyOf } from '../../config/server-policy.ts';
 import type { ToolList } from '../../inventory/tool-list.ts';
 import type { ServerDeps } from '../server-deps.ts';
-import type { InstanceReport } from './instance-condition.ts';
-import type { ProcessSlots } from './process-slots.ts';
-import { type DropReason, ServerInstance } from './server-instance.ts';
+import type { InstanceStatus } from '../server-status.ts';
+import { type EndReason, ServerInstance } from './server-instance.ts';
 
-const stderrLetters = 64 * 1024;
+const stderrCharacters = 64 * 1024;
 
-export interface InstancesOptions {
+/** The server whose instances these are, and who is told of them. */
+export interface ServerInstancesOptions {
   name: string;
   config: McpServerConfig;
-  deps: ServerDeps;
-  slots: ProcessSlots;
   authorizer: Authorizer | undefined;
+  /** Called when the instance with that key is ready. */
   onReady: (key: string) => void;
+  /** Called when an instance listed its tools. */
   onList: (list: ToolList) => void;
-  onChanged: () => void;
 }
 
-/** The instances of one server, by key. At most one at a time has a key, whoever asks for it at once. */
+/** The instances of one hosted server, by key. There is at most one at a time for a key, whoever asks for it at once. */
 export class ServerInstances {
-  readonly #options: InstancesOptions;
+  readonly #options: ServerInstancesOptions;
+  readonly #deps: ServerDeps;
   readonly #present = new Map<string, ServerInstance>();
-  /** They end, and take no calls any more. */
-  readonly #leaving = new Map<ServerInstance, Promise<void>>();
+  /** The instances that are ending and take no calls any more. */
+  readonly #ending = new Map<ServerInstance, Promise<void>>();
   #lastError: string | undefined;
   #stderrTail = '';
 
-  constructor(options: InstancesOptions) {
+  constructor(options: ServerInstancesOptions, deps: ServerDeps) {
     this.#options = options;
+    this.#deps = deps;
   }
 
+  /** All instances that take calls. */
   get all(): ServerInstance[] {
     return [...this.#present.values()];
   }
 
-  get(key: string): ServerInstance | undefined {
-    return this.#present.get(key);
-  }
-
-  /** The instance with that key, started if there was none; `undefined` if no slot is left for its process. */
+  /** Returns the instance with that key, and starts it if there was none; `undefined` if no slot is left for its process. */
   obtain(key: string): ServerInstance | undefined {
     const present = this.#present.get(key);
     if (present) return present;
-    const { name, config, deps, authorizer, slots, onReady, onList, onChanged } = this.#options;
-    const { keepAliveMs } = policyOf(config);
-    const instance = new ServerInstance(
-      { server: name, key, config, keepAliveMs, slots, onDropped: (it, reason) => this.#forget(it, reason) },
-      { ...deps, authorizer, onReady: () => onReady(key), onList, onChanged },
-    );
+    const { name: server, config, authorizer, onReady, onList } = this.#options;
+    const events = { onReady: () => onReady(key), onList, onChanged: this.#deps.onChanged };
+    const onEnding = (ending: ServerInstance, reason: EndReason) => this.#forget(ending, reason);
+    const instance = new ServerInstance({ server, key, config, authorizer, events, onEnding }, this.#deps);
     if (!instance.start()) return undefined;
     this.#present.set(key, instance);
     return instance;
   }
 
-  /** New sessions for all; one that was given up and finds no slot is dropped. */
+  /** Replaces the sessions of all; an instance that was given up and finds no slot ends. */
   reload(): void {
     for (const instance of this.all) if (!instance.reload()) this.#forget(instance, 'slot_needed');
   }
 
-  /** Ends an instance once the requests under way on it have ended. */
-  release(key: string, reason: DropReason): void {
-    this.#present.get(key)?.drop(reason);
+  /** Ends an instance when the calls under way on it have ended. */
+  end(key: string, reason: EndReason): void {
+    this.#present.get(key)?.end(reason);
   }
 
-  /** Ends all, each once the requests under way on it have ended. */
+  /** Ends all, each when the calls under way on it have ended. Resolves when their processes have exited. */
   async retire(): Promise<void> {
-    for (const instance of this.all) instance.drop('removed');
-    await Promise.all(this.#leaving.values());
+    for (const instance of this.all) instance.end('removed');
+    await Promise.all(this.#ending.values());
   }
 
-  /** Ends all now, those that are leaving too. Resolves when their processes have exited. */
+  /** Ends all now. Resolves when their processes have exited. */
   async close(): Promise<void> {
-    const everyone = [...this.all, ...this.#leaving.keys()];
+    const everyone = [...this.all, ...this.#ending.keys()];
     for (const instance of this.all) this.#remember(instance);
     this.#present.clear();
     await Promise.all(everyone.map((instance) => instance.close()));
   }
 
-  reports(): InstanceReport[] {
-    return this.all.map((instance) => instance.server.report());
+  /** Reports how each instance fares. */
+  statuses(): InstanceStatus[] {
+    return this.all.map(({ session }) => session.status());
   }
 
-  /** The latest error of an instance that is there, or of one that was. */
+  /** The latest error of a present instance, or else of an earlier one. */
   get lastError(): string | undefined {
-    return this.all.findLast(({ server }) => server.lastError)?.server.lastError ?? this.#lastError;
+    return this.all.findLast(({ session }) => session.lastError)?.session.lastError ?? this.#lastError;
   }
 
-  /** The last 64 KiB, evenly of all instances. */
+  /** Returns the last 64 KiB of standard error, an equal share of each instance. */
   stderrTail(): string {
-    const tails = this.all.map(({ key, server }) => ({ key, tail: server.stderrTail() }));
+    const tails = this.all.map(({ key, session }) => ({ key, tail: session.stderrTail() }));
     if (tails.length < 2) return tails[0]?.tail ?? this.#stderrTail;
-    const room = Math.floor(stderrLetters / tails.length);
+    const room = Math.floor(stderrCharacters / tails.length);
     return tails
       .filter(({ tail }) => tail !== '')
       .map(({ key, tail }) => `--- ${key}\n${tail.slice(-room)}`)
       .join('\n');
   }
 
-  #forget(instance: ServerInstance, reason: DropReason): void {
-    const { name: server, deps, onChanged } = this.#options;
+  #forget(instance: ServerInstance, reason: EndReason): void {
     this.#remember(instance);
     if (this.#present.get(instance.key) === instance) this.#present.delete(instance.key);
-    const gone = instance.retire().finally(() => this.#leaving.delete(instance));
-    this.#leaving.set(instance, gone);
-    const facts = { server, ...(instance.key !== '' && { instance: instance.key }), reason };
-    deps.log({ event: 'instance_stopped', ...facts });
-    onChanged();
+    const ended = instance.retire().finally(() => this.#ending.delete(instance));
+    this.#ending.set(instance, ended);
+    const named = instance.key !== '' && { instance: instance.key };
+    this.#deps.log({ event: 'instance_stopped', server: this.#options.name, ...named, reason });
+    this.#deps.onChanged();
   }
 
-  #remember({ server }: ServerInstance): void {
-    this.#lastError = server.lastError ?? this.#lastError;
-    this.#stderrTail = server.stderrTail() || this.#stderrTail;
+  #remember({ session }: ServerInstance): void {
+    this.#lastError = session.lastError ?? this.#lastError;
+    this.#stderrTail = session.stderrTail() || this.#stderrTail;
   }
 }

@@ -1,113 +1,155 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Authorizer } from '@signalbox/server-auth';
 import type { CallTarget } from '../../calls/call-target.ts';
 import { redactor } from '../../config/config-redaction.ts';
 import type { McpServerConfig } from '../../config/server-config.ts';
 import { policyOf } from '../../config/server-policy.ts';
-import type { ServerState } from '../../host/host-api.ts';
 import { redactedList, type ToolList } from '../../inventory/tool-list.ts';
-import type { ServerConnection } from '../../sdk/connect-server.ts';
-import type { InstanceDeps } from '../server-deps.ts';
-import { stateProblem } from '../server-refusal.ts';
+import type { ServerConnection } from '../../server-connection.ts';
+import type { ServerDeps } from '../server-deps.ts';
+import type { InstanceStatus, ServerState } from '../server-status.ts';
+import { unavailableProblem } from '../unavailable.ts';
+import { untilAborted } from '../until-aborted.ts';
 import { backoffMs } from './backoff.ts';
-import { ConnectionUse } from './connection-use.ts';
-import { type InstanceReport, ServerCondition } from './instance-condition.ts';
 import { RestartBudget } from './restart-budget.ts';
-import { orAborted, startServer } from './start-server.ts';
+import { type StartTarget, startServer } from './start-server.ts';
 import { ToolListRefresh } from './tool-list-refresh.ts';
 import { Waiters } from './waiters.ts';
 
+/** The server and instance that a session belongs to. */
+export interface SessionIdentity {
+  /** The name of the server in the configuration. */
+  name: string;
+  /** The name of the instance; empty for the one that serves everybody. */
+  instance: string;
+  /** The configuration of the instance. */
+  config: McpServerConfig;
+  authorizer: Authorizer | undefined;
+}
+
+/** Who is told how a session fares. */
+export interface SessionEvents {
+  /** The server is up and has listed its tools. */
+  onReady: () => void;
+  /** The server listed its tools. */
+  onList: (list: ToolList) => void;
+  /** The state or the problem may have changed. */
+  onChanged: () => void;
+}
+
 /**
- * One instance of a configured server, kept running: started, restarted with backoff when it is lost, until its restarts
- * are used up. It is ready only once it has listed its tools.
+ * Keeps a session with one instance of a server running: starts it, and restarts it with backoff when it is lost, until its
+ * restarts are used up. It is ready only once the server has listed its tools.
  */
-export class SupervisedSession implements CallTarget {
+export class SupervisedSession implements CallTarget, StartTarget {
   readonly name: string;
   readonly instance: string;
   readonly config: McpServerConfig;
+  readonly authorizer: Authorizer | undefined;
   readonly redact: (text: string) => string;
 
-  readonly #deps: InstanceDeps;
+  readonly #deps: ServerDeps;
+  readonly #events: SessionEvents;
   readonly #facts: { server: string; instance?: string };
   readonly #stop = new AbortController();
   readonly #waiters = new Waiters<ServerConnection>();
-  readonly #use = new ConnectionUse();
-  readonly #budget: RestartBudget;
+  readonly #retired = new Set<ServerConnection>();
+  readonly #restartBudget: RestartBudget;
   readonly #listRefresh: ToolListRefresh;
-  readonly #is = new ServerCondition();
-  #attempted = Promise.withResolvers<void>();
+  #firstAttempt = Promise.withResolvers<void>();
   /** Aborted to begin the next round of the supervision at once. */
   #round = new AbortController();
-  #running: Promise<void> | undefined;
+  #supervision: Promise<void> | undefined;
   #connection: ServerConnection | undefined;
+  #state: ServerState = 'idle';
+  #problem: string | undefined;
+  #lastError: string | undefined;
+  #starts = 0;
+  #upSinceMs = 0;
   #stderrTail = '';
 
-  constructor(name: string, instance: string, config: McpServerConfig, deps: InstanceDeps) {
+  constructor(identity: SessionIdentity, deps: ServerDeps, events: SessionEvents) {
+    const { name, instance, config, authorizer } = identity;
     this.name = name;
     this.instance = instance;
     this.config = config;
+    this.authorizer = authorizer;
     const redact = redactor(config);
-    const { authorizer } = deps;
     this.redact = authorizer ? (text) => authorizer.redact(redact(text)) : redact;
-    this.#deps = { ...deps, onList: (list) => deps.onList(redactedList(list, this.redact)) };
+    this.#deps = deps;
+    this.#events = events;
     this.#facts = { server: name, ...(instance !== '' && { instance }) };
     const { maxRestarts, restartWindowMs } = policyOf(config);
-    this.#budget = new RestartBudget(maxRestarts, restartWindowMs);
+    this.#restartBudget = new RestartBudget(maxRestarts, restartWindowMs);
+    const limits = { timeoutMs: deps.tuning.startMs, signal: this.#stop.signal };
     this.#listRefresh = new ToolListRefresh({
-      ...this.#deps,
-      redact: this.redact,
-      condition: this.#is,
+      now: deps.now,
+      random: deps.random,
       stop: this.#stop.signal,
-      session: () => (this.state === 'ready' ? this.#connection : undefined),
-      read: (connection) =>
-        connection.listTools({ timeoutMs: deps.tuning.startMs, signal: this.#stop.signal }),
+      connection: () => (this.#state === 'ready' ? this.#connection : undefined),
+      read: (connection) => connection.listTools(limits),
+      onList: (list) => events.onList(redactedList(list, this.redact)),
+      onProblem: (problem) => {
+        this.#problem = problem && this.redact(problem);
+        events.onChanged();
+      },
     });
   }
 
   /** Starts it when `after` has resolved. Resolves when it is given up or was ended, and no process of it is left. */
   async run(after: Promise<void>): Promise<void> {
-    this.#is.state = 'starting';
-    this.#running ??= this.#supervise(after);
-    await this.#running;
-    await this.#use.retiredClosed();
+    this.#state = 'starting';
+    this.#supervision ??= this.#supervise(after);
+    await this.#supervision;
+    await this.#retiredClosed();
   }
 
   /** Resolves when the first start, or the first since the last {@link reload}, has succeeded or failed. */
   get attempted(): Promise<void> {
-    return this.#attempted.promise;
+    return this.#firstAttempt.promise;
   }
 
   get state(): ServerState {
-    return this.#is.state;
+    return this.#state;
   }
 
-  /** What is the matter with it or its list; free of secrets. */
+  /** The present problem of the instance or its tool list; free of secrets. */
   get problem(): string | undefined {
-    return this.#is.problem;
+    return this.#problem;
   }
 
   get lastError(): string | undefined {
-    return this.#is.lastError;
+    return this.#lastError;
   }
 
-  /** Whether it was given up: nothing happens until a {@link reload}. */
+  /** Whether it was given up or ended: nothing happens by itself. */
   get isParked(): boolean {
-    return this.#is.isParked;
+    return this.#state === 'ejected' || this.#state === 'needs_auth' || this.#state === 'stopped';
   }
 
-  report(): InstanceReport {
-    return this.#is.report(this.#connection?.pid, this.#use.total);
+  /** Reports how the instance fares. */
+  status(): InstanceStatus {
+    const connections = new Set(this.#retired);
+    if (this.#connection) connections.add(this.#connection);
+    return {
+      state: this.#state,
+      pid: this.#connection?.pid,
+      inFlight: [...connections].reduce((sum, { inFlight }) => sum + inFlight, 0),
+      restarts: Math.max(0, this.#starts - 1),
+      upSinceMs: this.#state === 'ready' ? this.#upSinceMs : undefined,
+      lastError: this.#lastError,
+    };
   }
 
-  /** The last 64 KiB of standard error of the process that runs or ran last, without secrets. */
+  /** Returns the last 64 KiB of standard error of the process that runs or ran last, without secrets. */
   stderrTail(): string {
     return this.redact(this.#connection?.stderrTail() ?? this.#stderrTail);
   }
 
   get openConnection(): ServerConnection | undefined {
-    return this.#is.state === 'ready' && this.#connection?.isOpen ? this.#connection : undefined;
+    return this.#state === 'ready' && this.#connection?.isOpen ? this.#connection : undefined;
   }
 
-  /** An open connection, at once or as soon as the server is ready; `undefined` when time is up, or none will come. */
   connection(timeoutMs: number, signal: AbortSignal): Promise<ServerConnection | undefined> {
     if (this.isParked) return Promise.resolve(undefined);
     const open = this.openConnection;
@@ -116,94 +158,88 @@ export class SupervisedSession implements CallTarget {
 
   freshConnection(timeoutMs: number, signal: AbortSignal): Promise<ServerConnection | undefined> {
     if (this.isParked) return Promise.resolve(undefined);
-    if (this.#is.state === 'ready') this.#renew();
+    if (this.#state === 'ready') this.#renew();
     return this.#waiters.wait(timeoutMs, signal);
   }
 
-  hold(connection: ServerConnection): void {
-    this.#use.hold(connection);
-  }
-
-  release(connection: ServerConnection): void {
-    this.#use.release(connection);
-  }
-
   /**
-   * A new session, without waiting, in place of the present one; requests under way may finish. Past restarts don't count
-   * any more. True if it was parked, and has to be {@link run} again.
+   * Replaces the present session, without waiting; calls under way may finish. Past restarts don't count any more. Returns
+   * true if it was parked and has to be {@link run} again.
    */
   reload(): boolean {
     if (this.#stop.signal.aborted) return false;
-    const parked = this.isParked;
-    this.#budget.clear();
-    this.#attempted.resolve();
-    this.#attempted = Promise.withResolvers();
-    if (!parked) this.#renew();
-    return parked;
+    const wasParked = this.isParked;
+    this.#restartBudget.clear();
+    this.#firstAttempt.resolve();
+    this.#firstAttempt = Promise.withResolvers();
+    if (!wasParked) this.#renew();
+    return wasParked;
   }
 
-  /** Ends it when the requests under way have ended; takes no new ones. Resolves when its process has exited. */
+  /** Ends it when the calls under way have ended; takes no new ones. Resolves when its process has exited. */
   async retire(): Promise<void> {
     this.#end();
-    if (this.#connection) this.#use.retire(this.#connection);
-    await this.#running;
-    await this.#use.retiredClosed();
+    if (this.#connection) this.#retire(this.#connection);
+    await this.#supervision;
+    await this.#retiredClosed();
   }
 
   /** Ends it now and resolves when its process has exited. */
   async close(): Promise<void> {
     this.#end();
-    await Promise.all([this.#running, this.#connection?.close(), this.#use.closeRetired()]);
+    const retired = [...this.#retired].map((connection) => connection.close());
+    await Promise.all([this.#supervision, this.#connection?.close(), ...retired]);
+    await this.#retiredClosed();
   }
 
   #end(): void {
     this.#stop.abort();
     this.#round.abort();
-    this.#is.state = 'stopped';
+    this.#state = 'stopped';
     this.#waiters.close();
-    this.#attempted.resolve();
+    this.#firstAttempt.resolve();
   }
 
   #renew(): void {
-    this.#is.state = 'starting';
+    this.#state = 'starting';
     this.#round.abort();
   }
 
   async #supervise(after: Promise<void>): Promise<void> {
     try {
       await after;
-      await this.#keepUp();
+      await this.#keepRunning();
     } finally {
-      this.#running = undefined;
+      this.#supervision = undefined;
     }
   }
 
-  async #keepUp(): Promise<void> {
+  async #keepRunning(): Promise<void> {
+    const { now, random, log, tuning } = this.#deps;
     for (let attempt = 0; !this.isParked; attempt++) {
       this.#round = new AbortController();
       const round = this.#round.signal;
       await this.#startOnce(round);
       if (this.#connection) {
         await this.#untilLost(this.#connection, round);
-        if (this.#deps.now() - this.#is.upSinceMs >= this.#deps.tuning.sustainedUptimeMs) attempt = 0;
+        if (now() - this.#upSinceMs >= tuning.sustainedUptimeMs) attempt = 0;
       }
       if (this.isParked) return;
       if (round.aborted) continue;
-      if (!this.#budget.spend(this.#deps.now())) return this.#park('ejected', this.lastError ?? 'unknown');
-      const delayMs = backoffMs(attempt, this.#deps.random());
-      this.#is.state = 'backing_off';
-      this.#deps.log({ event: 'server_backing_off', ...this.#facts, delayMs, reason: this.#is.lastError });
+      if (!this.#restartBudget.spend(now())) return this.#park('ejected', this.#lastError ?? 'unknown');
+      const delayMs = backoffMs(attempt, random());
+      this.#state = 'backing_off';
+      log({ event: 'server_backing_off', ...this.#facts, delayMs, reason: this.#lastError });
       await delay(delayMs, undefined, { signal: round }).catch(() => {});
     }
   }
 
   async #startOnce(signal: AbortSignal): Promise<void> {
-    this.#is.begin();
-    this.#listRefresh.expectFirst();
-    const start = await startServer(this, this.#deps, {
-      signal,
-      onToolsChanged: () => this.#listRefresh.announce(),
-    });
+    this.#state = 'starting';
+    this.#starts++;
+    this.#listRefresh.forgetAnnouncements();
+    const onToolsChanged = () => this.#listRefresh.announce();
+    const start = await startServer(this, this.#deps, { signal, onToolsChanged });
     if ('connection' in start) {
       if (signal.aborted) await start.connection.close();
       else this.#becomeReady(start.connection, start.list);
@@ -217,40 +253,53 @@ export class SupervisedSession implements CallTarget {
 
   #becomeReady(connection: ServerConnection, list: ToolList): void {
     this.#connection = connection;
-    this.#is.becomeReady(this.#deps.now());
-    this.#deps.onList(list);
-    this.#waiters.admit(connection);
-    this.#attempted.resolve();
+    this.#state = 'ready';
+    this.#upSinceMs = this.#deps.now();
+    this.#problem = undefined;
+    this.#events.onList(redactedList(list, this.redact));
+    this.#waiters.release(connection);
+    this.#firstAttempt.resolve();
     const tools = list.tools.length;
     this.#deps.log({ event: 'server_ready', ...this.#facts, tools, pid: connection.pid });
-    this.#deps.onChanged();
-    this.#deps.onReady();
+    this.#events.onChanged();
+    this.#events.onReady();
     this.#listRefresh.resume();
   }
 
   async #untilLost(connection: ServerConnection, round: AbortSignal): Promise<void> {
-    const reason = await orAborted(connection.lost, round);
+    const reason = await untilAborted(connection.lost, round);
     this.#connection = undefined;
     this.#stderrTail = connection.stderrTail();
-    this.#use.retire(connection);
+    this.#retire(connection);
     if (reason === undefined || this.isParked) return;
-    this.#is.state = 'backing_off';
+    this.#state = 'backing_off';
     this.#deps.log({ event: 'server_lost', ...this.#facts, reason: this.redact(reason) });
     this.#fail(reason);
   }
 
+  /** Lets the calls under way on a connection finish, and closes it then. */
+  #retire(connection: ServerConnection): void {
+    this.#retired.add(connection);
+    connection.retire().finally(() => this.#retired.delete(connection));
+  }
+
+  async #retiredClosed(): Promise<void> {
+    await Promise.all([...this.#retired].map((connection) => connection.retire()));
+  }
+
   #park(state: 'ejected' | 'needs_auth', reason: string): void {
-    this.#is.state = state;
-    this.#fail(reason, stateProblem(state));
-    this.#waiters.dismiss();
+    this.#state = state;
+    this.#fail(reason, unavailableProblem(state));
+    this.#waiters.release(undefined);
     if (state !== 'ejected') return;
-    const { restarts, lastError } = this.report();
+    const { restarts, lastError } = this.status();
     this.#deps.log({ event: 'server_ejected', ...this.#facts, restarts, reason: lastError });
   }
 
-  #fail(reason: string, what?: string): void {
-    this.#is.fail(this.redact(reason), what);
-    this.#attempted.resolve();
-    this.#deps.onChanged();
+  #fail(reason: string, what = 'not available'): void {
+    this.#lastError = this.redact(reason);
+    this.#problem = `${what}: ${this.#lastError}`;
+    this.#firstAttempt.resolve();
+    this.#events.onChanged();
   }
 }

@@ -1,91 +1,93 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { failureOf } from '../../failures/failure.ts';
+import { messageOf } from '@signalbox/protocol';
 import type { ToolList } from '../../inventory/tool-list.ts';
-import type { ServerConnection } from '../../sdk/connect-server.ts';
-import type { InstanceDeps } from '../server-deps.ts';
+import type { ServerConnection } from '../../server-connection.ts';
 import { backoffMs } from './backoff.ts';
-import type { ServerCondition } from './instance-condition.ts';
 
-/** Quiet for so long, a server may announce a change and be listened to at once. */
-const calmMs = 5_000;
+/** A server that was quiet for so long may announce a change and be read at once. */
+const quietMs = 5_000;
 
-export interface ToolListRefreshDeps extends Pick<InstanceDeps, 'now' | 'random' | 'onList' | 'onChanged'> {
-  redact: (text: string) => string;
-  /** Told of the problem with the list, while there is one. */
-  condition: ServerCondition;
+/** How lists are read, and who is told of them. */
+export interface ToolListRefreshDeps {
+  /** Monotonic milliseconds. */
+  now: () => number;
+  random: () => number;
   /** Ends all pauses. */
   stop: AbortSignal;
-  /** The session to list over, while the server is ready. */
-  session: () => ServerConnection | undefined;
+  /** Returns the connection to list over, while the server is ready. */
+  connection: () => ServerConnection | undefined;
   read: (connection: ServerConnection) => Promise<ToolList>;
+  onList: (list: ToolList) => void;
+  /** Called after each reading with the problem of the list, if it has one. */
+  onProblem: (problem: string | undefined) => void;
 }
 
 /**
- * Reads a server's list again when it announces a change, one reading at a time; a notice that comes meanwhile makes one
- * more round, so the last list read is the latest. A server that announces all the time is read ever more rarely.
+ * Reads a server's tool list again when the server announces a change. There is one reading at a time; an announcement
+ * during a reading causes one more, so the last list that was read is the latest. A server that announces changes all the
+ * time is read ever more rarely.
  */
 export class ToolListRefresh {
   readonly #deps: ToolListRefreshDeps;
-  #asked = false;
-  #reading = false;
+  #isDue = false;
+  #isReading = false;
   #readAt = Number.NEGATIVE_INFINITY;
-  #rounds = 0;
+  #readings = 0;
 
   constructor(deps: ToolListRefreshDeps) {
     this.#deps = deps;
   }
 
-  /** A list is about to be read anyway, which answers every notice so far. */
-  expectFirst(): void {
-    this.#asked = false;
+  /** Forgets the announcements so far, because the list is about to be read anyway. */
+  forgetAnnouncements(): void {
+    this.#isDue = false;
   }
 
-  /** What was announced while the server was not ready is read now. */
+  /** Reads the list if a change was announced while the server was not ready. */
   resume(): void {
-    if (this.#asked) this.announce();
+    if (this.#isDue) this.announce();
   }
 
+  /** Reads the list, now or as soon as the server's share of readings allows it. */
   announce(): void {
-    this.#asked = true;
-    if (this.#reading) return;
-    if (this.#deps.now() - this.#readAt >= calmMs) this.#rounds = 0;
-    this.#readWhileAsked();
+    this.#isDue = true;
+    if (this.#isReading) return;
+    if (this.#deps.now() - this.#readAt >= quietMs) this.#readings = 0;
+    this.#readWhileDue();
   }
 
-  async #readWhileAsked(): Promise<void> {
-    this.#reading = true;
-    for (let failures = 0; this.#asked && this.#deps.session()?.isOpen; ) {
+  async #readWhileDue(): Promise<void> {
+    this.#isReading = true;
+    for (let failures = 0; this.#isDue && this.#deps.connection()?.isOpen; ) {
       await this.#pause(this.#dueInMs());
-      const connection = this.#deps.session();
+      const connection = this.#deps.connection();
       if (!connection?.isOpen) break;
-      this.#asked = false;
+      this.#isDue = false;
       const problem = await this.#readOver(connection);
-      if (connection !== this.#deps.session() || !connection.isOpen) continue;
-      this.#deps.condition.problem = problem;
-      this.#deps.onChanged();
+      if (connection !== this.#deps.connection() || !connection.isOpen) continue;
+      this.#deps.onProblem(problem);
       if (problem === undefined) continue;
-      this.#asked = true;
+      this.#isDue = true;
       await this.#pause(backoffMs(failures++, this.#deps.random()));
     }
-    this.#reading = false;
+    this.#isReading = false;
   }
 
-  /** How long the next reading has to wait: not at all after a calm time, else longer each time. */
+  /** Returns how long the next reading has to wait: not at all after a quiet time, else longer each time. */
   #dueInMs(): number {
     const sinceMs = this.#deps.now() - this.#readAt;
-    return this.#rounds === 0 ? 0 : Math.max(0, backoffMs(this.#rounds - 1, 1) - sinceMs);
+    return this.#readings === 0 ? 0 : Math.max(0, backoffMs(this.#readings - 1, 1) - sinceMs);
   }
 
   async #readOver(connection: ServerConnection): Promise<string | undefined> {
-    this.#rounds++;
+    this.#readings++;
     this.#readAt = this.#deps.now();
     try {
       const list = await this.#deps.read(connection);
-      if (connection === this.#deps.session()) this.#deps.onList(list);
+      if (connection === this.#deps.connection()) this.#deps.onList(list);
       return undefined;
     } catch (error) {
-      const reason = this.#deps.redact(failureOf(error).reason);
-      return `the tools may have changed, but could not be listed again: ${reason}`;
+      return `the tools may have changed, but could not be listed again: ${messageOf(error)}`;
     }
   }
 

@@ -2,14 +2,14 @@ interface Waiter<T> {
   leave(value: T | undefined): void;
 }
 
-/** Where callers wait for a value that comes later, each until its own time is up. */
+/** Callers that wait for a value that comes later, each until its own time is up. */
 export class Waiters<T> {
   readonly #waiters = new Set<Waiter<T>>();
-  #closed = false;
+  #isClosed = false;
 
-  /** The next value admitted; `undefined` after `timeoutMs`, when `signal` aborts, or when nothing will come. */
+  /** Resolves with the next value; with `undefined` after `timeoutMs`, when `signal` aborts, or when no value will come. */
   wait(timeoutMs: number, signal: AbortSignal): Promise<T | undefined> {
-    if (this.#closed || signal.aborted || timeoutMs <= 0) return Promise.resolve(undefined);
+    if (this.#isClosed || signal.aborted || timeoutMs <= 0) return Promise.resolve(undefined);
     const { promise, resolve } = Promise.withResolvers<T | undefined>();
     const giveUp = () => waiter.leave(undefined);
     const timer = setTimeout(giveUp, Math.min(timeoutMs, 2 ** 31 - 1));
@@ -26,22 +26,14 @@ export class Waiters<T> {
     return promise;
   }
 
-  /** Hands `value` to everyone who waits now. */
-  admit(value: T): void {
-    this.#empty(value);
-  }
-
-  /** Sends everyone who waits now away with nothing. */
-  dismiss(): void {
-    this.#empty(undefined);
-  }
-
-  close(): void {
-    this.#closed = true;
-    this.#empty(undefined);
-  }
-
-  #empty(value: T | undefined): void {
+  /** Gives `value` to all who wait now; `undefined` tells them that none will come. */
+  release(value: T | undefined): void {
     for (const waiter of [...this.#waiters]) waiter.leave(value);
+  }
+
+  /** Tells all who wait, now or later, that no value will come. */
+  close(): void {
+    this.#isClosed = true;
+    this.release(undefined);
   }
 }

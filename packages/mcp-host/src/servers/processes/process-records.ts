@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '@signalbox/protocol';
-import type { HostEvent } from '../../host/host-api.ts';
+import type { HostEvent } from '../../host-event.ts';
 import {
   type ProcessIdentity,
   type ProcessRecord,

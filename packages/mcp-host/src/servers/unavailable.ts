@@ -1,49 +1,51 @@
 import { type ToolCallError, toolCallError } from '@signalbox/protocol';
-import type { ServerState } from '../host/host-api.ts';
+import type { ServerState } from './server-status.ts';
 
-/** Why a server in this state takes no calls, and what to do about it; `undefined` for one that does, or will. */
-export function refusalOf(
+/** Returns the error for a call of a server in this state, with what to do about it; `undefined` if it takes calls, or will. */
+export function unavailableError(
   server: string,
   state: ServerState,
   lastError: string | undefined,
 ): ToolCallError | undefined {
-  const way = unavailable[state];
-  if (!way) return undefined;
+  const cause = causes[state];
+  if (!cause) return undefined;
   const reason = state === 'stopped' || state === 'disabled' || !lastError ? '' : `: ${lastError}`;
-  return toolCallError('mcp_server_unreachable', `server '${server}' ${way.is}${reason}`, {
+  return toolCallError('mcp_server_unreachable', `server '${server}' ${cause.what}${reason}`, {
     mayHaveRun: false,
     retryable: false,
-    hint: way.hint(server),
+    hint: cause.hint(server),
   });
 }
 
-/** The same for a list of problems. */
-export function stateProblem(state: ServerState): string | undefined {
-  const way = unavailable[state];
-  return way && `not available: it ${way.is}`;
+/** Returns the text for a list of problems if a server in this state takes no calls. */
+export function unavailableProblem(state: ServerState): string | undefined {
+  const cause = causes[state];
+  return cause && `not available: it ${cause.what}`;
 }
 
-const unavailable: Partial<Record<ServerState, { is: string; hint: (server: string) => string }>> = {
+const causes: Partial<Record<ServerState, { what: string; hint: (server: string) => string }>> = {
   ejected: {
-    is: 'failed too often and is not started any more',
+    what: 'failed too often and is not started any more',
     hint: (server) => `once its cause is repaired: signalbox tools reload ${quoted(server)}`,
   },
   needs_auth: {
-    is: 'needs somebody to sign in',
+    what: 'needs somebody to sign in',
     hint: (server) => `signalbox tools auth ${quoted(server)}`,
   },
   stopped: {
-    is: 'was stopped',
+    what: 'was stopped',
     hint: (server) => `signalbox tools start ${quoted(server)}`,
   },
   disabled: {
-    is: 'is disabled',
+    what: 'is disabled',
     hint: () => 'take `disabled` out of its configuration',
   },
 };
 
-export const noSlot = 'not available: all processes that may run at a time are in use';
+/** The problem of a server that can't start because every process slot is in use. */
+export const noSlotProblem = 'not available: all processes that may run at a time are in use';
 
+/** Returns the error for a call that needs one more process than the `max` that may run. */
 export function noSlotError(server: string, max: number): ToolCallError {
   return toolCallError(
     'quota_exceeded',
@@ -52,7 +54,7 @@ export function noSlotError(server: string, max: number): ToolCallError {
   );
 }
 
-/** For a call that does not say whose it is, of a server whose processes are kept apart. */
+/** Returns the error for a call that does not say for whom it is made, of a server with an instance for each role or worker. */
 export function noCallerError(server: string, share: string): ToolCallError {
   return toolCallError(
     'permission_denied',
@@ -61,7 +63,7 @@ export function noCallerError(server: string, share: string): ToolCallError {
   );
 }
 
-/** As it may be typed into a shell. */
+/** Quotes a name so that it may be typed into a shell. */
 function quoted(server: string): string {
   return /^[\w.@:/-]+$/.test(server) ? server : `'${server.replaceAll("'", "'\\''")}'`;
 }

@@ -3,20 +3,20 @@ import PQueue from 'p-queue';
 import { checkServers } from '../config/check-servers.ts';
 import type { HostTuning } from '../config/host-tuning.ts';
 import { defaultToolNameMax, smallestToolNameMax } from '../inventory/tool-name.ts';
-import type { HostedServerDeps } from '../servers/hosted-server.ts';
 import { ProcessSlots } from '../servers/instances/process-slots.ts';
 import { ProcessRecords } from '../servers/processes/process-records.ts';
+import type { ServerDeps } from '../servers/server-deps.ts';
 import type { McpHostOptions } from './host-api.ts';
 
 const defaultMaxProcesses = 64;
 
-/** What the host gives its servers. They start only when the processes a killed host left behind are gone. */
-export function hostDeps(
+/** Makes what the host gives its servers. No server starts before the processes that a killed host left behind are gone. */
+export function serverDeps(
   options: McpHostOptions,
   tuning: HostTuning,
   now: () => number,
   onChanged: () => void,
-): HostedServerDeps {
+): ServerDeps {
   const { log = () => {}, stateDir, maxProcesses = defaultMaxProcesses } = options;
   const starts = new PQueue({ concurrency: tuning.concurrentStarts });
   const records = stateDir === undefined ? undefined : new ProcessRecords(stateDir, log);
@@ -25,21 +25,21 @@ export function hostDeps(
     records.reap(tuning.terminateMs).finally(() => starts.start());
   }
   return {
+    clientInfo: options.clientInfo ?? { name: 'signalbox', version: '0.1.0' },
     tuning,
     now,
-    log,
-    starts,
-    onChanged,
-    clientInfo: options.clientInfo ?? { name: 'signalbox', version: '0.1.0' },
     random: options.random ?? Math.random,
-    onProcess: (server: string, pid: number) => records?.add(server, pid) ?? (() => {}),
-    slots: new ProcessSlots(maxProcesses),
+    log,
     fetch: options.fetch ?? fetch,
+    starts,
+    slots: new ProcessSlots(maxProcesses),
+    onProcess: (server: string, pid: number) => records?.add(server, pid) ?? (() => {}),
     authorizerFor: options.authorizerFor,
+    onChanged,
   };
 }
 
-/** Throws `SignalboxError` `bad_config`. */
+/** Throws `SignalboxError` `bad_config` for options that can't work. */
 export function checkOptions({
   servers,
   toolNameMax = defaultToolNameMax,

@@ -1,9 +1,11 @@
-import { type Authorizer, insufficientScope } from '@signalbox/server-auth';
-import type { Fetch } from './request-fetch.ts';
+import type { Authorizer } from './authorizer.ts';
+import { insufficientScope } from './challenge.ts';
+
+type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 /**
- * A `fetch` that shows the server who we are, and asks once for a new token when it answers 401: a request that is
- * answered so was not run. Rejects with the authorizer's errors, and `auth_failed` for a scope that is missing.
+ * Returns a `fetch` that sends the access token along, and asks once for a new token when the server answers 401: a request
+ * that is answered so was not run. Rejects with the authorizer's errors, and with `auth_failed` for a missing scope.
  */
 export function authorizedFetch(authorizer: Authorizer, send: Fetch = fetch): Fetch {
   return async (url, init = {}) => {

@@ -1,9 +1,9 @@
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
 import { SignalboxError } from '@signalbox/protocol';
 import { describe, expect, it } from 'vitest';
-import { streamLost } from '../sdk/http-transport.ts';
-import { circuitOpen, reportFailure, unreachable, withEarlierTry } from './call-errors.ts';
-import { failureOf, redactedFailure } from './failure.ts';
+import { circuitOpen, errorOfFailure, unreachable, withEarlierTry } from '../failures/call-errors.ts';
+import { redactedFailure } from '../failures/failure.ts';
+import { failureOf, streamLost } from './sdk-failure.ts';
 
 const tool = { name: 't', inputSchema: { type: 'object' as const } };
 const unsafe = { server: 's', tool, repeatable: false, aborted: false };
@@ -12,7 +12,7 @@ const network = (code: string) =>
   new TypeError('fetch failed', { cause: Object.assign(new Error('x'), { code }) });
 const http = (status: number) => new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, 'x', { status });
 const report = (thrown: unknown, facts = unsafe) => {
-  const { code, retryable, may_have_run } = reportFailure(failureOf(thrown), facts);
+  const { code, retryable, may_have_run } = errorOfFailure(failureOf(thrown), facts);
   return { code, retryable, may_have_run };
 };
 
@@ -69,11 +69,11 @@ describe('a failed call', () => {
 
   it('brings the error of the server along as it was, but not one about our own connection', () => {
     const answered = (code: number, data?: unknown) =>
-      reportFailure(failureOf(new ProtocolError(code, 'why', data)), unsafe).rpc_error;
+      errorOfFailure(failureOf(new ProtocolError(code, 'why', data)), unsafe).rpc_error;
     expect(answered(-32602, { at: [1] })).toEqual({ code: -32602, message: 'why', data: { at: [1] } });
     expect(answered(4711)).toEqual({ code: 4711, message: 'why' });
     for (const code of [-32700, -32020, -32022]) expect(answered(code)).toBeUndefined();
-    expect(reportFailure(failureOf(http(429)), unsafe).rpc_error).toBeUndefined();
+    expect(errorOfFailure(failureOf(http(429)), unsafe).rpc_error).toBeUndefined();
   });
 });
 
@@ -100,7 +100,7 @@ describe('what a server sends with an error', () => {
 });
 
 describe('the error of a failed call', () => {
-  const full = (thrown: unknown, facts = unsafe) => reportFailure(failureOf(thrown), facts);
+  const full = (thrown: unknown, facts = unsafe) => errorOfFailure(failureOf(thrown), facts);
 
   it('says what to do next, where there is something to do', () => {
     const timeout = new SdkError(SdkErrorCode.RequestTimeout, 'x');

@@ -1,0 +1,171 @@
+import { CLIENT_CAPABILITIES_META_KEY, type Client, type Progress } from '@modelcontextprotocol/client';
+import { type CallRound, SignalboxError, type Tool } from '@signalbox/protocol';
+import { readToolList, type ToolList, type ToolPage } from '../inventory/tool-list.ts';
+import type {
+  RequestLimits,
+  ServerAnswer,
+  ServerConnection,
+  ToolProgress,
+  ToolRequest,
+} from '../server-connection.ts';
+import type { LegacyCalls } from './legacy-calls.ts';
+import { type UntouchedResult, untouched } from './sdk-client.ts';
+import { failureOf } from './sdk-failure.ts';
+import type { SessionLoss } from './session-loss.ts';
+import { rawResult, rawTools } from './untouched-results.ts';
+
+/** The process or the endpoint at the other end of a session. */
+interface Peer extends Pick<ServerConnection, 'pid' | 'isOpen' | 'stderrTail' | 'close'> {}
+
+/** A session over the SDK's client, which must be connected. */
+export class SdkConnection implements ServerConnection {
+  readonly #client: Client;
+  readonly #peer: Peer;
+  readonly #loss: SessionLoss;
+  /** The shorter way for calls; `undefined` where the revision or the transport doesn't allow it. */
+  readonly #legacyCalls: LegacyCalls | undefined;
+  /** The tools whose server wants some of their arguments repeated in HTTP headers. */
+  readonly #mirrored = new Map<string, Tool>();
+  readonly #retired = Promise.withResolvers<void>();
+  #isRetired = false;
+  #inFlight = 0;
+
+  constructor(client: Client, peer: Peer, loss: SessionLoss, legacyCalls?: LegacyCalls) {
+    this.#client = client;
+    this.#peer = peer;
+    this.#loss = loss;
+    this.#legacyCalls = client.getProtocolEra() === 'modern' ? undefined : legacyCalls;
+  }
+
+  get pid(): number | undefined {
+    return this.#peer.pid;
+  }
+
+  get isOpen(): boolean {
+    return !this.#loss.isLost && this.#peer.isOpen;
+  }
+
+  get lost(): Promise<string> {
+    return this.#loss.reason;
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  stderrTail(): string {
+    return this.#peer.stderrTail();
+  }
+
+  async listTools(limits: RequestLimits): Promise<ToolList> {
+    if (!this.#client.getServerCapabilities()?.tools) return { tools: [], problems: [] };
+    const list = await readToolList((cursor) => this.#listPage(cursor, limits));
+    this.#mirrored.clear();
+    for (const tool of list.tools) if (hasMirroredArguments(tool)) this.#mirrored.set(tool.name, tool);
+    return list;
+  }
+
+  async callTool(name: string, args: Record<string, unknown>, request: ToolRequest): Promise<ServerAnswer> {
+    if (!this.isOpen) return { failure: { kind: 'not_sent', reason: 'the session has ended' } };
+    const answer = await this.#counted(
+      this.#legacyCalls
+        ? this.#legacyCalls.call({ name, arguments: args }, request)
+        : this.#callThroughSdk(name, args, request),
+    );
+    const isLost = 'failure' in answer && answer.failure.kind === 'lost' && !this.isOpen;
+    return isLost ? { failure: { kind: 'lost', reason: await this.lost } } : answer;
+  }
+
+  retire(): Promise<void> {
+    if (!this.#isRetired) {
+      this.#isRetired = true;
+      this.#closeWhenUnused();
+    }
+    return this.#retired.promise;
+  }
+
+  async close(): Promise<void> {
+    await this.#peer.close();
+  }
+
+  async #counted(call: Promise<ServerAnswer>): Promise<ServerAnswer> {
+    this.#inFlight++;
+    try {
+      return await call;
+    } finally {
+      this.#inFlight--;
+      if (this.#isRetired) this.#closeWhenUnused();
+    }
+  }
+
+  #closeWhenUnused(): void {
+    if (this.#inFlight > 0) return;
+    this.close()
+      .catch(() => {})
+      .finally(() => this.#retired.resolve());
+  }
+
+  async #listPage(cursor: string | undefined, limits: RequestLimits): Promise<ToolPage> {
+    const params = cursor === undefined ? {} : { cursor };
+    try {
+      const page = await this.#client.request({ method: 'tools/list', params }, untouched, sdkLimits(limits));
+      return { tools: page[rawTools] ?? page.tools, nextCursor: page.nextCursor };
+    } catch (thrown) {
+      throw thrown instanceof SignalboxError
+        ? thrown
+        : new SignalboxError('server_failed', failureOf(thrown).reason, { cause: thrown });
+    }
+  }
+
+  async #callThroughSdk(
+    name: string,
+    args: Record<string, unknown>,
+    { round, onProgress, ...limits }: ToolRequest,
+  ): Promise<ServerAnswer> {
+    const isModern = this.#client.getProtocolEra() === 'modern';
+    const params = { name, arguments: args, ...(isModern && round && roundParams(round)) };
+    const options = {
+      ...sdkLimits(limits),
+      ...(onProgress && { onprogress: (update: Progress) => onProgress(progressOf(update)) }),
+    };
+    const tool = this.#mirrored.get(name);
+    try {
+      const result: UntouchedResult = tool
+        ? await this.#client.callTool(params, { ...options, toolDefinition: withoutOutputSchema(tool) })
+        : await this.#client.request({ method: 'tools/call', params }, untouched, options);
+      return { result: (result[rawResult] as Record<string, unknown> | undefined) ?? result };
+    } catch (thrown) {
+      return { failure: failureOf(thrown) };
+    }
+  }
+}
+
+/** The SDK would judge the result by the output schema, and we relay what the server sent. */
+function withoutOutputSchema({ name, inputSchema }: Tool) {
+  return { name, inputSchema: inputSchema as { type: 'object' } };
+}
+
+/** Puts the caller's own capabilities in the place where the SDK would put ours, with what it answers in a further round. */
+function roundParams({ clientCapabilities = {}, inputResponses, requestState }: CallRound) {
+  return {
+    _meta: { [CLIENT_CAPABILITIES_META_KEY]: clientCapabilities },
+    ...(inputResponses && { inputResponses }),
+    ...(requestState !== undefined && { requestState }),
+  };
+}
+
+/** Whether a server of the 2026 revision wants some arguments repeated in HTTP headers; the SDK decides how. */
+function hasMirroredArguments(tool: Tool): boolean {
+  return JSON.stringify(tool.inputSchema).includes('"x-mcp-header"');
+}
+
+function progressOf({ progress, total, message }: Progress): ToolProgress {
+  return { progress, ...(total !== undefined && { total }), ...(message !== undefined && { message }) };
+}
+
+/** Workaround for the SDK 2.4.0: without `maxTotalTimeout` it lets progress put the timeout off for ever. */
+function sdkLimits({ timeoutMs, signal }: RequestLimits) {
+  // Timers hold at most 2^31 - 1 ms.
+  const timeout = Math.min(Math.max(1, Math.ceil(timeoutMs)), 2 ** 31 - 1);
+  return { timeout, maxTotalTimeout: timeout, signal };
+}

@@ -1,0 +1,49 @@
+import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
+import { networkFailure } from '@signalbox/guarded-fetch';
+import { messageOf, SignalboxError } from '@signalbox/protocol';
+import type { Failure } from '../failures/failure.ts';
+
+/** The `data` of the error that stands for an answer which can't arrive any more. It is compared by identity, so no server can send it. */
+export const streamLost = { reason: 'the response stream ended without an answer' };
+
+/** Says what an error of the SDK or of a transport means for the request, by its type and code, never by its text. */
+export function failureOf(thrown: unknown): Failure {
+  if (thrown instanceof ProtocolError) return protocolFailure(thrown);
+  if (thrown instanceof SdkHttpError) return httpFailure(thrown.status);
+  if (thrown instanceof SdkError) return sdkFailure(thrown);
+  if (thrown instanceof SignalboxError) return { kind: kindOf(thrown), reason: thrown.message };
+  return networkFailure(thrown) ?? { kind: 'bad_answer', reason: messageOf(thrown) };
+}
+
+function protocolFailure({ code, message, data }: ProtocolError): Failure {
+  if (data === streamLost) return { kind: 'lost', reason: streamLost.reason };
+  return { kind: 'answered', code, reason: message.slice(0, 1_000), ...(data !== undefined && { data }) };
+}
+
+function httpFailure(status: number): Failure {
+  const reason = `HTTP ${status}`;
+  return status >= 400 && status < 500 ? { kind: 'refused', status, reason } : { kind: 'lost', reason };
+}
+
+function sdkFailure(error: SdkError): Failure {
+  switch (error.code) {
+    case SdkErrorCode.RequestTimeout:
+      return { kind: 'timed_out', reason: 'no answer in time' };
+    case SdkErrorCode.NotConnected:
+      return { kind: 'not_sent', reason: 'not connected' };
+    case SdkErrorCode.ConnectionClosed:
+      return { kind: 'lost', reason: 'the connection closed' };
+    case SdkErrorCode.UnsupportedResultType:
+      return {
+        kind: 'bad_answer',
+        reason: 'the server answered with a kind of result that is not relayed',
+      };
+    default:
+      return networkFailure(error) ?? { kind: 'bad_answer', reason: `unusable answer (${error.code})` };
+  }
+}
+
+function kindOf({ code }: SignalboxError): 'not_sent' | 'no_access' | 'bad_answer' {
+  if (code === 'not_sent') return 'not_sent';
+  return code === 'needs_auth' || code === 'auth_failed' ? 'no_access' : 'bad_answer';
+}

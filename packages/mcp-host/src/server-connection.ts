@@ -1,0 +1,51 @@
+import type { CallRound } from '@signalbox/protocol';
+import type { Failure } from './failures/failure.ts';
+import type { ToolList } from './inventory/tool-list.ts';
+
+/** How far a call has come, as its server reports it. */
+export interface ToolProgress {
+  progress: number;
+  total?: number;
+  message?: string;
+}
+
+/** The bounds of one request to a server. */
+export interface RequestLimits {
+  /** The request is given up after this many milliseconds. */
+  timeoutMs: number;
+  /** The request is given up when this aborts. */
+  signal: AbortSignal;
+}
+
+/** The bounds of a call, and what it carries besides its arguments. */
+export interface ToolRequest extends RequestLimits {
+  /** Called with each progress report of the server. */
+  onProgress?: ((progress: ToolProgress) => void) | undefined;
+  /** What the caller can be asked for; a server of a revision before 2026-07-28 is not told. */
+  round?: CallRound | undefined;
+}
+
+/** The whole result of a call as its server sent it, or the reason why the connection gave none. */
+export type ServerAnswer = { result: Record<string, unknown> } | { failure: Failure };
+
+/** One session with a server. It is used until it is lost, and then replaced, never revived. */
+export interface ServerConnection {
+  /** The process id of a stdio server. */
+  readonly pid: number | undefined;
+  /** Whether it takes new requests. Requests under way may still be answered after it stopped to. */
+  readonly isOpen: boolean;
+  /** Resolves with the reason when it stops being open. */
+  readonly lost: Promise<string>;
+  /** The number of calls that wait for their answer. */
+  readonly inFlight: number;
+  /** Lists the server's tools. Rejects with a `SignalboxError`. */
+  listTools(limits: RequestLimits): Promise<ToolList>;
+  /** Sends a call and waits for its answer. Never rejects. */
+  callTool(name: string, args: Record<string, unknown>, request: ToolRequest): Promise<ServerAnswer>;
+  /** Returns the last 64 KiB of the process's standard error, secrets included. */
+  stderrTail(): string;
+  /** Closes the connection as soon as no call is under way on it. Resolves when it is closed. */
+  retire(): Promise<void>;
+  /** Ends the session and the process behind it at once. Resolves when the process has exited. */
+  close(): Promise<void>;
+}
