@@ -5,14 +5,14 @@ import { counterexample, modelSettings } from './model-settings.ts';
 import { type ModelledStore, modelCaps, runStoreOps, type StoreOp, storeOps } from './store-model.ts';
 
 type Commit = InboxStore['commit'];
-type Room = readonly [recentMessages: number, bundledFrom: number];
+type Room = readonly [memtableMessages: number, segmentMessages: number];
 
 /**
- * A store on a fresh file with room for so many recent messages. `spoil` gets each commit of the store, across restarts,
+ * A store on a fresh file with a memtable and segments of these sizes. `spoil` gets each commit of the store, across restarts,
  * and may do worse.
  */
 async function openStore(
-  [recentMessages, bundledFrom]: Room,
+  [memtableMessages, segmentMessages]: Room,
   spoil?: (commit: Commit) => Commit,
 ): Promise<ModelledStore> {
   const directory = await tempDir();
@@ -25,8 +25,8 @@ async function openStore(
       now: () => state.now,
       dedupeWindowMs: 1000,
       retentionMs: 3000,
-      recentMessages,
-      bundledFrom,
+      memtableMessages,
+      segmentMessages,
     });
   let store = await open();
   const commit = spoil?.((batch) => store.commit(batch));
@@ -70,7 +70,7 @@ async function agrees(
   await runStoreOps(setup, ops);
 }
 
-// All of them recent, each one in the tables at once, and on the way between, with bundles and without.
+// All messages in the memtable, each one in a segment at once, and on the way between, with segments of one message and of many.
 it.each<[...Room]>([
   [1000, 64],
   [0, 64],
@@ -78,7 +78,7 @@ it.each<[...Room]>([
   [0, 1],
   [4, 2],
 ])(
-  'the SQLite store agrees with the model over random sequences of commits, restarts and time, with %d recent messages and bundles of %d',
+  'the SQLite store agrees with the model over random sequences of commits, restarts and time, with %d messages in the memtable and %d in a segment',
   async (...room) => {
     expect(await counterexample(storeOps, (ops) => agrees(ops, room), modelSettings(60))).toBeUndefined();
   },

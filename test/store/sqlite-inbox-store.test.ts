@@ -10,17 +10,17 @@ import {
   hour,
   message,
   openStore,
-  pages,
   select,
   settle,
+  settledSegments,
 } from '../support/store/test-store.ts';
 
-// With room for two recent messages nearly every one goes through the tables, with none each one; by default none of so few does.
+// With room for two messages in the memtable nearly every one goes through segments, with none each one; by default none of so few does.
 for (const [name, options] of [
   ['SQLite with durability full', { durability: 'full' }],
   ['SQLite with durability process', { durability: 'process' }],
-  ['SQLite where messages age at once', { recentMessages: 2 }],
-  ['SQLite where messages age at once, in bundles', { recentMessages: 0, bundledFrom: 1 }],
+  ['SQLite with a small memtable', { memtableMessages: 2 }],
+  ['SQLite with a message in each segment', { memtableMessages: 0, segmentMessages: 1 }],
 ] as const) {
   inboxStoreConformance(name, (caps) => openStore({ ...options, ...(caps && { caps }) }));
 }
@@ -74,7 +74,7 @@ describe('The SQLite inbox store', () => {
     expect(await (await setup.reopen()).identity()).toMatch(/^[0-9a-f]{32}$/);
   });
 
-  it('drops settled messages by age, page by page', async () => {
+  it('drops settled messages by age, segment by segment', async () => {
     await using setup = await openStore({ retentionMs: 5 * hour });
     for (let i = 0; i < 10; i++) {
       await settle(setup, await commit(setup, [message(`id-${i}`)]));
@@ -85,11 +85,11 @@ describe('The SQLite inbox store', () => {
     for (let i = 0; i < 10; i++)
       remembered.push((await setup.store.find('inbox', 'ann', `id-${i}`)) !== undefined);
     expect(remembered).toEqual([false, false, false, false, false, false, true, true, true, true]);
-    expect(pages(setup.file)).toHaveLength(4);
+    expect(settledSegments(setup.file)).toHaveLength(4);
   });
 
   it('drops settled messages by size, but never within the dedupe window', async () => {
-    await using setup = await openStore({ recentMessages: 10, retentionBytes: 2500 });
+    await using setup = await openStore({ memtableMessages: 10, retentionBytes: 2500 });
     const fill = async (round: number) => {
       await settle(
         setup,
@@ -101,10 +101,10 @@ describe('The SQLite inbox store', () => {
       await setup.store.sweep(setup.now());
     };
     for (let round = 0; round < 10; round++) await fill(round);
-    expect(pages(setup.file)).toHaveLength(10);
+    expect(settledSegments(setup.file)).toHaveLength(10);
     setup.advance(setup.store.dedupeWindowMs);
     for (let step = 0; step < 20; step++) await setup.store.sweep(setup.now());
-    const left = pages(setup.file);
+    const left = settledSegments(setup.file);
     expect(left.length).toBeGreaterThan(0);
     expect(left.length).toBeLessThan(5);
     expect(await setup.store.find('inbox', 'ann', '0-0')).toBeUndefined();
@@ -140,7 +140,7 @@ describe('The SQLite inbox store', () => {
     expect(select(setup.file, 'SELECT seq, id, body, reason FROM dead_letter')).toEqual([
       { seq, id: 'a', body: '"body"', reason: 'tried five times' },
     ]);
-    expect(select(setup.file, 'SELECT * FROM message')).toEqual([]);
+    expect(select(setup.file, 'SELECT * FROM pending_range')).toEqual([]);
   });
 
   it('rejects what it is asked after it was closed', async () => {

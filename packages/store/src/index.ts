@@ -16,7 +16,7 @@ export type {
 } from './inbox-store.ts';
 export { openSqliteAuditLog, type SqliteAuditLogOptions } from './sqlite/audit-log.ts';
 export { lockDataDirectory } from './sqlite/data-directory-lock.ts';
-export { openSqliteInboxStore, type SqliteInboxStoreOptions } from './sqlite/inbox-store.ts';
+export { openSqliteInboxStore, type SqliteInboxStoreOptions } from './sqlite/inbox-store/inbox-store.ts';
 export { openSqliteTokenStore, type SqliteTokenStoreOptions } from './sqlite/token-store.ts';
 export { StoreError, type StoreErrorCode } from './store-error.ts';
 export type { Permission, TokenRecord, TokenStore } from './token-store.ts';

@@ -66,8 +66,9 @@ export async function settle(
   await store.commit({ messages: [], settlements, attempts: [] });
 }
 
-export function pages(file: string): unknown[] {
-  return select(file, 'SELECT number FROM settled_page');
+/** The segments of settled messages. */
+export function settledSegments(file: string): unknown[] {
+  return select(file, `SELECT number FROM segment WHERE kind = 'settled'`);
 }
 
 export function select(file: string, sql: string): unknown[] {

@@ -1,0 +1,106 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { HistoryEntry, HistoryPage, HistoryQuery } from '../../history.ts';
+import type { LogStructuredStore } from '../log-structured/log-structured-store.ts';
+import type { LoggedMessage } from '../log-structured/logged-message.ts';
+
+/** Messages beyond the limit that are gathered before they are sorted. */
+const spare = 2000;
+
+/**
+ * A page of messages by time of creation. Nothing is indexed for this, so that storing a message costs nothing more: all that may
+ * be in the range is looked at, in steps between which the store goes on with its work.
+ */
+export async function readHistory(messages: LogStructuredStore, query: HistoryQuery): Promise<HistoryPage> {
+  const page = new PageOfHistory(query);
+  for (const part of messages.scan(query.since)) {
+    for (const message of part) page.consider(message);
+    await nextTurn();
+  }
+  return page.result();
+}
+
+/** The first messages of a range that match, whatever order they come in. Of a message that comes twice the later one counts. */
+class PageOfHistory {
+  readonly #query: HistoryQuery;
+  readonly #from: Place;
+  readonly #bySeq = new Map<number, LoggedMessage>();
+  #isCut = false;
+
+  constructor(query: HistoryQuery) {
+    this.#query = query;
+    this.#from = readCursor(query.cursor) ?? { createdAt: query.since, seq: 0 };
+  }
+
+  consider(message: LoggedMessage): void {
+    if (!this.#matches(message)) return;
+    this.#bySeq.set(message.seq, message);
+    if (this.#bySeq.size > 2 * this.#query.limit + spare) this.#cut();
+  }
+
+  result(): HistoryPage {
+    this.#cut();
+    const messages = [...this.#bySeq.values()];
+    const last = messages.at(-1);
+    return {
+      entries: messages.map(toEntry),
+      ...(this.#isCut && last && { cursor: `${last.shared.createdAt}.${last.seq}` }),
+    };
+  }
+
+  #matches(message: LoggedMessage): boolean {
+    const { shared, id } = message;
+    const { since, until, agent, correlationId } = this.#query;
+    if (shared.createdAt < since || compare(placeOf(message), this.#from) <= 0) return false;
+    if (until !== undefined && shared.createdAt >= until) return false;
+    if (agent !== undefined && shared.sender !== agent && agentOf(shared.inbox) !== agent) return false;
+    return correlationId === undefined || message.correlationId === correlationId || id === correlationId;
+  }
+
+  #cut(): void {
+    const messages = [...this.#bySeq.values()].sort((a, b) => compare(placeOf(a), placeOf(b)));
+    if (messages.length > this.#query.limit) this.#isCut = true;
+    this.#bySeq.clear();
+    for (const message of messages.slice(0, this.#query.limit)) this.#bySeq.set(message.seq, message);
+  }
+}
+
+/** Where a message stands in the order of creation. */
+interface Place {
+  createdAt: number;
+  seq: number;
+}
+
+function placeOf({ shared, seq }: LoggedMessage): Place {
+  return { createdAt: shared.createdAt, seq };
+}
+
+function compare(a: Place, b: Place): number {
+  return a.createdAt - b.createdAt || a.seq - b.seq;
+}
+
+function readCursor(cursor: string | undefined): Place | undefined {
+  const found = /^(\d+)\.(\d+)$/.exec(cursor ?? '');
+  return found ? { createdAt: Number(found[1]), seq: Number(found[2]) } : undefined;
+}
+
+function agentOf(inbox: string): string {
+  const hash = inbox.indexOf('#');
+  return hash < 0 ? inbox : inbox.slice(0, hash);
+}
+
+function toEntry({ seq, shared, id, correlationId, size, ending }: LoggedMessage): HistoryEntry {
+  const { inbox, sender, kind, createdAt } = shared;
+  const entry = {
+    seq,
+    inbox,
+    id,
+    sender,
+    kind,
+    createdAt,
+    size,
+    ...(correlationId !== undefined && { correlationId }),
+  };
+  if (!ending) return entry;
+  const { at, outcome, reason } = ending;
+  return { ...entry, settled: { at, outcome, ...(reason !== null && { reason }) } };
+}

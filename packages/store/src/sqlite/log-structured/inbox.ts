@@ -1,0 +1,85 @@
+import type { MemtableEntry } from './memtable-entry.ts';
+import type { PendingCount } from './pending-counts.ts';
+
+/** What is known in memory of one inbox: its entries in the memtable, and how much is pending there and in segments. */
+export class Inbox {
+  readonly name: string;
+  /** Pending messages of the inbox, in the memtable and in segments. */
+  pending = 0;
+  /** Bytes of the bodies of all pending messages. */
+  bytes = 0;
+  /** Pending entries by their sequence numbers, in order. */
+  readonly pendingEntries = new Map<number, MemtableEntry>();
+  /** Pending and settled entries. Those with the same id are linked, the newest first: several senders may use one id. */
+  readonly #byId = new Map<string, MemtableEntry>();
+  readonly #bySender = new Map<string, { pending: number }>();
+
+  constructor(name: string, inSegments: readonly PendingCount[]) {
+    this.name = name;
+    for (const { sender, pending, bytes } of inSegments) {
+      this.pending += pending;
+      this.bytes += bytes;
+      this.#bySender.set(sender, { pending });
+    }
+  }
+
+  get isEmpty(): boolean {
+    return this.pending === 0 && this.#byId.size === 0;
+  }
+
+  pendingOf(sender: string): number {
+    return this.#bySender.get(sender)?.pending ?? 0;
+  }
+
+  /** Counts a message that has become pending. */
+  count(sender: string, size: number): void {
+    this.pending++;
+    this.bytes += size;
+    const known = this.#bySender.get(sender);
+    if (known) known.pending++;
+    else this.#bySender.set(sender, { pending: 1 });
+  }
+
+  find(id: string, sender: string): MemtableEntry | undefined {
+    let entry = this.#byId.get(id);
+    while (entry !== undefined && entry.shared.sender !== sender) entry = entry.sameId;
+    return entry;
+  }
+
+  /** Adds an entry that is pending, which {@link count} counts where it is new. */
+  add(entry: MemtableEntry): void {
+    entry.sameId = this.#byId.get(entry.id);
+    this.#byId.set(entry.id, entry);
+    this.pendingEntries.set(entry.seq, entry);
+  }
+
+  /** Puts the pending entries in order again after one with a lower number was added. */
+  sort(): void {
+    const sorted = [...this.pendingEntries.values()].sort((a, b) => a.seq - b.seq);
+    this.pendingEntries.clear();
+    for (const entry of sorted) this.pendingEntries.set(entry.seq, entry);
+  }
+
+  /** An entry is no longer pending. It stays, so that its id is recognised. */
+  settle({ seq, shared, size }: MemtableEntry): void {
+    this.pendingEntries.delete(seq);
+    this.pending--;
+    this.bytes -= size;
+    const known = this.#bySender.get(shared.sender);
+    if (known && --known.pending <= 0) this.#bySender.delete(shared.sender);
+  }
+
+  /** Removes an entry that goes to a segment. If it is pending, it is still counted. */
+  remove(entry: MemtableEntry): void {
+    if (entry.ending === undefined) this.pendingEntries.delete(entry.seq);
+    const { id, sameId } = entry;
+    let other = this.#byId.get(id);
+    if (other === entry) {
+      if (sameId) this.#byId.set(id, sameId);
+      else this.#byId.delete(id);
+      return;
+    }
+    while (other !== undefined && other.sameId !== entry) other = other.sameId;
+    if (other) other.sameId = sameId;
+  }
+}

@@ -1,0 +1,302 @@
+import type { Database } from 'better-sqlite3';
+import type { FoundMessage, NewMessage, Outcome, StoredMessage, StoredMetadata } from '../../inbox-store.ts';
+import { CommitLog } from './commit-log.ts';
+import type { Inbox } from './inbox.ts';
+import {
+  type Ending,
+  type LoggedMessage,
+  type SharedFields,
+  sharedFieldsOf,
+  storedMessageOf,
+  storedMetadataOf,
+} from './logged-message.ts';
+import { Memtable } from './memtable.ts';
+import { MemtableEntry } from './memtable-entry.ts';
+import { PendingSegments } from './pending-segments.ts';
+import { Segments } from './segments.ts';
+import { type RetentionLimits, SettledSegments } from './settled-segments.ts';
+
+/** How much the memtable and the segments hold. */
+export interface LogStructuredLimits extends RetentionLimits {
+  /** Messages in the memtable. */
+  memtableMessages: number;
+  /** Bytes of bodies in the commit log. */
+  memtableBytes: number;
+  /** Pending messages in one segment. */
+  segmentMessages: number;
+}
+
+/** Messages that one step of compaction moves, about. */
+const compactedAtOnce = 400;
+/** The memtable is compacted after twice this time at the latest; then all that is older than this goes. */
+const memtableMs = 5 * 60 * 1000;
+/** How far into an inbox `tried` looks. */
+const triedDepth = 10_000;
+
+/**
+ * All messages of the store, log-structured. Most are settled soon after they were put, so that hardly anything is written but
+ * the commit log:
+ *
+ * - A commit puts messages into the **memtable**, settles them there, and appends one record of what it did to the **commit log**.
+ * - **Compaction** moves the oldest messages of the memtable into immutable **segments**, which hold either pending or settled
+ *   messages, and drops their records from the log. Nearly empty segments of pending messages are merged on the way.
+ * - Settling a message of a segment takes it out there and puts it into the memtable as settled.
+ * - Segments of settled messages are dropped whole when they are old.
+ *
+ * Opening reads what is known of each segment and replays the log. A rollback does the same. Transactions are the caller's; the
+ * last step of each is {@link save}.
+ */
+export class LogStructuredStore {
+  readonly #limits: LogStructuredLimits;
+  readonly #memtable: Memtable;
+  readonly #log: CommitLog;
+  readonly #segments: Segments;
+  readonly #pending: PendingSegments;
+  readonly #settled: SettledSegments;
+  /** Of the last message that was put and the last one that was settled: the next one often has the same. */
+  #lastShared: SharedFields | undefined;
+  #lastEnding: Ending | undefined;
+
+  constructor(db: Database, limits: LogStructuredLimits, now: number) {
+    this.#limits = limits;
+    this.#log = new CommitLog(db);
+    this.#segments = new Segments(db);
+    this.#pending = new PendingSegments(db, this.#segments, limits.segmentMessages);
+    this.#settled = new SettledSegments(this.#segments, limits);
+    this.#memtable = new Memtable((inbox) => this.#pending.counts.of(inbox));
+    this.#replay(now);
+  }
+
+  /** The counts of an inbox. */
+  inbox(name: string): Inbox {
+    return this.#memtable.inbox(name);
+  }
+
+  /** Puts a new message, whose id must not be pending. */
+  put(seq: number, inbox: Inbox, message: NewMessage, size: number, now: number): void {
+    this.#lastShared = sharedFieldsOf(message, this.#lastShared);
+    this.#putEntry(new MemtableEntry(seq, this.#lastShared, inbox, message, size), now);
+    inbox.count(message.sender, size);
+  }
+
+  /** False if it isn't pending, or not in this inbox. */
+  settle(inbox: string, seq: number, at: number, outcome: Outcome, reason: string | null): boolean {
+    const entry = this.#memtable.pendingEntry(inbox, seq) ?? this.#takeBack(inbox, seq, at, 'without body');
+    if (!entry) return false;
+    let ending = this.#lastEnding;
+    if (ending?.at !== at || ending.outcome !== outcome || ending.reason !== reason) {
+      ending = { at, outcome, reason };
+      this.#lastEnding = ending;
+    }
+    this.#memtable.settle(entry, ending);
+    this.#log.record.settle(entry, ending);
+    return true;
+  }
+
+  setAttempts(inbox: string, seq: number, attempts: number, now: number): void {
+    const entry = this.#memtable.pendingEntry(inbox, seq) ?? this.#takeBack(inbox, seq, now, 'with body');
+    if (!entry) return;
+    entry.attempts = attempts;
+    this.#log.record.setAttempts(entry);
+  }
+
+  /** Ends a transaction: compacts what is too much for the memtable, and writes the record and the counts. */
+  save(): void {
+    const { memtableMessages, memtableBytes } = this.#limits;
+    while (this.#memtable.size > memtableMessages || this.#memtable.loggedBytes > memtableBytes)
+      this.#compact(compactedAtOnce);
+    this.#pending.save();
+    this.#log.write();
+  }
+
+  /** Compacts the whole memtable, which gives back what settled messages take in the log. */
+  compactAll(): void {
+    this.#compact(Number.POSITIVE_INFINITY);
+  }
+
+  /** A small step of housekeeping in a transaction of its own. */
+  tidy(now: number): void {
+    this.#memtable.forgetEmptyInboxes();
+    const { oldestAt } = this.#memtable;
+    if (oldestAt !== undefined && now - oldestAt >= 2 * memtableMs) {
+      this.#compact(this.#memtable.countPutBy(now - memtableMs));
+      this.save();
+    }
+    this.#settled.drop(now);
+  }
+
+  /** Reads everything again, after a rollback. */
+  reload(now: number): void {
+    this.#segments.reload();
+    this.#pending.reload();
+    this.#replay(now);
+  }
+
+  /** What storing it would be, if a message with its id is here. */
+  repeatOf(inbox: Inbox, message: NewMessage): 'duplicate' | 'id_conflict' | undefined {
+    const found = this.#find(inbox, message.id, message.sender);
+    if (!found) return undefined;
+    return found.ending || isSame(found, message) ? 'duplicate' : 'id_conflict';
+  }
+
+  /** Whether a message with this id is pending. */
+  isPending(inbox: Inbox, id: string, sender: string): boolean {
+    const found = this.#find(inbox, id, sender);
+    return found !== undefined && found.ending === undefined;
+  }
+
+  find(id: string, inbox: string, sender: string): FoundMessage | undefined {
+    const found = this.#find(this.#memtable.inbox(inbox), id, sender);
+    if (!found) return undefined;
+    const { seq, shared, ending } = found;
+    const { kind, senderAddress } = shared;
+    return { seq, kind, senderAddress, ...(ending && { outcome: ending.outcome }) };
+  }
+
+  read(inbox: string, afterSeq: number, limit: number, maxBytes: number): StoredMessage[] {
+    const messages: StoredMessage[] = [];
+    let bytes = 0;
+    if (limit <= 0) return messages;
+    for (const message of this.#after(inbox, afterSeq)) {
+      bytes += message.size;
+      if (messages.length > 0 && bytes > maxBytes) break;
+      messages.push(storedMessageOf(message));
+      if (messages.length === limit) break;
+    }
+    return messages;
+  }
+
+  headSeq(inbox: string): number {
+    let head = this.#pending.headSeq(inbox);
+    for (const { seq } of this.#memtable.pendingIn(inbox)) head = Math.max(head, seq);
+    return head;
+  }
+
+  inboxes(after: string, limit: number): string[] {
+    const names = this.#memtable.inboxNames().filter((name) => name > after);
+    return [...new Set([...this.#pending.inboxes(after, limit), ...names])].sort().slice(0, limit);
+  }
+
+  sentWith(tokenId: string, limit: number): StoredMetadata[] {
+    const entries = this.#memtable.pendingWhere(({ shared }) => shared.tokenId === tokenId);
+    return [...this.#pending.sentWith(tokenId, limit), ...entries]
+      .sort((a, b) => a.seq - b.seq)
+      .slice(0, Math.max(limit, 0))
+      .map(storedMetadataOf);
+  }
+
+  tried(inbox: string, seqs: readonly number[], limit: number): StoredMetadata[] {
+    const asked = new Set(seqs);
+    const found: StoredMetadata[] = [];
+    let looked = 0;
+    for (const message of this.#after(inbox, 0)) {
+      if (found.length >= limit || ++looked > triedDepth) break;
+      if (message.attempts > 0 || asked.has(message.seq)) found.push(storedMetadataOf(message));
+    }
+    return found;
+  }
+
+  /** All expired messages of the memtable and some of segments; calling it again and again gives all. */
+  expired(now: number): StoredMetadata[] {
+    const entries = this.#memtable.pendingWhere(({ shared }) => shared.expiresAt <= now);
+    return [...this.#pending.expired(now), ...entries].map(storedMetadataOf);
+  }
+
+  /**
+   * All messages, pending and settled, in parts; settled ones that were settled before `since` may be left out. A message that
+   * changes meanwhile can come twice: the later one is as it is now. Commits may happen between two parts.
+   */
+  *scan(since: number): Iterable<Iterable<LoggedMessage>> {
+    // A message moves to a segment that is newer than all others, so it comes even if it was not where the scan had looked.
+    for (const segment of this.#segments.all()) {
+      if (segment.kind === 'pending') yield this.#pending.messagesIn(segment);
+      else if (segment.until >= since) yield this.#segments.read(segment.number);
+    }
+    yield this.#memtable.entries();
+  }
+
+  /** A pending message with this id if there is one, else the newest settled one. */
+  #find(inbox: Inbox, id: string, sender: string): LoggedMessage | undefined {
+    const entry = inbox.find(id, sender);
+    if (entry || !this.#segments.mayHold(id)) return entry;
+    return this.#segments.find(
+      id,
+      (message, segment) =>
+        message.shared.inbox === inbox.name &&
+        message.shared.sender === sender &&
+        (segment.kind === 'settled' || this.#pending.holds(message, segment)),
+    );
+  }
+
+  *#after(inbox: string, afterSeq: number): Iterable<LoggedMessage> {
+    const entries = this.#memtable.pendingIn(inbox)[Symbol.iterator]();
+    let entry = entries.next();
+    for (const message of this.#pending.after(inbox, afterSeq)) {
+      for (; !entry.done && entry.value.seq < message.seq; entry = entries.next())
+        if (entry.value.seq > afterSeq) yield entry.value;
+      yield message;
+    }
+    for (; !entry.done; entry = entries.next()) if (entry.value.seq > afterSeq) yield entry.value;
+  }
+
+  /** Takes a message back from its segment into the memtable: it changes. */
+  #takeBack(
+    name: string,
+    seq: number,
+    now: number,
+    how: 'with body' | 'without body',
+  ): MemtableEntry | undefined {
+    const inbox = this.#memtable.inbox(name);
+    const message = this.#pending.take(name, seq);
+    if (!message) return undefined;
+    const content = how === 'with body' ? message : { ...message, body: undefined };
+    const entry = new MemtableEntry(seq, message.shared, inbox, content, message.size);
+    this.#putEntry(entry, now);
+    if (how === 'with body') inbox.sort();
+    return entry;
+  }
+
+  #putEntry(entry: MemtableEntry, now: number): void {
+    this.#memtable.add(entry, this.#log.number, now);
+    this.#log.record.put(entry);
+  }
+
+  /** Moves the oldest messages of the memtable to segments, at least `count`, and drops their records. */
+  #compact(count: number): void {
+    const { entries, upTo } = this.#memtable.takeOldest(count);
+    if (upTo === undefined) return;
+    const settled = entries.filter(({ ending }) => ending !== undefined);
+    const pending: LoggedMessage[] = entries.filter(({ ending }) => ending === undefined);
+    pending.push(...this.#pending.takeSparse());
+    if (settled.length > 0) this.#segments.write('settled', settled);
+    this.#pending.add(pending);
+    this.#log.drop(upTo);
+  }
+
+  #replay(now: number): void {
+    const memtable = this.#memtable;
+    memtable.clear();
+    this.#log.replay({
+      put: (message) => {
+        const inbox = memtable.inbox(message.shared.inbox);
+        const entry = new MemtableEntry(message.seq, message.shared, inbox, message, message.size);
+        memtable.add(entry, this.#log.number, now);
+        inbox.count(message.shared.sender, message.size);
+      },
+      // A message that isn't there has gone to a segment since.
+      settle: (inbox, seq, ending) => {
+        const entry = memtable.pendingEntry(inbox, seq);
+        if (entry) memtable.settle(entry, ending);
+      },
+      setAttempts: (inbox, seq, attempts) => {
+        const entry = memtable.pendingEntry(inbox, seq);
+        if (entry) entry.attempts = attempts;
+      },
+    });
+    memtable.sort();
+  }
+}
+
+function isSame(a: LoggedMessage, b: NewMessage): boolean {
+  return a.shared.kind === b.kind && a.correlationId === b.correlationId && a.body === b.body;
+}

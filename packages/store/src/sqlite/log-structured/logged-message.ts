@@ -1,0 +1,80 @@
+import type { NewMessage, Outcome, StoredMessage, StoredMetadata } from '../../inbox-store.ts';
+
+/** The fields that a message mostly shares with those that come right after it. They are kept once for all of them. */
+export interface SharedFields {
+  readonly inbox: string;
+  readonly sender: string;
+  readonly senderAddress: string;
+  readonly senderRole: string;
+  readonly tokenId: string | undefined;
+  readonly kind: string;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+}
+
+/** When a message was settled, and how. */
+export interface Ending {
+  readonly at: number;
+  readonly outcome: Outcome;
+  readonly reason: string | null;
+}
+
+/** A message as the memtable, the commit log and the segments hold it. */
+export interface LoggedMessage {
+  readonly seq: number;
+  readonly shared: SharedFields;
+  readonly id: string;
+  readonly correlationId: string | undefined;
+  readonly traceparent: string | undefined;
+  /** Bytes of the body that it has or had. */
+  readonly size: number;
+  /** Undefined once it is settled. */
+  body: string | undefined;
+  attempts: number;
+  /** Undefined while it is pending. */
+  ending: Ending | undefined;
+}
+
+/** The fields of `message` that can be shared: `last` itself if they are the same. */
+export function sharedFieldsOf(message: NewMessage, last: SharedFields | undefined): SharedFields {
+  const { inbox, sender, senderAddress, senderRole, tokenId, kind, createdAt, expiresAt } = message;
+  if (
+    last !== undefined &&
+    createdAt === last.createdAt &&
+    expiresAt === last.expiresAt &&
+    kind === last.kind &&
+    inbox === last.inbox &&
+    sender === last.sender &&
+    senderAddress === last.senderAddress &&
+    senderRole === last.senderRole &&
+    tokenId === last.tokenId
+  ) {
+    return last;
+  }
+  return { inbox, sender, senderAddress, senderRole, tokenId, kind, createdAt, expiresAt };
+}
+
+/** A pending message in the form of the store's interface. */
+export function storedMessageOf(message: LoggedMessage): StoredMessage {
+  return { ...storedMetadataOf(message), body: message.body };
+}
+
+/** The same without the body. */
+export function storedMetadataOf(message: LoggedMessage): StoredMetadata {
+  const { shared } = message;
+  return {
+    inbox: shared.inbox,
+    id: message.id,
+    sender: shared.sender,
+    senderAddress: shared.senderAddress,
+    senderRole: shared.senderRole,
+    kind: shared.kind,
+    correlationId: message.correlationId,
+    traceparent: message.traceparent,
+    createdAt: shared.createdAt,
+    expiresAt: shared.expiresAt,
+    seq: message.seq,
+    size: message.size,
+    attempts: message.attempts,
+  };
+}

@@ -1,0 +1,41 @@
+import { expect, it } from 'vitest';
+import type { NewMessage } from '../../inbox-store.ts';
+import { sharedFieldsOf } from './logged-message.ts';
+import { Memtable } from './memtable.ts';
+import { MemtableEntry } from './memtable-entry.ts';
+
+const sent: NewMessage = {
+  inbox: 'inbox',
+  id: 'a',
+  sender: 'ann',
+  senderAddress: 'ann',
+  senderRole: 'worker',
+  kind: 'note',
+  createdAt: 1,
+  expiresAt: 2,
+  body: 'body',
+};
+
+it('removes the entries of whole commits, the oldest first, and keeps nothing of them', () => {
+  const memtable = new Memtable(() => []);
+  const inbox = memtable.inbox('inbox');
+  const entries = [1, 1, 2, 3, 3].map((commit, seq) => {
+    const entry = new MemtableEntry(seq, sharedFieldsOf(sent, undefined), inbox, sent, 4);
+    memtable.add(entry, commit, 10 * commit);
+    inbox.count('ann', 4);
+    return entry;
+  });
+  memtable.settle(entries[0]!, { at: 5, outcome: 'acked', reason: null });
+  expect(entries.map(({ body }) => body)).toEqual([undefined, 'body', 'body', 'body', 'body']);
+  expect([...memtable.entries()]).toEqual(entries);
+  expect([memtable.size, memtable.loggedBytes, memtable.oldestAt]).toEqual([5, 20, 10]);
+  expect(memtable.takeOldest(0)).toEqual({ entries: [], upTo: undefined });
+  expect(memtable.takeOldest(memtable.countPutBy(20))).toEqual({ entries: entries.slice(0, 3), upTo: 2 });
+  expect([memtable.size, memtable.loggedBytes, memtable.oldestAt]).toEqual([2, 8, 30]);
+  expect([...memtable.pendingIn('inbox')]).toEqual(entries.slice(3));
+  expect(memtable.takeOldest(1)).toEqual({ entries: entries.slice(3), upTo: 3 });
+  expect([memtable.size, memtable.loggedBytes, memtable.oldestAt]).toEqual([0, 0, undefined]);
+  expect(inbox.find('a', 'ann')).toBeUndefined();
+  // They are pending in segments.
+  expect(inbox).toMatchObject({ pending: 4, bytes: 16 });
+});

@@ -1,0 +1,137 @@
+import { Inbox } from './inbox.ts';
+import type { Ending } from './logged-message.ts';
+import type { MemtableEntry } from './memtable-entry.ts';
+import type { PendingCount } from './pending-counts.ts';
+
+/** Inboxes without messages that may stay in memory, because the next message to them is likely near. */
+const maxEmptyInboxes = 10_000;
+
+/** The entries that were put by one commit. */
+interface Commit {
+  readonly number: number;
+  readonly at: number;
+  readonly entries: MemtableEntry[];
+}
+
+/** The messages whose records are in the commit log, in memory. Reads the disk only to count what an inbox has in segments. */
+export class Memtable {
+  readonly #countsInSegments: (inbox: string) => readonly PendingCount[];
+  readonly #inboxes = new Map<string, Inbox>();
+  /** The oldest first. */
+  #commits: Commit[] = [];
+  #size = 0;
+  #loggedBytes = 0;
+
+  constructor(countsInSegments: (inbox: string) => readonly PendingCount[]) {
+    this.#countsInSegments = countsInSegments;
+  }
+
+  /** Number of entries. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Bytes of the bodies of all entries in the commit log, those of settled entries included. */
+  get loggedBytes(): number {
+    return this.#loggedBytes;
+  }
+
+  /** When the oldest entries were put; undefined without any. */
+  get oldestAt(): number | undefined {
+    return this.#commits[0]?.at;
+  }
+
+  inbox(name: string): Inbox {
+    const known = this.#inboxes.get(name);
+    if (known) return known;
+    const inbox = new Inbox(name, this.#countsInSegments(name));
+    this.#inboxes.set(name, inbox);
+    return inbox;
+  }
+
+  pendingEntry(inbox: string, seq: number): MemtableEntry | undefined {
+    return this.#inboxes.get(inbox)?.pendingEntries.get(seq);
+  }
+
+  /** The pending entries of an inbox, in order. */
+  pendingIn(inbox: string): Iterable<MemtableEntry> {
+    return this.#inboxes.get(inbox)?.pendingEntries.values() ?? [];
+  }
+
+  pendingWhere(matches: (entry: MemtableEntry) => boolean): MemtableEntry[] {
+    const found: MemtableEntry[] = [];
+    for (const entry of this.entries()) if (entry.ending === undefined && matches(entry)) found.push(entry);
+    return found;
+  }
+
+  *entries(): Iterable<MemtableEntry> {
+    for (const { entries } of this.#commits) yield* entries;
+  }
+
+  /** Names of the inboxes with pending entries. */
+  inboxNames(): string[] {
+    const names: string[] = [];
+    for (const { name, pendingEntries } of this.#inboxes.values())
+      if (pendingEntries.size > 0) names.push(name);
+    return names;
+  }
+
+  /** Adds an entry that the commit with this number put. */
+  add(entry: MemtableEntry, commit: number, now: number): void {
+    const last = this.#commits.at(-1);
+    if (last?.number === commit) last.entries.push(entry);
+    else this.#commits.push({ number: commit, at: now, entries: [entry] });
+    this.#size++;
+    this.#loggedBytes += entry.loggedBytes;
+    entry.inbox.add(entry);
+  }
+
+  settle(entry: MemtableEntry, ending: Ending): void {
+    entry.ending = ending;
+    entry.body = undefined;
+    entry.inbox.settle(entry);
+  }
+
+  /**
+   * Removes the entries of the oldest commits, at least `count` entries. `upTo` is the number of the last of these commits, if
+   * there is any: nothing that the log holds up to it is needed any more.
+   */
+  takeOldest(count: number): { entries: MemtableEntry[]; upTo: number | undefined } {
+    let commits = 0;
+    for (let taken = 0; commits < this.#commits.length && taken < count; commits++)
+      taken += this.#commits[commits]!.entries.length;
+    const taken = this.#commits.splice(0, commits);
+    const entries = taken.flatMap((commit) => commit.entries);
+    for (const entry of entries) {
+      this.#size--;
+      this.#loggedBytes -= entry.loggedBytes;
+      entry.inbox.remove(entry);
+    }
+    return { entries, upTo: taken.at(-1)?.number };
+  }
+
+  /** Counts the entries that were put at or before a time. */
+  countPutBy(time: number): number {
+    let count = 0;
+    for (const { at, entries } of this.#commits) if (at <= time) count += entries.length;
+    return count;
+  }
+
+  /** Puts the pending entries of all inboxes in order, after a replay. */
+  sort(): void {
+    for (const inbox of this.#inboxes.values()) inbox.sort();
+  }
+
+  /** Forgets inboxes without messages when there are many: memory must not grow with every inbox that ever was. */
+  forgetEmptyInboxes(): void {
+    if (this.#inboxes.size <= maxEmptyInboxes) return;
+    for (const [name, inbox] of this.#inboxes) if (inbox.isEmpty) this.#inboxes.delete(name);
+  }
+
+  clear(): void {
+    this.#inboxes.clear();
+    this.#commits = [];
+    this.#size = 0;
+    this.#loggedBytes = 0;
+  }
+}

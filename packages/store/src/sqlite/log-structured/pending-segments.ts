@@ -1,0 +1,259 @@
+import type { Database, Statement } from 'better-sqlite3';
+import type { LoggedMessage } from './logged-message.ts';
+import { PendingCounts } from './pending-counts.ts';
+import { type PendingRange, PendingRanges } from './pending-ranges.ts';
+import type { Segment, Segments } from './segments.ts';
+
+/** Bytes of bodies in one segment, about. */
+const segmentBytes = 128 * 1024;
+/** Inboxes in one segment: whoever reads one message decodes those of the others, too. */
+const segmentInboxes = 32;
+/** So many segments that are less than half full become few again. */
+const mergedAtOnce = 8;
+/** Messages among which expired ones are looked for in one step, about. */
+const expiryStep = 2000;
+
+/**
+ * The messages that are pending in segments. Segments are never changed: which of their messages are still pending is told by
+ * ranges, and how many there are of each sender by counts. Transactions are the caller's.
+ */
+export class PendingSegments {
+  readonly counts: PendingCounts;
+  readonly #segments: Segments;
+  readonly #ranges: PendingRanges;
+  readonly #segmentMessages: number;
+  /** Segments that are less than half full. */
+  readonly #sparse = new Set<Segment>();
+  /** Number of the segment up to which expired messages were looked for. */
+  #swept = 0;
+  readonly #addToken: Statement<[tokenId: string, seq: number, inbox: string]>;
+  readonly #removeToken: Statement<[tokenId: string, seq: number]>;
+  readonly #sentWith: Statement<[tokenId: string, limit: number], { inbox: string; seq: number }>;
+
+  /** `segmentMessages` is how many messages one segment holds at most. */
+  constructor(db: Database, segments: Segments, segmentMessages: number) {
+    this.counts = new PendingCounts(db);
+    this.#segments = segments;
+    this.#ranges = new PendingRanges(db);
+    this.#segmentMessages = segmentMessages;
+    this.#addToken = db.prepare('INSERT INTO pending_token VALUES (?, ?, ?)');
+    this.#removeToken = db.prepare('DELETE FROM pending_token WHERE token_id = ? AND seq = ?');
+    this.#sentWith = db.prepare(
+      'SELECT inbox, seq FROM pending_token WHERE token_id = ? ORDER BY seq LIMIT ?',
+    );
+    this.reload();
+  }
+
+  /** Forgets what a transaction changed, after a rollback and once the segments were read again. */
+  reload(): void {
+    this.counts.reset();
+    this.#ranges.forgetChanges();
+    this.#sparse.clear();
+    for (const segment of this.#pendingSegments()) this.#noteSparse(segment);
+  }
+
+  /** Writes pending messages into new segments. */
+  add(messages: readonly LoggedMessage[]): void {
+    // Neighbours in an inbox are read together, and neighbours in the indexes share their pages.
+    const sorted = messages.toSorted((a, b) => compare(a.shared.inbox, b.shared.inbox) || a.seq - b.seq);
+    for (const { messages: part, fill } of this.#parts(sorted)) this.#addSegment(part, fill);
+  }
+
+  /** Takes a message out, so that it can be settled or written again. */
+  take(inbox: string, seq: number): LoggedMessage | undefined {
+    const range = this.#ranges.holding(inbox, seq);
+    if (!range) return undefined;
+    const messages = this.#segments.read(range.segment);
+    const at = placeOf(messages, inbox, seq);
+    const taken = messages[at];
+    if (taken?.seq !== seq) return undefined;
+    const before = seq > range.first ? messages[at - 1]?.seq : undefined;
+    const behind = seq < range.last ? messages[at + 1]?.seq : undefined;
+    this.#ranges.cut(range, before, behind);
+    const segment = this.#segments.countOff(range.segment);
+    if (segment) this.#noteSparse(segment);
+    this.#uncount(taken);
+    return taken;
+  }
+
+  /**
+   * Takes out all messages of segments that are less than half full, once there are several of them. The caller adds them again,
+   * together with others.
+   */
+  takeSparse(): LoggedMessage[] {
+    if (this.#sparse.size < mergedAtOnce) return [];
+    const oldest = [...this.#sparse].slice(0, 2 * mergedAtOnce);
+    return oldest.flatMap((segment) => {
+      const messages: LoggedMessage[] = [];
+      for (const range of this.#rangesOf(segment)) {
+        messages.push(...this.#messagesOf(range));
+        this.#ranges.remove(range);
+      }
+      for (const message of messages) this.#uncount(message);
+      this.#segments.drop(segment);
+      this.#sparse.delete(segment);
+      return messages;
+    });
+  }
+
+  /** Whether a message that was found in a segment is still pending there. */
+  holds(message: LoggedMessage, segment: Segment): boolean {
+    return this.#ranges.holding(message.shared.inbox, message.seq)?.segment === segment.number;
+  }
+
+  /** Messages of one inbox, in order. */
+  *after(inbox: string, afterSeq: number): Iterable<LoggedMessage> {
+    let range = this.#ranges.next(inbox, afterSeq);
+    for (; range; range = this.#ranges.next(inbox, range.last)) {
+      for (const message of this.#messagesOf(range)) if (message.seq > afterSeq) yield message;
+    }
+  }
+
+  /** The messages of one segment that are still pending. */
+  messagesIn(segment: Segment): LoggedMessage[] {
+    return [...this.#rangesOf(segment)].flatMap((range) => this.#messagesOf(range));
+  }
+
+  /** The highest sequence number of an inbox, 0 for none. */
+  headSeq(inbox: string): number {
+    return this.#ranges.headSeq(inbox);
+  }
+
+  inboxes(after: string, limit: number): string[] {
+    return this.#ranges.inboxes(after, limit);
+  }
+
+  sentWith(tokenId: string, limit: number): LoggedMessage[] {
+    return this.#sentWith.all(tokenId, Math.max(limit, 0)).flatMap(({ inbox, seq }) => {
+      const range = this.#ranges.holding(inbox, seq);
+      return range ? this.#messagesOf({ ...range, first: seq, last: seq }) : [];
+    });
+  }
+
+  /** Some of the expired messages; calling it again and again gives all. */
+  expired(now: number): LoggedMessage[] {
+    const found: LoggedMessage[] = [];
+    let looked = 0;
+    for (const segment of this.#pendingSegments()) {
+      if (segment.number <= this.#swept || segment.until > now) continue;
+      if (looked >= expiryStep) return found;
+      looked += segment.messages;
+      this.#swept = segment.number;
+      const messages = this.messagesIn(segment);
+      const expired = messages.filter(({ shared }) => shared.expiresAt <= now);
+      // The message that expires first may have been settled: the segment need not be read again before the next one does.
+      if (expired.length === 0) segment.until = Math.min(...messages.map(({ shared }) => shared.expiresAt));
+      found.push(...expired);
+    }
+    this.#swept = 0;
+    return found;
+  }
+
+  /** Writes the counts that changed. One of the last steps of a transaction. */
+  save(): void {
+    this.#ranges.save();
+    this.#segments.save();
+    this.counts.save();
+  }
+
+  /** Splits messages, in the order in which they are written, into segments. */
+  *#parts(sorted: readonly LoggedMessage[]): Iterable<{ messages: LoggedMessage[]; fill: number }> {
+    let messages: LoggedMessage[] = [];
+    let bytes = 0;
+    let inboxes = 0;
+    let fill = 0;
+    for (const message of sorted) {
+      if (messages.at(-1)?.shared.inbox !== message.shared.inbox) inboxes++;
+      messages.push(message);
+      bytes += message.size;
+      fill = Math.max(
+        messages.length / this.#segmentMessages,
+        bytes / segmentBytes,
+        inboxes / segmentInboxes,
+      );
+      if (fill < 1) continue;
+      yield { messages, fill: 1 };
+      messages = [];
+      bytes = 0;
+      inboxes = 0;
+    }
+    if (messages.length > 0) yield { messages, fill };
+  }
+
+  #addSegment(messages: readonly LoggedMessage[], fill: number): void {
+    const segment = this.#segments.write('pending', messages, fill);
+    this.#noteSparse(segment);
+    let range: PendingRange | undefined;
+    /** Where the next range of the inbox begins, once it is known. */
+    let end: number | undefined;
+    for (const { shared, seq, size } of messages) {
+      const { inbox, sender, tokenId } = shared;
+      this.counts.count(1, inbox, sender, size);
+      if (tokenId !== undefined) this.#addToken.run(tokenId, seq, inbox);
+      if (range?.inbox === inbox) {
+        end ??= this.#ranges.next(inbox, range.last)?.first ?? Number.POSITIVE_INFINITY;
+        if (seq < end) {
+          range = { ...range, last: seq };
+          continue;
+        }
+      }
+      if (range) this.#ranges.add(range);
+      range = { inbox, first: seq, last: seq, segment: segment.number };
+      end = undefined;
+    }
+    if (range) this.#ranges.add(range);
+  }
+
+  #uncount({ shared, seq, size }: LoggedMessage): void {
+    this.counts.count(-1, shared.inbox, shared.sender, size);
+    if (shared.tokenId !== undefined) this.#removeToken.run(shared.tokenId, seq);
+  }
+
+  *#pendingSegments(): Iterable<Segment> {
+    for (const segment of this.#segments.all()) if (segment.kind === 'pending') yield segment;
+  }
+
+  #noteSparse(segment: Segment): void {
+    const { fill, pending, messages } = segment;
+    if (pending > 0 && 2 * fill * pending <= messages) this.#sparse.add(segment);
+    else this.#sparse.delete(segment);
+  }
+
+  /** The ranges of all inboxes in a segment. */
+  *#rangesOf({ number }: Segment): Iterable<PendingRange> {
+    let inbox: string | undefined;
+    const messages = this.#segments.read(number);
+    for (const [at, { shared, seq }] of messages.entries()) {
+      if (shared.inbox === inbox) continue;
+      inbox = shared.inbox;
+      const lastSeq = messages.findLast(
+        (message, other) => other >= at && message.shared.inbox === inbox,
+      )!.seq;
+      let range = this.#ranges.next(inbox, seq - 1);
+      for (; range && range.first <= lastSeq; range = this.#ranges.next(inbox, range.last))
+        if (range.segment === number) yield range;
+    }
+  }
+
+  #messagesOf({ inbox, first, last, segment }: PendingRange): readonly LoggedMessage[] {
+    const messages = this.#segments.read(segment);
+    return messages.slice(placeOf(messages, inbox, first), placeOf(messages, inbox, last) + 1);
+  }
+}
+
+/** The place of a message in a segment, or where it would be. */
+function placeOf(messages: readonly LoggedMessage[], inbox: string, seq: number): number {
+  let from = 0;
+  let to = messages.length;
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    const message = messages[middle]!;
+    if ((compare(message.shared.inbox, inbox) || message.seq - seq) < 0) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
+
+function compare(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}

@@ -1,0 +1,106 @@
+import { expect, it } from 'vitest';
+import type { NewMessage } from '../../inbox-store.ts';
+import { type Ending, type LoggedMessage, type SharedFields, sharedFieldsOf } from './logged-message.ts';
+import {
+  decodeMessages,
+  decodeRecord,
+  type EncodedRecord,
+  encodeMessages,
+  RecordEncoder,
+} from './record-codec.ts';
+
+const hostile = '"]\\,\u0000\n{}\ud800 😀 __proto__';
+const plain: NewMessage = {
+  inbox: 'inbox',
+  id: 'a',
+  sender: 'ann',
+  senderAddress: 'ann#one',
+  senderRole: 'worker',
+  kind: 'note',
+  createdAt: 1_800_000_000_000,
+  expiresAt: 1_800_000_300_000,
+};
+const texts = ['inbox', 'id', 'sender', 'senderAddress', 'senderRole', 'kind'] as const;
+const optional = ['correlationId', 'traceparent', 'tokenId', 'body'] as const;
+const changes: Partial<NewMessage>[] = [
+  {},
+  { body: 'body' },
+  ...[...texts, ...optional].map((field) => ({ [field]: hostile })),
+  ...optional.map((field) => ({ [field]: '' })),
+  { correlationId: 'c', traceparent: 't', tokenId: 'k', body: '漢字' },
+  { createdAt: 0, expiresAt: 2 ** 53 },
+];
+
+/** Messages with every pair of neighbours. */
+function messages(): LoggedMessage[] {
+  const all = changes.flatMap((one) => changes.flatMap((other) => [one, one, other]));
+  let shared: SharedFields | undefined;
+  return all.map((change, seq) => {
+    const message = { ...plain, ...change };
+    shared = sharedFieldsOf(message, shared);
+    const { id, correlationId, traceparent, body } = message;
+    const content = { id, correlationId, traceparent, body };
+    return { seq, shared, ...content, size: 2 * seq, attempts: 0, ending: undefined };
+  });
+}
+
+function endingOf(seq: number): Ending {
+  const at = seq - (seq % 5);
+  return { at, outcome: 'dead', reason: at % 2 === 0 ? hostile : null };
+}
+
+it('reads all operations in their order, whatever messages share', () => {
+  const encoder = new RecordEncoder();
+  const written: unknown[] = [];
+  let ending = endingOf(0);
+  for (const message of messages()) {
+    const { seq, shared } = message;
+    encoder.put(message);
+    written.push(['put', message]);
+    if (seq % 5 === 0) ending = endingOf(seq);
+    if (seq % 3 === 0) {
+      encoder.settle(message, ending);
+      written.push(['settle', shared.inbox, seq, ending]);
+    }
+    if (seq % 4 === 0) {
+      encoder.setAttempts({ ...message, attempts: seq });
+      written.push(['attempts', shared.inbox, seq, seq]);
+    }
+  }
+  expect(encoder.isEmpty).toBe(false);
+  expect(operationsOf(encoder.take())).toEqual(written);
+  expect(encoder.isEmpty).toBe(true);
+});
+
+it('reads the messages of a segment as they were, in their order', () => {
+  const pending = messages().map((one) => ({ ...one, attempts: one.seq % 3 }));
+  expect(decodeMessages(encodeMessages(pending))).toEqual(pending);
+  const settled = messages().map((one) => ({ ...one, body: undefined, ending: endingOf(one.seq) }));
+  expect(decodeMessages(encodeMessages(settled))).toEqual(settled);
+  expect(decodeMessages(encodeMessages([]))).toEqual([]);
+});
+
+it('writes what messages share once in each record', () => {
+  const encoder = new RecordEncoder();
+  const [first] = messages();
+  const ending = endingOf(0);
+  const lengths = [0, 1].map(() => {
+    for (let seq = 0; seq < 100; seq++) {
+      encoder.put({ ...first!, seq });
+      encoder.settle({ ...first!, seq }, ending);
+    }
+    return encoder.take().entries.length;
+  });
+  expect(lengths[0]).toBeLessThan(100 * '[99,0,null,"a"],99,'.length + 300);
+  expect(lengths[1]).toBe(lengths[0]);
+});
+
+function operationsOf(record: EncodedRecord): unknown[] {
+  const operations: unknown[] = [];
+  decodeRecord(record, {
+    put: (...what) => operations.push(['put', ...what]),
+    settle: (...what) => operations.push(['settle', ...what]),
+    setAttempts: (...what) => operations.push(['attempts', ...what]),
+  });
+  return operations;
+}

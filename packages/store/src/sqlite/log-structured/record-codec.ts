@@ -1,0 +1,187 @@
+import type { Outcome } from '../../inbox-store.ts';
+import { jsonNumber, jsonText, jsonTextOrNull } from './json-text.ts';
+import type { Ending, LoggedMessage, SharedFields } from './logged-message.ts';
+
+/**
+ * A record as it is stored: operations on messages as a JSON array, and the bodies of its messages one after the other. The
+ * commit log holds one for each commit; a segment is one, too, which makes exactly the messages of the segment.
+ */
+export interface EncodedRecord {
+  entries: string;
+  bodies: string;
+}
+
+/** What the messages after it, up to the next one, share. */
+type Shared = [
+  'shared',
+  inbox: string,
+  sender: string,
+  senderAddress: string,
+  senderRole: string,
+  tokenId: string | null,
+  kind: string,
+  createdAt: number,
+  expiresAt: number,
+];
+
+/** A message is put; `bodyLength` in UTF-16 units, null without a body. */
+type Put = [
+  seq: number,
+  size: number,
+  bodyLength: number | null,
+  id: string,
+  correlationId?: string | null,
+  traceparent?: string,
+];
+
+/** How the messages are settled whose sequence numbers follow, up to the next one. */
+type Settled = ['settled', inbox: string, at: number, outcome: Outcome, reason: string | null];
+
+type Attempts = ['attempts', inbox: string, seq: number, attempts: number];
+
+type Entry = Shared | Put | Settled | number | Attempts;
+
+/** Receives the operations of a record in their order. */
+export interface RecordReader {
+  put(message: LoggedMessage): void;
+  settle(inbox: string, seq: number, ending: Ending): void;
+  setAttempts(inbox: string, seq: number, attempts: number): void;
+}
+
+/**
+ * Encodes operations as they happen. The JSON is written by hand: making objects for `JSON.stringify` took as long as all
+ * the rest of a commit.
+ */
+export class RecordEncoder {
+  /** Each entry with a comma before it. */
+  #entries = '';
+  #bodies = '';
+  #shared: SharedFields | undefined;
+  #ending: Ending | undefined;
+  #settledIn: string | undefined;
+
+  get isEmpty(): boolean {
+    return this.#entries === '';
+  }
+
+  put(message: LoggedMessage): void {
+    if (message.shared !== this.#shared) this.#share(message.shared);
+    const { seq, size, id, body, correlationId, traceparent } = message;
+    let text = `,[${seq},${size},${body === undefined ? 'null' : body.length},${jsonText(id)}`;
+    if (correlationId !== undefined || traceparent !== undefined) text += `,${jsonTextOrNull(correlationId)}`;
+    if (traceparent !== undefined) text += `,${jsonText(traceparent)}`;
+    this.#entries += `${text}]`;
+    if (body !== undefined) this.#bodies += body;
+  }
+
+  settle({ seq, shared: { inbox } }: LoggedMessage, ending: Ending): void {
+    if (ending !== this.#ending || inbox !== this.#settledIn) {
+      const { at, outcome, reason } = ending;
+      this.#entries += `,["settled",${jsonText(inbox)},${at},"${outcome}",${jsonTextOrNull(reason)}]`;
+      this.#ending = ending;
+      this.#settledIn = inbox;
+    }
+    this.#entries += `,${seq}`;
+  }
+
+  setAttempts({ seq, shared: { inbox }, attempts }: LoggedMessage): void {
+    this.#entries += `,["attempts",${jsonText(inbox)},${seq},${jsonNumber(attempts)}]`;
+  }
+
+  /** The record of all operations since the last call. A checksum over both texts belongs here. */
+  take(): EncodedRecord {
+    const record = { entries: `[${this.#entries.slice(1)}]`, bodies: this.#bodies };
+    this.clear();
+    return record;
+  }
+
+  clear(): void {
+    this.#entries = '';
+    this.#bodies = '';
+    this.#shared = undefined;
+    this.#ending = undefined;
+    this.#settledIn = undefined;
+  }
+
+  #share(shared: SharedFields): void {
+    const { inbox, sender, senderAddress, senderRole, tokenId, kind, createdAt, expiresAt } = shared;
+    const from = `${jsonText(sender)},${jsonText(senderAddress)},${jsonText(senderRole)},${jsonTextOrNull(tokenId)}`;
+    const times = `${jsonNumber(createdAt)},${jsonNumber(expiresAt)}`;
+    this.#entries += `,["shared",${jsonText(inbox)},${from},${jsonText(kind)},${times}]`;
+    this.#shared = shared;
+  }
+}
+
+/** Reads a record; the counterpart of {@link RecordEncoder.take}, where a checksum is to be verified. */
+export function decodeRecord({ entries, bodies }: EncodedRecord, reader: RecordReader): void {
+  let shared: SharedFields | undefined;
+  let settled: { inbox: string; ending: Ending } | undefined;
+  let bodyStart = 0;
+  for (const entry of JSON.parse(entries) as Entry[]) {
+    if (typeof entry === 'number') {
+      if (settled) reader.settle(settled.inbox, entry, settled.ending);
+    } else if (entry[0] === 'shared') {
+      shared = readShared(entry);
+    } else if (entry[0] === 'settled') {
+      const [, inbox, at, outcome, reason] = entry;
+      settled = { inbox, ending: { at, outcome, reason } };
+    } else if (entry[0] === 'attempts') {
+      reader.setAttempts(entry[1], entry[2], entry[3]);
+    } else if (shared) {
+      const [seq, size, bodyLength, id, correlationId, traceparent] = entry;
+      const bodyEnd = bodyStart + (bodyLength ?? 0);
+      reader.put({
+        seq,
+        shared,
+        id,
+        correlationId: correlationId ?? undefined,
+        traceparent,
+        size,
+        body: bodyLength === null ? undefined : bodies.slice(bodyStart, bodyEnd),
+        attempts: 0,
+        ending: undefined,
+      });
+      bodyStart = bodyEnd;
+    }
+  }
+}
+
+/** Encodes messages as they are now: the record of a segment. Of settled ones the number of attempts is not kept. */
+export function encodeMessages(messages: readonly LoggedMessage[]): EncodedRecord {
+  const encoder = new RecordEncoder();
+  for (const message of messages) encoder.put(message);
+  for (const message of messages) {
+    if (message.ending !== undefined) encoder.settle(message, message.ending);
+    else if (message.attempts > 0) encoder.setAttempts(message);
+  }
+  return encoder.take();
+}
+
+/** The messages that a record of {@link encodeMessages} makes, in the order in which they were given. */
+export function decodeMessages(record: EncodedRecord): LoggedMessage[] {
+  const messages: LoggedMessage[] = [];
+  // Its operations after the puts are in the order of the messages.
+  let at = 0;
+  const find = (seq: number): LoggedMessage | undefined => {
+    while (at < messages.length && messages[at]?.seq !== seq) at++;
+    return messages[at];
+  };
+  decodeRecord(record, {
+    put: (message) => messages.push(message),
+    setAttempts(_, seq, attempts) {
+      const message = find(seq);
+      if (message) message.attempts = attempts;
+    },
+    settle(_, seq, ending) {
+      const message = find(seq);
+      if (message) message.ending = ending;
+    },
+  });
+  return messages;
+}
+
+function readShared(entry: Shared): SharedFields {
+  const [, inbox, sender, senderAddress, senderRole, tokenId, kind, createdAt, expiresAt] = entry;
+  const from = { sender, senderAddress, senderRole, tokenId: tokenId ?? undefined };
+  return { inbox, ...from, kind, createdAt, expiresAt };
+}

@@ -1,0 +1,180 @@
+import type { Database, Statement } from 'better-sqlite3';
+import { hashOfId } from './bloom-filter.ts';
+import { IdRanges } from './id-ranges.ts';
+import type { LoggedMessage } from './logged-message.ts';
+import { decodeMessages, type EncodedRecord, encodeMessages } from './record-codec.ts';
+import { SegmentIndex } from './segment-index.ts';
+
+/** What is in memory of a segment. All its messages were pending when it was written, or all were settled. */
+export interface Segment {
+  readonly number: number;
+  readonly kind: 'pending' | 'settled';
+  /** How many messages it holds. */
+  readonly messages: number;
+  /** How many of them are still pending; 0 in a settled segment. */
+  pending: number;
+  /** When the last message of a settled segment was settled, or the first one of a pending segment expires. */
+  until: number;
+  /** How full a segment of pending messages was when it was written, 1 for full. */
+  readonly fill: number;
+  /** Size on disk, roughly. */
+  readonly bytes: number;
+  /** The ids that it may hold. */
+  readonly ids: IdRanges;
+}
+
+type SegmentRow = Omit<Segment, 'ids'> & { ids: string };
+
+/** Segments of which the messages stay in memory after they were read: a consumer reads on where it acks. */
+const maxCached = 4;
+
+/**
+ * Immutable segments, each one row with the record of some hundred messages. A row for each message, with its entries in
+ * indexes, would cost more than everything else that happens to a message. Transactions are the caller's.
+ */
+export class Segments {
+  readonly #byNumber = new Map<number, Segment>();
+  readonly #index = new SegmentIndex((segment) => this.#readHashes(segment));
+  /** Segments whose number of pending messages has to be saved. */
+  readonly #changed = new Set<Segment>();
+  readonly #cache = new Map<number, readonly LoggedMessage[]>();
+  #lastNumber = 0;
+  readonly #insert: Statement<[SegmentRow]>;
+  readonly #insertContent: Statement<[number: number, hashes: Buffer, entries: string, bodies: string]>;
+  readonly #all: Statement<[], SegmentRow>;
+  readonly #hashes: Statement<[number: number], Buffer>;
+  readonly #content: Statement<[number: number], EncodedRecord>;
+  readonly #setPending: Statement<[pending: number, number: number]>;
+  readonly #drop: Statement<[number: number]>;
+  readonly #dropContent: Statement<[number: number]>;
+
+  constructor(db: Database) {
+    this.#insert = db.prepare(
+      'INSERT INTO segment VALUES (@number, @kind, @messages, @pending, @until, @fill, @bytes, @ids)',
+    );
+    this.#insertContent = db.prepare('INSERT INTO segment_content VALUES (?, ?, ?, ?)');
+    this.#all = db.prepare('SELECT * FROM segment ORDER BY number');
+    this.#hashes = db
+      .prepare<[number], Buffer>('SELECT hashes FROM segment_content WHERE number = ?')
+      .pluck();
+    this.#content = db.prepare('SELECT entries, bodies FROM segment_content WHERE number = ?');
+    this.#setPending = db.prepare('UPDATE segment SET pending = ? WHERE number = ?');
+    this.#drop = db.prepare('DELETE FROM segment WHERE number = ?');
+    this.#dropContent = db.prepare('DELETE FROM segment_content WHERE number = ?');
+    this.reload();
+  }
+
+  /** Reads what is in memory of segments, at the start and after a rollback. */
+  reload(): void {
+    this.#byNumber.clear();
+    this.#index.clear();
+    this.#changed.clear();
+    this.#cache.clear();
+    for (const row of this.#all.all()) this.#include({ ...row, ids: IdRanges.parse(row.ids) });
+  }
+
+  /** All segments, the oldest first. Segments that are written while the caller iterates come, too. */
+  all(): Iterable<Segment> {
+    return this.#byNumber.values();
+  }
+
+  /** Writes messages, all of them pending or all settled. */
+  write(kind: Segment['kind'], messages: readonly LoggedMessage[], fill = 1): Segment {
+    const { entries, bodies } = encodeMessages(messages);
+    const hashes = Uint32Array.from(messages, ({ id }) => hashOfId(id));
+    const ids = new IdRanges();
+    for (const { id } of messages) ids.add(id);
+    const segment: Segment = {
+      number: this.#lastNumber + 1,
+      kind,
+      messages: messages.length,
+      pending: kind === 'pending' ? messages.length : 0,
+      until: kind === 'pending' ? firstExpiry(messages) : lastEnding(messages),
+      fill,
+      bytes: entries.length + bodies.length + hashes.byteLength,
+      ids,
+    };
+    this.#insert.run({ ...segment, ids: ids.toString() });
+    this.#insertContent.run(segment.number, Buffer.from(hashes.buffer), entries, bodies);
+    this.#include(segment);
+    return segment;
+  }
+
+  /** The messages of a segment in the order in which they were written; none if it was dropped. */
+  read(number: number): readonly LoggedMessage[] {
+    const cached = this.#cache.get(number);
+    if (cached) return cached;
+    const content = this.#content.get(number);
+    if (!content) return [];
+    const messages = decodeMessages(content);
+    for (const oldest of this.#cache.keys()) {
+      if (this.#cache.size < maxCached) break;
+      this.#cache.delete(oldest);
+    }
+    this.#cache.set(number, messages);
+    return messages;
+  }
+
+  /** False if no segment holds this id. */
+  mayHold(id: string): boolean {
+    return this.#index.mayHold(id);
+  }
+
+  /** Finds the newest message with this id that is the one meant, given with the segment that holds it. */
+  find(
+    id: string,
+    isMeant: (message: LoggedMessage, segment: Segment) => boolean,
+  ): LoggedMessage | undefined {
+    for (const segment of this.#index.candidates(id)) {
+      const found = this.read(segment.number).findLast((one) => one.id === id && isMeant(one, segment));
+      if (found) return found;
+    }
+    return undefined;
+  }
+
+  /** Counts a message of a pending segment as pending no more, and drops the segment with its last one. */
+  countOff(number: number): Segment | undefined {
+    const segment = this.#byNumber.get(number);
+    if (!segment) return undefined;
+    segment.pending--;
+    if (segment.pending === 0) this.drop(segment);
+    else this.#changed.add(segment);
+    return segment;
+  }
+
+  drop(segment: Segment): void {
+    const { number } = segment;
+    this.#drop.run(number);
+    this.#dropContent.run(number);
+    this.#byNumber.delete(number);
+    this.#cache.delete(number);
+    this.#changed.delete(segment);
+    this.#index.remove(segment);
+  }
+
+  /** Writes the numbers of pending messages that changed. One of the last steps of a transaction. */
+  save(): void {
+    for (const { pending, number } of this.#changed) this.#setPending.run(pending, number);
+    this.#changed.clear();
+  }
+
+  #include(segment: Segment): void {
+    this.#byNumber.set(segment.number, segment);
+    this.#index.add(segment);
+    // Never used again, not even after the segment was dropped: who goes through the segments goes by their order.
+    this.#lastNumber = Math.max(this.#lastNumber, segment.number);
+  }
+
+  #readHashes(segment: number): Uint32Array {
+    const bytes = this.#hashes.get(segment);
+    return bytes === undefined ? new Uint32Array() : new Uint32Array(new Uint8Array(bytes).buffer);
+  }
+}
+
+function firstExpiry(messages: readonly LoggedMessage[]): number {
+  return messages.reduce((first, { shared }) => Math.min(first, shared.expiresAt), Number.POSITIVE_INFINITY);
+}
+
+function lastEnding(messages: readonly LoggedMessage[]): number {
+  return messages.reduce((last, { ending }) => Math.max(last, ending?.at ?? 0), 0);
+}

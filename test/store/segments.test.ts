@@ -1,0 +1,289 @@
+import type { NewMessage } from '@signalbox/store';
+import { describe, expect, it } from 'vitest';
+import {
+  commit,
+  hour,
+  message,
+  openStore,
+  select,
+  settle,
+  settledSegments,
+  startedAt,
+} from '../support/store/test-store.ts';
+
+describe('Messages on their way through the store', () => {
+  it.each([2000, 40, 0])(
+    'takes a dead letter back once, but not beside another message of its id, with %d messages in the memtable',
+    async (memtableMessages) => {
+      await using setup = await openStore({ memtableMessages });
+      const buried = { ...message('a'), body: '"dead 😀"', correlationId: 'c' };
+      const [seq] = await commit(setup, [buried]);
+      await settle(setup, [seq!], 'dead');
+      const { body: _, ...metadata } = buried;
+      const letter = {
+        ...metadata,
+        seq,
+        attempts: 0,
+        size: 11,
+        deadAt: startedAt,
+        reason: 'no reason given',
+      };
+      expect(await setup.store.dead.find(seq!)).toEqual({ ...letter, body: buried.body });
+      expect(await setup.store.find('inbox', 'ann', 'a')).toMatchObject({ seq, outcome: 'dead' });
+      for (let step = 0; step < 3; step++) {
+        setup.advance(24 * hour);
+        await setup.store.sweep(setup.now());
+      }
+      const [other] = await commit(setup, [message('a')]);
+      const { dead } = await setup.reopen();
+      expect(await dead.retry(seq!, setup.now())).toEqual({ result: 'id_conflict' });
+      expect(await dead.list('inbox', 0, 9)).toEqual([letter]);
+      await settle(setup, [other!]);
+      expect(await dead.retry(seq!, setup.now())).toMatchObject({ result: 'stored' });
+      expect(await dead.retry(seq!, setup.now())).toEqual({ result: 'unknown' });
+      expect(await setup.store.read('inbox', 0, 9, 1e6)).toMatchObject([{ id: 'a', body: buried.body }]);
+      const [again] = await setup.store.read('inbox', 0, 9, 1e6);
+      await settle(setup, [again!.seq], 'dead');
+      expect(await dead.drop(again!.seq)).toBe(true);
+      expect(await dead.list(undefined, 0, 9)).toEqual([]);
+      expect(await setup.store.stats('inbox')).toMatchObject({ pending: 0, bytes: 0 });
+    },
+  );
+
+  it('counts what is pending in segments and in the memtable, and leaves no count when all is settled', async () => {
+    await using setup = await openStore({ memtableMessages: 36 });
+    const sent: Record<string, number[]> = { inbox: [], other: [] };
+    const send = async (from: number, count: number, inbox: string) => {
+      const messages = Array.from({ length: count }, (_, i) => ({
+        ...message(`${inbox}-${from + i}`),
+        inbox,
+        sender: i % 3 === 0 ? 'bob' : 'ann',
+      }));
+      sent[inbox]!.push(...(await commit(setup, messages)));
+    };
+    const expectCounted = async () => {
+      for (const [inbox, seqs] of Object.entries(sent)) {
+        const stats = { pending: seqs.length, bytes: 6 * seqs.length, headSeq: seqs.at(-1) ?? 0 };
+        expect(await setup.store.stats(inbox)).toEqual(stats);
+      }
+      const counts = select(
+        setup.file,
+        'SELECT inbox, sum(pending) AS pending FROM pending_count GROUP BY inbox',
+      );
+      for (const { inbox, pending } of counts as { inbox: string; pending: number }[])
+        expect(pending).toBeLessThanOrEqual(sent[inbox]!.length);
+    };
+    await send(0, 25, 'inbox');
+    await send(0, 8, 'other');
+    await expectCounted();
+    await setup.reopen();
+    await send(25, 5, 'inbox');
+    await expectCounted();
+    expect(select(setup.file, 'SELECT sum(pending) AS pending FROM pending_count')).toEqual([
+      { pending: 38 },
+    ]);
+    await settle(setup, sent.inbox!.splice(3, 24));
+    await expectCounted();
+    await setup.reopen();
+    await expectCounted();
+    for (const [inbox, seqs] of Object.entries(sent)) await settle(setup, seqs.splice(0), 'acked', inbox);
+    await expectCounted();
+    await setup.reopen();
+    await expectCounted();
+    expect(select(setup.file, 'SELECT * FROM pending_count')).toEqual([]);
+  });
+
+  it('recognises each id in many whatever the ids look like, until the oldest pages go', async () => {
+    const minute = 60_000;
+    const rounds = 150;
+    await using setup = await openStore({ memtableMessages: 10, retentionMs: 100 * minute });
+    const idOf = (i: number) => (Math.imul(i + 1, 0x9e3779b1) >>> 0).toString(36);
+    const outcomeOf = async (i: number) => (await setup.store.find('inbox', 'ann', idOf(i)))?.outcome;
+    const results = async (from: number, to: number, by: number) => {
+      const ids = Array.from({ length: Math.ceil((to - from) / by) }, (_, i) => idOf(from + i * by));
+      const batch = { messages: ids.map(message), settlements: [], attempts: [] };
+      return new Set((await setup.store.commit(batch)).map(({ result }) => result));
+    };
+    // A segment for each minute.
+    for (let round = 0; round < rounds; round++) {
+      setup.advance(minute);
+      const ids = Array.from({ length: 12 }, (_, i) => idOf(12 * round + i));
+      await settle(setup, await commit(setup, ids.map(message)));
+    }
+    expect(settledSegments(setup.file).length).toBeGreaterThan(2 * 64);
+    for (const isReopened of [false, true]) {
+      const store = isReopened ? await setup.reopen() : setup.store;
+      expect(await results(0, 12 * rounds, 5)).toEqual(new Set(['duplicate']));
+      const unknown = Array.from({ length: 300 }, (_, i) =>
+        store.find('inbox', 'ann', idOf(12 * rounds + i)),
+      );
+      expect(new Set(await Promise.all(unknown))).toEqual(new Set([undefined]));
+    }
+    const before = settledSegments(setup.file);
+    for (let step = 0; step < 20; step++) await setup.store.sweep(setup.now());
+    const left = settledSegments(setup.file);
+    expect(left).toEqual(before.slice(-left.length));
+    const gone = 12 * (rounds - 103);
+    const kept = 12 * (rounds - 99);
+    for (let i = 0; i < gone; i += 7) expect(await outcomeOf(i), `${i}`).toBeUndefined();
+    expect(await results(kept, 12 * rounds, 5)).toEqual(new Set(['duplicate']));
+    expect(await results(0, gone, 12)).toEqual(new Set(['stored']));
+  });
+
+  it('knows a dead letter that came back as waiting, wherever its first life is remembered', async () => {
+    await using setup = await openStore({ memtableMessages: 8 });
+    const { store } = setup;
+    const die = async (id: string) => {
+      const [seq] = await commit(setup, [message(id)]);
+      await store.commit({
+        messages: [],
+        attempts: [],
+        settlements: [{ inbox: 'inbox', seq: seq!, outcome: 'dead' }],
+      });
+      return seq!;
+    };
+    const again = async (id: string, body: string) => {
+      const [answer] = await store.commit({
+        messages: [{ ...message(id), body }],
+        settlements: [],
+        attempts: [],
+      });
+      return answer!.result;
+    };
+    const others = ['b', 'c', 'd', 'e', 'f'];
+    await commit(setup, others.map(message));
+    const buried = await die('a');
+    const retried = await store.dead.retry(buried, setup.now());
+    expect(retried).toMatchObject({ result: 'stored' });
+    const seq = retried.result === 'stored' ? retried.seq : 0;
+    expect(await store.find('inbox', 'ann', 'a')).toEqual({ seq, kind: 'note', senderAddress: 'ann' });
+    expect(await again('a', '"another"')).toBe('id_conflict');
+    expect(await again('a', '"body"')).toBe('duplicate');
+    await settle(setup, [seq]);
+    await commit(
+      setup,
+      Array.from({ length: 12 }, (_, i) => ({ ...message(`z${i}`), inbox: `other-${i}` })),
+    );
+    expect(await store.find('inbox', 'ann', 'a')).toMatchObject({ outcome: 'acked' });
+  });
+
+  it('never takes two dead letters of one id back at once', async () => {
+    await using setup = await openStore({ memtableMessages: 16, dedupeWindowMs: 1000, retentionMs: 1000 });
+    const { store } = setup;
+    const die = async () => {
+      const [seq] = await commit(setup, [message('a')]);
+      await store.commit({
+        messages: [],
+        attempts: [],
+        settlements: [{ inbox: 'inbox', seq: seq!, outcome: 'dead' }],
+      });
+      return seq!;
+    };
+    const first = await die();
+    for (let day = 0; day < 3; day++) {
+      setup.advance(25 * hour);
+      await store.sweep(setup.now());
+    }
+    const second = await die();
+    await commit(
+      setup,
+      Array.from({ length: 12 }, (_, i) => message(`other-${i}`)),
+    );
+    expect(await store.dead.retry(first, setup.now())).toMatchObject({ result: 'stored' });
+    expect(await store.dead.retry(second, setup.now())).toEqual({ result: 'id_conflict' });
+    expect(await store.stats('inbox')).toMatchObject({ pending: 13 });
+    expect(await store.read('inbox', 0, 99, 1e9)).toHaveLength(13);
+    expect(await store.dead.find(second)).toMatchObject({ id: 'a' });
+  });
+
+  it('knows each message in segments, whatever the ids look like, and cuts out only the one that is settled', async () => {
+    const count = 2000;
+    await using setup = await openStore({ memtableMessages: 200, caps: { maxPendingPerSender: count } });
+    const idOf = (i: number) => (Math.imul(i + 1, 0x9e3779b1) >>> 0).toString(36);
+    const sent = Array.from({ length: count }, (_, i) => message(idOf(i)));
+    const seqs = await commit(setup, sent);
+    const ranges = () => select(setup.file, 'SELECT first, last FROM pending_range ORDER BY first');
+    const before = ranges();
+    expect(before.length).toBeGreaterThan(10);
+    for (const isReopened of [false, true]) {
+      const store = isReopened ? await setup.reopen() : setup.store;
+      const repeats = async (messages: NewMessage[]) => {
+        const appended = await store.commit({ messages, settlements: [], attempts: [] });
+        return new Set(appended.map(({ result }) => result));
+      };
+      expect(await repeats(sent)).toEqual(new Set(['duplicate']));
+      expect(await repeats(sent.map((one) => ({ ...one, body: '"other"' })))).toEqual(
+        new Set(['id_conflict']),
+      );
+      expect(await store.find('inbox', 'ann', idOf(77))).toEqual({
+        seq: seqs[77],
+        kind: 'note',
+        senderAddress: 'ann',
+      });
+      expect(await store.find('inbox', 'ann', idOf(count + 1))).toBeUndefined();
+      expect(await store.find('inbox', 'bob', idOf(77))).toBeUndefined();
+      const read = await store.read('inbox', seqs[99]!, 300, 1e9);
+      expect(read.map(({ seq }) => seq)).toEqual(seqs.slice(100, 400));
+    }
+    await settle(setup, [seqs[500]!]);
+    expect(ranges().length - before.length).toBe(1);
+    expect(await setup.store.stats('inbox')).toMatchObject({ pending: count - 1 });
+    await settle(setup, [seqs[500]!, seqs.at(-1)! + 1]);
+    const left = seqs.filter((_, i) => i !== 500);
+    const read = await (await setup.reopen()).read('inbox', 0, count, 1e9);
+    expect(read.map(({ seq }) => seq)).toEqual(left);
+    await settle(setup, left);
+    expect(ranges()).toEqual([]);
+    expect(select(setup.file, `SELECT * FROM segment WHERE kind = 'pending'`)).toEqual([]);
+    expect(await setup.store.stats('inbox')).toEqual({ pending: 0, bytes: 0, headSeq: 0 });
+  });
+
+  it('takes a message back from its segment for an attempt, and counts and reads as before', async () => {
+    await using setup = await openStore({ memtableMessages: 300 });
+    const seqs = await commit(
+      setup,
+      Array.from({ length: 400 }, (_, i) => message(`m${i}`)),
+    );
+    const attempts = [200, 300].map((at) => ({ inbox: 'inbox', seq: seqs[at]!, attempts: 2 }));
+    await (await setup.reopen()).commit({ messages: [], settlements: [], attempts });
+    const [later] = await commit(setup, [message('later')]);
+    for (const isReopened of [false, true]) {
+      const again = isReopened ? await setup.reopen() : setup.store;
+      expect(await again.stats('inbox')).toEqual({ pending: 401, bytes: 401 * 6, headSeq: later });
+      const read = await again.read('inbox', 0, 999, 1e9);
+      expect(read.map(({ id }) => id)).toEqual([...seqs.map((_, i) => `m${i}`), 'later']);
+      const asked = [seqs[5]!, seqs[250]!, seqs[200]!, seqs.at(-1)! + 9];
+      const tried = await again.tried('inbox', asked, 99);
+      expect(tried.map(({ seq, attempts: count }) => [seq, count])).toEqual([
+        [seqs[5], 0],
+        [seqs[200], 2],
+        [seqs[250], 0],
+        [seqs[300], 2],
+      ]);
+    }
+  });
+
+  it('finds all that is expired in segments, step by step', async () => {
+    const count = 5000;
+    await using setup = await openStore({ memtableMessages: 10, caps: { maxPendingPerSender: count } });
+    const sent = Array.from({ length: count }, (_, i) => message(`m${i}`));
+    const isOld = (i: number) => i % 3 > 0;
+    const seqs = await commit(
+      setup,
+      sent.map((one, i) => (isOld(i) ? { ...one, expiresAt: startedAt + hour } : one)),
+    );
+    expect(await setup.store.sweep(setup.now())).toEqual([]);
+    setup.advance(hour);
+    const told = new Set<number>();
+    for (let step = 0; step < 4; step++) {
+      for (const one of await setup.store.sweep(setup.now())) {
+        expect(one).not.toHaveProperty('body');
+        told.add(one.seq);
+      }
+    }
+    expect([...told].sort((a, b) => a - b)).toEqual(seqs.filter((_, i) => isOld(i)));
+    await settle(setup, [...told], 'expired');
+    expect(await setup.store.sweep(setup.now())).toEqual([]);
+    expect(await setup.store.stats('inbox')).toMatchObject({ pending: count - told.size });
+  });
+});
