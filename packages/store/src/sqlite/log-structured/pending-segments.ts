@@ -215,7 +215,7 @@ export class PendingSegments {
 
   #noteSparse(segment: Segment): void {
     const { fill, pending, messages } = segment;
-    if (pending > 0 && 2 * fill * pending <= messages) this.#sparse.add(segment);
+    if (pending > 0 && 2 * fill * pending < messages) this.#sparse.add(segment);
     else this.#sparse.delete(segment);
   }
 
