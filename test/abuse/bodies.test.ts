@@ -1,7 +1,7 @@
 import { requestAddress } from '@signalbox/client';
 import { connectWire } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
-import { drained, openBroker } from '../support/broker/broker-with-clients.ts';
+import { drained, startBrokerWithClients } from '../support/broker/broker-with-clients.ts';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 
 const timeoutMs = 10_000;
@@ -10,7 +10,7 @@ const poisoned = '{"__proto__":{"polluted":true},"constructor":{"prototype":{"po
 
 describe('a depth bomb in a body', () => {
   it('kills the request it came in, and the next one is served', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const { client: server, events } = await broker.connect('server');
     await server.serve(['ask'], async ({ json }) => ({ kind: 'reply', body: json }));
     await using hostile = await connectWire(broker.url, {
@@ -34,7 +34,7 @@ describe('a depth bomb in a body', () => {
   });
 
   it('in a reply ends its request as undeliverable, in progress it ends nothing', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     await using server = await connectWire(broker.url, {
       agent: 'server',
       token: await broker.token('server'),
@@ -62,7 +62,7 @@ describe('a depth bomb in a body', () => {
 
 describe('keys of the prototype', () => {
   it('in a body reach its reader as plain keys, and no object of the process', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const { client: server } = await broker.connect('server');
     const { client } = await broker.connect(requestAddress('asker'));
     await server.serve(['ask'], async ({ json }) => ({

@@ -1,10 +1,10 @@
 import { connectWire, type WireClient } from '@signalbox/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type AbusedBroker, startAbusedBroker } from '../support/broker/monitored-broker.ts';
+import { type MonitoredBroker, startMonitoredBroker } from '../support/broker/monitored-broker.ts';
 
-let broker: AbusedBroker;
+let broker: MonitoredBroker;
 beforeAll(async () => {
-  broker = await startAbusedBroker();
+  broker = await startMonitoredBroker();
 });
 afterAll(() => broker[Symbol.asyncDispose]());
 

@@ -1,6 +1,6 @@
 import { connectWire, type WireClient } from '@signalbox/testing';
 import { expect, it, vi } from 'vitest';
-import { startAbusedBroker } from '../support/broker/monitored-broker.ts';
+import { startMonitoredBroker } from '../support/broker/monitored-broker.ts';
 
 const kib512 = 'x'.repeat(512 * 1024);
 const small = 'y'.repeat(500);
@@ -25,7 +25,7 @@ async function drain(url: string, agent: string, token: string, until: number): 
 }
 
 it('a reader that stops reading is pushed no more than its bounds, then closed, and its successor gets everything in order', async () => {
-  await using broker = await startAbusedBroker({ heartbeatMs: 500 });
+  await using broker = await startMonitoredBroker({ heartbeatMs: 500 });
   const token = await broker.token('sleeper');
   await using sleeper = await connectWire(broker.url, { agent: 'sleeper', token });
   sleeper.send({ type: 'subscribe', request_id: 's', window: 10_000, window_bytes: 256 * 1024 * 1024 });
@@ -44,7 +44,7 @@ it('a reader that stops reading is pushed no more than its bounds, then closed, 
 });
 
 it('a reader that is only slow is caught up, loses nothing and keeps its connection', async () => {
-  await using broker = await startAbusedBroker();
+  await using broker = await startMonitoredBroker();
   await using slow = await broker.connect('slow');
   await using sender = await broker.connect('sender', 'orchestrator');
   slow.send({ type: 'subscribe', request_id: 's', window: 1000, window_bytes: 64 * 1024 * 1024 });
@@ -59,7 +59,7 @@ it('a reader that is only slow is caught up, loses nothing and keeps its connect
 });
 
 it('a reader with a wide window gets a long backlog of large messages without being taken for a slow one', async () => {
-  await using broker = await startAbusedBroker();
+  await using broker = await startMonitoredBroker();
   const token = await broker.token('wide');
   await using sender = await broker.connect('sender', 'orchestrator');
   const ids = Array.from({ length: 70 }, (_, i) => `m${i}`);
@@ -78,7 +78,7 @@ it('a reader with a wide window gets a long backlog of large messages without be
 });
 
 it('a half-open socket loses its lease within a few heartbeats, and what it was pushed goes to the next', async () => {
-  await using broker = await startAbusedBroker({ heartbeatMs: 300 });
+  await using broker = await startMonitoredBroker({ heartbeatMs: 300 });
   const token = await broker.token('half');
   await using sender = await broker.connect('sender', 'orchestrator');
   await using half = await connectWire(broker.url, { agent: 'half', token });
@@ -100,7 +100,7 @@ it.each([
   ['errors', '{"type":"deliver","id":"x"}\n', 100_000],
   ['ack results', '{"type":"ack","request_id":"r","seqs":[1,2,3,4,5,6,7,8,9]}\n', 60_000],
 ])('a flood of requests for %s that nobody reads the answers of is bounded', async (_name, frame, times) => {
-  await using broker = await startAbusedBroker();
+  await using broker = await startMonitoredBroker();
   await using deaf = await broker.connect('deaf');
   await using sender = await broker.connect('sender', 'orchestrator');
   await deliver(

@@ -1,24 +1,16 @@
 import { expect, test, vi } from 'vitest';
 import { jsonOf } from '../support/cli/command-line.ts';
 import { startWorkspace } from '../support/cli/workspace.ts';
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
+import { isRunning } from '../support/processes.ts';
 
 const patient = { timeout: 20_000, interval: 100 };
 
 test('SIGINT stops the orchestrator and the broker, and up exits 0.', async () => {
   await using workspace = await startWorkspace();
   const { broker, orchestrator } = workspace.ready;
-  expect([broker.pid, orchestrator.pid].map(isAlive)).toEqual([true, true]);
+  expect([broker.pid, orchestrator.pid].map(isRunning)).toEqual([true, true]);
   expect(await workspace.up.stop('SIGINT')).toBe(0);
-  expect([broker.pid, orchestrator.pid].map(isAlive)).toEqual([false, false]);
+  expect([broker.pid, orchestrator.pid].map(isRunning)).toEqual([false, false]);
 });
 
 test('Children that are killed come back on the same port, and tools work again.', async () => {
@@ -41,7 +33,7 @@ test('After kill -9 of up itself its children end by themselves.', async () => {
   const { broker, orchestrator } = workspace.ready;
   await workspace.up.stop('SIGKILL');
   await vi.waitFor(
-    () => expect([broker.pid, orchestrator.pid].map(isAlive)).toEqual([false, false]),
+    () => expect([broker.pid, orchestrator.pid].map(isRunning)).toEqual([false, false]),
     patient,
   );
 });

@@ -1,10 +1,10 @@
 import { requestAddress } from '@signalbox/client';
 import { connectWire } from '@signalbox/testing';
 import { expect, it } from 'vitest';
-import { openBroker } from '../support/broker/broker-with-clients.ts';
+import { startBrokerWithClients } from '../support/broker/broker-with-clients.ts';
 
 it('a permanent error is never queued for a retry: it ends the send at once, and a restart brings nothing back', async () => {
-  await using broker = await openBroker();
+  await using broker = await startBrokerWithClients();
   const { client } = await broker.connect('worker');
   await broker.token('other');
   await expect(client.deliver({ to: 'other', kind: 'event', body: 1 })).rejects.toMatchObject({
@@ -21,7 +21,7 @@ it('a permanent error is never queued for a retry: it ends the send at once, and
 });
 
 it('one absolute deadline: progress, receipts and unrelated traffic never extend it', async () => {
-  await using broker = await openBroker();
+  await using broker = await startBrokerWithClients();
   await using server = await connectWire(broker.url, {
     agent: 'server',
     token: await broker.token('server'),
@@ -66,7 +66,7 @@ it('one absolute deadline: progress, receipts and unrelated traffic never extend
 });
 
 it('a heartbeat does not share the fate of running work: a long request outlives many of them', async () => {
-  await using broker = await openBroker({ heartbeatMs: 30 });
+  await using broker = await startBrokerWithClients({ heartbeatMs: 30 });
   const { client: server, events } = await broker.connect('server');
   const { client } = await broker.connect(requestAddress('asker'));
   await using observer = await connectWire(broker.url, { agent: 'seer', token: await broker.token('seer') });

@@ -2,13 +2,13 @@ import type { AddressInfo } from 'node:net';
 import { createServer, connect as dial, type Socket } from 'node:net';
 import { connectBroker, requestAddress } from '@signalbox/client';
 import { describe, expect, it } from 'vitest';
-import { drained, gate, openBroker, reached } from '../support/broker/broker-with-clients.ts';
+import { drained, gate, reached, startBrokerWithClients } from '../support/broker/broker-with-clients.ts';
 
 const timeoutMs = 20_000;
 
 describe('a restart of the broker', () => {
   it('is invisible to a request that runs meanwhile, and the request runs once', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const { client: server, events } = await broker.connect('server');
     const { client } = await broker.connect(requestAddress('asker'));
     const started = gate();
@@ -36,7 +36,7 @@ describe('a restart of the broker', () => {
   });
 
   it('lets a reply that was ready while it was down arrive afterwards', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const { client: server } = await broker.connect('server');
     const { client } = await broker.connect(requestAddress('asker'));
     const started = gate();
@@ -60,7 +60,7 @@ describe('a restart of the broker', () => {
   });
 
   it('holds up, but does not lose, what is sent while it is down', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const { client: server } = await broker.connect('server');
     const { client } = await broker.connect(requestAddress('asker'));
     await server.serve(['ask'], async ({ json }) => ({ kind: 'reply', body: json }));
@@ -75,7 +75,7 @@ describe('a restart of the broker', () => {
   });
 
   it('ends a request that could not leave in time without any doubt', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const { client } = await broker.connect(requestAddress('asker'));
     await broker.stop();
     await reached(client, 'reconnecting');
@@ -88,7 +88,7 @@ describe('a restart of the broker', () => {
   });
 
   it('has acks of the old lease rejected instead of failing', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const { client } = await broker.connect('reader');
     const { client: writer } = await broker.connect('writer');
     await writer.deliver({ to: 'reader', kind: 'note', body: 1 });
@@ -107,7 +107,7 @@ describe('a restart of the broker', () => {
 
 describe('the first connection', () => {
   it('is one attempt unless it is told to wait', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const token = await broker.token('late');
     const { url } = broker;
     await broker.stop();
@@ -122,7 +122,7 @@ describe('the first connection', () => {
   });
 
   it('can be aborted while it waits', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const token = await broker.token('late');
     const { url } = broker;
     await broker.stop();
@@ -141,7 +141,7 @@ describe('the first connection', () => {
 
 describe('the supervisor stops for good', () => {
   it('on an unknown token, at once', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const options = { url: broker.url, agent: 'worker', waitForBroker: true };
     await expect(connectBroker({ ...options, token: 'sbx_wrong' })).rejects.toMatchObject({
       code: 'unauthorized',
@@ -151,15 +151,15 @@ describe('the supervisor stops for good', () => {
   });
 
   it('on a token for somebody else', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const token = await broker.token('worker');
     const refused = connectBroker({ url: broker.url, token, agent: 'another', waitForBroker: true });
     await expect(refused).rejects.toMatchObject({ code: 'forged_sender' });
   });
 
   it('when its token is revoked', async () => {
-    await using broker = await openBroker();
-    const { id, token } = await broker.test.broker.issueToken({ agent: 'worker', role: 'worker' });
+    await using broker = await startBrokerWithClients();
+    const { id, token } = await broker.broker.broker.issueToken({ agent: 'worker', role: 'worker' });
     const { client: operator } = await broker.connect('operator');
     await using client = await connectBroker({ url: broker.url, token, agent: 'worker' });
     await operator.admin('token_revoke', { id });
@@ -169,7 +169,7 @@ describe('the supervisor stops for good', () => {
   });
 
   it('when another client takes its address over, which then gets the messages', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const { client: first } = await broker.connect('server');
     const { client: second } = await broker.connect('server');
     const { client } = await broker.connect(requestAddress('asker'));
@@ -181,7 +181,7 @@ describe('the supervisor stops for good', () => {
   });
 
   it('on its AbortSignal', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const controller = new AbortController();
     const { client } = await broker.connect('worker', { signal: controller.signal });
     controller.abort();
@@ -192,8 +192,8 @@ describe('the supervisor stops for good', () => {
 
 describe('a half-open connection', () => {
   it('is noticed by its silence and replaced', async () => {
-    await using broker = await openBroker({ heartbeatMs: 100 });
-    await using proxy = await freezableProxy(broker.test.port);
+    await using broker = await startBrokerWithClients({ heartbeatMs: 100 });
+    await using proxy = await freezableProxy(broker.broker.port);
     const { client: server } = await broker.connect('server');
     await server.serve(['ask'], async ({ json }) => ({ kind: 'reply', body: json }));
     const { client } = await broker.connect(requestAddress('asker'), { url: proxy.url });

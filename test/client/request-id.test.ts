@@ -1,9 +1,9 @@
 import { requestAddress } from '@signalbox/client';
 import { expect, it } from 'vitest';
-import { openBroker } from '../support/broker/broker-with-clients.ts';
+import { startBrokerWithClients } from '../support/broker/broker-with-clients.ts';
 
 it('a request goes out under the id it is given, and a second one under the same id is refused while it is under way', async () => {
-  await using broker = await openBroker();
+  await using broker = await startBrokerWithClients();
   const { client: server } = await broker.connect('server');
   const { client } = await broker.connect(requestAddress('asker'));
   const goOn = Promise.withResolvers<void>();

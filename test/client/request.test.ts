@@ -1,12 +1,12 @@
 import { connectBroker, requestAddress } from '@signalbox/client';
 import { describe, expect, it } from 'vitest';
-import { aborted, drained, gate, openBroker } from '../support/broker/broker-with-clients.ts';
+import { aborted, drained, gate, startBrokerWithClients } from '../support/broker/broker-with-clients.ts';
 
 const timeoutMs = 10_000;
 
 describe('requests', () => {
   it('gives each of many concurrent requests its own answer', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const { client: server } = await broker.connect('server');
     const { client } = await broker.connect(requestAddress('asker'));
     let running = 0;
@@ -31,7 +31,7 @@ describe('requests', () => {
   });
 
   it('gives two clients with one token their own replies', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const { client: server } = await broker.connect('server');
     await server.serve(['ask'], async ({ message }) => ({ kind: 'reply', body: message.from.address }));
     const clients = await Promise.all([1, 2].map(() => broker.connect(requestAddress('asker'))));
@@ -47,7 +47,7 @@ describe('requests', () => {
   });
 
   it('cancels at the recipient when its time is over, and says that it may have run', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const { client: server } = await broker.connect('server');
     const { client } = await broker.connect(requestAddress('asker'));
     const cancelled = Promise.withResolvers<string>();
@@ -61,7 +61,7 @@ describe('requests', () => {
   });
 
   it('cancels at the recipient when it is aborted, and retires the late reply', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const { client: server } = await broker.connect('server');
     const { client, events } = await broker.connect(requestAddress('asker'));
     const started = gate();
@@ -83,7 +83,7 @@ describe('requests', () => {
   });
 
   it('is not sent at all if it is aborted before it leaves', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const { client } = await broker.connect(requestAddress('asker'));
     const { client: server } = await broker.connect('server');
     const controller = new AbortController();
@@ -96,7 +96,7 @@ describe('requests', () => {
   });
 
   it('takes no reply from anybody but whom it asked, and the forged one is dead, not lost', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const { client: server } = await broker.connect('server');
     const { client: forger } = await broker.connect('forger', { role: 'orchestrator' });
     const { client, events } = await broker.connect(requestAddress('asker'));
@@ -123,7 +123,7 @@ describe('requests', () => {
   });
 
   it('tells refusals by code, and that nothing ran', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const { client } = await broker.connect(requestAddress('asker'));
     const forbidden = await client.request('server', 'mcp_request', {}, { timeoutMs });
     expect(forbidden).toMatchObject({ status: 'rejected', error: { code: 'forbidden' }, mayHaveRun: false });
@@ -142,7 +142,7 @@ describe('requests', () => {
   });
 
   it('passes progress on, and only from whom it asked', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const { client: server } = await broker.connect('server');
     const { client: forger } = await broker.connect('forger', { role: 'orchestrator' });
     const { client } = await broker.connect(requestAddress('asker'));
@@ -173,7 +173,7 @@ describe('requests', () => {
 
 describe('ephemeral requests', () => {
   it('wait for somebody who serves them', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const { client } = await broker.connect(requestAddress('asker'));
     const { client: server } = await broker.connect('server', { role: 'orchestrator' });
     const asked = client.request('server', 'ask', 'hello', { timeoutMs, ephemeral: true });
@@ -187,7 +187,7 @@ describe('ephemeral requests', () => {
   });
 
   it('report no_consumer when their time is over', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const { client } = await broker.connect(requestAddress('asker'));
     const outcome = await client.request('nobody', 'ask', null, { timeoutMs: 300, ephemeral: true });
     expect(outcome).toMatchObject({ status: 'rejected', error: { code: 'no_consumer' }, mayHaveRun: false });
@@ -196,7 +196,7 @@ describe('ephemeral requests', () => {
 
 describe('a closed client', () => {
   it('rejects everything with the reason, and ends what was asked as a typed outcome', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const { client: server } = await broker.connect('server');
     const started = gate();
     await server.serve(['ask'], async ({ signal }) => {

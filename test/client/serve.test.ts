@@ -1,13 +1,13 @@
 import { requestAddress } from '@signalbox/client';
 import { connectWire } from '@signalbox/testing';
 import { describe, expect, it, vi } from 'vitest';
-import { drained, gate, openBroker } from '../support/broker/broker-with-clients.ts';
+import { drained, gate, startBrokerWithClients } from '../support/broker/broker-with-clients.ts';
 
 const timeoutMs = 10_000;
 
 describe('a serve loop', () => {
   it('runs at most as many handlers at a time as it was told to', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const { client: server } = await broker.connect('server');
     const { client } = await broker.connect(requestAddress('asker'));
     let running = 0;
@@ -29,7 +29,7 @@ describe('a serve loop', () => {
   });
 
   it('has a request whose handler failed tried again, and goes on meanwhile', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const { client: server, events } = await broker.connect('server', { random: () => 0 });
     const { client } = await broker.connect(requestAddress('asker'));
     const attempts: (number | undefined)[] = [];
@@ -51,7 +51,7 @@ describe('a serve loop', () => {
   });
 
   it('kills a body that is no JSON and answers the next request', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const { client: server, events } = await broker.connect('server');
     const { client } = await broker.connect(requestAddress('asker'));
     await server.serve(['ask'], async ({ json }) => ({ kind: 'reply', body: json }));
@@ -65,7 +65,7 @@ describe('a serve loop', () => {
   });
 
   it('does not run a request that is delivered again while it runs or after it was answered', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const { client: server } = await broker.connect('server');
     const { client } = await broker.connect(requestAddress('asker'));
     const started = gate();
@@ -89,7 +89,7 @@ describe('a serve loop', () => {
   });
 
   it('goes on when a reply is refused, and does not run its request again', async () => {
-    await using broker = await openBroker({ limits: { maxPendingPerSender: 1 } });
+    await using broker = await startBrokerWithClients({ limits: { maxPendingPerSender: 1 } });
     const { client: server, events } = await broker.connect('server', { random: () => 0 });
     const { client: away } = await broker.connect('away');
     const { client } = await broker.connect(requestAddress('asker'));
@@ -112,7 +112,7 @@ describe('a serve loop', () => {
   });
 
   it('keeps replies to two senders apart that chose the same id', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const { client: server } = await broker.connect('server');
     const { client: one } = await broker.connect('one', { newId: () => 'same' });
     const { client: two } = await broker.connect('two', { newId: () => 'same' });
@@ -133,7 +133,7 @@ describe('a serve loop', () => {
   });
 
   it('answers what runs before it stops, and leaves the rest for the next', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const { client: server } = await broker.connect('server');
     const { client } = await broker.connect(requestAddress('asker'));
     const started = gate();
@@ -161,7 +161,7 @@ describe('a serve loop', () => {
   });
 
   it('hands what it never started to the next loop of the same client', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const { client: server } = await broker.connect('server');
     const { client } = await broker.connect(requestAddress('asker'));
     const started = gate();
@@ -187,7 +187,7 @@ describe('a serve loop', () => {
   });
 
   it('leaves kinds it does not serve to a later loop', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const { client: server, events } = await broker.connect('server');
     const { client } = await broker.connect(requestAddress('asker'));
     await server.serve(['ask'], async () => ({ kind: 'reply', body: 'ask' }));
@@ -203,7 +203,7 @@ describe('a serve loop', () => {
 
 describe('messages', () => {
   it('are taken once however often they are sent with one id', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const { client } = await broker.connect('writer');
     const { client: reader } = await broker.connect('reader');
     const message = { to: 'reader', kind: 'note', id: 'n-1', body: { text: 'hi' } };
@@ -216,7 +216,7 @@ describe('messages', () => {
   });
 
   it('are read by hand, given back and acked', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const { client: writer } = await broker.connect('writer');
     const { client: reader } = await broker.connect('reader');
     for (const body of ['a', 'b']) await writer.deliver({ to: 'reader', kind: 'note', body });
@@ -237,7 +237,7 @@ describe('messages', () => {
   });
 
   it('that are ephemeral go to listeners, and their refusal is logged when nobody is there', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const { client: teller, events } = await broker.connect('teller', { role: 'orchestrator' });
     const { client: listener } = await broker.connect('listener');
     const event = { to: 'listener', kind: 'event', ephemeral: true, body: { changed: true } };
@@ -256,7 +256,7 @@ describe('messages', () => {
 
 describe('presence', () => {
   it('shows who is connected with the newest status, also after a restart', async () => {
-    await using broker = await openBroker();
+    await using broker = await startBrokerWithClients();
     const { client } = await broker.connect('worker');
     const { client: watcher } = await broker.connect('watcher');
     client.announce({ load: 1 });

@@ -1,14 +1,14 @@
 import type { WireClient } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
-import { type Court, openCourt } from '../support/broker/audited-broker.ts';
+import { type AuditedBroker, startAuditedBroker } from '../support/broker/audited-broker.ts';
 
 /** alice asks bob; the request is in bob's hands. mallory is asked by nobody. */
 async function asked(
-  court: Court,
+  audited: AuditedBroker,
 ): Promise<{ alice: WireClient; bob: WireClient; mallory: WireClient; seq: number }> {
-  const alice = await court.connect('alice');
-  const bob = await court.connect('bob');
-  const mallory = await court.connect('mallory');
+  const alice = await audited.connect('alice');
+  const bob = await audited.connect('bob');
+  const mallory = await audited.connect('mallory');
   alice.send({ type: 'deliver', to: 'bob', id: 'q', kind: 'ask' }, '"?"');
   await alice.next('delivered');
   const { seq } = await bob.next('message', { id: 'q' });
@@ -26,17 +26,17 @@ const reply = (fields: Record<string, unknown> = {}) => ({
 
 describe("another's request", () => {
   it('is answered by nobody but whom it was sent to, whatever the answer is called', async () => {
-    await using court = await openCourt();
-    const { alice, bob, mallory } = await asked(court);
+    await using audited = await startAuditedBroker();
+    const { alice, bob, mallory } = await asked(audited);
     const notSent = { code: 'forbidden', field: 'correlation_id' };
-    await court.refused(mallory, reply(), notSent, '"lie"');
-    await court.refused(mallory, reply({ id: 'other', correlation_id: 'Q' }), notSent, '"lie"');
-    await court.refused(mallory, reply({ correlation_id: undefined }), notSent, '"lie"');
-    await court.refused(mallory, reply({ kind: 'progress' }), notSent, '"lie"');
-    await court.refused(mallory, reply({ kind: 'progress', ephemeral: true }), notSent, '"lie"');
+    await audited.expectRefused(mallory, reply(), notSent, '"lie"');
+    await audited.expectRefused(mallory, reply({ id: 'other', correlation_id: 'Q' }), notSent, '"lie"');
+    await audited.expectRefused(mallory, reply({ correlation_id: undefined }), notSent, '"lie"');
+    await audited.expectRefused(mallory, reply({ kind: 'progress' }), notSent, '"lie"');
+    await audited.expectRefused(mallory, reply({ kind: 'progress', ephemeral: true }), notSent, '"lie"');
     for (const kind of ['mcp_reply', 'undeliverable', 'event']) {
-      await court.refused(mallory, reply({ kind }), { code: 'forbidden' }, '{"reason":"expired"}');
-      await court.refused(mallory, reply({ kind, ephemeral: true }), { code: 'forbidden' }, '{}');
+      await audited.expectRefused(mallory, reply({ kind }), { code: 'forbidden' }, '{"reason":"expired"}');
+      await audited.expectRefused(mallory, reply({ kind, ephemeral: true }), { code: 'forbidden' }, '{}');
     }
     bob.send(reply({ kind: 'progress', id: 'p', ephemeral: true }), '"half"');
     expect(await alice.next('message')).toMatchObject({ kind: 'progress', body: '"half"' });
@@ -47,12 +47,12 @@ describe("another's request", () => {
       from: { agent: 'bob' },
     });
     expect(alice.received.filter(({ type }) => type === 'message')).toHaveLength(2);
-    await court.judge();
+    await audited.expectAudit();
   });
 
   it('is not acked, given back, worked on, killed or settled by anybody but its holder', async () => {
-    await using court = await openCourt();
-    const { bob, mallory, seq } = await asked(court);
+    await using audited = await startAuditedBroker();
+    const { bob, mallory, seq } = await asked(audited);
     // A request of her own, so that she holds a lease and has something in flight.
     bob.send({ type: 'deliver', to: 'mallory', id: 'own', kind: 'ask' }, '"?"');
     const own = await mallory.next('message');
@@ -63,12 +63,12 @@ describe("another's request", () => {
       { type: 'nack', dead: true, reason: 'mine' },
       { type: 'nack', delay_ms: 86_400_000 },
     ]) {
-      await court.unchanged(async () => {
+      await audited.expectUnchanged(async () => {
         mallory.send({ ...frame, seqs: [seq], request_id: 'r' });
         expect(await mallory.next('ack_result')).toMatchObject({ accepted: [], rejected: [seq] });
       });
     }
-    await court.unchanged(async () => {
+    await audited.expectUnchanged(async () => {
       mallory.send({ type: 'working', seqs: [seq] });
       mallory.send({ type: 'peek', request_id: 'barrier' });
       await mallory.next('peeked');
@@ -80,13 +80,13 @@ describe("another's request", () => {
     expect(await mallory.next('ack_result')).toMatchObject({ accepted: [own.seq] });
     bob.send({ type: 'ack', seqs: [seq], request_id: 'a' });
     expect(await bob.next('ack_result')).toMatchObject({ accepted: [seq], rejected: [] });
-    await court.judge();
+    await audited.expectAudit();
   });
 
   it('is cancelled by nobody but its sender, before it arrives and after', async () => {
-    await using court = await openCourt();
-    const { alice, bob, mallory, seq } = await asked(court);
-    await court.unchanged(async () => {
+    await using audited = await startAuditedBroker();
+    const { alice, bob, mallory, seq } = await asked(audited);
+    await audited.expectUnchanged(async () => {
       for (const id of ['q', 'later']) mallory.send({ type: 'cancel', to: 'bob', correlation_id: id });
       mallory.send({ type: 'peek', request_id: 'barrier' });
       await mallory.next('peeked');
@@ -98,16 +98,16 @@ describe("another's request", () => {
     expect(await bob.next('cancel')).toMatchObject({ correlation_id: 'q', from: { agent: 'alice' } });
     bob.send({ type: 'ack', seqs: [seq], request_id: 'a' });
     expect(await bob.next('ack_result')).toMatchObject({ accepted: [seq] });
-    await court.judge();
+    await audited.expectAudit();
   });
 });
 
 describe("another's reply id", () => {
   it('stored ahead of time under an own name swallows nothing', async () => {
-    await using court = await openCourt();
-    const alice = await court.connect('alice');
-    const bob = await court.connect('bob');
-    const mallory = await court.connect('mallory');
+    await using audited = await startAuditedBroker();
+    const alice = await audited.connect('alice');
+    const bob = await audited.connect('bob');
+    const mallory = await audited.connect('mallory');
     mallory.send({ type: 'deliver', to: 'alice', id: 're:q', kind: 'note' }, '"blocked"');
     await mallory.next('delivered', { id: 're:q' });
     alice.send({ type: 'deliver', to: 'bob', id: 'q', kind: 'ask' }, '"?"');
@@ -120,14 +120,14 @@ describe("another's reply id", () => {
       from: { agent: 'bob' },
       body: '"truth"',
     });
-    await court.judge();
+    await audited.expectAudit();
   });
 
   it('and message ids of another sender are no duplicates of one’s own, before and after they were settled', async () => {
-    await using court = await openCourt();
-    const alice = await court.connect('alice');
-    const mallory = await court.connect('mallory', { subscribe: false });
-    const bob = await court.connect('bob');
+    await using audited = await startAuditedBroker();
+    const alice = await audited.connect('alice');
+    const mallory = await audited.connect('mallory', { subscribe: false });
+    const bob = await audited.connect('bob');
     for (const client of [mallory, alice]) {
       client.send({ type: 'deliver', to: 'bob', id: 'same', kind: 'note' }, '"1"');
       expect(await client.next('delivered')).not.toHaveProperty('duplicate');
@@ -137,18 +137,18 @@ describe("another's reply id", () => {
     }
     alice.send({ type: 'deliver', to: 'bob', id: 'same', kind: 'note' }, '"1"');
     expect(await alice.next('delivered')).toMatchObject({ duplicate: true });
-    await court.judge();
+    await audited.expectAudit();
   });
 });
 
 describe("another's inbox", () => {
   it('is read, subscribed to and emptied by nobody else, nor is a sub-inbox; its owner reads all of its own', async () => {
-    await using court = await openCourt();
-    const { alice, bob, mallory } = await asked(court);
+    await using audited = await startAuditedBroker();
+    const { alice, bob, mallory } = await asked(audited);
     alice.send({ type: 'deliver', to: 'bob#mcp-1', id: 's', kind: 'note' }, '"secret"');
     await alice.next('delivered', { id: 's' });
     for (const address of ['bob', 'bob#mcp-1', 'bob#mcp-2', 'operator']) {
-      await court.refused(
+      await audited.expectRefused(
         mallory,
         { type: 'peek', request_id: 'p', address },
         { code: 'not_yours', request_id: 'p' },
@@ -157,49 +157,54 @@ describe("another's inbox", () => {
     bob.send({ type: 'peek', request_id: 'p', address: 'bob#mcp-1' });
     expect((await bob.next('peeked')).messages).toMatchObject([{ id: 's', body: '"secret"' }]);
     // A subscription has no address: it is the connection's own, and a claim to another is an unknown field.
-    await court.unchanged(async () => {
+    await audited.expectUnchanged(async () => {
       mallory.send({ type: 'subscribe', request_id: 'mine', address: 'bob', to: 'bob', agent: 'bob' });
       expect(await mallory.next('subscribed', { request_id: 'mine' })).toMatchObject({ pending: 0 });
     });
     alice.send({ type: 'deliver', to: 'bob', id: 'next', kind: 'note' }, '{}');
     expect(await bob.next('message', { id: 'next' })).toMatchObject({ id: 'next' });
     expect(mallory.received.filter(({ type }) => type === 'message')).toEqual([]);
-    await court.judge();
+    await audited.expectAudit();
   });
 
   it('goes to the newest lease, and nothing the replaced one sends settles anything', async () => {
-    await using court = await openCourt();
-    const { alice, bob: old, seq } = await asked(court);
-    const fresh = await court.connect('bob');
+    await using audited = await startAuditedBroker();
+    const { alice, bob: old, seq } = await asked(audited);
+    const fresh = await audited.connect('bob');
     expect(await old.next('lease_lost')).toMatchObject({ reason: 'taken_over' });
     await fresh.next('message', { id: 'q' });
     for (const type of ['ack', 'nack']) {
-      await court.unchanged(async () => {
+      await audited.expectUnchanged(async () => {
         old.send({ type, seqs: [seq], request_id: type });
         expect(await old.next('ack_result', { request_id: type })).toMatchObject({ rejected: [seq] });
       });
     }
-    await court.refused(old, reply({ settles: seq }), { code: 'no_lease', field: 'settles' }, '"late"');
+    await audited.expectRefused(
+      old,
+      reply({ settles: seq }),
+      { code: 'no_lease', field: 'settles' },
+      '"late"',
+    );
     await old[Symbol.asyncDispose]();
     alice.send({ type: 'deliver', to: 'bob', id: 'after', kind: 'note' }, '{}');
     expect(await fresh.next('message', { id: 'after' })).toMatchObject({ id: 'after' });
     fresh.send(reply({ settles: seq }), '"now"');
     await fresh.next('delivered', { id: 're:q' });
     expect(await alice.next('message')).toMatchObject({ id: 're:q', body: '"now"' });
-    await court.judge();
+    await audited.expectAudit();
   });
 });
 
 describe('what only an orchestrator tells', () => {
   it('a change of the tools (an event) comes from no worker, and from an orchestrator it arrives', async () => {
-    await using court = await openCourt();
-    const victim = await court.connect('victim');
-    const mallory = await court.connect('mallory', { subscribe: false });
+    await using audited = await startAuditedBroker();
+    const victim = await audited.connect('victim');
+    const mallory = await audited.connect('mallory', { subscribe: false });
     const event = { type: 'deliver', to: 'victim', id: 'e', kind: 'event' };
     const body = '{"event":"manifest_changed","version":"x"}';
-    await court.refused(mallory, event, { code: 'forbidden', id: 'e' }, body);
-    await court.refused(mallory, { ...event, ephemeral: true }, { code: 'forbidden', id: 'e' }, body);
-    const orchestrator = await court.connect('orchestrator', { role: 'orchestrator', subscribe: false });
+    await audited.expectRefused(mallory, event, { code: 'forbidden', id: 'e' }, body);
+    await audited.expectRefused(mallory, { ...event, ephemeral: true }, { code: 'forbidden', id: 'e' }, body);
+    const orchestrator = await audited.connect('orchestrator', { role: 'orchestrator', subscribe: false });
     orchestrator.send({ ...event, ephemeral: true }, body);
     expect(await victim.next('message')).toMatchObject({
       kind: 'event',
@@ -207,18 +212,18 @@ describe('what only an orchestrator tells', () => {
       body,
     });
     expect(victim.received.filter(({ type }) => type === 'message')).toHaveLength(1);
-    await court.judge();
+    await audited.expectAudit();
   });
 
   it('a tool is called through an orchestrator only', async () => {
-    await using court = await openCourt();
-    const orchestrator = await court.connect('orchestrator', { role: 'orchestrator' });
-    await court.token('fake-orchestrator');
-    const worker = await court.connect('worker');
+    await using audited = await startAuditedBroker();
+    const orchestrator = await audited.connect('orchestrator', { role: 'orchestrator' });
+    await audited.token('fake-orchestrator');
+    const worker = await audited.connect('worker');
     const call = { type: 'deliver', id: 'c', kind: 'mcp_request' };
-    await court.refused(worker, { ...call, to: 'fake-orchestrator' }, { code: 'forbidden' }, '{}');
+    await audited.expectRefused(worker, { ...call, to: 'fake-orchestrator' }, { code: 'forbidden' }, '{}');
     worker.send({ ...call, to: 'orchestrator' }, '{}');
     expect(await orchestrator.next('message')).toMatchObject({ from: { agent: 'worker', role: 'worker' } });
-    await court.judge();
+    await audited.expectAudit();
   });
 });

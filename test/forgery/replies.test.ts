@@ -1,15 +1,15 @@
 import { type BrokerClient, connectBroker, requestAddress } from '@signalbox/client';
 import type { WireClient } from '@signalbox/testing';
 import { expect, it } from 'vitest';
-import { type Court, openCourt } from '../support/broker/audited-broker.ts';
+import { type AuditedBroker, startAuditedBroker } from '../support/broker/audited-broker.ts';
 
 const timeoutMs = 10_000;
 
-async function asker(court: Court): Promise<{ client: BrokerClient; events: string[] }> {
+async function asker(audited: AuditedBroker): Promise<{ client: BrokerClient; events: string[] }> {
   const events: string[] = [];
   const client = await connectBroker({
-    url: court.url,
-    token: await court.token('asker'),
+    url: audited.url,
+    token: await audited.token('asker'),
     agent: requestAddress('asker'),
     log: ({ event }) => events.push(event),
   });
@@ -31,11 +31,11 @@ it.each([
 ])(
   'a waiter of an %s takes the %s of whom it asked, and neither loses nor believes another one',
   async (kind, answer) => {
-    await using court = await openCourt();
-    const { client, events } = await asker(court);
-    const server = await court.connect('orchestrator', { role: 'orchestrator' });
-    const rival = await court.connect('rival', { role: 'orchestrator' });
-    const mallory = await court.connect('mallory');
+    await using audited = await startAuditedBroker();
+    const { client, events } = await asker(audited);
+    const server = await audited.connect('orchestrator', { role: 'orchestrator' });
+    const rival = await audited.connect('rival', { role: 'orchestrator' });
+    const mallory = await audited.connect('mallory');
     const progress: unknown[] = [];
     const outcome = client.request('orchestrator', kind, 'hello', {
       timeoutMs,
@@ -46,7 +46,7 @@ it.each([
     const to = client.address;
     const lie = '{"data":"lie","reason":"expired","may_have_run":false}';
     for (const forged of [answer, 'progress', 'undeliverable', 'event']) {
-      await court.refused(mallory, forge(to, id, forged), { code: 'forbidden' }, lie);
+      await audited.expectRefused(mallory, forge(to, id, forged), { code: 'forbidden' }, lie);
     }
     // The broker lets every orchestrator speak; the waiter must not believe the wrong one.
     await speak(rival, forge(to, id, answer), lie);
@@ -68,15 +68,15 @@ it.each([
     expect(events.filter((event) => event === 'reply_mismatch').length).toBeGreaterThanOrEqual(4);
     await emptied(client);
     await client.close();
-    await court.judge();
+    await audited.expectAudit();
   },
 );
 
 it('a reply id that somebody stored first does not keep the real reply from its waiter', async () => {
-  await using court = await openCourt();
-  const { client } = await asker(court);
-  const server = await court.connect('server');
-  const mallory = await court.connect('mallory');
+  await using audited = await startAuditedBroker();
+  const { client } = await asker(audited);
+  const server = await audited.connect('server');
+  const mallory = await audited.connect('mallory');
   const outcome = client.request('server', 'ask', null, { timeoutMs });
   const request = await server.next('message');
   const blocked = { type: 'deliver', to: client.address, id: `re:${request.id}`, kind: 'note' };
@@ -85,18 +85,18 @@ it('a reply id that somebody stored first does not keep the real reply from its 
   await speak(server, real, '"real"');
   expect(await outcome).toMatchObject({ status: 'completed', reply: { json: 'real' } });
   await client.close();
-  await court.judge();
+  await audited.expectAudit();
 });
 
 it('a request of the same id as another’s is answered to whom it belongs', async () => {
-  await using court = await openCourt();
-  const server = await court.connect('server');
+  await using audited = await startAuditedBroker();
+  const server = await audited.connect('server');
   const clients: BrokerClient[] = [];
   const outcomes: Promise<unknown>[] = [];
   for (const agent of ['asker', 'mallory']) {
-    const token = await court.token(agent);
+    const token = await audited.token(agent);
     const client = await connectBroker({
-      url: court.url,
+      url: audited.url,
       token,
       agent: requestAddress(agent),
       newId: () => 'same-id',

@@ -1,6 +1,6 @@
 import { connectWire } from '@signalbox/testing';
 import { expect, it } from 'vitest';
-import { openCourt } from '../support/broker/audited-broker.ts';
+import { startAuditedBroker } from '../support/broker/audited-broker.ts';
 
 const note = (id: string, fields: Record<string, unknown> = {}) => ({
   type: 'deliver',
@@ -13,9 +13,9 @@ const note = (id: string, fields: Record<string, unknown> = {}) => ({
 const cyrillicA = '\u0430';
 
 it('a claim to be another closes the connection and stores nothing; the same claim told truly is taken', async () => {
-  await using court = await openCourt();
-  const bob = await court.connect('bob');
-  const honest = await court.connect('mallory', { subscribe: false });
+  await using audited = await startAuditedBroker();
+  const bob = await audited.connect('bob');
+  const honest = await audited.connect('mallory', { subscribe: false });
   const claims = [
     [{ from: 'alice' }, { from: 'mallory' }],
     [{ from: 'alice#mcp-1' }, {}],
@@ -29,8 +29,8 @@ it('a claim to be another closes the connection and stores nothing; the same cla
     [{ role: '' }, {}],
   ];
   for (const [i, [lie, truth]] of claims.entries()) {
-    const forger = await court.connect('mallory', { subscribe: false });
-    await court.refused(forger, note(`lie-${i}`, lie), { code: 'forged_sender' }, '{}');
+    const forger = await audited.connect('mallory', { subscribe: false });
+    await audited.expectRefused(forger, note(`lie-${i}`, lie), { code: 'forged_sender' }, '{}');
     expect((await forger.closed).code).toBe(4403);
     honest.send(note(`truth-${i}`, truth), '{}');
     await honest.next('delivered', { id: `truth-${i}` });
@@ -38,25 +38,25 @@ it('a claim to be another closes the connection and stores nothing; the same cla
     expect(from).toEqual({ agent: 'mallory', address: 'mallory', role: 'worker' });
   }
   expect(bob.received.filter(({ type }) => type === 'message')).toHaveLength(claims.length);
-  await court.judge();
+  await audited.expectAudit();
 });
 
 it('a forged claim takes what follows it in the same message down with it', async () => {
-  await using court = await openCourt();
-  await court.token('bob');
-  const forger = await court.connect('mallory', { subscribe: false });
-  await court.unchanged(async () => {
+  await using audited = await startAuditedBroker();
+  await audited.token('bob');
+  const forger = await audited.connect('mallory', { subscribe: false });
+  await audited.expectUnchanged(async () => {
     forger.raw(`${JSON.stringify(note('1', { from: 'alice' }))}\n${JSON.stringify(note('2'))}\n`.repeat(50));
     expect((await forger.closed).code).toBe(4403);
   });
   expect(forger.received.filter(({ type }) => type === 'delivered')).toEqual([]);
-  await court.judge({ 'mallory forged_sender': 1 });
+  await audited.expectAudit({ 'mallory forged_sender': 1 });
 });
 
 it('a hello as another, in a sub-inbox of another or with another role is turned away; an own sub-inbox is one’s own', async () => {
-  await using court = await openCourt();
-  await court.token('alice');
-  const token = await court.token('mallory');
+  await using audited = await startAuditedBroker();
+  await audited.token('alice');
+  const token = await audited.token('mallory');
   const claims = [
     { agent: 'alice' },
     { agent: 'alice#mcp-1' },
@@ -67,22 +67,22 @@ it('a hello as another, in a sub-inbox of another or with another role is turned
     { agent: 'mallory', role: 'operator' },
   ];
   for (const claim of claims) {
-    await court.unchanged(async () => {
-      await using forger = await connectWire(court.url);
+    await audited.expectUnchanged(async () => {
+      await using forger = await connectWire(audited.url);
       forger.send({ type: 'hello', token, protocol: 1, ...claim });
       expect(await forger.next('error')).toMatchObject({ code: 'forged_sender' });
       expect((await forger.closed).code).toBe(4403);
     });
   }
-  const own = await court.connect('mallory#mcp-1');
+  const own = await audited.connect('mallory#mcp-1');
   expect(own.received[0]).toMatchObject({ type: 'welcome', address: 'mallory#mcp-1', role: 'worker' });
-  await court.judge({ 'mallory forged_sender': claims.length });
+  await audited.expectAudit({ 'mallory forged_sender': claims.length });
 });
 
 it('a name that only looks like another is no name: not to send to, not to be, not to have a token for', async () => {
-  await using court = await openCourt();
-  const token = await court.token('mallory');
-  const mallory = await court.connect('mallory', { subscribe: false });
+  await using audited = await startAuditedBroker();
+  const token = await audited.token('mallory');
+  const mallory = await audited.connect('mallory', { subscribe: false });
   const lookAlikes = [
     'Alice',
     `${cyrillicA}lice`,
@@ -96,28 +96,28 @@ it('a name that only looks like another is no name: not to send to, not to be, n
     'alice#a#b',
   ];
   for (const name of lookAlikes) {
-    await court.refused(mallory, note('m', { to: name }), { code: 'bad_frame', field: 'to' });
-    await court.unchanged(async () => {
-      await using stranger = await connectWire(court.url);
+    await audited.expectRefused(mallory, note('m', { to: name }), { code: 'bad_frame', field: 'to' });
+    await audited.expectUnchanged(async () => {
+      await using stranger = await connectWire(audited.url);
       stranger.send({ type: 'hello', agent: name, token, protocol: 1 });
       expect(await stranger.next('error')).toMatchObject({ code: 'bad_hello', field: 'agent' });
     });
-    expect(await court.admin('token_issue', { agent: name, role: 'worker' })).toMatchObject({
+    expect(await audited.admin('token_issue', { agent: name, role: 'worker' })).toMatchObject({
       code: 'bad_frame',
     });
   }
-  const alice = await court.connect('alice');
+  const alice = await audited.connect('alice');
   mallory.send(note('m', { to: 'alice' }), '{}');
   await mallory.next('delivered', { id: 'm' });
   expect(await alice.next('message')).toMatchObject({ to: 'alice' });
   const times = lookAlikes.length;
-  await court.judge({ ' bad_hello': times, 'operator bad_frame': times });
+  await audited.expectAudit({ ' bad_hello': times, 'operator bad_frame': times });
 });
 
 it('ids that differ by case, prefix or a dot are different messages, and those that only look the same are none', async () => {
-  await using court = await openCourt();
-  const bob = await court.connect('bob');
-  const mallory = await court.connect('mallory', { subscribe: false });
+  await using audited = await startAuditedBroker();
+  const bob = await audited.connect('bob');
+  const mallory = await audited.connect('mallory', { subscribe: false });
   const ids = ['x', 'X', 're:x', 're:X', 'x.', '__proto__', '%78'];
   for (const id of ids) {
     mallory.send(note(id), '{}');
@@ -125,7 +125,7 @@ it('ids that differ by case, prefix or a dot are different messages, and those t
   }
   for (const id of ids) await bob.next('message', { id });
   for (const id of ['\u0445', 'x\u0301', 'x y', 'x\u0000', '']) {
-    await court.refused(mallory, note(id), { code: 'bad_frame', field: 'id' });
+    await audited.expectRefused(mallory, note(id), { code: 'bad_frame', field: 'id' });
   }
-  await court.judge();
+  await audited.expectAudit();
 });

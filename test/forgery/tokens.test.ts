@@ -1,23 +1,23 @@
 import { connectWire } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
-import { openCourt } from '../support/broker/audited-broker.ts';
+import { startAuditedBroker } from '../support/broker/audited-broker.ts';
 
 const note = (id: string) => ({ type: 'deliver', to: 'bob', id, kind: 'note' });
 
 describe('a revoked token', () => {
   it('ends its connection, and what is on its way then is not stored', async () => {
-    await using court = await openCourt();
-    await court.token('bob');
-    const doomed = await court.admin('token_issue', { agent: 'mallory', role: 'worker' });
-    const kept = await court.admin('token_issue', { agent: 'mallory', role: 'worker' });
-    await using client = await connectWire(court.url, { agent: 'mallory', token: String(doomed.token) });
-    await using other = await connectWire(court.url, { agent: 'mallory', token: String(kept.token) });
+    await using audited = await startAuditedBroker();
+    await audited.token('bob');
+    const doomed = await audited.admin('token_issue', { agent: 'mallory', role: 'worker' });
+    const kept = await audited.admin('token_issue', { agent: 'mallory', role: 'worker' });
+    await using client = await connectWire(audited.url, { agent: 'mallory', token: String(doomed.token) });
+    await using other = await connectWire(audited.url, { agent: 'mallory', token: String(kept.token) });
     client.send(note('before'), '{}');
     await client.next('delivered', { id: 'before' });
     // It doesn't read that it was cut off, and goes on sending.
     client.socket.pause();
-    await court.admin('token_revoke', { id: doomed.id });
-    await court.unchanged(async () => {
+    await audited.admin('token_revoke', { id: doomed.id });
+    await audited.expectUnchanged(async () => {
       for (let i = 0; i < 200; i++) client.send(note(`after-${i}`), '{}');
       client.send({ type: 'subscribe', request_id: 's' });
       client.send({ type: 'admin', request_id: 'a', op: 'token_list' });
@@ -25,26 +25,26 @@ describe('a revoked token', () => {
       expect((await client.closed).code).toBe(4401);
     });
     expect(client.received.filter(({ type }) => type === 'delivered')).toHaveLength(1);
-    await court.unchanged(async () => {
-      await using late = await connectWire(court.url);
+    await audited.expectUnchanged(async () => {
+      await using late = await connectWire(audited.url);
       late.send({ type: 'hello', agent: 'mallory', token: doomed.token, protocol: 1 });
       expect(await late.next('error')).toMatchObject({ code: 'unauthorized' });
     });
     other.send(note('twin'), '{}');
     expect(await other.next('delivered')).toMatchObject({ id: 'twin' });
-    await court.judge({ 'mallory unauthorized': 1, ' unauthorized': 1 });
+    await audited.expectAudit({ 'mallory unauthorized': 1, ' unauthorized': 1 });
   });
 
   it('stores of a burst in flight exactly what has a receipt', async () => {
-    await using court = await openCourt();
-    await court.token('bob');
-    const doomed = await court.admin('token_issue', { agent: 'mallory', role: 'worker' });
-    await using client = await connectWire(court.url, { agent: 'mallory', token: String(doomed.token) });
+    await using audited = await startAuditedBroker();
+    await audited.token('bob');
+    const doomed = await audited.admin('token_issue', { agent: 'mallory', role: 'worker' });
+    await using client = await connectWire(audited.url, { agent: 'mallory', token: String(doomed.token) });
     const burst = Array.from({ length: 900 }, (_, i) => `m${i}`);
     for (const id of burst) client.send(note(id), '{}');
-    await Promise.all([court.admin('token_revoke', { id: doomed.id }), client.closed]);
+    await Promise.all([audited.admin('token_revoke', { id: doomed.id }), client.closed]);
     const receipts = client.received.filter(({ type }) => type === 'delivered').map(({ id }) => id);
-    const bob = await court.connect('bob', { subscribe: false });
+    const bob = await audited.connect('bob', { subscribe: false });
     bob.send({ type: 'peek', request_id: 'p', limit: 1000 });
     const stored = ((await bob.next('peeked')).messages as { id: string }[]).map(({ id }) => id);
     expect(stored.slice(0, receipts.length)).toEqual(receipts);
@@ -55,33 +55,33 @@ describe('a revoked token', () => {
 describe('an expired token', () => {
   it('ends its connection, is refused at a hello, and a longer one goes on', async () => {
     let now = 1_000_000;
-    await using court = await openCourt({ now: () => now });
-    await court.token('bob');
-    const brief = await court.broker.token('mallory', 'worker', 5000);
-    const long = await court.broker.token('mallory', 'worker', 50_000);
-    await using client = await connectWire(court.url, { agent: 'mallory', token: brief });
-    await using other = await connectWire(court.url, { agent: 'mallory', token: long });
+    await using audited = await startAuditedBroker({ now: () => now });
+    await audited.token('bob');
+    const brief = await audited.broker.token('mallory', 'worker', 5000);
+    const long = await audited.broker.token('mallory', 'worker', 50_000);
+    await using client = await connectWire(audited.url, { agent: 'mallory', token: brief });
+    await using other = await connectWire(audited.url, { agent: 'mallory', token: long });
     client.send(note('in-time'), '{}');
     await client.next('delivered', { id: 'in-time' });
     now += 5000;
     expect((await client.closed).code).toBe(4401);
-    await court.unchanged(async () => {
-      await using late = await connectWire(court.url);
+    await audited.expectUnchanged(async () => {
+      await using late = await connectWire(audited.url);
       late.send({ type: 'hello', agent: 'mallory', token: brief, protocol: 1 });
       expect(await late.next('error')).toMatchObject({ code: 'unauthorized' });
     });
     other.send(note('twin'), '{}');
     expect(await other.next('delivered')).toMatchObject({ id: 'twin' });
-    await court.judge({ 'mallory unauthorized': 1, ' unauthorized': 1 });
+    await audited.expectAudit({ 'mallory unauthorized': 1, ' unauthorized': 1 });
   });
 });
 
 describe('a minting token', () => {
   it('sends, reads and lists nothing, and what it may do works all the same', async () => {
-    await using court = await openCourt();
-    await court.token('bob');
-    const mint = await court.admin('token_issue', { agent: 'ci-*', role: 'tester' });
-    await using minter = await connectWire(court.url, { agent: 'ci-0', token: String(mint.token) });
+    await using audited = await startAuditedBroker();
+    await audited.token('bob');
+    const mint = await audited.admin('token_issue', { agent: 'ci-*', role: 'tester' });
+    await using minter = await connectWire(audited.url, { agent: 'ci-0', token: String(mint.token) });
     for (const frame of [
       note('m'),
       { type: 'subscribe', request_id: 'r' },
@@ -92,7 +92,7 @@ describe('a minting token', () => {
       { type: 'list_connected', request_id: 'r' },
       { type: 'peek', request_id: 'r' },
     ]) {
-      await court.refused(minter, frame, { code: 'forbidden' });
+      await audited.expectRefused(minter, frame, { code: 'forbidden' });
     }
     minter.send({
       type: 'admin',
@@ -102,17 +102,17 @@ describe('a minting token', () => {
     });
     const { result } = await minter.next('admin_result');
     const child = (result as { token: string }).token;
-    await using worker = await connectWire(court.url, { agent: 'ci-1', token: child });
+    await using worker = await connectWire(audited.url, { agent: 'ci-1', token: child });
     worker.send(note('from-child'), '{}');
     expect(await worker.next('delivered')).toMatchObject({ id: 'from-child' });
-    await court.judge();
+    await audited.expectAudit();
   });
 
   it('mints nothing beyond its pattern, role and life, no reserved name, and revokes no child of another', async () => {
-    await using court = await openCourt();
+    await using audited = await startAuditedBroker();
     const open = async (agent: string, role: string, as: string) => {
-      const mint = await court.admin('token_issue', { agent, role, ttl_ms: 60_000 });
-      return connectWire(court.url, { agent: as, token: String(mint.token) });
+      const mint = await audited.admin('token_issue', { agent, role, ttl_ms: 60_000 });
+      return connectWire(audited.url, { agent: as, token: String(mint.token) });
     };
     await using minter = await open('op*', 'tester', 'op-minter');
     await using other = await open('ci-*', 'tester', 'ci-minter');
@@ -164,13 +164,13 @@ describe('a minting token', () => {
         { code: 'bad_frame', field: 'agent' },
       ],
     ] as const) {
-      await court.refused(minter, issue(params), error);
+      await audited.expectRefused(minter, issue(params), error);
     }
     other.send(issue({ agent: 'ci-1', role: 'tester', ttl_ms: 1000 }));
     const { result } = await other.next('admin_result');
     const { id } = result as { id: string };
     const revoke = { type: 'admin', request_id: 'r', op: 'token_revoke', params: { id } };
-    await court.refused(minter, revoke, { code: 'unknown_token' });
+    await audited.expectRefused(minter, revoke, { code: 'unknown_token' });
     for (const op of ['token_list', 'dead_list', 'dead_drop', 'history', 'audit', 'stats']) {
       minter.send({ type: 'admin', request_id: 'x', op, params: { since: 0, seqs: [1] } });
       expect((await minter.next(['error', 'admin_result'], { request_id: 'x' })).type).toBe('error');
@@ -182,9 +182,9 @@ describe('a minting token', () => {
   });
 
   it('is of no use once it is revoked, nor are its children', async () => {
-    await using court = await openCourt();
-    const mint = await court.admin('token_issue', { agent: 'ci-*', role: 'tester' });
-    await using minter = await connectWire(court.url, { agent: 'ci-0', token: String(mint.token) });
+    await using audited = await startAuditedBroker();
+    const mint = await audited.admin('token_issue', { agent: 'ci-*', role: 'tester' });
+    await using minter = await connectWire(audited.url, { agent: 'ci-0', token: String(mint.token) });
     minter.send({
       type: 'admin',
       request_id: 'i',
@@ -193,10 +193,10 @@ describe('a minting token', () => {
     });
     const { result } = await minter.next('admin_result');
     const child = (result as { token: string }).token;
-    await using worker = await connectWire(court.url, { agent: 'ci-1', token: child });
-    const grown = await court.token('ci-2', 'tester');
-    await using independent = await connectWire(court.url, { agent: 'ci-2', token: grown });
-    await court.admin('token_revoke', { id: mint.id });
+    await using worker = await connectWire(audited.url, { agent: 'ci-1', token: child });
+    const grown = await audited.token('ci-2', 'tester');
+    await using independent = await connectWire(audited.url, { agent: 'ci-2', token: grown });
+    await audited.admin('token_revoke', { id: mint.id });
     expect((await minter.closed).code).toBe(4401);
     expect((await worker.closed).code).toBe(4401);
     independent.send({ type: 'peek', request_id: 'p' });
@@ -206,10 +206,10 @@ describe('a minting token', () => {
 
 describe('administration', () => {
   it('needs the operator’s token: no worker, orchestrator or claimed role gets an answer', async () => {
-    await using court = await openCourt();
-    const worker = await court.connect('worker');
-    const orchestrator = await court.connect('orchestrator', { role: 'orchestrator' });
-    const named = await court.connect('stats', { role: 'admin' });
+    await using audited = await startAuditedBroker();
+    const worker = await audited.connect('worker');
+    const orchestrator = await audited.connect('orchestrator', { role: 'orchestrator' });
+    const named = await audited.connect('stats', { role: 'admin' });
     for (const client of [worker, orchestrator, named]) {
       for (const op of [
         'token_issue',
@@ -221,10 +221,10 @@ describe('administration', () => {
         'no_op',
       ]) {
         const frame = { type: 'admin', request_id: 'a', op, params: { agent: 'x', role: 'operator' } };
-        await court.refused(client, frame, { code: 'forbidden', request_id: 'a' });
+        await audited.expectRefused(client, frame, { code: 'forbidden', request_id: 'a' });
       }
     }
-    expect(await court.admin('token_list', {})).toHaveProperty('tokens');
-    await court.judge();
+    expect(await audited.admin('token_list', {})).toHaveProperty('tokens');
+    await audited.expectAudit();
   });
 });

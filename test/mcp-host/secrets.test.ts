@@ -7,30 +7,30 @@ import { type HttpEndpoint, startEndpoint } from '../support/mcp-host/http-endpo
 import { noSignIns } from '../support/mcp-host/oauth/host-with-sign-ins.ts';
 import { call, startTestHost, type TestHost } from '../support/mcp-host/test-host.ts';
 
-/** The canaries of each server, by what they are in its configuration. */
-const canaries = new Map<string, Record<string, string>>();
+/** The secrets of each server, by what they are in its configuration. */
+const secrets = new Map<string, Record<string, string>>();
 
-function canary(server: string, kind: string): string {
+function secret(server: string, kind: string): string {
   const text = randomBytes(20).toString('hex');
   derived(server, kind, text);
   return text;
 }
 
-/** What a canary looks like elsewhere. */
+/** What a secret looks like elsewhere. */
 function derived(server: string, kind: string, text: string): void {
-  canaries.set(server, { ...canaries.get(server), [kind]: text });
+  secrets.set(server, { ...secrets.get(server), [kind]: text });
 }
 
-function tattler(server: string, ...args: string[]): StdioServerConfig {
+function leaker(server: string, ...args: string[]): StdioServerConfig {
   const script = fileURLToPath(new URL('../support/mcp-host/secret-leaking-server.ts', import.meta.url));
   return {
     type: 'stdio',
     command: process.execPath,
-    args: [script, '--token', canary(server, 'argv'), ...args],
+    args: [script, '--token', secret(server, 'argv'), ...args],
     env: {
-      API_KEY: canary(server, 'env'),
-      OTHER: `key=${canary(server, 'env in a longer value')}`,
-      LINES: `begin\n${canary(server, 'env of several lines')}\n"end"`,
+      API_KEY: secret(server, 'env'),
+      OTHER: `key=${secret(server, 'env in a longer value')}`,
+      LINES: `begin\n${secret(server, 'env of several lines')}\n"end"`,
     },
     maxRestarts: 0,
   };
@@ -38,11 +38,11 @@ function tattler(server: string, ...args: string[]): StdioServerConfig {
 
 function web(server: string, url: string): McpServerConfig {
   const at = new URL(url);
-  at.searchParams.set('key', canary(server, 'query'));
+  at.searchParams.set('key', secret(server, 'query'));
   return {
     type: 'http',
     url: at.href,
-    headers: { authorization: `Bearer ${canary(server, 'bearer')}`, 'x-key': canary(server, 'header') },
+    headers: { authorization: `Bearer ${secret(server, 'bearer')}`, 'x-key': secret(server, 'header') },
     maxRestarts: 0,
   };
 }
@@ -91,30 +91,30 @@ beforeAll(async () => {
   endpoint = await startEndpoint(repeatAll);
   const at = (path: string) => new URL(path, endpoint.url).href;
   const withUser = new URL(at('/fail'));
-  withUser.username = canary('user in the url', 'user');
-  withUser.password = canary('user in the url', 'password');
+  withUser.username = secret('user in the url', 'user');
+  withUser.password = secret('user in the url', 'password');
   const oauth = (server: string, path: string): McpServerConfig => {
-    const clientSecret = canary(server, 'client secret');
+    const clientSecret = secret(server, 'client secret');
     derived(server, 'basic credentials', Buffer.from(`gateway:${clientSecret}`).toString('base64'));
     return {
       ...(web(server, at('/fail')) as McpServerConfig & { type: 'http' }),
       headers: {},
       auth: {
         type: 'client_credentials',
-        tokenUrl: `${at(path)}?key=${canary(server, 'token url')}`,
+        tokenUrl: `${at(path)}?key=${secret(server, 'token url')}`,
         clientId: 'gateway',
         clientSecret,
       },
     };
   };
   const servers: Record<string, McpServerConfig> = {
-    tattler: tattler('tattler'),
-    exits: tattler('exits', '--exit'),
+    leaker: leaker('leaker'),
+    exits: leaker('exits', '--exit'),
     'is not there': {
       type: 'stdio',
-      command: `/nowhere/${canary('is not there', 'command')}`,
-      args: [canary('is not there', 'argv')],
-      env: { KEY: canary('is not there', 'env') },
+      command: `/nowhere/${secret('is not there', 'command')}`,
+      args: [secret('is not there', 'argv')],
+      env: { KEY: secret('is not there', 'env') },
       maxRestarts: 0,
     },
     refuses: web('refuses', at('/refuse')),
@@ -140,15 +140,15 @@ beforeAll(async () => {
       }),
   });
   const inventory = await host.inventory();
-  for (const tool of ['tattle', 'misuse', 'no_such_tool', 'die', 'tattle']) {
-    keep('tattler', `call of ${tool}`, await call(host, `mcp_tattler__${tool}`));
+  for (const tool of ['leak', 'misuse', 'no_such_tool', 'die', 'leak']) {
+    keep('leaker', `call of ${tool}`, await call(host, `mcp_leaker__${tool}`));
   }
-  await host.seen('server_ejected', { server: 'tattler' });
-  keep('tattler', 'call after it was lost', await call(host, 'mcp_tattler__tattle'));
+  await host.seen('server_ejected', { server: 'leaker' });
+  keep('leaker', 'call after it was lost', await call(host, 'mcp_leaker__leak'));
   keep(undefined, 'unknown tool', await call(host, 'mcp_other__tool'));
   keep(undefined, 'unknown server', await host.reload('no such server').catch((error) => error));
   for (const found of await host.discover()) keep(found.server, 'discover', found.error);
-  const badUrl = { type: 'http', url: `ftp://u:${canary('bad', 'url')}@h/` } as const;
+  const badUrl = { type: 'http', url: `ftp://u:${secret('bad', 'url')}@h/` } as const;
   keep('bad', 'apply', await host.apply({ ...servers, bad: badUrl }).catch((error) => error));
   keep('bad', 'spawn', await host.spawn('bad', badUrl).catch((error) => error));
   const { problems } = await host.inventory();
@@ -175,7 +175,7 @@ function holds(text: string, secret: string): boolean {
 
 function leaks(of: (about: string | undefined, server: string, kind: string) => boolean): string[] {
   const found = said.flatMap(({ about, where, text }) =>
-    [...canaries].flatMap(([server, kinds]) =>
+    [...secrets].flatMap(([server, kinds]) =>
       Object.entries(kinds)
         .filter(([kind, secret]) => of(about, server, kind) && holds(text, secret))
         .map(([kind]) => `${kind} of '${server}' in ${where}${about === server ? '' : ` of '${about}'`}`),
@@ -188,7 +188,7 @@ it('makes servers fail in every way, each of which says something', () => {
   const failing = new Set(
     said.filter(({ where }) => where === 'event server_ejected').map(({ about }) => about),
   );
-  expect([...failing].toSorted()).toEqual([...canaries.keys()].filter((name) => name !== 'bad').toSorted());
+  expect([...failing].toSorted()).toEqual([...secrets.keys()].filter((name) => name !== 'bad').toSorted());
   const places = new Set(said.filter(({ text }) => text.length > 4).map(({ where }) => where));
   for (const place of [
     'problem',
@@ -201,7 +201,7 @@ it('makes servers fail in every way, each of which says something', () => {
   ]) {
     expect(places).toContain(place);
   }
-  expect(said.find(({ where }) => where === 'call of tattle')?.text).toContain('[redacted]');
+  expect(said.find(({ where }) => where === 'call of leak')?.text).toContain('[redacted]');
 });
 
 it("tells nothing of one server's configuration where another fails", () => {

@@ -6,7 +6,7 @@ import { startTestBroker, type TestBroker, tempDir } from '@signalbox/testing';
 import { startCleanupProcess, superviseAgent } from '@signalbox/worker';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { isRunning } from '../support/processes.ts';
-import { supervised } from '../support/runner/supervise-options.ts';
+import { testAgent } from '../support/runner/supervise-options.ts';
 
 const opened = new AsyncDisposableStack();
 let broker: TestBroker;
@@ -26,7 +26,7 @@ const restart = { firstDelayMs: 2, longestDelayMs: 2, failures: 5, windowMs: 60_
 const shell = (script: string) => ({ program: '/bin/sh', argv: ['sh', '-c', script] });
 
 test('An agent that fails five times in a minute is given up with its last exit code, each process having had a new token, and the old one dead.', async () => {
-  const run = supervised(broker, cleanup, { agent: 'loops', root, ...shell('echo "$0 failed" >&2; exit 4') });
+  const run = testAgent(broker, cleanup, { agent: 'loops', root, ...shell('echo "$0 failed" >&2; exit 4') });
   expect(await superviseAgent({ ...run.options, restart }).ended).toEqual({ code: 4, signal: null });
   expect(run.events.map(({ event }) => event)).toEqual([
     ...Array.from({ length: 4 }, () => ['started', 'exited', 'restarting']).flat(),
@@ -44,7 +44,7 @@ test('An agent that fails five times in a minute is given up with its last exit 
 
 test('An agent that fails now and then is started again as long as it takes, and one that succeeds is not.', async () => {
   const again = 'echo x >> runs; test $(wc -l < runs) -ge 7';
-  const run = supervised(broker, cleanup, { agent: 'recovers', root, ...shell(again) });
+  const run = testAgent(broker, cleanup, { agent: 'recovers', root, ...shell(again) });
   let minutes = 0;
   const now = () => 60_000 * minutes++;
   expect(await superviseAgent({ ...run.options, restart, now }).ended).toEqual({ code: 0, signal: null });
@@ -52,13 +52,13 @@ test('An agent that fails now and then is started again as long as it takes, and
 });
 
 test('A failed agent is not started again where nobody asked for that.', async () => {
-  const run = supervised(broker, cleanup, { agent: 'once', root, ...shell('kill -9 $$') });
+  const run = testAgent(broker, cleanup, { agent: 'once', root, ...shell('kill -9 $$') });
   expect(await superviseAgent(run.options).ended).toEqual({ code: null, signal: 'SIGKILL' });
   expect(run.tokens).toHaveLength(1);
 });
 
 test('A restart waits for a broker that is away, without counting that as a failure.', async () => {
-  const run = supervised(broker, cleanup, {
+  const run = testAgent(broker, cleanup, {
     agent: 'waits',
     root,
     ...shell('test -e ran || { touch ran; exit 1; }'),
@@ -75,7 +75,7 @@ test('A restart waits for a broker that is away, without counting that as a fail
 });
 
 test('The first process does not wait: what stands in its way is said at once, and nothing is left.', async () => {
-  const run = supervised(broker, cleanup, { agent: 'never', root, ...shell('exit 0') });
+  const run = testAgent(broker, cleanup, { agent: 'never', root, ...shell('exit 0') });
   const issueToken = () => Promise.reject(new SignalboxError('unreachable', 'gone', { retryable: true }));
   const { ended } = superviseAgent({ ...run.options, restart, issueToken });
   await expect(ended).rejects.toMatchObject({ code: 'unreachable' });
@@ -84,14 +84,14 @@ test('The first process does not wait: what stands in its way is said at once, a
 
 test('What an agent leaves behind in its process group is ended with it.', async () => {
   const leaves = 'sleep 60 & echo $! > left';
-  const run = supervised(broker, cleanup, { agent: 'leaver', root, ...shell(leaves) });
+  const run = testAgent(broker, cleanup, { agent: 'leaver', root, ...shell(leaves) });
   expect(await superviseAgent(run.options).ended).toEqual({ code: 0, signal: null });
   const pid = Number(await readFile(join(root, 'left'), 'utf8'));
   expect(isRunning(pid)).toBe(false);
 });
 
 test('Without a private place for the token nothing is started and no token is made.', async () => {
-  const run = supervised(broker, cleanup, { agent: 'nowhere', root, ...shell('exit 0') });
+  const run = testAgent(broker, cleanup, { agent: 'nowhere', root, ...shell('exit 0') });
   const open = join(root, 'open');
   await mkdir(open);
   await chmod(open, 0o777);
@@ -106,7 +106,7 @@ test('Without a private place for the token nothing is started and no token is m
 async function cursorAgent(agent: string, script: string) {
   const program = join(root, `cursor-${agent}`);
   await writeFile(program, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-  return supervised(broker, cleanup, {
+  return testAgent(broker, cleanup, {
     agent,
     root,
     program,

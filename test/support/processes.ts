@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process';
 
-/** The process is there, and not only waiting for a parent to ask how it ended. */
+/** Whether the process runs. A zombie has ended, although its parent has not asked how. */
 export function isRunning(pid: number): boolean {
   const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
   return /^[^Z]/.test(stdout.trim());
 }
 
-/** All processes: id, parent's id, and the command line with the environment where the system shows it. */
+/** Lists all processes with their command lines, and their environment where the system shows it. */
 export function everyProcess(): { pid: number; parent: number; text: string }[] {
   const { stdout } = spawnSync('ps', ['axeww', '-o', 'pid=,ppid=,args='], {
     encoding: 'utf8',

@@ -9,46 +9,44 @@ import {
 } from '@signalbox/testing';
 import { expect } from 'vitest';
 
-/** A broker where honest agents work and somebody tries to be one of them. */
-export interface Court extends AsyncDisposable {
+/**
+ * A broker for tests of forged frames and tokens. It compares the message tables around each refused frame, and the
+ * audit log with all refusals at the end.
+ */
+export interface AuditedBroker extends AsyncDisposable {
   readonly broker: TestBroker;
   readonly url: string;
-  /** One token an agent, however often it is asked for. */
+  /** The agent's one token; see `TestBroker.tokenOf`. */
   token(agent: string, role?: string): Promise<string>;
   /** A new connection on an address, subscribed unless told otherwise. */
   connect(address: string, options?: { role?: string; subscribe?: boolean }): Promise<WireClient>;
   /** An `admin` operation of the operator: its result, or the error. */
   admin(op: string, params: Record<string, unknown>): Promise<Record<string, unknown>>;
   /**
-   * Sends a frame that has to be refused, and compares the message tables before and after. Resolves with the error;
-   * the audit has to know of it, once.
+   * Sends a frame, and expects this error and unchanged message tables. The audit log must hold the refusal once.
    */
-  refused(
+  expectRefused(
     client: WireClient,
     frame: Record<string, unknown>,
     error: Record<string, unknown>,
     body?: string,
   ): Promise<void>;
-  /** Runs what has to change nothing, and compares the message tables before and after. */
-  unchanged(action: () => Promise<unknown>): Promise<void>;
-  /** Stops the broker and compares the audit of refusals with what {@link refused} saw, plus `more`: `agent code` → count. */
-  judge(more?: Record<string, number>): Promise<void>;
+  /** Runs the action and expects the same message tables afterwards. */
+  expectUnchanged(action: () => Promise<unknown>): Promise<void>;
+  /**
+   * Stops the broker and expects exactly the refusals in the audit log that {@link expectRefused} saw, and `more`
+   * (counts by `agent code`).
+   */
+  expectAudit(more?: Record<string, number>): Promise<void>;
 }
 
-export async function openCourt(options: Partial<BrokerOptions> = {}): Promise<Court> {
+export async function startAuditedBroker(options: Partial<BrokerOptions> = {}): Promise<AuditedBroker> {
   const broker = await startTestBroker({ durability: 'process', ...options });
   const clients: WireClient[] = [];
-  const tokens = new Map<string, Promise<string>>();
   const refusals = new Map<string, number>();
   const { url, dataDir } = broker;
-  const token = (agent: string, role?: string): Promise<string> => {
-    const known =
-      tokens.get(agent) ?? (agent === 'operator' ? broker.operatorToken() : broker.token(agent, role));
-    tokens.set(agent, known);
-    return known;
-  };
-  const connect: Court['connect'] = async (address, { role, subscribe = true } = {}) => {
-    const secret = await token(address.split('#')[0]!, role);
+  const connect: AuditedBroker['connect'] = async (address, { role, subscribe = true } = {}) => {
+    const secret = await broker.tokenOf(address.split('#')[0]!, role);
     const client = await connectWire(url, { agent: address, token: secret });
     clients.push(client);
     if (!subscribe) return client;
@@ -57,30 +55,30 @@ export async function openCourt(options: Partial<BrokerOptions> = {}): Promise<C
     return client;
   };
   const operator = await connect('operator', { subscribe: false });
-  /** Acks ride with a later commit; the tables are compared when that is done. */
-  const settled = async (): Promise<string> => {
+  /** Reads the tables after the commit with the acks that were sent so far. */
+  const storedAfterAcks = async (): Promise<string> => {
     operator.send({ type: 'ack', seqs: [1], request_id: 'flush' });
     await operator.next('ack_result', { request_id: 'flush' });
     return storedRows(dataDir);
   };
-  const unchanged: Court['unchanged'] = async (action) => {
-    const before = await settled();
+  const expectUnchanged: AuditedBroker['expectUnchanged'] = async (action) => {
+    const before = await storedAfterAcks();
     await action();
-    expect(await settled()).toBe(before);
+    expect(await storedAfterAcks()).toBe(before);
   };
   return {
     broker,
     url,
-    token,
+    token: broker.tokenOf,
     connect,
-    unchanged,
+    expectUnchanged,
     async admin(op, params) {
       operator.send({ type: 'admin', request_id: 'admin', op, params });
       const frame = await operator.next(['admin_result', 'error'], { request_id: 'admin' });
       return frame.type === 'error' ? frame : (frame.result as Record<string, unknown>);
     },
-    refused: (client, frame, error, body) =>
-      unchanged(async () => {
+    expectRefused: (client, frame, error, body) =>
+      expectUnchanged(async () => {
         const { agent } = client.received[0]!;
         client.send(frame, body);
         const answer = await client.next('error');
@@ -88,7 +86,7 @@ export async function openCourt(options: Partial<BrokerOptions> = {}): Promise<C
         const name = `${agent} ${answer.code}`;
         refusals.set(name, (refusals.get(name) ?? 0) + 1);
       }),
-    async judge(more = {}) {
+    async expectAudit(more = {}) {
       await broker.broker.stop();
       await using audit = await openSqliteAuditLog({ file: brokerFiles(dataDir).audit });
       const found = new Map<string, number>();

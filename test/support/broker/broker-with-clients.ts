@@ -6,9 +6,9 @@ import { expect, vi } from 'vitest';
 
 type Event = { event: string; [fact: string]: unknown };
 
-/** A broker with clients that are closed before it, and with one token an agent. */
-export interface ClientBroker extends AsyncDisposable {
-  readonly test: TestBroker;
+/** A broker, and clients of it that are closed before it. Each agent has one token. */
+export interface BrokerWithClients extends AsyncDisposable {
+  readonly broker: TestBroker;
   readonly url: string;
   token(agent: string, role?: string): Promise<string>;
   /** A client for `agent` or `agent#sub`, and what it logs. */
@@ -21,38 +21,33 @@ export interface ClientBroker extends AsyncDisposable {
   start(): Promise<void>;
 }
 
-export async function openBroker(options: Partial<BrokerOptions> = {}): Promise<ClientBroker> {
-  const test = await startTestBroker({ durability: 'process', ...options });
+export async function startBrokerWithClients(
+  options: Partial<BrokerOptions> = {},
+): Promise<BrokerWithClients> {
+  const broker = await startTestBroker({ durability: 'process', ...options });
   const clients: BrokerClient[] = [];
-  const tokens = new Map<string, Promise<string>>();
-  const token = (agent: string, role?: string): Promise<string> => {
-    const known =
-      tokens.get(agent) ?? (agent === 'operator' ? test.operatorToken() : test.token(agent, role));
-    tokens.set(agent, known);
-    return known;
-  };
   return {
-    test,
-    url: test.url,
-    token,
+    broker,
+    url: broker.url,
+    token: broker.tokenOf,
     async connect(address, { role, ...rest } = {}) {
       const events: Event[] = [];
       const log = (event: Event): void => void events.push(event);
-      const secret = await token(agentOf(address), role);
-      const client = await connectBroker({ url: test.url, token: secret, agent: address, log, ...rest });
+      const secret = await broker.tokenOf(agentOf(address), role);
+      const client = await connectBroker({ url: broker.url, token: secret, agent: address, log, ...rest });
       clients.push(client);
       return { client, events };
     },
-    stop: () => test.broker.stop(),
-    start: () => test.restart(),
+    stop: () => broker.broker.stop(),
+    start: () => broker.restart(),
     async [Symbol.asyncDispose]() {
       await Promise.all(clients.map((client) => client.close()));
-      await test[Symbol.asyncDispose]();
+      await broker[Symbol.asyncDispose]();
     },
   };
 }
 
-/** A promise that the test settles. */
+/** A promise that the test resolves by `open`. */
 export function gate(): { opened: Promise<void>; open: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { opened: promise, open: resolve };
@@ -77,7 +72,7 @@ export function aborted(signal: AbortSignal): Promise<string> {
   });
 }
 
-/** Resolves when nothing un-acked is left in the client's inbox; the broker commits acks a few milliseconds later. */
+/** Resolves when the client's inbox holds nothing un-acked; the broker commits acks a few milliseconds after it has them. */
 export async function drained(client: BrokerClient): Promise<void> {
   await vi.waitFor(async () => expect(await client.peek()).toEqual([]), { timeout: 5_000 });
 }

@@ -6,30 +6,30 @@ import { expect } from 'vitest';
 
 const MiB = 1024 * 1024;
 
-/** In bytes. `live`: what is held after a garbage collection; `peak`: the largest resident set so far. */
+/** Memory of the broker's process in bytes: `live` after a garbage collection, `peak` as the largest resident set so far. */
 interface Memory {
   live: number;
   peak: number;
 }
 
-/** A broker in its own process with an honest pair of clients that must be served whatever others do. */
-export interface AbusedBroker extends AsyncDisposable {
+/** A broker in its own process, with an honest pair of clients that it must serve whatever others do. */
+export interface MonitoredBroker extends AsyncDisposable {
   readonly url: string;
   readonly dataDir: string;
   readonly operator: WireClient;
   token(agent: string, role?: string): Promise<string>;
   connect(agent: string, role?: string): Promise<WireClient>;
   /**
-   * Runs the abuse while the honest pair keeps exchanging messages. Expects every round of theirs to succeed, the last
-   * one begun after the abuse; what the broker holds at its end, garbage apart, to have grown by less than 32 MiB; and the
-   * peak of the process, garbage included, by less than `peakMiB` (default 192). Resolves with what the abuse found.
+   * Runs the abuse while the honest pair exchanges messages. Expects that every exchange succeeds, including one that
+   * begins after the abuse; that live memory grows by less than 32 MiB; and that the peak grows by less than `peakMiB`
+   * (default 192). Resolves with what the abuse returns.
    */
   during<T>(abuse: () => Promise<T>, peakMiB?: number): Promise<T>;
 }
 
-export async function startAbusedBroker(
+export async function startMonitoredBroker(
   options: Pick<BrokerOptions, 'heartbeatMs' | 'limits'> = {},
-): Promise<AbusedBroker> {
+): Promise<MonitoredBroker> {
   await using starting = new AsyncDisposableStack();
   const directory = starting.use(await tempDir());
   const dataDir = `${directory.path}/data`;

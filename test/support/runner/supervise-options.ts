@@ -4,8 +4,8 @@ import type { AgentSetup, RunEvent, startCleanupProcess, superviseAgent } from '
 
 export type SuperviseOptions = Parameters<typeof superviseAgent>[0];
 
-/** What a supervised agent of a test is made of; the tokens are real ones. */
-export interface Supervised {
+/** The options of `superviseAgent` for one test, and what happens to that agent. Its tokens are real. */
+export interface TestAgent {
   options: SuperviseOptions;
   events: RunEvent[];
   /** The text of each token, in the order in which they were made. */
@@ -13,11 +13,11 @@ export interface Supervised {
 }
 
 /** Options for an agent that runs a program without any injection, unless `setup` says otherwise. */
-export function supervised(
+export function testAgent(
   broker: TestBroker,
   cleanup: ReturnType<typeof startCleanupProcess>,
   run: { agent: string; program: string; argv: string[]; root: string; setup?: Partial<AgentSetup> },
-): Supervised {
+): TestAgent {
   const events: RunEvent[] = [];
   const tokens: string[] = [];
   const { agent, program, argv, root } = run;
