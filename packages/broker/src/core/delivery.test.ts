@@ -2,19 +2,27 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { noFault } from '@signalbox/protocol';
-import { openSqliteInboxStore } from '@signalbox/store';
-import { expect, it } from 'vitest';
+import { type InboxStore, openSqliteInboxStore } from '@signalbox/store';
+import { expect, it, vi } from 'vitest';
+import { lateReads } from '../../test/late-reads.ts';
 import { slowDisk } from '../../test/slow-disk.ts';
 import { brokerSender, sentByBroker } from './broker-sender.ts';
 import { Delivery } from './delivery.ts';
 
-async function openDelivery() {
+async function openDelivery(wrap = (store: InboxStore) => store) {
   const directory = await mkdtemp(join(tmpdir(), 'signalbox-delivery-'));
   const store = await openSqliteInboxStore({ file: join(directory, 'messages.db'), durability: 'full' });
   const ignore = (): void => {};
   const tap = { isOn: false, saw: ignore };
   const callbacks = { newLeaseId: () => 'lease', onError: ignore, onStoreFailed: ignore };
-  const delivery = new Delivery({ ...callbacks, store, now: Date.now, maxDeliver: 5, fault: noFault, tap });
+  const delivery = new Delivery({
+    ...callbacks,
+    store: wrap(store),
+    now: Date.now,
+    maxDeliver: 5,
+    fault: noFault,
+    tap,
+  });
   return {
     delivery,
     async [Symbol.asyncDispose]() {
@@ -49,4 +57,34 @@ it('lets those who send wait when the disk does not keep up, and go on when it d
   await delivery.flushed();
   expect(answers).toBe(17);
   expect(deliver('next')).toBeUndefined();
+});
+
+it('does not push what its sender cancels while a slow store reads it', async () => {
+  let reads: (() => void)[] = [];
+  await using opened = await openDelivery((store) => {
+    const late = lateReads(store);
+    reads = late.waiting;
+    return late.store;
+  });
+  const { delivery } = opened;
+  const producer = { sender: brokerSender, answer: () => {} };
+  const ask = { ...sentByBroker, inbox: 'reader', kind: 'ask', createdAt: 1, expiresAt: 2 ** 42 };
+  for (const id of ['kept', 'cancelled', 'last']) delivery.deliver({ ...ask, id }, producer);
+  await delivery.flushed();
+  const pushed: string[] = [];
+  const consumer = {
+    writable: true,
+    push: ({ id }: { id: string }) => void pushed.push(id),
+    pushEphemeral: () => true,
+    send: () => {},
+  };
+  const subscription = await delivery.subscribe('reader', consumer, { window: 10, windowBytes: 1e6 });
+  delivery.start(subscription!.lease);
+  await vi.waitFor(() => expect(reads).toHaveLength(1));
+  await delivery.cancellations.cancel(brokerSender, 'reader', 'cancelled');
+  await delivery.flushed();
+  reads.shift()!();
+  await vi.waitFor(() => expect(reads).toHaveLength(1));
+  expect(pushed).toEqual(['kept', 'last']);
+  reads.shift()!();
 });
