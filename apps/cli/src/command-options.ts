@@ -2,8 +2,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from './terminal/duration.ts';
 
 /**
- * Adds the options by which a command finds the broker and says who it is. `agent: false` leaves out `--agent`, for
- * commands in which it means another.
+ * Adds the options that name the broker and the identity. `agent: false` leaves out `--agent`, for
+ * commands in which that option has another meaning.
  */
 export function withConnectionOptions(command: Command, { agent = true } = {}): Command {
   command
@@ -19,13 +19,13 @@ export function withJsonOption(command: Command): Command {
   return command.option('--json', 'print JSON for machines, failures as {"error":…}');
 }
 
-/** Ends a command's help with examples. */
+/** Adds examples at the end of a command's help. */
 export function withExamples(command: Command, ...examples: string[]): Command {
   const title = examples.length === 1 ? 'Example' : 'Examples';
   return command.addHelpText('after', `\n${title}:\n${examples.map((line) => `  $ ${line}`).join('\n')}`);
 }
 
-/** An option such as `--timeout 30s`, in milliseconds; `byDefault` is written the same way. */
+/** Defines an option such as `--timeout 30s`, read as milliseconds; `byDefault` is written the same way. */
 export function timeOption(flags: string, description: string, byDefault?: string): Option {
   const option = new Option(flags, description).argParser(milliseconds);
   return byDefault === undefined ? option : option.default(milliseconds(byDefault), byDefault);
@@ -62,12 +62,12 @@ export function seqOption(text: string): number {
   throw new InvalidArgumentError('A sequence number is a whole number from 1, as dead list shows it.');
 }
 
-/** Reads one more of any number of sequence numbers. */
+/** Reads one more sequence number of a list. */
 export function seqArguments(text: string, before: number[] = []): number[] {
   return [...before, seqOption(text)];
 }
 
-/** What `up` and `orchestrator` say of a changed configuration. */
+/** The part of the help of `up` and `orchestrator` about changes of the configuration. */
 export const reloadHelp = `
 A changed configuration, and changed files that it names, are put in force while it runs: what changed and what needs a
 restart is logged; a wrong one changes nothing. SIGHUP reads them at once, or ends it where it has a terminal.`;

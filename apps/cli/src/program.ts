@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { ownVersion } from './process/version.ts';
 
-/** Every command by its name, in the order of the help. Each defines only its words and loads its work when it runs. */
+/** The commands by name, in the order of the help. Each defines its options only, and loads its work when it runs. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
   up: async () => (await import('./commands/up.ts')).upCommand(),
   demo: async () => (await import('./commands/demo.ts')).demoCommand(),
@@ -21,8 +21,8 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
 };
 
 /**
- * The command line, not yet run. `word` is its first: where it names a command, the others are left out, which none of
- * its answers would name.
+ * Builds the command line. If `word`, its first word, names a command, only that one is built: the others appear in none
+ * of its texts.
  */
 export async function createProgram(word?: string): Promise<Command> {
   const program = new Command('signalbox')

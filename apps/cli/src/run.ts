@@ -1,7 +1,7 @@
 import { type Command, CommanderError } from 'commander';
 import { createProgram } from './program.ts';
 
-/** A command line that cannot be read, and the command whose help says how it should look. */
+/** A command line that cannot be read, with a hint at the help that shows the right form. */
 class CommandLineError extends Error {
   override readonly name = 'CommandLineError';
   readonly hint: string;
@@ -14,7 +14,7 @@ class CommandLineError extends Error {
   }
 }
 
-/** Runs one command line and gives its exit code. Never rejects: each failure is said where the caller looks for it. */
+/** Runs one command line and returns its exit code. Never rejects: each failure is printed where the caller looks for it. */
 export async function run(argv: readonly string[]): Promise<number> {
   const program = await createProgram(argv[0]);
   prepare(program, 'signalbox');
@@ -27,7 +27,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** Makes commander throw instead of printing and exiting, for every command. `path` is what one types to get there. */
+/** Makes commander throw instead of printing and exiting, for every command. `path` is how the command is typed. */
 function prepare(command: Command, path: string): void {
   let written = '';
   command.configureOutput({
@@ -44,7 +44,7 @@ function prepare(command: Command, path: string): void {
   for (const child of command.commands) prepare(child, `${path} ${child.name()}`);
 }
 
-/** An empty value is an unset variable of a shell, and never meant: as a folder or a name it would be a wrong one. */
+/** Refuses an empty value, which is an unset variable of a shell and would be a wrong folder or name. */
 function refuseEmptyOptions(command: Command): void {
   const empty = command.options.find((option) => command.opts()[option.attributeName()] === '');
   if (!empty) return;
@@ -64,7 +64,7 @@ const dashHints: Readonly<Record<string, string>> = {
   'commander.excessArguments': 'quote a text of several words; after -- come arguments only, no options; ',
 };
 
-/** Commander's message in our own form: one line, the suggestion in brackets. */
+/** Writes commander's message in our own form: on one line, with the suggestion in brackets. */
 function usageText(message: string): string {
   return message
     .replace(/^error: /, '')
@@ -101,7 +101,7 @@ function wantsJson(argv: readonly string[]): boolean {
   return (end < 0 ? argv : argv.slice(0, end)).includes('--json');
 }
 
-/** Standard output, except for workers: theirs belongs to MCP. */
+/** Returns the stream for JSON: standard output, except for workers, whose standard output belongs to MCP. */
 function machineStream(argv: readonly string[]): NodeJS.WriteStream {
   return argv[0] === 'worker' ? process.stderr : process.stdout;
 }

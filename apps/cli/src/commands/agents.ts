@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { withConnectionOptions, withExamples, withJsonOption } from '../command-options.ts';
 import type { AgentsFlags } from '../messages/agents.ts';
 
-/** `signalbox agents`, also `signalbox ps`. */
+/** Defines `signalbox agents`, also `signalbox ps`. */
 export function agentsCommand(): Command {
   const command = withConnectionOptions(
     new Command('agents')

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { timeOption, withConnectionOptions, withExamples, withJsonOption } from '../command-options.ts';
 import type { AskFlags } from '../messages/ask.ts';
 
-/** `signalbox ask`. */
+/** Defines `signalbox ask`. */
 export function askCommand(): Command {
   const command = withConnectionOptions(
     new Command('ask')

@@ -2,7 +2,7 @@ import { Command, Option } from 'commander';
 import { withExamples, withJsonOption } from '../command-options.ts';
 import type { BrokerFlags } from '../daemons/broker.ts';
 
-/** `signalbox broker`. */
+/** Defines `signalbox broker`. */
 export function brokerCommand(): Command {
   const command = new Command('broker')
     .description('Run the broker: it keeps every message until its reader has acknowledged it.')

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { withExamples, withJsonOption } from '../command-options.ts';
 
-/** `signalbox config check|schema`. */
+/** Defines `signalbox config check|schema`. */
 export function configCommand(): Command {
   const command = new Command('config').description(
     'Check a configuration, or print its JSON Schema for editors.',
@@ -17,7 +17,7 @@ function checkCommand(): Command {
     .option('--config <file>', 'the same, as other commands write it');
   withExamples(withJsonOption(command), 'signalbox config check signalbox.yaml');
   return command.action(async (file: string | undefined, flags: { config?: string; json?: boolean }) => {
-    const { checkConfig } = await import('../config/config.ts');
+    const { checkConfig } = await import('../config/check-config.ts');
     await checkConfig(file ?? flags.config ?? 'signalbox.yaml', flags);
   });
 }
@@ -26,7 +26,7 @@ function schemaCommand(): Command {
   const command = new Command('schema').description('Print the JSON Schema of signalbox.yaml.');
   withExamples(withJsonOption(command), 'signalbox config schema > signalbox.schema.json');
   return command.action(async () => {
-    const { printConfigSchema } = await import('../config/config.ts');
+    const { printConfigSchema } = await import('../config/check-config.ts');
     await printConfigSchema();
   });
 }

@@ -10,7 +10,7 @@ import {
 } from '../command-options.ts';
 import type { DeadDisposeFlags, DeadListFlags } from '../dead/dead.ts';
 
-/** `signalbox dead list|show|retry|drop`. */
+/** Defines `signalbox dead list|show|retry|drop`. */
 export function deadCommand(): Command {
   const command = new Command('dead').description(
     'Messages that were given up: see them, put them back, or drop them. For the operator.',

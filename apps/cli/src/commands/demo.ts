@@ -1,9 +1,9 @@
 import { Command, Option } from 'commander';
 import { withExamples, withJsonOption } from '../command-options.ts';
-import { demoPoints } from '../demo/points.ts';
+import { demoPoints } from '../demo/demo-points.ts';
 import type { DemoFlags } from '../demo/run-demo.ts';
 
-/** `signalbox demo`. */
+/** Defines `signalbox demo`. */
 export function demoCommand(): Command {
   const command = new Command('demo')
     .description(

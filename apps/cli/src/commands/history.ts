@@ -7,9 +7,9 @@ import {
   withExamples,
   withJsonOption,
 } from '../command-options.ts';
-import type { HistoryFlags } from '../history/history.ts';
+import type { HistoryFlags } from '../history/history-flags.ts';
 
-/** `signalbox history`. */
+/** Defines `signalbox history`. */
 export function historyCommand(): Command {
   const command = withConnectionOptions(
     new Command('history').description(
@@ -37,7 +37,12 @@ export function historyCommand(): Command {
     'signalbox history --audit --since 1d --config signalbox.yaml',
   );
   return command.action(async ({ agent, ...flags }: HistoryFlags) => {
-    const { history } = await import('../history/history.ts');
-    await history({ ...flags, ...(agent !== undefined && { about: agent }) });
+    const asked = { ...flags, ...(agent !== undefined && { about: agent }) };
+    if (flags.audit) {
+      const { printAudit } = await import('../history/print-audit.ts');
+      return printAudit(asked);
+    }
+    const { printTimeline } = await import('../history/print-timeline.ts');
+    await printTimeline(asked);
   });
 }

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { countOption, withConnectionOptions, withExamples, withJsonOption } from '../command-options.ts';
 import type { InboxFlags } from '../messages/inbox.ts';
 
-/** `signalbox inbox`. */
+/** Defines `signalbox inbox`. */
 export function inboxCommand(): Command {
   const command = withConnectionOptions(
     new Command('inbox').description(

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { reloadHelp, withExamples, withJsonOption } from '../command-options.ts';
 import type { OrchestratorFlags } from '../daemons/orchestrator.ts';
 
-/** `signalbox orchestrator`. */
+/** Defines `signalbox orchestrator`. */
 export function orchestratorCommand(): Command {
   const command = new Command('orchestrator')
     .description('Host the configured MCP servers and serve their tools to workers by role.')

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { timeOption, withConnectionOptions, withExamples, withJsonOption } from '../command-options.ts';
 import type { SendFlags } from '../messages/send.ts';
 
-/** `signalbox send`. */
+/** Defines `signalbox send`. */
 export function sendCommand(): Command {
   const command = withConnectionOptions(
     new Command('send')

@@ -3,7 +3,7 @@ import { agentOption, withConnectionOptions, withExamples, withJsonOption } from
 import type { TailFlags } from '../tail/tail.ts';
 import { orchestratorOption } from './tools/orchestrator-option.ts';
 
-/** `signalbox tail`. */
+/** Defines `signalbox tail`. */
 export function tailCommand(): Command {
   const command = withConnectionOptions(
     new Command('tail').description(

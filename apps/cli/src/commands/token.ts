@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { timeOption, withConnectionOptions, withExamples, withJsonOption } from '../command-options.ts';
 import type { TokenFlags, TokenIssueFlags } from '../token/token.ts';
 
-/** `signalbox token issue|list|revoke`. */
+/** Defines `signalbox token issue|list|revoke`. */
 export function tokenCommand(): Command {
   const command = new Command('token').description(
     'Issue, list and revoke the tokens that agents connect with.',

@@ -26,7 +26,7 @@ const children: readonly (() => Command)[] = [
   toolsAuthCommand,
 ];
 
-/** `signalbox tools …`: the orchestrator from outside. */
+/** Defines `signalbox tools …`: the orchestrator from outside. */
 export function toolsCommand(): Command {
   const command = new Command('tools').description(
     'See and call the tools that the orchestrator serves, and look after its MCP servers.',

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { reloadHelp, withExamples, withJsonOption } from '../command-options.ts';
 import type { UpFlags } from '../daemons/up.ts';
 
-/** `signalbox up`. */
+/** Defines `signalbox up`. */
 export function upCommand(): Command {
   const command = new Command('up')
     .description('Start the broker and the orchestrator as two supervised processes.')

@@ -5,7 +5,7 @@ import { echoCommand } from './worker/echo.ts';
 import { mcpCommand } from './worker/mcp.ts';
 import { runCommand } from './worker/run.ts';
 
-/** `signalbox worker mcp`. */
+/** Defines `signalbox worker mcp|run|config|echo`. */
 export function workerCommand(): Command {
   const command = new Command('worker').description('Connect an agent.');
   withExamples(command, 'signalbox worker mcp --token-file researcher.token');

@@ -2,7 +2,7 @@ import { flushCompileCache } from 'node:module';
 import { isSupervised, reportToSupervisor } from '@signalbox/daemon/supervisor';
 import { printJson, printLines } from '../terminal/output.ts';
 
-/** Says once that a process is ready: to its supervisor, as one line of JSON, or to people. */
+/** Announces that a process is ready: to its supervisor, as one line of JSON, or to people. */
 export function announceReady(
   facts: Record<string, unknown>,
   lines: string[],

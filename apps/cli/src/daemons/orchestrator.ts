@@ -1,8 +1,8 @@
 import { findConfigFile, loadConfig } from '@signalbox/config';
 import { runOrchestrator } from '@signalbox/daemon/orchestrator';
 import { SignalboxError } from '@signalbox/protocol';
-import { explain } from '../broker-connection/client-session.ts';
-import { brokerUrl, hasAgentEnvironment, namedToken } from '../broker-connection/connection.ts';
+import { explain } from '../connection/client-session.ts';
+import { brokerUrl, hasAgentEnvironment, namedToken } from '../connection/connection.ts';
 import { faultFromEnvironment } from '../process/fault-environment.ts';
 import { logInto, openLog } from '../process/log.ts';
 import { stopRequested } from '../process/stop-signals.ts';

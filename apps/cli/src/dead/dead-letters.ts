@@ -15,7 +15,7 @@ const deadLetterSchema = z.object({
   reason: z.string(),
 });
 
-/** A message that was given up. Times are epoch milliseconds of the broker's clock, `size` is of its body in bytes. */
+/** A message that was given up. Times are epoch milliseconds of the broker's clock, `size` is that of the body in bytes. */
 export type DeadLetter = z.infer<typeof deadLetterSchema>;
 
 const pageSchema = z.object({ messages: z.array(deadLetterSchema), more: z.boolean() });
@@ -28,14 +28,14 @@ const droppedSchema = z.object({ dropped: seqs, unknown: seqs });
 const pageSize = 100;
 const seqsPerRequest = 500;
 
-/** Where to look, and how many at most. */
+/** The dead letters that are asked for: of which inbox, after which sequence number, and how many at most. */
 export interface DeadQuery {
   inbox?: string;
   after?: number;
   limit: number;
 }
 
-/** Dead letters by sequence number; `more` if there are some beyond the limit. */
+/** Reads dead letters by sequence number; `more` says whether there are others beyond the limit. */
 export async function listDeadLetters(
   client: BrokerClient,
   { inbox, after, limit }: DeadQuery,
@@ -57,7 +57,7 @@ export async function listDeadLetters(
   }
 }
 
-/** One dead letter with its body. Rejects with the broker's code if there is none with this number. */
+/** Reads one dead letter with its body. Rejects with the broker's code if none has this number. */
 export async function readDeadLetter(
   client: BrokerClient,
   seq: number,
@@ -65,7 +65,7 @@ export async function readDeadLetter(
   return shownSchema.parse(await client.admin('dead_show', { seq })).message;
 }
 
-/** What became of the numbers that were named. `refused` stay dead, because their inbox cannot take them now. */
+/** The outcome for each of the named numbers. Those under `refused` stay dead: their inbox cannot take them now. */
 export interface Disposal {
   done: number[];
   unknown: number[];

@@ -1,6 +1,6 @@
 import { SignalboxError } from '@signalbox/protocol';
-import { withSession } from '../broker-connection/client-session.ts';
-import type { ConnectionFlags } from '../broker-connection/connection.ts';
+import { withSession } from '../connection/client-session.ts';
+import type { ConnectionFlags } from '../connection/connection.ts';
 import { bodyText, printable } from '../messages/message-text.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
@@ -74,7 +74,7 @@ export async function retryDead(named: readonly number[], flags: DeadDisposeFlag
   }
 }
 
-/** Drops messages that were given up, for good. */
+/** Drops messages that were given up. They cannot be restored. */
 export async function dropDead(named: readonly number[], flags: DeadDisposeFlags): Promise<void> {
   const { done, unknown } = await dispose('drop', named, flags);
   if (flags.json) printJson({ dropped: done, unknown });
@@ -101,7 +101,7 @@ async function dispose(
   return disposal;
 }
 
-/** Either numbers, or one of the options that mean many: never many by an oversight. */
+/** Demands either numbers or an option that means many, so that nobody disposes of many by mistake. */
 function checkChoice(how: string, named: readonly number[], { inbox, all }: DeadDisposeFlags): void {
   const many = inbox !== undefined || all === true;
   if (named.length > 0 !== many) return;

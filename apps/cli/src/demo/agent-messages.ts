@@ -1,4 +1,4 @@
-/** What the demo asks a scripted agent to do. */
+/** An order of the demo to a scripted agent. */
 export type AgentOrder =
   | { op: 'tools' }
   | { op: 'calls'; calls: { name: string; arguments: Record<string, unknown> }[]; tellProgress?: boolean }
@@ -6,13 +6,13 @@ export type AgentOrder =
   | { op: 'answer'; with: string }
   | { op: 'ask'; to: string; text: string; timeoutMs: number };
 
-/** What a tool call came to, as the agent's MCP client saw it. */
+/** The result of a tool call, as the agent's MCP client saw it. */
 export interface AgentCallResult {
   isError: boolean;
   text: string;
 }
 
-/** What a scripted agent says: `progress` while an order runs, then its result or why it failed. */
+/** The report of a scripted agent: `progress` while an order runs, then its result or the reason of its failure. */
 export type AgentReport =
   | { id: number; progress: true }
   | { id: number; result: unknown }

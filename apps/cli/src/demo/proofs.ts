@@ -1,17 +1,17 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DemoPoint } from './points.ts';
-import type { Stage } from './stage.ts';
+import type { DemoPoint } from './demo-points.ts';
+import type { DemoProcesses } from './demo-processes.ts';
 
-/** Says what was seen. Throws with what was seen instead where a point did not hold. */
-export type Proof = (stage: Stage, broken: boolean) => Promise<string[]>;
+/** Proves one point and returns what was seen. Rejects with what was seen instead if the point does not hold. */
+export type Proof = (processes: DemoProcesses, broken: boolean) => Promise<string[]>;
 
-/** One proof a point. `broken` sabotages it: it must then throw. */
+/** The proof of each point. With `broken` it is sabotaged and must reject. */
 export const proofs: Record<DemoPoint, Proof> = { manifest, refusal, overlap, ask, recovery };
 
 const longTool = 'mcp_everything__trigger-long-running-operation';
 
-async function manifest({ researcher, writer }: Stage): Promise<string[]> {
+async function manifest({ researcher, writer }: DemoProcesses): Promise<string[]> {
   const [rosa, walt] = await Promise.all([researcher.tools(), writer.tools()]);
   expect(rosa.includes('mcp_everything__echo'), 'rosa sees mcp_everything__echo');
   expect(rosa.includes('mcp_files__read_text_file'), 'rosa sees mcp_files__read_text_file');
@@ -24,7 +24,7 @@ async function manifest({ researcher, writer }: Stage): Promise<string[]> {
   ];
 }
 
-async function refusal({ researcher, writer, folder }: Stage, broken: boolean): Promise<string[]> {
+async function refusal({ researcher, writer, folder }: DemoProcesses, broken: boolean): Promise<string[]> {
   const forbidden = join(folder, 'by-rosa.txt');
   const allowed = join(folder, 'by-walt.txt');
   const agent = broken ? writer : researcher;
@@ -38,7 +38,7 @@ async function refusal({ researcher, writer, folder }: Stage, broken: boolean): 
   ];
 }
 
-async function overlap({ researcher, writer }: Stage): Promise<string[]> {
+async function overlap({ researcher, writer }: DemoProcesses): Promise<string[]> {
   const seconds = Array.from({ length: 8 }, (_, i) => 0.5 + i / 100);
   const calls = seconds.map((duration) => ({ name: longTool, arguments: { duration, steps: 1 } }));
   const started = performance.now();
@@ -57,16 +57,16 @@ async function overlap({ researcher, writer }: Stage): Promise<string[]> {
   ];
 }
 
-async function ask({ researcher, writer }: Stage, broken: boolean): Promise<string[]> {
+async function ask({ researcher, writer }: DemoProcesses, broken: boolean): Promise<string[]> {
   if (!broken) await writer.answerAsks('in by-walt.txt');
   const reply = await researcher.ask('walt', 'where did you write it?', broken ? 2000 : 10_000);
   expect(reply.from === 'walt' && reply.text.startsWith('in by-walt.txt'), 'the answer is from walt');
   return [`rosa asked walt «where did you write it?»; ${reply.from} answered «${reply.text}»`];
 }
 
-async function recovery(stage: Stage, broken: boolean): Promise<string[]> {
-  const { researcher, orchestrator } = stage;
-  const killed = stage.broker.pid;
+async function recovery(processes: DemoProcesses, broken: boolean): Promise<string[]> {
+  const { researcher, orchestrator } = processes;
+  const killed = processes.broker.pid;
   let running = (): void => {};
   const inFlight = new Promise<void>((resolve) => {
     running = resolve;
@@ -76,7 +76,7 @@ async function recovery(stage: Stage, broken: boolean): Promise<string[]> {
     inFlight,
     call.then(() => Promise.reject(new Error('the call ended before the kill'))),
   ]);
-  await stage.replaceBroker({ restart: !broken });
+  await processes.replaceBroker({ restart: !broken });
   const back = performance.now();
   const result = await within(10_000, call, 'the call in flight ends');
   const waited = ((performance.now() - back) / 1000).toFixed(1);

@@ -1,8 +1,8 @@
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import { printJson, printLines } from '../terminal/output.ts';
-import { type DemoPoint, demoPoints } from './points.ts';
+import { type DemoPoint, demoPoints } from './demo-points.ts';
+import { startDemoProcesses } from './demo-processes.ts';
 import { proofs } from './proofs.ts';
-import { setStage } from './stage.ts';
 
 export interface DemoFlags {
   break?: DemoPoint;
@@ -15,7 +15,7 @@ interface Finding {
   seen: string[];
 }
 
-/** Plays the whole demo. Throws `demo_failed` if a point did not hold. */
+/** Runs the whole demo. Rejects with `demo_failed` if a point did not hold. */
 export async function runDemo(flags: DemoFlags): Promise<void> {
   const say = flags.json ? () => {} : printLines;
   const started = performance.now();
@@ -23,13 +23,13 @@ export async function runDemo(flags: DemoFlags): Promise<void> {
   say('Starting a broker, an orchestrator with two MCP servers, and two agents…');
   const findings: Finding[] = [];
   {
-    await using stage = await setStage(flags.break);
+    await using processes = await startDemoProcesses(flags.break);
     say(
-      `  broker ${stage.broker.pid}, orchestrator ${stage.orchestrator.pid}, agents rosa and walt: ready`,
+      `  broker ${processes.broker.pid}, orchestrator ${processes.orchestrator.pid}, agents rosa and walt: ready`,
       '',
     );
     for (const point of demoPoints) {
-      const finding = await prove(point, () => proofs[point](stage, flags.break === point));
+      const finding = await prove(point, () => proofs[point](processes, flags.break === point));
       findings.push(finding);
       say(...lines(finding));
       if (!finding.held) break;

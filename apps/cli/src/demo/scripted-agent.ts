@@ -4,7 +4,7 @@ import { type BrokerClient, connectBroker, requestAddress } from '@signalbox/cli
 import { mcpReplySchema, messageOf } from '@signalbox/protocol';
 import type { AgentCallResult, AgentOrder, AgentReport } from './agent-messages.ts';
 
-/** How a scripted agent is told who it is; its worker gets the same from the environment. */
+/** The identity and the worker of a scripted agent. The worker gets the same identity from the environment. */
 interface AgentSetup {
   url: string;
   agent: string;
@@ -81,7 +81,7 @@ async function callTool(
   return { isError: result.isError === true, text: blocks.map((block) => block.text ?? '').join('\n') };
 }
 
-/** What an agent that speaks to the broker by itself would try: the call, without the worker's own check. */
+/** Sends a call to the orchestrator without the worker's own check, as an agent could that bypasses its worker. */
 async function callPastWorker(tool: string, args: Record<string, unknown>): Promise<AgentCallResult> {
   const body = { op: 'call', tool, arguments: args };
   const outcome = await asking.request('orchestrator', 'mcp_request', body, { timeoutMs: 10_000 });

@@ -15,7 +15,7 @@ const historyMessageSchema = z.object({
   size: z.int(),
 });
 
-/** What the broker knows of a message that was stored, settled or not; never its body. Times in epoch milliseconds. */
+/** The metadata of a stored message, settled or not, without its body. Times in epoch milliseconds. */
 export type HistoryMessage = z.infer<typeof historyMessageSchema>;
 
 const pageSchema = z.object({ messages: z.array(historyMessageSchema), cursor: z.string().optional() });
@@ -31,14 +31,14 @@ const auditRowSchema = z.object({
   detail: z.string(),
 });
 
-/** Refusals, token events and policy changes of one token, agent and code within one minute. */
+/** The refusals, token events or policy changes of one token, agent and code within one minute. */
 export type AuditRow = z.infer<typeof auditRowSchema>;
 
 const auditSchema = z.object({ rows: z.array(auditRowSchema) });
 
 const pageSize = 200;
 
-/** Which part of the history. `since` in epoch milliseconds. */
+/** The part of the history that is asked for. `since` in epoch milliseconds. */
 export interface HistoryQuery {
   since: number;
   agent?: string;
@@ -46,7 +46,7 @@ export interface HistoryQuery {
   limit: number;
 }
 
-/** Messages since a time, oldest first; `more` if there are some beyond the limit. */
+/** Reads the messages since a time, oldest first; `more` says whether there are others beyond the limit. */
 export async function readHistory(
   client: BrokerClient,
   { since, agent, correlation, limit }: HistoryQuery,
@@ -69,7 +69,7 @@ export async function readHistory(
   return { messages, more: cursor !== undefined };
 }
 
-/** Audit rows since a time, oldest first. */
+/** Reads the audit rows since a time, oldest first. */
 export async function readAudit(
   client: BrokerClient,
   query: { since: number; limit: number },

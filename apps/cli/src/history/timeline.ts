@@ -1,19 +1,19 @@
 import type { CallRecord } from '@signalbox/protocol';
 import type { HistoryMessage } from './broker-history.ts';
 
-/** One thing that happened: a message was sent, or a tool call came to the orchestrator. `at` in epoch milliseconds. */
+/** An entry of the timeline: a message was sent, or a tool call came to the orchestrator. `at` in epoch milliseconds. */
 export type TimelineEntry =
   | ({ what: 'message'; at: number } & HistoryMessage)
   | ({ what: 'call'; at: number } & CallRecord);
 
-/** What belongs together: a request, its tool call and its answer. A message that stands alone is a group of its own. */
+/** A request with its tool call and its answer. A message that stands alone is a group of its own. */
 export interface TimelineGroup {
   correlation_id: string;
   entries: TimelineEntry[];
 }
 
 /**
- * Messages and calls as one timeline: groups in the order in which they began, the entries of each by time.
+ * Orders messages and calls as one timeline: groups in the order in which they began, the entries of each by time.
  * A request has its own id as its group, an answer the id of what it answers, a call the id of its request.
  */
 export function timelineOf(
@@ -38,7 +38,7 @@ function groupOf(entry: TimelineEntry): string {
   return entry.what === 'call' ? entry.request_id : (entry.correlation_id ?? entry.id);
 }
 
-/** Within one millisecond: the request, then its call, then the answer, as they must have been. */
+/** Compares by time; within one millisecond a request comes before its call, and the call before the answer. */
 function byTime(a: TimelineEntry, b: TimelineEntry): number {
   return a.at - b.at || rank(a) - rank(b) || seqOf(a) - seqOf(b);
 }

@@ -17,7 +17,7 @@ export const agentHeadings = [
 
 const outputLength = 60;
 
-/** One row an agent, whatever the number of its connections, in the order of their names. `now` in epoch milliseconds. */
+/** Writes one row for each agent with all its connections, in the order of names. `now` in epoch milliseconds. */
 export function agentRows(connections: readonly ConnectedAgent[], now: number): string[][] {
   const byAgent = new Map<string, ConnectedAgent[]>();
   for (const connection of connections) {
@@ -55,7 +55,7 @@ function runningCalls(status: WorkerStatus): number {
   return status.worker === 'echo' && status.state === 'working' ? 1 : 0;
 }
 
-/** The client says who it is; until it is there, the command that was started for it does. */
+/** Names the MCP client; until it is connected, the command that was started for it. */
 function client(statuses: readonly WorkerStatus[]): string {
   const clients = statuses.flatMap((status) => {
     if (status.worker === 'echo') return 'echo';
@@ -75,7 +75,7 @@ function lastOutput(statuses: readonly WorkerStatus[], now: number): string | un
   return latest && `${formatDuration(now - latest.at)} ago: ${oneLine(latest.text, outputLength)}`;
 }
 
-/** What a program of one's own announced, as it is. */
+/** Writes the status that another program announced, as it is. */
 function otherStatus(connections: readonly ConnectedAgent[]): string | undefined {
   const own = connections.filter(({ status }) => status !== undefined && !workerStatus(status));
   return own.length === 0

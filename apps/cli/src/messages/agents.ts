@@ -1,5 +1,5 @@
-import { withSession } from '../broker-connection/client-session.ts';
-import type { ConnectionFlags } from '../broker-connection/connection.ts';
+import { withSession } from '../connection/client-session.ts';
+import type { ConnectionFlags } from '../connection/connection.ts';
 import { printJson, printLines, tableLines } from '../terminal/output.ts';
 import { agentHeadings, agentRows } from './agent-rows.ts';
 
@@ -8,7 +8,7 @@ export interface AgentsFlags extends ConnectionFlags {
   json?: boolean;
 }
 
-/** Lists who is connected, but for this command's own connection. */
+/** Lists the connected agents, without this command's own connection. */
 export async function listAgents(flags: AgentsFlags): Promise<void> {
   const connections = await withSession(flags, async ({ client }) => {
     const connected = await client.listConnected({

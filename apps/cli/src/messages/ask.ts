@@ -1,9 +1,9 @@
-import { withSession } from '../broker-connection/client-session.ts';
-import type { ConnectionFlags } from '../broker-connection/connection.ts';
+import { withSession } from '../connection/client-session.ts';
+import type { ConnectionFlags } from '../connection/connection.ts';
+import { outcomeError } from '../connection/failed-outcome.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
 import { printJson, printLines } from '../terminal/output.ts';
 import { bodyText } from './message-text.ts';
-import { outcomeError } from './outcome.ts';
 import { textArgument } from './text-argument.ts';
 
 export interface AskFlags extends ConnectionFlags {

@@ -1,6 +1,6 @@
 import type { Message } from '@signalbox/protocol';
-import { withSession } from '../broker-connection/client-session.ts';
-import type { ConnectionFlags } from '../broker-connection/connection.ts';
+import { withSession } from '../connection/client-session.ts';
+import type { ConnectionFlags } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { count, oneLine, printed, printJson, printLines, tableLines } from '../terminal/output.ts';
 import { bodyText, printable } from './message-text.ts';
@@ -13,7 +13,7 @@ export interface InboxFlags extends ConnectionFlags {
   json?: boolean;
 }
 
-/** Shows what waits in an agent's inbox; with `take` it is acknowledged, after it was printed. */
+/** Prints the messages that wait in an agent's inbox. With `take` they are acknowledged after they were printed. */
 export async function inbox(flags: InboxFlags): Promise<void> {
   if (!flags.take) {
     const { messages, more } = await withSession(flags, ({ client, connection }) =>

@@ -4,7 +4,7 @@ import type { Message } from '@signalbox/protocol';
 const maxPage = 1000;
 
 /**
- * The first `limit` messages that wait at an address, without taking them; `more` if others wait behind. The broker
+ * Reads the first `limit` messages that wait at an address, without taking them; `more` says whether others wait. The broker
  * answers with as many at a time as fit its own limit of bytes.
  */
 export async function readWaiting(

@@ -1,6 +1,6 @@
 import { idSchema, kindSchema, SignalboxError } from '@signalbox/protocol';
-import { withSession } from '../broker-connection/client-session.ts';
-import type { ConnectionFlags } from '../broker-connection/connection.ts';
+import { withSession } from '../connection/client-session.ts';
+import type { ConnectionFlags } from '../connection/connection.ts';
 import { printJson, printLines } from '../terminal/output.ts';
 import { textArgument } from './text-argument.ts';
 
@@ -35,7 +35,7 @@ export async function send(to: string, argument: string, flags: SendFlags): Prom
   );
 }
 
-/** The broker would refuse them too, by the names that they have on the wire. */
+/** Refuses what the broker would refuse too, but by the names of the options. */
 function checkOptions({ kind, id, replyTo }: SendFlags): void {
   const checks = [
     ['--kind', kind, kindSchema],

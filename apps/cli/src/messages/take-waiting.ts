@@ -3,12 +3,12 @@ import { type Message, SignalboxError } from '@signalbox/protocol';
 
 const maxWindow = 10_000;
 const windowBytes = 64 * 1024 * 1024;
-/** The backlog is pushed at once; after this much silence, in milliseconds, what is left is not for now. */
+/** The broker pushes the backlog at once; after this much silence, in milliseconds, no more is expected. */
 const quietMs = 500;
 
 /**
  * Claims up to `limit` messages that wait in the client's own inbox, hands them to `show`, and only then acknowledges
- * them: what could not be shown comes again. Throws `connection_lost` for messages that could not be acknowledged.
+ * them: a message that could not be shown is delivered again. Rejects with `connection_lost` if an ack fails.
  */
 export async function takeWaiting(
   client: BrokerClient,

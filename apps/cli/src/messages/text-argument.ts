@@ -1,9 +1,9 @@
 import { SignalboxError } from '@signalbox/protocol';
 
-/** Far more than a broker takes; it only keeps an endless input from filling the memory. */
+/** Far more than a broker accepts: the limit keeps an endless input from filling the memory. */
 const maxBytes = 64 * 1024 * 1024;
 
-/** The argument itself; `-` stands for standard input, without its last line end. Throws `usage` for what is no text. */
+/** Returns the argument, or for `-` the text of standard input without its last line end. Rejects with `usage` for other data. */
 export async function textArgument(
   argument: string,
   input: AsyncIterable<Buffer | string> = process.stdin,

@@ -14,10 +14,10 @@ const runSchema = z.object({
 const echoSchema = z.object({ worker: z.literal('echo'), state: z.enum(['idle', 'working']) });
 const schema = z.discriminatedUnion('worker', [faceSchema, runSchema, echoSchema]);
 
-/** What the connections of our own workers announce, as far as it is shown. */
+/** The parts of a worker's announced status that are shown. */
 export type WorkerStatus = z.infer<typeof schema>;
 
-/** Reads an announced status; `undefined` if it is somebody else's. */
+/** Reads an announced status; returns `undefined` for that of another program. */
 export function workerStatus(announced: unknown): WorkerStatus | undefined {
   return schema.safeParse(announced).data;
 }

@@ -1,8 +1,8 @@
 import { type Fault, faultAt, faultVariable, noFault } from '@signalbox/protocol';
 
 /**
- * The fault port of this process: it kills itself as hard as kill -9 at the point that `SIGNALBOX_FAULT` names, for
- * tests of what survives. Throws `usage` if there is no such point.
+ * Returns the fault port of this process. It kills the process as `kill -9` does at the point that `SIGNALBOX_FAULT` names, for
+ * tests of recovery. Throws `usage` if no point has that name.
  */
 export function faultFromEnvironment(env: NodeJS.ProcessEnv): Fault {
   const setting = env[faultVariable];

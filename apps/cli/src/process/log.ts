@@ -6,7 +6,7 @@ const secret = ['authorization', 'Authorization', 'token', 'headers', 'env'];
 const redact = { paths: secret.flatMap((key) => [key, `*.${key}`, `*.*.${key}`]), censor: '[redacted]' };
 
 /**
- * A logger on standard error: readable on a terminal, JSON lines elsewhere. The level is `SIGNALBOX_LOG`,
+ * Opens a logger on standard error: readable on a terminal, JSON lines elsewhere. The level is `SIGNALBOX_LOG`,
  * else `level`. Values under names that hold secrets are never written.
  */
 export async function openLog(name: string, level: 'info' | 'warn'): Promise<Logger> {

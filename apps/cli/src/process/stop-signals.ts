@@ -45,7 +45,7 @@ export function parentEnded(): Promise<string> {
 }
 
 /**
- * A signal that aborts when this process is asked to end, so that what it waits for is withdrawn first. A second
+ * Returns a signal that aborts when this process is asked to end, so that its request is withdrawn first. A second
  * request ends it at once, and so does any after this was disposed.
  */
 export function withdrawOnSignal(): Disposable & { readonly signal: AbortSignal } {

@@ -2,18 +2,18 @@ import type { CallRecord } from '@signalbox/protocol';
 import { FollowedCalls } from './followed-calls.ts';
 import type { Notice } from './tail-event.ts';
 
-/** What happens in this time is asked about at once. */
+/** Events within this time are asked about together. */
 const gatherMs = 100;
-/** How often a call that waits for its turn is asked about. */
+/** The time between questions about a call that waits for its turn. */
 const waitingMs = 1000;
-/** The clocks of broker and orchestrator may differ by this much. */
+/** The largest difference between the clocks of broker and orchestrator that is allowed for. */
 const clockSkewMs = 60_000;
 
 export interface CallWatchPorts {
-  /** The calls that the orchestrator received since then, in epoch milliseconds. */
+  /** Asks for the calls that the orchestrator received since a time in epoch milliseconds. */
   ask: (since: number) => Promise<readonly CallRecord[]>;
-  onNews: (call: CallRecord) => void;
-  /** Told when the orchestrator could not be asked. */
+  onChange: (call: CallRecord) => void;
+  /** Called when the orchestrator could not be asked. */
   onFailure: (error: unknown) => void;
 }
 
@@ -31,8 +31,8 @@ export class CallWatch implements Disposable {
     this.#ports = ports;
   }
 
-  saw(notice: Notice): void {
-    if (!this.#followed.saw(notice)) return;
+  observe(notice: Notice): void {
+    if (!this.#followed.observe(notice)) return;
     if (this.#isAsking) this.#isBehind = true;
     else this.#askIn(gatherMs);
   }
@@ -57,7 +57,7 @@ export class CallWatch implements Disposable {
     try {
       const records = await this.#ports.ask(Math.max(0, since - clockSkewMs));
       if (this.#isEnded) return;
-      for (const call of this.#followed.news(records)) this.#ports.onNews(call);
+      for (const call of this.#followed.changed(records)) this.#ports.onChange(call);
     } catch (error) {
       if (this.#isEnded) return;
       this.#ports.onFailure(error);
@@ -66,6 +66,6 @@ export class CallWatch implements Disposable {
     }
     this.#followed.forget(answered);
     if (this.#isBehind) this.#askIn(gatherMs);
-    else if (this.#followed.someWait) this.#askIn(waitingMs);
+    else if (this.#followed.someAreQueued) this.#askIn(waitingMs);
   }
 }

@@ -9,7 +9,7 @@ const shortIdLength = 8;
 const wordLength = 9;
 const detailLength = 120;
 
-/** An event for people, on one line: when, what, and about which message. */
+/** Writes an event for people on one line: the time, what happened, and to which message. */
 export function eventLine(event: TailEvent): string {
   const time = new Date(event.at).toISOString().slice(11);
   return [time, ...words(event)].join('  ');
@@ -79,13 +79,13 @@ function word(text: string): string {
   return text.padEnd(wordLength);
 }
 
-/** The end of an id: its beginning is a time, and the same for all that happens at once. */
+/** Returns the end of an id; its beginning is a time, which is the same for everything that happens at once. */
 function shortId(id: string | undefined): string[] {
   if (id === undefined) return [];
   return [id.length <= shortIdLength ? id : `…${id.slice(-shortIdLength)}`];
 }
 
-/** The sub-inboxes of commands and tool calls are names of chance. */
+/** Shortens the sub-inbox of an address, which is random for commands and tool calls. */
 function shortAddress(address: string): string {
   const [agent = address, sub] = address.split('#');
   return sub === undefined ? agent : `${agent}#${shortId(sub).join('')}`;

@@ -22,33 +22,33 @@ function record(requestId: string, state: CallRecord['state']): CallRecord {
 test('A call is told of once in each state, and only if its request was seen.', () => {
   const calls = new FollowedCalls();
   expect(calls.since).toBeUndefined();
-  expect(calls.saw(stored('mcp_request', 'r1', 10))).toBe(true);
-  expect(calls.saw(stored('mcp_request', 'r2', 20))).toBe(true);
+  expect(calls.observe(stored('mcp_request', 'r1', 10))).toBe(true);
+  expect(calls.observe(stored('mcp_request', 'r2', 20))).toBe(true);
   expect(calls.since).toBe(10);
-  const running = [record('r1', 'running'), record('r2', 'queued'), record('strange', 'running')];
-  expect(calls.news(running)).toEqual(running.slice(0, 2));
-  expect(calls.news(running)).toEqual([]);
-  expect(calls.news([record('r1', 'finished')])).toEqual([record('r1', 'finished')]);
+  const running = [record('r1', 'running'), record('r2', 'queued'), record('unknown', 'running')];
+  expect(calls.changed(running)).toEqual(running.slice(0, 2));
+  expect(calls.changed(running)).toEqual([]);
+  expect(calls.changed([record('r1', 'finished')])).toEqual([record('r1', 'finished')]);
 });
 
 test('Other messages are no calls, nor are replies to requests that were not seen.', () => {
   const calls = new FollowedCalls();
-  expect(calls.saw(stored('ask', 'q', 10))).toBe(false);
-  expect(calls.saw(stored('mcp_reply', 're:old', 10, 'old'))).toBe(false);
-  expect(calls.saw({ what: 'missed', at: 10, missed: 3 })).toBe(false);
+  expect(calls.observe(stored('ask', 'q', 10))).toBe(false);
+  expect(calls.observe(stored('mcp_reply', 're:old', 10, 'old'))).toBe(false);
+  expect(calls.observe({ what: 'missed', at: 10, missed: 3 })).toBe(false);
   expect(calls.since).toBeUndefined();
 });
 
 test('Calls that wait have to be asked about again; those that were answered are forgotten.', () => {
   const calls = new FollowedCalls();
-  calls.saw(stored('mcp_request', 'r1', 10));
-  expect(calls.someWait).toBe(true);
-  calls.news([record('r1', 'queued')]);
-  expect(calls.someWait).toBe(true);
-  calls.news([record('r1', 'running')]);
-  expect(calls.someWait).toBe(false);
+  calls.observe(stored('mcp_request', 'r1', 10));
+  expect(calls.someAreQueued).toBe(true);
+  calls.changed([record('r1', 'queued')]);
+  expect(calls.someAreQueued).toBe(true);
+  calls.changed([record('r1', 'running')]);
+  expect(calls.someAreQueued).toBe(false);
   expect(calls.answered()).toEqual([]);
-  expect(calls.saw(stored('mcp_reply', 're:r1', 30, 'r1'))).toBe(true);
+  expect(calls.observe(stored('mcp_reply', 're:r1', 30, 'r1'))).toBe(true);
   expect(calls.answered()).toEqual(['r1']);
   calls.forget(['r1']);
   expect(calls.since).toBeUndefined();

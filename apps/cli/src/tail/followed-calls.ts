@@ -1,22 +1,22 @@
 import type { CallRecord } from '@signalbox/protocol';
 import type { Notice } from './tail-event.ts';
 
-/** Calls that are followed at a time; beyond it the oldest are given up. */
+/** The largest number of calls that are followed; beyond it the oldest are forgotten. */
 const maxFollowed = 10_000;
 
 interface Followed {
   sentAt: number;
   shown?: CallRecord['state'];
-  /** Its reply was seen: it has ended, if it was a call at all. */
+  /** Its reply was seen, so that the call has ended. */
   isAnswered: boolean;
 }
 
-/** The tool calls whose requests were seen, and what was told of them. */
+/** The tool calls whose requests were seen, with the state of each that was shown. */
 export class FollowedCalls {
   readonly #calls = new Map<string, Followed>();
 
-  /** True if the orchestrator may know more now. */
-  saw(notice: Notice): boolean {
+  /** Takes note of an event; returns true if the orchestrator may know more now. */
+  observe(notice: Notice): boolean {
     if (notice.what !== 'stored') return false;
     const { id, kind, correlation_id, created_at } = notice.message;
     if (kind === 'mcp_request') {
@@ -30,33 +30,33 @@ export class FollowedCalls {
     return true;
   }
 
-  /** When the oldest of them was sent, in epoch milliseconds of the broker's clock; `undefined` if there is none. */
+  /** The time at which the oldest call was sent, in epoch milliseconds of the broker's clock; `undefined` without calls. */
   get since(): number | undefined {
     const [oldest] = this.#calls.values();
     return oldest?.sentAt;
   }
 
-  /** True if some wait for their turn: nothing will be seen when it comes. */
-  get someWait(): boolean {
+  /** True if a call waits for its turn, whose start causes no event. */
+  get someAreQueued(): boolean {
     for (const { shown, isAnswered } of this.#calls.values()) {
       if (!isAnswered && shown !== 'running') return true;
     }
     return false;
   }
 
-  /** Those of the records that tell something new. Calls that have ended are followed no longer. */
-  news(records: readonly CallRecord[]): CallRecord[] {
-    const news: CallRecord[] = [];
+  /** Returns the records whose state was not shown yet. */
+  changed(records: readonly CallRecord[]): CallRecord[] {
+    const changed: CallRecord[] = [];
     for (const record of records) {
       const call = this.#calls.get(record.request_id);
       if (!call || call.shown === record.state) continue;
       call.shown = record.state;
-      news.push(record);
+      changed.push(record);
     }
-    return news;
+    return changed;
   }
 
-  /** Ids of calls that had been answered before the orchestrator was asked: whatever it said, it says no more. */
+  /** Returns the ids of calls that were answered already. Asked now, the orchestrator gives their last state. */
   answered(): string[] {
     return [...this.#calls].flatMap(([id, { isAnswered }]) => (isAnswered ? [id] : []));
   }

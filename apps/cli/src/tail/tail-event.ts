@@ -5,7 +5,7 @@ const at = z.number();
 const sender = messageHeaderSchema.shape.from;
 const message = messageHeaderSchema.extend({
   created_at: z.number().optional(),
-  /** Bytes of its body. */
+  /** The size of its body in bytes. */
   size: z.number().optional(),
 });
 const noticeSchema = z.discriminatedUnion('what', [
@@ -31,17 +31,17 @@ const noticeSchema = z.discriminatedUnion('what', [
   z.object({ what: z.literal('missed'), at, missed: z.number() }),
 ]);
 
-/** What the broker tells of. Times are epoch milliseconds of its clock. */
+/** An event that the broker reports. Times are epoch milliseconds of its clock. */
 export type Notice = z.infer<typeof noticeSchema>;
 
-/** One line of a tail: what the broker tells, what became of a tool call, or what became of the tail itself. */
+/** One line of a tail: an event of the broker, the state of a tool call, or a gap in the tail itself. */
 export type TailEvent =
   | Notice
   | { what: 'call'; at: number; call: CallRecord }
   | { what: 'calls_missing'; at: number; code: string; message: string }
   | { what: 'disconnected' | 'reconnected'; at: number };
 
-/** Reads the body of a notice; `undefined` for anything else. */
+/** Reads the body of a notice; returns `undefined` for anything else. */
 export function readNotice(body: unknown): Notice | undefined {
   if ((body as { event?: unknown } | null)?.event !== 'tail') return undefined;
   return noticeSchema.safeParse(body).data;

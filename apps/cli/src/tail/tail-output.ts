@@ -2,10 +2,10 @@ import { printJson, printLines } from '../terminal/output.ts';
 import { eventLine } from './event-line.ts';
 import type { TailEvent } from './tail-event.ts';
 
-/** So much may wait for whoever reads standard output; what comes then is counted instead. */
+/** The largest number of bytes that may wait for the reader of standard output; further events are only counted. */
 const maxWaitingBytes = 4 * 1024 * 1024;
 
-/** Writes events to standard output, a line each. A slow reader misses some, and is told how many. */
+/** Writes events to standard output, one on each line. A slow reader misses some and is told how many. */
 export class TailOutput {
   readonly #asJson: boolean;
   #missed = 0;

@@ -1,16 +1,16 @@
 import type { BrokerClient } from '@signalbox/client';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
-import { type Session, withSession } from '../broker-connection/client-session.ts';
-import type { ConnectionFlags } from '../broker-connection/connection.ts';
+import { type Session, withSession } from '../connection/client-session.ts';
+import type { ConnectionFlags } from '../connection/connection.ts';
 import { stopRequested } from '../process/stop-signals.ts';
 import { printJson, printLines } from '../terminal/output.ts';
-import { askCalls, fetchCalls } from '../tools/calls.ts';
+import { askForCalls, findCalls } from '../tools/call-records.ts';
 import { CallWatch } from './call-watch.ts';
 import { readNotice } from './tail-event.ts';
 import { TailOutput } from './tail-output.ts';
 
 export interface TailFlags extends ConnectionFlags {
-  /** Only what this agent does. */
+  /** Show only events of this agent. */
   about?: string;
   orchestrator?: string;
   json?: boolean;
@@ -27,7 +27,7 @@ export async function tail(flags: TailFlags): Promise<void> {
   });
 }
 
-/** Resolves, or rejects, with the reason when the broker has no more to tell. */
+/** Prints events until the broker closes the connection or refuses to go on; resolves or rejects with the reason. */
 async function follow(
   { client, connection }: Session,
   flags: TailFlags,
@@ -39,7 +39,7 @@ async function follow(
     const notice = readNotice(json);
     if (!notice) return;
     output.show(notice);
-    calls.saw(notice);
+    calls.observe(notice);
   });
   await register(client, flags);
   if (flags.json) printJson({ what: 'following', url: connection.url, agent: flags.about ?? null });
@@ -63,20 +63,20 @@ async function register(client: BrokerClient, { about }: TailFlags): Promise<voi
   await client.admin('tail', { on: true, ...(about !== undefined && { agent: about }) });
 }
 
-/** Without an orchestrator there are the messages; that calls have no names then is said once. */
+/** Follows the calls of the orchestrator. A line says once that it cannot be asked; messages are shown all the same. */
 function watchCalls(session: Session, flags: TailFlags, output: TailOutput): CallWatch {
   let isThere = false;
   let isFailing = false;
   return new CallWatch({
     async ask(since) {
-      // Whether it is there is looked up in the list of all connections, and so only where that is in doubt.
-      const ask = isThere ? askCalls : fetchCalls;
+      // The list of all connections says whether it is there, and is read only where that is in doubt.
+      const ask = isThere ? askForCalls : findCalls;
       const records = await ask(session, flags, { since });
       isThere = true;
       isFailing = false;
       return records;
     },
-    onNews: (call) => {
+    onChange: (call) => {
       const at = call.finished_at ?? call.started_at ?? call.received_at;
       output.show({ what: 'call', at, call });
     },

@@ -1,6 +1,6 @@
 const unitMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** Milliseconds of `500ms`, `30s`, `15m`, `8h` or `7d`; `undefined` for anything else, zero included. */
+/** Reads `500ms`, `30s`, `15m`, `8h` or `7d` as milliseconds; returns `undefined` for anything else and for zero. */
 export function parseDuration(text: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text);
   if (!match) return undefined;
@@ -8,14 +8,14 @@ export function parseDuration(text: string): number | undefined {
   return value > 0 && Number.isSafeInteger(value) ? value : undefined;
 }
 
-/** How long something took: to the millisecond below a second, to a tenth of one below ten. */
+/** Writes how long something took: in milliseconds below a second, in tenths of a second below ten. */
 export function formatElapsed(ms: number): string {
   const whole = Math.max(0, Math.round(ms));
   if (whole < 1000) return `${whole} ms`;
   return whole < 10_000 ? `${(Math.floor(whole / 100) / 10).toFixed(1)} s` : formatDuration(whole);
 }
 
-/** A length of time in the largest unit that keeps it readable: `45 s`, `12 min`, `3 h`, `5 d`. */
+/** Writes a length of time in the largest unit that keeps it readable: `45 s`, `12 min`, `3 h`, `5 d`. */
 export function formatDuration(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
   if (seconds < 90) return `${seconds} s`;

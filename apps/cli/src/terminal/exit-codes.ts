@@ -1,6 +1,6 @@
 import type { ToolErrorCode } from '@signalbox/protocol';
 
-/** Exit codes of every command, after sysexits.h where it has a word for it. */
+/** The exit codes of every command; those of sysexits.h where one fits. */
 export const exitCodes = {
   ok: 0,
   failed: 1,
@@ -30,8 +30,8 @@ const byCode: Readonly<Record<string, ExitCode>> = {
 } satisfies Record<string, ExitCode> & Partial<Record<ToolErrorCode, ExitCode>>;
 
 /**
- * The exit code for an error with a code, a broker's or a tool's: by the table, then by whether trying again can help.
- * `interrupted`: it only ended because this process was asked to end.
+ * Returns the exit code for an error of a broker or a tool: by its code, else by whether trying again can help.
+ * `interrupted` says that the work ended only because this process was asked to end.
  */
 export function exitCodeOf(error: { code: string; retryable: boolean; interrupted?: unknown }): ExitCode {
   if (error.interrupted === true) return exitCodes.interrupted;

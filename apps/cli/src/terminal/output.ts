@@ -2,17 +2,17 @@ import { visible } from '@signalbox/protocol';
 
 export { visible };
 
-/** One line of JSON on standard output. */
+/** Prints one line of JSON on standard output. */
 export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value)}\n`);
 }
 
-/** Lines for people on standard output. What others wrote into them cannot steer the terminal: see {@link visible}. */
+/** Prints lines for people on standard output. Control characters in them cannot steer the terminal: see {@link visible}. */
 export function printLines(...lines: string[]): void {
   process.stdout.write(`${visible(lines.join('\n'))}\n`);
 }
 
-/** Resolves when all that was printed has left. Never, if nobody reads it: then the process is on its way out. */
+/** Resolves when everything printed so far is written. Never resolves if nobody reads it, as the process then ends. */
 export function printed(): Promise<void> {
   return new Promise((resolve) => {
     process.stdout.write('', (error) => {
@@ -21,7 +21,7 @@ export function printed(): Promise<void> {
   });
 }
 
-/** Rows under headings, columns aligned, without trailing blanks. */
+/** Lays out rows under headings, with aligned columns and without trailing blanks. */
 export function tableLines(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const all = [headings, ...rows.map((row) => row.map((cell) => visible(cell)))];
   const widths = headings.map((_, column) =>
@@ -35,13 +35,13 @@ export function tableLines(headings: readonly string[], rows: readonly (readonly
   );
 }
 
-/** The beginning of a text on one line, at most `length` characters. */
+/** Writes the beginning of a text on one line of at most `length` characters. */
 export function oneLine(text: string, length: number): string {
   const flat = visible(text.replace(/\s+/g, ' ').trim());
   return flat.length <= length ? flat : `${flat.slice(0, length - 1)}…`;
 }
 
-/** `1 tool`, `2 tools`. */
+/** Writes a number with its noun, as in `1 tool` and `2 tools`. */
 export function count(n: number, noun: string): string {
   return `${n} ${noun}${n === 1 ? '' : 's'}`;
 }

@@ -1,4 +1,4 @@
-import type { OperatorFlags } from './operator-request.ts';
+import type { OperatorFlags } from '../connection/operator-request.ts';
 import { signInServer } from './sign-in-server.ts';
 
 export interface ToolsAuthFlags extends OperatorFlags {

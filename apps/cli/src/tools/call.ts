@@ -1,13 +1,13 @@
 import { newMessageId } from '@signalbox/client';
 import { type CallRequest, messageOf, parseJson, SignalboxError } from '@signalbox/protocol';
-import { withSession } from '../broker-connection/client-session.ts';
-import type { ConnectionFlags } from '../broker-connection/connection.ts';
+import { withSession } from '../connection/client-session.ts';
+import type { ConnectionFlags } from '../connection/connection.ts';
+import { askOrchestrator, type OrchestratorChoice, replyError } from '../connection/orchestrator-request.ts';
 import { textArgument } from '../messages/text-argument.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
 import { printJson } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
-import { askOrchestrator, type OrchestratorChoice, replyError } from './orchestrator-request.ts';
 import { printResult } from './print-result.ts';
 
 export interface ToolsCallFlags extends ConnectionFlags, OrchestratorChoice {

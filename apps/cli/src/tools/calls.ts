@@ -1,29 +1,23 @@
-import { type CallRecord, callRecordSchema, SignalboxError } from '@signalbox/protocol';
-import { z } from 'zod';
-import { type Session, withSession } from '../broker-connection/client-session.ts';
-import type { ConnectionFlags } from '../broker-connection/connection.ts';
+import { withSession } from '../connection/client-session.ts';
+import type { ConnectionFlags } from '../connection/connection.ts';
+import type { OrchestratorChoice } from '../connection/orchestrator-request.ts';
 import { formatElapsed } from '../terminal/duration.ts';
 import { count, printJson, printLines, tableLines } from '../terminal/output.ts';
-import { askOrchestrator, dataOf, type OrchestratorChoice } from './orchestrator-request.ts';
+import { findCalls, maxCalls } from './call-records.ts';
 
 export interface ToolsCallsFlags extends ConnectionFlags, OrchestratorChoice {
   running?: boolean;
-  /** How far back, in milliseconds. */
+  /** How far to look back, in milliseconds. */
   since?: number;
   limit: number;
   json?: boolean;
 }
 
-const callsSchema = z.object({ calls: z.array(callRecordSchema) });
-const timeoutMs = 10_000;
-/** What the orchestrator lists at a time. */
-export const maxCalls = 1000;
-
 /** Prints the tool calls that the orchestrator knows of: those that wait, run, or ended. */
 export async function listCalls(flags: ToolsCallsFlags): Promise<void> {
   const { running, limit } = flags;
   const calls = await withSession(flags, (session) =>
-    fetchCalls(session, flags, {
+    findCalls(session, flags, {
       ...(running === true && { running }),
       ...(flags.since !== undefined && { since: Math.max(0, Date.now() - flags.since) }),
       limit: Math.min(limit, maxCalls),
@@ -50,35 +44,6 @@ export async function listCalls(flags: ToolsCallsFlags): Promise<void> {
       ? count(calls.length, 'call')
       : `${calls.length} calls; there may be more: raise --limit.`,
   );
-}
-
-/** Tool calls by the time they came in. Rejects at once with `no_consumer` if no orchestrator is connected. */
-export async function fetchCalls(
-  session: Session,
-  choice: OrchestratorChoice,
-  query: { running?: boolean; since?: number; limit?: number },
-): Promise<CallRecord[]> {
-  const { orchestrator = session.connection.orchestrator } = choice;
-  const connected = await session.client.listConnected();
-  if (!connected.some(({ address }) => address === orchestrator)) {
-    throw new SignalboxError('no_consumer', `no orchestrator named '${orchestrator}' is connected`, {
-      retryable: true,
-      details: { hint: 'start one with: signalbox orchestrator   (signalbox up runs one)' },
-    });
-  }
-  return await askCalls(session, choice, query);
-}
-
-/** The same of an orchestrator that is known to be connected. One that is not fails with `timed_out`. */
-export async function askCalls(
-  session: Session,
-  choice: OrchestratorChoice,
-  query: { running?: boolean; since?: number; limit?: number },
-): Promise<CallRecord[]> {
-  const request = { op: 'calls' as const, limit: maxCalls, ...query };
-  const reply = await askOrchestrator(session, choice, request, { timeoutMs, ephemeral: true });
-  const { calls } = dataOf(reply, callsSchema);
-  return calls.sort((a, b) => a.received_at - b.received_at);
 }
 
 function took(start: number, end: number | undefined): string {

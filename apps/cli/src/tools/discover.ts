@@ -1,11 +1,11 @@
 import { discoveryReplySchema } from '@signalbox/protocol';
+import { askForData, type OperatorFlags } from '../connection/operator-request.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
 import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
-import { askForData, type OperatorFlags } from './operator-request.ts';
 
 export type ToolsDiscoverFlags = OperatorFlags;
 
-/** Every server is started and asked. */
+/** Long enough to start every server and to ask it. */
 const timeoutMs = 60_000;
 
 /** Prints what every MCP server offers. One that could not be asked is listed with its error, and exit code 1. */

@@ -1,6 +1,6 @@
 import { type Explanation, explanationSchema, roleSchema, SignalboxError } from '@signalbox/protocol';
+import { askForData, type OperatorFlags } from '../connection/operator-request.ts';
 import { printJson, printLines } from '../terminal/output.ts';
-import { askForData, type OperatorFlags } from './operator-request.ts';
 
 export type ToolsExplainFlags = OperatorFlags;
 

@@ -1,7 +1,7 @@
-import { withSession } from '../broker-connection/client-session.ts';
-import type { ConnectionFlags } from '../broker-connection/connection.ts';
+import { withSession } from '../connection/client-session.ts';
+import type { ConnectionFlags } from '../connection/connection.ts';
+import { askOrchestrator, type OrchestratorChoice, replyError } from '../connection/orchestrator-request.ts';
 import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
-import { askOrchestrator, type OrchestratorChoice, replyError } from './orchestrator-request.ts';
 
 export interface ToolsListFlags extends ConnectionFlags, OrchestratorChoice {
   json?: boolean;

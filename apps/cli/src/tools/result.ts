@@ -1,9 +1,14 @@
 import { type CallStatus, callStatusSchema, SignalboxError, toolErrorCodes } from '@signalbox/protocol';
-import { withSession } from '../broker-connection/client-session.ts';
-import type { ConnectionFlags } from '../broker-connection/connection.ts';
+import { withSession } from '../connection/client-session.ts';
+import type { ConnectionFlags } from '../connection/connection.ts';
+import {
+  askOrchestrator,
+  dataOf,
+  type OrchestratorChoice,
+  replyError,
+} from '../connection/orchestrator-request.ts';
 import { exitCodeOf, exitCodes } from '../terminal/exit-codes.ts';
 import { printJson, printLines } from '../terminal/output.ts';
-import { askOrchestrator, dataOf, type OrchestratorChoice, replyError } from './orchestrator-request.ts';
 import { printResult } from './print-result.ts';
 
 export interface ToolsResultFlags extends ConnectionFlags, OrchestratorChoice {
@@ -12,7 +17,7 @@ export interface ToolsResultFlags extends ConnectionFlags, OrchestratorChoice {
 
 const timeoutMs = 10_000;
 
-/** Prints what became of a call of one's own, its reply included. A call that has not ended is exit code 75. */
+/** Prints the state of one's own call, with its reply if it has ended. Exit code 75 says that it has not ended. */
 export async function callResult(requestId: string, flags: ToolsResultFlags): Promise<void> {
   checkId(requestId);
   const status = await withSession(flags, async (session) => {

@@ -1,6 +1,6 @@
 import { SignalboxError, searchReplySchema } from '@signalbox/protocol';
+import { askForData, type OperatorFlags } from '../connection/operator-request.ts';
 import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
-import { askForData, type OperatorFlags } from './operator-request.ts';
 
 export interface ToolsSearchFlags extends OperatorFlags {
   limit: number;

@@ -1,13 +1,13 @@
 import type { ServerReport } from '@signalbox/protocol';
 import { formatElapsed } from '../terminal/duration.ts';
 
-/** A time of calls, `-` where none was measured. */
+/** Writes a time of calls, or `-` if none was measured. */
 export function tookText(ms: number | undefined): string {
   if (ms === undefined) return '-';
   return ms < 1000 ? `${Math.round(ms)} ms` : formatElapsed(ms);
 }
 
-/** What to do about a state, where something is to be done. */
+/** What an operator can do about a state. */
 const remedies: Partial<Record<ServerReport['state'], string>> = {
   ejected: 'it failed too often; start it anew with: signalbox tools reload',
   needs_auth: 'a person has to sign in with: signalbox tools auth',

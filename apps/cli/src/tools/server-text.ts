@@ -1,7 +1,7 @@
 import type { ServerReport } from '@signalbox/protocol';
 import { count } from '../terminal/output.ts';
 
-/** How a server is, in one line. */
+/** Writes the state of a server on one line. */
 export function serverText({ name, state, tool_count, pid, last_error }: ServerReport): string {
   if (state === 'ready')
     return `${name} is ready: ${count(tool_count, 'tool')}${pid === undefined ? '' : `, process ${pid}`}`;

@@ -1,18 +1,18 @@
 import { type ServerReport, serverReplySchema } from '@signalbox/protocol';
+import { askForData, type OperatorFlags } from '../connection/operator-request.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
 import { printJson, printLines } from '../terminal/output.ts';
-import { askForData, type OperatorFlags } from './operator-request.ts';
 import { serverText } from './server-text.ts';
 
 export type ToolsServerFlags = OperatorFlags;
 
-/** What can be asked for a server. */
+/** The actions on a server. */
 export type ServerAction = 'reload' | 'stop' | 'start';
 
-/** A start may take its time: npx fetches packages first. */
+/** A start may take long, because npx fetches packages first. */
 const timeoutMs = 60_000;
 
-/** Reloads, stops or starts a server and prints how it is then. One that should be up and is not is exit code 1. */
+/** Reloads, stops or starts a server and prints its state. Exit code 1 says that it should be up and is not. */
 export async function toolsServer(
   action: ServerAction,
   name: string,
@@ -24,7 +24,7 @@ export async function toolsServer(
   else printLines(outcome(action, server));
 }
 
-/** `idle` is as good as up: an unshared server starts with the first call of its role or worker. */
+/** Counts `idle` as up: an unshared server starts with the first call of its role or worker. */
 function isUp({ state }: ServerReport): boolean {
   return state === 'ready' || state === 'idle';
 }

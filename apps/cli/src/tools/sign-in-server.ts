@@ -10,7 +10,7 @@ export interface SignInServer {
   auth: AuthorizationCodeAuth;
 }
 
-/** Finds a server by its name in the configuration. Throws `server_not_found`, or `usage` where nobody signs in to it. */
+/** Finds a server by its name in the configuration. Rejects with `server_not_found`, or `usage` if nobody signs in to it. */
 export async function signInServer(name: string, flags: { config?: string }): Promise<SignInServer> {
   const file = findConfigFile(flags.config);
   if (file === undefined) {

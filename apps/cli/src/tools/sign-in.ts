@@ -2,15 +2,15 @@ import { dataDirectory, signInDirectory } from '@signalbox/daemon/data-directory
 import { createGuardedFetch } from '@signalbox/guarded-fetch';
 import { SignalboxError, serverReplySchema } from '@signalbox/protocol';
 import { hostsOfAuth, openRefreshTokenFiles, signIn, signOut } from '@signalbox/server-auth';
+import { askForData } from '../connection/operator-request.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
 import { printJson, printLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import type { ToolsAuthFlags } from './auth.ts';
-import { askForData } from './operator-request.ts';
 import { serverText } from './server-text.ts';
 import type { SignInServer } from './sign-in-server.ts';
 
-/** Signs a person in, and lets a connected orchestrator start the server anew. */
+/** Signs a person in, and asks a connected orchestrator to restart the server. */
 export async function signInTo(name: string, found: SignInServer, flags: ToolsAuthFlags): Promise<void> {
   const { config, server, auth } = found;
   const { url } = server;
@@ -39,7 +39,7 @@ export async function signInTo(name: string, found: SignInServer, flags: ToolsAu
   else printLines(`signed in to ${name}`, ...restLines(after));
 }
 
-/** Forgets a sign-in, and lets a connected orchestrator start the server anew. */
+/** Forgets a sign-in, and asks a connected orchestrator to restart the server. */
 export async function signOutOf(name: string, found: SignInServer, flags: ToolsAuthFlags): Promise<void> {
   const forgotten = await signOut({ server: name, tokens: tokensOf(found, flags) });
   const after = forgotten ? await reload(name, flags) : {};
@@ -63,14 +63,14 @@ function sayUrl(url: string, name: string, { json }: ToolsAuthFlags): void {
 }
 
 interface After {
-  /** How the server is after its new start. */
+  /** The state of the server after its restart. */
   state?: string;
   text?: string;
-  /** Why nobody was asked to start it anew, or refused to. */
+  /** The reason why the server was not restarted. */
   not_reloaded?: string;
 }
 
-/** The sign-in is stored whatever becomes of this. */
+/** Asks the orchestrator to restart the server. A failure is part of the result, because the sign-in is stored all the same. */
 async function reload(name: string, flags: ToolsAuthFlags): Promise<After> {
   try {
     const { server } = await askForData(flags, { op: 'reload', server: name }, serverReplySchema, 60_000);

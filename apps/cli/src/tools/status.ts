@@ -1,14 +1,13 @@
 import { type ServerReport, SignalboxError, serversReplySchema, suggestion } from '@signalbox/protocol';
-
+import { askForData, type OperatorFlags } from '../connection/operator-request.ts';
 import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
-import { askForData, type OperatorFlags } from './operator-request.ts';
 import { serverLines, tookText } from './server-lines.ts';
 
 export interface ToolsStatusFlags extends OperatorFlags {
   verbose?: boolean;
 }
 
-/** Prints how the hosted MCP servers are doing, or all that is known of one. */
+/** Prints the state of the hosted MCP servers, or all facts about one. */
 export async function toolsStatus(name: string | undefined, flags: ToolsStatusFlags): Promise<void> {
   const { servers } = await askForData(flags, { op: 'servers' }, serversReplySchema);
   if (name !== undefined) return printOne(servers, name, flags);

@@ -1,19 +1,19 @@
 import { resolve } from 'node:path';
 import { agentOf, agentOfToken, SignalboxError, suggestion } from '@signalbox/protocol';
 import { clientSnippet, type FaceTarget, type SnippetClient, snippetClients } from '@signalbox/worker';
-import { type ConnectionFlags, resolveConnection } from '../broker-connection/connection.ts';
+import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts';
 import { ownCommand } from '../process/own-command.ts';
 import { printJson, printLines, visible } from '../terminal/output.ts';
 
 export interface WorkerConfigFlags extends ConnectionFlags {
   client: string;
-  /** Of an HTTP face that serves already. */
+  /** The URL of an HTTP face that runs already. */
   http?: string;
   tools?: 'all' | 'search';
   json?: boolean;
 }
 
-/** Prints what a person pastes into a client's configuration: the snippet alone on standard output, the rest beside it. */
+/** Prints a snippet for a client's configuration on standard output, and notes about it on standard error. */
 export async function printWorkerConfig(flags: WorkerConfigFlags): Promise<void> {
   const client = knownClient(flags.client);
   const target = flags.http === undefined ? await ownFace(flags) : runningFace(flags, flags.http);
@@ -32,7 +32,7 @@ function knownClient(name: string): SnippetClient {
   });
 }
 
-/** `signalbox worker mcp` as this very command would be started again, as the agent of the token. */
+/** Returns the command line and the environment that start `signalbox worker mcp` as the agent of the token. */
 async function ownFace(flags: WorkerConfigFlags): Promise<FaceTarget> {
   const named = flags.tokenFile ?? (process.env.SIGNALBOX_TOKEN_FILE || undefined);
   if (named === undefined) {
@@ -55,7 +55,7 @@ async function ownFace(flags: WorkerConfigFlags): Promise<FaceTarget> {
   return { shim: { command, args: [...args, 'worker', 'mcp', ...options], env } };
 }
 
-/** A snippet that the broker would turn away is none. */
+/** Throws `usage` if the broker would refuse a worker with this token. */
 function checkToken(
   { token, minting }: { token: string; minting: boolean },
   agent: string,
@@ -77,7 +77,7 @@ function checkToken(
   });
 }
 
-/** A face that serves already decides itself what it shows, and the client's user brings the token. */
+/** Returns the URL of a face that runs already; that face decides which tools it lists, and the client brings the token. */
 function runningFace({ tools }: WorkerConfigFlags, http: string): FaceTarget {
   if (tools === undefined) return { url: faceUrl(http) };
   throw new SignalboxError(

@@ -1,7 +1,7 @@
 import { type Message, SignalboxError } from '@signalbox/protocol';
 import { startEchoWorker } from '@signalbox/worker';
-import { explain, openClient } from '../broker-connection/client-session.ts';
-import { type ConnectionFlags, resolveConnection } from '../broker-connection/connection.ts';
+import { explain, openClient } from '../connection/client-session.ts';
+import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts';
 import { announceReady } from '../daemons/announce-ready.ts';
 import { bodyText, printable } from '../messages/message-text.ts';
 import { stopRequested } from '../process/stop-signals.ts';

@@ -1,7 +1,7 @@
 import { formatListenAddress, listenError, loadConfig, parseListenAddress } from '@signalbox/config';
 import { isLoopback, SignalboxError } from '@signalbox/protocol';
 import { type HttpFace, type HttpFaceOptions, serveHttpFace } from '@signalbox/worker';
-import { brokerUrl } from '../broker-connection/connection.ts';
+import { brokerUrl } from '../connection/connection.ts';
 import { faultFromEnvironment } from '../process/fault-environment.ts';
 import { logInto, openLog } from '../process/log.ts';
 import { stopRequested } from '../process/stop-signals.ts';
@@ -12,13 +12,13 @@ import type { WorkerMcpFlags } from './mcp.ts';
 export interface WorkerHttpFlags extends WorkerMcpFlags {
   /** HOST:PORT */
   http: string;
-  /** Further names that clients may use. */
+  /** Further host names by which clients may reach it. */
   allowHost?: string[];
   insecure?: boolean;
   json?: boolean;
 }
 
-/** Is an MCP server over HTTP until the process is asked to end. As with every worker, what it says goes to standard error. */
+/** Serves MCP over HTTP until the process is asked to end. As in every worker, texts for people go to standard error. */
 export async function runWorkerHttp(flags: WorkerHttpFlags): Promise<void> {
   const fault = faultFromEnvironment(process.env);
   refuseToken(flags);
@@ -56,7 +56,7 @@ export async function runWorkerHttp(flags: WorkerHttpFlags): Promise<void> {
   log.info({ reason: await stop }, 'ending');
 }
 
-/** A token here would look as if it were used. */
+/** Throws `usage` if a token or an agent is named, which would not be used. */
 function refuseToken({ tokenFile, agent }: WorkerHttpFlags): void {
   if (tokenFile === undefined && agent === undefined) return;
   const option = tokenFile === undefined ? '--agent' : '--token-file';

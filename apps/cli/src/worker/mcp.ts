@@ -1,12 +1,12 @@
 import { SignalboxError } from '@signalbox/protocol';
 import { type ExecutorOptions, McpProxyExecutor, serveMcpFace } from '@signalbox/worker';
-import { explain } from '../broker-connection/client-session.ts';
+import { explain } from '../connection/client-session.ts';
 import {
   type Connection,
   type ConnectionFlags,
   namedToken,
   resolveConnection,
-} from '../broker-connection/connection.ts';
+} from '../connection/connection.ts';
 import { faultFromEnvironment } from '../process/fault-environment.ts';
 import { logInto, openLog } from '../process/log.ts';
 import { parentEnded, stopRequested } from '../process/stop-signals.ts';
@@ -16,17 +16,17 @@ import { noOwnToken, requireOwnToken } from './own-token.ts';
 
 export interface WorkerMcpFlags extends ConnectionFlags {
   orchestrator?: string;
-  /** How long to wait for the broker, in milliseconds. */
+  /** The time to wait for the broker, in milliseconds. */
   wait: number;
-  /** Deadline of a tool call, in milliseconds. */
+  /** The longest time for one tool call, in milliseconds. */
   timeout: number;
-  /** Which tools are listed. */
+  /** Whether all tools are listed, or only two to search and to call them. */
   tools: 'all' | 'search';
 }
 
 /**
- * Is an MCP server on standard input and output until the client hangs up or ends, or the process is asked to end.
- * Standard output carries MCP and nothing else; all that is to be said goes to standard error.
+ * Serves MCP on standard input and output until the client closes them or ends, or the process is asked to end.
+ * Standard output carries MCP and nothing else; everything for people goes to standard error.
  */
 export async function runWorkerMcp(flags: WorkerMcpFlags): Promise<void> {
   const fault = faultFromEnvironment(process.env);
@@ -55,7 +55,7 @@ export async function runWorkerMcp(flags: WorkerMcpFlags): Promise<void> {
   }
 }
 
-/** The executor, or `undefined` if the process was asked to end before it was there. */
+/** Connects the executor; `undefined` if the process was asked to end before it was connected. */
 async function connect(
   connection: Connection,
   flags: WorkerMcpFlags,

@@ -1,12 +1,12 @@
 import { SignalboxError } from '@signalbox/protocol';
-import { type ConnectionFlags, namedToken } from '../broker-connection/connection.ts';
+import { type ConnectionFlags, namedToken } from '../connection/connection.ts';
 
-/** A worker is never the operator by standing on the broker's machine. Throws `usage` if nothing names a token. */
+/** Throws `usage` if no option and no variable names a token: a worker never takes the operator's token by itself. */
 export function requireOwnToken(flags: ConnectionFlags): void {
   if (namedToken(flags, process.env) === undefined) throw noOwnToken('a worker needs a token of its own');
 }
 
-/** `usage`: what was given is no worker's token. */
+/** Builds the `usage` error for a missing token, or for one that no worker can use. */
 export function noOwnToken(message: string): SignalboxError {
   return new SignalboxError('usage', message, {
     details: {

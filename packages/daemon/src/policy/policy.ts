@@ -10,7 +10,10 @@ export function checkPolicy(config: Config): void {
   policyOf(config, []);
 }
 
-/** Builds the rules of a configuration; `renamed` are the tools whose names do not follow from their servers. Throws `bad_config`. */
+/**
+ * Builds the rules of a configuration. `renamed` are the tools whose names on offer do not follow from their servers.
+ * Throws `bad_config`.
+ */
 export function policyOf(config: Config, renamed: readonly RenamedTool[]): Policy {
   return {
     allowlist: withOperator(configuredAllowlist(config), config),

@@ -3,7 +3,7 @@ import { withConnectionOptions, withExamples, withJsonOption } from '../../comma
 import type { ToolsAuthFlags } from '../../tools/auth.ts';
 import { orchestratorOption } from './orchestrator-option.ts';
 
-/** `signalbox tools auth`. */
+/** Defines `signalbox tools auth`. */
 export function toolsAuthCommand(): Command {
   const command = withConnectionOptions(
     new Command('auth')

@@ -3,7 +3,7 @@ import { timeOption, withConnectionOptions, withExamples, withJsonOption } from 
 import type { ToolsCallFlags } from '../../tools/call.ts';
 import { orchestratorOption } from './orchestrator-option.ts';
 
-/** `signalbox tools call`. */
+/** Defines `signalbox tools call`. */
 export function toolsCallCommand(): Command {
   const command = withConnectionOptions(
     new Command('call')

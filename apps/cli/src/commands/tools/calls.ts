@@ -9,7 +9,7 @@ import {
 import type { ToolsCallsFlags } from '../../tools/calls.ts';
 import { orchestratorOption } from './orchestrator-option.ts';
 
-/** `signalbox tools calls`. */
+/** Defines `signalbox tools calls`. */
 export function toolsCallsCommand(): Command {
   const command = withConnectionOptions(
     new Command('calls').description(

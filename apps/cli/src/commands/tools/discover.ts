@@ -3,7 +3,7 @@ import { withConnectionOptions, withExamples, withJsonOption } from '../../comma
 import type { ToolsDiscoverFlags } from '../../tools/discover.ts';
 import { orchestratorOption } from './orchestrator-option.ts';
 
-/** `signalbox tools discover`. */
+/** Defines `signalbox tools discover`. */
 export function toolsDiscoverCommand(): Command {
   const command = withConnectionOptions(
     new Command('discover').description(

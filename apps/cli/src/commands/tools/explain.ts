@@ -3,7 +3,7 @@ import { withConnectionOptions, withExamples, withJsonOption } from '../../comma
 import type { ToolsExplainFlags } from '../../tools/explain.ts';
 import { orchestratorOption } from './orchestrator-option.ts';
 
-/** `signalbox tools explain`. */
+/** Defines `signalbox tools explain`. */
 export function toolsExplainCommand(): Command {
   const command = withConnectionOptions(
     new Command('explain')

@@ -3,7 +3,7 @@ import { withConnectionOptions, withExamples, withJsonOption } from '../../comma
 import type { ToolsListFlags } from '../../tools/list.ts';
 import { orchestratorOption } from './orchestrator-option.ts';
 
-/** `signalbox tools list`. */
+/** Defines `signalbox tools list`. */
 export function toolsListCommand(): Command {
   const command = withConnectionOptions(
     new Command('list').description('List the tools that your role may use.'),

@@ -3,7 +3,7 @@ import { withConnectionOptions, withExamples, withJsonOption } from '../../comma
 import type { ToolsResultFlags } from '../../tools/result.ts';
 import { orchestratorOption } from './orchestrator-option.ts';
 
-/** `signalbox tools result`. */
+/** Defines `signalbox tools result`. */
 export function toolsResultCommand(): Command {
   const command = withConnectionOptions(
     new Command('result')

@@ -3,7 +3,7 @@ import { countOption, withConnectionOptions, withExamples, withJsonOption } from
 import type { ToolsSearchFlags } from '../../tools/search.ts';
 import { orchestratorOption } from './orchestrator-option.ts';
 
-/** `signalbox tools search`. */
+/** Defines `signalbox tools search`. */
 export function toolsSearchCommand(): Command {
   const command = withConnectionOptions(
     new Command('search')

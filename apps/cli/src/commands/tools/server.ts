@@ -3,7 +3,7 @@ import { withConnectionOptions, withExamples, withJsonOption } from '../../comma
 import type { ServerAction, ToolsServerFlags } from '../../tools/server.ts';
 import { orchestratorOption } from './orchestrator-option.ts';
 
-/** `signalbox tools reload`. */
+/** Defines `signalbox tools reload`. */
 export function toolsReloadCommand(): Command {
   return serverCommand(
     'reload',
@@ -12,7 +12,7 @@ export function toolsReloadCommand(): Command {
   );
 }
 
-/** `signalbox tools stop`. */
+/** Defines `signalbox tools stop`. */
 export function toolsStopCommand(): Command {
   return serverCommand(
     'stop',
@@ -21,7 +21,7 @@ export function toolsStopCommand(): Command {
   );
 }
 
-/** `signalbox tools start`. */
+/** Defines `signalbox tools start`. */
 export function toolsStartCommand(): Command {
   return serverCommand(
     'start',

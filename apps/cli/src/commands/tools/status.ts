@@ -3,7 +3,7 @@ import { withConnectionOptions, withExamples, withJsonOption } from '../../comma
 import type { ToolsStatusFlags } from '../../tools/status.ts';
 import { orchestratorOption } from './orchestrator-option.ts';
 
-/** `signalbox tools status`. */
+/** Defines `signalbox tools status`. */
 export function toolsStatusCommand(): Command {
   const command = withConnectionOptions(
     new Command('status')

@@ -2,7 +2,7 @@ import { Command, Option } from 'commander';
 import { withConnectionOptions, withExamples, withJsonOption } from '../../command-options.ts';
 import type { WorkerConfigFlags } from '../../worker/config.ts';
 
-/** `signalbox worker config`. */
+/** Defines `signalbox worker config`. */
 export function configCommand(): Command {
   const command = withConnectionOptions(
     new Command('config')

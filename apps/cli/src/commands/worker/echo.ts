@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { timeOption, withConnectionOptions, withExamples, withJsonOption } from '../../command-options.ts';
 import type { EchoFlags } from '../../worker/echo.ts';
 
-/** `signalbox worker echo`. */
+/** Defines `signalbox worker echo`. */
 export function echoCommand(): Command {
   const command = withConnectionOptions(
     new Command('echo').description(

@@ -3,7 +3,7 @@ import { timeOption, withConnectionOptions, withExamples } from '../../command-o
 import type { WorkerHttpFlags } from '../../worker/http.ts';
 import type { WorkerMcpFlags } from '../../worker/mcp.ts';
 
-/** `signalbox worker mcp`. */
+/** Defines `signalbox worker mcp`. */
 export function mcpCommand(): Command {
   const command = withConnectionOptions(
     new Command('mcp').description(

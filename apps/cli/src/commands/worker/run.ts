@@ -8,7 +8,7 @@ import {
 } from '../../command-options.ts';
 import type { WorkerRunFlags } from '../../worker/run/flags.ts';
 
-/** `signalbox worker run -- <command>`. */
+/** Defines `signalbox worker run -- <command>`. */
 export function runCommand(): Command {
   const command = withConnectionOptions(
     new Command('run')

@@ -1,6 +1,6 @@
 import { isAgentId, SignalboxError } from '@signalbox/protocol';
 
-/** What is known of whom the agents are to be: `pattern` is what a minting token may name, `own` the one agent of a plain token. */
+/** The facts that decide the names of agents. `pattern` is that of a minting token, `own` is the agent of a plain token. */
 export interface NameFacts {
   agent?: string;
   count: number;
@@ -8,7 +8,7 @@ export interface NameFacts {
   own?: string;
 }
 
-/** The ids of the agents to run. Throws `SignalboxError` `usage` that says which option is wrong. */
+/** Decides the ids of the agents to run. Throws `usage` with the option that is wrong. */
 export function agentNames({ agent, count, pattern, own }: NameFacts): string[] {
   if (own !== undefined) return [ownName(own, agent, count)];
   const wanted = agent ?? pattern;

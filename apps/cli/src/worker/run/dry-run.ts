@@ -2,10 +2,10 @@ import { type AgentSetup, planAgent } from '@signalbox/worker';
 import { printJson, printLines } from '../../terminal/output.ts';
 import { shellWords } from '../../terminal/shell-words.ts';
 
-/** Stands for the directory that is made anew for each process. */
+/** Stands for the directory that is created for each process. */
 const runDirectory = '/RUN-DIRECTORY';
 
-/** Prints what each agent would be started with. No token is made, so none can be shown. */
+/** Prints what each agent would be started with. No token is issued, so none is shown. */
 export function printPlans(setups: readonly AgentSetup[], json: boolean): void {
   const plans = setups.map((setup) => ({ agent: setup.agent, ...planAgent(setup, runDirectory) }));
   if (json) {

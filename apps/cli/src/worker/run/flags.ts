@@ -1,6 +1,6 @@
-import type { ConnectionFlags } from '../../broker-connection/connection.ts';
+import type { ConnectionFlags } from '../../connection/connection.ts';
 
-/** `agent` is whom to run, or a pattern; times in milliseconds. */
+/** The options of `signalbox worker run`. `agent` is the agent to run, or a pattern. Times in milliseconds. */
 export interface WorkerRunFlags extends ConnectionFlags {
   role?: string;
   ttl?: number;

@@ -4,23 +4,23 @@ import {
   type ConnectionFlags,
   namedToken,
   resolveConnection,
-} from '../../broker-connection/connection.ts';
+} from '../../connection/connection.ts';
 
-/** What the token that we were given may do for the agents that we run. */
+/** The kinds of tokens: the operator's, one that issues others under a pattern, or that of one agent. */
 export type TokenKind = 'operator' | 'minting' | 'plain';
 
 export interface RunIdentity {
   connection: Connection;
   kind: TokenKind;
-  /** What a minting token may name, as in `ci-*`. */
+  /** The pattern of agents that a minting token may issue tokens for, as in `ci-*`. */
   pattern?: string;
 }
 
 const mintingName = 'minting';
 
 /**
- * Where the broker is and what our token is good for. `SIGNALBOX_AGENT` says who started us, not who the agents are, so a
- * token that names its agent is taken at its word. Throws as `resolveConnection`.
+ * Finds the broker and the kind of our token. `SIGNALBOX_AGENT` names who started us, and not the agents to run, so a
+ * token that names its agent decides. Rejects as `resolveConnection`.
  */
 export async function runIdentity(flags: ConnectionFlags, env: NodeJS.ProcessEnv): Promise<RunIdentity> {
   const { SIGNALBOX_AGENT, ...anonymous } = env;

@@ -2,7 +2,7 @@ import type { ProcessEnd, RunEvent } from '@signalbox/worker';
 import { formatElapsed } from '../../terminal/duration.ts';
 import { count, visible } from '../../terminal/output.ts';
 
-/** Says what happens on standard error: lines of JSON, or lines for people. */
+/** Returns a function that writes events to standard error, as lines of JSON or lines for people. */
 export function reportRun(options: { json: boolean; terminal: boolean }): (event: RunEvent) => void {
   return (event) => {
     if (options.json) process.stderr.write(`${JSON.stringify(event)}\n`);
@@ -11,7 +11,7 @@ export function reportRun(options: { json: boolean; terminal: boolean }): (event
   };
 }
 
-/** An agent that has the terminal paints it itself; what it does then would only be spoilt. */
+/** Returns true for events that are not worth a line in the middle of an agent's own screen. */
 function drawsOver(event: RunEvent): boolean {
   return event.event === 'started' || event.event === 'ready' || isNotReady(event);
 }

@@ -14,7 +14,7 @@ import {
   startCleanupProcess,
   superviseAgent,
 } from '@signalbox/worker';
-import { openClient } from '../../broker-connection/client-session.ts';
+import { openClient } from '../../connection/client-session.ts';
 import { exitCodes } from '../../terminal/exit-codes.ts';
 import { printPlans } from './dry-run.ts';
 import type { WorkerRunFlags } from './flags.ts';

@@ -6,7 +6,7 @@ import { agentNames } from './agent-names.ts';
 import type { WorkerRunFlags } from './flags.ts';
 import type { RunIdentity } from './identity.ts';
 
-/** What each agent is started with. Throws `SignalboxError` `usage` for what can't be run as it was asked for. */
+/** Decides what each agent is started with. Throws `usage` for agents that cannot be run as the options say. */
 export function runSetups(
   argv: readonly string[],
   cwd: string,

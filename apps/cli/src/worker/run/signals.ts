@@ -1,6 +1,6 @@
 import { exitCodes } from '../../terminal/exit-codes.ts';
 
-/** What a signal does to the agents. */
+/** The agents, as signals act on them. */
 interface Stoppable {
   stop(): void;
   kill(): void;

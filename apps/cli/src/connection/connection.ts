@@ -8,7 +8,7 @@ import {
 } from '@signalbox/daemon/data-directory';
 import { agentOf, agentOfToken, isAddress, SignalboxError } from '@signalbox/protocol';
 
-/** How a command was told to reach the broker. */
+/** The options that say how a command reaches the broker. */
 export interface ConnectionFlags {
   url?: string;
   tokenFile?: string;
@@ -17,7 +17,7 @@ export interface ConnectionFlags {
   data?: string;
 }
 
-/** Where to connect and as whom. `agent` is an address: an agent id, or one of its sub-inboxes. */
+/** The broker and the identity of a connection. `agent` is an address: an agent id, or one of its sub-inboxes. */
 export interface Connection {
   url: string;
   token: string;
@@ -34,8 +34,8 @@ interface FoundToken {
 }
 
 /**
- * Settles url, token and agent: flags first, then `SIGNALBOX_*`, then the config and the data directory.
- * Throws `SignalboxError` `usage` or `bad_config` that says what is missing.
+ * Decides url, token and agent: by options first, then `SIGNALBOX_*`, then the configuration and the data directory.
+ * Rejects with `usage` or `bad_config`, which says what is missing.
  */
 export async function resolveConnection(
   flags: ConnectionFlags,
@@ -60,7 +60,7 @@ export async function resolveConnection(
   };
 }
 
-/** The broker's url: flag, `SIGNALBOX_URL`, the broker running on the data directory, the config, the default. */
+/** Decides the broker's url: the option, `SIGNALBOX_URL`, the broker that runs on the data directory, `broker.listen`. */
 export function brokerUrl(
   flags: ConnectionFlags,
   config: Config,
@@ -72,14 +72,14 @@ export function brokerUrl(
   return running ?? `ws://${formatListenAddress(config.broker.listen)}`;
 }
 
-/** True where the environment says who one is: then nobody becomes the operator by standing on its machine. */
+/** Returns true if the environment names an agent: then the operator's token of this machine is not used. */
 export function hasAgentEnvironment(env: NodeJS.ProcessEnv): boolean {
   return ['SIGNALBOX_AGENT', 'SIGNALBOX_TOKEN', 'SIGNALBOX_TOKEN_FILE'].some(
     (name) => env[name] !== undefined,
   );
 }
 
-/** The token that flag or environment name; `undefined` where neither does. */
+/** Returns the token that an option or the environment names, if one does. */
 export function namedToken(flags: ConnectionFlags, env: NodeJS.ProcessEnv): FoundToken | undefined {
   if (flags.tokenFile !== undefined) return { token: readTokenFile(flags.tokenFile), from: 'flag' };
   const file = nonEmpty(env.SIGNALBOX_TOKEN_FILE);
@@ -126,7 +126,7 @@ function agentFor(flags: ConnectionFlags, { token, from }: FoundToken, env: Node
   });
 }
 
-/** An agent id under the pattern that a minting token names in its text; such a token must connect as one. */
+/** Returns an agent id under the pattern in a minting token's text: the broker accepts the token for no other name. */
 function mintingAgentOf(token: string): string | undefined {
   const prefix = /^sbx_([^~*]+)\*~/.exec(token)?.[1];
   return prefix === undefined ? undefined : `${prefix}minting`;

@@ -1,7 +1,7 @@
 import { type McpRequest, SignalboxError, type ToolErrorCode, toolCallError } from '@signalbox/protocol';
-import { type FailedOutcome, outcomeError } from '../messages/outcome.ts';
+import { type FailedOutcome, outcomeError } from './failed-outcome.ts';
 
-/** A request to the orchestrator that got no reply, as an error. For a call it has every field of a `ToolCallError`. */
+/** Turns a request to the orchestrator without a reply into an error. For a call it has every field of a `ToolCallError`. */
 export function failedRequest(
   outcome: FailedOutcome,
   request: McpRequest,

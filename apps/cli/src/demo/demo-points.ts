@@ -1,3 +1,3 @@
-/** What the demo proves, in its order; `--break` takes one of these. */
+/** The points that the demo proves, in this order. `--break` names one of them. */
 export const demoPoints = ['manifest', 'refusal', 'overlap', 'ask', 'recovery'] as const;
 export type DemoPoint = (typeof demoPoints)[number];

@@ -7,15 +7,15 @@ import {
   SignalboxError,
 } from '@signalbox/protocol';
 import type { z } from 'zod';
-import type { Session } from '../broker-connection/client-session.ts';
+import type { Session } from './client-session.ts';
 import { failedRequest } from './failed-request.ts';
 
-/** Which orchestrator is asked; by default the one of the configuration. */
+/** The orchestrator that is asked; by default the one of the configuration. */
 export interface OrchestratorChoice {
   orchestrator?: string;
 }
 
-/** Sends a request and reads the reply: the whole reply, as it came, or its error in the table's words. */
+/** Sends a request to the orchestrator and reads the reply, which may be an error of the orchestrator. */
 export async function askOrchestrator(
   { client, connection }: Session,
   { orchestrator = connection.orchestrator }: OrchestratorChoice,
@@ -36,7 +36,7 @@ export async function askOrchestrator(
   return 'error' in parsed.data ? parsed.data : (outcome.reply.json as McpReply);
 }
 
-/** The `data` of a reply, by its schema. Throws the reply's error. */
+/** Reads the `data` of a reply by its schema. Throws the reply's error. */
 export function dataOf<T>(reply: McpReply, schema: z.ZodType<T>): T {
   if (!('data' in reply)) throw replyError(reply);
   const parsed = schema.safeParse(reply.data);
@@ -44,7 +44,7 @@ export function dataOf<T>(reply: McpReply, schema: z.ZodType<T>): T {
   return parsed.data;
 }
 
-/** A reply that is not what was asked for, as an error: with every field of the orchestrator's own. */
+/** Turns a reply that is not what was asked for into an error, with every field of the orchestrator's own. */
 export function replyError(reply: McpReply): SignalboxError {
   if (!('error' in reply)) return strangeReply();
   const { code, message, retryable, ...details } = reply.error;

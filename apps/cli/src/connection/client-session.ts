@@ -2,7 +2,7 @@ import { type BrokerClient, connectBroker, type Log, requestAddress } from '@sig
 import { SignalboxError } from '@signalbox/protocol';
 import { type Connection, type ConnectionFlags, resolveConnection } from './connection.ts';
 
-/** A connection's facts together with the client that holds it. */
+/** A connected client with the facts of its connection. */
 export interface Session {
   client: BrokerClient;
   connection: Connection;
@@ -30,7 +30,7 @@ export async function withSession<T>(
   }
 }
 
-/** Connects once; a broker that does not answer is an error with the command that starts it. */
+/** Connects once. If no broker answers, the error names the command that starts one. */
 export async function openClient(
   { url, token }: Pick<Connection, 'url' | 'token'>,
   address: string,
@@ -44,14 +44,14 @@ export async function openClient(
   }
 }
 
-/** What a connection has to say is for debugging; for everybody else no logger is loaded. */
+/** Opens a log of the connection for debugging; otherwise no logger is loaded. */
 async function connectionLog(): Promise<Log | undefined> {
   if (!['debug', 'trace'].includes(process.env.SIGNALBOX_LOG ?? '')) return undefined;
   const { logInto, openLog } = await import('../process/log.ts');
   return logInto(await openLog('client', 'warn'), 'debug');
 }
 
-/** Adds to a failed connection what it means and what to do. */
+/** Adds to the error of a connection what it means and what to do. */
 export function explain(error: SignalboxError, url: string): SignalboxError {
   const hint = error.code === 'unreachable' && namesNoPort(url) ? portHint : hints[error.code];
   if (hint === undefined || error.details.hint !== undefined) return error;

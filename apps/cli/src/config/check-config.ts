@@ -6,7 +6,7 @@ export async function printConfigSchema(): Promise<void> {
   printLines(JSON.stringify(await configJsonSchema(), undefined, 2));
 }
 
-/** Says that a configuration is right, with what is in it; throws `bad_config` where it isn't. */
+/** Prints that a configuration is right, and a summary of it. Rejects with `bad_config` if it is wrong. */
 export async function checkConfig(file: string, flags: { json?: boolean }): Promise<void> {
   const config = await loadConfig(file);
   if (Object.keys(config.serverRepeat).length > 0) {
@@ -30,7 +30,7 @@ export async function checkConfig(file: string, flags: { json?: boolean }): Prom
   for (const warning of warnings) process.stderr.write(`${visible(`warning: ${warning}`)}\n`);
 }
 
-/** Which file each server is from, where more than one file has a say. */
+/** Lists the file of each server, if there is more than one file. */
 function mergedLines({ origins, mcpServers }: Config, file: string): string[] {
   const rows = Object.entries(origins).map(([name, origin]) => [
     name,

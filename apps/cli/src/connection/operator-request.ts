@@ -1,15 +1,15 @@
 import type { McpRequest } from '@signalbox/protocol';
 import type { z } from 'zod';
-import { withSession } from '../broker-connection/client-session.ts';
-import type { ConnectionFlags } from '../broker-connection/connection.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
+import { withSession } from './client-session.ts';
+import type { ConnectionFlags } from './connection.ts';
 import { askOrchestrator, dataOf, type OrchestratorChoice } from './orchestrator-request.ts';
 
 export interface OperatorFlags extends ConnectionFlags, OrchestratorChoice {
   json?: boolean;
 }
 
-/** Asks the orchestrator something that is no call, and reads the answer. Its errors come as it says them. */
+/** Asks the orchestrator a question that is no call, and reads the answer. Rejects with the orchestrator's own error. */
 export async function askForData<T>(
   flags: OperatorFlags,
   request: Exclude<McpRequest, { op: 'call' }>,

@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { AgentProcess } from './agent-process.ts';
-import { type Daemon, runCommand, startDaemon } from './daemon.ts';
-import type { DemoPoint } from './points.ts';
+import { type Daemon, runCommand, startDaemon } from './daemon-process.ts';
+import type { DemoPoint } from './demo-points.ts';
 
 /** The agents of the demo and the tools each role may use. */
 export const roles = {
@@ -12,8 +12,8 @@ export const roles = {
   writer: ['mcp_files__*', 'mcp_everything__trigger-long-running-operation'],
 };
 
-/** Everything the demo runs, each in a process of its own. */
-export interface Stage extends AsyncDisposable {
+/** The broker, the orchestrator and the agents of the demo, each in a process of its own. */
+export interface DemoProcesses extends AsyncDisposable {
   /** The folder that the file tools may touch. */
   readonly folder: string;
   readonly broker: Daemon;
@@ -25,7 +25,7 @@ export interface Stage extends AsyncDisposable {
 }
 
 /** Starts broker, orchestrator with two real MCP servers, and two agents. Stops what it started if one of them fails. */
-export async function setStage(broken: DemoPoint | undefined): Promise<Stage> {
+export async function startDemoProcesses(broken: DemoPoint | undefined): Promise<DemoProcesses> {
   await using started = new AsyncDisposableStack();
   const home = await realpath(await mkdtemp(join(tmpdir(), 'signalbox-demo-')));
   started.defer(() => rm(home, { recursive: true, force: true }));
@@ -103,7 +103,7 @@ async function joinAgent(who: {
   return AgentProcess.start({ url, agent, tokenFile, token });
 }
 
-/** The script behind a package's first command. */
+/** Finds the script of a package's first command. */
 function binOf(name: string): string {
   const require = createRequire(import.meta.url);
   const manifest = require.resolve(`${name}/package.json`);

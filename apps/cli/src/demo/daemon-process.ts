@@ -5,16 +5,16 @@ import { promisify } from 'node:util';
 import { SignalboxError } from '@signalbox/protocol';
 import { neutralEnvironment, ownCommand } from '../process/own-command.ts';
 
-/** A daemon of ours as its own process. */
+/** A broker or an orchestrator in a process of its own. */
 export interface Daemon {
   readonly pid: number;
-  /** What it said when it was ready. */
+  /** The facts that it announced when it was ready. */
   readonly ready: Record<string, unknown>;
   readonly running: boolean;
   end(signal: NodeJS.Signals): Promise<void>;
 }
 
-/** Starts `signalbox <argv> --json` and waits for its line of readiness; fails with what it said instead. */
+/** Starts `signalbox <argv> --json` and waits until it is ready; rejects with what it printed instead. */
 export async function startDaemon(argv: readonly string[]): Promise<Daemon> {
   const { command, args } = ownCommand();
   const child = spawn(command, [...args, ...argv, '--json'], {

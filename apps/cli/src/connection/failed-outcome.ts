@@ -1,12 +1,12 @@
 import type { RequestOutcome } from '@signalbox/client';
 import { SignalboxError } from '@signalbox/protocol';
 
-/** How a request ends that brings no reply. */
+/** The outcome of a request that brought no reply. */
 export type FailedOutcome = Exclude<RequestOutcome, { status: 'completed' }>;
 
 /**
- * A question that got no reply, as an error: asking again does no harm, whoever heard it the first time.
- * `details.may_have_run` says whether it could have been heard, `details.interrupted` that we ended it ourselves.
+ * Turns the outcome of a question without a reply into an error.
+ * `details.may_have_run` says whether the question may have been heard, `details.interrupted` that we ended it ourselves.
  */
 export function outcomeError(outcome: FailedOutcome, to: string): SignalboxError {
   const details = { may_have_run: outcome.mayHaveRun };
@@ -43,7 +43,7 @@ export function outcomeError(outcome: FailedOutcome, to: string): SignalboxError
   }
 }
 
-/** The reason that the broker gave, where it gave one: after a revoked token, waiting or asking again is of no use. */
+/** Takes over the reason that the broker gave: after a revoked token, for example, asking again is of no use. */
 function lostConnection(
   reason: SignalboxError | undefined,
   details: Record<string, unknown>,

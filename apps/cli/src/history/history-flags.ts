@@ -1,0 +1,13 @@
+import type { ConnectionFlags } from '../connection/connection.ts';
+
+/** The options of `signalbox history`. `about` is the agent that it is about. */
+export interface HistoryFlags extends ConnectionFlags {
+  audit?: boolean;
+  /** How far to look back, in milliseconds. */
+  since?: number;
+  about?: string;
+  correlation?: string;
+  limit: number;
+  orchestrator?: string;
+  json?: boolean;
+}
