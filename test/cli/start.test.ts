@@ -30,7 +30,7 @@ async function recording(
   };
 }
 
-const costly = ['zod', 'yaml', 'NativeModule internal/deps/undici/undici'];
+const costly = ['yaml', 'NativeModule internal/deps/undici/undici'];
 
 test('A broker without a configuration starts without what it does not need then, which a file makes it load.', async () => {
   await using directory = await tempDir();
@@ -46,7 +46,7 @@ test('A broker without a configuration starts without what it does not need then
   await writeFile(join(directory.path, 'signalbox.yaml'), 'broker: { durability: process }\n');
   await using configured = await startDaemon(args, options);
   await configured.stop();
-  expect((await loaded()).filter((name) => costly.includes(name))).toEqual(['yaml', 'zod']);
+  expect((await loaded()).filter((name) => costly.includes(name))).toEqual(['yaml']);
 });
 
 test('A command loads the words of no other, and the help those of all.', async () => {
