@@ -6,7 +6,6 @@ import {
   type RefreshTokenStore,
   type SignInOptions,
   signIn,
-  signOut,
 } from '@signalbox/server-auth';
 import { tempDir } from '@signalbox/testing';
 import { afterAll, expect, it } from 'vitest';
@@ -95,7 +94,7 @@ it('uses a server after a person has signed in, through rotations, until the sig
   await signInTo({ url, tokens });
   await host.reload('web');
   expect(await call(host, 'mcp_web__greet')).toMatchObject(hello);
-  expect(await signOut({ server: 'web', tokens })).toBe(true);
+  expect(await tokens.forget('web')).toBe(true);
   expect(await readdir(directory)).toEqual([]);
   expect(server.called).toEqual(['greet', 'greet', 'greet']);
   const said = JSON.stringify([host.events, host.servers()]);

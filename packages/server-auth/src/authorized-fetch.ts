@@ -1,5 +1,5 @@
 import type { Authorizer } from './authorizer.ts';
-import { insufficientScope } from './challenge.ts';
+import { insufficientScope } from './oauth/challenge.ts';
 
 type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 

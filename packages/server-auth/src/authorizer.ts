@@ -1,24 +1,27 @@
 import type { SignalboxError } from '@signalbox/protocol';
 
-/** Where the sign-in to one server stands. `needs_auth`: a person has to sign in. */
-export type AuthState = 'idle' | 'connecting' | 'ready' | 'needs_auth' | 'failed';
-
-/** The access to one HTTP server; it outlives the connections to it. Both calls reject with `SignalboxError` `needs_auth` or `auth_failed`. */
+/**
+ * The access to one HTTP server, which outlives the connections to it. `header` and `renew` reject with `SignalboxError`
+ * `needs_auth` (a person has to sign in) or `auth_failed`.
+ */
 export interface Authorizer {
   readonly state: AuthState;
-  /** Value of the `Authorization` header; cached until shortly before it expires. */
+  /** Returns the value of the `Authorization` header. Tokens are cached until shortly before they expire. */
   header(signal: AbortSignal): Promise<string>;
-  /** A new value after the server answered 401 to `rejected`. Requests that were rejected together share one renewal. */
+  /** Returns a new value after the server answered 401 to `rejected`. Requests that were rejected together share one renewal. */
   renew(rejected: string, signal: AbortSignal): Promise<string>;
-  /** The server answered 401 to a renewed value, too: the error to end the request with. */
+  /** Returns the error with which a request ends when the server answered 401 to a renewed value, too. */
   refused(rejected: string): SignalboxError;
-  /** Drops what is cached: somebody may have signed in or out. The next request asks anew. */
+  /** Drops the cached token, because somebody may have signed in or out. The next request asks for a new one. */
   forget(): void;
   /** Takes every secret and token of this access out of a text. */
   redact(text: string): string;
 }
 
-/** One line for the log. `event` says what happened, the rest are its facts. */
+/** The state of the access to one server. `needs_auth`: a person has to sign in. */
+export type AuthState = 'idle' | 'connecting' | 'ready' | 'needs_auth' | 'failed';
+
+/** One line for the log: `event` says what happened, the other fields are its facts. */
 export interface AuthEvent {
   event: string;
   [fact: string]: unknown;

@@ -1,15 +1,13 @@
 import { redactorOf } from '@signalbox/redaction';
+import type { OAuthAuth, ServerAuth } from './auth-config.ts';
+import { secretsOfAuth } from './auth-secrets.ts';
 import type { AuthEvent, Authorizer } from './authorizer.ts';
-import { secretsOfAuth } from './secrets-of-auth.ts';
-import { secureFetch } from './secure-fetch.ts';
-import type { ServerAuth } from './server-auth.ts';
-import type { RefreshTokenStore } from './sign-in-store.ts';
-import { StaticAuthorizer } from './static-authorizer.ts';
-import { TokenAuthorizer } from './token-authorizer.ts';
+import { FixedTokenAuthorizer } from './authorizers/fixed-token-authorizer.ts';
+import { type Grant, OAuthAuthorizer } from './authorizers/oauth-authorizer.ts';
+import { secureFetch } from './oauth/secure-fetch.ts';
+import type { RefreshTokenStore } from './sign-in/sign-in-store.ts';
 
-/** Old tokens may still be quoted by late answers. */
-const tokensRemembered = 16;
-
+/** The options of {@link createAuthorizer}. */
 export interface AuthorizerOptions {
   /** The server's name in the configuration. */
   server: string;
@@ -17,49 +15,77 @@ export interface AuthorizerOptions {
   auth: ServerAuth;
   /** Epoch milliseconds. */
   now?: () => number;
-  /** For the authorization server, whose address may come from others: see {@link hostsOfAuth}. */
+  /** Reaches the authorization server, whose address others may have chosen: see {@link hostsOfAuth}. */
   fetch: typeof fetch;
   tokens: RefreshTokenStore;
   log: (event: AuthEvent) => void;
 }
 
-/** The access to a server by what its configuration says. Asks for nothing until it is needed. */
+/** Creates the access to a server as its configuration says. Nothing is requested until a header is asked for. */
 export function createAuthorizer(options: AuthorizerOptions): Authorizer {
-  const { server, url, auth, now = Date.now, tokens, log } = options;
-  if (auth.type === 'bearer') return new StaticAuthorizer(auth.token);
-  const send = secureFetch(options.fetch);
-  const fixed = secretsOfAuth(auth);
-  let recent: string[] = [];
-  const keepSecret = (secret: string) => {
-    if (!recent.includes(secret)) recent = [secret, ...recent].slice(0, tokensRemembered);
-  };
-  const redact = (text: string) => redactorOf([...fixed, ...recent])(text);
-  // What speaks OAuth is slow to load, and most processes never need it.
-  const openGrant = async () => {
-    if (auth.type === 'authorization_code') {
-      const { refreshGrant } = await import('./refresh-grant.ts');
-      return refreshGrant({ server, url, auth, fetch: send, tokens, keepSecret });
-    }
-    const { unattendedGrant } = await import('./grants.ts');
-    return unattendedGrant(url, auth, send);
-  };
-  let opened: ReturnType<typeof openGrant> | undefined;
-  const grant = async () => {
+  const { server, auth, now = Date.now, log } = options;
+  if (auth.type === 'bearer') return new FixedTokenAuthorizer(auth.token);
+  const secrets = new RecentSecrets(secretsOfAuth(auth));
+  const redact = (text: string) => secrets.redact(text);
+  const open = onceLoaded(() => openGrant(options, auth, (secret) => secrets.add(secret)));
+  const grant: Grant = async () => {
     try {
-      opened ??= openGrant();
-      const ask = await opened;
+      const ask = await open();
       const granted = await ask();
-      keepSecret(granted.accessToken);
+      secrets.add(granted.accessToken);
       return granted;
     } catch (error) {
-      const { oauthFailure } = await import('./oauth-failure.ts');
+      const { oauthFailure } = await import('./oauth/oauth-failure.ts');
       throw oauthFailure(error, redact);
     }
   };
-  return new TokenAuthorizer({ server, grant, redact, now, log });
+  return new OAuthAuthorizer({ server, grant, redact, now, log });
 }
 
-/** The hosts, with ports, that the operator wrote down for a server: a guarded fetch may allow them even if they are private. */
+/** OAuth is loaded only when it is used: openid-client is slow to load, and most processes never need it. */
+async function openGrant(
+  { server, url, tokens, fetch }: AuthorizerOptions,
+  auth: OAuthAuth,
+  keepSecret: (secret: string) => void,
+): Promise<Grant> {
+  const send = secureFetch(fetch);
+  if (auth.type === 'authorization_code') {
+    const { refreshGrant } = await import('./grants/refresh-grant.ts');
+    return refreshGrant({ server, url, auth, fetch: send, tokens, keepSecret });
+  }
+  const { unattendedGrant } = await import('./grants/unattended-grant.ts');
+  return unattendedGrant(url, auth, send);
+}
+
+function onceLoaded<T>(load: () => Promise<T>): () => Promise<T> {
+  let loaded: Promise<T> | undefined;
+  return () => {
+    loaded ??= load();
+    return loaded;
+  };
+}
+
+/** Late answers may still quote old tokens, so the last ones are redacted, too. */
+const tokensRemembered = 16;
+
+class RecentSecrets {
+  readonly #fixed: readonly string[];
+  #recent: readonly string[] = [];
+
+  constructor(fixed: readonly string[]) {
+    this.#fixed = fixed;
+  }
+
+  add(secret: string): void {
+    if (!this.#recent.includes(secret)) this.#recent = [secret, ...this.#recent].slice(0, tokensRemembered);
+  }
+
+  redact(text: string): string {
+    return redactorOf([...this.#fixed, ...this.#recent])(text);
+  }
+}
+
+/** Lists the hosts, with ports, that the operator wrote down for a server. A guarded fetch may allow them even if they are private. */
 export function hostsOfAuth(url: string, auth: ServerAuth): string[] {
   const endpoints = auth.type === 'bearer' ? [] : [auth.issuer, auth.tokenUrl];
   const authorization = auth.type === 'authorization_code' ? [auth.authorizationUrl] : [];
@@ -68,9 +94,4 @@ export function hostsOfAuth(url: string, auth: ServerAuth): string[] {
     return at ? [`${at.hostname}:${at.port || (at.protocol === 'http:' ? 80 : 443)}`] : [];
   });
   return [...new Set(hosts)];
-}
-
-/** Forgets a person's sign-in to a server. Whether there was one. */
-export function signOut(options: { server: string; tokens: RefreshTokenStore }): Promise<boolean> {
-  return options.tokens.forget(options.server);
 }

@@ -1,8 +1,3 @@
-export { authorizedFetch } from './authorized-fetch.ts';
-export type { AuthEvent, Authorizer, AuthState } from './authorizer.ts';
-export { isAboutScope } from './challenge.ts';
-export { type AuthorizerOptions, createAuthorizer, hostsOfAuth, signOut } from './create-authorizer.ts';
-export { secretsOfAuth } from './secrets-of-auth.ts';
 export type {
   AuthorizationCodeAuth,
   BearerAuth,
@@ -10,6 +5,11 @@ export type {
   OAuthClient,
   ServerAuth,
   TokenExchangeAuth,
-} from './server-auth.ts';
-export { type SignInOptions, signIn } from './sign-in.ts';
-export { openRefreshTokenFiles, type RefreshTokenStore } from './sign-in-store.ts';
+} from './auth-config.ts';
+export { secretsOfAuth } from './auth-secrets.ts';
+export { authorizedFetch } from './authorized-fetch.ts';
+export type { AuthEvent, Authorizer, AuthState } from './authorizer.ts';
+export { type AuthorizerOptions, createAuthorizer, hostsOfAuth } from './create-authorizer.ts';
+export { isAboutScope } from './oauth/challenge.ts';
+export { type SignInOptions, signIn } from './sign-in/sign-in.ts';
+export { openRefreshTokenFiles, type RefreshTokenStore } from './sign-in/sign-in-store.ts';

@@ -1,7 +1,7 @@
 import { dataDirectory, signInDirectory } from '@signalbox/daemon/data-directory';
 import { createGuardedFetch } from '@signalbox/guarded-fetch';
 import { SignalboxError, serverReplySchema } from '@signalbox/protocol';
-import { hostsOfAuth, openRefreshTokenFiles, signIn, signOut } from '@signalbox/server-auth';
+import { hostsOfAuth, openRefreshTokenFiles, signIn } from '@signalbox/server-auth';
 import { askForData } from '../connection/operator-request.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
 import { printJson, printLines } from '../terminal/output.ts';
@@ -41,7 +41,7 @@ export async function signInTo(name: string, found: SignInServer, flags: ToolsAu
 
 /** Forgets a sign-in, and asks a connected orchestrator to restart the server. */
 export async function signOutOf(name: string, found: SignInServer, flags: ToolsAuthFlags): Promise<void> {
-  const forgotten = await signOut({ server: name, tokens: tokensOf(found, flags) });
+  const forgotten = await tokensOf(found, flags).forget(name);
   const after = forgotten ? await reload(name, flags) : {};
   if (flags.json) return printJson({ server: name, signed_out: forgotten, ...after });
   const said = forgotten ? `the sign-in to ${name} is forgotten` : `nobody was signed in to ${name}`;

@@ -1,6 +1,6 @@
 import { SignalboxError } from '@signalbox/protocol';
 
-/** The parameters of the Bearer challenge in a `WWW-Authenticate` header (RFC 9110 §11.6.1), their names in lower case. */
+/** Parses the Bearer challenge in a `WWW-Authenticate` header (RFC 9110 §11.6.1). The names of its parameters are in lower case. */
 export function bearerChallenge(header: string | null): Record<string, string> | undefined {
   const start = header?.match(/(?:^|,)\s*bearer(?:\s+|$)/i);
   if (!header || start?.index === undefined) return undefined;
@@ -14,7 +14,7 @@ export function bearerChallenge(header: string | null): Record<string, string> |
   return Object.fromEntries(parameters);
 }
 
-/** The error behind a 403 for want of a scope (RFC 6750 §3.1), if the header says that this is why. */
+/** Returns the error for a 403 whose header says that the token lacks a scope (RFC 6750 §3.1); `undefined` for any other. */
 export function insufficientScope(header: string | null): SignalboxError | undefined {
   const challenge = bearerChallenge(header);
   if (challenge?.error !== 'insufficient_scope') return undefined;
@@ -25,7 +25,7 @@ export function insufficientScope(header: string | null): SignalboxError | undef
   });
 }
 
-/** Whether only some requests need what is missing. */
+/** Whether an error says that a scope is missing, which only some requests need. */
 export function isAboutScope(error: SignalboxError): boolean {
   return 'missingScope' in error.details;
 }

@@ -10,48 +10,48 @@ import {
   randomPKCECodeVerifier,
   randomState,
 } from 'openid-client';
+import type { AuthorizationCodeAuth } from '../auth-config.ts';
+import { secretsOfAuth } from '../auth-secrets.ts';
 import {
   type AuthorizationServer,
   clientOf,
   discoveryOptions,
   findAuthorizationServer,
   secretMethod,
-} from './authorization-server.ts';
+  tokenParameters,
+} from '../oauth/authorization-server.ts';
+import { oauthFailure } from '../oauth/oauth-failure.ts';
+import { resourceOf } from '../oauth/protected-resource.ts';
+import { checkSecure, secureFetch } from '../oauth/secure-fetch.ts';
 import { type CallbackServer, openCallbackServer } from './callback-server.ts';
-import { purpose } from './grants.ts';
-import { oauthFailure } from './oauth-failure.ts';
-import { resourceOf } from './protected-resource.ts';
-import { secretsOfAuth } from './secrets-of-auth.ts';
-import { checkSecure, secureFetch } from './secure-fetch.ts';
-import type { AuthorizationCodeAuth } from './server-auth.ts';
 import type { SignInOptions } from './sign-in.ts';
 
-/** Milliseconds a person has. */
-const patienceMs = 5 * 60_000;
+/** The time that a person has. */
+const timeLimitMs = 5 * 60_000;
 
 interface Client {
   clientId: string;
   clientSecret?: string | undefined;
 }
 
-/** See `signIn`. */
+/** Does what `signIn` promises. */
 export async function runSignIn(options: SignInOptions): Promise<void> {
   const redact = redactorOf(secretsOfAuth(options.auth));
-  const late = AbortSignal.timeout(patienceMs);
-  const signal = AbortSignal.any([options.signal, late]);
+  const timeLimit = AbortSignal.timeout(timeLimitMs);
+  const signal = AbortSignal.any([options.signal, timeLimit]);
   try {
     await using callbacks = await openCallbackServer(options.listen?.port ?? 0);
     await signInOver(callbacks, { ...options, fetch: secureFetch(options.fetch), signal });
   } catch (error) {
     options.signal.throwIfAborted();
-    if (late.aborted) throw new SignalboxError('auth_failed', 'nobody signed in within 5 minutes');
+    if (timeLimit.aborted) throw new SignalboxError('auth_failed', 'nobody signed in within 5 minutes');
     throw oauthFailure(error, redact);
   }
 }
 
 async function signInOver(callbacks: CallbackServer, options: SignInOptions): Promise<void> {
   const { redirectUri } = callbacks;
-  const as = lasting(await findAuthorizationServer(options), options.auth);
+  const as = withOfflineAccess(await findAuthorizationServer(options), options.auth);
   checkAbilities(as);
   const client = await clientFor(as, redirectUri, options);
   const configuration = clientOf(as, client, options.fetch);
@@ -61,7 +61,7 @@ async function signInOver(callbacks: CallbackServer, options: SignInOptions): Pr
   const callback = await callbacks.next(expectedState, options.signal);
   let isSignedIn = false;
   try {
-    const parameters = purpose({ ...as, scope: undefined });
+    const parameters = tokenParameters({ ...as, scope: undefined });
     const checks = { pkceCodeVerifier, expectedState };
     const url = new URL(callback.url.search, redirectUri);
     const { refresh_token: refreshToken } = await authorizationCodeGrant(
@@ -78,7 +78,7 @@ async function signInOver(callbacks: CallbackServer, options: SignInOptions): Pr
       issuer,
       resource: as.resource,
       clientId,
-      // What the configuration holds stays there.
+      // A secret from the configuration stays there.
       ...(options.auth.clientId === undefined && clientSecret !== undefined && { clientSecret }),
       refreshToken,
     });
@@ -88,8 +88,8 @@ async function signInOver(callbacks: CallbackServer, options: SignInOptions): Pr
   }
 }
 
-/** Asks for a sign-in that outlasts the person's session where that has to be asked for, and the operator didn't say what to ask for. */
-function lasting(as: AuthorizationServer, auth: AuthorizationCodeAuth): AuthorizationServer {
+/** Adds the scope that makes a sign-in outlast the person's session, if the server has it and the operator names no scope. */
+function withOfflineAccess(as: AuthorizationServer, auth: AuthorizationCodeAuth): AuthorizationServer {
   const isOffered = as.metadata.scopes_supported?.includes('offline_access') ?? false;
   if (auth.scope !== undefined || !isOffered) return as;
   const scopes = new Set([...(as.scope?.split(' ') ?? []), 'offline_access']);
@@ -103,7 +103,7 @@ async function authorizationUrl(
 ): Promise<string> {
   const scope = as.scope?.split(' ') ?? [];
   const url = buildAuthorizationUrl(configuration, {
-    ...purpose(as),
+    ...tokenParameters(as),
     redirect_uri: of.redirectUri,
     state: of.expectedState,
     code_challenge: await calculatePKCECodeChallenge(of.pkceCodeVerifier),
@@ -115,7 +115,7 @@ async function authorizationUrl(
   return url.href;
 }
 
-/** The configured client, else one that is registered now, if the authorization server does that (RFC 7591). */
+/** Returns the configured client, or one that is registered now, if the authorization server does that (RFC 7591). */
 async function clientFor(
   { metadata, algorithm }: AuthorizationServer,
   redirectUri: string,

@@ -5,20 +5,21 @@ import { messageOf, SignalboxError } from '@signalbox/protocol';
 
 const path = '/callback';
 
-/** The browser came back. The page it shows is what `finish` is told. */
+/** The browser's return from the authorization server. `finish` shows it a page that says whether the sign-in succeeded. */
 export interface Callback {
   url: URL;
   finish(ok: boolean): Promise<void>;
 }
 
+/** A web server to which the authorization server sends the browser. */
 export interface CallbackServer extends AsyncDisposable {
-  /** Where the authorization server sends the browser. */
+  /** The address of this server, for the authorization server. */
   redirectUri: string;
-  /** The first request that carries `state`; others are turned away. */
+  /** Resolves with the first request that carries `state`; all others are answered with 404. */
   next(state: string, signal: AbortSignal): Promise<Callback>;
 }
 
-/** Waits on the loopback interface for the browser's return (RFC 8252 §7.3). A port of 0 is any free one. */
+/** Opens a server on the loopback interface (RFC 8252 §7.3). Port 0 is any free port. */
 export async function openCallbackServer(port: number): Promise<CallbackServer> {
   const arrivals: ((url: URL, response: ServerResponse) => boolean)[] = [];
   const server = createServer((request, response) => {

@@ -2,6 +2,7 @@ import { networkFailure } from '@signalbox/guarded-fetch';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import { AuthorizationResponseError, ResponseBodyError, WWWAuthenticateChallengeError } from 'openid-client';
 
+/** The advice for an operator, by OAuth error code. */
 const advice: Readonly<Record<string, string>> = {
   invalid_client: 'check auth.clientId and auth.clientSecret',
   unauthorized_client: "the client may not use this grant: check the client's registration",
@@ -10,9 +11,10 @@ const advice: Readonly<Record<string, string>> = {
   unsupported_grant_type: 'check auth.type',
 };
 
-const passing = new Set(['temporarily_unavailable', 'server_error', 'slow_down']);
+/** OAuth error codes that go away by themselves. */
+const passingErrors = new Set(['temporarily_unavailable', 'server_error', 'slow_down']);
 
-/** The OAuth error code with which an authorization server refused, if it did. */
+/** Returns the OAuth error code with which an authorization server refused; `undefined` for any other error. */
 export function oauthErrorOf(thrown: unknown): string | undefined {
   if (thrown instanceof ResponseBodyError || thrown instanceof AuthorizationResponseError)
     return thrown.error;
@@ -20,7 +22,10 @@ export function oauthErrorOf(thrown: unknown): string | undefined {
   return undefined;
 }
 
-/** What went wrong with an authorization server, as `SignalboxError` `auth_failed` (or the one that is behind it already). */
+/**
+ * Returns what went wrong with an authorization server as `SignalboxError` `auth_failed`. A `needs_auth` or `auth_failed` that
+ * a library has wrapped is returned as it is.
+ */
 export function oauthFailure(thrown: unknown, redact: (text: string) => string): SignalboxError {
   const ours = signalboxErrorIn(thrown);
   if (ours?.code === 'auth_failed' || ours?.code === 'needs_auth') return ours;
@@ -30,7 +35,7 @@ export function oauthFailure(thrown: unknown, redact: (text: string) => string):
     const description = descriptionOf(thrown, redact);
     const hint = advice[code] ? `: ${advice[code]}` : '';
     const reason = `the authorization server refused (${code}${description})${hint}`;
-    return failed(redact(reason), passing.has(code));
+    return failed(redact(reason), passingErrors.has(code));
   }
   if (isCode(thrown, 'OAUTH_TIMEOUT') || (thrown instanceof DOMException && thrown.name === 'TimeoutError')) {
     return failed('the authorization server did not answer in time', true);
@@ -41,7 +46,7 @@ export function oauthFailure(thrown: unknown, redact: (text: string) => string):
   return failed(`the authorization server's answer is unusable: ${reason}${statusOf(thrown)}`, false);
 }
 
-/** Our own error, where a library has wrapped it. */
+/** Returns our own error from an error in which a library has wrapped it. */
 export function signalboxErrorIn(thrown: unknown, depth = 0): SignalboxError | undefined {
   if (thrown instanceof SignalboxError) return thrown;
   return thrown instanceof Error && depth < 5 ? signalboxErrorIn(thrown.cause, depth + 1) : undefined;
@@ -51,7 +56,7 @@ function failed(message: string, retryable: boolean): SignalboxError {
   return new SignalboxError('auth_failed', message, { retryable });
 }
 
-/** Cleaned before it is cut: half a secret is not recognised. */
+/** The text is redacted before it is cut, because half a secret would not be recognised. */
 function descriptionOf(thrown: unknown, redact: (text: string) => string): string {
   const text = (thrown as { error_description?: unknown }).error_description;
   return typeof text === 'string' ? `, ${redact(text).slice(0, 200)}` : '';

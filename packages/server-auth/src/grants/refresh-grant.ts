@@ -1,18 +1,24 @@
 import { SignalboxError } from '@signalbox/protocol';
 import { refreshTokenGrant } from 'openid-client';
-import { type AuthorizationServer, clientOf, findAuthorizationServer } from './authorization-server.ts';
-import { grantedBy, purpose } from './grants.ts';
-import { HeldSignIn } from './held-sign-in.ts';
-import { oauthErrorOf } from './oauth-failure.ts';
-import { resourceOf } from './protected-resource.ts';
-import type { AuthorizationCodeAuth } from './server-auth.ts';
-import { signInCommand } from './sign-in-command.ts';
-import type { RefreshTokenStore, SignIn } from './sign-in-store.ts';
-import type { Granted } from './token-authorizer.ts';
+import type { AuthorizationCodeAuth } from '../auth-config.ts';
+import type { Grant, GrantedToken } from '../authorizers/oauth-authorizer.ts';
+import {
+  type AuthorizationServer,
+  clientOf,
+  findAuthorizationServer,
+  grantedToken,
+  tokenParameters,
+} from '../oauth/authorization-server.ts';
+import { oauthErrorOf } from '../oauth/oauth-failure.ts';
+import { resourceOf } from '../oauth/protected-resource.ts';
+import { signInCommand } from '../sign-in/sign-in-command.ts';
+import type { RefreshTokenStore, SignIn } from '../sign-in/sign-in-store.ts';
+import { RotatingSignIn } from './rotating-sign-in.ts';
 
 const ended = 'the sign-in has ended: the authorization server does not take its refresh token any more';
 const elsewhere = 'the sign-in was made for another address or another client';
 
+/** The options of {@link refreshGrant}. */
 export interface RefreshGrantOptions {
   server: string;
   url: string;
@@ -23,12 +29,12 @@ export interface RefreshGrantOptions {
   keepSecret: (secret: string) => void;
 }
 
-/** Gets tokens by the refresh token of a person's sign-in. Rejects with `needs_auth` when there is none that is good. */
-export function refreshGrant(options: RefreshGrantOptions): () => Promise<Granted> {
+/** Makes a grant that uses the refresh token of a person's sign-in. It rejects with `needs_auth` if no sign-in is valid. */
+export function refreshGrant(options: RefreshGrantOptions): Grant {
   const { server, auth, keepSecret } = options;
-  const held = new HeldSignIn(server, options.tokens);
+  const current = new RotatingSignIn(server, options.tokens);
   let found: { issuer: string; as: AuthorizationServer } | undefined;
-  let refused: string | undefined;
+  let refusedToken: string | undefined;
 
   const serverOf = async ({ issuer }: SignIn): Promise<AuthorizationServer> => {
     if (found?.issuer !== issuer) {
@@ -37,36 +43,36 @@ export function refreshGrant(options: RefreshGrantOptions): () => Promise<Grante
     if (found.as.metadata.issuer !== issuer) throw needsAuth(server, elsewhere);
     return found.as;
   };
-  const use = async (signIn: SignIn): Promise<Granted> => {
+  const use = async (signIn: SignIn): Promise<GrantedToken> => {
     if (!isFor(signIn, options)) throw needsAuth(server, elsewhere);
     for (const secret of [signIn.refreshToken, signIn.clientSecret]) if (secret) keepSecret(secret);
     const { clientId, clientSecret } = auth.clientId === undefined ? signIn : auth;
     const as = await serverOf(signIn);
     const client = clientOf(as, { clientId: clientId ?? signIn.clientId, clientSecret }, options.fetch);
-    // Without a scope, it is the one that was granted to the person.
-    const parameters = purpose({ resource: auth.resource ?? signIn.resource, scope: undefined });
+    // Without a scope in the request, the scope is the one that was granted to the person.
+    const parameters = tokenParameters({ resource: auth.resource ?? signIn.resource, scope: undefined });
     const answer = await refreshTokenGrant(client, signIn.refreshToken, parameters);
     const { refresh_token: rotated } = answer;
     if (rotated !== undefined && rotated !== signIn.refreshToken) {
       keepSecret(rotated);
-      await held.rotate(signIn, rotated);
+      await current.rotate(signIn, rotated);
     }
-    return grantedBy(answer);
+    return grantedToken(answer);
   };
 
   return async () => {
-    const signIn = await held.current();
+    const signIn = await current.read();
     if (!signIn) throw needsAuth(server, 'nobody has signed in');
-    if (signIn.refreshToken === refused) throw needsAuth(server, ended);
+    if (signIn.refreshToken === refusedToken) throw needsAuth(server, ended);
     try {
       return await use(signIn);
     } catch (error) {
       if (oauthErrorOf(error) !== 'invalid_grant') throw error;
     }
-    refused = signIn.refreshToken;
+    refusedToken = signIn.refreshToken;
     // Somebody may have signed in again meanwhile.
-    const newer = await held.current();
-    if (newer === undefined || newer.refreshToken === refused) throw needsAuth(server, ended);
+    const newer = await current.read();
+    if (newer === undefined || newer.refreshToken === refusedToken) throw needsAuth(server, ended);
     return use(newer);
   };
 }

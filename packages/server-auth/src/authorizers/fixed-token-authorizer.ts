@@ -1,9 +1,9 @@
 import { SignalboxError } from '@signalbox/protocol';
 import { redactorOf } from '@signalbox/redaction';
-import type { Authorizer, AuthState } from './authorizer.ts';
+import type { Authorizer, AuthState } from '../authorizer.ts';
 
-/** Shows a fixed token, which is good or it isn't. */
-export class StaticAuthorizer implements Authorizer {
+/** Shows a fixed token. If the server refuses it, there is no other one. */
+export class FixedTokenAuthorizer implements Authorizer {
   readonly #header: string;
   readonly #redact: (text: string) => string;
   #state: AuthState = 'idle';

@@ -4,11 +4,11 @@ import { z } from 'zod';
 import { bearerChallenge } from './challenge.ts';
 import { signalboxErrorIn } from './oauth-failure.ts';
 
-/** What an MCP server says about those who may let us in (RFC 9728). */
+/** The protected-resource metadata of an MCP server (RFC 9728), which name its authorization server. */
 export interface ProtectedResource {
   resource: string;
   issuer: string;
-  /** Space-separated, what it takes to use the server. */
+  /** The scopes that the server needs, separated by spaces. */
   scope?: string;
 }
 
@@ -19,8 +19,8 @@ const metadata = z.object({
 });
 
 /**
- * Asks a server for its protected-resource metadata: where its 401 points to, else at the well-known places. `undefined`
- * when it has none. Rejects with `auth_failed` for metadata that are about another server.
+ * Asks a server for its protected-resource metadata, at the place that its 401 names and then at the well-known places.
+ * Resolves with `undefined` if it has none. Rejects with `auth_failed` if they are about another server.
  */
 export async function findProtectedResource(
   url: string,
@@ -42,7 +42,7 @@ export async function findProtectedResource(
   return undefined;
 }
 
-/** The server's URL without what may be secret in it (RFC 8707 §2). */
+/** Returns a server's URL without its query, user name and password, which may be secret (RFC 8707 §2). */
 export function resourceOf(url: string): string {
   const { origin, pathname } = new URL(url);
   return pathname === '/' ? origin : `${origin}${pathname}`;
@@ -67,7 +67,7 @@ function wellKnownPlaces(url: string): string[] {
   return pathname === '/' ? [root] : [`${root}${pathname}`, root];
 }
 
-/** Metadata may be about the server's URL or a folder above it, and about nothing else: its tokens would work there. */
+/** Metadata must be about the server's URL or a folder above it. Tokens for another resource would work there. */
 function covers(resource: string, url: string): boolean {
   const of = URL.parse(resource);
   const { origin, pathname } = new URL(url);

@@ -6,32 +6,32 @@ import { z } from 'zod';
 import { signInCommand } from './sign-in-command.ts';
 
 const signInSchema = z.object({
-  /** Of the MCP server; the token is never used for another. */
+  /** The URL of the MCP server. The token is never used for another one. */
   url: z.string(),
-  /** Of the authorization server that gave the token, the only one that gets to see it again. */
+  /** The issuer of the token, which is the only one that sees it again. */
   issuer: z.string(),
-  /** What the token is for, as the authorization server was told; empty: nothing in particular. */
+  /** The resource for which the token was asked for; empty if it is for none in particular. */
   resource: z.string(),
   clientId: z.string(),
   clientSecret: z.string().optional(),
   refreshToken: z.string(),
 });
 
-/** What remains of a person's sign-in to one server. */
+/** A person's sign-in to one server, as it is stored. */
 export type SignIn = z.infer<typeof signInSchema>;
 
-/** Where sign-ins are kept, by the servers' names in the configuration. */
+/** Stores sign-ins by the servers' names in the configuration. */
 export interface RefreshTokenStore {
   read(server: string): Promise<SignIn | undefined>;
-  /** Resolves when it is on disk. */
+  /** Resolves when the sign-in is on disk. */
   write(server: string, signIn: SignIn): Promise<void>;
-  /** Whether there was one. */
+  /** Deletes a sign-in, and resolves with whether there was one. */
   forget(server: string): Promise<boolean>;
 }
 
 /**
- * Keeps each sign-in in a file that only this user can read. Reading rejects with `SignalboxError` `auth_failed` that names
- * a file which can't be understood.
+ * Opens a store that keeps each sign-in in a file, which only this user can read. Reading rejects with `SignalboxError`
+ * `auth_failed` if the file can't be read.
  */
 export function openRefreshTokenFiles(directory: string): RefreshTokenStore {
   const pathOf = (server: string) => join(directory, fileName(server));
@@ -61,7 +61,7 @@ export function openRefreshTokenFiles(directory: string): RefreshTokenStore {
   };
 }
 
-/** Names that look alike as files, or differ only in case, get files of their own. */
+/** The hash keeps names apart that look alike as file names or differ only in case. */
 function fileName(server: string): string {
   const readable = server.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 40);
   const hash = createHash('sha256').update(server).digest('hex').slice(0, 12);
@@ -85,7 +85,7 @@ function unreadable(server: string, path: string, why: string): SignalboxError {
   return new SignalboxError('auth_failed', `the sign-in in ${path} can't be read (${why}); ${again}`);
 }
 
-/** A crash leaves the old file or the new one. */
+/** Replaces a file so that a crash leaves either the old one or the new one. */
 async function replaceFile(path: string, text: string): Promise<void> {
   const temporary = `${path}.${randomUUID()}.tmp`;
   try {

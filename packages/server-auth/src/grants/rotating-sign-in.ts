@@ -1,11 +1,14 @@
 import { messageOf, SignalboxError } from '@signalbox/protocol';
-import type { RefreshTokenStore, SignIn } from './sign-in-store.ts';
+import type { RefreshTokenStore, SignIn } from '../sign-in/sign-in-store.ts';
 
-/** One server's sign-in as it is now: somebody may sign in again at any time, and each use may rotate its refresh token. */
-export class HeldSignIn {
+/**
+ * The stored sign-in to one server. Somebody may sign in again at any time, and each use may replace the refresh token. The
+ * old token is then worth nothing, so a new one that could not be stored is kept here until it is.
+ */
+export class RotatingSignIn {
   readonly #server: string;
   readonly #tokens: RefreshTokenStore;
-  /** A rotated sign-in that is not stored yet, and the refresh token it came from. */
+  /** A sign-in that is not stored yet, and the refresh token from which it came. */
   #unsaved: { from: string; signIn: SignIn } | undefined;
 
   constructor(server: string, tokens: RefreshTokenStore) {
@@ -13,7 +16,7 @@ export class HeldSignIn {
     this.#tokens = tokens;
   }
 
-  async current(): Promise<SignIn | undefined> {
+  async read(): Promise<SignIn | undefined> {
     const stored = await this.#tokens.read(this.#server);
     if (!this.#unsaved) return stored;
     if (stored?.refreshToken === this.#unsaved.from) return this.#save(this.#unsaved.signIn);
@@ -21,7 +24,7 @@ export class HeldSignIn {
     return stored;
   }
 
-  /** Resolves when the new refresh token is stored. The old one is worth nothing any more, so the new one is kept until then. */
+  /** Replaces the refresh token. Resolves when the new one is stored, and rejects with `auth_failed` if it can't be. */
   async rotate(signIn: SignIn, refreshToken: string): Promise<void> {
     const rotated = { ...signIn, refreshToken };
     this.#unsaved = { from: signIn.refreshToken, signIn: rotated };

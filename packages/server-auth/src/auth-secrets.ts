@@ -1,7 +1,7 @@
 import { basicCredentials, secretsOfUrl } from '@signalbox/redaction';
-import type { ServerAuth } from './server-auth.ts';
+import type { ServerAuth } from './auth-config.ts';
 
-/** The secrets in the configuration of a sign-in, Basic credentials in their Base64 form included. */
+/** Lists the secrets in an `auth`, Basic credentials in their Base64 form included. */
 export function secretsOfAuth(auth: ServerAuth): string[] {
   if (auth.type === 'bearer') return [auth.token];
   const { clientId = '', clientSecret } = auth;

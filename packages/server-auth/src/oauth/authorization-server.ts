@@ -1,0 +1,154 @@
+import { networkFailure } from '@signalbox/guarded-fetch';
+import { SignalboxError } from '@signalbox/protocol';
+import {
+  allowInsecureRequests,
+  type ClientAuth,
+  ClientSecretBasic,
+  ClientSecretPost,
+  Configuration,
+  customFetch,
+  discovery,
+  None,
+  type ServerMetadata,
+  type TokenEndpointResponse,
+} from 'openid-client';
+import type { AuthorizationCodeAuth, OAuthAuth } from '../auth-config.ts';
+import type { GrantedToken } from '../authorizers/oauth-authorizer.ts';
+import { signalboxErrorIn } from './oauth-failure.ts';
+import { findProtectedResource, resourceOf } from './protected-resource.ts';
+
+/** The time after which a request to an authorization server is given up. */
+const timeoutSeconds = 15;
+
+/** An authorization server, and the resource and scope for which it is asked for tokens. */
+export interface AuthorizationServer {
+  metadata: ServerMetadata;
+  /** The way in which the metadata were found; `undefined` if they are the configuration's own. */
+  algorithm: 'oauth2' | 'oidc' | undefined;
+  /** Empty if tokens are for no resource in particular. */
+  resource: string;
+  scope: string | undefined;
+}
+
+/** The facts by which an authorization server is found. */
+export interface Search {
+  /** The URL of the MCP server. */
+  url: string;
+  auth: OAuthAuth;
+  /** A `secureFetch`. */
+  fetch: typeof fetch;
+  /** Used if the configuration names no issuer. */
+  issuer?: string | undefined;
+}
+
+/**
+ * Finds the authorization server of an MCP server by the configuration, or else by what the server says. Rejects with
+ * `auth_failed`, or with an error of openid-client.
+ */
+export async function findAuthorizationServer(search: Search): Promise<AuthorizationServer> {
+  const { auth, url, fetch: send } = search;
+  const configured = configuredMetadata(auth);
+  if (configured) {
+    const resource = auth.resource ?? resourceOf(url);
+    return { metadata: configured, algorithm: undefined, resource, scope: auth.scope };
+  }
+  const known = auth.issuer ?? search.issuer;
+  const found =
+    known === undefined
+      ? await findProtectedResource(url, send, AbortSignal.timeout(timeoutSeconds * 1000))
+      : undefined;
+  // Before there were such metadata, servers were their own authorization servers.
+  const issuer = known ?? found?.issuer ?? new URL(url).origin;
+  const { metadata, algorithm } = await discover(issuer, send);
+  return {
+    metadata: { ...metadata, ...configuredEndpoints(auth) },
+    algorithm,
+    resource: auth.resource ?? found?.resource ?? resourceOf(url),
+    scope: auth.scope ?? found?.scope,
+  };
+}
+
+/** Returns a client of an authorization server, as openid-client needs it. */
+export function clientOf(
+  { metadata }: AuthorizationServer,
+  client: { clientId: string; clientSecret?: string | undefined },
+  send: typeof fetch,
+): Configuration {
+  const { clientId, clientSecret } = client;
+  const configuration = new Configuration(metadata, clientId, {}, clientAuth(metadata, clientSecret));
+  configuration.timeout = timeoutSeconds;
+  configuration[customFetch] = (url, init) => send(url, init as RequestInit);
+  // The fetch itself decides which addresses are secure.
+  allowInsecureRequests(configuration);
+  return configuration;
+}
+
+/** Returns the parameters that say what a token is for. */
+export function tokenParameters({
+  resource,
+  scope,
+}: Pick<AuthorizationServer, 'resource' | 'scope'>): Record<string, string> {
+  return { ...(resource !== '' && { resource }), ...(scope !== undefined && { scope }) };
+}
+
+/** Returns the token in a response of a token endpoint. */
+export function grantedToken({ access_token, expires_in }: TokenEndpointResponse): GrantedToken {
+  return { accessToken: access_token, expiresInMs: expires_in === undefined ? undefined : expires_in * 1000 };
+}
+
+/** Returns how a client shows its secret: in the header, unless the server takes it only in the body. */
+export function secretMethod({ token_endpoint_auth_methods_supported: methods }: ServerMetadata) {
+  return methods?.includes('client_secret_basic') === false && methods.includes('client_secret_post')
+    ? 'client_secret_post'
+    : 'client_secret_basic';
+}
+
+/** Returns the options that make openid-client use our fetch where it makes a configuration by itself. */
+export function discoveryOptions(algorithm: 'oauth2' | 'oidc', send: typeof fetch) {
+  return {
+    algorithm,
+    timeout: timeoutSeconds,
+    execute: [allowInsecureRequests],
+    [customFetch]: (url: string, init: object) => send(url, init as RequestInit),
+  };
+}
+
+function clientAuth(metadata: ServerMetadata, secret: string | undefined): ClientAuth {
+  if (secret === undefined) return None();
+  return secretMethod(metadata) === 'client_secret_post'
+    ? ClientSecretPost(secret)
+    : ClientSecretBasic(secret);
+}
+
+/** Returns metadata of what the configuration says, if nothing has to be discovered. */
+function configuredMetadata(auth: OAuthAuth): ServerMetadata | undefined {
+  const endpoints = configuredEndpoints(auth);
+  const isComplete = auth.type !== 'authorization_code' || endpoints.authorization_endpoint !== undefined;
+  if (auth.issuer !== undefined || endpoints.token_endpoint === undefined || !isComplete) return undefined;
+  return { issuer: new URL(endpoints.token_endpoint).origin, ...endpoints };
+}
+
+function configuredEndpoints(auth: OAuthAuth): Partial<ServerMetadata> {
+  const { authorizationUrl } = auth as Partial<AuthorizationCodeAuth>;
+  return {
+    ...(auth.tokenUrl !== undefined && { token_endpoint: auth.tokenUrl }),
+    ...(authorizationUrl !== undefined && { authorization_endpoint: authorizationUrl }),
+  };
+}
+
+/** Looks for OAuth metadata (RFC 8414) first, and then for those that OpenID providers publish. */
+async function discover(issuer: string, send: typeof fetch) {
+  const server = URL.parse(issuer);
+  if (!server) throw new SignalboxError('auth_failed', `the issuer '${issuer.slice(0, 200)}' is no URL`);
+  const read = async (algorithm: 'oauth2' | 'oidc') => {
+    const found = await discovery(server, 'unregistered', {}, None(), discoveryOptions(algorithm, send));
+    return { metadata: found.serverMetadata(), algorithm };
+  };
+  try {
+    return await read('oauth2');
+  } catch (error) {
+    const isUnreachable = signalboxErrorIn(error) !== undefined || networkFailure(error) !== undefined;
+    if (isUnreachable) throw error;
+    return await read('oidc');
+  }
+}
