@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { brokerFiles } from '@signalbox/broker';
-import { defaultTtlMs, replyIdOf, timeSortedId } from '@signalbox/protocol';
+import { frameDefaults, replyIdOf, timeSortedId } from '@signalbox/protocol';
 import {
   type InboxStore,
   type NewMessage,
@@ -105,7 +105,7 @@ function message(id: string, inbox: string, now: number): NewMessage {
     senderRole: 'worker',
     kind: 'note',
     createdAt: now,
-    expiresAt: now + defaultTtlMs,
+    expiresAt: now + frameDefaults.ttlMs,
   };
 }
 

@@ -112,7 +112,7 @@ export {
   bodyLimits,
   brokerLimits,
   defaultLimits,
-  defaultTtlMs,
+  frameDefaults,
   frameLimits,
   type Limits,
   protocolVersion,

@@ -1,7 +1,6 @@
 import type { BrokerClient } from '@signalbox/client';
-import { type Message, SignalboxError } from '@signalbox/protocol';
+import { frameLimits, type Message, SignalboxError } from '@signalbox/protocol';
 
-const maxWindow = 10_000;
 const windowBytes = 64 * 1024 * 1024;
 /** The broker pushes the backlog at once; after this much silence, in milliseconds, no more is expected. */
 const quietMs = 500;
@@ -15,7 +14,10 @@ export async function takeWaiting(
   limit: number,
   show: (messages: readonly Message[]) => Promise<void>,
 ): Promise<void> {
-  await using subscription = await client.subscribe({ window: Math.min(limit, maxWindow), windowBytes });
+  await using subscription = await client.subscribe({
+    window: Math.min(limit, frameLimits.windowMessages),
+    windowBytes,
+  });
   const wanted = Math.min(limit, subscription.subscribed.pending);
   const taken: Message[] = [];
   while (taken.length < wanted) {

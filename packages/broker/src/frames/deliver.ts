@@ -1,7 +1,7 @@
 import {
   agentOf,
   type DeliverFrame,
-  defaultTtlMs,
+  frameDefaults,
   type MessageFrame,
   type Sender,
 } from '@signalbox/protocol';
@@ -107,7 +107,7 @@ function store(
   body: string | undefined,
 ): Outcome | Promise<Outcome> {
   const createdAt = now();
-  const ttlMs = Math.min(frame.ttl_ms ?? defaultTtlMs, limits.maxTtlMs);
+  const ttlMs = Math.min(frame.ttl_ms ?? frameDefaults.ttlMs, limits.maxTtlMs);
   if (frame.ephemeral) {
     if (delivery.deliverEphemeral(ephemeralFrame(sender, frame, createdAt, ttlMs), body)) return undefined;
     return { refusal: { code: 'no_consumer', message: `nobody holds the inbox '${frame.to}' now` } };

@@ -1,4 +1,4 @@
-import { agentOf, type Message, type PeekFrame } from '@signalbox/protocol';
+import { agentOf, frameDefaults, type Message, type PeekFrame } from '@signalbox/protocol';
 import type { StoredMessage } from '@signalbox/store';
 import type { Caller } from './caller.ts';
 import type { FramePorts } from './frame-ports.ts';
@@ -17,7 +17,8 @@ export async function peek(
     const message = `the inbox '${address}' is not yours; you may read '${sender.agent}' and its sub-inboxes`;
     return { refusal: { code: 'not_yours', message, field: 'address' } };
   }
-  const stored = await store.read(address, frame.after ?? 0, frame.limit ?? 100, peekBytes);
+  const limit = frame.limit ?? frameDefaults.peekMessages;
+  const stored = await store.read(address, frame.after ?? 0, limit, peekBytes);
   const at = now();
   const messages = stored.map((message) => asMessage(message, at));
   return { answer: { type: 'peeked', request_id: frame.request_id, messages } };

@@ -1,9 +1,7 @@
-import type { SubscribeFrame } from '@signalbox/protocol';
+import { frameDefaults, type SubscribeFrame } from '@signalbox/protocol';
 import type { Caller } from './caller.ts';
 import type { FramePorts } from './frame-ports.ts';
 import type { Outcome } from './outcome.ts';
-
-const MiB = 1024 * 1024;
 
 /** A `subscribe` frame: the caller takes the messages of its inbox from now on. */
 export async function subscribe(
@@ -12,8 +10,8 @@ export async function subscribe(
   { delivery }: Pick<FramePorts, 'delivery'>,
 ): Promise<Outcome> {
   const subscription = await delivery.subscribe(caller.sender.address, caller.consumer, {
-    window: frame.window ?? 64,
-    windowBytes: frame.window_bytes ?? 8 * MiB,
+    window: frame.window ?? frameDefaults.windowMessages,
+    windowBytes: frame.window_bytes ?? frameDefaults.windowBytes,
     ...(frame.journal_id !== undefined && { journalId: frame.journal_id }),
     ...(frame.ack_deadline_ms !== undefined && { ackDeadlineMs: frame.ack_deadline_ms }),
   });

@@ -1,4 +1,4 @@
-import { type ClientFrame, encodeFrame } from '@signalbox/protocol';
+import { type ClientFrame, encodeFrame, frameLimits } from '@signalbox/protocol';
 
 /** A message that is encoded when it leaves, so that its lifetime is counted up to then. */
 export interface Sendable {
@@ -10,7 +10,6 @@ export interface Sendable {
 const maxBatchLength = 64 * 1024;
 /** Of more messages than this, the first leave before the turn ends: the broker begins with them while the rest is made (ADR 10). */
 const workAtOnce = 16;
-const maxSeqsPerFrame = 10_000;
 const maxKeptCancels = 1_000;
 
 /**
@@ -126,6 +125,7 @@ export class Outbox {
 /** Splits sequence numbers into parts that fit into one frame each. */
 export function chunks(seqs: readonly number[]): number[][] {
   const parts: number[][] = [];
-  for (let at = 0; at < seqs.length; at += maxSeqsPerFrame) parts.push(seqs.slice(at, at + maxSeqsPerFrame));
+  for (let at = 0; at < seqs.length; at += frameLimits.seqs)
+    parts.push(seqs.slice(at, at + frameLimits.seqs));
   return parts;
 }

@@ -1,8 +1,8 @@
 import { handBack, type Log, type ServeAnswer, type ServedRequest } from '@signalbox/client';
 import {
   type CallRequest,
-  defaultTtlMs,
   type Fault,
+  frameDefaults,
   type McpReply,
   mayRepeat,
   messageOf,
@@ -95,7 +95,7 @@ async function run(
       },
       async writeStart(server) {
         const startedAt = deps.now();
-        const expiresAt = startedAt + (served.remainingMs() ?? defaultTtlMs);
+        const expiresAt = startedAt + (served.remainingMs() ?? frameDefaults.ttlMs);
         const to = { role: from.role, tool: call.tool, ...(server !== undefined && { server }) };
         const refusal = await journaled?.start({ ...to, receivedAt, startedAt, expiresAt });
         if (journaled && !refusal) deps.fault('orchestrator.journal.started');

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { addressSchema, idSchema, kindSchema, roleSchema, seqSchema } from '../names/name-schemas.ts';
 import { frameSchema } from './frame-schema.ts';
-import { frameLimits } from './limits.ts';
+import { frameDefaults, frameLimits } from './limits.ts';
 
 const requestId = idSchema.describe('The answer repeats it.');
 const optionalRequestId = idSchema.optional().describe('Asks for an answer, which repeats it.');
@@ -41,7 +41,11 @@ export const clientFrameSchemas = {
       id: idSchema,
       kind: kindSchema,
       correlation_id: correlationId.optional(),
-      ttl_ms: z.int().positive().optional().describe('Its lifetime. Default: 7 days.'),
+      ttl_ms: z
+        .int()
+        .positive()
+        .optional()
+        .describe(`Its lifetime. Default: ${frameDefaults.ttlMs.toLocaleString('en-US')}, which is 7 days.`),
       traceparent: z
         .string()
         .max(frameLimits.traceparentLength)
@@ -81,12 +85,14 @@ export const clientFrameSchemas = {
         .min(1)
         .max(frameLimits.windowMessages)
         .optional()
-        .describe('Messages that are pushed and not settled. Default: 64.'),
+        .describe(`Messages that are pushed and not settled. Default: ${frameDefaults.windowMessages}.`),
       window_bytes: z
         .int()
         .min(1)
         .optional()
-        .describe('Bytes that are pushed and not settled. Default: 8 MiB.'),
+        .describe(
+          `Bytes that are pushed and not settled. Default: ${frameDefaults.windowBytes.toLocaleString('en-US')}.`,
+        ),
       journal_id: idSchema
         .optional()
         .describe('Names the record in which the consumer notes what it has done.'),
@@ -154,7 +160,12 @@ export const clientFrameSchemas = {
     request_id: requestId,
     address: addressSchema.optional().describe('Default: the inbox of the connection.'),
     after: z.int().min(0).optional().describe('Only messages with a higher sequence number.'),
-    limit: z.int().min(1).max(frameLimits.peekMessages).optional().describe('Default: 100.'),
+    limit: z
+      .int()
+      .min(1)
+      .max(frameLimits.peekMessages)
+      .optional()
+      .describe(`Default: ${frameDefaults.peekMessages}.`),
   }),
 
   admin: frameSchema('admin', 'Asks for an operation of section 9. Answer: `admin_result`.', {

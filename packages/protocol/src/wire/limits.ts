@@ -58,8 +58,14 @@ export const frameLimits = {
   opLength: 64,
 } as const;
 
+/** The values that a broker takes for fields that a frame leaves out. */
+export const frameDefaults = {
+  /** The lifetime of a message: 7 days. */
+  ttlMs: 7 * day,
+  windowMessages: 64,
+  windowBytes: 8 * MiB,
+  peekMessages: 100,
+} as const;
+
 /** The JSON that readers of message bodies accept. `maxDepth` counts nested arrays and objects. */
 export const bodyLimits = { maxLength: defaultLimits.maxMessageBytes, maxDepth: 64 } as const;
-
-/** The lifetime of a message whose sender named none: 7 days, in milliseconds. */
-export const defaultTtlMs = 7 * day;

@@ -1,4 +1,4 @@
-import { defaultTtlMs, isAgentId } from '@signalbox/protocol';
+import { frameDefaults, isAgentId } from '@signalbox/protocol';
 import type { NewMessage, TokenRecord } from '@signalbox/store';
 import { isPrivileged, mayWriteTo } from '../../auth/role-policy.ts';
 import { isMintingPattern } from '../../auth/token-rules.ts';
@@ -69,7 +69,7 @@ export async function tellWorkerExit(
     ...sentByBroker,
     kind: 'event',
     createdAt,
-    expiresAt: createdAt + defaultTtlMs,
+    expiresAt: createdAt + frameDefaults.ttlMs,
     body: JSON.stringify(body),
   };
   return { told: await storeEvent(event, delivery), held_ids: heldIds };
