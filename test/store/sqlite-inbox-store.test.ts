@@ -137,10 +137,14 @@ describe('The SQLite inbox store', () => {
       settlements: [{ inbox: 'inbox', seq: seq!, outcome: 'dead', reason: 'tried five times' }],
       attempts: [{ inbox: 'inbox', seq: seq!, attempts: 5 }],
     });
-    expect(select(setup.file, 'SELECT seq, id, body, reason FROM dead_letter')).toEqual([
-      { seq, id: 'a', body: '"body"', reason: 'tried five times' },
-    ]);
-    expect(select(setup.file, 'SELECT * FROM pending_range')).toEqual([]);
+    expect(await setup.store.dead.find(seq!)).toMatchObject({
+      seq,
+      id: 'a',
+      body: '"body"',
+      attempts: 5,
+      reason: 'tried five times',
+    });
+    expect(await setup.store.read('inbox', 0, 9, 1e6)).toEqual([]);
   });
 
   it('rejects what it is asked after it was closed', async () => {

@@ -21,7 +21,7 @@ export type Retried =
 export interface DeadLetters {
   /** Those of one inbox, or all, after `afterSeq`, in order. */
   list(inbox: string | undefined, afterSeq: number, limit: number): Promise<DeadLetter[]>;
-  find(seq: number): Promise<(DeadLetter & { body?: string }) | undefined>;
+  find(seq: number): Promise<(DeadLetter & { body?: string | undefined }) | undefined>;
   /**
    * Moves one back into its inbox, as a new message under its old id: a new sequence number, no attempts, and from
    * `now` on the lifetime that it had at first. That its id was settled before doesn't matter.

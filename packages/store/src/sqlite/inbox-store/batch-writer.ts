@@ -56,7 +56,7 @@ export class BatchWriter {
 
   stats(inbox: string): InboxStats {
     const { pending, bytes } = this.messages.inbox(inbox);
-    return { pending, bytes, headSeq: this.messages.headSeq(inbox) };
+    return { pending, bytes, headSeq: this.messages.reader.headSeq(inbox) };
   }
 
   usage(): { usedBytes: number; maxBytes: number } {
@@ -71,7 +71,7 @@ export class BatchWriter {
     const inbox = this.messages.inbox(letter.inbox);
     const refusal = this.#refusal(inbox, size);
     if (refusal) return { result: refusal };
-    if (this.messages.isPending(inbox, id, sender)) return { result: 'id_conflict' };
+    if (this.messages.reader.isPending(inbox, id, sender)) return { result: 'id_conflict' };
     this.dead.drop(seq);
     const times = { createdAt: now, expiresAt: now + expiresAt - createdAt };
     const again = this.#add({ ...letter, ...times }, size, inbox, now);
@@ -110,7 +110,7 @@ export class BatchWriter {
   #append(message: NewMessage, size: number, now: number): Appended {
     const inbox = this.messages.inbox(message.inbox);
     // A repeat is told as such in a full inbox too: its sender only missed the receipt.
-    const repeat = this.messages.repeatOf(inbox, message);
+    const repeat = this.messages.reader.repeatOf(inbox, message);
     if (repeat) return { result: repeat };
     const isOverQuota = inbox.pendingOf(message.sender) >= this.#caps.maxPendingPerSender;
     const refusal = isOverQuota ? 'quota_exceeded' : this.#refusal(inbox, size);
@@ -152,8 +152,8 @@ export class BatchWriter {
   /** True if it took effect. */
   #settle(inbox: string, seq: number, now: number, outcome: Outcome, reason: string | null): boolean {
     if (outcome === 'dead') {
-      const [message] = this.messages.read(inbox, seq - 1, 1, 1);
-      if (message?.seq === seq) this.dead.bury(message, reason, now);
+      const message = this.messages.reader.get(inbox, seq);
+      if (message) this.dead.add(message, reason, now);
     }
     return this.messages.settle(inbox, seq, now, outcome, reason);
   }
@@ -162,7 +162,7 @@ export class BatchWriter {
   #notify(notice: NewMessage, now: number): void {
     const inbox = this.messages.inbox(notice.inbox);
     const size = sizeOf(notice);
-    if (this.#isFull(inbox, size) || this.messages.repeatOf(inbox, notice)) return;
+    if (this.#isFull(inbox, size) || this.messages.reader.repeatOf(inbox, notice)) return;
     this.#add(notice, size, inbox, now);
   }
 }

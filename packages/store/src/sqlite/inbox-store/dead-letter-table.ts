@@ -1,6 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { DeadLetter } from '../../dead-letters.ts';
-import type { StoredMessage } from '../../inbox-store.ts';
+import { type LoggedMessage, storedMessageOf, storedMetadataOf } from '../log-structured/logged-message.ts';
+import { decodeMessages, type EncodedRecord, encodeMessages } from '../log-structured/record-codec.ts';
 
 export interface DeadLetterLimits {
   maxAgeMs: number;
@@ -21,23 +22,13 @@ const dropsPerStep = 500;
 /** Without new ones only their age can be over the bounds, and nobody counts its minutes. */
 const quietTrimMs = 60_000;
 
-/** Every column of a message but its body, as they are written and as they are read. */
-const names =
-  'seq, inbox, id, sender, sender_address, sender_role, kind, correlation_id, traceparent, created_at, expires_at, attempts, size';
-const metadata = `seq, inbox, id, sender, sender_address AS senderAddress, sender_role AS senderRole, kind,
-  correlation_id AS correlationId, traceparent, created_at AS createdAt, expires_at AS expiresAt, attempts, size`;
+type Row = EncodedRecord & { deadAt: number; reason: string | null };
 
-type Row = Omit<DeadLetter, 'correlationId' | 'traceparent' | 'reason'> & {
-  correlationId: string | null;
-  traceparent: string | null;
-  reason: string | null;
-};
-
-/** The statements on dead letters. */
+/** The dead letters, one row each, with a record of the whole message as it was when it died. */
 export class DeadLetterTable {
-  readonly #bury: Statement<(string | number | null)[]>;
+  readonly #insert: Statement<(string | number | null)[]>;
   readonly #list: Statement<{ inbox: string | null; after: number; limit: number }, Row>;
-  readonly #find: Statement<[seq: number], Row & { body: string | null }>;
+  readonly #find: Statement<[seq: number], Row>;
   readonly #drop: Statement<[seq: number]>;
   readonly #byAge: Statement<[], { seq: number; size: number; deadAt: number }>;
   readonly #limits: DeadLetterLimits;
@@ -46,47 +37,45 @@ export class DeadLetterTable {
 
   constructor(db: Database, limits: DeadLetterLimits) {
     this.#limits = limits;
-    this.#bury = db.prepare(
-      `INSERT INTO dead_letter (${names}, dead_at, reason, body) VALUES (${names.replace(/\w+/g, '?')}, ?, ?, ?)`,
-    );
-    const columns = `${metadata}, dead_at AS deadAt, reason`;
+    this.#insert = db.prepare('INSERT INTO dead_letter VALUES (?, ?, ?, ?, ?, ?, ?)');
     this.#list = db.prepare(
-      `SELECT ${columns} FROM dead_letter WHERE seq > @after AND (@inbox IS NULL OR inbox = @inbox) ORDER BY seq LIMIT @limit`,
+      `SELECT dead_at AS deadAt, reason, entries, '' AS bodies FROM dead_letter
+       WHERE seq > @after AND (@inbox IS NULL OR inbox = @inbox) ORDER BY seq LIMIT @limit`,
     );
-    this.#find = db.prepare(`SELECT ${columns}, body FROM dead_letter WHERE seq = ?`);
+    this.#find = db.prepare(
+      'SELECT dead_at AS deadAt, reason, entries, bodies FROM dead_letter WHERE seq = ?',
+    );
     this.#drop = db.prepare('DELETE FROM dead_letter WHERE seq = ?');
     this.#byAge = db.prepare(
       'SELECT seq, size, dead_at AS deadAt FROM dead_letter ORDER BY dead_at DESC, seq DESC',
     );
   }
 
-  /** Keeps a whole copy of a message; the message itself is the caller's to settle. */
-  bury(message: StoredMessage, reason: string | null, deadAt: number): void {
-    const { seq, inbox, id, sender, senderAddress, senderRole, kind, createdAt, expiresAt, attempts, size } =
-      message;
-    const { correlationId = null, traceparent = null, body = null } = message;
-    const from = [sender, senderAddress, senderRole] as const;
-    const rest = [createdAt, expiresAt, attempts, size, deadAt, reason, body] as const;
-    this.#bury.run(seq, inbox, id, ...from, kind, correlationId, traceparent, ...rest);
+  /** Keeps a copy of a pending message, which the caller settles. */
+  add(message: LoggedMessage, reason: string | null, deadAt: number): void {
+    const { entries, bodies } = encodeMessages([message]);
+    const { seq, shared, size } = message;
+    this.#insert.run(seq, shared.inbox, size, deadAt, reason, entries, bodies);
     this.#isChanged = true;
   }
 
   list(inbox: string | undefined, after: number, limit: number): DeadLetter[] {
-    return this.#list.all({ inbox: inbox ?? null, after, limit: Math.max(limit, 0) }).map(toDeadLetter);
+    return this.#list
+      .all({ inbox: inbox ?? null, after, limit: Math.max(limit, 0) })
+      .flatMap((row) => decodeMessages(row).map((message) => letterOf(row, storedMetadataOf(message))));
   }
 
-  find(seq: number): (DeadLetter & { body?: string }) | undefined {
+  find(seq: number): (DeadLetter & { body?: string | undefined }) | undefined {
     const row = this.#find.get(seq);
-    if (!row) return undefined;
-    const { body, ...rest } = row;
-    return { ...toDeadLetter(rest), ...(body !== null && { body }) };
+    const [message] = row ? decodeMessages(row) : [];
+    return row && message && letterOf(row, storedMessageOf(message));
   }
 
   drop(seq: number): boolean {
     return this.#drop.run(seq).changes > 0;
   }
 
-  /** Some of those beyond the bounds, oldest first. */
+  /** Some of the dead letters that are beyond the bounds, oldest first. */
   surplus(now: number): DeadLetter[] {
     if (!this.#isChanged && now - this.#trimmedAt < quietTrimMs) return [];
     const { maxAgeMs, maxCount, maxBytes } = this.#limits;
@@ -107,11 +96,6 @@ export class DeadLetterTable {
   }
 }
 
-function toDeadLetter({ correlationId, traceparent, reason, ...rest }: Row): DeadLetter {
-  return {
-    ...rest,
-    ...(correlationId !== null && { correlationId }),
-    ...(traceparent !== null && { traceparent }),
-    reason: reason ?? 'no reason given',
-  };
+function letterOf<T>({ deadAt, reason }: Row, message: T): T & Pick<DeadLetter, 'deadAt' | 'reason'> {
+  return { ...message, deadAt, reason: reason ?? 'no reason given' };
 }

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { HistoryEntry, HistoryPage, HistoryQuery } from '../../history.ts';
-import type { LogStructuredStore } from '../log-structured/log-structured-store.ts';
 import type { LoggedMessage } from '../log-structured/logged-message.ts';
+import type { MessageReader } from '../log-structured/message-reader.ts';
 
 /** Messages beyond the limit that are gathered before they are sorted. */
 const spare = 2000;
@@ -10,7 +10,7 @@ const spare = 2000;
  * A page of messages by time of creation. Nothing is indexed for this, so that storing a message costs nothing more: all that may
  * be in the range is looked at, in steps between which the store goes on with its work.
  */
-export async function readHistory(messages: LogStructuredStore, query: HistoryQuery): Promise<HistoryPage> {
+export async function readHistory(messages: MessageReader, query: HistoryQuery): Promise<HistoryPage> {
   const page = new PageOfHistory(query);
   for (const part of messages.scan(query.since)) {
     for (const message of part) page.consider(message);

@@ -5,23 +5,10 @@ export const inboxSchema = `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
   INSERT INTO meta VALUES ('seq_reserved', 0), ('identity', lower(hex(randomblob(16))));
 
+  -- Each with a record of its own; inbox and size are there to look for.
   CREATE TABLE dead_letter (
-    seq INTEGER PRIMARY KEY,
-    inbox TEXT NOT NULL,
-    id TEXT NOT NULL,
-    sender TEXT NOT NULL,
-    sender_address TEXT NOT NULL,
-    sender_role TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    correlation_id TEXT,
-    traceparent TEXT,
-    created_at INTEGER NOT NULL,
-    expires_at INTEGER NOT NULL,
-    attempts INTEGER NOT NULL,
-    size INTEGER NOT NULL,
-    dead_at INTEGER NOT NULL,
-    reason TEXT,
-    body TEXT
+    seq INTEGER PRIMARY KEY, inbox TEXT NOT NULL, size INTEGER NOT NULL, dead_at INTEGER NOT NULL, reason TEXT,
+    entries TEXT NOT NULL, bodies TEXT NOT NULL
   );
 
   CREATE TABLE journal (inbox TEXT PRIMARY KEY, journal_id TEXT NOT NULL) WITHOUT ROWID;
@@ -32,18 +19,15 @@ export const inboxSchema = `
   -- The rows of "segment" are all read at the start, so its messages are in a table of their own.
   CREATE TABLE segment (
     number INTEGER PRIMARY KEY, kind TEXT NOT NULL, messages INTEGER NOT NULL, pending INTEGER NOT NULL, until INTEGER NOT NULL,
-    fill REAL NOT NULL, bytes INTEGER NOT NULL, ids TEXT NOT NULL
+    fill REAL NOT NULL, bytes INTEGER NOT NULL, ids TEXT NOT NULL, token_ids TEXT NOT NULL
   );
   CREATE TABLE segment_content (number INTEGER PRIMARY KEY, hashes BLOB NOT NULL, entries TEXT NOT NULL, bodies TEXT NOT NULL);
 
-  -- What is pending in segments: the sequence numbers of each inbox, how much there is of each sender, and what was sent with a
-  -- token.
+  -- What is pending in segments: the sequence numbers of each inbox, and how much there is of each sender.
   CREATE TABLE pending_range (
     inbox TEXT NOT NULL, last INTEGER NOT NULL, first INTEGER NOT NULL, segment INTEGER NOT NULL, PRIMARY KEY (inbox, last)
   ) WITHOUT ROWID;
   CREATE TABLE pending_count (
     inbox TEXT NOT NULL, sender TEXT NOT NULL, pending INTEGER NOT NULL, bytes INTEGER NOT NULL, PRIMARY KEY (inbox, sender)
   ) WITHOUT ROWID;
-  CREATE TABLE pending_token (token_id TEXT NOT NULL, seq INTEGER NOT NULL, inbox TEXT NOT NULL, PRIMARY KEY (token_id, seq))
-    WITHOUT ROWID;
 `;

@@ -114,19 +114,19 @@ export class SqliteInboxStore implements InboxStore {
   }
 
   async read(inbox: string, afterSeq: number, limit: number, maxBytes: number): Promise<StoredMessage[]> {
-    return this.#attempt(() => this.#batches.messages.read(inbox, afterSeq, limit, maxBytes));
+    return this.#attempt(() => this.#batches.messages.reader.read(inbox, afterSeq, limit, maxBytes));
   }
 
   async find(inbox: string, sender: string, id: string): Promise<FoundMessage | undefined> {
-    return this.#attempt(() => this.#batches.messages.find(id, inbox, sender));
+    return this.#attempt(() => this.#batches.messages.reader.find(id, inbox, sender));
   }
 
   async sentWith(tokenId: string, limit: number): Promise<StoredMetadata[]> {
-    return this.#attempt(() => this.#batches.messages.sentWith(tokenId, limit));
+    return this.#attempt(() => this.#batches.messages.reader.sentWith(tokenId, limit));
   }
 
   async tried(inbox: string, seqs: readonly number[], limit: number): Promise<StoredMetadata[]> {
-    return this.#attempt(() => this.#batches.messages.tried(inbox, seqs, limit));
+    return this.#attempt(() => this.#batches.messages.reader.tried(inbox, seqs, limit));
   }
 
   async stats(inbox: string): Promise<InboxStats> {
@@ -139,20 +139,20 @@ export class SqliteInboxStore implements InboxStore {
 
   async history(query: HistoryQuery): Promise<HistoryPage> {
     try {
-      return await readHistory(this.#batches.messages, query);
+      return await readHistory(this.#batches.messages.reader, query);
     } catch (thrown) {
       throw toStoreError(thrown, this.#file);
     }
   }
 
   async inboxes(after: string, limit: number): Promise<string[]> {
-    return this.#attempt(() => this.#batches.messages.inboxes(after, limit));
+    return this.#attempt(() => this.#batches.messages.reader.inboxes(after, limit));
   }
 
   async sweep(now: number): Promise<StoredMetadata[]> {
     return this.#attempt(() => {
       this.#regainReserve();
-      const expired = this.#batches.messages.expired(now);
+      const expired = this.#batches.messages.reader.expired(now);
       if (this.#reserve.isHeld) this.#freeing(() => this.#transaction(() => this.#batches.tidy(now)));
       return expired;
     });

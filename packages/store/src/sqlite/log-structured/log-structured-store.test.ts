@@ -84,8 +84,6 @@ const writes = [
   'INSERT ON pending_range',
   'UPDATE ON pending_range',
   'DELETE ON pending_range',
-  'INSERT ON pending_token',
-  'DELETE ON pending_token',
   'DELETE ON commit_log',
   'INSERT ON pending_count',
   'INSERT ON commit_log',
@@ -188,22 +186,17 @@ function expectTrueCounts(db: Database): void {
   const segments = new Segments(db);
   const pending = new PendingSegments(db, segments, 128);
   const counts = new Map<string, { inbox: string; sender: string; pending: number; bytes: number }>();
-  const tokens: unknown[] = [];
   for (const segment of segments.all()) {
     const messages = segment.kind === 'pending' ? pending.messagesIn(segment) : [];
     expect(segment.pending).toBe(messages.length);
-    for (const { shared, seq, size } of messages) {
-      const { inbox, sender, tokenId } = shared;
+    for (const { shared, size } of messages) {
+      const { inbox, sender } = shared;
       const { pending, bytes } = counts.get(`${inbox} ${sender}`) ?? { pending: 0, bytes: 0 };
       counts.set(`${inbox} ${sender}`, { inbox, sender, pending: pending + 1, bytes: bytes + size });
-      if (tokenId !== undefined) tokens.push({ token_id: tokenId, seq, inbox });
     }
   }
   const sorted = [...counts.keys()].sort().map((key) => counts.get(key));
   expect(db.prepare('SELECT * FROM pending_count ORDER BY inbox, sender').all()).toEqual(sorted);
-  const stored = db.prepare('SELECT * FROM pending_token ORDER BY seq').all();
-  expect(stored).toHaveLength(tokens.length);
-  expect(stored).toEqual(expect.arrayContaining(tokens));
   const overlapping = `SELECT 1 FROM pending_range AS a JOIN pending_range AS b USING (inbox)
     WHERE a.last <> b.last AND a.first <= b.last AND b.first <= a.last`;
   expect(db.prepare(overlapping).all()).toEqual([]);

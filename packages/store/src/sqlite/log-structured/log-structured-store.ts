@@ -1,20 +1,13 @@
 import type { Database } from 'better-sqlite3';
-import type { FoundMessage, NewMessage, Outcome, StoredMessage, StoredMetadata } from '../../inbox-store.ts';
+import type { NewMessage, Outcome } from '../../inbox-store.ts';
 import { CommitLog } from './commit-log.ts';
 import type { Inbox } from './inbox.ts';
-import {
-  type Ending,
-  type LoggedMessage,
-  type SharedFields,
-  sharedFieldsOf,
-  storedMessageOf,
-  storedMetadataOf,
-} from './logged-message.ts';
+import { type Ending, type LoggedMessage, type SharedFields, sharedFieldsOf } from './logged-message.ts';
 import { Memtable } from './memtable.ts';
 import { MemtableEntry } from './memtable-entry.ts';
+import { MessageReader } from './message-reader.ts';
 import { PendingSegments } from './pending-segments.ts';
-import { Segments } from './segments.ts';
-import { type RetentionLimits, SettledSegments } from './settled-segments.ts';
+import { type RetentionLimits, Segments } from './segments.ts';
 
 /** How much the memtable and the segments hold. */
 export interface LogStructuredLimits extends RetentionLimits {
@@ -30,8 +23,6 @@ export interface LogStructuredLimits extends RetentionLimits {
 const compactedAtOnce = 400;
 /** The memtable is compacted after twice this time at the latest; then all that is older than this goes. */
 const memtableMs = 5 * 60 * 1000;
-/** How far into an inbox `tried` looks. */
-const triedDepth = 10_000;
 
 /**
  * All messages of the store, log-structured. Most are settled soon after they were put, so that hardly anything is written but
@@ -47,12 +38,12 @@ const triedDepth = 10_000;
  * last step of each is {@link save}.
  */
 export class LogStructuredStore {
+  readonly reader: MessageReader;
   readonly #limits: LogStructuredLimits;
   readonly #memtable: Memtable;
   readonly #log: CommitLog;
   readonly #segments: Segments;
   readonly #pending: PendingSegments;
-  readonly #settled: SettledSegments;
   /** Of the last message that was put and the last one that was settled: the next one often has the same. */
   #lastShared: SharedFields | undefined;
   #lastEnding: Ending | undefined;
@@ -62,8 +53,8 @@ export class LogStructuredStore {
     this.#log = new CommitLog(db);
     this.#segments = new Segments(db);
     this.#pending = new PendingSegments(db, this.#segments, limits.segmentMessages);
-    this.#settled = new SettledSegments(this.#segments, limits);
     this.#memtable = new Memtable((inbox) => this.#pending.counts.of(inbox));
+    this.reader = new MessageReader(this.#memtable, this.#segments, this.#pending);
     this.#replay(now);
   }
 
@@ -122,7 +113,7 @@ export class LogStructuredStore {
       this.#compact(this.#memtable.countPutBy(now - memtableMs));
       this.save();
     }
-    this.#settled.drop(now);
+    this.#segments.dropOld(this.#limits, now);
   }
 
   /** Reads everything again, after a rollback. */
@@ -130,113 +121,6 @@ export class LogStructuredStore {
     this.#segments.reload();
     this.#pending.reload();
     this.#replay(now);
-  }
-
-  /** What storing it would be, if a message with its id is here. */
-  repeatOf(inbox: Inbox, message: NewMessage): 'duplicate' | 'id_conflict' | undefined {
-    const found = this.#find(inbox, message.id, message.sender);
-    if (!found) return undefined;
-    return found.ending || isSame(found, message) ? 'duplicate' : 'id_conflict';
-  }
-
-  /** Whether a message with this id is pending. */
-  isPending(inbox: Inbox, id: string, sender: string): boolean {
-    const found = this.#find(inbox, id, sender);
-    return found !== undefined && found.ending === undefined;
-  }
-
-  find(id: string, inbox: string, sender: string): FoundMessage | undefined {
-    const found = this.#find(this.#memtable.inbox(inbox), id, sender);
-    if (!found) return undefined;
-    const { seq, shared, ending } = found;
-    const { kind, senderAddress } = shared;
-    return { seq, kind, senderAddress, ...(ending && { outcome: ending.outcome }) };
-  }
-
-  read(inbox: string, afterSeq: number, limit: number, maxBytes: number): StoredMessage[] {
-    const messages: StoredMessage[] = [];
-    let bytes = 0;
-    if (limit <= 0) return messages;
-    for (const message of this.#after(inbox, afterSeq)) {
-      bytes += message.size;
-      if (messages.length > 0 && bytes > maxBytes) break;
-      messages.push(storedMessageOf(message));
-      if (messages.length === limit) break;
-    }
-    return messages;
-  }
-
-  headSeq(inbox: string): number {
-    let head = this.#pending.headSeq(inbox);
-    for (const { seq } of this.#memtable.pendingIn(inbox)) head = Math.max(head, seq);
-    return head;
-  }
-
-  inboxes(after: string, limit: number): string[] {
-    const names = this.#memtable.inboxNames().filter((name) => name > after);
-    return [...new Set([...this.#pending.inboxes(after, limit), ...names])].sort().slice(0, limit);
-  }
-
-  sentWith(tokenId: string, limit: number): StoredMetadata[] {
-    const entries = this.#memtable.pendingWhere(({ shared }) => shared.tokenId === tokenId);
-    return [...this.#pending.sentWith(tokenId, limit), ...entries]
-      .sort((a, b) => a.seq - b.seq)
-      .slice(0, Math.max(limit, 0))
-      .map(storedMetadataOf);
-  }
-
-  tried(inbox: string, seqs: readonly number[], limit: number): StoredMetadata[] {
-    const asked = new Set(seqs);
-    const found: StoredMetadata[] = [];
-    let looked = 0;
-    for (const message of this.#after(inbox, 0)) {
-      if (found.length >= limit || ++looked > triedDepth) break;
-      if (message.attempts > 0 || asked.has(message.seq)) found.push(storedMetadataOf(message));
-    }
-    return found;
-  }
-
-  /** All expired messages of the memtable and some of segments; calling it again and again gives all. */
-  expired(now: number): StoredMetadata[] {
-    const entries = this.#memtable.pendingWhere(({ shared }) => shared.expiresAt <= now);
-    return [...this.#pending.expired(now), ...entries].map(storedMetadataOf);
-  }
-
-  /**
-   * All messages, pending and settled, in parts; settled ones that were settled before `since` may be left out. A message that
-   * changes meanwhile can come twice: the later one is as it is now. Commits may happen between two parts.
-   */
-  *scan(since: number): Iterable<Iterable<LoggedMessage>> {
-    // A message moves to a segment that is newer than all others, so it comes even if it was not where the scan had looked.
-    for (const segment of this.#segments.all()) {
-      if (segment.kind === 'pending') yield this.#pending.messagesIn(segment);
-      else if (segment.until >= since) yield this.#segments.read(segment.number);
-    }
-    yield this.#memtable.entries();
-  }
-
-  /** A pending message with this id if there is one, else the newest settled one. */
-  #find(inbox: Inbox, id: string, sender: string): LoggedMessage | undefined {
-    const entry = inbox.find(id, sender);
-    if (entry || !this.#segments.mayHold(id)) return entry;
-    return this.#segments.find(
-      id,
-      (message, segment) =>
-        message.shared.inbox === inbox.name &&
-        message.shared.sender === sender &&
-        (segment.kind === 'settled' || this.#pending.holds(message, segment)),
-    );
-  }
-
-  *#after(inbox: string, afterSeq: number): Iterable<LoggedMessage> {
-    const entries = this.#memtable.pendingIn(inbox)[Symbol.iterator]();
-    let entry = entries.next();
-    for (const message of this.#pending.after(inbox, afterSeq)) {
-      for (; !entry.done && entry.value.seq < message.seq; entry = entries.next())
-        if (entry.value.seq > afterSeq) yield entry.value;
-      yield message;
-    }
-    for (; !entry.done; entry = entries.next()) if (entry.value.seq > afterSeq) yield entry.value;
   }
 
   /** Takes a message back from its segment into the memtable: it changes. */
@@ -295,8 +179,4 @@ export class LogStructuredStore {
     });
     memtable.sort();
   }
-}
-
-function isSame(a: LoggedMessage, b: NewMessage): boolean {
-  return a.shared.kind === b.kind && a.correlationId === b.correlationId && a.body === b.body;
 }

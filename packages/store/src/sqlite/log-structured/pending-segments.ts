@@ -1,4 +1,4 @@
-import type { Database, Statement } from 'better-sqlite3';
+import type { Database } from 'better-sqlite3';
 import type { LoggedMessage } from './logged-message.ts';
 import { PendingCounts } from './pending-counts.ts';
 import { type PendingRange, PendingRanges } from './pending-ranges.ts';
@@ -26,9 +26,6 @@ export class PendingSegments {
   readonly #sparse = new Set<Segment>();
   /** Number of the segment up to which expired messages were looked for. */
   #swept = 0;
-  readonly #addToken: Statement<[tokenId: string, seq: number, inbox: string]>;
-  readonly #removeToken: Statement<[tokenId: string, seq: number]>;
-  readonly #sentWith: Statement<[tokenId: string, limit: number], { inbox: string; seq: number }>;
 
   /** `segmentMessages` is how many messages one segment holds at most. */
   constructor(db: Database, segments: Segments, segmentMessages: number) {
@@ -36,11 +33,6 @@ export class PendingSegments {
     this.#segments = segments;
     this.#ranges = new PendingRanges(db);
     this.#segmentMessages = segmentMessages;
-    this.#addToken = db.prepare('INSERT INTO pending_token VALUES (?, ?, ?)');
-    this.#removeToken = db.prepare('DELETE FROM pending_token WHERE token_id = ? AND seq = ?');
-    this.#sentWith = db.prepare(
-      'SELECT inbox, seq FROM pending_token WHERE token_id = ? ORDER BY seq LIMIT ?',
-    );
     this.reload();
   }
 
@@ -123,11 +115,20 @@ export class PendingSegments {
     return this.#ranges.inboxes(after, limit);
   }
 
-  sentWith(tokenId: string, limit: number): LoggedMessage[] {
-    return this.#sentWith.all(tokenId, Math.max(limit, 0)).flatMap(({ inbox, seq }) => {
-      const range = this.#ranges.holding(inbox, seq);
-      return range ? this.#messagesOf({ ...range, first: seq, last: seq }) : [];
-    });
+  /** One message, which stays where it is. */
+  get(inbox: string, seq: number): LoggedMessage | undefined {
+    const range = this.#ranges.holding(inbox, seq);
+    return range && this.#messagesOf({ ...range, first: seq, last: seq })[0];
+  }
+
+  sentWith(tokenId: string): LoggedMessage[] {
+    const found: LoggedMessage[] = [];
+    for (const segment of this.#pendingSegments()) {
+      if (!segment.tokenIds.includes(tokenId)) continue;
+      for (const message of this.messagesIn(segment))
+        if (message.shared.tokenId === tokenId) found.push(message);
+    }
+    return found;
   }
 
   /** Some of the expired messages; calling it again and again gives all. */
@@ -187,9 +188,8 @@ export class PendingSegments {
     /** Where the next range of the inbox begins, once it is known. */
     let end: number | undefined;
     for (const { shared, seq, size } of messages) {
-      const { inbox, sender, tokenId } = shared;
+      const { inbox, sender } = shared;
       this.counts.count(1, inbox, sender, size);
-      if (tokenId !== undefined) this.#addToken.run(tokenId, seq, inbox);
       if (range?.inbox === inbox) {
         end ??= this.#ranges.next(inbox, range.last)?.first ?? Number.POSITIVE_INFINITY;
         if (seq < end) {
@@ -204,9 +204,8 @@ export class PendingSegments {
     if (range) this.#ranges.add(range);
   }
 
-  #uncount({ shared, seq, size }: LoggedMessage): void {
+  #uncount({ shared, size }: LoggedMessage): void {
     this.counts.count(-1, shared.inbox, shared.sender, size);
-    if (shared.tokenId !== undefined) this.#removeToken.run(shared.tokenId, seq);
   }
 
   *#pendingSegments(): Iterable<Segment> {

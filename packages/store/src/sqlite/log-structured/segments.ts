@@ -21,10 +21,24 @@ export interface Segment {
   readonly bytes: number;
   /** The ids that it may hold. */
   readonly ids: IdRanges;
+  /** The tokens with which messages of a pending segment were sent. */
+  readonly tokenIds: readonly string[];
 }
 
-type SegmentRow = Omit<Segment, 'ids'> & { ids: string };
+type SegmentRow = Omit<Segment, 'ids' | 'tokenIds'> & { ids: string; tokenIds: string };
 
+/** How long settled messages are remembered. */
+export interface RetentionLimits {
+  /** Settled messages are remembered at least this long. */
+  dedupeWindowMs: number;
+  /** After this time they are forgotten, segment by segment. */
+  retentionMs: number;
+  /** Old segments go sooner when all of them take more than this, but never within the dedupe window. */
+  retentionBytes: number;
+}
+
+/** Most old segments dropped in one step of housekeeping. */
+const dropsPerStep = 8;
 /** Segments of which the messages stay in memory after they were read: a consumer reads on where it acks. */
 const maxCached = 4;
 
@@ -50,10 +64,10 @@ export class Segments {
 
   constructor(db: Database) {
     this.#insert = db.prepare(
-      'INSERT INTO segment VALUES (@number, @kind, @messages, @pending, @until, @fill, @bytes, @ids)',
+      'INSERT INTO segment VALUES (@number, @kind, @messages, @pending, @until, @fill, @bytes, @ids, @tokenIds)',
     );
     this.#insertContent = db.prepare('INSERT INTO segment_content VALUES (?, ?, ?, ?)');
-    this.#all = db.prepare('SELECT * FROM segment ORDER BY number');
+    this.#all = db.prepare('SELECT *, token_ids AS tokenIds FROM segment ORDER BY number');
     this.#hashes = db
       .prepare<[number], Buffer>('SELECT hashes FROM segment_content WHERE number = ?')
       .pluck();
@@ -70,7 +84,10 @@ export class Segments {
     this.#index.clear();
     this.#changed.clear();
     this.#cache.clear();
-    for (const row of this.#all.all()) this.#include({ ...row, ids: IdRanges.parse(row.ids) });
+    for (const row of this.#all.all()) {
+      const tokenIds = JSON.parse(row.tokenIds) as string[];
+      this.#include({ ...row, ids: IdRanges.parse(row.ids), tokenIds });
+    }
   }
 
   /** All segments, the oldest first. Segments that are written while the caller iterates come, too. */
@@ -93,8 +110,9 @@ export class Segments {
       fill,
       bytes: entries.length + bodies.length + hashes.byteLength,
       ids,
+      tokenIds: kind === 'pending' ? tokenIdsOf(messages) : [],
     };
-    this.#insert.run({ ...segment, ids: ids.toString() });
+    this.#insert.run({ ...segment, ids: ids.toString(), tokenIds: JSON.stringify(segment.tokenIds) });
     this.#insertContent.run(segment.number, Buffer.from(hashes.buffer), entries, bodies);
     this.#include(segment);
     return segment;
@@ -152,6 +170,18 @@ export class Segments {
     this.#index.remove(segment);
   }
 
+  /** Drops some segments of settled messages that are past their time, the oldest first. */
+  dropOld({ dedupeWindowMs, retentionMs, retentionBytes }: RetentionLimits, now: number): void {
+    const settled = [...this.#byNumber.values()].filter(({ kind }) => kind === 'settled');
+    let bytes = settled.reduce((sum, segment) => sum + segment.bytes, 0);
+    for (const segment of settled.slice(0, dropsPerStep)) {
+      const age = now - segment.until;
+      if (age < dedupeWindowMs || (age < retentionMs && bytes <= retentionBytes)) break;
+      bytes -= segment.bytes;
+      this.drop(segment);
+    }
+  }
+
   /** Writes the numbers of pending messages that changed. One of the last steps of a transaction. */
   save(): void {
     for (const { pending, number } of this.#changed) this.#setPending.run(pending, number);
@@ -169,6 +199,12 @@ export class Segments {
     const bytes = this.#hashes.get(segment);
     return bytes === undefined ? new Uint32Array() : new Uint32Array(new Uint8Array(bytes).buffer);
   }
+}
+
+function tokenIdsOf(messages: readonly LoggedMessage[]): string[] {
+  const tokenIds = new Set<string>();
+  for (const { shared } of messages) if (shared.tokenId !== undefined) tokenIds.add(shared.tokenId);
+  return [...tokenIds];
 }
 
 function firstExpiry(messages: readonly LoggedMessage[]): number {

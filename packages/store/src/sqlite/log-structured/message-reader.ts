@@ -1,0 +1,138 @@
+import type { FoundMessage, NewMessage, StoredMessage, StoredMetadata } from '../../inbox-store.ts';
+import type { Inbox } from './inbox.ts';
+import { type LoggedMessage, storedMessageOf, storedMetadataOf } from './logged-message.ts';
+import type { Memtable } from './memtable.ts';
+import type { PendingSegments } from './pending-segments.ts';
+import type { Segments } from './segments.ts';
+
+/** How far into an inbox `tried` looks. */
+const triedDepth = 10_000;
+
+/** Reads messages from the memtable and from segments. A message is in one of them, never in both. */
+export class MessageReader {
+  readonly #memtable: Memtable;
+  readonly #segments: Segments;
+  readonly #pending: PendingSegments;
+
+  constructor(memtable: Memtable, segments: Segments, pending: PendingSegments) {
+    this.#memtable = memtable;
+    this.#segments = segments;
+    this.#pending = pending;
+  }
+
+  /** What storing it would be, if a message with its id is here. */
+  repeatOf(inbox: Inbox, message: NewMessage): 'duplicate' | 'id_conflict' | undefined {
+    const found = this.#find(inbox, message.id, message.sender);
+    if (!found) return undefined;
+    return found.ending || isSame(found, message) ? 'duplicate' : 'id_conflict';
+  }
+
+  /** Whether a message with this id is pending. */
+  isPending(inbox: Inbox, id: string, sender: string): boolean {
+    const found = this.#find(inbox, id, sender);
+    return found !== undefined && found.ending === undefined;
+  }
+
+  find(id: string, inbox: string, sender: string): FoundMessage | undefined {
+    const found = this.#find(this.#memtable.inbox(inbox), id, sender);
+    if (!found) return undefined;
+    const { seq, shared, ending } = found;
+    const { kind, senderAddress } = shared;
+    return { seq, kind, senderAddress, ...(ending && { outcome: ending.outcome }) };
+  }
+
+  /** One pending message. */
+  get(inbox: string, seq: number): LoggedMessage | undefined {
+    return this.#memtable.pendingEntry(inbox, seq) ?? this.#pending.get(inbox, seq);
+  }
+
+  read(inbox: string, afterSeq: number, limit: number, maxBytes: number): StoredMessage[] {
+    const messages: StoredMessage[] = [];
+    let bytes = 0;
+    if (limit <= 0) return messages;
+    for (const message of this.#after(inbox, afterSeq)) {
+      bytes += message.size;
+      if (messages.length > 0 && bytes > maxBytes) break;
+      messages.push(storedMessageOf(message));
+      if (messages.length === limit) break;
+    }
+    return messages;
+  }
+
+  headSeq(inbox: string): number {
+    let head = this.#pending.headSeq(inbox);
+    for (const { seq } of this.#memtable.pendingIn(inbox)) head = Math.max(head, seq);
+    return head;
+  }
+
+  inboxes(after: string, limit: number): string[] {
+    const names = this.#memtable.inboxNames().filter((name) => name > after);
+    return [...new Set([...this.#pending.inboxes(after, limit), ...names])].sort().slice(0, limit);
+  }
+
+  sentWith(tokenId: string, limit: number): StoredMetadata[] {
+    const entries = this.#memtable.pendingWhere(({ shared }) => shared.tokenId === tokenId);
+    return [...this.#pending.sentWith(tokenId), ...entries]
+      .sort((a, b) => a.seq - b.seq)
+      .slice(0, Math.max(limit, 0))
+      .map(storedMetadataOf);
+  }
+
+  tried(inbox: string, seqs: readonly number[], limit: number): StoredMetadata[] {
+    const asked = new Set(seqs);
+    const found: StoredMetadata[] = [];
+    let looked = 0;
+    for (const message of this.#after(inbox, 0)) {
+      if (found.length >= limit || ++looked > triedDepth) break;
+      if (message.attempts > 0 || asked.has(message.seq)) found.push(storedMetadataOf(message));
+    }
+    return found;
+  }
+
+  /** All expired messages of the memtable and some of segments; calling it again and again gives all. */
+  expired(now: number): StoredMetadata[] {
+    const entries = this.#memtable.pendingWhere(({ shared }) => shared.expiresAt <= now);
+    return [...this.#pending.expired(now), ...entries].map(storedMetadataOf);
+  }
+
+  /**
+   * All messages, pending and settled, in parts; settled ones that were settled before `since` may be left out. A message that
+   * changes meanwhile can come twice: the later one is as it is now. Commits may happen between two parts.
+   */
+  *scan(since: number): Iterable<Iterable<LoggedMessage>> {
+    // A message moves to a segment that is newer than all others, so it comes even if it was not where the scan had looked.
+    for (const segment of this.#segments.all()) {
+      if (segment.kind === 'pending') yield this.#pending.messagesIn(segment);
+      else if (segment.until >= since) yield this.#segments.read(segment.number);
+    }
+    yield this.#memtable.entries();
+  }
+
+  /** A pending message with this id if there is one, else the newest settled one. */
+  #find(inbox: Inbox, id: string, sender: string): LoggedMessage | undefined {
+    const entry = inbox.find(id, sender);
+    if (entry || !this.#segments.mayHold(id)) return entry;
+    return this.#segments.find(
+      id,
+      (message, segment) =>
+        message.shared.inbox === inbox.name &&
+        message.shared.sender === sender &&
+        (segment.kind === 'settled' || this.#pending.holds(message, segment)),
+    );
+  }
+
+  *#after(inbox: string, afterSeq: number): Iterable<LoggedMessage> {
+    const entries = this.#memtable.pendingIn(inbox)[Symbol.iterator]();
+    let entry = entries.next();
+    for (const message of this.#pending.after(inbox, afterSeq)) {
+      for (; !entry.done && entry.value.seq < message.seq; entry = entries.next())
+        if (entry.value.seq > afterSeq) yield entry.value;
+      yield message;
+    }
+    for (; !entry.done; entry = entries.next()) if (entry.value.seq > afterSeq) yield entry.value;
+  }
+}
+
+function isSame(a: LoggedMessage, b: NewMessage): boolean {
+  return a.shared.kind === b.kind && a.correlationId === b.correlationId && a.body === b.body;
+}
