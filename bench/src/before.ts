@@ -1,7 +1,7 @@
 import { access, realpath } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { runProgram } from './external-program.ts';
 import { UsageError } from './options.ts';
-import { runProgram } from './program.ts';
 
 /** The harness in a checkout's root, whose scripts run that checkout's client and broker. */
 export function harnessOf(root: URL): URL {

@@ -1,3 +1,5 @@
+import { median, quantileOf } from './statistics.ts';
+
 /** One timed run: completed operations a second, and the latency of single ones in milliseconds. */
 export interface Measurement {
   perSecond: number;
@@ -28,28 +30,19 @@ export async function measure(
   };
   await Promise.all(Array.from({ length: options.lanes }, (_, lane) => run(lane)));
   const counted = (performance.now() - countFrom) / 1000;
-  latencies.sort((a, b) => a - b);
   return {
     perSecond: latencies.length / counted,
-    p50Ms: quantile(latencies, 0.5),
-    p99Ms: quantile(latencies, 0.99),
+    p50Ms: quantileOf(latencies, 0.5),
+    p99Ms: quantileOf(latencies, 0.99),
   };
 }
 
-/** The middle of several runs, figure by figure. */
+/** The median of several runs, for each figure by itself. */
 export function medianOf(runs: readonly Measurement[]): Measurement {
-  const middle = (pick: (run: Measurement) => number): number =>
-    quantile(
-      runs.map(pick).sort((a, b) => a - b),
-      0.5,
-    );
+  const middle = (pick: (run: Measurement) => number): number => median(runs.map(pick));
   return {
     perSecond: middle((r) => r.perSecond),
     p50Ms: middle((r) => r.p50Ms),
     p99Ms: middle((r) => r.p99Ms),
   };
-}
-
-function quantile(sorted: readonly number[], q: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN;
 }

@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { runProgram } from './external-program.ts';
 import type { Measurement } from './measure.ts';
 import type { Peer } from './peers/peer.ts';
 import { startProcess } from './processes.ts';
-import { runProgram } from './program.ts';
 import type { Workload } from './workloads.ts';
 
 /** A peer that is up, with a process that makes load and one that consumes. */
@@ -15,7 +15,7 @@ export interface PeerSession extends AsyncDisposable {
 }
 
 /** How long a run may take beyond its time, for what is in flight and the tidying after it. */
-const patienceMs = 60_000;
+const answerTimeoutMs = 60_000;
 
 export async function openPeer(peer: Peer): Promise<PeerSession> {
   await using opened = new AsyncDisposableStack();
@@ -32,7 +32,7 @@ export async function openPeer(peer: Peer): Promise<PeerSession> {
     peer,
     version,
     run: async (workload, seconds) => {
-      const measured = await load.ask<Measurement>({ workload, seconds }, seconds * 1000 + patienceMs);
+      const measured = await load.ask<Measurement>({ workload, seconds }, seconds * 1000 + answerTimeoutMs);
       // What one peer has left to the page cache would otherwise be written during the fsyncs of the next.
       await runProgram({ command: 'sync', args: [] });
       return measured;

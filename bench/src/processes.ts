@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { messageOf } from '@signalbox/protocol';
 
-/** A process of ours that does one order at a time, and ends when it is disposed or its parent dies. */
+/** A process of the bench that carries out one order at a time. It ends when it is disposed or its parent dies. */
 export interface Child extends AsyncDisposable {
-  /** What it said when it was ready. */
+  /** What the process reported when it was ready. */
   facts: Record<string, string>;
   /** Rejects if the order failed, took longer than `timeoutMs`, or the process ended. */
   ask<T>(order: unknown, timeoutMs: number): Promise<T>;
@@ -13,15 +13,15 @@ export interface Child extends AsyncDisposable {
   cpuMs(): Promise<number>;
 }
 
-const howMuchCpu = 'how much cpu?';
+const cpuQuestion = 'how much cpu?';
 
-type Saying = { done: unknown } | { failed: string };
+type Answer = { done: unknown } | { failed: string };
 
-/** Starts a script of ours; resolves when it calls {@link serveParent}. */
+/** Starts a script of the bench, and resolves when it calls {@link serveParent}. */
 export async function startProcess(script: URL, setup: unknown): Promise<Child> {
   const child = fork(fileURLToPath(script), [JSON.stringify(setup)]);
   const exited = once(child, 'exit').then(
-    ([code, signal]): Saying => ({
+    ([code, signal]): Answer => ({
       failed: `its process ended (${signal ?? `exit code ${code}`})`,
     }),
   );
@@ -32,9 +32,9 @@ export async function startProcess(script: URL, setup: unknown): Promise<Child> 
     clearTimeout(late);
   };
   const next = async (timeoutMs: number): Promise<unknown> => {
-    const timer = Promise.withResolvers<Saying>();
+    const timer = Promise.withResolvers<Answer>();
     const late = setTimeout(() => timer.resolve({ failed: `no answer within ${timeoutMs} ms` }), timeoutMs);
-    const said = once(child, 'message').then(([message]) => message as Saying);
+    const said = once(child, 'message').then(([message]) => message as Answer);
     const saying = await Promise.race([said, exited, timer.promise]);
     clearTimeout(late);
     if ('failed' in saying) throw new Error(saying.failed);
@@ -49,7 +49,7 @@ export async function startProcess(script: URL, setup: unknown): Promise<Child> 
         return next(timeoutMs) as Promise<T>;
       },
       cpuMs: () => {
-        child.send(howMuchCpu);
+        child.send(cpuQuestion);
         return next(60_000) as Promise<number>;
       },
       [Symbol.asyncDispose]: end,
@@ -60,12 +60,12 @@ export async function startProcess(script: URL, setup: unknown): Promise<Child> 
   }
 }
 
-/** For the child: what it was told at its start. */
+/** Called in the child: the setup that the parent gave it. */
 export function setupOf<T>(): T {
   return JSON.parse(process.argv[2]!) as T;
 }
 
-/** For the child: says that it is ready, does the parent's orders, and ends with the parent. */
+/** Called in the child: reports that it is ready, carries out the parent's orders, and ends with the parent. */
 export function serveParent(options: {
   facts?: Record<string, string>;
   obey?: (order: unknown) => Promise<unknown>;
@@ -74,11 +74,11 @@ export function serveParent(options: {
   const { facts = {}, obey, stop } = options;
   // Ctrl-C reaches the whole process group; the parent decides who ends when.
   process.on('SIGINT', () => {});
-  const say = (saying: Saying): void => {
+  const say = (saying: Answer): void => {
     if (process.connected) process.send!(saying);
   };
   process.on('message', (order) => {
-    if (order === howMuchCpu) {
+    if (order === cpuQuestion) {
       const { user, system } = process.cpuUsage();
       say({ done: (user + system) / 1000 });
       return;

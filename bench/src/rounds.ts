@@ -1,10 +1,10 @@
 import { messageOf } from '@signalbox/protocol';
+import { unlessAborted } from './abortable.ts';
 import type { CallSeries } from './calls/call-series.ts';
 import { type Measurement, medianOf } from './measure.ts';
 import { openPeer, type PeerSession } from './peer-session.ts';
 import type { Peer } from './peers/peer.ts';
 import type { CallsReport, MessagesReport, Skipped } from './report/benchmarks.ts';
-import { unlessAborted } from './unless-aborted.ts';
 import type { Workload } from './workloads.ts';
 
 export interface RoundsOptions {

@@ -1,13 +1,13 @@
 import { measure } from '../measure.ts';
 import { serveParent, setupOf } from '../processes.ts';
-import { type CallWay, openWay } from './call-way.ts';
+import { type CallEntry, openEntry } from './call-entry.ts';
 
-/** Calls the `echo` tool on one way. */
-const way = await openWay(setupOf<CallWay>());
+/** Calls the `echo` tool, beginning at one entry. */
+const entry = await openEntry(setupOf<CallEntry>());
 let numbered = 0;
 // A cached result would answer for a message that was sent before; none is.
-const call = () => way.call(`message ${numbered++}.`);
+const call = () => entry.call(`message ${numbered++}.`);
 serveParent({
   obey: (order) => measure(call, order as { lanes: number; seconds: number }),
-  stop: async () => way[Symbol.asyncDispose](),
+  stop: async () => entry[Symbol.asyncDispose](),
 });

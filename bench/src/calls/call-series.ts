@@ -3,11 +3,11 @@ import { messageOf } from '@signalbox/protocol';
 import { harnessOf } from '../before.ts';
 import type { Measurement } from '../measure.ts';
 import { startProcess } from '../processes.ts';
-import type { CallWay } from './call-way.ts';
+import type { CallEntry } from './call-entry.ts';
 import { binOf, startMcpProxy, startSupergateway, versionOf } from './npm-proxies.ts';
 import { startSignalbox } from './signalbox-stack.ts';
 
-/** One way of calling a tool, ready to be measured. */
+/** A way to call a tool that is ready to be measured. */
 export interface CallSeries {
   name: string;
   title: string;
@@ -23,12 +23,12 @@ interface Candidate {
   title: string;
   part: CallSeries['part'];
   earlierOf?: string;
-  way: () => Promise<CallWay> | CallWay;
+  entry: () => Promise<CallEntry> | CallEntry;
 }
 
-const patienceMs = 60_000;
+const answerTimeoutMs = 60_000;
 
-/** All ways to the same `echo` of server-everything, each with a client in a process of its own. */
+/** All ways to call the same `echo` of server-everything, each with a client in its own process. */
 export async function openCallSeries(options: {
   /** The root of another checkout to compare with. */
   before: URL | undefined;
@@ -38,15 +38,15 @@ export async function openCallSeries(options: {
   await using opened = new AsyncDisposableStack();
   const server = binOf('@modelcontextprotocol/server-everything');
   const ours = opened.use(await startSignalbox(server, harnessOf(thisCheckout)));
-  const stdio = (args: string[], tool = 'echo', env = {}): CallWay => ({
+  const stdio = (args: string[], tool = 'echo', env = {}): CallEntry => ({
     enters: 'stdio',
     tool,
     command: process.execPath,
     args,
     env,
   });
-  const http = ({ url }: { url: string }): CallWay => ({ enters: 'http', tool: 'echo', url });
-  const worker = (root: URL, env: Record<string, string>, tool = 'mcp_everything__echo'): CallWay =>
+  const http = ({ url }: { url: string }): CallEntry => ({ enters: 'http', tool: 'echo', url });
+  const worker = (root: URL, env: Record<string, string>, tool = 'mcp_everything__echo'): CallEntry =>
     stdio([fileURLToPath(new URL('apps/cli/bin/signalbox.js', root)), 'worker', 'mcp'], tool, env);
   const { url, token } = ours;
   const beforeOf = (root: URL): Candidate => ({
@@ -54,33 +54,33 @@ export async function openCallSeries(options: {
     title: 'Signalbox, before',
     part: 'compared',
     earlierOf: 'signalbox',
-    way: async () => worker(root, opened.use(await startSignalbox(server, harnessOf(root))).env),
+    entry: async () => worker(root, opened.use(await startSignalbox(server, harnessOf(root))).env),
   });
   const candidates: Candidate[] = [
-    { name: 'direct', title: 'direct SDK client', part: 'compared', way: () => stdio([server]) },
+    { name: 'direct', title: 'direct SDK client', part: 'compared', entry: () => stdio([server]) },
     {
       name: 'naive',
       title: 'naive SDK proxy',
       part: 'compared',
-      way: () => stdio([naiveProxy, process.execPath, server]),
+      entry: () => stdio([naiveProxy, process.execPath, server]),
     },
     {
       name: 'mcp-proxy',
       title: `mcp-proxy ${versionOf('mcp-proxy')}, HTTP to stdio`,
       part: 'compared',
-      way: async () => http(opened.use(await startMcpProxy(server))),
+      entry: async () => http(opened.use(await startMcpProxy(server))),
     },
     {
       name: 'supergateway',
       title: `supergateway ${versionOf('supergateway')}, HTTP to stdio`,
       part: 'compared',
-      way: async () => http(opened.use(await startSupergateway(server))),
+      entry: async () => http(opened.use(await startSupergateway(server))),
     },
     {
       name: 'supergateway-chain',
       title: `two supergateways, stdio to HTTP to stdio`,
       part: 'compared',
-      way: async () => {
+      entry: async () => {
         const gateway = opened.use(await startSupergateway(server));
         return stdio([binOf('supergateway'), '--streamableHttp', gateway.url, '--logLevel', 'none']);
       },
@@ -89,38 +89,38 @@ export async function openCallSeries(options: {
       name: 'signalbox',
       title: 'Signalbox',
       part: 'compared',
-      way: () => worker(thisCheckout, ours.env),
+      entry: () => worker(thisCheckout, ours.env),
     },
     ...(before ? [beforeOf(before)] : []),
     {
       name: 'signalbox-journaled',
       title: 'Signalbox, tool that is not safe to repeat',
       part: 'compared',
-      way: () => worker(thisCheckout, ours.env, 'mcp_journaled__echo'),
+      entry: () => worker(thisCheckout, ours.env, 'mcp_journaled__echo'),
     },
-    { name: 'host', title: 'MCP host', part: 'layer', way: () => ({ enters: 'host', server }) },
+    { name: 'host', title: 'MCP host', part: 'layer', entry: () => ({ enters: 'host', server }) },
     {
       name: 'broker',
       title: 'durable request/reply',
       part: 'layer',
-      way: () => ({ enters: 'broker', url, token }),
+      entry: () => ({ enters: 'broker', url, token }),
     },
     {
       name: 'executor',
       title: 'worker library',
       part: 'layer',
-      way: () => ({ enters: 'executor', tool: 'mcp_everything__echo', url, token }),
+      entry: () => ({ enters: 'executor', tool: 'mcp_everything__echo', url, token }),
     },
   ];
   const series: CallSeries[] = [];
-  for (const { way, ...candidate } of candidates) {
+  for (const { entry, ...candidate } of candidates) {
     try {
       const child = opened.use(
-        await startProcess(new URL('./call-process.ts', import.meta.url), await way()),
+        await startProcess(new URL('./call-process.ts', import.meta.url), await entry()),
       );
       series.push({
         ...candidate,
-        run: (order) => child.ask<Measurement>(order, order.seconds * 1000 + patienceMs),
+        run: (order) => child.ask<Measurement>(order, order.seconds * 1000 + answerTimeoutMs),
       });
     } catch (thrown) {
       onSkipped(candidate.name, messageOf(thrown));

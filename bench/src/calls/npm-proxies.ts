@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { freePort, startProgram } from '../program.ts';
+import { freePort, startProgram } from '../external-program.ts';
 
 const require = createRequire(import.meta.url);
 

@@ -1,7 +1,6 @@
+import { unlessAborted, waitFor } from '../abortable.ts';
 import type { Child } from '../processes.ts';
-import { unlessAborted } from '../unless-aborted.ts';
 import type { FairnessRound, LoadFigures } from './fleet-report.ts';
-import { letRun } from './let-run.ts';
 import type { LoadOrder } from './load-orders.ts';
 
 /** Whether the greedy worker takes part, and whether it waits when it is told to. */
@@ -49,9 +48,9 @@ async function runOnce(
   const order = <T = void>(one: LoadOrder): Promise<T[]> =>
     unlessAborted(signal, () => Promise.all(loaded.map((load) => load.ask<T>(one, answerMs))));
   await order({ op: 'start', heeds: greedy !== 'insists' });
-  await letRun(warmUpMs, signal);
+  await waitFor(warmUpMs, signal);
   await order({ op: 'mark' });
-  await letRun(seconds * 1000, signal);
+  await waitFor(seconds * 1000, signal);
   const [modest, flood] = await order<LoadFigures>({ op: 'stop' });
   return { modest: modest!, ...(flood && { greedy: flood }) };
 }

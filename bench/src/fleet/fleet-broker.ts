@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FleetBrokerSetup } from './fleet-broker-process.ts';
-import { type MortalProcess, startMortal } from './mortal-process.ts';
+import { type RestartedProcess, startRestarted } from './restarted-process.ts';
 
 /** A broker, and a directory that goes with it. */
 export interface FleetBroker extends AsyncDisposable {
@@ -12,7 +12,7 @@ export interface FleetBroker extends AsyncDisposable {
   compiled: string;
   /** By agent. */
   tokens: Readonly<Record<string, string>>;
-  process: MortalProcess;
+  process: RestartedProcess;
 }
 
 /** `agents`: the role of each. */
@@ -24,7 +24,7 @@ export async function startFleetBroker(agents: Readonly<Record<string, string>>)
   const setup: FleetBrokerSetup = { dataDir: join(home, 'state'), port: 0, agents, compiled };
   const script = new URL('./fleet-broker-process.ts', import.meta.url);
   const process = opened.use(
-    await startMortal(script, setup, ({ port }) => ({ ...setup, port: Number(port), agents: {} })),
+    await startRestarted(script, setup, ({ port }) => ({ ...setup, port: Number(port), agents: {} })),
   );
   const { url, port: _, pid: __, ...tokens } = process.facts;
   const resources = opened.move();

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { asWorkers, startFleetBroker } from './fleet-broker.ts';
 import type { FleetOrchestratorSetup } from './fleet-orchestrator-process.ts';
 import type { Victim } from './fleet-report.ts';
-import { monotonicMs } from './monotonic.ts';
-import { startMortal } from './mortal-process.ts';
+import { monotonicMs } from './monotonic-clock.ts';
+import { startRestarted } from './restarted-process.ts';
 
 /** Broker and orchestrator with one MCP server, each in a process that can be killed and comes again at once. */
 export interface FleetStack extends AsyncDisposable {
@@ -11,7 +11,7 @@ export interface FleetStack extends AsyncDisposable {
   /** Of each of the agents. */
   tokens: Readonly<Record<string, string>>;
   /**
-   * kill -9; see `MortalProcess`. The MCP server's orchestrator starts it again: that is resolved at once, with undefined.
+   * kill -9; see `RestartedProcess`. The MCP server's orchestrator starts it again: that is resolved at once, with undefined.
    */
   kill(victim: Victim, onKill: (at: number) => void): Promise<number | undefined>;
 }
@@ -34,7 +34,7 @@ export async function startFleet(
     compiled,
   };
   const script = new URL('./fleet-orchestrator-process.ts', import.meta.url);
-  const orchestrator = opened.use(await startMortal(script, setup, () => setup));
+  const orchestrator = opened.use(await startRestarted(script, setup, () => setup));
   const killServer = async (onKill: (at: number) => void): Promise<undefined> => {
     const pid = await orchestrator.ask<number | null>('server', answerMs);
     if (pid === null) throw new Error('the MCP server has no process to kill');

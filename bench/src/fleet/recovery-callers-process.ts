@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { McpProxyExecutor } from '@signalbox/worker';
 import { serveParent, setupOf } from '../processes.ts';
+import { quantileOf } from '../statistics.ts';
 import { type CallEnd, type Tallies, talliesOf, type WatchedCall } from './call-tallies.ts';
 import type { FleetReport, Victim } from './fleet-report.ts';
-import { monotonicMs } from './monotonic.ts';
-import { quantileOf } from './quantile.ts';
+import { monotonicMs } from './monotonic-clock.ts';
 
 /** Workers that call the counting tool in a loop, one call at a time each, whatever happens around them. */
 export interface RecoveryCallersSetup {
@@ -35,7 +35,7 @@ export interface CallsMade {
 }
 
 /** How long a worker may take to come back, and a call to end; a call without an end 2 s later is lost. */
-const patienceMs = 30_000;
+const answerTimeoutMs = 30_000;
 const callTimeoutMs = 15_000;
 const graceMs = 2_000;
 /** The least time from the begin of a worker's call to its next, so that the fleet is busy and the processor is not full. */
@@ -91,7 +91,7 @@ function watch(at: number): Promise<Recovered> {
       onConnected = () => {};
       resolve({ workersMs: ascending(times), connectedMs: ascending(connected) });
     };
-    const late = setTimeout(finish, patienceMs);
+    const late = setTimeout(finish, answerTimeoutMs);
     onResult = (worker, begunAt) => {
       if (begunAt < at || times.has(worker)) return;
       times.set(worker, monotonicMs() - at);

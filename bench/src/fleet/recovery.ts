@@ -1,11 +1,10 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { unlessAborted, waitFor } from '../abortable.ts';
 import { type Child, startProcess } from '../processes.ts';
-import { unlessAborted } from '../unless-aborted.ts';
 import { emptyTally } from './call-tallies.ts';
 import type { FleetReport, KillRound, Victim } from './fleet-report.ts';
 import { type FleetStack, startFleet } from './fleet-stack.ts';
-import { letRun } from './let-run.ts';
 import type {
   CallsMade,
   Recovered,
@@ -51,7 +50,7 @@ export async function recoveries(
   const kills = new Map<Victim, KillRound[]>(victims.map((victim) => [victim, []]));
   for (let round = 1; round <= rounds; round++) {
     for (const victim of victims) {
-      await letRun(calmMs, signal);
+      await waitFor(calmMs, signal);
       const kill = await unlessAborted(signal, () => killOnce(victim, stack, callers));
       kills.get(victim)!.push(kill);
       tell(`round ${round} of ${rounds}: kill -9 of the ${victim}: ${summary(kill)}`);

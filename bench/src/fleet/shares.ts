@@ -1,5 +1,5 @@
+import { quantileOf } from '../statistics.ts';
 import type { FairnessRound, FairnessRow, Shares } from './fleet-report.ts';
-import { quantileOf } from './quantile.ts';
 
 /** What of all that is done is a worker's, unless it wants less. */
 type Capacity = (alone: readonly FairnessRound[], crowded: readonly FairnessRound[]) => number;

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { quantileOf } from '../statistics.ts';
 import type { LoadFigures } from './fleet-report.ts';
-import { quantileOf } from './quantile.ts';
 
 /** How an operation ended: done, or turned away, with what it was told to wait if anything. */
 export type Ended = 'done' | { retryAfterMs: number };

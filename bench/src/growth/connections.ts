@@ -1,11 +1,12 @@
 import type { BrokerClient } from '@signalbox/client';
+import { unlessAborted } from '../abortable.ts';
 import { measure } from '../measure.ts';
-import { unlessAborted } from '../unless-aborted.ts';
+import { median } from '../statistics.ts';
 import { temporaryDirectory } from './data-directory.ts';
-import { mostConnections, startFleet } from './fleet.ts';
 import { type GrowthBroker, startGrowthBroker } from './growth-broker.ts';
 import type { CostKind, GrowthOptions, Ladder } from './growth-report.ts';
-import { median, Samples } from './samples.ts';
+import { mostConnections, startIdleWorkers } from './idle-workers.ts';
+import { Samples } from './samples.ts';
 import { measureTakeovers } from './takeover.ts';
 
 const wantedSizes = [1, 100, 1000, 4000];
@@ -73,7 +74,7 @@ async function measureSize(
   await warmUp(broker);
   const before = await broker.memory();
   const workers = agents.map((agent, n) => ({ agent, token: tokens[n]! }));
-  await using fleet = await startFleet(broker.url, { workers });
+  await using fleet = await startIdleWorkers(broker.url, { workers });
   const after = await broker.memory();
   samples.add('rssMb', at, after.rssBytes / 1e6);
   if (size >= fewestForMemory) {

@@ -1,7 +1,7 @@
 import { copyFile, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runProgram } from '../program.ts';
+import { runProgram } from '../external-program.ts';
 
 /** A directory that goes when it is disposed. */
 export async function temporaryDirectory(name: string): Promise<AsyncDisposable & { path: string }> {

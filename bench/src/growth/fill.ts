@@ -1,5 +1,5 @@
+import { unlessAborted } from '../abortable.ts';
 import { startProcess } from '../processes.ts';
-import { unlessAborted } from '../unless-aborted.ts';
 import { settleDisk } from './data-directory.ts';
 
 /** What a data directory is filled with before its broker starts. Inboxes are called `in-0`, `in-1`, … and are known. */
@@ -9,11 +9,11 @@ export type FillOrder = { dataDir: string } & (
   | { type: 'settled'; rows: number; until: number }
 );
 
-const patienceMs = 30 * 60 * 1000;
+const answerTimeoutMs = 30 * 60 * 1000;
 
 /** Fills a directory through the store, in a process of its own. Resolves when all of it is on disk. */
 export async function fill(order: FillOrder, signal: AbortSignal): Promise<void> {
   await using filler = await startProcess(new URL('./fill-process.ts', import.meta.url), {});
-  await unlessAborted(signal, () => filler.ask(order, patienceMs));
+  await unlessAborted(signal, () => filler.ask(order, answerTimeoutMs));
   await settleDisk();
 }

@@ -29,14 +29,14 @@ export interface GrowthBroker extends AsyncDisposable {
   costOf(work: () => Promise<unknown>): Promise<{ wallMs: number; cpuMs: number }>;
 }
 
-const patienceMs = 120_000;
+const answerTimeoutMs = 120_000;
 
 export async function startGrowthBroker(setup: BrokerSetup, signal: AbortSignal): Promise<GrowthBroker> {
   signal.throwIfAborted();
   const began = performance.now();
   const child = await startProcess(new URL('./growth-broker-process.ts', import.meta.url), setup);
   const readyMs = performance.now() - began;
-  const ask = <T>(order: BrokerOrder): Promise<T> => child.ask<T>(order, patienceMs);
+  const ask = <T>(order: BrokerOrder): Promise<T> => child.ask<T>(order, answerTimeoutMs);
   const { url } = child.facts as { url: string };
   return {
     url,

@@ -1,5 +1,5 @@
+import { unlessAborted } from '../abortable.ts';
 import { startProcess } from '../processes.ts';
-import { unlessAborted } from '../unless-aborted.ts';
 
 export interface HistorySetup {
   dataDir: string;
@@ -21,10 +21,10 @@ export interface HistoryFacts {
   dropMs: number[];
 }
 
-const patienceMs = 10 * 60 * 1000;
+const answerTimeoutMs = 10 * 60 * 1000;
 
 /** Measures the store alone, and in the end drops all that it remembers. */
 export async function measureHistoryStore(setup: HistorySetup, signal: AbortSignal): Promise<HistoryFacts> {
   await using child = await startProcess(new URL('./history-process.ts', import.meta.url), setup);
-  return await unlessAborted(signal, () => child.ask<HistoryFacts>({}, patienceMs));
+  return await unlessAborted(signal, () => child.ask<HistoryFacts>({}, answerTimeoutMs));
 }

@@ -1,10 +1,11 @@
 import { join } from 'node:path';
+import { median } from '../statistics.ts';
 import { settleDisk, temporaryDirectory } from './data-directory.ts';
 import { fill } from './fill.ts';
 import { startGrowthBroker } from './growth-broker.ts';
 import type { CostKind, GrowthOptions, Ladder } from './growth-report.ts';
 import { type HistoryFacts, measureHistoryStore } from './history-store.ts';
-import { median, Samples } from './samples.ts';
+import { Samples } from './samples.ts';
 import { openWarm, type Turnover, turnOver, turnOverFor, turnoverKinds } from './turnover.ts';
 
 const { deliverUs, deliverCpuUs, takeUs, takeCpuUs } = turnoverKinds;

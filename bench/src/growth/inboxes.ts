@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
-import { unlessAborted } from '../unless-aborted.ts';
+import { unlessAborted } from '../abortable.ts';
 import { copyDataDirectory, temporaryDirectory } from './data-directory.ts';
 import { fill } from './fill.ts';
 import { type GrowthBroker, startGrowthBroker } from './growth-broker.ts';

@@ -1,3 +1,4 @@
+import { median } from '../statistics.ts';
 import type { Cost, CostKind } from './growth-report.ts';
 
 /** Gathers what is measured, cost by cost and size by size. */
@@ -29,11 +30,6 @@ export class Samples<Name extends string> {
       return [{ ...this.#kinds[name], values: samples.map(medianOrNull), samples }];
     });
   }
-}
-
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
 function medianOrNull(values: readonly number[]): number | null {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { brokerFiles } from '@signalbox/broker';
-import { unlessAborted } from '../unless-aborted.ts';
+import { unlessAborted } from '../abortable.ts';
 import { temporaryDirectory } from './data-directory.ts';
 import { fill } from './fill.ts';
 import type { CostKind, GrowthOptions, Ladder } from './growth-report.ts';

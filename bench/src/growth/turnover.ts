@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { BrokerClient } from '@signalbox/client';
-import { unlessAborted } from '../unless-aborted.ts';
+import { unlessAborted } from '../abortable.ts';
 import type { GrowthBroker } from './growth-broker.ts';
 import type { CostKind } from './growth-report.ts';
 

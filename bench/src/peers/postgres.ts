@@ -1,6 +1,6 @@
 import { chown, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { freePort, NotAvailable, runProgram, startProgram } from '../program.ts';
+import { freePort, NotAvailable, runProgram, startProgram } from '../external-program.ts';
 import type { Peer } from './peer.ts';
 
 const debianPackage = 'postgresql';

@@ -1,4 +1,4 @@
-import { freePort, runProgram, startProgram } from '../program.ts';
+import { freePort, runProgram, startProgram } from '../external-program.ts';
 import type { Peer } from './peer.ts';
 
 /** Starts a redis-server with an append-only file; its save points are off, so that nothing forks meanwhile. */

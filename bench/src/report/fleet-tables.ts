@@ -6,7 +6,7 @@ import type {
   RecoveryRow,
   Victim,
 } from '../fleet/fleet-report.ts';
-import { quantileOf } from '../fleet/quantile.ts';
+import { quantileOf } from '../statistics.ts';
 import { table } from './table.ts';
 
 const leastShare = 0.8;

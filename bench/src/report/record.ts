@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { runProgram } from '../program.ts';
+import { runProgram } from '../external-program.ts';
 import type { Benchmarks } from './benchmarks.ts';
 import { asSvg } from './chart.ts';
 import { asMarkdown } from './document.ts';

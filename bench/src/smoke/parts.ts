@@ -45,12 +45,12 @@ export async function openParts(): Promise<AsyncDisposable & { round(): Promise<
   };
 }
 
-const patienceMs = 60_000;
+const answerTimeoutMs = 60_000;
 
 /** The first of them is told what to do, and answers with the milliseconds it took. */
 async function costOf(children: [Child, ...Child[]], order: { count: number; name?: string }): Promise<Cost> {
   const before = await cpuMsOf(children);
-  const wallMs = await children[0].ask<number>(order, patienceMs);
+  const wallMs = await children[0].ask<number>(order, answerTimeoutMs);
   const cpuMs = (await cpuMsOf(children)) - before;
   return { cpuUs: (cpuMs / order.count) * 1000, wallUs: (wallMs / order.count) * 1000 };
 }

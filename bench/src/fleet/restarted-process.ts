@@ -1,8 +1,8 @@
 import { type Child, startProcess } from '../processes.ts';
-import { monotonicMs } from './monotonic.ts';
+import { monotonicMs } from './monotonic-clock.ts';
 
 /** A process that can be killed and is started again at once, as a supervisor would. Its facts hold its `pid`. */
-export interface MortalProcess extends AsyncDisposable {
+export interface RestartedProcess extends AsyncDisposable {
   /** Of its first life. */
   facts: Record<string, string>;
   ask: Child['ask'];
@@ -14,11 +14,11 @@ export interface MortalProcess extends AsyncDisposable {
 }
 
 /** `next` is the setup of all lives but the first. */
-export async function startMortal<Setup>(
+export async function startRestarted<Setup>(
   script: URL,
   first: Setup,
   next: (facts: Record<string, string>) => Setup,
-): Promise<MortalProcess> {
+): Promise<RestartedProcess> {
   let living = await startProcess(script, first);
   const { facts } = living;
   return {

@@ -3,23 +3,24 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** Why a peer cannot take part here. */
+/** Thrown when a peer cannot take part, because its program is not installed here. */
 export class NotAvailable extends Error {
   override name = 'NotAvailable';
 }
 
+/** How to start a program that is not ours, and how to tell that it is ready. */
 export interface ProgramOptions {
   command: string;
   args: readonly string[];
-  /** Debian package that has it, for the one who lacks it. */
+  /** The Debian package that contains the program; an error names it. */
   debianPackage?: string;
   env?: Record<string, string>;
   cwd?: string;
-  /** Whom to run as. */
+  /** The user to run as. */
   user?: { uid: number; gid: number };
-  /** It is ready when this port takes connections. */
+  /** The program is ready when this port takes connections. */
   port?: number;
-  /** How it is asked to end; it is killed 10 s later. */
+  /** The signal that asks the program to end; 10 s later it is killed. */
   stopSignal?: NodeJS.Signals;
   readyWithinMs?: number;
 }
@@ -27,7 +28,7 @@ export interface ProgramOptions {
 const keptOutputChars = 2000;
 
 /**
- * Starts somebody else's program and waits until it is ready. It gets a process group of its own, so that Ctrl-C does not
+ * Starts a program and waits until it is ready. It gets a process group of its own, so that Ctrl-C does not
  * end it before we do, and so that all its processes end with it. Rejects with {@link NotAvailable} if there is none.
  */
 export async function startProgram(options: ProgramOptions): Promise<AsyncDisposable> {

@@ -1,21 +1,23 @@
 import { readFile } from 'node:fs/promises';
 import { startProcess } from '../processes.ts';
 
-export interface FleetOrder {
+export interface IdleWorkersOrder {
   workers: { agent: string; token: string }[];
 }
 
 /** Idle workers in a process of their own, with the time it took until the last one was subscribed. */
-export interface Fleet extends AsyncDisposable {
+export interface IdleWorkers extends AsyncDisposable {
   connectedMs: number;
 }
 
-const patienceMs = 120_000;
+const answerTimeoutMs = 120_000;
 
-export async function startFleet(url: string, order: FleetOrder): Promise<Fleet> {
+export async function startIdleWorkers(url: string, order: IdleWorkersOrder): Promise<IdleWorkers> {
   await using opened = new AsyncDisposableStack();
-  const child = opened.use(await startProcess(new URL('./fleet-process.ts', import.meta.url), { url }));
-  const connectedMs = await child.ask<number>(order, patienceMs);
+  const child = opened.use(
+    await startProcess(new URL('./idle-workers-process.ts', import.meta.url), { url }),
+  );
+  const connectedMs = await child.ask<number>(order, answerTimeoutMs);
   const resources = opened.move();
   return { connectedMs, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }

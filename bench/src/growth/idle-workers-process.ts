@@ -1,6 +1,6 @@
 import { connectBroker } from '@signalbox/client';
 import { serveParent, setupOf } from '../processes.ts';
-import type { FleetOrder } from './fleet.ts';
+import type { IdleWorkersOrder } from './idle-workers.ts';
 
 /** How many shake hands at a time; the broker's bound on strangers is 256. */
 const lanes = 64;
@@ -8,7 +8,7 @@ const lanes = 64;
 const { url } = setupOf<{ url: string }>();
 
 /** Connects the workers and subscribes each; resolves with the milliseconds it took. They stay until this process ends. */
-const connectAll = async ({ workers }: FleetOrder): Promise<number> => {
+const connectAll = async ({ workers }: IdleWorkersOrder): Promise<number> => {
   const began = performance.now();
   const left = workers.values();
   const lane = async (): Promise<void> => {
@@ -18,4 +18,4 @@ const connectAll = async ({ workers }: FleetOrder): Promise<number> => {
   return performance.now() - began;
 };
 
-serveParent({ obey: (order) => connectAll(order as FleetOrder), stop: async () => {} });
+serveParent({ obey: (order) => connectAll(order as IdleWorkersOrder), stop: async () => {} });

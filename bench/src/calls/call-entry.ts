@@ -4,8 +4,8 @@ import { connectBroker, requestAddress } from '@signalbox/client';
 import { startMcpHost } from '@signalbox/mcp-host';
 import { McpProxyExecutor } from '@signalbox/worker';
 
-/** Where a call of the `echo` tool enters, on its way to the server; JSON. */
-export type CallWay =
+/** Where a call of the `echo` tool enters the chain of programs that leads to the server. */
+export type CallEntry =
   | { enters: 'stdio'; tool: string; command: string; args: string[]; env?: Record<string, string> }
   | { enters: 'http'; tool: string; url: string }
   | { enters: 'executor'; tool: string; url: string; token: string }
@@ -13,35 +13,40 @@ export type CallWay =
   /** To an agent that answers at once, instead of a tool. */
   | { enters: 'broker'; url: string; token: string };
 
-export interface OpenWay extends AsyncDisposable {
+/** An entry that is connected. */
+export interface OpenEntry extends AsyncDisposable {
   /** Rejects unless the answer holds the message. */
   call(message: string): Promise<void>;
 }
 
 const timeoutMs = 60_000;
 
-export async function openWay(way: CallWay): Promise<OpenWay> {
-  switch (way.enters) {
+export async function openEntry(entry: CallEntry): Promise<OpenEntry> {
+  switch (entry.enters) {
     case 'stdio': {
-      const { command, args, env } = way;
+      const { command, args, env } = entry;
       return sdkClient(
         new StdioClientTransport({ command, args, env: { ...plainEnvironment(), ...env }, stderr: 'ignore' }),
-        way.tool,
+        entry.tool,
       );
     }
     case 'http':
-      return sdkClient(new StreamableHTTPClientTransport(new URL(way.url)), way.tool);
+      return sdkClient(new StreamableHTTPClientTransport(new URL(entry.url)), entry.tool);
     case 'executor': {
-      const executor = await McpProxyExecutor.connect({ url: way.url, token: way.token, agent: 'client' });
+      const executor = await McpProxyExecutor.connect({
+        url: entry.url,
+        token: entry.token,
+        agent: 'client',
+      });
       return {
         call: async (message) => {
-          check(message, await executor.execute({ name: way.tool, arguments: { message } }));
+          check(message, await executor.execute({ name: entry.tool, arguments: { message } }));
         },
         [Symbol.asyncDispose]: () => executor.close(),
       };
     }
     case 'host': {
-      const everything = { type: 'stdio' as const, command: process.execPath, args: [way.server] };
+      const everything = { type: 'stdio' as const, command: process.execPath, args: [entry.server] };
       const host = startMcpHost({ servers: { everything } });
       await host.inventory();
       return {
@@ -55,8 +60,8 @@ export async function openWay(way: CallWay): Promise<OpenWay> {
     }
     case 'broker': {
       const client = await connectBroker({
-        url: way.url,
-        token: way.token,
+        url: entry.url,
+        token: entry.token,
         agent: requestAddress('client'),
       });
       return {
@@ -71,7 +76,7 @@ export async function openWay(way: CallWay): Promise<OpenWay> {
   }
 }
 
-async function sdkClient(transport: Transport, tool: string): Promise<OpenWay> {
+async function sdkClient(transport: Transport, tool: string): Promise<OpenEntry> {
   const client = new Client({ name: 'bench', version: '1.0.0' });
   await client.connect(transport);
   return {
