@@ -15,7 +15,7 @@ const oauthClient = {
     .describe("RFC 8707 resource; the server's url unless given, none if empty"),
 };
 
-/** How we prove to an HTTP server who we are. Secrets belong in `${env:NAME}` or `${file:path}`. */
+/** The ways to log in to an HTTP server. Secrets belong in `${env:NAME}` or `${file:path}`. */
 export const serverAuthSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('bearer'), token: secret }).describe('a fixed token'),
   z

@@ -22,33 +22,40 @@ const brokerSchema = z.strictObject({
   durability: z
     .enum(['full', 'process'])
     .optional()
-    .describe('full: on disk before the receipt; process: survives a crash of the broker, not a power cut'),
+    .describe(
+      'full (default): on disk before the receipt; process: survives a crash of the broker, not a power cut',
+    ),
 });
 
 const orchestratorSchema = z.strictObject({
-  id: agentIdSchema.optional(),
+  id: agentIdSchema.optional().describe('agent id of the orchestrator; default orchestrator'),
   concurrency: z
     .strictObject({
-      global: limit.optional(),
-      perServer: limit.optional(),
-      perWorker: limit.optional(),
-      waitingPerWorker: limit.optional(),
+      global: limit.optional().describe('calls that run at once; default 64'),
+      perServer: limit.optional().describe('calls that run at once on one server; default 16'),
+      perWorker: limit.optional().describe('calls of one worker that run at once; default 8'),
+      waitingPerWorker: limit.optional().describe('calls of one worker that wait for their turn; default 64'),
     })
     .optional(),
-  callTimeoutMs: milliseconds.optional(),
+  callTimeoutMs: milliseconds
+    .optional()
+    .describe('longest run of a call that names no timeout; default 60000'),
   maxProcesses: limit
     .optional()
     .describe('server processes at once, all instances of all servers; default 64'),
   budgets: z
-    .strictObject({ perWorker: budgetSchema.optional() })
-    .optional()
-    .describe("calls that each worker may make in a time; a role's own budget replaces it"),
+    .strictObject({
+      perWorker: budgetSchema
+        .optional()
+        .describe("calls that each worker may make in a time; a role's own budget replaces it"),
+    })
+    .optional(),
   safeToRepeat: toolPatterns
     .optional()
-    .describe('tools, or patterns with *, that may be called again after a call whose outcome is not known'),
+    .describe('tools, or patterns with *, that may be called again after a call with an unknown outcome'),
   neverRepeat: toolPatterns
     .optional()
-    .describe('tools, or patterns with *, that may not, whatever their server declares'),
+    .describe('tools, or patterns with *, that may not, whatever safeToRepeat or their server says'),
 });
 
 const mailboxSchema = z
@@ -61,19 +68,27 @@ const mailboxSchema = z
     }
   });
 
-const roleEntrySchema = z.strictObject({
-  tools: toolPatterns.describe('tool names, or patterns with *'),
-  budget: budgetSchema.optional().describe('calls that each worker of the role may make in a time'),
+/** A role as an entry of `roles` is written. */
+export const roleEntrySchema = z.strictObject({
+  tools: toolPatterns.describe(
+    'names of tools, or patterns with *, that the role sees and may call; must be there',
+  ),
   mailbox: mailboxSchema
     .optional()
-    .describe('mailbox tools that the role sees: false, or a list; default all'),
-  sharedBudget: budgetSchema.optional().describe('calls that all workers of the role together may make'),
+    .describe('mailbox tools that an MCP client of the role is shown: false, or a list; default all'),
+  budget: budgetSchema.optional().describe('calls that each worker of the role may make in a time'),
+  sharedBudget: budgetSchema
+    .optional()
+    .describe('calls that all workers of the role together may make in a time; counts besides budget'),
   send: z
     .strictObject({
       to: z.array(nonEmpty).describe('agent ids, or patterns with *'),
-      kinds: z.array(kindSchema),
+      kinds: z.array(kindSchema).describe('kinds of messages'),
     })
-    .optional(),
+    .optional()
+    .describe(
+      'messages that the broker accepts from the role: to whom, and of which kinds; default ask, task and note to every agent',
+    ),
 });
 
 const hostPattern = z
@@ -89,17 +104,25 @@ export const configSchema = z.strictObject({
   mcpConfig: paths
     .optional()
     .describe('mcp.json of other clients, relative to this file; an entry under mcpServers replaces theirs'),
-  mcpServers: z.record(serverNameSchema, mcpServerSchema).optional(),
-  capabilities: paths.optional().describe('capability files, or folders of them, relative to this file'),
+  mcpServers: z
+    .record(serverNameSchema, mcpServerSchema)
+    .optional()
+    .describe('MCP servers by name; the name is part of the names of its tools'),
+  capabilities: paths
+    .optional()
+    .describe('capability files, or folders with such files, relative to this file'),
   allowHosts: z
     .array(hostPattern)
     .optional()
     .describe('hosts in private networks that capability files and sign-ins may reach nevertheless'),
-  roles: z.record(roleSchema, roleEntrySchema).optional(),
+  roles: z.record(roleSchema, roleEntrySchema).optional().describe('roles by name'),
   unlisted: z
     .enum(['allow', 'deny'])
     .optional()
-    .describe('what roles without an entry may use; default deny as soon as any role is listed'),
+    .describe(
+      'whether roles without an entry may use every tool or none; default deny as soon as any role is listed',
+    ),
 });
 
+/** The content of a `signalbox.yaml`. */
 export type ConfigDocument = z.infer<typeof configSchema>;

@@ -11,40 +11,44 @@ import {
   toolPatterns,
 } from './value-schemas.ts';
 
-/** `streamable-http` is what some clients write for http. */
+/** The transport of a server; some clients write `streamable-http` for http. */
 const transport = z.enum(['stdio', 'http', 'streamable-http']);
 
-/** What is ours and fits any transport; the defaults are those of the MCP host. */
+/** The options that Signalbox adds, for every transport. The MCP host has the defaults. */
 const policyShape = {
   share: z
     .enum(['all', 'role', 'worker'])
     .optional()
-    .describe('whom one process serves: everybody (default), the agents of a role, or one agent'),
-  lazy: z.boolean().optional().describe('started by the first call instead of at once'),
+    .describe(
+      'all (default), role or worker: one process for everybody, for each role, or for each worker, for servers that keep state',
+    ),
+  lazy: z.boolean().optional().describe('true: started by the first call instead of at once'),
   keepAliveMs: millisecondsOrZero
     .optional()
-    .describe('how long a lazy or unshared one stays up unused; 0 for ever, default 5 minutes'),
+    .describe('how long a lazy or unshared one stays up unused; 0 for ever, default 300000'),
   maxRestarts: z
     .int()
     .min(0)
     .max(10_000)
     .optional()
     .describe('restarts within restartWindowMs after which it stays down until it is reloaded; default 5'),
-  restartWindowMs: milliseconds.optional().describe('default 5 minutes'),
+  restartWindowMs: milliseconds.optional().describe('time in which restarts are counted; default 300000'),
   circuitThreshold: z
     .int()
     .min(1)
     .max(10_000)
     .optional()
     .describe('transport failures in a row that open the circuit breaker; default 5'),
-  circuitResetMs: milliseconds.optional().describe('how long the circuit then stays open; default 30 s'),
-  concurrency: limit.optional().describe('calls that run on it at once'),
-  timeoutMs: milliseconds.optional().describe('the longest that one call may take'),
+  circuitResetMs: milliseconds.optional().describe('how long the circuit then stays open; default 30000'),
+  concurrency: limit
+    .optional()
+    .describe('calls that run on it at once; default orchestrator.concurrency.perServer'),
+  timeoutMs: milliseconds.optional().describe('longest run of one call; no limit unless given'),
   protocol: z
     .enum(['legacy', 'auto'])
     .optional()
     .describe('auto asks for the current revision first; default legacy for stdio, auto for http'),
-  disabled: z.boolean().optional().describe('known by name, but not started'),
+  disabled: z.boolean().optional().describe('true: known by name, but not started'),
   tool_discovery: z
     .boolean()
     .optional()
@@ -53,27 +57,43 @@ const policyShape = {
     .boolean()
     .optional()
     .describe('false: its tools are offered under their own names, without mcp_SERVER__'),
-  card: nonEmpty.optional().describe('path or URL of a server card: what it offers before it has started'),
+  card: nonEmpty
+    .optional()
+    .describe('path or URL of a server card, which lists its tools before it has started'),
   safeToRepeat: toolPatterns
     .optional()
-    .describe("the server's own tool names, or patterns with *, that may be called again"),
+    .describe(
+      "the server's own tool names, or patterns with *, that may be called again after a call with an unknown outcome",
+    ),
   neverRepeat: toolPatterns
     .optional()
-    .describe("the server's own tool names, or patterns with *, that may not, whatever it declares"),
+    .describe(
+      "the server's own tool names, or patterns with *, that may not, whatever safeToRepeat or the server says",
+    ),
 };
 
-/** One server as `mcpServers` holds it. Unknown keys are errors, and so are those of the other transport. */
+/** A server as an entry of `mcpServers` is written. Unknown keys and those of the other transport are errors. */
 export const mcpServerSchema = z
   .strictObject({
-    type: transport.optional(),
-    transport_type: transport.optional(),
-    command: nonEmpty.optional(),
-    args: z.array(z.string()).optional(),
-    env: strings.optional(),
-    cwd: nonEmpty.optional(),
-    url: httpUrl.optional(),
-    headers: strings.optional(),
-    auth: serverAuthSchema.optional(),
+    type: transport
+      .optional()
+      .describe(
+        'stdio, or http, which is the default if there is a url; streamable-http is the same as http',
+      ),
+    transport_type: transport.optional().describe('the same as type'),
+    command: nonEmpty
+      .optional()
+      .describe(
+        'program of a server that is run here; if it begins with ./ or ../ and there is no cwd, relative to the file',
+      ),
+    args: z.array(z.string()).optional().describe('arguments of the command'),
+    env: strings.optional().describe('environment variables of the command'),
+    cwd: nonEmpty.optional().describe('working directory of the command, relative to the file'),
+    url: httpUrl.optional().describe('address of a server behind HTTP'),
+    headers: strings.optional().describe('HTTP headers of every request'),
+    auth: serverAuthSchema
+      .optional()
+      .describe('bearer, client_credentials, token_exchange or authorization_code'),
     ...policyShape,
   })
   .check(({ value, issues }) => {
@@ -82,8 +102,10 @@ export const mcpServerSchema = z
     }
   });
 
+/** The content of an entry of `mcpServers`. */
 export type McpServerEntry = z.infer<typeof mcpServerSchema>;
 
+/** The name of an MCP server. */
 export const serverNameSchema = z
   .string()
   .min(1, { error: 'must not be empty' })

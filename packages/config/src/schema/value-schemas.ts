@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
-/** Longest time that a timer of Node keeps, in milliseconds: 24.8 days. A longer one would end at once. */
+/** The longest time of a timer of Node, in milliseconds: 24.8 days. A longer one would fire at once. */
 const longestMs = 2 ** 31 - 1;
 
-/** How many of something may run at once. */
+/** A number of things that may run or wait at once. */
 export const limit = z.int().min(1).max(100_000);
 
 /** A time in milliseconds. */
@@ -12,15 +12,16 @@ export const milliseconds = z.int().min(1).max(longestMs);
 /** A time in milliseconds, where 0 has a meaning of its own. */
 export const millisecondsOrZero = z.int().min(0).max(longestMs);
 
-/** A text with something in it that can stand in a path or an argument. */
+/** A text that is not empty and can stand in a path or an argument. */
 export const nonEmpty = z
   .string()
   .min(1, { error: 'must not be empty' })
   .refine((text) => !text.includes('\0'), { error: 'must not contain a NUL character' });
 
+/** An http or https URL. */
 export const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' });
 
-/** Values that are handed on as they are, as arguments and environment are. */
+/** Texts by name, which are passed on as they are. */
 export const strings = z.record(z.string(), z.string());
 
 /** At most so many calls in so much time. */
@@ -37,4 +38,5 @@ export const paths = z.union([nonEmpty, z.array(nonEmpty)], {
   error: 'must be a path, or a list of paths',
 });
 
+/** Names of tools, or patterns with `*`. */
 export const toolPatterns = z.array(nonEmpty);
