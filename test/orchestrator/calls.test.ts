@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { connectBroker } from '@signalbox/client';
-import type { CallOptions } from '@signalbox/mcp-host';
+import type { CallOptions, ToolRoute } from '@signalbox/mcp-host';
 import { startOrchestrator } from '@signalbox/orchestrator';
 import { connectWire } from '@signalbox/testing';
 import { expect, test } from 'vitest';
@@ -250,9 +250,9 @@ test('a fault of the orchestrator itself becomes an error reply, and the next ca
   const faulty = new Proxy(host, {
     get(target, property) {
       if (property === 'call') {
-        return (name: string, ...rest: [Record<string, unknown>, CallOptions]) => {
-          if (name === count) throw new Error('a fault');
-          return target.call(name, ...rest);
+        return (route: ToolRoute, ...rest: [Record<string, unknown>, CallOptions]) => {
+          if (route.name === count) throw new Error('a fault');
+          return target.call(route, ...rest);
         };
       }
       const value = Reflect.get(target, property);

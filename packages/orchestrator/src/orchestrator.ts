@@ -6,7 +6,7 @@ import type { CallBudgets } from './budgets/call-budgets.ts';
 import { boundedReply } from './calls/bounded-reply.ts';
 import { CallRegistry } from './calls/call-registry.ts';
 import { parseRequest } from './calls/request-body.ts';
-import { type CallDeps, serveCall } from './calls/served-call.ts';
+import { type CallDeps, serveCall } from './calls/serve-call.ts';
 import { ackUnexpectedMessages } from './calls/unexpected-messages.ts';
 import type { MailboxRules } from './catalog/catalog.ts';
 import { trackCatalog } from './catalog/catalog-tracker.ts';
@@ -94,13 +94,11 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   const maxReplyBytes = () => client.welcome.limits.maxMessageBytes ?? Number.POSITIVE_INFINITY;
   const operationDeps: OperationDeps = { host, scheduler, catalogs, registry, journal, maxReplyBytes, log };
   const callDeps: CallDeps = {
-    runner: {
-      host,
-      scheduler,
-      catalog: catalogs.current,
-      budgets: ledger,
-      callTimeoutMs: options.callTimeoutMs ?? defaultCallTimeoutMs,
-    },
+    host,
+    scheduler,
+    catalog: catalogs.current,
+    budgets: ledger,
+    callTimeoutMs: options.callTimeoutMs ?? defaultCallTimeoutMs,
     registry,
     journal,
     ownership,

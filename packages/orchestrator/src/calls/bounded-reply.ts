@@ -7,7 +7,7 @@ export interface BoundedReply {
 }
 
 /**
- * The reply itself, or a `result_too_large` error where the reply could not reach the worker: more bytes than the
+ * Returns the reply itself, or a `result_too_large` error where the reply could not reach the worker: more bytes than the
  * broker takes in one message, or deeper nesting than readers of bodies accept.
  */
 export function boundedReply(reply: McpReply, maxBytes: number): BoundedReply {
@@ -17,7 +17,8 @@ export function boundedReply(reply: McpReply, maxBytes: number): BoundedReply {
   if (bytes > maxBytes) {
     return tooLarge(`the result is ${bytes} bytes long; at most ${maxBytes} can be delivered`, reply);
   }
-  if (isDeeperThan(reply, bodyLimits.maxDepth)) {
+  // Each level takes two characters: short replies need no look at their levels.
+  if (text.length > 2 * bodyLimits.maxDepth && isDeeperThan(reply, bodyLimits.maxDepth)) {
     return tooLarge(`the result nests deeper than ${bodyLimits.maxDepth} levels`, reply);
   }
   return { reply, text };

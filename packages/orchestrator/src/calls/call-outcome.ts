@@ -1,18 +1,37 @@
+import type { ToolCallResult } from '@signalbox/mcp-host';
 import {
   type CallRecordOutcome,
+  type CallRequest,
+  isInputRequired,
   type McpReply,
   type ToolCallError,
   toolCallError,
+  toProxiedResult,
 } from '@signalbox/protocol';
 
-/** A reply in one word: `ok`, `tool_error` or `input_required` where the tool itself says so, or the code of the error. */
+/** Returns the reply that tells a requester how its call ended. */
+export function replyOf(ended: ToolCallResult, { tool, round }: CallRequest): McpReply {
+  if ('error' in ended) return { error: ended.error };
+  const { result } = ended;
+  if (!isInputRequired(result)) return { result: toProxiedResult(result) };
+  if (round) return { input_required: { ...result, resultType: 'input_required' } };
+  const message = `'${tool}' asks its caller for input, which this caller cannot give`;
+  return {
+    error: toolCallError('internal', message, {
+      mayHaveRun: true,
+      hint: 'Call it from an MCP client that can be asked, through the MCP face of a worker.',
+    }),
+  };
+}
+
+/** Returns a reply in one word: `ok`, `tool_error` or `input_required` where the tool itself says so, or the code of the error. */
 export function outcomeOf(reply: McpReply): CallRecordOutcome {
   if ('error' in reply) return reply.error.code;
   if ('input_required' in reply) return 'input_required';
   return 'result' in reply && !reply.result.success ? 'tool_error' : 'ok';
 }
 
-/** For a call that somebody started who is gone, and whose tool is not safe to repeat. */
+/** Returns the error for a call that another process started and did not finish, and whose tool is not safe to repeat. */
 export function outcomeUnknown(requestId: string): ToolCallError {
   return toolCallError(
     'outcome_unknown',

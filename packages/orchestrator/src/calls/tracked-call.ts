@@ -17,7 +17,8 @@ export interface TrackedCallDeps {
 export class TrackedCall {
   readonly name: CallName;
   readonly #deps: TrackedCallDeps;
-  readonly #receivedAt: number;
+  /** The time of the request, in epoch milliseconds. */
+  readonly receivedAt: number;
   #startedAt: number | undefined;
   #server: string | undefined;
   #isRunning = false;
@@ -31,7 +32,7 @@ export class TrackedCall {
   constructor(name: CallName, earlier: JournalEntry | undefined, deps: TrackedCallDeps) {
     this.name = name;
     this.#deps = deps;
-    this.#receivedAt = earlier?.receivedAt ?? deps.now();
+    this.receivedAt = earlier?.receivedAt ?? deps.now();
     this.#startedAt = earlier?.startedAt;
     this.#server = earlier?.server;
   }
@@ -73,7 +74,7 @@ export class TrackedCall {
       role,
       tool,
       state: outcome === undefined ? this.state : 'finished',
-      received_at: this.#receivedAt,
+      received_at: this.receivedAt,
       ...(this.#startedAt !== undefined && { started_at: this.#startedAt }),
       ...(this.#server && { server: this.#server }),
       ...(this.#finishedAt !== undefined && { finished_at: this.#finishedAt }),

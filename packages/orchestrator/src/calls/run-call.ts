@@ -1,0 +1,142 @@
+import { handBack, type ServedRequest } from '@signalbox/client';
+import type { McpHost, ToolCallResult, ToolProgress, ToolRoute } from '@signalbox/mcp-host';
+import {
+  type CallRequest,
+  type Fault,
+  frameDefaults,
+  fromWireRound,
+  mayRepeat,
+  noFault,
+  type ToolCallError,
+  toolCallError,
+} from '@signalbox/protocol';
+import type { BudgetLedger } from '../budgets/budget-ledger.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { JournaledCall } from '../journal/journaled-call.ts';
+import type { CallScheduler } from '../scheduling/call-scheduler.ts';
+import { queueRefusal } from '../scheduling/queue-refusal.ts';
+import { parseArguments } from './call-arguments.ts';
+import { admit } from './tool-refusals.ts';
+import type { TrackedCall } from './tracked-call.ts';
+
+/** What {@link runCall} needs. */
+export interface RunCallDeps {
+  host: McpHost;
+  scheduler: CallScheduler;
+  catalog: () => Promise<Catalog>;
+  budgets: BudgetLedger;
+  /** Bounds the run of a call that names no timeout of its own. */
+  callTimeoutMs: number;
+  /** Epoch milliseconds. */
+  now: () => number;
+  fault: Fault;
+}
+
+/** One call with all that belongs to it. */
+export interface IncomingCall {
+  request: ServedRequest;
+  body: CallRequest;
+  tracked: TrackedCall;
+  /** The call in the journal; `undefined` without a journal. */
+  journaled: JournaledCall | undefined;
+}
+
+/**
+ * Runs one call in these steps: allowlist, budget, reading of the arguments, queue, allowlist again with the catalog of that
+ * moment, host. The host goes on with the check against the tool's schema; see `ServerCalls` of mcp-host. The wait in the
+ * queue counts against the caller's deadline only. Resolves with `handBack` if the scheduler is closed before the call starts.
+ */
+export async function runCall(
+  deps: RunCallDeps,
+  call: IncomingCall,
+): Promise<ToolCallResult | typeof handBack> {
+  const { request, body } = call;
+  const { from, id, seq } = request.message;
+  const { agent, role } = from;
+  const early = admit(await deps.catalog(), role, body.tool);
+  if (early.refusal) return { error: early.refusal };
+
+  const delivery = seq === undefined ? undefined : `${agent} ${id} ${seq}`;
+  const { takeBack, refusal } = deps.budgets.take({ agent, role, request: delivery });
+  if (refusal) return { error: refusal };
+
+  const { arguments: args, problem } = parseArguments(body.arguments);
+  if (problem !== undefined) {
+    return { error: toolCallError('invalid_arguments', problem, { mayHaveRun: false }) };
+  }
+
+  const route = deps.host.route(body.tool);
+  const bytes = Buffer.byteLength(request.message.body ?? '');
+  const queued = { worker: agent, server: route.server ?? body.tool, bytes };
+  const turn = await deps.scheduler.run(queued, request.signal, () => startCall(deps, call, route, args));
+  if (turn.status === 'ran') return turn.value;
+  takeBack();
+  switch (turn.status) {
+    case 'handed_back':
+      return handBack;
+    case 'refused':
+      return { error: queueRefusal(agent, turn) };
+    case 'aborted':
+      return { error: neverStarted(request) };
+  }
+}
+
+/** Passes a call whose turn has come to the host, if its role may still use the tool. */
+async function startCall(
+  deps: RunCallDeps,
+  call: IncomingCall,
+  route: ToolRoute,
+  args: Record<string, unknown>,
+): Promise<ToolCallResult> {
+  const { request, body, tracked } = call;
+  const { from } = request.message;
+  request.started();
+  const { tool, refusal } = admit(await deps.catalog(), from.role, body.tool);
+  if (refusal) return { error: refusal };
+  const timeoutMs = Math.min(
+    body.options?.timeout_ms ?? deps.callTimeoutMs,
+    request.remainingMs() ?? Number.POSITIVE_INFINITY,
+  );
+  if (timeoutMs <= 0) return { error: neverStarted(request) };
+  const repeatable = mayRepeat(tool, true);
+  tracked.running(route.server);
+  return deps.host.call(route, args, {
+    signal: request.signal,
+    timeoutMs,
+    caller: from,
+    repeatable,
+    round: body.round && fromWireRound(body.round),
+    beforeSend: repeatable ? undefined : () => writeStart(deps, call, route.server),
+    onSent: deps.fault === noFault ? undefined : () => deps.fault('orchestrator.call.sent'),
+    onProgress: body.options?.progress ? (progress: ToolProgress) => request.progress(progress) : undefined,
+  });
+}
+
+/** Writes the start of a call that is not safe to repeat to the journal. Resolves with an error if that fails. */
+async function writeStart(
+  { now, fault }: RunCallDeps,
+  { request, body, tracked, journaled }: IncomingCall,
+  server: string | undefined,
+): Promise<ToolCallError | undefined> {
+  if (!journaled) return undefined;
+  const startedAt = now();
+  const refusal = await journaled.start({
+    role: request.message.from.role,
+    tool: body.tool,
+    ...(server !== undefined && { server }),
+    receivedAt: tracked.receivedAt,
+    startedAt,
+    expiresAt: startedAt + (request.remainingMs() ?? frameDefaults.ttlMs),
+  });
+  if (!refusal) fault('orchestrator.journal.started');
+  return refusal;
+}
+
+function neverStarted(request: ServedRequest): ToolCallError {
+  const remaining = request.remainingMs();
+  return remaining !== undefined && remaining <= 0
+    ? toolCallError('tool_timeout', 'the deadline of the call passed before it could start', {
+        mayHaveRun: false,
+      })
+    : toolCallError('cancelled', 'the call was cancelled before it started', { mayHaveRun: false });
+}
