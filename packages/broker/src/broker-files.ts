@@ -1,7 +1,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Where the broker's files are inside its data directory. */
+/** Names the broker's files inside its data directory. */
 export function brokerFiles(dataDir: string): {
   messages: string;
   tokens: string;
@@ -18,7 +18,7 @@ export function brokerFiles(dataDir: string): {
   };
 }
 
-/** What `broker.json` says while a broker runs on a data directory. */
+/** The content of `broker.json`, which is there while a broker runs on the data directory. */
 export interface BrokerFacts {
   pid: number;
   url: string;
@@ -30,13 +30,13 @@ export async function writePrivate(file: string, text: string): Promise<void> {
   await writeFile(file, text, { mode: 0o600 });
 }
 
-/** The facts of the broker that runs, or last ran, on a data directory; `undefined` if none did. */
+/** Reads the facts of the broker that runs, or last ran, on a data directory. `undefined` if none did. */
 export async function readBrokerFacts(dataDir: string): Promise<BrokerFacts | undefined> {
   const text = await readText(brokerFiles(dataDir).facts);
   return text === undefined ? undefined : (JSON.parse(text) as BrokerFacts);
 }
 
-/** The text of a file without its last line break; `undefined` if there is none. */
+/** Reads a file's text without its last line break. `undefined` if there is no such file. */
 export async function readText(file: string): Promise<string | undefined> {
   try {
     return (await readFile(file, 'utf8')).trim();
@@ -46,6 +46,7 @@ export async function readText(file: string): Promise<string | undefined> {
   }
 }
 
+/** Removes a file if it is there. */
 export async function removeFile(file: string): Promise<void> {
   await rm(file, { force: true });
 }

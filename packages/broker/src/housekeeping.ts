@@ -2,11 +2,11 @@ import { isSubInbox } from '@signalbox/protocol';
 import type { AuditLog, InboxStore } from '@signalbox/store';
 import type { Delivery } from './core/delivery.ts';
 
-/** How long an abandoned sub-inbox keeps its messages. */
+/** An abandoned sub-inbox keeps its messages so long. */
 const subInboxLifeMs = 10 * 60 * 1000;
 const page = 200;
 
-/** Expires messages, drops old dead letters and empties sub-inboxes that nobody holds, in steps small enough not to be felt. */
+/** Expires messages, drops old dead letters and empties sub-inboxes that nobody holds, in small steps. */
 export class Housekeeping {
   readonly #store: InboxStore;
   readonly #delivery: Delivery;

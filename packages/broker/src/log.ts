@@ -1,4 +1,4 @@
-/** Where a part of the broker reports what happens. `event` is a stable name; the other fields are facts without secrets. */
+/** Takes reports of what happens. `event` is a stable name; the other fields are facts without secrets. */
 export type Log = (entry: {
   level: 'debug' | 'info' | 'warn' | 'error';
   event: string;

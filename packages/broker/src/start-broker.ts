@@ -45,7 +45,7 @@ export interface BrokerOptions {
   heartbeatMs?: number;
   /** Default 5 s. */
   helloTimeoutMs?: number;
-  /** What each role may send, where that differs from the default of a worker. */
+  /** The rules of each role, where they differ from the default of a worker. */
   policies?: Readonly<Record<string, RolePolicy>>;
   insecure?: boolean;
   /** Called at the named points at which tests let a process die. */
@@ -87,7 +87,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const files = brokerFiles(options.dataDir);
   const limits = { ...defaultLimits, ...options.limits };
 
-  // What is on disk.
+  // The files.
   await using opened = new AsyncDisposableStack();
   opened.use(await lockDataDirectory(options.dataDir));
   const store = opened.use(await openStore(files.messages, limits, options.durability, now));
@@ -98,7 +98,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const audit = opened.use(await openSqliteAuditLog({ file: files.audit }));
   await ensureOperatorToken(tokens, files.operatorToken);
 
-  // What moves messages.
+  // The core, which moves messages.
   const taps = new Taps(now);
   const storeFailed = Promise.withResolvers<unknown>();
   const delivery = new Delivery({
@@ -112,14 +112,26 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     tap: taps,
   });
 
-  // What connections work with.
+  // The connections, with all that they work with.
   const connected = new ConnectedCallers(now, () => nanoid(8));
   const suggestions = new RateLimit(suggestionsPerSecond, suggestionsPerSecond, now());
   const flusher = new OutboxFlusher(fault);
   const { receiptMeans } = store.caps;
   const ports: SessionPorts = {
-    ...{ delivery, store, tokens, agents, policies, connected, suggestions, taps, audit, flusher },
-    ...{ limits, receiptMeans, now, log },
+    delivery,
+    store,
+    tokens,
+    agents,
+    policies,
+    connected,
+    suggestions,
+    taps,
+    audit,
+    flusher,
+    limits,
+    receiptMeans,
+    now,
+    log,
   };
   const brokerId = await store.identity();
   const heartbeatMs = options.heartbeatMs ?? 15_000;
@@ -190,7 +202,7 @@ function openStore(
   return openSqliteInboxStore({ file, durability, caps, now });
 }
 
-/** What is done again and again while the broker runs. */
+/** Starts the work that is done again and again while the broker runs. */
 function startChores(ports: SessionPorts, store: InboxStore): AsyncDisposable[] {
   const { delivery, taps, agents, audit, now, log } = ports;
   const housekeeping = new Housekeeping(store, delivery, audit, now);

@@ -2,8 +2,8 @@ import type { TokenStore } from '@signalbox/store';
 import type { TokenRegistry } from './token-registry.ts';
 
 /**
- * Who can be written to: agents of live tokens, and those that ever connected. A new one is on disk a second later at the
- * latest; until then its token speaks for it.
+ * Knows the agents that can be written to: those of live tokens, and those that ever connected. A new one is on disk a
+ * second later at the latest; until then its token shows that it exists.
  */
 export class KnownAgents {
   readonly #store: TokenStore;
@@ -21,6 +21,7 @@ export class KnownAgents {
     return new KnownAgents(store, tokens, new Set(await store.agents()));
   }
 
+  /** True if this agent can be written to. */
   has(agent: string): boolean {
     return this.#connected.has(agent) || this.#tokens.hasLive(agent);
   }
@@ -32,7 +33,7 @@ export class KnownAgents {
     this.#unsaved.push(agent);
   }
 
-  /** Writes down the new ones. */
+  /** Writes the new agents to disk. */
   async save(): Promise<void> {
     if (this.#unsaved.length === 0) return;
     const agents = this.#unsaved;

@@ -1,7 +1,7 @@
 import { agentOf } from '@signalbox/protocol';
 import type { TokenRegistry } from './token-registry.ts';
 
-/** What a role may send beyond the fixed rules. Patterns are agent ids, or a beginning and `*`. */
+/** The rules of a role beyond the fixed ones. Patterns are agent ids, or a beginning and `*`. */
 export interface RolePolicy {
   /** Agents it may write to; default every agent. */
   to?: readonly string[];
@@ -19,10 +19,10 @@ export function isPrivileged(role: string): boolean {
   return role === 'operator' || role === 'orchestrator';
 }
 
-/** How a deliver is judged: allowed, only as the answer to a request that the sender was sent, or why not. */
+/** The judgement of a deliver: allowed, allowed only as the answer to a request that the sender was sent, or refused. */
 export type Verdict = 'allowed' | 'only_as_answer' | { refusal: string };
 
-/** Decides from roles, kind and address alone; asks about the recipient's role where that matters. */
+/** Judges a deliver by roles, kind and address alone. Asks for the recipient's role where that matters. */
 export function judgeDeliver(
   role: string,
   policy: RolePolicy | undefined,
@@ -49,12 +49,12 @@ function isOrchestrator(agent: string, roles: Pick<TokenRegistry, 'rolesOf'>): b
   return agent === 'orchestrator' || roles.rolesOf(agent).has('orchestrator');
 }
 
-/** May this role write to that agent at all? */
+/** True if this role may write to that agent at all. */
 export function mayWriteTo(policy: RolePolicy | undefined, agent: string): boolean {
   return policy?.to?.some((pattern) => covers(pattern, agent)) ?? true;
 }
 
-/** May this role see agents of that role in `list_connected`? */
+/** True if this role may see agents of that role in `list_connected`. */
 export function mayList(policy: RolePolicy | undefined, role: string): boolean {
   return policy?.list?.some((pattern) => covers(pattern, role)) ?? true;
 }

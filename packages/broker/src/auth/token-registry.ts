@@ -4,7 +4,7 @@ import type { TokenRecord, TokenStore } from '@signalbox/store';
 import { permissionsOf, type TokenRequest } from './token-rules.ts';
 import { hashToken, newSecret } from './token-secret.ts';
 
-/** Every token in memory, in step with the store, so that a hello costs one hash and one look-up. */
+/** Keeps every token in memory, in step with the store, so that a hello costs one hash and one look-up. */
 export class TokenRegistry {
   readonly #store: TokenStore;
   readonly #byHash = new Map<string, TokenRecord>();
@@ -26,7 +26,7 @@ export class TokenRegistry {
     return registry;
   }
 
-  /** The record of a presented token, or why it is not good. */
+  /** Returns the record of a presented token, or why it is not good. */
   authenticate(text: string): TokenRecord | 'unknown' | 'expired' {
     const hash = hashToken(text);
     const record = this.#byHash.get(hash);
@@ -34,12 +34,12 @@ export class TokenRegistry {
     return this.isLive(record) ? record : 'expired';
   }
 
-  /** Known, and not past its expiry. */
+  /** True if the token is known and has not expired. */
   isLive(record: TokenRecord): boolean {
     return this.#byId.has(record.id) && (record.expiresAt === undefined || record.expiresAt > this.#now());
   }
 
-  /** The roles that live tokens give an agent id. */
+  /** Returns the roles that live tokens give an agent id. */
   rolesOf(agent: string): Set<string> {
     const roles = new Set<string>();
     for (const record of this.#byAgent.get(agent) ?? []) {
@@ -54,14 +54,14 @@ export class TokenRegistry {
     return false;
   }
 
-  /** Agents and roles of live tokens for exact ids. */
+  /** Yields agents and roles of live tokens for exact ids. */
   *liveAgents(): Generator<{ agent: string; role: string }> {
     for (const record of this.#byId.values()) {
       if (isAgentId(record.agent) && this.isLive(record)) yield record;
     }
   }
 
-  /** The ids of tokens that expired since the last call, or before this run. */
+  /** Returns the ids of tokens that expired since the last call, or before this run. */
   takeExpired(): string[] {
     const expired: string[] = [];
     for (const record of this.#byId.values()) {
@@ -100,7 +100,7 @@ export class TokenRegistry {
     return { record, token };
   }
 
-  /** Forgets a token and those it issued; the ids that are gone. */
+  /** Forgets a token and those it issued. Returns the ids that are gone. */
   async revoke(id: string): Promise<string[]> {
     const gone: string[] = [];
     for (const record of this.list()) {

@@ -1,14 +1,14 @@
 import { isAgentId, isReservedName } from '@signalbox/protocol';
 import type { Permission, TokenRecord } from '@signalbox/store';
 
-/** What somebody asks a token for. `ttlMs` absent: as long as the issuer's own, or for ever. */
+/** A wish for a token. Without `ttlMs` it lives as long as the issuer's own, or for ever. */
 export interface TokenRequest {
   agent: string;
   role: string;
   ttlMs?: number;
 }
 
-/** Why a token is not issued: `field` names what to change. */
+/** The reason why a token is not issued. `field` names what to change. */
 export interface TokenRefusal {
   code: 'bad_frame' | 'forbidden';
   field: string;
@@ -22,12 +22,12 @@ export function isMintingPattern(agent: string): boolean {
   return mintingPattern.test(agent);
 }
 
-/** Does an exact agent id fall under a minting pattern? */
+/** True if an exact agent id falls under a minting pattern. */
 export function patternCovers(pattern: string, agent: string): boolean {
   return isAgentId(agent) && agent.startsWith(pattern.slice(0, -1));
 }
 
-/** The rules every new token obeys, whoever issues it. */
+/** Applies the rules that every new token obeys. */
 export function refuseToken(request: TokenRequest): TokenRefusal | undefined {
   const { agent, role } = request;
   if (!isAgentId(agent) && !isMintingPattern(agent)) {
@@ -58,7 +58,7 @@ export function refuseToken(request: TokenRequest): TokenRefusal | undefined {
 
 const reservedPairs = new Set(['orchestrator orchestrator', 'operator operator', 'human operator']);
 
-/** The further rules for a token issued by a minting token: an exact id under its pattern, its role, a shorter life. */
+/** Applies the further rules for a token of a minting token: an exact id under its pattern, its role, a shorter life. */
 export function refuseChild(
   parent: TokenRecord,
   request: TokenRequest,
@@ -92,7 +92,7 @@ export function refuseChild(
   return undefined;
 }
 
-/** What a new token may do beyond being its agent. */
+/** Returns what a new token may do beyond being its agent. */
 export function permissionsOf(request: TokenRequest): Permission[] {
   if (isMintingPattern(request.agent)) return ['mint'];
   return request.role === 'operator' ? ['operator'] : [];

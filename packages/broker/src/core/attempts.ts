@@ -5,14 +5,14 @@ import type { Redeliveries } from './redeliveries.ts';
 import { expired, type Settler } from './settler.ts';
 import type { WaitingRequests } from './waiting-requests.ts';
 
-/** How long the holder of a lease that ended has to come back, before what it was working on counts as tried. */
+/** The holder of a lease that ended has so long to come back, before what it was working on counts as tried. */
 export const comeBackMs = 10_000;
 /** So often a message may lose its holder without an attempt. After that it is suspected to be the cause. */
 const maxForgiven = 10;
 const remembered = 10_000;
 const maxReason = 90;
 
-/** What this run remembers of a message that was tried. */
+/** The memory of a message that was tried in this run. */
 interface TryHistory {
   reasons: string[];
   forgiven: number;
@@ -70,13 +70,13 @@ export class Attempts {
     this.#absences.set(address, { until: this.#ports.now() + comeBackMs, messages });
   }
 
-  /** What the holder of an ended lease was working on, while it may still come back. */
+  /** Returns what the holder of an ended lease was working on, while it may still come back. */
   unfinishedAt(address: string): number[] {
     const unfinished = this.#absences.get(address)?.messages ?? [];
     return unfinished.flatMap(([seq, { ended }]) => (ended ? [] : [seq]));
   }
 
-  /** Somebody subscribed to an inbox: in time, what was worked on there costs nothing. */
+  /** An inbox has a holder again. If that is in time, what was worked on there costs no try. */
   cameBack(address: string): void {
     const absence = this.#absences.get(address);
     if (!absence) return;

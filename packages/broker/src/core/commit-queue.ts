@@ -12,9 +12,9 @@ interface Batch extends WrittenBatch {
   length: number;
   onWritten: Waiter[];
   onDurable: Waiter[];
-  /** Some message ends as it would by an ack. */
+  /** It acks a message. */
   acks: boolean;
-  /** Somebody gains if it is written before the disk is free: a message can be pushed, or somebody waits for the write. */
+  /** It gains by being written before the disk is free: a message can be pushed, or the write is waited for. */
   isAwaited: boolean;
 }
 
@@ -27,7 +27,7 @@ export interface CommitQueueOptions {
   onError: (error: unknown) => void;
   /** Told when what is written can't be made durable. Nobody is answered any more. */
   onStoreFailed: (error: unknown) => void;
-  /** How long a settlement that nobody waits for may wait for company. */
+  /** A settlement that nobody waits for may wait so long for company. */
   lazyMs: number;
   fault: Fault;
 }
@@ -84,7 +84,7 @@ export class CommitQueue {
     return messages.length >= maxNext.messages || length >= maxNext.length;
   }
 
-  /** Puts a message into the next batch. `isHeld`: somebody holds its inbox, so that it can be pushed once it is written. */
+  /** Puts a message into the next batch. `isHeld`: a consumer holds its inbox, so that it can be pushed once it is written. */
   append(message: NewMessage, producer: Producer, isHeld: boolean): void {
     const next = this.#next;
     next.messages.push(message);
@@ -106,7 +106,7 @@ export class CommitQueue {
     this.#startLazily();
   }
 
-  /** True while the end of a message waits for its commit: the store still has it, and nobody may be handed it. */
+  /** True while the settlement of a message waits for its commit: the store still has it, and it may not be pushed. */
   isSettling(seq: number): boolean {
     // What was just stored is newer than all that was settled: it needs no look-up, nor what can be looked up.
     if (seq > this.#highestSettled) return false;

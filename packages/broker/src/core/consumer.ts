@@ -1,6 +1,6 @@
 import type { BrokerFrame, MessageFrame } from '@signalbox/protocol';
 
-/** What the core needs of the connection that holds an inbox. */
+/** Takes the messages of an inbox: the part of a connection that the core needs. */
 export interface Consumer {
   /** False while the other side reads too slowly: nothing is pushed until `Delivery.resume`. */
   readonly writable: boolean;

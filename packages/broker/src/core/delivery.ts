@@ -40,13 +40,13 @@ export interface Subscription {
   sameJournal: boolean;
 }
 
-/** Which of the named messages were the consumer's, so that they are settled or given back. */
+/** The named messages by whether the consumer held them, so that they were settled or given back. */
 export interface Judged {
   accepted: number[];
   rejected: number[];
 }
 
-/** How a message is given back: to be offered again after `delayMs`, or `dead` at once. */
+/** The way in which a message is given back: to be offered again after `delayMs`, or `dead` at once. */
 export interface GiveBackOptions {
   delayMs: number;
   dead: boolean;

@@ -18,7 +18,7 @@ export class HeldMessages {
     this.#ports = ports;
   }
 
-  /** How many messages of an inbox its present holder has. */
+  /** Counts the messages of an inbox that its present holder has. */
   count(address: string): number {
     let held = 0;
     const lease = this.#ports.leases.at(address);
@@ -27,8 +27,8 @@ export class HeldMessages {
   }
 
   /**
-   * Ids of the messages that a holder who is gone left behind: what it was working on when its lease ended, and what
-   * was tried before. At most `limit`, in order.
+   * Returns the ids of messages that a holder left behind: those that it was working on when its lease ended, and those
+   * that were tried before. At most `limit`, in order.
    */
   async leftBehind(address: string, limit: number): Promise<string[]> {
     const { store, commits, attempts } = this.#ports;

@@ -3,7 +3,7 @@ import type { MessageHeader } from './message-header.ts';
 
 /** A message that was pushed and is not settled yet. */
 export interface InFlightMessage extends MessageHeader {
-  /** How often a consumer tried it before this one. */
+  /** So many consumers tried it before this one. */
   attempts: number;
   /** Since when its ack deadline runs. */
   renewedAt: number;
@@ -58,7 +58,7 @@ export class Lease {
     this.#windowBytes = options.windowBytes;
   }
 
-  /** How many more messages fit; a message larger than the whole window still travels alone. */
+  /** Returns how much more fits. A message larger than the whole window still travels alone. */
   room(): { messages: number; bytes: number } {
     if (!this.consumer.writable || this.#bytes >= this.#windowBytes) return { messages: 0, bytes: 0 };
     return { messages: this.#window - this.inFlight.size, bytes: this.#windowBytes - this.#bytes };

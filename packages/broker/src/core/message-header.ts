@@ -1,7 +1,7 @@
 import type { Sender } from '@signalbox/protocol';
 import type { NewMessage, StoredMetadata } from '@signalbox/store';
 
-/** What is known of a message without its body. Times are epoch milliseconds. */
+/** A message without its body. Times are epoch milliseconds. */
 export interface MessageHeader {
   inbox: string;
   id: string;
@@ -14,14 +14,14 @@ export interface MessageHeader {
   size: number;
 }
 
-/** The header of a message that is in the store. */
+/** Makes the header of a message that is in the store. */
 export function headerOf(stored: StoredMetadata): MessageHeader {
   const { inbox, id, kind, correlationId, createdAt, expiresAt, size } = stored;
   const from = { agent: stored.sender, address: stored.senderAddress, role: stored.senderRole };
   return { inbox, id, from, kind, correlationId, createdAt, expiresAt, size };
 }
 
-/** The header of a message on its way into the store. */
+/** Makes the header of a message that was just stored. */
 export function headerOfNew(message: NewMessage): MessageHeader {
   const { inbox, id, kind, correlationId, createdAt, expiresAt, body } = message;
   const from = { agent: message.sender, address: message.senderAddress, role: message.senderRole };

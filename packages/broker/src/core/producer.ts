@@ -1,7 +1,7 @@
 import type { Sender } from '@signalbox/protocol';
 import type { Appended, NewMessage } from '@signalbox/store';
 
-/** What became of a message that was handed over. */
+/** The fate of a message that was handed over. */
 export type DeliverResult = Appended | { result: 'failed'; error: unknown };
 
 /** Hands messages over. One object stands for all of its messages, and is told for which one an answer is. */

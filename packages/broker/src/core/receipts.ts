@@ -2,12 +2,12 @@ import type { Fault } from '@signalbox/protocol';
 import type { InboxStore, NewMessage } from '@signalbox/store';
 import type { DeliverResult, Producer } from './producer.ts';
 
-/** What one commit wrote, with those that are told when it is durable. */
+/** The messages of one commit, with those that are told when they are durable. */
 export interface WrittenBatch {
   readonly messages: readonly NewMessage[];
-  /** Of each message. */
+  /** The producer of each message. */
   readonly producers: readonly Producer[];
-  /** Of each message. */
+  /** The result of each message. */
   readonly results: readonly DeliverResult[];
   /** Characters of the bodies, which stay in memory until it is durable. */
   readonly length: number;
@@ -33,7 +33,7 @@ export class Receipts<B extends WrittenBatch> {
   readonly #options: ReceiptsOptions;
   #waiting: B[] = [];
   #waitingLength = 0;
-  /** What the running sync makes durable. */
+  /** The batches that the running sync makes durable. */
   #syncing: B[] = [];
 
   constructor(store: InboxStore, options: ReceiptsOptions) {

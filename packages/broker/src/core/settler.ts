@@ -9,10 +9,10 @@ import type { WaitingRequests } from './waiting-requests.ts';
 
 const maxReason = 500;
 
-/** Why a message is given up. */
+/** The reason why a message is given up. */
 export interface GiveUpReason {
   outcome: Exclude<Outcome, 'acked'>;
-  /** What the sender of a request is told. */
+  /** The reason that the sender of a request is told. */
   reason: Undeliverable['reason'];
   detail?: string;
 }
@@ -35,7 +35,7 @@ export class Settler {
     this.#ports = ports;
   }
 
-  /** The message will never be dealt with. */
+  /** Gives a message up: it will never be dealt with. */
   giveUp(seq: number, message: MessageHeader, { outcome, reason, detail }: GiveUpReason): void {
     const { commits, leases, waiting, tap, now } = this.#ports;
     const waited = waiting.take(seq);

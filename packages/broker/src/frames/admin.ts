@@ -23,7 +23,7 @@ const operations: Record<string, { mint: boolean; run: Operation }> = {
   tail: { mint: false, run: tail },
 };
 
-/** An `admin` frame: for the operator, and for a minting token as far as its own children go. */
+/** Handles `admin`, which is for the operator, and for a minting token as far as its own children go. */
 export async function admin(frame: AdminFrame, caller: Caller, ports: FramePorts): Promise<Outcome> {
   const { op, params = {}, request_id } = frame;
   const operation = Object.hasOwn(operations, op) ? operations[op] : undefined;

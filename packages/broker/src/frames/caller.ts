@@ -5,14 +5,14 @@ import type { Consumer } from '../core/consumer.ts';
 import type { Producer } from '../core/producer.ts';
 import type { RateLimit } from './rate-limit.ts';
 
-/** Who sends the frames of a connection, and what it may do. */
+/** The sender of a connection's frames, with what it may do. */
 export interface Caller {
   readonly token: TokenRecord;
   readonly sender: Sender;
   readonly isOperator: boolean;
   /** A minting token's connection may only issue and revoke child tokens. */
   readonly mintsOnly: boolean;
-  /** What its role may send, where that differs from the default. */
+  /** The rules of its role, where they differ from the default. */
   readonly policy: RolePolicy | undefined;
   /** Bounds its messages; `undefined` for roles without a bound. */
   readonly rateLimit: RateLimit | undefined;
@@ -24,7 +24,7 @@ export interface Caller {
   isConnected: boolean;
 }
 
-/** Writes into the audit log what a caller did, or what it was refused. */
+/** Notes in the audit log what a caller did, or was refused. */
 export function auditCaller(
   { token, sender }: Pick<Caller, 'token' | 'sender'>,
   code: string,

@@ -3,7 +3,7 @@ import type { Caller } from './caller.ts';
 import type { FramePorts } from './frame-ports.ts';
 import type { Outcome } from './outcome.ts';
 
-/** A `cancel` frame: the caller takes a request of its own back. */
+/** Handles `cancel`: the caller takes back a request of its own. */
 export function cancel(
   { to, correlation_id: id }: CancelFrame,
   { sender }: Caller,

@@ -1,10 +1,10 @@
 import type { Caller } from './caller.ts';
 
-/** One connection that said hello, as others may see it. */
+/** A connection that said hello, as others may see it. */
 export interface ConnectedCaller {
   readonly caller: Caller;
   readonly connectedAt: number;
-  /** What it last announced of itself. */
+  /** The status that it announced last. */
   status: unknown;
 }
 
@@ -17,7 +17,7 @@ interface Entry extends ConnectedCaller {
 
 const announceEveryMs = 1000;
 
-/** The connections that said hello: who is there, since when, and with what status. */
+/** Keeps the connections that said hello: who is there, since when, and with what status. */
 export class ConnectedCallers {
   readonly #entries = new Map<Caller, Entry>();
   readonly #now: () => number;

@@ -16,7 +16,7 @@ import { hasInbox, unknownRecipient } from './recipient.ts';
 
 type Ports = Pick<FramePorts, 'delivery' | 'store' | 'tokens' | 'agents' | 'suggestions' | 'limits' | 'now'>;
 
-/** A `deliver` frame, from its claims until it is handed to the core. A promise where a look-up has to come first. */
+/** Handles `deliver`, from its claims until it is handed to the core. Returns a promise where a look-up comes first. */
 export function deliver(
   frame: DeliverFrame,
   caller: Caller,
@@ -31,8 +31,8 @@ export function deliver(
   if (refusal) return { refusal };
   const verdict = judgeDeliver(caller.sender.role, caller.policy, frame, tokens);
   if (verdict === 'only_as_answer') {
-    if (settlesItsRequest(frame, caller, ports)) return store(frame, caller, ports, body);
-    return storeIfAnswer(frame, caller, ports, body);
+    if (settlesItsRequest(frame, caller, ports)) return submit(frame, caller, ports, body);
+    return submitIfAnswer(frame, caller, ports, body);
   }
   if (verdict !== 'allowed') return { refusal: { code: 'forbidden', message: verdict.refusal } };
   const wait = caller.rateLimit?.take(now()) ?? 0;
@@ -44,11 +44,11 @@ export function deliver(
   }
   // Only agents that exist can be written to. A live consumer shows that it exists, and a request that its sender does.
   const exists = frame.ephemeral || delivery.isHeld(frame.to) || agents.has(agentOf(frame.to));
-  if (exists || settlesItsRequest(frame, caller, ports)) return store(frame, caller, ports, body);
-  return storeIfInboxExists(frame, caller, ports, body);
+  if (exists || settlesItsRequest(frame, caller, ports)) return submit(frame, caller, ports, body);
+  return submitIfInboxExists(frame, caller, ports, body);
 }
 
-async function storeIfInboxExists(
+async function submitIfInboxExists(
   frame: DeliverFrame,
   caller: Caller,
   ports: Ports,
@@ -56,12 +56,12 @@ async function storeIfInboxExists(
 ): Promise<Outcome> {
   const exists = await hasInbox(frame.to, ports.store);
   if (!caller.isConnected) return undefined;
-  if (exists) return store(frame, caller, ports, body);
+  if (exists) return submit(frame, caller, ports, body);
   const message = unknownRecipient(agentOf(frame.to), caller, ports);
   return { refusal: { code: 'unknown_recipient', message, field: 'to' } };
 }
 
-async function storeIfAnswer(
+async function submitIfAnswer(
   frame: DeliverFrame,
   caller: Caller,
   ports: Ports,
@@ -69,7 +69,7 @@ async function storeIfAnswer(
 ): Promise<Outcome> {
   const answers = await answersARequest(frame, caller.sender, ports);
   if (!caller.isConnected) return undefined;
-  if (answers) return store(frame, caller, ports, body);
+  if (answers) return submit(frame, caller, ports, body);
   const message = `kind '${frame.kind}' goes only to the sender of a request you were sent, with its id as correlation_id`;
   return { refusal: { code: 'forbidden', message, field: 'correlation_id' } };
 }
@@ -100,7 +100,7 @@ async function answersARequest(
   return false;
 }
 
-function store(
+function submit(
   frame: DeliverFrame,
   { sender, token, producer }: Caller,
   { delivery, limits, now }: Ports,

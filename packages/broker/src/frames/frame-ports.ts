@@ -9,13 +9,14 @@ import type { ConnectedCallers } from './connected-callers.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { Taps } from './taps.ts';
 
-/** All that the handlers of frames work with. Each of them names the few ports that it needs. */
+/** The ports of all handlers of frames. Each handler names the few that it needs. */
 export interface FramePorts {
   delivery: Delivery;
-  /** For looking only: messages come and go through `delivery`. */
+  /** Serves look-ups only: messages come and go through `delivery`. */
   store: Pick<InboxStore, 'read' | 'find' | 'stats' | 'usage' | 'history' | 'dead'>;
   tokens: TokenRegistry;
   agents: KnownAgents;
+  /** By role: what it may send, where that differs from the default. */
   policies: Readonly<Record<string, RolePolicy>>;
   connected: ConnectedCallers;
   /** Bounds how often a misspelt recipient is answered with suggestions. */
@@ -23,7 +24,7 @@ export interface FramePorts {
   taps: Taps;
   audit: AuditLog;
   limits: Limits;
-  /** What a receipt promises, as `welcome` and the operation `stats` tell it. */
+  /** The promise of a receipt, as `welcome` and the operation `stats` tell it. */
   receiptMeans: string;
   now: () => number;
   log: Log;

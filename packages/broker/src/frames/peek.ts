@@ -6,7 +6,7 @@ import type { Outcome } from './outcome.ts';
 
 const peekBytes = 1024 * 1024;
 
-/** A `peek` frame: what waits in one of the caller's own inboxes (in any inbox for the operator), without claiming it. */
+/** Handles `peek`: shows what waits in an inbox of the caller's, or in any for the operator, without claiming it. */
 export async function peek(
   frame: PeekFrame,
   { sender, isOperator }: Caller,

@@ -7,7 +7,7 @@ import type { Outcome } from './outcome.ts';
 
 const pageSize = 200;
 
-/** An `announce` frame: the status of the caller that others see. */
+/** Handles `announce`: sets the status of the caller that others see. */
 export function announce(
   { status }: AnnounceFrame,
   caller: Caller,
@@ -18,7 +18,7 @@ export function announce(
   return { refusal: { code: 'rate_limited', message: 'announce at most once a second' }, retryAfterMs };
 }
 
-/** A `list_connected` frame: who is connected, as far as the caller's role may know. */
+/** Handles `list_connected`: tells who is connected, as far as the caller's role may know. */
 export function listConnected(
   frame: ListConnectedFrame,
   caller: Caller,
@@ -49,7 +49,7 @@ function describe({ caller, connectedAt }: ConnectedCaller): ConnectedAgent {
   return { agent, address, role, connected_at: connectedAt };
 }
 
-/** What waits for an agent is told only to itself and to the operator. */
+/** Only the agent itself and the operator are told what waits for it. */
 async function describeWithStatus(
   shown: readonly ConnectedCaller[],
   asker: Caller,

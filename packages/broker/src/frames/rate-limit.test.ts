@@ -2,24 +2,24 @@ import { expect, it } from 'vitest';
 import { RateLimit } from './rate-limit.ts';
 
 /** How many are allowed at once. */
-function taken(bucket: RateLimit, now: number): number {
+function taken(limit: RateLimit, now: number): number {
   let count = 0;
-  while (bucket.take(now) === 0) count++;
+  while (limit.take(now) === 0) count++;
   return count;
 }
 
 it('allows the burst, then tells a wait after which some are allowed together', () => {
-  const bucket = new RateLimit(1000, 50, 0);
-  expect(taken(bucket, 0)).toBe(50);
-  expect(bucket.take(0)).toBe(20);
-  expect(bucket.take(19)).toBe(1);
-  expect(taken(bucket, 20)).toBe(20);
+  const limit = new RateLimit(1000, 50, 0);
+  expect(taken(limit, 0)).toBe(50);
+  expect(limit.take(0)).toBe(20);
+  expect(limit.take(19)).toBe(1);
+  expect(taken(limit, 20)).toBe(20);
 });
 
 it('lets somebody who insists have the rate, no more and no less', () => {
-  const bucket = new RateLimit(1000, 50, 0);
+  const limit = new RateLimit(1000, 50, 0);
   let count = 0;
-  for (let now = 0; now <= 10_000; now++) count += taken(bucket, now);
+  for (let now = 0; now <= 10_000; now++) count += taken(limit, now);
   expect(count).toBe(50 + 10_000);
 });
 

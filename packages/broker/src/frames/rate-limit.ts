@@ -1,13 +1,13 @@
-/** A caller that has run out waits until so much has come together, so that its messages share commits instead of making one each. */
+/** A caller over its limit waits until as much as comes in this time may pass, so that its messages share commits. */
 export const restMs = 20;
 
-/** A rate limit: `perSecond` on average, `burst` at once. */
+/** A rate limit (a token bucket): `perSecond` on average, `burst` at once. */
 export class RateLimit {
   readonly #perSecond: number;
   readonly #burst: number;
   #tokens: number;
   #at: number;
-  /** How many there must be for one to be taken. */
+  /** There must be so many for one to be taken. */
   #needed = 1;
 
   constructor(perSecond: number, burst: number, now: number) {
@@ -17,7 +17,7 @@ export class RateLimit {
     this.#at = now;
   }
 
-  /** 0 if one more is allowed now, else the milliseconds to wait. */
+  /** Takes one. Returns 0 if it is allowed now, else the milliseconds to wait. */
   take(now: number): number {
     this.#tokens = Math.min(this.#burst, this.#tokens + ((now - this.#at) / 1000) * this.#perSecond);
     this.#at = now;

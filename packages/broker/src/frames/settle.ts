@@ -6,12 +6,12 @@ import type { Outcome } from './outcome.ts';
 
 type Ports = Pick<FramePorts, 'delivery'>;
 
-/** An `ack` frame: the consumer is done with these messages. */
+/** Handles `ack`: the caller is done with these messages. */
 export function ack(frame: AckFrame, { consumer }: Caller, { delivery }: Ports): Outcome {
   return result(frame.request_id, delivery.ack(consumer, frame.seqs), delivery);
 }
 
-/** A `nack` frame: the consumer gives these messages back. */
+/** Handles `nack`: the caller gives these messages back. */
 export function nack(frame: NackFrame, { consumer }: Caller, { delivery }: Ports): Outcome {
   const judged = delivery.nack(consumer, frame.seqs, {
     delayMs: frame.delay_ms ?? 0,
@@ -21,7 +21,7 @@ export function nack(frame: NackFrame, { consumer }: Caller, { delivery }: Ports
   return result(frame.request_id, judged, delivery);
 }
 
-/** A `working` frame: the consumer handed these messages to its handler, or still works on them. */
+/** Handles `working`: the caller began to work on these messages, or still does. */
 export function working(frame: WorkingFrame, { consumer }: Caller, { delivery }: Ports): undefined {
   delivery.working(consumer, frame.seqs);
 }

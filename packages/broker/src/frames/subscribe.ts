@@ -3,7 +3,7 @@ import type { Caller } from './caller.ts';
 import type { FramePorts } from './frame-ports.ts';
 import type { Outcome } from './outcome.ts';
 
-/** A `subscribe` frame: the caller takes the messages of its inbox from now on. */
+/** Handles `subscribe`: the caller takes the messages of its inbox from now on. */
 export async function subscribe(
   frame: SubscribeFrame,
   caller: Caller,

@@ -3,7 +3,7 @@ import type { RawData, WebSocket } from 'ws';
 import { admit } from '../session/handshake.ts';
 import { Session, type SessionPorts } from '../session/session.ts';
 
-/** What `welcome` says to every connection alike. */
+/** The fields of `welcome` that are the same for every connection. */
 export type Greeting = Omit<WelcomeFrame, 'agent' | 'address' | 'role'>;
 
 export interface ConnectionOptions {

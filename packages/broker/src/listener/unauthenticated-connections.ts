@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 
-/** What all unauthenticated connections together may have sent. */
+/** All unauthenticated connections together may have sent so much. */
 const maxBytes = 8 * 1024 * 1024;
 
 interface Received {

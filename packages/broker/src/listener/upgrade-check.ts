@@ -3,7 +3,7 @@ import { isLoopback, subprotocol } from '@signalbox/protocol';
 
 const loopbackNames = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-/** Why an upgrade is refused before a WebSocket exists. */
+/** The reason why an upgrade is refused before a WebSocket exists. */
 export interface UpgradeRefusal {
   status: string;
   code: 'forbidden_origin' | 'forbidden_host' | 'bad_subprotocol' | 'too_many_connections';
@@ -11,8 +11,8 @@ export interface UpgradeRefusal {
 }
 
 /**
- * Browsers send an Origin, other clients don't: a page of another site must not reach a broker on this machine, nor
- * by a host name that was rebound to it.
+ * Refuses an upgrade by its headers. Browsers send an Origin, other clients don't: a page of another site must not reach
+ * a broker on this machine, nor by a host name that was rebound to it.
  */
 export function refuseUpgrade(
   headers: IncomingHttpHeaders,

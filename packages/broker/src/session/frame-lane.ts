@@ -1,7 +1,7 @@
-/** Longest batch, in characters: a longer one would keep the other side waiting for its end before it can begin. */
+/** The longest batch, in characters. The other side would have to wait for the end of a longer one before it can begin. */
 const longestBatch = 64 * 1024;
 
-/** Frames in their order, joined as they come to batches: a batch ends where a frame does. */
+/** Joins frames in their order to batches. A batch ends where a frame does. */
 export class FrameLane {
   #full: string[] = [];
   #last = '';
@@ -10,7 +10,7 @@ export class FrameLane {
     return this.#last.length === 0;
   }
 
-  /** One frame, or some that stay together. */
+  /** Adds one frame, or some that stay together. */
   add(text: string): void {
     const isRoom = this.#last.length + text.length <= longestBatch;
     if (isRoom || this.isEmpty) this.#last += text;
@@ -20,7 +20,7 @@ export class FrameLane {
     }
   }
 
-  /** The batches so far; the lane is empty afterwards. */
+  /** Returns the batches so far. The lane is empty afterwards. */
   take(): string[] {
     const batches = this.#full;
     if (!this.isEmpty) batches.push(this.#last);

@@ -1,8 +1,8 @@
 import { FrameCursor } from '@signalbox/protocol';
 
-/** Frames handled before other connections get their turn. */
+/** So many frames are handled before other connections get their turn. */
 const framesPerTurn = 2000;
-/** Characters that may wait here before nothing more is read from the socket. */
+/** So many characters may wait here before nothing more is read from the socket. */
 const pauseLength = 1024 * 1024;
 
 export interface FrameReaderPorts {
@@ -18,7 +18,7 @@ export interface FrameReaderPorts {
 }
 
 /**
- * The frames of one connection, one after the other in the order they came. However many a message holds, they
+ * Hands on the frames of one connection, one after the other in the order they came. However many a message holds, they
  * neither keep the other connections waiting nor make more answers than their sender reads.
  */
 export class FrameReader {
@@ -38,7 +38,7 @@ export class FrameReader {
     this.#ports = ports;
   }
 
-  /** All frames of one WebSocket message. */
+  /** Takes all frames of one WebSocket message. */
   receive(message: string): void {
     this.#length += message.length;
     if (this.#frames) this.#waiting.push(message);
@@ -93,7 +93,7 @@ export class FrameReader {
     this.#frameLength = message.length;
   }
 
-  /** At the next frame, if there is one. */
+  /** Moves to the next frame, if there is one. */
   #next(): FrameCursor | undefined {
     while (this.#frames) {
       if (this.#frames.next()) return this.#frames;

@@ -18,7 +18,7 @@ export interface Identity {
   sender: Sender;
 }
 
-/** How a connection's first message is answered: it is let in with the rest of the message, or turned away. */
+/** The answer to a connection's first message: it is let in with the rest of the message, or turned away. */
 export type Admission =
   | { identity: Identity; rest: string }
   | { refusal: { code: ErrorCode; message: string; field?: string; agent?: string } };

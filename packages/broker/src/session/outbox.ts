@@ -14,8 +14,8 @@ export interface OutboxBounds {
 }
 
 /**
- * Frames on their way to one socket. What waits at a flush travels in one WebSocket message, control frames ahead of
- * messages.
+ * Gathers frames for one socket. At a flush they travel in one WebSocket message, control frames ahead of messages, as
+ * {@link FrameLane} bounds it.
  */
 export class Outbox implements Consumer {
   readonly #socket: WebSocket;
@@ -54,23 +54,23 @@ export class Outbox implements Consumer {
     return this.#hasMessages;
   }
 
-  /** Receipts, errors, cancels: never behind messages. */
+  /** Adds a control frame (a receipt, an error, a cancel), which leaves ahead of messages. */
   send(frame: BrokerFrame): void {
     this.#add(this.#controls, encodeFrame(frame));
   }
 
-  /** A control frame that tells where in the order of messages something begins. */
+  /** Adds a control frame that marks a place in the order of messages. */
   sendBehindMessages(frame: BrokerFrame): void {
     this.#add(this.#messages, encodeFrame(frame));
   }
 
-  /** A message: behind all control frames. */
+  /** Adds a message. */
   push(frame: MessageFrame, body: string | undefined): void {
     this.#hasMessages = true;
     this.#add(this.#messages, encodeFrame(frame, body));
   }
 
-  /** A message that is stored nowhere. False if it was dropped, because too much waits already. */
+  /** Adds a message that is stored nowhere. False if it was dropped, because too much waits already. */
   pushEphemeral(frame: MessageFrame, body: string | undefined): boolean {
     if (!this.writable || this.#ephemeral >= this.#bounds.liveLaneMessages) return false;
     this.#ephemeral++;

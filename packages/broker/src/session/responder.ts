@@ -58,5 +58,5 @@ export class Responder implements Producer {
   }
 }
 
-/** What a refusal repeats of its frame, so that the other side knows which one is meant. */
+/** The ids that a refusal repeats of its frame, so that the other side knows which one is meant. */
 export type FrameIds = Pick<FrameRefusal, 'id' | 'request_id'>;

@@ -22,7 +22,7 @@ import { type FrameIds, Responder } from './responder.ts';
 
 const MiB = 1024 * 1024;
 
-/** What every session works with. */
+/** The ports of every session. */
 export interface SessionPorts extends FramePorts {
   flusher: OutboxFlusher;
 }

@@ -1,6 +1,6 @@
 import type { AdminRefusal } from './operation.ts';
 
-/** How one parameter is read: `undefined` for what it must not be. */
+/** Reads one parameter. `read` returns `undefined` for a value that it must not have. */
 export interface Field<T> {
   expected: string;
   read(value: unknown): T | undefined;
@@ -9,7 +9,7 @@ export interface Field<T> {
 type Fields = Record<string, Field<unknown>>;
 type Values<F extends Fields> = { [K in keyof F]: F[K] extends Field<infer T> ? T : never };
 
-/** Reads parameters; the first that is not as it must be is refused by name. */
+/** Reads parameters. The first one that is not as it must be is refused by name. */
 export function readParams<R extends Fields, O extends Fields>(
   params: Record<string, unknown>,
   required: R,
@@ -26,6 +26,7 @@ export function readParams<R extends Fields, O extends Fields>(
   return { values: values as Values<R> & Partial<Values<O>> };
 }
 
+/** Refuses a parameter and says what it must be. */
 export function badParam(name: string, expected: string): AdminRefusal {
   const field = `params.${name}`;
   return { refusal: { code: 'bad_frame', field, message: `field '${field}' must be ${expected}` } };

@@ -16,7 +16,7 @@ export type WorkerExitPorts = Pick<FramePorts, 'delivery' | 'policies' | 'agents
 const maxHeldIds = 100;
 const maxCode = 2 ** 32 - 1;
 
-/** How the process of a worker ended, and which agent is to know. */
+/** Tells how the process of a worker ended, and which agent is to know. */
 export interface WorkerExit {
   tell: string;
   code: number | null;
@@ -75,7 +75,7 @@ export async function tellWorkerExit(
   return { told: await storeEvent(event, delivery), held_ids: heldIds };
 }
 
-/** False if the inbox has no room. A repeat is there already. */
+/** Stores the event. False if the inbox has no room; a repeat counts as stored. */
 function storeEvent(event: NewMessage, delivery: Delivery): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const answer = (_event: NewMessage, stored: DeliverResult): void => {
