@@ -24,7 +24,22 @@ import { oauthFailure } from '../oauth/oauth-failure.ts';
 import { resourceOf } from '../oauth/protected-resource.ts';
 import { checkSecure, secureFetch } from '../oauth/secure-fetch.ts';
 import { type CallbackServer, openCallbackServer } from './callback-server.ts';
-import type { SignInOptions } from './sign-in.ts';
+import type { RefreshTokenStore } from './sign-in-store.ts';
+
+/** The options of `signIn`. */
+export interface SignInOptions {
+  /** The server's name in the configuration. */
+  server: string;
+  url: string;
+  auth: AuthorizationCodeAuth;
+  fetch: typeof fetch;
+  tokens: RefreshTokenStore;
+  /** Called with the URL that the person has to open in a browser. */
+  onUrl: (url: string) => void;
+  signal: AbortSignal;
+  /** The port of 127.0.0.1 to which the browser returns; a free one unless given. */
+  listen?: { port: number };
+}
 
 /** The time that a person has. */
 const timeLimitMs = 5 * 60_000;
