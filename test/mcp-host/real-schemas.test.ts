@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { compileArguments } from '@signalbox/argument-check';
+import { compileArgumentCheck } from '@signalbox/argument-check';
 import type { Tool } from '@signalbox/protocol';
 import { tempDir } from '@signalbox/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -56,7 +56,7 @@ function sample({ type, enum: values, minimum, properties = {}, items = {} }: Si
 it('checks every tool of the real servers, and passes what fits unchanged', () => {
   expect(tools.length).toBeGreaterThan(30);
   for (const tool of tools) {
-    const check = compileArguments(tool);
+    const check = compileArgumentCheck(tool.inputSchema);
     expect([tool.name, check.problem, check.unchecked]).toEqual([tool.name, undefined, []]);
     const args = sample(tool.inputSchema as Simple) as Record<string, unknown>;
     expect(check.check(args)).toEqual({ args, coerced: [] });
@@ -66,7 +66,7 @@ it('checks every tool of the real servers, and passes what fits unchanged', () =
 it('refuses a wrong type in every parameter of every tool and the lack of every required one, all at once', () => {
   for (const tool of tools) {
     const { properties = {}, required = [] } = tool.inputSchema as Simple & { required?: string[] };
-    const check = compileArguments(tool);
+    const check = compileArgumentCheck(tool.inputSchema);
     const wrong = Object.fromEntries(Object.keys(properties).map((name) => [name, null]));
     const checked = check.check(wrong);
     const message = 'error' in checked ? checked.error.message : '';

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { compileArguments } from './argument-check.ts';
+import { compileArgumentCheck } from './argument-check.ts';
 
-const checkOf = (schema: Record<string, unknown>) =>
-  compileArguments({ name: 't', inputSchema: { type: 'object', ...schema } });
+const checkOf = (schema: Record<string, unknown>) => compileArgumentCheck({ type: 'object', ...schema });
 const check = (properties: Record<string, unknown>, args: Record<string, unknown>, rest = {}) =>
   checkOf({ properties, ...rest }).check(args);
 const errorOf = (properties: Record<string, unknown>, args: Record<string, unknown>, rest = {}) => {

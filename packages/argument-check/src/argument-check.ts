@@ -1,4 +1,4 @@
-import { messageOf, type Tool, type ToolCallError } from '@signalbox/protocol';
+import { messageOf, type ToolCallError } from '@signalbox/protocol';
 import { Coercion } from './coercion/coercion.ts';
 import { argumentError, tooCostlyError } from './errors/argument-error.ts';
 import { type Findings, findViolations } from './errors/find-violations.ts';
@@ -30,11 +30,11 @@ export type CheckedArguments =
 /** The most steps that each part of a check may take; a step is about one schema applied to one value. */
 const maxSteps = { validate: 10_000_000, coerce: 1_000_000, listViolations: 1_000_000 };
 
-/** Prepares the check of a tool's arguments. The schema is compiled when the check is first used. Never throws. */
-export function compileArguments(tool: Tool): ArgumentCheck {
+/** Prepares the check of arguments against a JSON Schema, which is compiled when the check is first used. Never throws. */
+export function compileArgumentCheck(schema: unknown): ArgumentCheck {
   let compiled: CompiledSchema | undefined;
   const ready = () => {
-    compiled ??= compile(tool.inputSchema);
+    compiled ??= compile(schema);
     return compiled;
   };
   return {

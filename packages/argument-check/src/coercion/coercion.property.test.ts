@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { compileArguments } from '../argument-check.ts';
+import { compileArgumentCheck } from '../argument-check.ts';
 import { canonicalText } from '../json/canonical-text.ts';
 import { valueAt } from '../json/json-pointer.ts';
 
@@ -64,7 +64,7 @@ function objectOf(parts: Record<string, Case>): Case {
 }
 
 const check = ({ schema }: Case, args: unknown) =>
-  compileArguments({ name: 't', inputSchema: { type: 'object', properties: { v: schema } } }).check({
+  compileArgumentCheck({ type: 'object', properties: { v: schema } }).check({
     v: args,
   });
 
@@ -124,8 +124,7 @@ it('never throws, whatever the schema and the arguments are', () => {
   })).schema;
   fc.assert(
     fc.property(fc.dictionary(words, schemas), fc.dictionary(fc.string(), fc.jsonValue()), (schema, args) => {
-      const tool = { name: 't', inputSchema: { ...schema, type: 'object' as const } };
-      const checked = compileArguments(tool).check(args);
+      const checked = compileArgumentCheck({ ...schema, type: 'object' }).check(args);
       expect('args' in checked || checked.error.code === 'invalid_arguments').toBe(true);
     }),
     { numRuns: 150 },

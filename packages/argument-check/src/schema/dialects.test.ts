@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { compileArguments } from '../argument-check.ts';
+import { compileArgumentCheck } from '../argument-check.ts';
 
-const checkOf = (schema: Record<string, unknown>) =>
-  compileArguments({ name: 't', inputSchema: { type: 'object', ...schema } });
+const checkOf = (schema: Record<string, unknown>) => compileArgumentCheck({ type: 'object', ...schema });
 const passes = (schema: Record<string, unknown>, args: Record<string, unknown>) => {
   const check = checkOf(schema);
   expect(check.problem).toBeUndefined();

@@ -1,4 +1,4 @@
-import { type ArgumentCheck, compileArguments } from '@signalbox/argument-check';
+import { type ArgumentCheck, compileArgumentCheck } from '@signalbox/argument-check';
 import { ResponseCache } from '@signalbox/mcp-host';
 import type { Tool } from '@signalbox/protocol';
 import type { SecretSources } from '../secrets/secret.ts';
@@ -33,9 +33,8 @@ export function compileCapability(
   const { names, defaults } = inputOf(tool);
   const templates = new TemplateCompiler(names);
   const providers = compileProviders(document, templates);
-  const check = compileArguments(tool);
-  const outputCheck =
-    document.schema?.output && compileArguments({ ...tool, inputSchema: document.schema.output });
+  const check = compileArgumentCheck(tool.inputSchema);
+  const outputCheck = document.schema?.output && compileArgumentCheck(document.schema.output);
   if (check.problem !== undefined) templates.report(['schema', 'input'], check.problem);
   if (outputCheck?.problem !== undefined) templates.report(['schema', 'output'], outputCheck.problem);
   checkMetadata(document, templates);

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ArgumentCheck, compileArguments } from '@signalbox/argument-check';
+import { type ArgumentCheck, compileArgumentCheck } from '@signalbox/argument-check';
 import { mayRepeat, messageOf, type Tool, type ToolCallError, toolCallError } from '@signalbox/protocol';
 import type { ServerPolicy } from '../config/server-config.ts';
 import {
@@ -269,7 +269,7 @@ export class ServerCalls {
   #checkOf(tool: Tool): ArgumentCheck {
     const known = this.#checks.get(tool);
     if (known) return known;
-    const check = compileArguments(tool);
+    const check = compileArgumentCheck(tool.inputSchema);
     this.#checks.set(tool, check);
     return check;
   }
