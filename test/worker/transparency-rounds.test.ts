@@ -52,7 +52,7 @@ test('Neither questions nor what their answers led to is kept for others, whatev
   const executor = await hosted.stack.executor('agent');
   const ask = (round = {}) =>
     executor.executeRound({ name: 'test_kept_answer' }, { clientCapabilities: elicitation, ...round });
-  const asked = { inputRequired: { resultType: 'input_required', ttlMs: 60_000 } };
+  const asked = { result: { resultType: 'input_required', ttlMs: 60_000 } };
   expect(await Promise.all([ask(), ask()])).toMatchObject([asked, asked]);
   const inputResponses = { user_name: { action: 'accept', content: { name: 'Ada' } } };
   expect(await ask({ inputResponses })).toMatchObject({ result: { text: 'hello', ttlMs: 60_000 } });
@@ -151,12 +151,12 @@ test('Each round is a call of its own on record; a caller that cannot be asked g
   await using hosted = await startHosted();
   const executor = await hosted.stack.executor('agent');
   const call = { name: 'test_input_required_result_elicitation' };
-  const { inputRequired } = await executor.executeRound(
+  const { result } = await executor.executeRound(
     call,
     { clientCapabilities: elicitation },
     { requestId: 'r1' },
   );
-  expect(inputRequired).toMatchObject({ inputRequests: { user_name: {} } });
+  expect(result).toMatchObject({ resultType: 'input_required', inputRequests: { user_name: {} } });
   const { error } = await executor.execute({ name: 'test_state_only' }, { requestId: 'r2' });
   expect(error).toMatchObject({ code: 'internal', may_have_run: true, hint: expect.any(String) });
   expect(error?.message).toContain('asks its caller for input');

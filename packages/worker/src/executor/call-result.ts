@@ -1,6 +1,7 @@
 import type { RequestOutcome } from '@signalbox/client';
 import {
   type InputRequired,
+  isInputRequired,
   mayRepeat,
   mcpReplySchema,
   type ProxiedResult,
@@ -10,17 +11,24 @@ import {
   type ToolErrorCode,
   toolCallError,
 } from '@signalbox/protocol';
-import { isPlainResult } from './plain-result.ts';
 
-/** How a call ended: the whole MCP result, or an error whose `may_have_run` is truthful. */
-export type CallResult =
-  | { result: ProxiedResult; error?: undefined }
+/**
+ * How a request to the orchestrator ended: its result, or an error whose `may_have_run` is truthful. The result of a tool call is
+ * the whole MCP result.
+ */
+export type CallResult<Result = ProxiedResult> =
+  | { result: Result; error?: undefined }
   | { error: ToolCallError; result?: undefined };
 
-/** How one round of a call ended: as calls end, or the tool asks its caller for input (MCP 2026-07-28) and wants to be called again. */
-export type RoundResult =
-  | (CallResult & { inputRequired?: undefined })
-  | { inputRequired: InputRequired; result?: undefined; error?: undefined };
+/** How one round of a tool call ended. A result that asks the caller for input (MCP 2026-07-28) wants another round. */
+export type RoundResult = CallResult<ProxiedResult | InputRequired>;
+
+/** Whether a result asks the caller for input and does not end the call. */
+export function asksForInput<Result extends { [field: string]: unknown }>(
+  result: Result | InputRequired,
+): result is InputRequired {
+  return isInputRequired(result);
+}
 
 /** Turns the outcome of a call's request into its result or error. */
 export function callResultOf(outcome: RequestOutcome, tool: Tool): RoundResult {
@@ -33,10 +41,10 @@ export function callResultOf(outcome: RequestOutcome, tool: Tool): RoundResult {
     case 'cancelled':
       return { error: toolCallError('cancelled', 'the call was cancelled', outcome) };
     case 'timed_out':
-      return { error: lostOr('tool_timeout', 'no result came before the deadline', outcome, tool) };
+      return { error: failureOrUnknown('tool_timeout', 'no result came before the deadline', outcome, tool) };
     case 'undeliverable':
       return {
-        error: lostOr(
+        error: failureOrUnknown(
           outcome.reason === 'expired' ? 'tool_timeout' : 'mcp_server_unreachable',
           `the broker could not hand the call to the orchestrator (${outcome.reason})`,
           outcome,
@@ -45,13 +53,18 @@ export function callResultOf(outcome: RequestOutcome, tool: Tool): RoundResult {
       };
     case 'connection_lost':
       return {
-        error: lostOr('mcp_server_unreachable', 'the connection to the broker was lost', outcome, tool),
+        error: failureOrUnknown(
+          'mcp_server_unreachable',
+          'the connection to the broker was lost',
+          outcome,
+          tool,
+        ),
       };
   }
 }
 
-/** `code` where a repetition can do no harm; `outcome_unknown` where the tool may have had its effect. */
-function lostOr(
+/** Returns an error with `code` where a repetition can do no harm, else with `outcome_unknown`: the tool may have had its effect. */
+function failureOrUnknown(
   code: ToolErrorCode,
   message: string,
   { mayHaveRun }: { mayHaveRun: boolean },
@@ -65,13 +78,14 @@ function lostOr(
 }
 
 function readReply(json: unknown): RoundResult {
-  if (isPlainResult(json)) return json;
   const parsed = mcpReplySchema.safeParse(json);
   if (parsed.success && 'error' in parsed.data) return { error: parsed.data.error };
+  // The results themselves are passed on as they came, with fields that the schema does not know.
+  if (parsed.success && 'result' in parsed.data)
+    return { result: (json as { result: ProxiedResult }).result };
   if (parsed.success && 'input_required' in parsed.data) {
-    return { inputRequired: (json as { input_required: InputRequired }).input_required };
+    return { result: (json as { input_required: InputRequired }).input_required };
   }
-  if (parsed.success && 'result' in parsed.data) return json as { result: ProxiedResult };
   const message = 'the reply of the orchestrator is neither a result nor an error';
   return { error: toolCallError('internal', message, { mayHaveRun: true }) };
 }
@@ -97,7 +111,7 @@ const refusalCodes: Readonly<Record<string, ToolErrorCode>> = {
   aborted: 'cancelled',
 };
 
-/** A request that never got as far as the orchestrator: nothing has run. */
+/** Returns the error of a request that did not reach the orchestrator, so that nothing has run. */
 function refusalOf(error: SignalboxError): ToolCallError {
   const code = Object.hasOwn(refusalCodes, error.code) ? refusalCodes[error.code]! : 'internal';
   const { retryAfterMs } = error.details;

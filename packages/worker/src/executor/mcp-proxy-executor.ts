@@ -16,7 +16,7 @@ import {
   toolCallError,
 } from '@signalbox/protocol';
 import { closest } from 'fastest-levenshtein';
-import { type CallResult, callResultOf, type RoundResult } from './call-result.ts';
+import { asksForInput, type CallResult, callResultOf, type RoundResult } from './call-result.ts';
 import { requestManifest } from './manifest-request.ts';
 import { callBody, type ExecuteOptions, relayProgress, type ToolCall, unlistedTool } from './tool-call.ts';
 
@@ -159,8 +159,9 @@ export class McpProxyExecutor implements AsyncDisposable {
 
   /** Calls a tool. Every failure is a return value; a tool that our role cannot call costs no traffic. */
   async execute(call: ToolCall, options: ExecuteOptions = {}): Promise<CallResult> {
-    const ended = await this.#call(call, options);
-    if (!ended.inputRequired) return ended;
+    const { result, error } = await this.#call(call, options);
+    if (error) return { error };
+    if (!asksForInput(result)) return { result };
     const message = `'${call.name}' asks its caller for input, which was not offered`;
     return { error: toolCallError('internal', message, { mayHaveRun: true }) };
   }
@@ -191,7 +192,7 @@ export class McpProxyExecutor implements AsyncDisposable {
     return callResultOf(outcome, tool ?? unlistedTool(call.name));
   }
 
-  /** AskTable for the list again; true if it has changed. Throws `SignalboxError` and keeps the old list on failure. */
+  /** Asks for the list again; true if it has changed. Throws `SignalboxError` and keeps the old list on failure. */
   refresh(): Promise<boolean> {
     if (!this.#refreshing) {
       this.#refreshing = this.#fetch().finally(() => {

@@ -1,20 +1,23 @@
 import { mcpReplySchema, type Tool, type ToolCallError, toolCallError } from '@signalbox/protocol';
-import { callResultOf } from './call-result.ts';
+import { type CallResult, callResultOf } from './call-result.ts';
 import type { McpProxyExecutor } from './mcp-proxy-executor.ts';
 
-/** A question has no effect, and can be asked again without harm. */
+/** Stands for a question where a tool is expected: a question has no effect and may be repeated. */
 const question: Tool = {
   name: 'question',
   inputSchema: { type: 'object' },
   annotations: { readOnlyHint: true },
 };
 
-/** AskTable the orchestrator something that is answered with `data`, never stored. Every failure is a return value. */
+/**
+ * Asks the orchestrator something that it answers with `data`. Neither question nor answer is stored. Every failure is a return
+ * value.
+ */
 export async function askOrchestrator(
   executor: McpProxyExecutor,
   body: { op: string; [field: string]: unknown },
   options: { timeoutMs: number; signal: AbortSignal },
-): Promise<{ data: unknown; error?: undefined } | { error: ToolCallError }> {
+): Promise<CallResult<unknown>> {
   const outcome = await executor.client.request(executor.orchestrator, 'mcp_request', body, {
     ...options,
     ephemeral: true,
@@ -25,11 +28,11 @@ export async function askOrchestrator(
   }
   const reply = mcpReplySchema.safeParse(outcome.reply.json);
   if (reply.success && 'error' in reply.data) return { error: reply.data.error };
-  // As it came: what a schema does not know would be dropped.
-  return { data: (outcome.reply.json as { data?: unknown } | null)?.data };
+  // As it came: a schema would drop the fields that it does not know.
+  return { result: (outcome.reply.json as { data?: unknown } | null)?.data };
 }
 
-/** For an answer that is not `what` was asked for. */
+/** Makes the error for an answer that is not what was asked for; `what` says what it is. */
 export function unreadableAnswer(what: string): ToolCallError {
   return toolCallError('internal', `the answer of the orchestrator is ${what}`, { mayHaveRun: false });
 }

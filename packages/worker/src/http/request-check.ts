@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { isJsonContentType } from '@modelcontextprotocol/server';
 import type { HttpRefusal } from '../sdk/http-refusal.ts';
+import { isJsonContentType } from '../sdk/http-request.ts';
 
 /** The one path that the face serves. */
 export const facePath = '/mcp';

@@ -1,6 +1,6 @@
-import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { RequestOutcome } from '@signalbox/client';
 import type { Tool } from '@signalbox/protocol';
+import type { ToolResult } from '../tools/tool-result.ts';
 import type { Ask } from './ask-table.ts';
 import { quotedBody } from './attested-text.ts';
 import { type Failure, failure, failureOf, failureResult } from './failure.ts';
@@ -19,13 +19,13 @@ export const askSchema = {
   required: ['status', 'ask_id'],
 } satisfies Tool['outputSchema'];
 
-export function pendingResult({ id, to }: Ask): CallToolResult {
+export function pendingResult({ id, to }: Ask): ToolResult {
   const text = `No answer from ${to} yet. The question goes on; get the answer with signalbox_ask_result and ask_id ${id}.`;
   return answer(text, { status: 'pending', ask_id: id });
 }
 
 /** The answer under its attested header, or why there is none. */
-export function endedResult(ask: Ask, outcome: RequestOutcome): CallToolResult {
+export function endedResult(ask: Ask, outcome: RequestOutcome): ToolResult {
   if (outcome.status !== 'completed') {
     return failureResult(failureOfOutcome(ask, outcome), { outputSchema: askSchema });
   }

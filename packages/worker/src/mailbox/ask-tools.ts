@@ -1,6 +1,6 @@
-import type { CallToolResult } from '@modelcontextprotocol/server';
 import { SignalboxError } from '@signalbox/protocol';
 import type { FaceCall } from '../tools/face-tools.ts';
+import type { ToolResult } from '../tools/tool-result.ts';
 import { askSchema, endedResult, pendingResult } from './ask-outcome.ts';
 import type { Ask, AskTable } from './ask-table.ts';
 import { type MailboxTool, mailboxTool, writing } from './mailbox-tool.ts';
@@ -20,7 +20,7 @@ export function askTools(asks: AskTable, maxWaitMs: number): MailboxTool[] {
     mailboxTool({
       name: 'signalbox_ask_agent',
       title: 'Ask an agent',
-      description: `AskTable another agent and waits for its answer, at most ${waitSeconds} s. If none came by then, it returns status pending with an ask_id: the question goes on in the background until timeout_s is over, and signalbox_ask_result gets the answer. An agent that is not connected finds the question when it comes. Cancelling this call withdraws the question.`,
+      description: `Asks another agent and waits for its answer, at most ${waitSeconds} s. If none came by then, it returns status pending with an ask_id: the question goes on in the background until timeout_s is over, and signalbox_ask_result gets the answer. An agent that is not connected finds the question when it comes. Cancelling this call withdraws the question.`,
       fields: {
         to: toField,
         ...bodyFields,
@@ -84,7 +84,7 @@ async function resultOf(
   ask: Ask,
   waitMs: number,
   { signal, onProgress }: { signal?: AbortSignal; onProgress: FaceCall['onProgress'] | undefined },
-): Promise<CallToolResult> {
+): Promise<ToolResult> {
   ask.onProgress = onProgress;
   const outcome = await within(ask.outcome, waitMs, signal);
   return outcome === late ? pendingResult(ask) : endedResult(ask, outcome);

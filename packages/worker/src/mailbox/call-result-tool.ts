@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CallToolResult } from '@modelcontextprotocol/server';
 import { type CallStatus, SignalboxError } from '@signalbox/protocol';
+import { asksForInput } from '../executor/call-result.ts';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import type { RecentCall, RecentCalls } from '../tools/recent-calls.ts';
-import { failedResultOf, toolResultOf } from '../tools/tool-result.ts';
+import { failedResultOf, type ToolResult, toolResultOf } from '../tools/tool-result.ts';
 import { requestCallStatus } from './call-status-request.ts';
 import { failure, failureResult } from './failure.ts';
 import { answer, type MailboxTool, mailboxTool, reading } from './mailbox-tool.ts';
@@ -41,7 +41,7 @@ export function callResultTool(parts: CallResultParts): MailboxTool {
   });
 }
 
-function listed(calls: readonly RecentCall[]): CallToolResult {
+function listed(calls: readonly RecentCall[]): ToolResult {
   const data = calls.map(({ callId, tool, state, startedAt }) => ({
     call_id: callId,
     tool,
@@ -60,16 +60,16 @@ async function resultOf(
   { executor, calls, maxWaitMs, askAgainMs, now }: CallResultParts,
   id: string,
   signal: AbortSignal,
-): Promise<CallToolResult> {
+): Promise<ToolResult> {
   const deadline = now() + maxWaitMs;
   const known = calls.find(id);
   if (known?.result) {
     const ended = await within(known.result, maxWaitMs, signal);
     if (ended === late) return pending(id, known.tool);
-    if (ended.result) return toolResultOf(ended.result);
+    if (ended.result && !asksForInput(ended.result)) return toolResultOf(ended.result);
   }
   for (;;) {
-    const { status, error } = await requestCallStatus(executor, id, signal);
+    const { result: status, error } = await requestCallStatus(executor, id, signal);
     if (error) return failedResultOf(error, undefined);
     if (status.state === 'finished') return finished(id, status);
     if (status.state === 'unknown') return unknown(id, known);
@@ -79,7 +79,7 @@ async function resultOf(
   }
 }
 
-function finished(id: string, { outcome, reply }: CallStatus & { state: 'finished' }): CallToolResult {
+function finished(id: string, { outcome, reply }: CallStatus & { state: 'finished' }): ToolResult {
   if (reply && 'result' in reply) return toolResultOf(reply.result);
   if (reply && 'error' in reply) return failedResultOf(reply.error, undefined, id);
   if (reply && 'input_required' in reply) {
@@ -91,12 +91,12 @@ function finished(id: string, { outcome, reply }: CallStatus & { state: 'finishe
   return failureResult(failure('result_forgotten', message, { mayHaveRun: true }), {});
 }
 
-function pending(id: string, tool: string | undefined): CallToolResult {
+function pending(id: string, tool: string | undefined): ToolResult {
   const text = `${tool ?? 'The call'} has not ended yet. Ask again with call_id ${id}.`;
   return answer(text, { status: 'pending', call_id: id });
 }
 
-function unknown(id: string, known: RecentCall | undefined): CallToolResult {
+function unknown(id: string, known: RecentCall | undefined): ToolResult {
   const here = known ? `; here it ended with ${known.state}` : '';
   const message = `the orchestrator knows no call of yours with the id '${id}': it never came there, or is forgotten by now${here}`;
   const hint = 'Without call_id this tool lists your recent calls.';

@@ -1,5 +1,5 @@
-import type { CallToolResult } from '@modelcontextprotocol/server';
 import { messageOf, SignalboxError, type Tool, visible } from '@signalbox/protocol';
+import type { ToolResult } from '../tools/tool-result.ts';
 
 /** Why a mailbox tool could not do it. `code` is the broker's or the client's where it came from them. */
 export interface Failure {
@@ -52,7 +52,7 @@ const hints: Readonly<Record<string, string>> = {
 };
 
 /** A tool with an output schema fails without `structuredContent`, which could not match it. */
-export function failureResult(error: Failure, tool: Pick<Tool, 'outputSchema'>): CallToolResult {
+export function failureResult(error: Failure, tool: Pick<Tool, 'outputSchema'>): ToolResult {
   return {
     content: [{ type: 'text', text: visible(failureText(error)) }],
     ...(!tool.outputSchema && { structuredContent: { error } }),

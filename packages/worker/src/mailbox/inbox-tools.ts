@@ -1,5 +1,5 @@
-import type { CallToolResult } from '@modelcontextprotocol/server';
 import { SignalboxError } from '@signalbox/protocol';
+import type { ToolResult } from '../tools/tool-result.ts';
 import type { HeldMessage } from './held-messages.ts';
 import { type Inbox, inboxWindow } from './inbox.ts';
 import type { InboxCursors } from './inbox-cursors.ts';
@@ -131,7 +131,7 @@ interface PageParts {
 async function page(
   { inbox, cursors, now, wallNow }: InboxToolsParts,
   { waiting, limit, acked, hasMore, signal }: PageParts,
-): Promise<CallToolResult> {
+): Promise<ToolResult> {
   const taken = pageOf(waiting, { messages: limit, bytes: pageBytes });
   const messages = taken.map((held) => inboxMessage(held, now(), wallNow()));
   const named = taken.length > 0 ? cursors.next() : undefined;

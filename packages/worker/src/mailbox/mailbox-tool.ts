@@ -1,6 +1,6 @@
-import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { MailboxToolName, Tool } from '@signalbox/protocol';
 import type { FaceAnswer, FaceCall } from '../tools/face-tools.ts';
+import type { ToolResult } from '../tools/tool-result.ts';
 import { type Fields, readArguments, type Values } from './arguments.ts';
 import { failure, failureOf, failureResult } from './failure.ts';
 
@@ -22,7 +22,7 @@ interface ToolParts<F extends Fields, R extends keyof F & string> {
   outputSchema?: Tool['outputSchema'];
   annotations: Annotations;
   /** May throw a `SignalboxError`, which becomes a failure with its code. */
-  run(values: Values<F, R>, call: FaceCall): Promise<CallToolResult>;
+  run(values: Values<F, R>, call: FaceCall): Promise<ToolResult>;
 }
 
 /** MCP's hints, all of them said. */
@@ -66,7 +66,7 @@ export function mailboxTool<const F extends Fields, const R extends keyof F & st
     ...(outputSchema && { outputSchema }),
     annotations: { ...annotations },
   };
-  const run = async (call: FaceCall): Promise<CallToolResult> => {
+  const run = async (call: FaceCall): Promise<ToolResult> => {
     const { value, problem } = readArguments(fields, required, call.arguments);
     if (problem !== undefined) {
       return failureResult(failure('invalid_arguments', `${name}: ${problem}`), definition);
@@ -84,6 +84,6 @@ export function mailboxTool<const F extends Fields, const R extends keyof F & st
 }
 
 /** A result for a model to read, with the same as data. */
-export function answer(text: string, data: Record<string, unknown>): CallToolResult {
+export function answer(text: string, data: Record<string, unknown>): ToolResult {
   return { content: [{ type: 'text', text }], structuredContent: data };
 }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import { type Log, newMessageId } from '@signalbox/client';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import type { FaceTools } from '../tools/face-tools.ts';
+import { invalidParams, JsonRpcError } from '../tools/json-rpc-error.ts';
 import type { RecentCalls } from '../tools/recent-calls.ts';
 import { agentsTool } from './agents-tool.ts';
 import { AskTable } from './ask-table.ts';
@@ -81,7 +81,7 @@ export function mailboxTools(executor: McpProxyExecutor, options: MailboxOptions
       if (isShown(call.name)) return tool.run(call);
       if (executor.findTool(call.name)) return undefined;
       const message = `there is no tool '${call.name}'`;
-      return Promise.reject(new ProtocolError(ProtocolErrorCode.InvalidParams, message));
+      return Promise.reject(new JsonRpcError(invalidParams, message));
     },
     onChanged(listener) {
       let before = shown();

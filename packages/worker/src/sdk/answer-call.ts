@@ -1,41 +1,75 @@
-import {
-  type CallToolResult,
-  type ProgressToken,
-  ProtocolError,
-  ProtocolErrorCode,
-  type Server,
-} from '@modelcontextprotocol/server';
-import { type CallRound, isInputRequired } from '@signalbox/protocol';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { CallToolResult, ProgressToken, Server } from '@modelcontextprotocol/server';
+import type { CallRound } from '@signalbox/protocol';
+import { asksForInput } from '../executor/call-result.ts';
+import type { AgentStatus } from '../tools/agent-status.ts';
 import { startCallProgress } from '../tools/call-progress.ts';
 import type { FaceAnswer, FaceTools } from '../tools/face-tools.ts';
+import { invalidParams, JsonRpcError } from '../tools/json-rpc-error.ts';
 import { type AskClient, askLegacyClient } from './legacy-input.ts';
+import type { RunningCalls } from './running-calls.ts';
 
-/** A `tools/call` of a client, whichever way it came. */
+/** Clients commonly give up after 60 s without a notification. */
+const defaultHeartbeatMs = 15_000;
+
+/** The tools of an agent, and the status that counts its calls. */
+export type AgentFaceTools = FaceTools & { readonly status: AgentStatus };
+
+export interface AnswerDeps {
+  tools: AgentFaceTools;
+  running: RunningCalls;
+  /** Longest silence while a call runs whose client asked for progress; default 15 s. */
+  heartbeatMs?: number | undefined;
+}
+
+/** A `tools/call` of a client, over whichever transport it came. */
 export interface ClientCall {
   name: unknown;
   arguments: unknown;
   progressToken: ProgressToken | undefined;
   signal: AbortSignal;
-  /** What the client can be asked for, and in a further round its answers. */
+  /** What the client can be asked for, and its answers in a further round. */
   round: CallRound;
-  /** The client's revision knows results that ask for input. */
+  /** The client's revision has results that ask for input. */
   isModern: boolean;
   /** Tells the client of progress; never rejects. */
   notify(params: { progressToken: ProgressToken; progress: number }): void;
   ask: AskClient;
 }
 
-/** The result, ready to be sent; rejects with the SDK's `ProtocolError` where MCP wants an error instead. */
-export async function answerCall(
+/**
+ * Starts a call. `answer` is the result, ready to be sent; it rejects with `JsonRpcError` where MCP wants an error instead.
+ * `abort` cancels the call.
+ */
+export function startCall(
+  server: Server,
+  deps: AnswerDeps,
+  name: unknown,
+  callWith: (signal: AbortSignal) => ClientCall,
+): { answer: Promise<Record<string, unknown>>; abort: (reason: unknown) => void } {
+  const { tools, running, heartbeatMs = defaultHeartbeatMs } = deps;
+  const ended = tools.status.callStarted(String(name));
+  return running.start((signal) => answerCall(server, tools, callWith(signal), heartbeatMs).finally(ended));
+}
+
+/**
+ * Cancels the calls that run and resolves when their answers were handed to the transport. The SDK does that in the turn of the
+ * event loop in which a handler ends, but says so to nobody. Checked with SDK 2.4.0.
+ */
+export async function cancelCalls(running: RunningCalls): Promise<void> {
+  running.cancelAll();
+  await running.settled();
+  await nextTurn();
+}
+
+async function answerCall(
   server: Server,
   tools: FaceTools,
   call: ClientCall,
   heartbeatMs: number,
 ): Promise<Record<string, unknown>> {
   const { name, signal, progressToken } = call;
-  if (typeof name !== 'string') {
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'tools/call needs the name of a tool');
-  }
+  if (typeof name !== 'string') throw new JsonRpcError(invalidParams, 'tools/call needs the name of a tool');
   const progress =
     progressToken !== undefined &&
     startCallProgress(heartbeatMs, (sent) => call.notify({ progressToken, ...sent }));
@@ -47,17 +81,17 @@ export async function answerCall(
       round,
       onProgress: progress ? progress.report : undefined,
     });
-    if (!answer) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `there is no tool '${name}'`);
+    if (!answer) throw new JsonRpcError(invalidParams, `there is no tool '${name}'`);
     return answer;
   };
   try {
     let answer = await again(call.round);
-    if (isInputRequired(answer.result) && !call.isModern) {
+    if (asksForInput(answer.result) && !call.isModern) {
       const capabilities = server.getClientCapabilities();
       answer = await askLegacyClient({ ask: call.ask, signal, capabilities, again }, answer);
     }
     const { result, outputSchema } = answer;
-    if (isInputRequired(result)) return result;
+    if (asksForInput(result)) return result;
     return server.projectCallToolResult(result as CallToolResult, outputSchema);
   } finally {
     if (progress) await progress.end();

@@ -6,19 +6,11 @@ import {
   type Transport,
 } from '@modelcontextprotocol/server';
 import { type CallRound, messageOf } from '@signalbox/protocol';
-import type { RunningCalls } from '../tools/running-calls.ts';
-import { answerCall, type ClientCall } from './answer-call.ts';
-import type { ShownTools } from './face-server.ts';
+import { type AnswerDeps, type ClientCall, startCall } from './answer-call.ts';
 import { untouched } from './legacy-input.ts';
 
-/** Of earlier revisions; the SDK sends what took its place. */
+/** An error code of earlier revisions, which the SDK replaces with `InvalidParams` when it sends it. */
 const retiredNotFound = -32002;
-
-export interface DirectCallsOptions {
-  tools: ShownTools;
-  running: RunningCalls;
-  heartbeatMs: number;
-}
 
 interface CallMessage {
   id: RequestId;
@@ -26,42 +18,46 @@ interface CallMessage {
 }
 
 /**
- * Answers the calls of a session of the revisions up to 2025-11-25 itself, beside the SDK's server, which checks each message
- * against schemas several times and so costs more than the rest of the way to the broker. Everything else is the server's.
+ * Answers the tool calls of one connection itself, in front of the SDK's server, which gets every other message. Only for
+ * connections of the revisions up to 2025-11-25, where a call is a plain JSON-RPC request.
+ *
+ * The SDK's server checks each message against schemas several times, which costs more than the rest of the way to the broker
+ * (ADR 10). Checked with SDK 2.4.0; measure again with the next version, and delete this file if it gives less than a tenth.
  */
 export class DirectCalls {
-  readonly #options: DirectCallsOptions;
-  readonly #calls = new Map<RequestId, (reason: unknown) => void>();
+  readonly #deps: AnswerDeps;
+  /** Aborts the calls that run, by the id of their request. */
+  readonly #aborts = new Map<RequestId, (reason: unknown) => void>();
   #server: Server | undefined;
-  /** What the client can be asked for is said once, at the beginning of the session. */
+  /** What the client can be asked for; it says so once, at the beginning of the session. */
   #round: CallRound = {};
-  #wire: Transport | undefined;
+  #transport: Transport | undefined;
 
-  constructor(options: DirectCallsOptions) {
-    this.#options = options;
+  constructor(deps: AnswerDeps) {
+    this.#deps = deps;
   }
 
-  /** To be called when the transport has its reader. */
-  attach(wire: Transport): void {
-    this.#wire = wire;
-    const { onmessage } = wire;
-    wire.onmessage = (message, extra) => {
+  /** Reads the transport's messages before the SDK's server does. Call it when the server is connected to the transport. */
+  attach(transport: Transport): void {
+    this.#transport = transport;
+    const { onmessage } = transport;
+    transport.onmessage = (message, extra) => {
       if (!this.#take(message)) onmessage?.(message, extra);
     };
   }
 
-  /** The session is set up: from now on its calls are taken. */
+  /** Begins to take calls: the session is set up. */
   open(server: Server): void {
     this.#server = server;
     const clientCapabilities = server.getClientCapabilities();
     this.#round = clientCapabilities ? { clientCapabilities: { ...clientCapabilities } } : {};
   }
 
-  /** Nobody is left to be answered. */
+  /** Aborts all calls: the connection is closed. */
   close(): void {
     this.#server = undefined;
-    for (const end of this.#calls.values()) end('the connection was closed');
-    this.#calls.clear();
+    for (const abort of this.#aborts.values()) abort('the connection was closed');
+    this.#aborts.clear();
   }
 
   #take(message: JSONRPCMessage): boolean {
@@ -69,37 +65,35 @@ export class DirectCalls {
     if (!server || !('method' in message)) return false;
     if (message.method === 'notifications/cancelled' && !('id' in message))
       return this.#cancel(message.params);
-    if (message.method !== 'tools/call' || !isPlainCall(message) || this.#calls.has(message.id)) return false;
+    if (message.method !== 'tools/call' || !isPlainCall(message) || this.#aborts.has(message.id))
+      return false;
     void this.#answer(server, message);
     return true;
   }
 
   #cancel(params: Record<string, unknown> | undefined): boolean {
     const id = params?.requestId as RequestId;
-    const end = this.#calls.get(id);
-    this.#calls.delete(id);
-    end?.(params?.reason);
-    return end !== undefined;
+    const abort = this.#aborts.get(id);
+    this.#aborts.delete(id);
+    abort?.(params?.reason);
+    return abort !== undefined;
   }
 
   async #answer(server: Server, { id, params }: CallMessage): Promise<void> {
-    const { tools, running, heartbeatMs } = this.#options;
-    const ended = tools.status.callStarted(String(params.name));
-    const { answer, end } = running.start((signal) =>
-      answerCall(server, tools, this.#clientCall(server, params, signal), heartbeatMs),
+    const { answer, abort } = startCall(server, this.#deps, params.name, (signal) =>
+      this.#clientCall(server, params, signal),
     );
-    this.#calls.set(id, end);
+    this.#aborts.set(id, abort);
     let reply: JSONRPCMessage;
     try {
       reply = { result: await answer, jsonrpc: '2.0', id };
     } catch (thrown) {
       reply = { jsonrpc: '2.0', id, error: errorOf(thrown) };
     }
-    ended();
-    // One that was cancelled gets no answer.
-    if (this.#calls.get(id) !== end) return;
-    this.#calls.delete(id);
-    this.#wire?.send(reply).catch((error) => this.#wire?.onerror?.(error));
+    // A cancelled call gets no answer.
+    if (this.#aborts.get(id) !== abort) return;
+    this.#aborts.delete(id);
+    this.#transport?.send(reply).catch((error) => this.#transport?.onerror?.(error));
   }
 
   #clientCall(
@@ -117,14 +111,16 @@ export class DirectCalls {
       isModern: false,
       notify: (params) => {
         if (signal.aborted) return;
-        this.#wire?.send({ jsonrpc: '2.0', method: 'notifications/progress', params }).catch(() => {});
+        this.#transport?.send({ jsonrpc: '2.0', method: 'notifications/progress', params }).catch(() => {});
       },
       ask: (request, options) => server.request(request, untouched, options),
     };
   }
 }
 
-/** What is beyond the plain form of those revisions is left to the SDK to judge. */
+const plainFields = new Set(['name', 'arguments', '_meta']);
+
+/** Whether a call has only the fields of those revisions; the SDK's server handles any other. */
 function isPlainCall(message: object): message is CallMessage {
   const { id, params, jsonrpc } = message as { id?: unknown; params?: unknown; jsonrpc?: unknown };
   if ((typeof id !== 'string' && !Number.isSafeInteger(id)) || jsonrpc !== '2.0' || !isRecord(params))
@@ -133,8 +129,6 @@ function isPlainCall(message: object): message is CallMessage {
   const { _meta } = params;
   return _meta === undefined || (isRecord(_meta) && isPlainMeta(_meta));
 }
-
-const plainFields = new Set(['name', 'arguments', '_meta']);
 
 function isPlainMeta(meta: Record<string, unknown>): boolean {
   for (const key in meta) if (key.startsWith('io.modelcontextprotocol/')) return false;
@@ -145,7 +139,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** As the SDK words what a handler throws. */
+/** Makes the same error of what a call threw as the SDK's server does. */
 function errorOf(thrown: unknown) {
   const { code, data } = isRecord(thrown) ? thrown : {};
   return {

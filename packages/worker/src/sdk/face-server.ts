@@ -1,39 +1,37 @@
 import {
+  CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,
   type Implementation,
   type JSONRPCRequest,
-  ProtocolError,
   ProtocolErrorCode,
   Server,
   type ServerContext,
   type Tool,
 } from '@modelcontextprotocol/server';
-import type { AgentStatus } from '../tools/agent-status.ts';
-import type { FaceTools } from '../tools/face-tools.ts';
-import type { RunningCalls } from '../tools/running-calls.ts';
-import { answerCall, type ClientCall } from './answer-call.ts';
-import { isModernCall, roundOf } from './call-rounds.ts';
+import type { CallRound } from '@signalbox/protocol';
+import { JsonRpcError } from '../tools/json-rpc-error.ts';
+import { type AnswerDeps, type ClientCall, startCall } from './answer-call.ts';
 import { untouched } from './legacy-input.ts';
 
-/** Clients commonly give up after 60 s without a sign of life. */
-export const defaultHeartbeatMs = 15_000;
-
-/** An agent's tools, and where it is told how they are used. */
-export type ShownTools = FaceTools & { readonly status: AgentStatus };
-
-export interface FaceServerOptions {
-  /** Version we report to the client. */
+export interface FaceServerOptions extends AnswerDeps {
+  /** The version that we report to the client. */
   version: string;
-  /** Longest silence while a call runs whose client asked for progress; default 15 s. */
-  heartbeatMs?: number;
-  running: RunningCalls;
-  /** The method of the only request that it will get, as over HTTP. What it does not know, the SDK then refuses as HTTP wants it. */
+  /**
+   * The method of the only request that this server will get, as over HTTP. The SDK then refuses a method that it does not know
+   * with the HTTP status that MCP wants.
+   */
   onlyMethod?: string;
 }
 
-/** An SDK server over the tools, for one connection or one request. Schemas, annotations, content and `_meta` pass unchanged. */
-export function createFaceServer(tools: ShownTools, options: FaceServerOptions): Server {
-  const { version, running, heartbeatMs = defaultHeartbeatMs } = options;
+/**
+ * Makes an SDK server over an agent's tools, for one connection or one request. Schemas, annotations, content and `_meta` pass
+ * unchanged.
+ *
+ * Calls are answered by the SDK's fallback handler, not by a handler for `tools/call`: the SDK would re-make the results of such
+ * a handler with its schemas, which drop fields that they do not know. Checked with SDK 2.4.0; look again with the next version.
+ */
+export function createFaceServer(options: FaceServerOptions): Server {
+  const { version, tools, onlyMethod } = options;
   const server = new Server(
     { name: 'signalbox', title: 'Signalbox', version },
     { capabilities: { tools: { listChanged: true } }, instructions: tools.instructions().join('\n') },
@@ -42,21 +40,18 @@ export function createFaceServer(tools: ShownTools, options: FaceServerOptions):
     tools.status.listed(clientOf(server, context));
     return { tools: tools.list() as Tool[] };
   });
-  // A handler registered for tools/call would have its results re-made by the SDK's schemas, which drop fields that
-  // they do not know. The fallback's results go out as they are.
-  if (options.onlyMethod !== undefined && options.onlyMethod !== 'tools/call') return server;
+  if (onlyMethod !== undefined && onlyMethod !== 'tools/call') return server;
   server.fallbackRequestHandler = (request, context) => {
     if (request.method !== 'tools/call') {
-      throw new ProtocolError(ProtocolErrorCode.MethodNotFound, `no such method: ${request.method}`);
+      throw new JsonRpcError(ProtocolErrorCode.MethodNotFound, `no such method: ${request.method}`);
     }
-    const { mcpReq } = context;
-    const ended = tools.status.callStarted(String(request.params?.name));
-    const { answer, end } = running.start((signal) =>
-      answerCall(server, tools, clientCall(server, request, { context, signal }), heartbeatMs),
+    const { signal: cancelled } = context.mcpReq;
+    const { answer, abort } = startCall(server, options, request.params?.name, (signal) =>
+      clientCall(server, request, { context, signal }),
     );
-    if (mcpReq.signal.aborted) end(mcpReq.signal.reason);
-    mcpReq.signal.addEventListener('abort', () => end(mcpReq.signal.reason), { once: true });
-    return answer.finally(ended);
+    if (cancelled.aborted) abort(cancelled.reason);
+    cancelled.addEventListener('abort', () => abort(cancelled.reason), { once: true });
+    return answer;
   };
   return server;
 }
@@ -73,7 +68,7 @@ function clientCall(
     progressToken: mcpReq._meta?.progressToken,
     signal,
     round: roundOf(server, context),
-    isModern: isModernCall(context),
+    isModern: mcpReq.envelope !== undefined,
     notify: (params) => {
       mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {});
     },
@@ -81,7 +76,22 @@ function clientCall(
   };
 }
 
-/** Who asks: each request says so in the stateless revision, the handshake did in the earlier ones. */
+/** Returns what the client of a call can be asked for, and its answers in a further round. */
+function roundOf(server: Server, { mcpReq }: ServerContext): CallRound {
+  const { envelope, inputResponses, requestState } = mcpReq;
+  const declared = envelope as Record<string, Record<string, unknown> | undefined> | undefined;
+  const clientCapabilities = declared
+    ? declared[CLIENT_CAPABILITIES_META_KEY]
+    : server.getClientCapabilities();
+  const state = requestState<unknown>();
+  return {
+    ...(clientCapabilities && { clientCapabilities: { ...clientCapabilities } }),
+    ...(inputResponses && { inputResponses }),
+    ...(typeof state === 'string' && { requestState: state }),
+  };
+}
+
+/** Returns the client's name: each request holds it in the 2026 revision, the handshake held it in earlier ones. */
 function clientOf(server: Server, { mcpReq }: ServerContext): Implementation | undefined {
   const envelope = mcpReq.envelope as { [CLIENT_INFO_META_KEY]?: Implementation } | undefined;
   return envelope?.[CLIENT_INFO_META_KEY] ?? server.getClientVersion();

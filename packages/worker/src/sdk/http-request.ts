@@ -1,12 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** An HTTP request that may be served: its head was judged, its token verified, its body read. */
+export { isJsonContentType } from '@modelcontextprotocol/server';
+
+/** An HTTP request that may be served: its head was checked, its token verified, its body read. */
 export interface FaceRequest {
   method: string;
   headers: Readonly<Record<string, string>>;
   /** The JSON of a POST. */
   message: unknown;
-  /** The client takes events as an answer. */
+  /** Whether the client accepts a stream of events as an answer. */
   streams: boolean;
   /** Aborts when the client hangs up. */
   signal: AbortSignal;
@@ -21,7 +23,7 @@ const relevant = [
   'mcp-session-id',
 ] as const;
 
-/** The headers that mean something to MCP. The token is not among them: nothing beyond the door needs it. */
+/** Returns the headers that MCP uses. The token is not among them: nothing from here on needs it. */
 export function mcpHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   return Object.fromEntries(
     relevant.flatMap((name) => {
@@ -31,11 +33,12 @@ export function mcpHeaders(headers: IncomingHttpHeaders): Record<string, string>
   );
 }
 
+/** Whether an `Accept` header allows a stream of events. */
 export function takesEvents(accept: string | undefined): boolean {
   return accept !== undefined && /text\/event-stream|\*\/\*/.test(accept);
 }
 
-/** The id that an answer to this message carries; `null` where it has none. */
+/** Returns the id that an answer to this message carries; `null` if it has none. */
 export function requestIdOf(message: unknown): string | number | null {
   const id = (message as { id?: unknown } | null | undefined)?.id;
   return typeof id === 'string' || typeof id === 'number' ? id : null;

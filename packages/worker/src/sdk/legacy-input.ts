@@ -6,17 +6,21 @@ import type {
   RequestOptions,
   StandardSchemaV1,
 } from '@modelcontextprotocol/server';
-import { type CallRound, isInputRequired, messageOf, toolCallError } from '@signalbox/protocol';
+import { type CallRound, messageOf, toolCallError } from '@signalbox/protocol';
+import { asksForInput } from '../executor/call-result.ts';
 import type { FaceAnswer } from '../tools/face-tools.ts';
 import { failedResultOf } from '../tools/tool-result.ts';
 
 const maxRounds = 8;
-/** It is people who answer; the client gives up the call earlier if it wants to. */
+/** How long a question waits for its answer: people answer it, and the client may give up the call earlier. */
 const answerMs = 10 * 60_000;
-/** Before a call that its tool only wants to see again, so that it isn't asked all the time. */
+/** The pause before a round for a tool that asks for nothing but another round. */
 const pauseMs = 250;
 
-/** Lets the client's answers through: the server that asked is the one to judge them. */
+/**
+ * Passes a client's answers on as they came: the server that asked checks them. The SDK checks every answer against a schema and
+ * drops the fields that it does not know, so it is given this schema. Checked with SDK 2.4.0.
+ */
 export const untouched: StandardSchemaV1<unknown, Record<string, unknown>> = {
   '~standard': {
     version: 1,
@@ -28,10 +32,10 @@ export const untouched: StandardSchemaV1<unknown, Record<string, unknown>> = {
 /** Sends the client a request and returns its answer as it came. */
 export type AskClient = (request: Request, options: RequestOptions) => Promise<Record<string, unknown>>;
 
-/** A call on whose behalf a client is asked. */
+/** A call whose tool asks the client something. */
 export interface AskingCall {
   ask: AskClient;
-  /** Ends the questions with the call. */
+  /** Aborted when the call ends. */
   signal: AbortSignal;
   capabilities: ClientCapabilities | undefined;
   /** Makes the call again. */
@@ -39,12 +43,12 @@ export interface AskingCall {
 }
 
 /**
- * Ends a call whose tool asks for input, for a client of the revisions up to 2025-11-25, which knows no such result: asks the
- * client itself, as those revisions do, and makes the call again with its answers.
+ * Asks a client of the revisions up to 2025-11-25 what a tool wants to know, and makes the call again with the answers. Those
+ * revisions have no result that asks for input; their servers ask by requests of their own.
  */
 export async function askLegacyClient(asking: AskingCall, first: FaceAnswer): Promise<FaceAnswer> {
   let answer = first;
-  for (let rounds = 0; isInputRequired(answer.result); rounds++) {
+  for (let rounds = 0; asksForInput(answer.result); rounds++) {
     if (rounds === maxRounds) return failed(answer, `still asks for input after ${maxRounds} rounds`);
     const { inputRequests, requestState } = answer.result as Questions;
     try {
@@ -68,10 +72,10 @@ interface Questions {
   requestState?: unknown;
 }
 
-/** Why a question has no answer. */
+/** A question has no answer; the message says why. */
 class NoAnswer extends Error {}
 
-/** The first question without an answer ends the others. */
+/** Asks all questions at once. The first one without an answer ends the others. */
 async function answersTo(
   { ask, signal, capabilities = {} }: AskingCall,
   questions: Record<string, unknown>,
@@ -105,7 +109,7 @@ function requestFor(key: string, question: unknown, capabilities: ClientCapabili
   }
   const known = method as keyof typeof capabilityFor;
   if (!capabilities[capabilityFor[known]]) throw new NoAnswer(`it cannot be asked for ${known}`);
-  // Only the earlier revisions give such a question an id.
+  // Only the earlier revisions require an id for such a question.
   const needsId = params?.mode === 'url' && params.elicitationId === undefined;
   return {
     method: known,

@@ -13,17 +13,19 @@ type RequestId = string | number;
 
 /** A posted request that is not answered yet. */
 interface Exchange {
-  /** Something about the request before its answer; false if it can't be told: the client takes no streams, or reads none. */
+  /** Sends a message before the answer. Returns false if it can't: the client accepts no stream, or does not read it. */
   tell(message: JSONRPCMessage): boolean;
   answer(message: JSONRPCMessage): void;
-  /** Ends it without an answer. */
+  /** Ends the HTTP request without an answer. */
   drop(): void;
 }
 
 /**
- * One session of the revisions up to 2025-11-25 as a transport of the SDK's server. The SDK's own answers either always
- * with JSON or always with events. This one answers with JSON until there is something to tell before the answer: a
- * caller that waits for JSON notices at once when the face dies, one that waits for events may not.
+ * One HTTP session of the revisions up to 2025-11-25 as a transport of the SDK's server.
+ *
+ * It stands in place of the SDK's `WebStandardStreamableHTTPServerTransport`, which answers either always with JSON or always with
+ * events. This one answers with JSON until there is something to tell before the answer: a client that waits for JSON notices
+ * at once when the face dies, one that waits for events may not. Checked with SDK 2.4.0; look again with the next version.
  */
 export class SessionTransport implements Transport {
   onmessage?: Transport['onmessage'];
@@ -32,7 +34,7 @@ export class SessionTransport implements Transport {
   readonly sessionId: string;
   readonly #exchanges = new Map<RequestId, Exchange>();
   #stream: EventStream | undefined;
-  /** The newest announcement that found no stream. */
+  /** The newest announcement for which there was no stream. */
   #missed: JSONRPCMessage | undefined;
   #closed = false;
 
@@ -47,7 +49,7 @@ export class SessionTransport implements Transport {
 
   async start(): Promise<void> {}
 
-  /** Hands a posted message to the server; `signal` aborts when the client hangs up, which cancels its request. */
+  /** Passes a posted message to the server; `signal` aborts when the client hangs up, which cancels its request. */
   post(message: JSONRPCMessage, caller: { signal: AbortSignal; streams: boolean }): Promise<Response> {
     if (!isJSONRPCRequest(message)) {
       this.onmessage?.(message);
@@ -68,7 +70,7 @@ export class SessionTransport implements Transport {
     return response.finally(() => caller.signal.removeEventListener('abort', hungUp));
   }
 
-  /** The stream for what belongs to no request. A client that comes back for it takes it over. */
+  /** Opens the stream for messages that belong to no request. A new one replaces the one before. */
   listen(signal: AbortSignal): Response {
     this.#stream?.end();
     const stream = openEventStream(() => {
@@ -106,7 +108,7 @@ export class SessionTransport implements Transport {
     this.onclose?.();
   }
 
-  /** As if the client had cancelled it. */
+  /** Cancels a request as if the client had. */
   #cancel(requestId: RequestId): void {
     if (!this.#exchanges.has(requestId)) return;
     const params = { requestId, reason: 'the client hung up' };
@@ -114,7 +116,7 @@ export class SessionTransport implements Transport {
     this.#drop(requestId);
   }
 
-  /** The server never answers what was cancelled, but its HTTP request has to end. */
+  /** Ends the HTTP request of a cancelled call, which the server never answers. */
   #dropCancelled(message: JSONRPCMessage): void {
     if (!('method' in message) || message.method !== 'notifications/cancelled') return;
     const requestId = message.params?.requestId;

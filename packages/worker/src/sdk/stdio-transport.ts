@@ -2,14 +2,19 @@ import type { Readable, Writable } from 'node:stream';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server';
 import { JsonLineReader, messageOf } from '@signalbox/protocol';
 
-/** Past this many characters of one turn, lines are written without waiting for its end. */
-const writeAt = 64 * 1024;
-/** One promise for all messages: none has anything to wait for. */
-const taken = Promise.resolve();
+export type { Transport };
+
+/** Past this many characters, lines are written before the turn of the event loop ends. */
+const maxBatchLength = 64 * 1024;
+/** What `send` returns: it has nothing to wait for. */
+const sent = Promise.resolve();
 
 /**
- * JSON lines over two streams, as a transport of the MCP SDK. All messages of one turn of the event loop leave in one write.
- * It closes when its input ends. What a line holds is for its reader to judge.
+ * JSON lines over two streams, as a transport of the MCP SDK. It closes when its input ends.
+ *
+ * It stands in place of the SDK's `StdioServerTransport`, which checks each message against a schema, as the server then does
+ * again, and writes each message by itself. Here all messages of one turn of the event loop leave in one write. Checked with
+ * SDK 2.4.0; look again with the next version.
  */
 export class StdioTransport implements Transport {
   onclose?: () => void;
@@ -41,8 +46,8 @@ export class StdioTransport implements Transport {
     if (this.#isClosed) return Promise.reject(new Error('the connection to the client is closed'));
     if (this.#text === '') process.nextTick(() => this.#flush());
     this.#text += `${JSON.stringify(message)}\n`;
-    if (this.#text.length >= writeAt) this.#flush();
-    return taken;
+    if (this.#text.length >= maxBatchLength) this.#flush();
+    return sent;
   }
 
   async close(): Promise<void> {
@@ -95,7 +100,7 @@ export class StdioTransport implements Transport {
     try {
       message = JSON.parse(line);
     } catch {
-      // Whoever prints to a client's output by mistake prints no JSON.
+      // A line that is no JSON was printed by mistake, by the client or something that it started.
       return;
     }
     try {

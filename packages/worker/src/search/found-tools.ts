@@ -1,9 +1,9 @@
-import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Tool } from '@signalbox/protocol';
+import type { ToolResult } from '../tools/tool-result.ts';
 import { callToolName } from './search-definitions.ts';
 
 /** What a search found, as text for a model and as data with the same facts. */
-export function foundToolsResult(query: string, tools: readonly Tool[], toolCount: number): CallToolResult {
+export function foundToolsResult(query: string, tools: readonly Tool[], toolCount: number): ToolResult {
   const found = tools.map(({ name, title, description, inputSchema }) => ({
     name,
     ...(title !== undefined && { title }),

@@ -1,8 +1,9 @@
-import { searchReplySchema, type Tool, type ToolCallError } from '@signalbox/protocol';
+import { searchReplySchema, type Tool } from '@signalbox/protocol';
+import type { CallResult } from '../executor/call-result.ts';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import { askOrchestrator, unreadableAnswer } from '../executor/orchestrator-question.ts';
 
-/** What of a query is sent; the orchestrator takes no longer one. */
+/** The longest query that the orchestrator accepts; a longer one is cut. */
 const maxQueryLength = 256;
 
 export interface SearchRequest {
@@ -13,22 +14,19 @@ export interface SearchRequest {
   timeoutMs: number;
 }
 
-/** The tools that fit, best first, or why there was no answer. */
-export type SearchResult = { tools: Tool[]; error?: undefined } | { error: ToolCallError; tools?: undefined };
-
 /**
- * AskTable the orchestrator which tools of our role fit a query's words. A tool that is not in
- * the list we hold is left out: it came or went this moment. Every failure is a return value.
+ * Asks the orchestrator which tools of the agent's role fit the words of a query, best first. A tool that is not in the
+ * executor's list is left out, because it came or went this moment. Every failure is a return value.
  */
 export async function requestSearch(
   executor: McpProxyExecutor,
   { query, limit, signal, timeoutMs }: SearchRequest,
-): Promise<SearchResult> {
+): Promise<CallResult<Tool[]>> {
   const body = { op: 'search', query: query.trim().slice(0, maxQueryLength), limit };
   const answer = await askOrchestrator(executor, body, { timeoutMs, signal });
-  if (answer.error) return { error: answer.error };
-  const found = searchReplySchema.safeParse(answer.data);
+  if (answer.error) return answer;
+  const found = searchReplySchema.safeParse(answer.result);
   if (!found.success) return { error: unreadableAnswer('no list of tools') };
   const known = found.data.tools.map(({ name }) => executor.findTool(name));
-  return { tools: known.filter((tool) => tool !== undefined) };
+  return { result: known.filter((tool) => tool !== undefined) };
 }

@@ -45,7 +45,7 @@ async function search(
 ): Promise<FaceAnswer> {
   const { value, problem } = readSearchArguments(given);
   if (problem !== undefined) return wrongArguments(searchToolName, problem);
-  const { tools, error } = await requestSearch(executor, { ...value, signal, timeoutMs });
+  const { result: tools, error } = await requestSearch(executor, { ...value, signal, timeoutMs });
   const result = error
     ? failedResultOf(error, undefined)
     : foundToolsResult(value.query, tools, executor.toolCount);

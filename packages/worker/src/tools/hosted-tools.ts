@@ -1,8 +1,9 @@
-import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import { newMessageId } from '@signalbox/client';
 import type { ToolCallError } from '@signalbox/protocol';
+import { asksForInput } from '../executor/call-result.ts';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import type { FaceAnswer, FaceCall, FaceTools } from './face-tools.ts';
+import { invalidParams, JsonRpcError } from './json-rpc-error.ts';
 import type { RecentCalls } from './recent-calls.ts';
 import { failedResultOf, toolResultOf } from './tool-result.ts';
 
@@ -40,21 +41,20 @@ export async function callHosted(
   const requestId = newMessageId();
   const running = executor.executeRound(call, round, { requestId, signal, onProgress });
   calls?.add(requestId, call.name, running);
-  const { result, error, inputRequired } = await running;
+  const { result, error } = await running;
   if (error?.rpc_error) {
     const { code, message, data } = error.rpc_error;
-    throw new ProtocolError(code, message, data);
+    throw new JsonRpcError(code, message, data);
   }
   if (!tool && error?.code === 'tool_not_found') {
     calls?.forget(requestId);
     onUnknown?.(error);
   }
-  return {
-    result: error ? failedResultOf(error, tool, requestId) : (inputRequired ?? toolResultOf(result)),
-    outputSchema: tool?.outputSchema,
-  };
+  const outputSchema = tool?.outputSchema;
+  if (error) return { result: failedResultOf(error, tool, requestId), outputSchema };
+  return { result: asksForInput(result) ? result : toolResultOf(result), outputSchema };
 }
 
 function refuse({ message, hint }: ToolCallError): never {
-  throw new ProtocolError(ProtocolErrorCode.InvalidParams, [message, hint].join('. '));
+  throw new JsonRpcError(invalidParams, [message, hint].join('. '));
 }

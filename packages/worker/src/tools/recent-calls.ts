@@ -1,4 +1,4 @@
-import type { RoundResult } from '../executor/call-result.ts';
+import { asksForInput, type RoundResult } from '../executor/call-result.ts';
 
 /** A call of a hosted tool, as this face saw it. */
 export interface RecentCall {
@@ -56,8 +56,8 @@ export class RecentCalls {
   }
 }
 
-function stateOf({ result, error, inputRequired }: RoundResult): string {
+function stateOf({ result, error }: RoundResult): string {
   if (error) return error.code;
-  if (inputRequired) return 'input_required';
+  if (asksForInput(result)) return 'input_required';
   return result.isError === true ? 'tool_error' : 'ok';
 }

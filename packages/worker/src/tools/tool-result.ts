@@ -1,14 +1,22 @@
-import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { ProxiedResult, Tool, ToolCallError } from '@signalbox/protocol';
 
-/** The MCP server's own result again: what the orchestrator added for callers that want a string is left out. */
-export function toolResultOf(result: ProxiedResult): CallToolResult {
+/** The result of a tool, as MCP has it (`CallToolResult`). */
+export interface ToolResult {
+  content: { type: string; [field: string]: unknown }[];
+  structuredContent?: unknown;
+  isError?: boolean | undefined;
+  _meta?: Record<string, unknown> | undefined;
+  [field: string]: unknown;
+}
+
+/** Returns the MCP server's own result, without the fields that the orchestrator added for callers that want a string. */
+export function toolResultOf(result: ProxiedResult): ToolResult {
   const { success: _success, text: _text, ...own } = result;
-  return own as CallToolResult;
+  return own as ToolResult;
 }
 
 /**
- * A failure as a result that a model can act on, with the error envelope in `_meta['signalbox/error']` and in
+ * Makes a result of a failure that a model can act on. The error stands in `_meta['signalbox/error']` and in
  * `structuredContent.error`. A tool with an output schema gets no `structuredContent`: clients check it against that
  * schema, and would report a mismatch instead of the failure. `callId` is in `_meta['signalbox/call_id']`.
  */
@@ -16,7 +24,7 @@ export function failedResultOf(
   error: ToolCallError,
   tool: Pick<Tool, 'outputSchema'> | undefined,
   callId?: string,
-): CallToolResult {
+): ToolResult {
   return {
     content: [{ type: 'text', text: failureText(error) }],
     ...(!tool?.outputSchema && { structuredContent: { error } }),

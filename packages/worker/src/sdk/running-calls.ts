@@ -1,19 +1,19 @@
-/** The calls that run, and the way to end them all. */
+/** Knows the calls that run, and can cancel all of them. */
 export class RunningCalls {
   readonly #calls = new Map<AbortController, Promise<unknown>>();
   #isCancelled = false;
 
-  /** Starts a call with a signal of its own, which `end` aborts, and {@link cancelAll}. */
+  /** Starts a call with a signal of its own, which `abort` and {@link cancelAll} abort. */
   start<T>(work: (signal: AbortSignal) => Promise<T>): {
     answer: Promise<T>;
-    end: (reason: unknown) => void;
+    abort: (reason: unknown) => void;
   } {
     const controller = new AbortController();
     if (this.#isCancelled) controller.abort();
     const answer = work(controller.signal);
     const forget = () => this.#calls.delete(controller);
     this.#calls.set(controller, answer.then(forget, forget));
-    return { answer, end: (reason) => controller.abort(reason) };
+    return { answer, abort: (reason) => controller.abort(reason) };
   }
 
   cancelAll(): void {
@@ -21,7 +21,7 @@ export class RunningCalls {
     for (const controller of this.#calls.keys()) controller.abort();
   }
 
-  /** Resolves when those that run now have ended, however. */
+  /** Resolves when the calls that run now have ended, whether they failed or not. */
   async settled(): Promise<void> {
     await Promise.all(this.#calls.values());
   }

@@ -10,7 +10,7 @@ const untilAborted = (signal: AbortSignal) =>
 test('a call is ended alone, or with all others, also those that come after', async () => {
   const running = new RunningCalls();
   const [first, second] = [running.start(untilAborted), running.start(untilAborted)];
-  first.end('enough');
+  first.abort('enough');
   expect(await first.answer).toBe('enough');
   running.cancelAll();
   expect(await second.answer).toBeInstanceOf(DOMException);

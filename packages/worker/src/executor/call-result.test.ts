@@ -1,7 +1,7 @@
 import type { RequestOutcome } from '@signalbox/client';
 import { SignalboxError, type Tool } from '@signalbox/protocol';
 import { expect, test } from 'vitest';
-import { callResultOf } from './executor/call-result.ts';
+import { callResultOf } from './call-result.ts';
 
 const plain: Tool = { name: 'mcp_mail__send', inputSchema: { type: 'object' } };
 const readOnly: Tool = { ...plain, annotations: { readOnlyHint: true } };
@@ -79,7 +79,7 @@ test('a result arrives whole, with fields that nobody here knows', () => {
 
 test('a tool that asks for input ends the round with its result as it is', () => {
   const asked = { resultType: 'input_required', requestState: 's', 'x-vendor': [1] };
-  expect(callResultOf(completed({ input_required: asked }), plain)).toEqual({ inputRequired: asked });
+  expect(callResultOf(completed({ input_required: asked }), plain)).toEqual({ result: asked });
   const other = { input_required: { resultType: 'complete' } };
   expect(callResultOf(completed(other), plain).error).toMatchObject({ code: 'internal' });
 });

@@ -1,0 +1,66 @@
+import type { Server, Transport } from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { type AgentFaceTools, cancelCalls } from './answer-call.ts';
+import { DirectCalls } from './direct-calls.ts';
+import { createFaceServer } from './face-server.ts';
+import { RunningCalls } from './running-calls.ts';
+
+export interface FaceConnectionOptions {
+  /** The version that we report to the client. */
+  version: string;
+  heartbeatMs?: number | undefined;
+  onError: (error: Error) => void;
+}
+
+/** One client of an agent's tools, on a transport of its own. */
+export interface FaceConnection {
+  /** Resolves when the transport is closed and every call that was running has ended. */
+  readonly closed: Promise<void>;
+  /** Tells the client that the list of tools has changed. Rejects if that can't be sent. */
+  announceListChanged(): Promise<void>;
+  /** Cancels the calls that run, lets their answers reach the client, and closes the transport. */
+  close(): Promise<void>;
+}
+
+/** Serves an agent's tools over one transport, which it starts and closes. The client chooses the revision of MCP. */
+export function serveConnection(
+  transport: Transport,
+  tools: AgentFaceTools,
+  { version, heartbeatMs, onError }: FaceConnectionOptions,
+): FaceConnection {
+  const running = new RunningCalls();
+  const deps = { tools, running, heartbeatMs };
+  const directCalls = new DirectCalls(deps);
+  /** The server of the session, once the client may be sent notifications. */
+  let ready: Server | undefined;
+  const handle = serveStdio(
+    ({ era }) => {
+      const server = createFaceServer({ ...deps, version });
+      if (era === 'modern') ready = server;
+      else
+        server.oninitialized = () => {
+          ready = server;
+          directCalls.open(server);
+        };
+      return server;
+    },
+    { transport, onerror: onError },
+  );
+  directCalls.attach(transport);
+  const ended = Promise.withResolvers<void>();
+  const { onclose } = transport;
+  transport.onclose = () => {
+    directCalls.close();
+    onclose?.();
+    ended.resolve();
+  };
+  return {
+    closed: ended.promise.then(() => running.settled()),
+    announceListChanged: async () => await ready?.sendToolListChanged(),
+    async close() {
+      await cancelCalls(running);
+      await handle.close();
+      ended.resolve();
+    },
+  };
+}

@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto';
+import { classifyInboundRequest, createMcpHandler } from '@modelcontextprotocol/server';
+import { type AgentFaceTools, cancelCalls } from './answer-call.ts';
+import { createFaceServer } from './face-server.ts';
+import type { FaceRequest } from './http-request.ts';
+import { LegacySessions } from './legacy-sessions.ts';
+import { RunningCalls } from './running-calls.ts';
+
+export interface HttpEndpointOptions {
+  /** The version that we report to clients. */
+  version: string;
+  heartbeatMs?: number | undefined;
+  maxSessions: number;
+  sessionIdleMs: number;
+  /** Monotonic milliseconds. */
+  now: () => number;
+  onError: (error: Error) => void;
+}
+
+/** All HTTP clients of one agent's tools, of every revision of MCP. */
+export interface HttpEndpoint {
+  answer(request: FaceRequest): Promise<Response>;
+  /** The sessions of clients of the revisions up to 2025-11-25. */
+  readonly sessionCount: number;
+  /** Tells every client that listens that the list of tools has changed. */
+  announceListChanged(): void;
+  /** Ends the sessions that nobody uses any more. */
+  sweep(): Promise<void>;
+  /** Cancels the calls that run, lets their answers reach the clients, and ends all sessions and streams. */
+  close(): Promise<void>;
+}
+
+/** Serves an agent's tools over HTTP: requests of the current revision one by one, those of earlier revisions in sessions. */
+export function openHttpEndpoint(tools: AgentFaceTools, options: HttpEndpointOptions): HttpEndpoint {
+  const { version, heartbeatMs, maxSessions, sessionIdleMs, now, onError } = options;
+  const running = new RunningCalls();
+  const createServer = (onlyMethod?: string) =>
+    createFaceServer({
+      tools,
+      running,
+      heartbeatMs,
+      version,
+      ...(onlyMethod !== undefined && { onlyMethod }),
+    });
+  // The SDK has checked by then that this header and the body name the same method.
+  const current = createMcpHandler(
+    ({ requestInfo }) => createServer(requestInfo?.headers.get('mcp-method') ?? undefined),
+    { legacy: 'reject', onerror: onError },
+  );
+  const sessions = new LegacySessions({
+    createServer,
+    newSessionId: randomUUID,
+    maxSessions,
+    idleMs: sessionIdleMs,
+    now,
+  });
+  return {
+    answer: (request) =>
+      isLegacy(request)
+        ? sessions.answer(request)
+        : current.fetch(webRequest(request), { parsedBody: request.message }),
+    get sessionCount() {
+      return sessions.size;
+    },
+    announceListChanged() {
+      current.notify.toolsChanged();
+      sessions.announceListChanged();
+    },
+    sweep: () => sessions.sweep(),
+    async close() {
+      await cancelCalls(running);
+      await current.close();
+      await sessions.close();
+    },
+  };
+}
+
+/** Decides by the SDK's own rule. The SDK also answers whatever is no sound request of the current revision. */
+function isLegacy({ method, headers, message }: FaceRequest): boolean {
+  const version = headers['mcp-protocol-version'];
+  const named = headers['mcp-method'];
+  const tool = headers['mcp-name'];
+  const outcome = classifyInboundRequest({
+    httpMethod: method,
+    body: message,
+    ...(version !== undefined && { protocolVersionHeader: version }),
+    ...(named !== undefined && { mcpMethodHeader: named }),
+    ...(tool !== undefined && { mcpNameHeader: tool }),
+  });
+  return outcome.kind === 'legacy';
+}
+
+/** Makes a web `Request`, which the SDK wants, without the body: that is handed over beside it, already parsed. */
+function webRequest({ method, headers, signal }: FaceRequest): Request {
+  return new Request('http://localhost/mcp', { method, headers, signal });
+}
