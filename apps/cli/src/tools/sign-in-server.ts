@@ -11,7 +11,7 @@ export interface SignInServer {
 }
 
 /** Finds a server by its name in the configuration. Rejects with `server_not_found`, or `usage` if nobody signs in to it. */
-export async function signInServer(name: string, flags: { config?: string }): Promise<SignInServer> {
+export async function findSignInServer(name: string, flags: { config?: string }): Promise<SignInServer> {
   const file = findConfigFile(flags.config);
   if (file === undefined) {
     throw new SignalboxError('usage', 'there is no signalbox.yaml here to find the server in', {

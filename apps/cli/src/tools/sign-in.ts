@@ -2,16 +2,26 @@ import { dataDirectory, signInDirectory } from '@signalbox/daemon/data-directory
 import { createGuardedFetch } from '@signalbox/guarded-fetch';
 import { SignalboxError, serverReplySchema } from '@signalbox/protocol';
 import { hostsOfAuth, openRefreshTokenFiles, signIn } from '@signalbox/server-auth';
-import { askForData } from '../connection/operator-request.ts';
+import { askForData, type OperatorFlags } from '../connection/operator-request.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
 import { printJson, printLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
-import type { ToolsAuthFlags } from './auth.ts';
 import { serverText } from './server-text.ts';
-import type { SignInServer } from './sign-in-server.ts';
+import { findSignInServer, type SignInServer } from './sign-in-server.ts';
+
+export interface ToolsAuthFlags extends OperatorFlags {
+  signOut?: boolean;
+  port?: number;
+}
+
+/** Signs a person in to a server, or forgets the sign-in. */
+export async function authorizeServer(name: string, flags: ToolsAuthFlags): Promise<void> {
+  const found = await findSignInServer(name, flags);
+  await (flags.signOut ? signOutOf : signInTo)(name, found, flags);
+}
 
 /** Signs a person in, and asks a connected orchestrator to restart the server. */
-export async function signInTo(name: string, found: SignInServer, flags: ToolsAuthFlags): Promise<void> {
+async function signInTo(name: string, found: SignInServer, flags: ToolsAuthFlags): Promise<void> {
   const { config, server, auth } = found;
   const { url } = server;
   using withdrawal = withdrawOnSignal();
@@ -40,7 +50,7 @@ export async function signInTo(name: string, found: SignInServer, flags: ToolsAu
 }
 
 /** Forgets a sign-in, and asks a connected orchestrator to restart the server. */
-export async function signOutOf(name: string, found: SignInServer, flags: ToolsAuthFlags): Promise<void> {
+async function signOutOf(name: string, found: SignInServer, flags: ToolsAuthFlags): Promise<void> {
   const forgotten = await tokensOf(found, flags).forget(name);
   const after = forgotten ? await reload(name, flags) : {};
   if (flags.json) return printJson({ server: name, signed_out: forgotten, ...after });

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { withConnectionOptions, withExamples, withJsonOption } from '../../command-options.ts';
-import type { ToolsAuthFlags } from '../../tools/auth.ts';
+import type { ToolsAuthFlags } from '../../tools/sign-in.ts';
 import { orchestratorOption } from './orchestrator-option.ts';
 
 /** Defines `signalbox tools auth`. */
@@ -29,7 +29,7 @@ orchestrator that is connected starts the server anew; without one, the sign-in 
     'signalbox tools auth docs --sign-out --config signalbox.yaml',
   );
   return command.action(async (server: string, flags: ToolsAuthFlags) => {
-    const { authorizeServer } = await import('../../tools/auth.ts');
+    const { authorizeServer } = await import('../../tools/sign-in.ts');
     await authorizeServer(server, flags);
   });
 }
