@@ -7,11 +7,13 @@ import {
   SignalboxError,
 } from '@signalbox/protocol';
 import {
+  type AuditLog,
   type InboxStore,
   lockDataDirectory,
   openSqliteAuditLog,
   openSqliteInboxStore,
   openSqliteTokenStore,
+  type TokenStore,
 } from '@signalbox/store';
 import { customAlphabet, nanoid } from 'nanoid';
 import { KnownAgents } from './auth/known-agents.ts';
@@ -24,6 +26,7 @@ import { ConnectedCallers } from './frames/connected-callers.ts';
 import { RateLimit } from './frames/rate-limit.ts';
 import { Taps } from './frames/taps.ts';
 import { Housekeeping } from './housekeeping.ts';
+import type { Greeting } from './listener/connection.ts';
 import { Listener } from './listener/listener.ts';
 import type { Log } from './log.ts';
 import { ensureOperatorToken } from './operator-token.ts';
@@ -69,10 +72,12 @@ export interface Broker extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
+/** The options, with a default for each that was left out. */
+type Setup = Required<BrokerOptions> & { limits: Limits };
+
 const maxDeliver = 5;
 const reconnectAfterMs = 100;
 const suggestionsPerSecond = 20;
-const defaultHost = '127.0.0.1';
 
 /** People pass these ids to commands, where a leading dash would make them options. */
 const newTokenId = customAlphabet('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz', 14);
@@ -82,84 +87,31 @@ const newTokenId = customAlphabet('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghi
  * `insecure_listen` for an address beyond loopback without `insecure`.
  */
 export async function startBroker(options: BrokerOptions): Promise<Broker> {
-  const { host = defaultHost, now = Date.now, log = () => {}, fault = noFault, policies = {} } = options;
-  refuseInsecureListening(host, options.insecure);
-  const files = brokerFiles(options.dataDir);
-  const limits = { ...defaultLimits, ...options.limits };
-
-  // The files.
-  await using opened = new AsyncDisposableStack();
-  opened.use(await lockDataDirectory(options.dataDir));
-  const store = opened.use(await openStore(files.messages, limits, options.durability, now));
-  const tokenStore = opened.use(await openSqliteTokenStore({ file: files.tokens }));
-  const tokens = await TokenRegistry.load(tokenStore, now, newTokenId);
-  const agents = await KnownAgents.load(tokenStore, tokens);
-  opened.defer(() => agents.save());
-  const audit = opened.use(await openSqliteAuditLog({ file: files.audit }));
-  await ensureOperatorToken(tokens, files.operatorToken);
-
-  // The core, which moves messages.
-  const taps = new Taps(now);
+  const setup = withDefaults(options);
+  const { dataDir, now, log } = setup;
+  refuseInsecureListening(setup);
+  const files = brokerFiles(dataDir);
   const storeFailed = Promise.withResolvers<unknown>();
-  const delivery = new Delivery({
-    store,
-    now,
-    newLeaseId: () => nanoid(12),
-    maxDeliver,
-    onError: (error) => log({ level: 'error', event: 'delivery_failed', error }),
-    onStoreFailed: storeFailed.resolve,
-    fault,
-    tap: taps,
-  });
 
-  // The connections, with all that they work with.
-  const connected = new ConnectedCallers(now, () => nanoid(8));
-  const suggestions = new RateLimit(suggestionsPerSecond, suggestionsPerSecond, now());
-  const flusher = new OutboxFlusher(fault);
-  const { receiptMeans } = store.caps;
-  const ports: SessionPorts = {
-    delivery,
-    store,
-    tokens,
-    agents,
-    policies,
-    connected,
-    suggestions,
-    taps,
-    audit,
-    flusher,
-    limits,
-    receiptMeans,
-    now,
-    log,
-  };
-  const brokerId = await store.identity();
-  const heartbeatMs = options.heartbeatMs ?? 15_000;
-  const listener = await Listener.open({
-    host,
-    port: options.port ?? 7420,
-    heartbeatMs,
-    helloTimeoutMs: options.helloTimeoutMs ?? 5000,
-    greeting: {
-      type: 'welcome',
-      broker_id: brokerId,
-      limits: { ...limits },
-      heartbeat_ms: heartbeatMs,
-      receipt_means: receiptMeans,
-      dedupe_window_ms: store.dedupeWindowMs,
-    },
-    ports,
-  });
-  for (const chore of startChores(ports, store)) opened.use(chore);
+  await using opened = new AsyncDisposableStack();
+  const stores = await openStores(setup, files, opened);
+  const ports = await openPorts(setup, stores, storeFailed.resolve);
+  opened.defer(() => ports.agents.save());
+  await ensureOperatorToken(ports.tokens, files.operatorToken);
+  const brokerId = await stores.inboxes.identity();
+  const listener = await listen(setup, ports, brokerId, stores.inboxes.dedupeWindowMs);
+  for (const chore of startChores(ports, stores)) opened.use(chore);
 
-  const url = `ws://${host.includes(':') ? `[${host}]` : host}:${listener.port}`;
+  const { host } = setup;
+  const { port } = listener;
+  const url = `ws://${host.includes(':') ? `[${host}]` : host}:${port}`;
   await writePrivate(files.facts, JSON.stringify({ pid: process.pid, url, started_at: now() }));
-  log({ level: 'info', event: 'broker_ready', url, dataDir: options.dataDir, receiptMeans });
+  log({ level: 'info', event: 'broker_ready', url, dataDir, receiptMeans: ports.receiptMeans });
 
   const resources = opened.move();
   const stop = once(async () => {
     listener.sayGoingAway(reconnectAfterMs);
-    await delivery.close();
+    await ports.delivery.close();
     await listener.close();
     await removeFile(files.facts);
     await resources.disposeAsync();
@@ -173,17 +125,47 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     .catch((error) => log({ level: 'error', event: 'stop_failed', error }));
   return {
     url,
-    port: listener.port,
+    port,
     brokerId,
     operatorTokenFile: files.operatorToken,
-    issueToken: (request) => issueToken(tokens, request),
+    issueToken: (request) => issueToken(ports.tokens, request),
     failed: storeFailed.promise,
     stop,
     [Symbol.asyncDispose]: stop,
   };
 }
 
-function refuseInsecureListening(host: string, insecure = false): void {
+function withDefaults({
+  dataDir,
+  host = '127.0.0.1',
+  port = 7420,
+  durability = 'full',
+  limits = {},
+  heartbeatMs = 15_000,
+  helloTimeoutMs = 5000,
+  policies = {},
+  insecure = false,
+  fault = noFault,
+  now = Date.now,
+  log = () => {},
+}: BrokerOptions): Setup {
+  return {
+    dataDir,
+    host,
+    port,
+    durability,
+    limits: { ...defaultLimits, ...limits },
+    heartbeatMs,
+    helloTimeoutMs,
+    policies,
+    insecure,
+    fault,
+    now,
+    log,
+  };
+}
+
+function refuseInsecureListening({ host, insecure }: Setup): void {
   if (isLoopback(host) || insecure) return;
   throw new SignalboxError(
     'insecure_listen',
@@ -191,21 +173,85 @@ function refuseInsecureListening(host: string, insecure = false): void {
   );
 }
 
-function openStore(
-  file: string,
-  limits: Limits,
-  durability: BrokerOptions['durability'] = 'full',
-  now: () => number,
-): Promise<InboxStore> {
+interface Stores {
+  inboxes: InboxStore;
+  tokens: TokenStore;
+  audit: AuditLog;
+}
+
+async function openStores(
+  { dataDir, durability, limits, now }: Setup,
+  files: ReturnType<typeof brokerFiles>,
+  opened: AsyncDisposableStack,
+): Promise<Stores> {
+  opened.use(await lockDataDirectory(dataDir));
   const { maxInboxMessages, maxInboxBytes, maxPendingPerSender, maxTotalBytes } = limits;
   const caps = { maxInboxMessages, maxInboxBytes, maxPendingPerSender, maxTotalBytes };
-  return openSqliteInboxStore({ file, durability, caps, now });
+  return {
+    inboxes: opened.use(await openSqliteInboxStore({ file: files.messages, durability, caps, now })),
+    tokens: opened.use(await openSqliteTokenStore({ file: files.tokens })),
+    audit: opened.use(await openSqliteAuditLog({ file: files.audit })),
+  };
+}
+
+/** Makes all that connections work with: who may connect, the core that moves messages, and who follows it. */
+async function openPorts(
+  { limits, policies, fault, now, log }: Setup,
+  stores: Stores,
+  onStoreFailed: (error: unknown) => void,
+): Promise<SessionPorts> {
+  const { inboxes: store, audit } = stores;
+  const tokens = await TokenRegistry.load(stores.tokens, now, newTokenId);
+  const taps = new Taps(now);
+  const delivery = new Delivery({
+    store,
+    now,
+    newLeaseId: () => nanoid(12),
+    maxDeliver,
+    onError: (error) => log({ level: 'error', event: 'delivery_failed', error }),
+    onStoreFailed,
+    fault,
+    tap: taps,
+  });
+  return {
+    delivery,
+    store,
+    tokens,
+    agents: await KnownAgents.load(stores.tokens, tokens),
+    policies,
+    connected: new ConnectedCallers(now, () => nanoid(8)),
+    suggestions: new RateLimit(suggestionsPerSecond, suggestionsPerSecond, now()),
+    taps,
+    audit,
+    flusher: new OutboxFlusher(fault),
+    limits,
+    receiptMeans: store.caps.receiptMeans,
+    now,
+    log,
+  };
+}
+
+function listen(
+  { host, port, heartbeatMs, helloTimeoutMs, limits }: Setup,
+  ports: SessionPorts,
+  brokerId: string,
+  dedupeWindowMs: number,
+): Promise<Listener> {
+  const greeting: Greeting = {
+    type: 'welcome',
+    broker_id: brokerId,
+    limits: { ...limits },
+    heartbeat_ms: heartbeatMs,
+    receipt_means: ports.receiptMeans,
+    dedupe_window_ms: dedupeWindowMs,
+  };
+  return Listener.open({ host, port, heartbeatMs, helloTimeoutMs, greeting, ports });
 }
 
 /** Starts the work that is done again and again while the broker runs. */
-function startChores(ports: SessionPorts, store: InboxStore): AsyncDisposable[] {
+function startChores(ports: SessionPorts, { inboxes }: Stores): AsyncDisposable[] {
   const { delivery, taps, agents, audit, now, log } = ports;
-  const housekeeping = new Housekeeping(store, delivery, audit, now);
+  const housekeeping = new Housekeeping(inboxes, delivery, audit, now);
   const onError = (error: unknown): void => log({ level: 'error', event: 'housekeeping_failed', error });
   return [
     repeat(250, () => delivery.deadlines.check(now()), onError),
