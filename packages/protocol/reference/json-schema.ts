@@ -1,6 +1,12 @@
 import { z } from 'zod';
+import { callRecordSchema, callStatusSchema } from '../src/mcp/call-status.ts';
+import { explanationSchema, searchReplySchema } from '../src/mcp/lookup-replies.ts';
+import { mcpReplySchema } from '../src/mcp/mcp-reply.ts';
+import { mcpRequestSchema } from '../src/mcp/mcp-request.ts';
+import { discoveryReplySchema, serverReplySchema, serversReplySchema } from '../src/mcp/server-report.ts';
 import { brokerFrameSchemas } from '../src/wire/broker-frames.ts';
 import { clientFrameSchemas } from '../src/wire/client-frames.ts';
+import { undeliverableSchema } from '../src/wire/undeliverable.ts';
 
 /** A node of a JSON Schema document, as far as the frames need it. */
 export interface SchemaNode {
@@ -24,16 +30,33 @@ export interface SchemaNode {
   maxItems?: number;
 }
 
-/** Converts the schemas of all frames into one JSON Schema document: a header line of either side, and each type of frame by name. */
+/** The bodies of messages that the protocol defines. The replies to single operations stand in `data` of an `mcp_reply`. */
+const bodySchemas: Record<string, z.ZodType> = {
+  UndeliverableBody: undeliverableSchema,
+  McpRequestBody: mcpRequestSchema,
+  McpReplyBody: mcpReplySchema,
+  StatusReply: callStatusSchema,
+  CallsReply: z.object({ calls: z.array(callRecordSchema) }),
+  ServersReply: serversReplySchema,
+  ServerReply: serverReplySchema,
+  DiscoverReply: discoveryReplySchema,
+  ExplainReply: explanationSchema,
+  SearchReply: searchReplySchema,
+};
+
+/** Converts the schemas of all frames and bodies into one JSON Schema document, which describes a header line of either side. */
 export function protocolJsonSchema(): SchemaNode & { $defs: Record<string, SchemaNode> } {
   const shared: Record<string, SchemaNode> = {};
   const client = framesOf('Client', clientFrameSchemas, shared);
   const broker = framesOf('Broker', brokerFrameSchemas, shared);
+  const bodies = Object.fromEntries(
+    Object.entries(bodySchemas).map(([name, schema]) => [name, definitionOf(schema, shared)]),
+  );
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Signalbox protocol, version 1',
     description:
-      'A header line of either side, without its `body` mark. `#/$defs/ClientFrame` and `#/$defs/BrokerFrame` are those of one side.',
+      'A header line of either side, without its `body` mark. `#/$defs/ClientFrame` and `#/$defs/BrokerFrame` are those of one side. Definitions that end in `Body` or `Reply` describe bodies.',
     anyOf: [reference('ClientFrame'), reference('BrokerFrame')],
     $defs: {
       ClientFrame: { anyOf: Object.keys(client).map(reference) },
@@ -41,6 +64,7 @@ export function protocolJsonSchema(): SchemaNode & { $defs: Record<string, Schem
       ...shared,
       ...client,
       ...broker,
+      ...bodies,
     },
   } as SchemaNode & { $defs: Record<string, SchemaNode> };
 }
@@ -55,13 +79,19 @@ function framesOf(
   schemas: Record<string, z.ZodType>,
   shared: Record<string, SchemaNode>,
 ): Record<string, SchemaNode> {
-  const frames: Record<string, SchemaNode> = {};
-  for (const [type, schema] of Object.entries(schemas)) {
-    const { $schema, $defs, ...frame } = z.toJSONSchema(schema, { io: 'input' });
-    Object.assign(shared, $defs);
-    frames[definitionName(side, type)] = frame as SchemaNode;
-  }
-  return frames;
+  return Object.fromEntries(
+    Object.entries(schemas).map(([type, schema]) => [
+      definitionName(side, type),
+      definitionOf(schema, shared),
+    ]),
+  );
+}
+
+/** Converts one schema. The definitions that it refers to are added to `shared`. */
+function definitionOf(schema: z.ZodType, shared: Record<string, SchemaNode>): SchemaNode {
+  const { $schema, $defs, ...definition } = z.toJSONSchema(schema, { io: 'input' });
+  Object.assign(shared, $defs);
+  return definition as SchemaNode;
 }
 
 function reference(name: string): SchemaNode {

@@ -1,3 +1,4 @@
+import { toolErrorCodes } from '../src/mcp/tool-call-error.ts';
 import { brokerFrameSchemas } from '../src/wire/broker-frames.ts';
 import { clientFrameSchemas } from '../src/wire/client-frames.ts';
 import { closeCodes } from '../src/wire/close-codes.ts';
@@ -37,6 +38,15 @@ export function protocolTables(): Record<string, string> {
         code,
         `\`${name}\``,
         yesOrNo(reconnect),
+      ]),
+    ),
+    'tool-error-codes': table(
+      ['code', 'category', 'retryable', 'meaning'],
+      Object.entries(toolErrorCodes).map(([code, { category, retryable, meaning }]) => [
+        `\`${code}\``,
+        category,
+        yesOrNo(retryable),
+        meaning,
       ]),
     ),
     limits: table(

@@ -8,8 +8,14 @@ export {
   callStatusSchema,
 } from './mcp/call-status.ts';
 export { JsonLineReader } from './mcp/json-lines.ts';
+export {
+  type Explanation,
+  explanationSchema,
+  type SearchReply,
+  searchReplySchema,
+} from './mcp/lookup-replies.ts';
 export { type MailboxAccess, type MailboxToolName, mailboxToolNames } from './mcp/mailbox-tools.ts';
-export { mayRepeat, type RepeatWord, withRepeatWord } from './mcp/may-repeat.ts';
+export { mayRepeat, type RepeatOverride, withRepeatOverride } from './mcp/may-repeat.ts';
 export {
   type InputRequired,
   type McpReply,
@@ -49,12 +55,6 @@ export {
   toolCallErrorSchema,
   toolErrorCodes,
 } from './mcp/tool-call-error.ts';
-export {
-  type Explanation,
-  explanationSchema,
-  type SearchReply,
-  searchReplySchema,
-} from './mcp/tool-questions.ts';
 export {
   type Address,
   agentOf,

@@ -1,6 +1,6 @@
 /**
  * The one error class of Signalbox. Branch on `code`, never on `message`.
- * `retryable`: the same attempt may succeed later. `details` hold the facts behind the message.
+ * `retryable` tells whether the same attempt may succeed later. `details` hold the facts behind the message.
  */
 export class SignalboxError extends Error {
   override readonly name = 'SignalboxError';
@@ -20,7 +20,7 @@ export class SignalboxError extends Error {
   }
 }
 
-/** The message of anything thrown. */
+/** Returns the message of anything that was thrown. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

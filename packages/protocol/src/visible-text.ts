@@ -1,6 +1,6 @@
 /**
- * A text with its control characters and changes of direction written out (`\x1b`), line ends and tabs kept: what an
- * agent or a tool wrote must not move the cursor, colour or rewrite what stands on the screen.
+ * Replaces control characters and changes of direction by escapes such as `\x1b`. Line ends and tabs stay. A text of an agent or a
+ * tool must not move the cursor, change colours or overwrite other text on the screen.
  */
 export function visible(text: string): string {
   return text.replace(/(?!\r\n|[\n\t])[\p{Cc}\p{Bidi_Control}]/gu, (character) => {

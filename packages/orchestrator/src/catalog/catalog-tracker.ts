@@ -1,7 +1,7 @@
 import type { BrokerClient, Log } from '@signalbox/client';
 import type { Inventory, McpHost } from '@signalbox/mcp-host';
-import { messageOf, type Tool, withRepeatWord } from '@signalbox/protocol';
-import { type RepeatLists, repeatWordFor } from '../roles/repeat-lists.ts';
+import { messageOf, type Tool, withRepeatOverride } from '@signalbox/protocol';
+import { type RepeatLists, repeatOverrideFor } from '../roles/repeat-lists.ts';
 import type { RoleToolAllowlist } from '../roles/role-tool-allowlist.ts';
 import { type Catalog, createCatalog, type MailboxRules } from './catalog.ts';
 import { announceCatalog } from './manifest-announcement.ts';
@@ -43,7 +43,7 @@ export function trackCatalog(
     const before = catalog;
     latestInventory = inventory;
     const { allowlist, repeat, mailbox } = policy;
-    const after = createCatalog(withRepeatWords(inventory, repeat), allowlist, mailbox);
+    const after = createCatalog(withRepeatOverrides(inventory, repeat), allowlist, mailbox);
     catalog = after;
     announced = announced
       .then(() => announceCatalog(client, before, after, log))
@@ -74,7 +74,7 @@ export function trackCatalog(
 }
 
 /** Marks each tool with what the operator says about repeating it. */
-function withRepeatWords(inventory: Inventory, repeat: RepeatLists): Inventory {
-  const withWord = (tool: Tool) => withRepeatWord(tool, repeatWordFor(repeat, tool.name));
+function withRepeatOverrides(inventory: Inventory, repeat: RepeatLists): Inventory {
+  const withWord = (tool: Tool) => withRepeatOverride(tool, repeatOverrideFor(repeat, tool.name));
   return { ...inventory, tools: inventory.tools.map(withWord), hidden: inventory.hidden.map(withWord) };
 }

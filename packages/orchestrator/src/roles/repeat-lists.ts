@@ -1,4 +1,4 @@
-import { mayRepeat, type RepeatWord, type Tool, withRepeatWord } from '@signalbox/protocol';
+import { mayRepeat, type RepeatOverride, type Tool, withRepeatOverride } from '@signalbox/protocol';
 import { matchesPattern } from './tool-pattern.ts';
 
 /** The operator's lists of tools that may or may not be called again. Entries are names or patterns with `*`; where both lists match, `never` decides. */
@@ -10,7 +10,7 @@ export interface RepeatLists {
 }
 
 /** What the operator's lists say about repeating this tool; `undefined` if neither list names it. */
-export function repeatWordFor(lists: RepeatLists, tool: string): RepeatWord | undefined {
+export function repeatOverrideFor(lists: RepeatLists, tool: string): RepeatOverride | undefined {
   if (patternFor(lists.never, tool) !== undefined) return 'never';
   return patternFor(lists.safe, tool) === undefined ? undefined : 'safe';
 }
@@ -20,7 +20,9 @@ export function explainRepeat(
   lists: RepeatLists,
   tool: Tool,
 ): { repeat: 'safe' | 'unsafe'; repeat_rule: string } {
-  const repeat = mayRepeat(withRepeatWord(tool, repeatWordFor(lists, tool.name)), true) ? 'safe' : 'unsafe';
+  const repeat = mayRepeat(withRepeatOverride(tool, repeatOverrideFor(lists, tool.name)), true)
+    ? 'safe'
+    : 'unsafe';
   return { repeat, repeat_rule: ruleFor(lists, tool) };
 }
 

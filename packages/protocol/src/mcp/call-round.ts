@@ -7,24 +7,23 @@ const named = z
   .record(z.string(), z.unknown())
   .refine((value) => Object.keys(value).length <= maxNames, `must have at most ${maxNames} entries`);
 
-/**
- * What an MCP client says with a call about being asked back (MCP 2026-07-28): what it can be asked for, and in a further round
- * its answers and the state that the tool gave it. Only a server of that revision reads any of it.
- */
 export const callRoundSchema = z.object({
   client_capabilities: named.optional(),
   input_responses: named.optional(),
   request_state: z.string().max(maxStateLength).optional(),
 });
 
-/** {@link callRoundSchema} under MCP's own names. */
+/**
+ * The part of a call that lets its tool ask for input (MCP 2026-07-28), under MCP's own names: the kinds of input that the client can give
+ * and, in a further round, its answers and the state that the tool returned. Servers of older revisions get none of it.
+ */
 export interface CallRound {
   clientCapabilities?: Record<string, unknown>;
   inputResponses?: Record<string, unknown>;
   requestState?: string;
 }
 
-/** A round as it stands in the body of a call. */
+/** Converts a round to its form in the body of a call. */
 export function toWireRound(round: CallRound): z.infer<typeof callRoundSchema> {
   const { clientCapabilities, inputResponses, requestState } = round;
   return {
@@ -34,7 +33,7 @@ export function toWireRound(round: CallRound): z.infer<typeof callRoundSchema> {
   };
 }
 
-/** The inverse of {@link toWireRound}. */
+/** Converts a round from its form in the body of a call. */
 export function fromWireRound(wire: z.infer<typeof callRoundSchema>): CallRound {
   const { client_capabilities: capabilities, input_responses: responses, request_state: state } = wire;
   return {
@@ -44,7 +43,7 @@ export function fromWireRound(wire: z.infer<typeof callRoundSchema>): CallRound 
   };
 }
 
-/** Whether a result asks its caller for input instead of ending the call: the caller calls again, with the answers. */
+/** Tells whether a result asks its caller for input instead of ending the call. The caller then calls again, with the answers. */
 export function isInputRequired(result: Record<string, unknown>): boolean {
   return result.resultType === 'input_required';
 }

@@ -2,23 +2,21 @@ import { z } from 'zod';
 import { mcpReplySchema } from './mcp-reply.ts';
 import { type ToolErrorCode, toolErrorCodes } from './tool-call-error.ts';
 
-/** How a call ended: `ok`, `tool_error` (the tool itself said isError), `input_required` (the tool asked back, which ends this round), or an error code. */
 const outcomeSchema = z.union([
   z.enum(['ok', 'tool_error', 'input_required']),
   z.enum(Object.keys(toolErrorCodes) as [ToolErrorCode, ...ToolErrorCode[]]),
 ]);
 
-/**
- * Answer to op `status` (in `data`): what became of one's own request. `unknown`: never heard of, or forgotten.
- * `finished` comes without its reply once that was delivered and is no longer kept; `outcome` is as in {@link callRecordSchema}.
- */
 export const callStatusSchema = z.discriminatedUnion('state', [
   z.object({ state: z.enum(['queued', 'running', 'unknown']) }),
   z.object({ state: z.literal('finished'), outcome: outcomeSchema, reply: mcpReplySchema.optional() }),
 ]);
+/**
+ * The answer to op `status`, in `data`: the state of the asker's own request. `unknown` means never received, or forgotten.
+ * A `finished` call comes without its reply once that was delivered and is no longer kept.
+ */
 export type CallStatus = z.infer<typeof callStatusSchema>;
 
-/** One tool call as op `calls` lists it. Times are epoch milliseconds of the orchestrator's clock. */
 export const callRecordSchema = z.object({
   request_id: z.string(),
   agent: z.string(),
@@ -31,5 +29,10 @@ export const callRecordSchema = z.object({
   finished_at: z.number().optional(),
   outcome: outcomeSchema.optional(),
 });
+/** One tool call as op `calls` lists it. Times are epoch milliseconds of the orchestrator's clock. */
 export type CallRecord = z.infer<typeof callRecordSchema>;
+/**
+ * The end of a call: `ok`, `tool_error` if the tool set `isError`, `input_required` if the tool asked for input, which ends this round,
+ * or an error code.
+ */
 export type CallRecordOutcome = z.infer<typeof outcomeSchema>;

@@ -9,7 +9,8 @@ export const mailboxToolNames = [
   'signalbox_inbox_wait',
   'signalbox_reply',
 ] as const;
+/** The name of a mailbox tool. */
 export type MailboxToolName = (typeof mailboxToolNames)[number];
 
-/** Which of them a role is shown: none, or those of a list. */
+/** The mailbox tools that a role sees: none, or those of a list. */
 export type MailboxAccess = false | readonly string[];

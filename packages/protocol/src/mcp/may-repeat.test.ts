@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { mayRepeat, withRepeatWord } from './may-repeat.ts';
+import { mayRepeat, withRepeatOverride } from './may-repeat.ts';
 
 const tool = (annotations?: Record<string, unknown>) => ({
   name: 't',
@@ -20,11 +20,11 @@ it('lets a sent call be made again only if its tool says that this is safe', () 
 
 it("puts the operator's word above the server's own claim, whatever the server writes there", () => {
   const readOnly = tool({ readOnlyHint: true });
-  expect(mayRepeat(withRepeatWord(tool(), 'safe'), true)).toBe(true);
-  expect(mayRepeat(withRepeatWord(readOnly, 'never'), true)).toBe(false);
-  expect(mayRepeat(withRepeatWord(readOnly, 'never'), false)).toBe(true);
+  expect(mayRepeat(withRepeatOverride(tool(), 'safe'), true)).toBe(true);
+  expect(mayRepeat(withRepeatOverride(readOnly, 'never'), true)).toBe(false);
+  expect(mayRepeat(withRepeatOverride(readOnly, 'never'), false)).toBe(true);
   const claimed = { ...tool(), _meta: { 'signalbox/repeat': 'safe', other: 1 } };
-  expect(mayRepeat(withRepeatWord(claimed, undefined), true)).toBe(false);
-  expect(withRepeatWord(claimed, undefined)._meta).toEqual({ other: 1 });
-  expect(withRepeatWord(readOnly, undefined)).toBe(readOnly);
+  expect(mayRepeat(withRepeatOverride(claimed, undefined), true)).toBe(false);
+  expect(withRepeatOverride(claimed, undefined)._meta).toEqual({ other: 1 });
+  expect(withRepeatOverride(readOnly, undefined)).toBe(readOnly);
 });

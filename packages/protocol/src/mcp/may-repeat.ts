@@ -1,25 +1,25 @@
 import type { Tool } from './tool.ts';
 
-/** Under this key of a tool's `_meta` stands the operator's own word on repeating it: `safe` or `never`. */
-const operatorWordKey = 'signalbox/repeat';
+/** The key of a tool's `_meta` that holds the operator's override: `safe` or `never`. */
+const overrideKey = 'signalbox/repeat';
 
-/** What an operator says of a tool, over the head of the server that declares it. */
-export type RepeatWord = 'safe' | 'never';
+/** The operator's decision on repeating a tool. It overrides the hints that the tool's server declares. */
+export type RepeatOverride = 'safe' | 'never';
 
 /**
- * Whether a call may be made again. The one rule behind every repetition: a call that was never sent may; one that was
- * sent may only if its tool declares `readOnlyHint` or `idempotentHint`, unless the operator said otherwise.
+ * Tells whether a call may be made again. Every repetition follows this rule: a call that was never sent may be made again. A call
+ * that was sent may be made again if its tool declares `readOnlyHint` or `idempotentHint`, unless the operator overrides that.
  */
 export function mayRepeat(tool: Tool, sent: boolean): boolean {
   if (!sent) return true;
-  const word = tool._meta?.[operatorWordKey];
-  if (word === 'never' || word === 'safe') return word === 'safe';
+  const override = tool._meta?.[overrideKey];
+  if (override === 'never' || override === 'safe') return override === 'safe';
   return tool.annotations?.readOnlyHint === true || tool.annotations?.idempotentHint === true;
 }
 
-/** The tool with the operator's word on it, or without one. A word that its server wrote there itself is removed. */
-export function withRepeatWord(tool: Tool, word: RepeatWord | undefined): Tool {
-  if (word === undefined && tool._meta?.[operatorWordKey] === undefined) return tool;
-  const { [operatorWordKey]: _claimed, ...meta } = tool._meta ?? {};
-  return { ...tool, _meta: word === undefined ? meta : { ...meta, [operatorWordKey]: word } };
+/** Puts the operator's override on a tool, or none. An override that the server itself declared is removed. */
+export function withRepeatOverride(tool: Tool, override: RepeatOverride | undefined): Tool {
+  if (override === undefined && tool._meta?.[overrideKey] === undefined) return tool;
+  const { [overrideKey]: _claimed, ...meta } = tool._meta ?? {};
+  return { ...tool, _meta: override === undefined ? meta : { ...meta, [overrideKey]: override } };
 }

@@ -2,10 +2,6 @@ import { z } from 'zod';
 import { manifestSchema } from './tool.ts';
 import { toolCallErrorSchema } from './tool-call-error.ts';
 
-/**
- * The whole MCP result of a call, plus `success` (not `isError`) and `text` (its text blocks joined by newlines)
- * for callers that want a string.
- */
 export const proxiedResultSchema = z.looseObject({
   success: z.boolean(),
   text: z.string(),
@@ -14,13 +10,16 @@ export const proxiedResultSchema = z.looseObject({
   isError: z.boolean().optional(),
   _meta: z.record(z.string(), z.unknown()).optional(),
 });
+/**
+ * The whole MCP result of a call, with two fields added for callers that want a string: `success` is the opposite of `isError`,
+ * and `text` joins the text blocks by newlines.
+ */
 export type ProxiedResult = z.infer<typeof proxiedResultSchema>;
 
-/** The tool asks its caller for input (MCP 2026-07-28): its result as the MCP server gave it. Only for calls with a `round`. */
 const inputRequiredSchema = z.looseObject({ resultType: z.literal('input_required') });
+/** The result of a tool that asks its caller for input (MCP 2026-07-28), as its server gave it. Only calls with a `round` get one. */
 export type InputRequired = z.infer<typeof inputRequiredSchema>;
 
-/** Body of an `mcp_reply` message: exactly one of its fields. */
 export const mcpReplySchema = z.union([
   z.object({ manifest: manifestSchema }),
   z.object({ result: proxiedResultSchema }),
@@ -28,14 +27,10 @@ export const mcpReplySchema = z.union([
   z.object({ error: toolCallErrorSchema }),
   z.object({ data: z.unknown() }),
 ]);
-export type McpReply =
-  | { manifest: z.infer<typeof manifestSchema> }
-  | { result: ProxiedResult }
-  | { input_required: InputRequired }
-  | { error: z.infer<typeof toolCallErrorSchema> }
-  | { data: unknown };
+/** The body of an `mcp_reply` message, which has exactly one field. */
+export type McpReply = z.infer<typeof mcpReplySchema>;
 
-/** Adds `success` and `text` to a result as the MCP server gave it; every other field stays as it is. */
+/** Adds `success` and `text` to the result that an MCP server gave. Every other field stays as it is. */
 export function toProxiedResult(result: Record<string, unknown>): ProxiedResult {
   const content = Array.isArray(result.content) ? (result.content as ProxiedResult['content']) : [];
   const text = content

@@ -15,27 +15,25 @@ const callRequestSchema = z.object({
       idempotency_key: z.string().max(128).optional(),
     })
     .optional(),
-  /** There if the caller understands the reply `input_required`. */
-  round: callRoundSchema.optional(),
+  round: callRoundSchema
+    .optional()
+    .describe('Given by a caller that understands the reply `input_required`.'),
 });
 
 const statusRequestSchema = z.object({ op: z.literal('status'), request_id: idSchema });
 
 const callsRequestSchema = z.object({
   op: z.literal('calls'),
-  /** Only those that wait or run now. */
-  running: z.boolean().optional(),
-  /** Only those received at or after this time, in epoch milliseconds. */
-  since: z.number().optional(),
+  running: z.boolean().optional().describe('Only calls that wait or run now.'),
+  since: z.number().optional().describe('Only calls received at or after this time, in epoch milliseconds.'),
   limit: z.int().min(1).max(1000).optional(),
 });
 
 const serversRequestSchema = z.object({ op: z.literal('servers') });
 
-/** Of the server by that name, as configured. */
 const serverRequestSchema = z.object({
   op: z.enum(['reload', 'stop', 'start']),
-  server: z.string().min(1).max(256),
+  server: z.string().min(1).max(256).describe('The name of a server in the configuration.'),
 });
 
 const discoverRequestSchema = z.object({ op: z.literal('discover') });
@@ -52,7 +50,6 @@ const searchRequestSchema = z.object({
   limit: z.int().min(1).max(50).optional(),
 });
 
-/** Body of an `mcp_request` message. `arguments` is an object, or the JSON text of one as language models emit it. */
 export const mcpRequestSchema = z.discriminatedUnion('op', [
   manifestRequestSchema,
   callRequestSchema,
@@ -65,12 +62,13 @@ export const mcpRequestSchema = z.discriminatedUnion('op', [
   explainRequestSchema,
 ]);
 
-/** What every role may ask for. */
+/** The operations that every role may ask for. */
 export const openOps = ['manifest', 'call', 'status', 'search'] as const;
 
-/** What only the role `operator` may ask for. */
+/** The operations that only the role `operator` may ask for. */
 export const operatorOps = ['calls', 'servers', 'reload', 'stop', 'start', 'discover', 'explain'] as const;
 
+/** The body of an `mcp_request` message. `arguments` is an object, or the JSON text of one as language models emit it. */
 export type McpRequest = z.infer<typeof mcpRequestSchema>;
 export type CallRequest = z.infer<typeof callRequestSchema>;
 export type StatusRequest = z.infer<typeof statusRequestSchema>;

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 
-/** How a hosted MCP server is doing, all its instances together. Times in milliseconds. Free of secrets. */
 export const serverReportSchema = z.object({
   name: z.string(),
-  /** Of the instance that fares best. */
-  state: z.enum(['idle', 'starting', 'ready', 'backing_off', 'ejected', 'needs_auth', 'stopped', 'disabled']),
+  state: z
+    .enum(['idle', 'starting', 'ready', 'backing_off', 'ejected', 'needs_auth', 'stopped', 'disabled'])
+    .describe('The state of the instance that is in the best one.'),
   transport: z.enum(['stdio', 'http']),
   share: z.enum(['all', 'role', 'worker']),
   lazy: z.boolean(),
@@ -15,32 +15,29 @@ export const serverReportSchema = z.object({
   restarts: z.number(),
   tool_count: z.number(),
   in_flight: z.number(),
-  /** Calls that wait in the orchestrator for a free place on it. */
-  waiting: z.number(),
+  waiting: z.number().describe('Calls that wait in the orchestrator until the server takes another call.'),
   consecutive_failures: z.number(),
   circuit: z.enum(['closed', 'open', 'half_open']),
   cache_entries: z.number(),
   cache_hits: z.number(),
-  /** That reached the server. */
-  calls: z.number(),
+  calls: z.number().describe('Calls that reached the server.'),
   p50_ms: z.number().optional(),
   p95_ms: z.number().optional(),
   auth: z.enum(['idle', 'connecting', 'ready', 'needs_auth', 'failed']).optional(),
   last_error: z.string().optional(),
-  /** The end of what its processes wrote to their standard error. */
-  stderr_tail: z.string(),
+  stderr_tail: z.string().describe('The last lines that its processes wrote to their standard error.'),
 });
+/** The state of a hosted MCP server, with all its instances together. Times are in milliseconds. It holds no secrets. */
 export type ServerReport = z.infer<typeof serverReportSchema>;
 
-/** Answer to op `servers` (in `data`). */
 export const serversReplySchema = z.object({ servers: z.array(serverReportSchema) });
+/** The answer to op `servers`, in `data`. */
 export type ServersReply = z.infer<typeof serversReplySchema>;
 
-/** Answer to ops `reload`, `stop` and `start` (in `data`): how the server is doing afterwards. */
 export const serverReplySchema = z.object({ server: serverReportSchema });
+/** The answer to the ops `reload`, `stop` and `start`, in `data`: the state of the server afterwards. */
 export type ServerReply = z.infer<typeof serverReplySchema>;
 
-/** Answer to op `discover` (in `data`). `name` is the tool's own, `as` the one by which it is called. */
 export const discoveryReplySchema = z.object({
   servers: z.array(
     z.object({
@@ -50,4 +47,5 @@ export const discoveryReplySchema = z.object({
     }),
   ),
 });
+/** The answer to op `discover`, in `data`. `name` is the name that the server gives a tool; agents call it by `as`. */
 export type DiscoveryReply = z.infer<typeof discoveryReplySchema>;

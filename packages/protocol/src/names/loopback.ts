@@ -1,4 +1,4 @@
-/** True for the names and addresses of the machine itself, as one listens at them: an IPv6 address without brackets. */
+/** Tells whether a host is a loopback name or address of this machine. An IPv6 address has no brackets. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }

@@ -1,13 +1,13 @@
-/** Characters whose ASCII order is their value order, so that ids sort by time; none makes an id look like an option. */
+/** The ASCII order of these characters is their value order, so that ids sort by time. None of them makes an id look like an option. */
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz';
 const base = alphabet.length;
 const codes = Array.from(alphabet, (character) => character.charCodeAt(0));
-/** Half of the 8 characters at a time is a 32-bit integer, which divides quickly. */
+/** The time is written in two halves of 4 characters: each is a 32-bit integer, which divides quickly (ADR 10). */
 const half = base ** 4;
 
 /**
- * A message id of fixed width that sorts by creation time: 8 characters of milliseconds (enough until the year 9000), then `random`.
- * Time-sorted ids keep the store's unique index close to append-only.
+ * Makes an id that sorts by time: 8 characters of milliseconds (enough until the year 9000), then `random`.
+ * Such ids keep the store's unique index close to append-only.
  */
 export function timeSortedId(nowMs: number, random: string): string {
   const high = Math.floor(nowMs / half);
@@ -26,7 +26,7 @@ function fourDigits(value: number): string {
   );
 }
 
-/** The id under which the reply to a request is always sent: however often, one is stored. */
+/** Returns the id under which the reply to a request is always sent, so that one reply is stored however often it is sent. */
 export function replyIdOf(requestId: string): string {
   return `re:${requestId}`;
 }

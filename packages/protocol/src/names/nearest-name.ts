@@ -1,6 +1,6 @@
 import { distance } from 'fastest-levenshtein';
 
-/** The known name that `name` was probably meant to be, or `undefined` where none is close. */
+/** Finds the known name that `name` was probably meant to be. Returns `undefined` if none is close. */
 export function nearestName(name: string, known: Iterable<string>): string | undefined {
   const allowed = Math.max(2, Math.floor(name.length / 3));
   let best: { name: string; steps: number } | undefined;
@@ -11,7 +11,7 @@ export function nearestName(name: string, known: Iterable<string>): string | und
   return best?.name;
 }
 
-/** ` (did you mean 'x'?)`, or nothing. */
+/** Returns ` (did you mean 'x'?)`, or an empty text if no known name is close. */
 export function suggestion(name: string, known: Iterable<string>): string {
   const nearest = nearestName(name, known);
   return nearest === undefined ? '' : ` (did you mean '${nearest}'?)`;

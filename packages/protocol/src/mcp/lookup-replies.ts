@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { serverReportSchema } from './server-report.ts';
+
+export const explanationSchema = z.object({
+  tool: z.string(),
+  role: z.string(),
+  allowed: z.boolean(),
+  rule: z
+    .string()
+    .describe(
+      "The rule that decided, as the configuration has it: `roles.researcher.tools: 'mcp_x__*'`, `unlisted: deny`.",
+    ),
+  exists: z.boolean(),
+  hidden: z.boolean().describe('The tool can be called by its exact name, but no manifest lists it.'),
+  server: z.string().optional(),
+  state: serverReportSchema.shape.state.optional(),
+  circuit: serverReportSchema.shape.circuit.optional(),
+  running: z.number().optional().describe('Calls that run on its server, of all tools.'),
+  waiting: z.number().optional().describe('Calls that wait for its server, of all tools.'),
+  repeat: z.enum(['safe', 'unsafe']).describe('Whether a call that was sent may be made again.'),
+  repeat_rule: z
+    .string()
+    .optional()
+    .describe('The rule that decided it: a list of the operator, or a hint of the server.'),
+  changed_at: z
+    .number()
+    .optional()
+    .describe(
+      'The time of the last change of its definition while this orchestrator ran, in epoch milliseconds.',
+    ),
+  nearest: z.string().optional().describe('The most similar tool that the role may call.'),
+});
+/** The answer to op `explain`, in `data`: whether this role could call this tool now, and the rules that decide it. */
+export type Explanation = z.infer<typeof explanationSchema>;
+
+export const searchReplySchema = z.object({
+  tools: z.array(
+    z.object({
+      name: z.string(),
+      title: z.string().optional(),
+      description: z.string().optional(),
+      score: z.number(),
+    }),
+  ),
+});
+/** The answer to op `search`, in `data`, best tools first. A `score` compares only tools of the same answer. */
+export type SearchReply = z.infer<typeof searchReplySchema>;
