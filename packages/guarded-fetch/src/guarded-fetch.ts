@@ -102,7 +102,7 @@ async function readRequest(input: string | URL | Request, init: GuardedInit) {
 
 function checkUrl({ protocol, hostname, username, password }: URL, redirects: number): void {
   if (protocol !== 'http:' && protocol !== 'https:') {
-    const message = `only http and https are spoken, not ${protocol.slice(0, 32)}`;
+    const message = `only http and https URLs can be fetched, not ${protocol.slice(0, 32)}`;
     throw blocked(message, hostname, redirects);
   }
   if (username !== '' || password !== '') {

@@ -47,7 +47,7 @@ export function tooCostlyError(graph: SchemaGraph): ToolCallError {
 }
 
 function sentenceOf({ pointer, text, showsValue }: Violation, given: unknown, coerced: unknown): string {
-  const place = pointer === '' ? 'the whole' : cut(pointer, maxPointer);
+  const place = pointer === '' ? 'the arguments' : cut(pointer, maxPointer);
   const found = showsValue ? (valueAt(given, pointer) ?? valueAt(coerced, pointer)) : undefined;
   return found ? `${place} ${text}, is ${describeValue(found.value)}` : `${place} ${text}`;
 }

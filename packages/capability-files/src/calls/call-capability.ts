@@ -93,7 +93,9 @@ function mayTryNext({ kind }: Failure, tool: Tool, repeatable: boolean): boolean
 function outOfTime(tool: Tool, { signal }: CallOptions, timeoutMs: number): ToolCallError | undefined {
   if (gaveUp(signal)) return cancelledCall(tool, false);
   if (!signal.aborted && timeoutMs > 0) return undefined;
-  return toolCallError('tool_timeout', 'there was no time left', { mayHaveRun: false });
+  return toolCallError('tool_timeout', 'the deadline passed before a provider was asked', {
+    mayHaveRun: false,
+  });
 }
 
 function withEarlierFailures(

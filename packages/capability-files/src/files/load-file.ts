@@ -55,35 +55,53 @@ export async function loadCapabilityFile(
   before: LoadedFile | undefined,
   deps: LoadDeps,
 ): Promise<LoadedFile> {
-  const broken = (messages: readonly string[], text: string): LoadedFile => {
-    const kept = before && before.tools.length > 0 ? '; the version from before stays in use' : '';
-    return {
-      text,
-      tools: before?.tools ?? [],
-      problems: messages.map((message) => ({ message: `${path}${message}${kept}` })),
-    };
-  };
-  let text: string;
-  try {
-    const { size } = await stat(path);
-    if (size > maxFileBytes) return broken([`: is larger than ${maxFileBytes} bytes`], '');
-    text = await readFile(path, 'utf8');
-  } catch (error) {
-    return broken([`: ${unreadable(error)}`], '');
-  }
+  const read = await readBounded(path);
+  if ('problem' in read) return brokenFile(path, '', [`: ${read.problem}`], before);
+  const { text } = read;
   if (before?.text === text && before.problems.length === 0) return before;
-  let compiled: ReturnType<typeof compileFile>;
-  try {
-    compiled = compileFile(path, text, deps);
-  } catch (error) {
-    // A file that nests very deeply exhausts the stack.
-    return broken([`: is no capability file (${error instanceof Error ? error.name : 'unreadable'})`], text);
-  }
-  const { tools, problems } = compiled;
-  return problems.length === 0 ? { text, tools, problems: [] } : broken(problems.map(inLine), text);
+  const { tools, problems } = compileFile(path, text, deps);
+  return problems.length === 0 ? { text, tools, problems: [] } : brokenFile(path, text, problems, before);
 }
 
-function compileFile(path: string, text: string, { env, now }: LoadDeps) {
+/** `problems`: each continues the path of the file. */
+function brokenFile(
+  path: string,
+  text: string,
+  problems: readonly string[],
+  before: LoadedFile | undefined,
+): LoadedFile {
+  const tools = before?.tools ?? [];
+  const kept = tools.length > 0 ? '; the version from before stays in use' : '';
+  return { text, tools, problems: problems.map((problem) => ({ message: `${path}${problem}${kept}` })) };
+}
+
+async function readBounded(path: string): Promise<{ text: string } | { problem: string }> {
+  try {
+    const { size } = await stat(path);
+    if (size > maxFileBytes) return { problem: `is larger than ${maxFileBytes} bytes` };
+    return { text: await readFile(path, 'utf8') };
+  } catch (error) {
+    return { problem: unreadable(error) };
+  }
+}
+
+function compileFile(
+  path: string,
+  text: string,
+  deps: LoadDeps,
+): { tools: PlacedCapability[]; problems: string[] } {
+  try {
+    const { tools, problems } = compileDocuments(path, text, deps);
+    const inOrder = problems.sort((a, b) => a.line - b.line || a.column - b.column);
+    return { tools, problems: inOrder.map(inLine) };
+  } catch (error) {
+    // A file that nests very deeply exhausts the stack.
+    const why = error instanceof Error ? error.name : 'unreadable';
+    return { tools: [], problems: [`: is no capability file (${why})`] };
+  }
+}
+
+function compileDocuments(path: string, text: string, { env, now }: LoadDeps) {
   const { documents, problems } = parseCapabilityFile(text);
   const tools: PlacedCapability[] = [];
   for (const { document, problemAt } of documents) {
@@ -98,7 +116,7 @@ function compileFile(path: string, text: string, { env, now }: LoadDeps) {
     }
     tools.push({ capability: compiled.capability, place: `${path}:${line}:${column}` });
   }
-  return { tools, problems: problems.sort((a, b) => a.line - b.line || a.column - b.column) };
+  return { tools, problems };
 }
 
 function inLine({ line, column, path, message }: FileProblem): string {

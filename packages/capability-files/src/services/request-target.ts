@@ -130,6 +130,6 @@ export function isHeaderValue(text: string): boolean {
 
 /** Percent-encodes a text for a URL; `name` is the argument or key that an error names. */
 export function encoded(text: string, name: string): string {
-  if (!text.isWellFormed()) throw badArgument(name, 'holds half of a character');
+  if (!text.isWellFormed()) throw badArgument(name, 'holds half of a Unicode character');
   return encodeURIComponent(text);
 }
