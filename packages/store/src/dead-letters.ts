@@ -1,4 +1,4 @@
-import type { StoredMetadata } from './inbox-store.ts';
+import type { StoredMetadata } from './message.ts';
 
 /** A message that was given up, without its body. `deadAt` in epoch milliseconds. */
 export interface DeadLetter extends StoredMetadata {

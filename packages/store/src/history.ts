@@ -1,4 +1,4 @@
-import type { Outcome } from './inbox-store.ts';
+import type { Outcome } from './message.ts';
 
 /** Which messages to tell of. Times are epoch milliseconds of their creation. */
 export interface HistoryQuery {

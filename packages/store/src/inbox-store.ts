@@ -1,28 +1,6 @@
 import type { DeadLetters } from './dead-letters.ts';
 import type { HistoryPage, HistoryQuery } from './history.ts';
-
-/** A message on its way into an inbox. Times are epoch milliseconds of the broker's clock. */
-export interface NewMessage {
-  /** Address of the inbox, `agent` or `agent#sub`. */
-  inbox: string;
-  /** The sender's id for it, in ASCII; unique per (inbox, sender) within the dedupe window. */
-  id: string;
-  /** The sender's agent id. */
-  sender: string;
-  senderAddress: string;
-  senderRole: string;
-  kind: string;
-  correlationId?: string | undefined;
-  traceparent?: string | undefined;
-  createdAt: number;
-  expiresAt: number;
-  /** Opaque text; what comes out is what went in. */
-  body?: string | undefined;
-  /** A message acked in the same commit that stores this one (also when this one is a repeat). */
-  settles?: { inbox: string; seq: number } | undefined;
-  /** The token it was sent with, where {@link InboxStore.sentWith} shall find it. */
-  tokenId?: string | undefined;
-}
+import type { NewMessage, Outcome, StoredMessage, StoredMetadata } from './message.ts';
 
 /** What became of one {@link NewMessage}. `duplicate` and `id_conflict` store nothing; the refusals change nothing. */
 export type Appended =
@@ -32,9 +10,6 @@ export type Appended =
   | { result: 'inbox_full' }
   | { result: 'quota_exceeded' }
   | { result: 'storage_full' };
-
-/** How a message ended. */
-export type Outcome = 'acked' | 'expired' | 'cancelled' | 'dead';
 
 export interface Settlement {
   inbox: string;
@@ -55,17 +30,6 @@ export interface Batch {
   attempts: readonly { inbox: string; seq: number; attempts: number }[];
   settlements: readonly Settlement[];
 }
-
-/** A message that is not settled yet. `size` counts the bytes of its body. */
-export interface StoredMessage extends Omit<NewMessage, 'settles' | 'tokenId'> {
-  seq: number;
-  /** How often a consumer tried it and failed; 0 at first. */
-  attempts: number;
-  size: number;
-}
-
-/** A stored message without its body. */
-export type StoredMetadata = Omit<StoredMessage, 'body'>;
 
 /** What `find` knows of a message, settled ones included while the dedupe window lasts. */
 export interface FoundMessage {

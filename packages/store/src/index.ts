@@ -7,13 +7,10 @@ export type {
   FoundMessage,
   InboxStats,
   InboxStore,
-  NewMessage,
-  Outcome,
   Settlement,
   StoreCaps,
-  StoredMessage,
-  StoredMetadata,
 } from './inbox-store.ts';
+export type { NewMessage, Outcome, StoredMessage, StoredMetadata } from './message.ts';
 export { openSqliteAuditLog, type SqliteAuditLogOptions } from './sqlite/audit-log.ts';
 export { lockDataDirectory } from './sqlite/data-directory-lock.ts';
 export { openSqliteInboxStore, type SqliteInboxStoreOptions } from './sqlite/inbox-store/inbox-store.ts';

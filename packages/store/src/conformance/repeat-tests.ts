@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { NewMessage } from '../inbox-store.ts';
+import type { NewMessage } from '../message.ts';
 import {
   ack,
   append,

@@ -1,4 +1,5 @@
-import type { Appended, Batch, InboxStore, NewMessage, StoreCaps, StoredMetadata } from '../inbox-store.ts';
+import type { Appended, Batch, InboxStore, StoreCaps } from '../inbox-store.ts';
+import type { NewMessage, StoredMetadata } from '../message.ts';
 
 /** A store over storage of its own, which disposing removes. */
 export interface StoreUnderTest extends AsyncDisposable {

@@ -98,7 +98,12 @@ async function runProcess({ plan, processStarted }: RunFiles, run: PreparedRun):
   const { pid } = child.own;
   const command = basename(plan.injection.argv[0] ?? program);
   onEvent({ event: 'started', agent, pid, command, restarts });
-  const watch = watchProcess(child, { ...run, command, expectsFace: plan.injection.client !== 'other' });
+  const watch = watchProcess(child, {
+    ...run,
+    agent,
+    command,
+    expectsFace: plan.injection.client !== 'other',
+  });
   onOutput = watch.onOutput;
   const end = await child.exited;
   watch.stop();

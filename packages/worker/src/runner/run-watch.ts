@@ -1,6 +1,6 @@
 import type { AgentPresence } from './agent-presence.ts';
 import type { AgentProcess } from './agent-process.ts';
-import type { AgentRunOptions } from './agent-run.ts';
+import type { RunEvent } from './run-event.ts';
 
 const lineLength = 120;
 const announceEveryMs = 1000;
@@ -8,7 +8,10 @@ const announceEveryMs = 1000;
 /** Says how a process does: to the broker as it goes, and once when it is ready or is late with that. */
 export function watchProcess(
   { own: { pid }, tail }: AgentProcess,
-  run: Pick<AgentRunOptions, 'setup' | 'readyTimeoutMs' | 'onEvent'> & {
+  run: {
+    agent: string;
+    readyTimeoutMs: number;
+    onEvent: (event: RunEvent) => void;
     presence: AgentPresence;
     command: string;
     restarts: number;
@@ -16,8 +19,7 @@ export function watchProcess(
     expectsFace: boolean;
   },
 ): { onOutput: () => void; stop: () => void } {
-  const { presence, command, restarts, readyTimeoutMs, onEvent } = run;
-  const { agent } = run.setup;
+  const { agent, presence, command, restarts, readyTimeoutMs, onEvent } = run;
   const startedAt = Date.now();
   const started = performance.now();
   let outputAt: number | undefined;

@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { Retried } from '../../dead-letters.ts';
-import type { Appended, Batch, InboxStats, NewMessage, Outcome, StoreCaps } from '../../inbox-store.ts';
+import type { Appended, Batch, InboxStats, StoreCaps } from '../../inbox-store.ts';
+import type { NewMessage, Outcome } from '../../message.ts';
 import { usedBytesReader } from '../database.ts';
 import type { Inbox } from '../log-structured/inbox.ts';
 import { type LogStructuredLimits, LogStructuredStore } from '../log-structured/log-structured-store.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { append, commit, message, seqOf } from '../../conformance/store-under-test.ts';
-import type { Outcome } from '../../inbox-store.ts';
+import type { Outcome } from '../../message.ts';
 import { openSqliteInboxStore } from './inbox-store.ts';
 
 /** More than the reader looks at before others have their turn, and than it keeps for a short page. */

@@ -1,16 +1,8 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { DeadLetter, DeadLetters, Retried } from '../../dead-letters.ts';
 import type { HistoryPage, HistoryQuery } from '../../history.ts';
-import type {
-  Appended,
-  Batch,
-  FoundMessage,
-  InboxStats,
-  InboxStore,
-  StoreCaps,
-  StoredMessage,
-  StoredMetadata,
-} from '../../inbox-store.ts';
+import type { Appended, Batch, FoundMessage, InboxStats, InboxStore, StoreCaps } from '../../inbox-store.ts';
+import type { StoredMessage, StoredMetadata } from '../../message.ts';
 import { closeDatabase, isOutOfRoom, logBytes, openDatabase, reuseLog, toStoreError } from '../database.ts';
 import type { LogStructuredLimits } from '../log-structured/log-structured-store.ts';
 import { BatchWriter } from './batch-writer.ts';

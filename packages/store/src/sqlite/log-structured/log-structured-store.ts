@@ -1,10 +1,9 @@
 import type { Database } from 'better-sqlite3';
-import type { NewMessage, Outcome } from '../../inbox-store.ts';
+import type { NewMessage, Outcome } from '../../message.ts';
 import { CommitLog } from './commit-log.ts';
-import type { Inbox } from './inbox.ts';
+import { type Inbox, MemtableEntry } from './inbox.ts';
 import { type Ending, type LoggedMessage, type SharedFields, sharedFieldsOf } from './logged-message.ts';
 import { Memtable } from './memtable.ts';
-import { MemtableEntry } from './memtable-entry.ts';
 import { MessageReader } from './message-reader.ts';
 import { PendingSegments } from './pending-segments.ts';
 import { type RetentionLimits, Segments } from './segments.ts';

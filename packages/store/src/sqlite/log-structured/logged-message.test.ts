@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
-import type { NewMessage } from '../../inbox-store.ts';
-import { Inbox } from './inbox.ts';
+import type { NewMessage } from '../../message.ts';
+import { Inbox, MemtableEntry } from './inbox.ts';
 import { sharedFieldsOf, storedMessageOf } from './logged-message.ts';
-import { MemtableEntry } from './memtable-entry.ts';
 
 const message: NewMessage = {
   inbox: 'inbox',

@@ -1,4 +1,4 @@
-import type { NewMessage, Outcome, StoredMessage, StoredMetadata } from '../../inbox-store.ts';
+import type { NewMessage, Outcome, StoredMessage, StoredMetadata } from '../../message.ts';
 
 /** The fields that a message mostly shares with those that come right after it. They are kept once for all of them. */
 export interface SharedFields {

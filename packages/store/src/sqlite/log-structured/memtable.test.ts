@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import type { NewMessage } from '../../inbox-store.ts';
+import type { NewMessage } from '../../message.ts';
+import { MemtableEntry } from './inbox.ts';
 import { sharedFieldsOf } from './logged-message.ts';
 import { Memtable } from './memtable.ts';
-import { MemtableEntry } from './memtable-entry.ts';
 
 const sent: NewMessage = {
   inbox: 'inbox',

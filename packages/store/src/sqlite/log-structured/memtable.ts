@@ -1,6 +1,5 @@
-import { Inbox } from './inbox.ts';
+import { Inbox, type MemtableEntry } from './inbox.ts';
 import type { Ending } from './logged-message.ts';
-import type { MemtableEntry } from './memtable-entry.ts';
 import type { PendingCount } from './pending-counts.ts';
 
 /** Inboxes without messages that may stay in memory, because the next message to them is likely near. */

@@ -1,4 +1,5 @@
-import type { FoundMessage, NewMessage, StoredMessage, StoredMetadata } from '../../inbox-store.ts';
+import type { FoundMessage } from '../../inbox-store.ts';
+import type { NewMessage, StoredMessage, StoredMetadata } from '../../message.ts';
 import type { Inbox } from './inbox.ts';
 import { type LoggedMessage, storedMessageOf, storedMetadataOf } from './logged-message.ts';
 import type { Memtable } from './memtable.ts';

@@ -2,7 +2,8 @@ import type { Database } from 'better-sqlite3';
 import type { LoggedMessage } from './logged-message.ts';
 import { PendingCounts } from './pending-counts.ts';
 import { type PendingRange, PendingRanges } from './pending-ranges.ts';
-import type { Segment, Segments } from './segments.ts';
+import type { Segment } from './segment.ts';
+import type { Segments } from './segments.ts';
 
 /** Bytes of bodies in one segment, about. */
 const segmentBytes = 128 * 1024;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { NewMessage } from '../../inbox-store.ts';
+import type { NewMessage } from '../../message.ts';
 import { type Ending, type LoggedMessage, type SharedFields, sharedFieldsOf } from './logged-message.ts';
 import {
   decodeMessages,

@@ -1,4 +1,4 @@
-import type { Outcome } from '../../inbox-store.ts';
+import type { Outcome } from '../../message.ts';
 import { jsonNumber, jsonText, jsonTextOrNull } from './json-text.ts';
 import type { Ending, LoggedMessage, SharedFields } from './logged-message.ts';
 

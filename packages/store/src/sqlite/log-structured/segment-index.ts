@@ -1,6 +1,6 @@
 import { BloomFilter, hashOfId } from './bloom-filter.ts';
 import { IdRanges } from './id-ranges.ts';
-import type { Segment } from './segments.ts';
+import type { Segment } from './segment.ts';
 
 const segmentsPerGroup = 64;
 
