@@ -12,14 +12,13 @@ function circuits() {
   );
   /** A call to that instance with this verdict; false if it was not let through. */
   const make = (instance: string, verdict: Verdict, meanwhile = () => {}) => {
-    const breaker = all.take(instance);
+    const breaker = all.breakerOf(instance);
     const permit = breaker.enter();
     const isLetThrough = 'era' in permit;
     if (isLetThrough) {
       meanwhile();
       all.report({ name: 's', instance }, breaker, breaker.leave(permit, verdict));
     }
-    all.release(instance, breaker);
     return isLetThrough;
   };
   return { all, clock, events, make };

@@ -5,14 +5,11 @@ import { CircuitBreaker, type CircuitChange, type CircuitState } from './circuit
 
 const defaultThreshold = 5;
 const defaultResetMs = 30_000;
-/** Instances come and go with their agents; those that failed long ago are forgotten first. */
+/** Instances come and go with their agents, so only so many are remembered. */
 const mostBreakers = 256;
 const badness: CircuitState[] = ['closed', 'half_open', 'open'];
 
-/** Whose circuit it is. */
-type Circuit = Pick<CallTarget, 'name' | 'instance'>;
-
-/** The circuit breakers of one server: one for each of its instances, as long as it has something to remember. */
+/** The circuit breakers of one server, one for each of its instances. */
 export class CircuitBreakers {
   readonly #breakers = new Map<string, CircuitBreaker>();
   readonly #options: { threshold: number; resetMs: number; now: () => number };
@@ -26,24 +23,23 @@ export class CircuitBreakers {
     this.#log = log;
   }
 
-  /** The breaker of an instance, for one call; {@link release} must follow. */
-  take(instance: string): CircuitBreaker {
-    const breaker = this.#breakers.get(instance) ?? new CircuitBreaker(this.#options);
+  /** Returns the breaker of an instance. */
+  breakerOf(instance: string): CircuitBreaker {
+    const known = this.#breakers.get(instance);
+    if (!known && this.#breakers.size === mostBreakers) this.#forgetOne();
+    const breaker = known ?? new CircuitBreaker(this.#options);
+    // The one that was used last stands at the end.
     this.#breakers.delete(instance);
     this.#breakers.set(instance, breaker);
-    if (this.#breakers.size > mostBreakers) {
-      const [oldest] = this.#breakers.keys();
-      this.#breakers.delete(oldest!);
-    }
     return breaker;
   }
 
-  release(instance: string, breaker: CircuitBreaker): void {
-    if (breaker.isPristine && this.#breakers.get(instance) === breaker) this.#breakers.delete(instance);
-  }
-
   /** Logs what a verdict changed, unless the breaker was reset since. */
-  report({ name, instance }: Circuit, breaker: CircuitBreaker, change: CircuitChange): void {
+  report(
+    { name, instance }: Pick<CallTarget, 'name' | 'instance'>,
+    breaker: CircuitBreaker,
+    change: CircuitChange,
+  ): void {
     if (change === undefined || this.#breakers.get(instance) !== breaker) return;
     const where = { server: name, ...(instance !== '' && { instance }) };
     if (change === 'opened') {
@@ -53,7 +49,7 @@ export class CircuitBreakers {
     if (change === 'closed') this.#log({ event: 'circuit_closed', ...where });
   }
 
-  /** The worst state and the most failures of any instance. */
+  /** Returns the worst state and the most failures of any instance. */
   worst(): { circuit: CircuitState; consecutiveFailures: number } {
     const all = [...this.#breakers.values()];
     return {
@@ -62,7 +58,15 @@ export class CircuitBreakers {
     };
   }
 
+  /** Closes all circuits. */
   reset(): void {
     this.#breakers.clear();
+  }
+
+  /** Forgets a breaker that has nothing to remember, else the one that was not used for the longest time. */
+  #forgetOne(): void {
+    const [oldest] = this.#breakers.keys();
+    const pristine = [...this.#breakers].find(([, { isPristine }]) => isPristine)?.[0];
+    this.#breakers.delete(pristine ?? oldest!);
   }
 }

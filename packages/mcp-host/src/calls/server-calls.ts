@@ -23,7 +23,7 @@ import { verdictOf, wasFairWait } from './circuit-verdict.ts';
 import { Latencies } from './latencies.ts';
 import { ProgressRelay } from './progress-relay.ts';
 import { ResponseCache } from './response-cache.ts';
-import type { CallOptions, FailedCall, ToolCallResult } from './tool-call.ts';
+import type { FailedCall, ToolCall, ToolCallResult } from './tool-call.ts';
 
 const cachedPerTool = 64;
 /** How long a call rests before it is made a second time. */
@@ -51,15 +51,12 @@ export interface ServerCallsDeps {
   log: (event: HostEvent) => void;
 }
 
-/** A call whose arguments have been checked. `deadline` is in milliseconds on the clock `now`. */
-interface OutgoingCall {
+/** A call whose arguments have been checked. */
+interface OutgoingCall extends ToolCall {
+  /** The instance that serves it. */
   target: CallTarget;
-  tool: Tool;
-  args: Record<string, unknown>;
-  options: CallOptions;
   /** Whether it may be made again although it was sent. */
   repeatable: boolean;
-  deadline: number;
 }
 
 /**
@@ -84,13 +81,7 @@ export class ServerCalls {
   }
 
   /** Makes a call of one of the server's tools. Never rejects. */
-  async call(
-    target: CallTarget,
-    tool: Tool,
-    args: Record<string, unknown>,
-    options: CallOptions,
-  ): Promise<ToolCallResult> {
-    const deadline = this.#deps.now() + options.timeoutMs;
+  async call(target: CallTarget, { tool, args, options, deadline }: ToolCall): Promise<ToolCallResult> {
     try {
       const checked = this.#checkOf(tool).check(args);
       if ('error' in checked) return { error: checked.error };
@@ -130,17 +121,13 @@ export class ServerCalls {
   /** Makes the call, and once more after a failure of the transport if the tool and the deadline allow it. */
   async #send(call: OutgoingCall): Promise<ToolCallResult> {
     const { target, tool, options } = call;
-    const breaker = this.#breakers.take(target.instance);
-    try {
-      const first = await this.#attempt(call, breaker);
-      if ('result' in first || !this.#mayRetry(first, call)) return first;
-      await delay(retryPauseMs, undefined, { signal: options.signal }).catch(() => {});
-      if (gaveUp(options.signal)) return { error: cancelledCall(tool, first.failure.kind === 'lost') };
-      const second = await this.#attempt(call, breaker, first.failure);
-      return 'result' in second ? second : { ...second, error: withEarlierTry(second.error, first.failure) };
-    } finally {
-      this.#breakers.release(target.instance, breaker);
-    }
+    const breaker = this.#breakers.breakerOf(target.instance);
+    const first = await this.#attempt(call, breaker);
+    if ('result' in first || !this.#mayRetry(first, call)) return first;
+    await delay(retryPauseMs, undefined, { signal: options.signal }).catch(() => {});
+    if (gaveUp(options.signal)) return { error: cancelledCall(tool, first.failure.kind === 'lost') };
+    const second = await this.#attempt(call, breaker, first.failure);
+    return 'result' in second ? second : { ...second, error: withEarlierTry(second.error, first.failure) };
   }
 
   /** Makes the call once, if the circuit breaker lets it through. `earlier`: how the first attempt failed. */
@@ -157,8 +144,9 @@ export class ServerCalls {
       const failure = ended && 'error' in ended ? ended.failure : undefined;
       const isAnswered = ended !== undefined && 'result' in ended;
       const verdict = isAnswered ? 'success' : verdictOf(failure, gaveUp(options.signal));
-      const change = breaker.leave(permit, verdict, failure?.reason ?? target.lastError);
-      this.#breakers.report(target, breaker, change);
+      const cause = verdict === 'failure' ? (failure?.reason ?? target.lastError) : undefined;
+      const change = breaker.leave(permit, verdict, cause);
+      if (change) this.#breakers.report(target, breaker, change);
     }
   }
 

@@ -1,4 +1,4 @@
-import type { CallRound, ToolCallError } from '@signalbox/protocol';
+import type { CallRound, Tool, ToolCallError } from '@signalbox/protocol';
 import type { Caller } from '../config/instance-name.ts';
 import type { Failure } from '../failures/failure.ts';
 import type { ToolProgress } from '../server-connection.ts';
@@ -23,6 +23,16 @@ export interface CallOptions {
   onSent?: (() => void) | undefined;
 }
 
+/** A call of one of a server's tools. */
+export interface ToolCall {
+  /** The tool as its server named it. */
+  tool: Tool;
+  args: Record<string, unknown>;
+  options: CallOptions;
+  /** When the time of the call is up, in milliseconds on the clock of the host. */
+  deadline: number;
+}
+
 /** How a tool call ended: with the whole MCP result as the server sent it, errors of the tool included, or without one. */
 export type ToolCallResult = { result: Record<string, unknown> } | FailedCall;
 
@@ -36,7 +46,7 @@ export interface FailedCall {
   isCallersOwn?: boolean;
 }
 
-/** Whether the call failed because its server could not be reached, so the tool did not run. */
-export function isUnsent(ended: ToolCallResult): boolean {
-  return 'error' in ended && ended.error.code === 'mcp_server_unreachable' && !ended.error.may_have_run;
+/** Whether a call failed because its server could not be reached, so that the tool did not run. */
+export function isUnsent({ error }: FailedCall): boolean {
+  return error.code === 'mcp_server_unreachable' && !error.may_have_run;
 }

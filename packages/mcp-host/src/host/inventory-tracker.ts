@@ -26,11 +26,6 @@ export class InventoryTracker {
     return this.#build.targets;
   }
 
-  /** Returns where a call by that name goes. */
-  route(name: string): ToolRoute {
-    return new ToolRoute(name, this);
-  }
-
   /** Returns every tool that can be called, as its source describes it, with the name it is called by. */
   bySource(): Map<string, (Tool & { as: string })[]> {
     const found = new Map<string, (Tool & { as: string })[]>();
@@ -83,15 +78,17 @@ export class InventoryTracker {
 export class ToolRoute {
   readonly name: string;
   readonly #tracker: InventoryTracker;
-  #targets: ReadonlyMap<string, RouteTarget> | undefined;
+  #targets: ReadonlyMap<string, RouteTarget>;
   #target: RouteTarget | undefined;
 
   constructor(name: string, tracker: InventoryTracker) {
     this.name = name;
     this.#tracker = tracker;
+    this.#targets = tracker.targets;
+    this.#target = this.#targets.get(name);
   }
 
-  /** The server and the tool as the server named it; `undefined` if no tool has the name. */
+  /** The server and the tool as the server named it; `undefined` if no tool has the name now. */
   get target(): RouteTarget | undefined {
     const { targets } = this.#tracker;
     if (targets !== this.#targets) {

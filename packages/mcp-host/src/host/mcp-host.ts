@@ -13,7 +13,7 @@ import { type ServerChanges, ServerRegistry } from '../servers/server-registry.t
 import type { ServerStatus } from '../servers/server-status.ts';
 import type { DiscoveredServer, McpHost, McpHostOptions } from './host-api.ts';
 import { checkOptions, serverDeps } from './host-setup.ts';
-import { InventoryTracker, type ToolRoute } from './inventory-tracker.ts';
+import { InventoryTracker, ToolRoute } from './inventory-tracker.ts';
 
 /**
  * Starts every server that is not lazy, all at once, and returns before they are up. Throws `SignalboxError` `bad_config`
@@ -60,7 +60,7 @@ class RunningHost implements McpHost {
   }
 
   route(name: string): ToolRoute {
-    return this.#inventory.route(name);
+    return new ToolRoute(name, this.#inventory);
   }
 
   async call(
@@ -70,17 +70,23 @@ class RunningHost implements McpHost {
   ): Promise<ToolCallResult> {
     const route = typeof called === 'string' ? this.route(called) : called;
     const deadline = this.#now() + options.timeoutMs;
-    for (let rest = options; ; rest = { ...options, timeoutMs: deadline - this.#now() }) {
+    for (;;) {
       const { target } = route;
       if (!target) {
         const error = await this.#waitForTool(route, deadline, options.signal);
         if (error) return { error };
         continue;
       }
-      if (target.isProvided) return this.#providers.get(target.server)!.call(route.name, args, rest);
+      const { tool } = target;
+      if (target.isProvided) {
+        const rest = { ...options, timeoutMs: deadline - this.#now() };
+        return this.#providers.get(target.server)!.call(tool.name, args, rest);
+      }
       const server = this.#registry.servers.get(target.server)!;
-      const ended = await server.call(target.tool, args, rest);
-      if (!isUnsent(ended) || this.#registry.has(server)) return ended;
+      const ended = await server.call({ tool, args, options, deadline });
+      // A call that was not sent because its server was replaced meanwhile goes to the new one.
+      const isMoved = 'error' in ended && isUnsent(ended) && !this.#registry.has(server);
+      if (!isMoved) return ended;
     }
   }
 

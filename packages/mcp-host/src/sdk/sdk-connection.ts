@@ -67,11 +67,16 @@ export class SdkConnection implements ServerConnection {
 
   async callTool(name: string, args: Record<string, unknown>, request: ToolRequest): Promise<ServerAnswer> {
     if (!this.isOpen) return { failure: { kind: 'not_sent', reason: 'the session has ended' } };
-    const answer = await this.#counted(
-      this.#legacyCalls
+    let answer: ServerAnswer;
+    this.#inFlight++;
+    try {
+      answer = await (this.#legacyCalls
         ? this.#legacyCalls.call({ name, arguments: args }, request)
-        : this.#callThroughSdk(name, args, request),
-    );
+        : this.#callThroughSdk(name, args, request));
+    } finally {
+      this.#inFlight--;
+      if (this.#isRetired) this.#closeWhenUnused();
+    }
     const isLost = 'failure' in answer && answer.failure.kind === 'lost' && !this.isOpen;
     return isLost ? { failure: { kind: 'lost', reason: await this.lost } } : answer;
   }
@@ -86,16 +91,6 @@ export class SdkConnection implements ServerConnection {
 
   async close(): Promise<void> {
     await this.#peer.close();
-  }
-
-  async #counted(call: Promise<ServerAnswer>): Promise<ServerAnswer> {
-    this.#inFlight++;
-    try {
-      return await call;
-    } finally {
-      this.#inFlight--;
-      if (this.#isRetired) this.#closeWhenUnused();
-    }
   }
 
   #closeWhenUnused(): void {

@@ -1,12 +1,8 @@
 /** Records that a session has stopped taking requests, and why. */
 export class SessionLoss {
-  readonly #reason = Promise.withResolvers<string>();
-  #isLost = false;
-
   /** Whether the session takes no requests any more. */
-  get isLost(): boolean {
-    return this.#isLost;
-  }
+  isLost = false;
+  readonly #reason = Promise.withResolvers<string>();
 
   /** Resolves with the reason of the loss. */
   get reason(): Promise<string> {
@@ -15,7 +11,7 @@ export class SessionLoss {
 
   /** Marks the session as lost; only the first reason counts. */
   lose(reason: string): void {
-    this.#isLost = true;
+    this.isLost = true;
     this.#reason.resolve(reason);
   }
 }

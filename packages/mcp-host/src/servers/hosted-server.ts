@@ -1,12 +1,13 @@
-import { SignalboxError, type Tool, type ToolCallError } from '@signalbox/protocol';
+import { SignalboxError, type ToolCallError } from '@signalbox/protocol';
 import type { Authorizer } from '@signalbox/server-auth';
 import { ServerCalls } from '../calls/server-calls.ts';
-import { type CallOptions, isUnsent, type ToolCallResult } from '../calls/tool-call.ts';
+import { isUnsent, type ToolCall, type ToolCallResult } from '../calls/tool-call.ts';
 import { instanceFor, listingInstance } from '../config/instance-name.ts';
 import type { McpServerConfig } from '../config/server-config.ts';
 import { type EffectivePolicy, policyOf } from '../config/server-policy.ts';
 import type { ToolList, ToolProblem } from '../inventory/tool-list.ts';
 import { ServerInstances } from './instances/server-instances.ts';
+import type { SupervisedSession } from './instances/supervised-session.ts';
 import { readServerCard } from './server-card.ts';
 import type { ServerDeps } from './server-deps.ts';
 import { bestState, type ServerState, type ServerStatus, statusOf } from './server-status.ts';
@@ -148,21 +149,20 @@ export class HostedServer {
   }
 
   /** Makes a call on the instance that serves its caller, which is started if need be. Never rejects. */
-  async call(tool: Tool, args: Record<string, unknown>, options: CallOptions): Promise<ToolCallResult> {
+  async call(call: ToolCall): Promise<ToolCallResult> {
     if (this.#halted) return { error: this.unavailable! };
-    const key = instanceFor(this.#policy.share, options.caller);
+    const key = instanceFor(this.#policy.share, call.options.caller);
     if (key === undefined) return { error: noCallerError(this.name, this.#policy.share) };
     const instance = this.#instances.obtain(key);
     if (!instance) return { error: noSlotError(this.name, this.#deps.slots.max) };
     const { session } = instance;
-    const refusal = unavailableError(this.name, session.state, session.lastError);
-    if (refusal) return { error: refusal };
+    if (session.isParked) return { error: this.#parkedError(session) };
     instance.occupy();
     try {
-      const ended = await this.#calls.call(session, tool, args, options);
+      const ended = await this.#calls.call(session, call);
       // It may have been given up while the call waited for it.
-      const givenUp = isUnsent(ended) && unavailableError(this.name, session.state, session.lastError);
-      return givenUp ? { error: givenUp } : ended;
+      const isGivenUp = session.isParked && 'error' in ended && isUnsent(ended);
+      return isGivenUp ? { error: this.#parkedError(session) } : ended;
     } finally {
       instance.vacate();
     }
@@ -217,6 +217,10 @@ export class HostedServer {
   async close(): Promise<void> {
     this.#ended.abort();
     await this.stop();
+  }
+
+  #parkedError({ state, lastError }: SupervisedSession): ToolCallError {
+    return unavailableError(this.name, state, lastError)!;
   }
 
   get #listingKey(): string {

@@ -7,6 +7,7 @@ import {
   fromWireRound,
   mayRepeat,
   noFault,
+  type Tool,
   type ToolCallError,
   toolCallError,
 } from '@signalbox/protocol';
@@ -53,8 +54,9 @@ export async function runCall(
   const { request, body } = call;
   const { from, id, seq } = request.message;
   const { agent, role } = from;
-  const early = admit(await deps.catalog(), role, body.tool);
-  if (early.refusal) return { error: early.refusal };
+  const catalog = await deps.catalog();
+  const admission = admit(catalog, role, body.tool);
+  if (admission.refusal) return { error: admission.refusal };
 
   const delivery = seq === undefined ? undefined : `${agent} ${id} ${seq}`;
   const { takeBack, refusal } = deps.budgets.take({ agent, role, request: delivery });
@@ -68,7 +70,12 @@ export async function runCall(
   const route = deps.host.route(body.tool);
   const bytes = Buffer.byteLength(request.message.body ?? '');
   const queued = { worker: agent, server: route.server ?? body.tool, bytes };
-  const turn = await deps.scheduler.run(queued, request.signal, () => startCall(deps, call, route, args));
+  const turn = await deps.scheduler.run(queued, request.signal, async () => {
+    request.started();
+    const now = await deps.catalog();
+    const { tool, refusal } = now === catalog ? admission : admit(now, role, body.tool);
+    return refusal ? { error: refusal } : callHost(deps, call, { route, tool, args });
+  });
   if (turn.status === 'ran') return turn.value;
   takeBack();
   switch (turn.status) {
@@ -81,32 +88,28 @@ export async function runCall(
   }
 }
 
-/** Passes a call whose turn has come to the host, if its role may still use the tool. */
-async function startCall(
+/** Passes a call whose turn has come to the host. */
+async function callHost(
   deps: RunCallDeps,
   call: IncomingCall,
-  route: ToolRoute,
-  args: Record<string, unknown>,
+  { route, tool, args }: { route: ToolRoute; tool: Tool; args: Record<string, unknown> },
 ): Promise<ToolCallResult> {
   const { request, body, tracked } = call;
-  const { from } = request.message;
-  request.started();
-  const { tool, refusal } = admit(await deps.catalog(), from.role, body.tool);
-  if (refusal) return { error: refusal };
   const timeoutMs = Math.min(
     body.options?.timeout_ms ?? deps.callTimeoutMs,
     request.remainingMs() ?? Number.POSITIVE_INFINITY,
   );
   if (timeoutMs <= 0) return { error: neverStarted(request) };
   const repeatable = mayRepeat(tool, true);
-  tracked.running(route.server);
+  const { server } = route;
+  tracked.running(server);
   return deps.host.call(route, args, {
     signal: request.signal,
     timeoutMs,
-    caller: from,
+    caller: request.message.from,
     repeatable,
     round: body.round && fromWireRound(body.round),
-    beforeSend: repeatable ? undefined : () => writeStart(deps, call, route.server),
+    beforeSend: repeatable ? undefined : () => writeStart(deps, call, server),
     onSent: deps.fault === noFault ? undefined : () => deps.fault('orchestrator.call.sent'),
     onProgress: body.options?.progress ? (progress: ToolProgress) => request.progress(progress) : undefined,
   });

@@ -115,13 +115,13 @@ export class ServerInstance implements SlotHolder {
     this.#usedAtMs = this.#deps.now();
     if (this.#users > 0) return;
     this.#deps.slots.announceFreeSlot();
-    this.#startIdleTimer();
+    if (this.#keepAliveMs < Number.POSITIVE_INFINITY) this.#startIdleTimer();
   }
 
   #startIdleTimer(): void {
     clearTimeout(this.#idleTimer);
     // An instance that was given up is kept, so that it stays given up.
-    if (this.#keepAliveMs === Number.POSITIVE_INFINITY || this.session.isParked) return;
+    if (this.session.isParked) return;
     const leftMs = this.#usedAtMs + this.#keepAliveMs - this.#deps.now();
     if (leftMs <= 0) {
       this.end('idle');
