@@ -24,7 +24,7 @@ import { brokerFiles, removeFile, writePrivate } from './broker-files.ts';
 import { Delivery } from './core/delivery.ts';
 import { ConnectedCallers } from './frames/connected-callers.ts';
 import { RateLimit } from './frames/rate-limit.ts';
-import { Taps } from './frames/taps.ts';
+import { TailFollowers } from './frames/tail-followers.ts';
 import { Housekeeping } from './housekeeping.ts';
 import type { Greeting } from './listener/connection.ts';
 import { Listener } from './listener/listener.ts';
@@ -202,7 +202,7 @@ async function openPorts(
 ): Promise<SessionPorts> {
   const { inboxes: store, audit } = stores;
   const tokens = await TokenRegistry.load(stores.tokens, now, newTokenId);
-  const taps = new Taps(now);
+  const followers = new TailFollowers(now);
   const delivery = new Delivery({
     store,
     now,
@@ -211,7 +211,7 @@ async function openPorts(
     onError: (error) => log({ level: 'error', event: 'delivery_failed', error }),
     onStoreFailed,
     fault,
-    tap: taps,
+    tail: followers,
   });
   return {
     delivery,
@@ -221,7 +221,7 @@ async function openPorts(
     policies,
     connected: new ConnectedCallers(now, () => nanoid(8)),
     suggestions: new RateLimit(suggestionsPerSecond, suggestionsPerSecond, now()),
-    taps,
+    followers,
     audit,
     flusher: new OutboxFlusher(fault),
     limits,
@@ -250,12 +250,12 @@ function listen(
 
 /** Starts the work that is done again and again while the broker runs. */
 function startChores(ports: SessionPorts, { inboxes }: Stores): AsyncDisposable[] {
-  const { delivery, taps, agents, audit, now, log } = ports;
+  const { delivery, followers, agents, audit, now, log } = ports;
   const housekeeping = new Housekeeping(inboxes, delivery, audit, now);
   const onError = (error: unknown): void => log({ level: 'error', event: 'housekeeping_failed', error });
   return [
     repeat(250, () => delivery.deadlines.check(now()), onError),
-    repeat(250, async () => taps.catchUp(), onError),
+    repeat(250, async () => followers.catchUp(), onError),
     repeat(500, () => endExpired(ports), onError),
     repeat(1000, () => housekeeping.step(), onError),
     repeat(1000, () => agents.save(), onError),

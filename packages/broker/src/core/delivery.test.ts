@@ -13,7 +13,7 @@ async function openDelivery(wrap = (store: InboxStore) => store) {
   const directory = await mkdtemp(join(tmpdir(), 'signalbox-delivery-'));
   const store = await openSqliteInboxStore({ file: join(directory, 'messages.db'), durability: 'full' });
   const ignore = (): void => {};
-  const tap = { isOn: false, saw: ignore };
+  const tail = { isOn: false, saw: ignore };
   const callbacks = { newLeaseId: () => 'lease', onError: ignore, onStoreFailed: ignore };
   const delivery = new Delivery({
     ...callbacks,
@@ -21,7 +21,7 @@ async function openDelivery(wrap = (store: InboxStore) => store) {
     now: Date.now,
     maxDeliver: 5,
     fault: noFault,
-    tap,
+    tail,
   });
   return {
     delivery,

@@ -12,7 +12,7 @@ import { LeaseTable } from './lease-table.ts';
 import { headerOfNew, isRequest } from './message-header.ts';
 import type { DeliverResult, Producer } from './producer.ts';
 import { Settler } from './settler.ts';
-import type { Tap } from './tap.ts';
+import type { Tail } from './tail.ts';
 import { WaitingRequests } from './waiting-requests.ts';
 
 export interface DeliveryOptions {
@@ -25,7 +25,7 @@ export interface DeliveryOptions {
   /** Told once when messages can't be made durable any more. Their producers get no answer, and never will. */
   onStoreFailed: (error: unknown) => void;
   fault: Fault;
-  tap: Tap;
+  tail: Tail;
 }
 
 export interface SubscribeOptions extends LeaseOptions {
@@ -77,7 +77,7 @@ export class Delivery {
   readonly #attempts: Attempts;
 
   constructor(options: DeliveryOptions) {
-    const { store, now, onError, onStoreFailed, fault, tap, maxDeliver } = options;
+    const { store, now, onError, onStoreFailed, fault, tail, maxDeliver } = options;
     const [leases, waiting] = [this.#leases, this.#waiting];
     const commits = new CommitQueue(store, {
       onWritten: (message, { sender }, result) => this.#written(message, sender, result),
@@ -87,8 +87,18 @@ export class Delivery {
       lazyMs,
       fault,
     });
-    const settler = new Settler({ commits, leases, waiting, tap, now });
-    const dispatcher = new Dispatcher({ store, commits, leases, settler, waiting, now, onError, fault, tap });
+    const settler = new Settler({ commits, leases, waiting, tail, now });
+    const dispatcher = new Dispatcher({
+      store,
+      commits,
+      leases,
+      settler,
+      waiting,
+      now,
+      onError,
+      fault,
+      tail,
+    });
     const { redeliveries } = dispatcher;
     const attempts = new Attempts({ commits, settler, redeliveries, waiting, maxDeliver, now });
     this.#options = options;
@@ -138,10 +148,7 @@ export class Delivery {
 
   /** Settles messages that this consumer holds. Other sequence numbers are rejected and change nothing. */
   ack(consumer: Consumer, seqs: readonly number[]): Judged {
-    return this.#releaseAll(consumer, seqs, (seq, message) => {
-      this.#tapAck(seq, message);
-      this.#commits.settle({ inbox: message.inbox, seq, outcome: 'acked' });
-    });
+    return this.#releaseAll(consumer, seqs, (seq, message) => this.#settler.ack(seq, message));
   }
 
   /** Gives back messages that this consumer holds. After too many tries they are dead. */
@@ -237,14 +244,14 @@ export class Delivery {
     const { settles } = message;
     if (settles !== undefined && isInStore(result)) {
       const request = this.#dispatcher.settledByReply(settles.inbox, settles.seq);
-      if (request) this.#tapAck(settles.seq, request);
+      if (request) this.#settler.ackedByReply(settles.seq, request);
     }
     if (result.result === 'stored') this.#stored(message, from, result.seq);
   }
 
   #stored(message: NewMessage, from: Sender, seq: number): void {
-    const { tap } = this.#options;
-    if (tap.isOn) tap.saw({ what: 'stored' }, seq, headerOfNew(message));
+    const { tail } = this.#options;
+    if (tail.isOn) tail.saw({ what: 'stored' }, seq, headerOfNew(message));
     if (!this.cancellations.endIfCancelled(message, seq)) this.#dispatcher.stored(message, from, seq);
   }
 
@@ -291,11 +298,6 @@ export class Delivery {
     }
     lease.inFlight.clear();
     return unfinished;
-  }
-
-  #tapAck(seq: number, message: InFlightMessage): void {
-    const { tap } = this.#options;
-    if (tap.isOn && !message.ended) tap.saw({ what: 'settled', outcome: 'acked' }, seq, message);
   }
 }
 

@@ -6,7 +6,7 @@ import type { LeaseTable } from './lease-table.ts';
 import { isRequest } from './message-header.ts';
 import { Redeliveries } from './redeliveries.ts';
 import { expired, type Settler } from './settler.ts';
-import type { Tap } from './tap.ts';
+import type { Tail } from './tail.ts';
 import type { WaitingRequests } from './waiting-requests.ts';
 
 /** Most messages fetched from the store in one read. */
@@ -23,7 +23,7 @@ export interface DispatcherPorts {
   now: () => number;
   onError: (error: unknown) => void;
   fault: Fault;
-  tap: Tap;
+  tail: Tail;
 }
 
 /** Pushes messages to the holders of their inboxes: live as they are stored, or from the store when there is room. */
@@ -135,7 +135,7 @@ export class Dispatcher {
 
   /** `content`: the parts of the message that are not kept once it is pushed. */
   #push(lease: Lease, seq: number, message: InFlightMessage, content: Content, now: number): void {
-    const { commits, settler, waiting, fault, tap } = this.#ports;
+    const { commits, settler, waiting, fault, tail } = this.#ports;
     if (commits.isSettling(seq)) {
       lease.cursor = Math.max(lease.cursor, seq);
       return;
@@ -149,7 +149,7 @@ export class Dispatcher {
     fault('broker.push.before');
     lease.hold(seq, message);
     lease.consumer.push(messageFrame(seq, message, content.traceparent, now), content.body);
-    if (tap.isOn) tap.saw({ what: 'delivered', attempt: message.attempts + 1 }, seq, message);
+    if (tail.isOn) tail.saw({ what: 'delivered', attempt: message.attempts + 1 }, seq, message);
   }
 
   /** The delay of a message that was given back is over. */

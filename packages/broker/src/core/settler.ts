@@ -1,9 +1,10 @@
 import type { Undeliverable } from '@signalbox/protocol';
 import type { Outcome } from '@signalbox/store';
 import type { CommitQueue } from './commit-queue.ts';
+import type { InFlightMessage } from './lease.ts';
 import type { LeaseTable } from './lease-table.ts';
 import { isRequest, type MessageHeader } from './message-header.ts';
-import type { Tap, TappedMessage } from './tap.ts';
+import type { Tail, TailMessage } from './tail.ts';
 import { undeliverableNotice } from './undeliverable.ts';
 import type { WaitingRequests } from './waiting-requests.ts';
 
@@ -23,11 +24,11 @@ export interface SettlerPorts {
   commits: CommitQueue;
   leases: LeaseTable;
   waiting: WaitingRequests;
-  tap: Tap;
+  tail: Tail;
   now: () => number;
 }
 
-/** Settles messages that nobody acked. The sender of a request is told in the same commit. */
+/** Settles messages, and tells the tail. The sender of a request that is given up is told in the same commit. */
 export class Settler {
   readonly #ports: SettlerPorts;
 
@@ -35,9 +36,21 @@ export class Settler {
     this.#ports = ports;
   }
 
+  /** The consumer is done with a message. */
+  ack(seq: number, message: InFlightMessage): void {
+    this.#ports.commits.settle({ inbox: message.inbox, seq, outcome: 'acked' });
+    this.ackedByReply(seq, message);
+  }
+
+  /** A message was acked in the commit that stored its reply. */
+  ackedByReply(seq: number, message: InFlightMessage): void {
+    const { tail } = this.#ports;
+    if (tail.isOn && !message.ended) tail.saw({ what: 'settled', outcome: 'acked' }, seq, message);
+  }
+
   /** Gives a message up: it will never be dealt with. */
   giveUp(seq: number, message: MessageHeader, { outcome, reason, detail }: GiveUpReason): void {
-    const { commits, leases, waiting, tap, now } = this.#ports;
+    const { commits, leases, waiting, tail, now } = this.#ports;
     const waited = waiting.take(seq);
     const kept = detail?.slice(0, maxReason);
     const told = {
@@ -53,15 +66,15 @@ export class Settler {
       ...(kept !== undefined && { reason: kept }),
       ...(isRequest(message.kind) && { notice: undeliverableNotice(message, told, now()) }),
     });
-    if (tap.isOn) tap.saw({ what: 'settled', outcome, reason: kept }, seq, message);
+    if (tail.isOn) tail.saw({ what: 'settled', outcome, reason: kept }, seq, message);
   }
 
   /** The sender took the message back itself, so that nobody has to be told. */
-  cancel(seq: number, message: TappedMessage): void {
-    const { commits, leases, waiting, tap } = this.#ports;
+  cancel(seq: number, message: TailMessage): void {
+    const { commits, leases, waiting, tail } = this.#ports;
     waiting.take(seq);
     leases.at(message.inbox)?.settledElsewhere(seq);
     commits.settle({ inbox: message.inbox, seq, outcome: 'cancelled' });
-    if (tap.isOn) tap.saw({ what: 'settled', outcome: 'cancelled' }, seq, message);
+    if (tail.isOn) tail.saw({ what: 'settled', outcome: 'cancelled' }, seq, message);
   }
 }

@@ -7,7 +7,7 @@ import type { Delivery } from '../core/delivery.ts';
 import type { Log } from '../log.ts';
 import type { ConnectedCallers } from './connected-callers.ts';
 import type { RateLimit } from './rate-limit.ts';
-import type { Taps } from './taps.ts';
+import type { TailFollowers } from './tail-followers.ts';
 
 /** The ports of all handlers of frames. Each handler names the few that it needs. */
 export interface FramePorts {
@@ -21,7 +21,7 @@ export interface FramePorts {
   connected: ConnectedCallers;
   /** Bounds how often a misspelt recipient is answered with suggestions. */
   suggestions: RateLimit;
-  taps: Taps;
+  followers: TailFollowers;
   audit: AuditLog;
   limits: Limits;
   /** The promise of a receipt, as `welcome` and the operation `stats` tell it. */

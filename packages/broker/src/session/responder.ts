@@ -7,9 +7,9 @@ import { receiptOf } from '../frames/receipt.ts';
 import type { Identity } from './handshake.ts';
 import type { Outbox } from './outbox.ts';
 
-export type ResponderPorts = Pick<FramePorts, 'audit' | 'taps' | 'limits' | 'now' | 'log'>;
+export type ResponderPorts = Pick<FramePorts, 'audit' | 'followers' | 'limits' | 'now' | 'log'>;
 
-/** Tells a connection what came of its frames: answers, refusals and receipts. Refusals are audited, and taps are told. */
+/** Tells a connection what came of its frames: answers, refusals and receipts. Refusals are audited, and followers are told. */
 export class Responder implements Producer {
   readonly sender: Sender;
   readonly #identity: Identity;
@@ -35,9 +35,9 @@ export class Responder implements Producer {
       retryable: errorCodes[code].retryable,
       retry_after_ms: retryAfterMs,
     });
-    const { audit, taps, now } = this.#ports;
+    const { audit, followers, now } = this.#ports;
     auditCaller(this.#identity, code, message, { audit, now });
-    if (taps.isOn) taps.refused(this.sender, refusal);
+    if (followers.isOn) followers.refused(this.sender, refusal);
   }
 
   /** The receipt of a message, or why it was not stored. */

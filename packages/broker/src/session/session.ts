@@ -102,10 +102,10 @@ export class Session {
   gone(): void {
     if (!this.caller.isConnected) return;
     this.caller.isConnected = false;
-    const { delivery, connected, taps } = this.#ports;
+    const { delivery, connected, followers } = this.#ports;
     delivery.release(this.#outbox);
     connected.remove(this.caller);
-    taps.remove(this.#outbox);
+    followers.remove(this.#outbox);
   }
 
   /** Handles one frame. If that fails the frame is refused: it must end neither the connection nor the broker. */

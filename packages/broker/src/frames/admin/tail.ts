@@ -16,13 +16,13 @@ const agentId: Field<string> = {
 /** `tail`: from now on, or no longer, the caller is told what happens to the messages of one agent or of all. */
 export async function tail(
   params: Record<string, unknown>,
-  { taps }: Pick<FramePorts, 'taps'>,
+  { followers }: Pick<FramePorts, 'followers'>,
   { consumer, sender }: Caller,
 ): ReturnType<Operation> {
   const read = readParams(params, { on: flag }, { agent: agentId });
   if ('refusal' in read) return read;
   const { on, agent } = read.values;
-  if (on) taps.add(consumer, sender.address, agent);
-  else taps.remove(consumer);
+  if (on) followers.add(consumer, sender.address, agent);
+  else followers.remove(consumer);
   return { result: { on, ...(on && agent !== undefined && { agent }) } };
 }

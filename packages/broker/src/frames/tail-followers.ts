@@ -1,7 +1,7 @@
 import { agentOf, type FrameRefusal, type MessageFrame, type Sender } from '@signalbox/protocol';
 import { brokerSender } from '../core/broker-sender.ts';
 import type { Consumer } from '../core/consumer.ts';
-import type { Tap, TapEvent, TappedMessage } from '../core/tap.ts';
+import type { Tail, TailEvent, TailMessage } from '../core/tail.ts';
 
 interface Follower {
   readonly address: string;
@@ -12,7 +12,7 @@ interface Follower {
 }
 
 /** Tells connections that asked for it what happens to messages, but not what is in them. */
-export class Taps implements Tap {
+export class TailFollowers implements Tail {
   /** A plain field, because it is read for each message. */
   isOn = false;
   readonly #followers = new Map<Consumer, Follower>();
@@ -34,7 +34,7 @@ export class Taps implements Tap {
     this.isOn = this.#followers.size > 0;
   }
 
-  saw(event: TapEvent, seq: number, message: TappedMessage): void {
+  saw(event: TailEvent, seq: number, message: TailMessage): void {
     const { id, from, inbox, kind, correlationId, createdAt, size } = message;
     const header = {
       id,
