@@ -4,7 +4,7 @@ import { type Manifest, mcpReplySchema, SignalboxError } from '@signalbox/protoc
 const attemptMs = 10_000;
 
 /**
- * Asks the orchestrator for the tools of our role. While no orchestrator is connected, or one leaves in mid-answer,
+ * Asks the orchestrator for the tools of the agent's role. If no orchestrator is connected, or one disconnects before it answers,
  * it is asked again until `timeoutMs` is over. Throws `SignalboxError`; a failure is never an empty list.
  */
 export async function requestManifest(

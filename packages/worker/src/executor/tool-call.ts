@@ -10,7 +10,7 @@ export interface ExecuteOptions {
   /** Aborting it cancels the call, down to the MCP server. */
   signal?: AbortSignal | undefined;
   timeoutMs?: number | undefined;
-  /** Id of the call's request, unique per agent, to ask about it after a crash; a new one unless given. */
+  /** Id of the call's request, unique per agent, so that it can be asked about after a crash; by default a new one. */
   requestId?: string | undefined;
   /** Gets what the MCP server reports while the call runs. */
   onProgress?: ((progress: ToolProgress) => void) | undefined;
@@ -23,13 +23,13 @@ export interface ToolProgress {
   message?: string;
 }
 
-/** The body of the request for a call. */
+/** Makes the body of the request for a call. */
 export function callBody(
   { name, arguments: args }: ToolCall,
   options: { timeoutMs: number | undefined; progress: boolean; round: CallRound | undefined },
 ): CallRequest {
   const { timeoutMs, progress, round } = options;
-  // Each call makes these: to add a field is far cheaper than to spread one that may be missing.
+  // Each call makes a body: adding a field is far cheaper than spreading one that may be missing.
   const body: CallRequest = { op: 'call', tool: name };
   if (args !== undefined) body.arguments = args;
   body.options = {};
@@ -39,12 +39,12 @@ export function callBody(
   return body;
 }
 
-/** All we know of a tool that is not listed: its name. */
+/** Stands for a tool that is not listed, of which only the name is known. */
 export function unlistedTool(name: string): Tool {
   return { name, inputSchema: { type: 'object' } };
 }
 
-/** Hands on what the orchestrator says of a call's progress, if it can be read. */
+/** Passes the progress on that the orchestrator reports, if it can be read. */
 export function relayProgress(body: unknown, onProgress: (progress: ToolProgress) => void): void {
   const reported = body as Partial<ToolProgress> | null;
   if (typeof reported?.progress === 'number') onProgress(reported as ToolProgress);

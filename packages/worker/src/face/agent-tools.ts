@@ -15,7 +15,7 @@ export interface AgentToolsOptions extends MailboxTimes {
   toolList?: 'all' | 'search';
   /** How long a search waits for the orchestrator's answer, also while none is connected; default 10 s. */
   searchTimeoutMs?: number;
-  /** Whether the tools of its mailbox are among them, as far as its role may see them. Default true. */
+  /** Whether the mailbox tools are among them, as far as the role may see them. Default true. */
   mailbox?: boolean;
   log?: Log;
 }
@@ -27,6 +27,7 @@ export interface AgentTools extends FaceTools, AsyncDisposable {
   isAsking(): boolean;
 }
 
+/** Opens the tools of the executor's agent. */
 export function openAgentTools(executor: McpProxyExecutor, options: AgentToolsOptions = {}): AgentTools {
   const { toolList = 'all' } = options;
   const calls = new RecentCalls(Date.now);
@@ -44,7 +45,7 @@ export function openAgentTools(executor: McpProxyExecutor, options: AgentToolsOp
   };
 }
 
-/** Those of the mailbox are listed last, and called first: the others take every name. */
+/** Adds the mailbox tools. They are listed last, and called first, because the hosted tools accept every name. */
 function withMailbox(hosted: FaceTools, mailbox: Mailbox): FaceTools {
   const mentioning = mentionUnread(hosted, mailbox.unread);
   return combinedTools([mailbox, mentioning], [mentioning, mailbox]);

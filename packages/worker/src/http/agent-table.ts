@@ -9,12 +9,12 @@ import { RecentRefusals } from './recent-refusals.ts';
 
 const refusedForMs = 30_000;
 const maxRefused = 1_000;
-/** Connections that are being made at a time: each unknown token costs the broker one. */
+/** The most connections that are being opened at a time: each unknown token costs the broker one. */
 const maxConnecting = 64;
 
 export interface AgentTableOptions {
   connect: Omit<ExecutorOptions, 'token' | 'agent' | 'signal' | 'waitForBroker' | 'manifestTimeoutMs'>;
-  /** Longest time for a connection and its list of tools, in milliseconds. */
+  /** How long a connection and its list of tools may take, in milliseconds. */
   connectTimeoutMs: number;
   open: (executor: McpProxyExecutor) => FaceAgent;
   maxAgents: number;
@@ -26,15 +26,15 @@ export interface AgentTableOptions {
 
 interface Entry {
   readonly agent: Promise<FaceAgent | HttpRefusal>;
-  /** Once connected. */
+  /** Set once it is connected. */
   opened?: FaceAgent;
-  /** Requests and streams that are being served. */
+  /** The number of requests and streams that are being served. */
   inUse: number;
 }
 
 /**
- * The agents of a face, one connection for each token. A token is known here by its hash only. What the broker says of
- * it counts; here is only remembered what it said, and a refusal only for a short time.
+ * The agents of a face, one connection for each token. The table keeps only the hashes of tokens. The broker decides about a
+ * token; the table remembers an accepted one while it is connected, and a refusal for a short time.
  */
 export class AgentTable {
   readonly #options: AgentTableOptions;
@@ -51,7 +51,7 @@ export class AgentTable {
     return this.#entries.size;
   }
 
-  /** Runs `use` with the agent of a token, which stays for as long as it runs; else says why it can't. */
+  /** Runs `use` with the agent of a token, which stays connected meanwhile, or `refuse` with the reason why there is none. */
   async with<T>(
     bearer: BearerToken,
     use: (agent: FaceAgent) => Promise<T>,
@@ -142,7 +142,7 @@ export class AgentTable {
     }
   }
 
-  /** Closes the agent that has been idle longest, if there is one. */
+  /** Closes the agent that has been idle longest. Returns false if none is idle. */
   #makeRoom(): boolean {
     const idle = [...this.#entries]
       .filter(([, entry]) => idleSince(entry) < Number.POSITIVE_INFINITY)
@@ -152,7 +152,7 @@ export class AgentTable {
     return true;
   }
 
-  /** Never rejects. */
+  /** Closes an agent and forgets it. Never rejects. */
   async #leave(key: string, entry: Entry, reason: string): Promise<void> {
     const { log } = this.#options;
     const agent = entry.opened?.executor.agent;
@@ -168,13 +168,13 @@ export class AgentTable {
   }
 }
 
-/** Since when nobody needs it; infinite for one that is needed. */
+/** Returns since when an agent is idle; infinity if it is not. */
 function idleSince({ opened, inUse }: Entry): number {
   const since = inUse === 0 ? opened?.idleSince() : undefined;
   return since ?? Number.POSITIVE_INFINITY;
 }
 
-/** True if the broker does not know the token, or not any more. */
+/** Whether the broker refused the token. */
 function isRefusal(thrown: unknown): boolean {
   return thrown instanceof SignalboxError && ['unauthorized', 'forged_sender'].includes(thrown.code);
 }

@@ -1,13 +1,13 @@
 import { agentOfToken } from '@signalbox/protocol';
 import type { HttpRefusal } from '../sdk/http-refusal.ts';
 
-/** A token as a request brought it, not yet verified; `agent` is the one that its text names. */
+/** The token of a request, not yet verified; `agent` is the one that its text names. */
 export interface BearerToken {
   token: string;
   agent: string;
 }
 
-/** Reads an `Authorization` header. A text that cannot be an agent's token is refused without asking anybody. */
+/** Reads an `Authorization` header. A text that cannot be an agent's token is refused without asking the broker. */
 export function bearerToken(authorization: string | undefined): BearerToken | HttpRefusal {
   if (authorization === undefined) {
     return {
@@ -28,7 +28,7 @@ export function bearerToken(authorization: string | undefined): BearerToken | Ht
     : { token, agent };
 }
 
-/** 401 for a token that will never do. */
+/** Refuses a token for good, with 401. */
 export function invalidToken(message: string): HttpRefusal {
   const description = message.replaceAll(/["\\]/g, "'");
   const challenge = `Bearer realm="signalbox", error="invalid_token", error_description="${description}"`;

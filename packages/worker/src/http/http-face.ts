@@ -13,15 +13,15 @@ const { createServer } = process.getBuiltinModule('node:http');
 
 /** Bounds of an HTTP face; times in milliseconds. */
 export interface HttpFaceLimits {
-  /** Tokens with a connection at a time; default 256. */
+  /** The most tokens that are connected at a time; default 256. */
   maxAgents: number;
-  /** Sessions of one token at a time, for clients of revisions up to 2025-11-25; default 32. */
+  /** The most sessions of one token at a time, for clients of the revisions up to 2025-11-25; default 32. */
   maxSessionsPerAgent: number;
-  /** Default 4 MiB. */
+  /** The largest body of a request; default 4 MiB. */
   maxBodyBytes: number;
-  /** For a request to arrive whole; default 30 s. */
+  /** How long a request may take to arrive whole; default 30 s. */
   requestTimeoutMs: number;
-  /** For an agent's connection to the broker and its list of tools; default 5 s. */
+  /** How long an agent's connection to the broker and its list of tools may take; default 5 s. */
   connectTimeoutMs: number;
   /** An agent without request, stream and session is disconnected after this time; default 10 min. */
   agentIdleMs: number;
@@ -34,9 +34,9 @@ export interface HttpFaceOptions extends AgentToolsOptions {
   listen: { host: string; port: number };
   /** Allow an address that other machines can reach: there is no encryption, tokens travel in the clear. */
   insecure?: boolean;
-  /** How to reach the broker; who one is comes with each request. */
+  /** How to reach the broker; the token and the agent come with each request. */
   connect: AgentTableOptions['connect'];
-  /** Version we report to clients. */
+  /** The version that we report to clients. */
   version: string;
   /** Host names by which clients may reach the face, besides this machine's own; IPv6 addresses in brackets. */
   allowedHosts?: readonly string[];
@@ -50,10 +50,10 @@ export interface HttpFaceOptions extends AgentToolsOptions {
 
 /** An MCP server for any number of agents, over Streamable HTTP. */
 export interface HttpFace extends AsyncDisposable {
-  /** With the path that MCP is served at. */
+  /** The address at which MCP is served, path included. */
   readonly url: string;
   readonly port: number;
-  /** Agents that are connected to the broker at present. */
+  /** The number of agents that are connected to the broker now. */
   readonly agentCount: number;
   /** Cancels the calls that run, lets their failures reach the clients, and ends everything. */
   close(): Promise<void>;
@@ -70,8 +70,8 @@ const defaultLimits: HttpFaceLimits = {
 };
 
 /**
- * Serves the tools of many agents at one address. Each request says with a token of its own whose tools it wants; the
- * broker judges the token when it is first used. Rejects with `insecure_listen` for an address beyond loopback without
+ * Serves the tools of many agents at one address. Each request names its agent by a token; the broker checks the token when it
+ * is first used. Rejects with `insecure_listen` for an address beyond loopback without
  * `insecure`, or with the error of node's `listen`.
  */
 export async function serveHttpFace(options: HttpFaceOptions): Promise<HttpFace> {
@@ -158,7 +158,7 @@ export async function serveHttpFace(options: HttpFaceOptions): Promise<HttpFace>
   };
 }
 
-/** This machine's names, the one that is listened at, and those that were given. */
+/** Returns the host names that requests may use: this machine's, the one of the listener, and those that were given. */
 function ownNames(host: string, given: readonly string[]): ReadonlySet<string> {
   const isAny = host === '0.0.0.0' || host === '::';
   const bound = host.includes(':') ? `[${host}]` : host;

@@ -2,12 +2,12 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { HttpRefusal } from '../sdk/http-refusal.ts';
 import { isJsonContentType } from '../sdk/http-request.ts';
 
-/** The one path that the face serves. */
+/** The only path that the face serves. */
 export const facePath = '/mcp';
 
 const methods = ['GET', 'POST', 'DELETE'];
 
-/** What is judged of a request before anything of its body is read. */
+/** The parts of a request that are checked before its body is read. */
 export interface RequestHead {
   method?: string | undefined;
   /** Path and query. */
@@ -16,9 +16,9 @@ export interface RequestHead {
 }
 
 /**
- * Why a request is refused whoever sent it; `undefined` if it may go on. `hosts` are the names that `Host` and `Origin` may
- * have, without port, IPv6 addresses in brackets: a page in a browser must not reach a face on this machine, nor by a name
- * that was rebound to it.
+ * Checks a request before its token; returns why it is refused, or `undefined`. `hosts` are the names that `Host` and `Origin`
+ * may have, without port, IPv6 addresses in brackets: a page in a browser must not reach a face on this machine, not even by
+ * a name that was rebound to it.
  */
 export function refuseHead(head: RequestHead, hosts: ReadonlySet<string>): HttpRefusal | undefined {
   const { method = '', url = '', headers } = head;
@@ -44,7 +44,7 @@ export function refuseHead(head: RequestHead, hosts: ReadonlySet<string>): HttpR
   return undefined;
 }
 
-/** Why the body of a request is not even read; `undefined` if it may be. */
+/** Checks whether the body of a request may be read; returns why not, or `undefined`. */
 export function refuseContent(
   { method, headers }: RequestHead,
   maxBodyBytes: number,

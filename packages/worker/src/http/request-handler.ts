@@ -9,16 +9,16 @@ import { writeResponse } from './written-response.ts';
 
 export interface RequestHandlerOptions {
   agents: AgentTable;
-  /** Names that requests may use for this face. */
+  /** Host names that requests may use for this face. */
   hosts: ReadonlySet<string>;
   maxBodyBytes: number;
-  /** True when nothing new is begun any more. */
+  /** Returns true when no new request is to be served. */
   isEnding: () => boolean;
 }
 
 /**
- * Serves one HTTP request after the other: who may come here at all, whose token it is, what it wants. Nothing of a body is
- * read before its token is known to be good. Resolves when the answer has left or the client is gone.
+ * Makes the handler of HTTP requests. It checks the head of a request, then its token, reads the body only if the broker accepts
+ * the token, and has the agent answer. The handler resolves when the answer has left or the connection is closed.
  */
 export function createRequestHandler(
   options: RequestHandlerOptions,

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 
 /**
  * Writes a response, a stream of events included, no faster than the client reads. Resolves when it has left or the
- * client is gone; never rejects.
+ * connection is closed; never rejects.
  */
 export async function writeResponse(response: Response, to: ServerResponse): Promise<void> {
   if (to.destroyed) {

@@ -21,8 +21,9 @@ interface CallMessage {
  * Answers the tool calls of one connection itself, in front of the SDK's server, which gets every other message. Only for
  * connections of the revisions up to 2025-11-25, where a call is a plain JSON-RPC request.
  *
- * The SDK's server checks each message against schemas several times, which costs more than the rest of the way to the broker
- * (ADR 10). Checked with SDK 2.4.0; measure again with the next version, and delete this file if it gives less than a tenth.
+ * The SDK's server checks each message against schemas several times, which costs more processor time than the rest of the
+ * worker's part of a call (ADR 10). Checked with SDK 2.4.0; measure again with the next version, and delete this file if the
+ * SDK's server costs little more by then.
  */
 export class DirectCalls {
   readonly #deps: AnswerDeps;

@@ -1,19 +1,19 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/server';
 
 const keepAliveMs = 15_000;
-/** Frames that wait for a client that does not read; what comes after them is dropped. */
+/** The most frames that wait for a client that does not read; further ones are dropped. */
 const maxWaiting = 256;
 
 /** A `text/event-stream` response that is still being written. */
 export interface EventStream {
   readonly response: Response;
-  /** False if it was dropped: the client does not read, or the stream has ended. */
+  /** Returns false if the message was dropped, because the client does not read or the stream has ended. */
   write(message: JSONRPCMessage): boolean;
-  /** `last` is written however much waits. */
+  /** Ends the stream. `last` is written however much waits. */
   end(last?: JSONRPCMessage): void;
 }
 
-/** `onEnd` is told once, whoever ends it. */
+/** Opens a stream of events. `onEnd` is called once, when the client or the server has ended it. */
 export function openEventStream(onEnd: () => void = () => {}): EventStream {
   const encoder = new TextEncoder();
   let open = true;

@@ -7,7 +7,7 @@ export interface HttpRefusal {
   headers?: Readonly<Record<string, string>>;
 }
 
-/** A refusal as clients of MCP read it: a JSON-RPC error under the HTTP status. `id` is the request's, where it is known. */
+/** Makes the response of a refusal, as MCP clients read it: a JSON-RPC error under the HTTP status. `id` is the request's, if it is known. */
 export function refusalResponse(
   { status, message, code = -32000, headers }: HttpRefusal,
   id: string | number | null = null,
@@ -18,7 +18,7 @@ export function refusalResponse(
   );
 }
 
-/** Not now: the broker, the orchestrator or a place is missing. */
+/** Refuses for now, because the broker or the orchestrator is missing, or too many agents are connected. */
 export function unavailable(message: string, retryAfterMs = 2_000): HttpRefusal {
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
   return { status: 503, message, headers: { 'retry-after': String(seconds) } };

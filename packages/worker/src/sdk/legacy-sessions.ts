@@ -15,12 +15,12 @@ interface Session {
 }
 
 export interface LegacySessionsOptions {
-  /** One for each session. */
+  /** Makes the server of one session. */
   createServer: () => Server;
   newSessionId: () => string;
-  /** The one that was left alone longest makes room for another. */
+  /** One more session ends the one that was idle longest. */
   maxSessions: number;
-  /** A session that nobody uses and listens to ends after this time. */
+  /** A session without requests and without a listening client ends after this time. */
   idleMs: number;
   /** Monotonic milliseconds. */
   now: () => number;
@@ -50,7 +50,7 @@ export class LegacySessions {
     });
   }
 
-  /** Tells every client that the list of tools is another now. */
+  /** Tells every client that the list of tools has changed. */
   announceListChanged(): void {
     for (const { server } of this.#sessions.values()) server.sendToolListChanged().catch(() => {});
   }
@@ -116,7 +116,7 @@ export class LegacySessions {
     return !transport.isBusy && lastUsedAt <= this.#options.now() - this.#options.idleMs;
   }
 
-  /** Of two that are equally old, one that does nothing. */
+  /** Returns the session that was idle longest, or one that is busy if none is idle. */
   #longestIdle(): Session {
     const rank = ({ transport, lastUsedAt }: Session) =>
       (transport.isBusy ? Number.MAX_VALUE : 0) + lastUsedAt;

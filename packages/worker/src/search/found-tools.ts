@@ -2,7 +2,7 @@ import type { Tool } from '@signalbox/protocol';
 import type { ToolResult } from '../tools/tool-result.ts';
 import { callToolName } from './search-definitions.ts';
 
-/** What a search found, as text for a model and as data with the same facts. */
+/** Makes the result of a search: text for a model, and the same as data. */
 export function foundToolsResult(query: string, tools: readonly Tool[], toolCount: number): ToolResult {
   const found = tools.map(({ name, title, description, inputSchema }) => ({
     name,

@@ -1,10 +1,10 @@
 export const defaultHits = 5;
 export const maxHits = 20;
 
-/** Arguments as their tool needs them, or what is wrong with them: the field, and how to write it. */
+/** Arguments as their tool needs them, or the problem with them: the field, and how to write it. */
 export type Arguments<T> = { value: T; problem?: undefined } | { problem: string; value?: undefined };
 
-/** Arguments of `search_tools`, an object or the JSON text of one. */
+/** Reads the arguments of `search_tools`, an object or the JSON text of one. */
 export function readSearchArguments(given: unknown): Arguments<{ query: string; limit: number }> {
   const fields = objectOf(given);
   if (!fields) return { problem: 'the arguments are no object; write {"query": "words"}' };
@@ -20,7 +20,7 @@ export function readSearchArguments(given: unknown): Arguments<{ query: string; 
   return { value: { query, limit } };
 }
 
-/** Arguments of `call_tool`. The inner ones are left to the tool. */
+/** Reads the arguments of `call_tool`. The inner ones are left to the tool. */
 export function readCallArguments(given: unknown): Arguments<{ name: string; arguments: unknown }> {
   const fields = objectOf(given);
   if (typeof fields?.name !== 'string' || fields.name === '') {

@@ -15,13 +15,13 @@ const defaultSearchTimeoutMs = 10_000;
 export interface SearchToolsOptions {
   /** How long a search waits for its answer; default 10 s. */
   searchTimeoutMs?: number;
-  /** Where calls are remembered that may outlive their clients. */
+  /** Remembers the calls. */
   calls?: RecentCalls;
 }
 
 /**
- * The orchestrator's tools behind two: `search_tools` finds some, `call_tool` calls one. Any other name is called as it
- * is, like those of {@link hostedTools}; hosted tools named as the two are reached through `call_tool`.
+ * Shows two tools in place of the orchestrator's: `search_tools` finds some of those, `call_tool` calls one. Any other name is
+ * called as by {@link hostedTools}; hosted tools that are named like the two are reached through `call_tool`.
  */
 export function searchTools(executor: McpProxyExecutor, options: SearchToolsOptions = {}): FaceTools {
   const { calls, searchTimeoutMs = defaultSearchTimeoutMs } = options;
@@ -52,7 +52,7 @@ async function search(
   return { result };
 }
 
-/** A name that nobody has is the tool's failure here, not the protocol's: the model sees the hint, and can act on it. */
+/** Calls a tool by name. An unknown name is a result with `isError` here, so that the model sees the hint and can act on it. */
 async function callByName(
   executor: McpProxyExecutor,
   call: FaceCall,

@@ -1,12 +1,12 @@
 const maxClientLength = 80;
-/** A call that waits for mail is no work. */
+/** Tools that only wait: their calls do not count as work. */
 const waitsForMail = new Set(['signalbox_inbox_wait']);
 
-/** What an agent's connections do, added up and announced with each change. */
+/** Adds up what an agent's connections do, and announces each change. */
 export interface AgentStatus {
-  /** A client listed the tools: from then on the agent counts as ready. */
+  /** Notes that a client has listed the tools: from then on the agent counts as ready. */
   listed(client: { name: string; version: string } | undefined): void;
-  /** A call of a tool began; the function is to be called once when it has ended. */
+  /** Notes that a call began; the returned function is to be called once when it has ended. */
   callStarted(tool: string): () => void;
 }
 

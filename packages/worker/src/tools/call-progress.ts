@@ -1,15 +1,15 @@
 import type { ToolProgress } from '../executor/tool-call.ts';
 
-/** Smaller than the steps servers count in, so that signs of life do not get ahead of real progress. */
+/** How much a heartbeat adds to the progress: less than the steps of servers, so that it stays below real progress. */
 const heartbeatStep = 1e-6;
 
 /**
- * Progress of one call towards a client that asked for it: what the server reports, and a sign of life whenever
- * nothing was sent for `heartbeatMs`. The number always grows, as MCP demands. After `end` nothing is sent.
+ * Sends the progress of one call to a client that asked for it: what the server reports, and a heartbeat whenever nothing was
+ * sent for `heartbeatMs`. The number always grows, as MCP demands. After `end` nothing is sent.
  */
 export interface CallProgress {
   report(progress: ToolProgress): void;
-  /** Resolves a turn after the last notification, so that the result never travels in the same breath. */
+  /** Resolves one turn of the event loop after the last notification, so that the result is not sent together with it. */
   end(): Promise<void>;
 }
 

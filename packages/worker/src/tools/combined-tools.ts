@@ -1,8 +1,8 @@
 import type { FaceTools } from './face-tools.ts';
 
 /**
- * Several sets of tools as one. Of two tools of one name that of the earlier set is listed and called. `listed` has the
- * same sets in the order in which clients see them.
+ * Combines sets of tools into one. If two tools have the same name, the one of the earlier set is listed and called. `listed` has
+ * the same sets in the order in which clients see them.
  */
 export function combinedTools(parts: readonly FaceTools[], listed = parts): FaceTools {
   return {

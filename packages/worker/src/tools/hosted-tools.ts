@@ -7,7 +7,7 @@ import { invalidParams, JsonRpcError } from './json-rpc-error.ts';
 import type { RecentCalls } from './recent-calls.ts';
 import { failedResultOf, toolResultOf } from './tool-result.ts';
 
-/** The tools that the orchestrator hosts, as the role may see them. It takes every name: what it lacks is an error. */
+/** The tools that the orchestrator hosts, as far as the role may see them. It accepts every name; an unknown tool is an error. */
 export function hostedTools(executor: McpProxyExecutor, calls?: RecentCalls): FaceTools {
   return {
     list: () => executor.listTools(),
@@ -22,15 +22,14 @@ export function hostedTools(executor: McpProxyExecutor, calls?: RecentCalls): Fa
   };
 }
 
-/** How a call of a hosted tool is to be made. */
 export interface HostedCallOptions {
-  /** Remembers it. */
+  /** Remembers the call. */
   calls?: RecentCalls | undefined;
-  /** Told that there is no such tool, which not every caller takes for a result; what it throws, the call rejects with. */
+  /** Called if there is no tool of this name. The call rejects with what it throws; otherwise the result says so. */
   onUnknown?: (unknown: ToolCallError) => void;
 }
 
-/** How a call of a hosted tool ended. Rejects with the JSON-RPC error that the MCP server itself answered with. */
+/** Calls a hosted tool. Rejects with `JsonRpcError` if the MCP server itself answered with a JSON-RPC error. */
 export async function callHosted(
   executor: McpProxyExecutor,
   call: FaceCall,

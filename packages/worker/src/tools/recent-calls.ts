@@ -1,20 +1,20 @@
 import { asksForInput, type RoundResult } from '../executor/call-result.ts';
 
-/** A call of a hosted tool, as this face saw it. */
+/** A call of a hosted tool by this agent. */
 export interface RecentCall {
   callId: string;
   tool: string;
   /** Epoch milliseconds. */
   startedAt: number;
-  /** `ok`, `tool_error` (the tool itself said so), `input_required` (it asked back), or the code of the error. */
+  /** `running`, `ok`, `tool_error` (a result with `isError`), `input_required`, or the code of the error. */
   state: 'running' | (string & {});
-  /** While it runs. */
+  /** Set while it runs. */
   result: Promise<RoundResult> | undefined;
 }
 
 const remembered = 20;
 
-/** The last calls of one agent, so that it can ask what became of them. Their results stay with the orchestrator. */
+/** Remembers the last calls of one agent, so that it can ask what became of them. The orchestrator keeps their results. */
 export class RecentCalls {
   readonly #calls = new Map<string, RecentCall>();
   readonly #wallNow: () => number;
@@ -41,7 +41,7 @@ export class RecentCalls {
     );
   }
 
-  /** It was no call after all: nobody has such a tool. */
+  /** Forgets a call of a tool that there is not. */
   forget(callId: string): void {
     this.#calls.delete(callId);
   }
@@ -50,7 +50,7 @@ export class RecentCalls {
     return this.#calls.get(callId);
   }
 
-  /** Newest first. */
+  /** Returns the calls, newest first. */
   list(): RecentCall[] {
     return [...this.#calls.values()].reverse();
   }

@@ -1,0 +1,112 @@
+import type { BrokerClient, Log, ParsedMessage } from '@signalbox/client';
+import { type MailboxAccess, messageOf, type Tool } from '@signalbox/protocol';
+import { requestManifest } from './manifest-request.ts';
+
+export interface CurrentManifestOptions {
+  client: BrokerClient;
+  /** Agent id of the orchestrator. */
+  orchestrator: string;
+  /** How long to wait for an answer, also while no orchestrator is connected. */
+  timeoutMs: number;
+  log: Log;
+}
+
+/** The tools that the role may see, as the orchestrator last listed them. It follows the orchestrator's list while connected. */
+export class CurrentManifest {
+  readonly #options: CurrentManifestOptions;
+  readonly #stop = new AbortController();
+  readonly #listeners = new Set<() => void>();
+  readonly #detach: (() => void)[];
+  #tools = new Map<string, Tool>();
+  #version = '';
+  #hasUnlisted = false;
+  #mailbox: MailboxAccess | undefined;
+  #refreshing: Promise<boolean> | undefined;
+  #refreshNext: Promise<boolean> | undefined;
+
+  constructor(options: CurrentManifestOptions) {
+    this.#options = options;
+    const { client } = options;
+    this.#detach = [
+      client.onMessage((message) => this.#onMessage(message)),
+      client.onState((state) => {
+        if (state.name === 'ready') this.#refreshInBackground();
+      }),
+    ];
+  }
+
+  /** The listed tools by name, in the orchestrator's order. */
+  get tools(): ReadonlyMap<string, Tool> {
+    return this.#tools;
+  }
+
+  /** Whether the role may call tools that are not listed. */
+  get hasUnlisted(): boolean {
+    return this.#hasUnlisted;
+  }
+
+  get mailbox(): MailboxAccess | undefined {
+    return this.#mailbox;
+  }
+
+  get version(): string {
+    return this.#version;
+  }
+
+  /** See `McpProxyExecutor.refresh`. A call while another runs asks once more after it, because that one may be answered already. */
+  refresh(): Promise<boolean> {
+    if (!this.#refreshing) {
+      this.#refreshing = this.#fetch().finally(() => {
+        this.#refreshing = undefined;
+      });
+      return this.#refreshing;
+    }
+    this.#refreshNext ??= this.#refreshing
+      .catch(() => false)
+      .then(() => {
+        this.#refreshNext = undefined;
+        return this.refresh();
+      });
+    return this.#refreshNext;
+  }
+
+  onChanged(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  close(): void {
+    for (const detach of this.#detach) detach();
+    this.#stop.abort();
+  }
+
+  async #fetch(): Promise<boolean> {
+    const { client, orchestrator, timeoutMs } = this.#options;
+    const manifest = await requestManifest(client, orchestrator, this.#version || undefined, {
+      timeoutMs,
+      signal: this.#stop.signal,
+    });
+    if (manifest.unchanged || !manifest.tools || manifest.version === this.#version) return false;
+    this.#version = manifest.version;
+    this.#hasUnlisted = manifest.has_unlisted === true;
+    this.#mailbox = manifest.mailbox;
+    this.#tools = new Map(manifest.tools.map((tool) => [tool.name, tool]));
+    for (const listener of this.#listeners) listener();
+    return true;
+  }
+
+  #refreshInBackground(): void {
+    this.refresh().catch((thrown) => {
+      if (this.#stop.signal.aborted) return;
+      this.#options.log({ event: 'refresh_failed', reason: messageOf(thrown) });
+    });
+  }
+
+  /** Believes only the orchestrator itself, by the identity that the broker attests. */
+  #onMessage(message: ParsedMessage): void {
+    if (message.kind !== 'event' || message.from.agent !== this.#options.orchestrator) return;
+    if (message.from.role !== 'orchestrator') return;
+    const event = message.json as { event?: unknown; version?: unknown } | null;
+    if (event?.event === 'manifest_changed' && event.version !== this.#version) this.#refreshInBackground();
+  }
+}
