@@ -29,61 +29,46 @@ export async function up(flags: UpFlags): Promise<void> {
   const log = await openLog('up', 'info');
   let onHangup = () => {};
   const stop = stopRequested({ onHangup: () => onHangup() });
+  const common = ['--data', dataDir, ...(configFile === undefined ? [] : ['--config', configFile])];
 
-  let broker: BrokerReady | undefined;
-  await using brokerChild = supervise('broker', log, {
-    argv: () => [
-      ...['broker', '--data', dataDir, '--listen', broker ? new URL(broker.url).host : listen],
-      ...(configFile === undefined ? [] : ['--config', configFile]),
-      ...(flags.insecure ? ['--insecure'] : []),
-    ],
-    onReady: (facts) => {
-      broker = facts as unknown as BrokerReady;
-    },
-  });
-  if ((await Promise.race([brokerChild.start(), stop])) !== undefined || !broker) return;
+  await using brokerChild = supervise<BrokerReady>('broker', log, (last) => [
+    // A restarted broker listens where agents look for it, also after it took any free port.
+    ...['broker', ...common, '--listen', last ? new URL(last.url).host : listen],
+    ...(flags.insecure ? ['--insecure'] : []),
+  ]);
+  const broker = await Promise.race([brokerChild.start(), stop]);
+  if (typeof broker === 'string') return;
   if (!flags.json) printLines(...brokerLines(broker, configFile, config));
 
-  let tools: OrchestratorReport | undefined;
-  const { url } = broker;
-  await using orchestratorChild = supervise('orchestrator', log, {
-    argv: () => [
-      ...['orchestrator', '--data', dataDir, '--url', url],
-      ...(configFile === undefined ? [] : ['--config', configFile]),
-    ],
-    onReady: (facts) => {
-      tools = facts as unknown as OrchestratorReport;
-    },
-  });
-  // It reads the configuration, and says what of it needs a restart, the broker's part included.
+  await using orchestratorChild = supervise<OrchestratorReport>('orchestrator', log, () => [
+    ...['orchestrator', ...common, '--url', broker.url],
+  ]);
+  // The orchestrator reads the configuration, and logs which changes need a restart, those of the broker included.
   onHangup = () => orchestratorChild.signal('SIGHUP');
-  if ((await Promise.race([orchestratorChild.start(), stop])) !== undefined || !tools) return;
+  const orchestrator = await Promise.race([orchestratorChild.start(), stop]);
+  if (typeof orchestrator === 'string') return;
   if (flags.json) {
     printJson({
       broker: { ...broker, pid: brokerChild.pid },
-      orchestrator: { ...tools, pid: orchestratorChild.pid },
+      orchestrator: { ...orchestrator, pid: orchestratorChild.pid },
     });
   } else {
-    printLines(...orchestratorLines(tools), '', ...nextLines(tools, configFile, dataDir));
+    printLines(...orchestratorLines(orchestrator), '', ...nextLines(orchestrator, configFile, dataDir));
   }
   log.info({ reason: await stop }, 'stopping');
 }
 
-function supervise(
+function supervise<Ready>(
   name: string,
   log: Logger,
-  options: { argv: () => string[]; onReady: (facts: Record<string, unknown>) => void },
-): SupervisedChild {
+  argv: (last: Ready | undefined) => string[],
+): SupervisedChild<Ready> {
   const own = ownCommand();
-  let starts = 0;
-  return new SupervisedChild({
+  return new SupervisedChild<Ready>({
     name,
-    command: () => [own.command, ...own.args, ...options.argv()],
+    command: (last) => [own.command, ...own.args, ...argv(last)],
     env: withoutIdentity(process.env),
-    onReady: (facts) => {
-      options.onReady(facts);
-      if (starts++ > 0) log.info({ child: name }, `the ${name} is back`);
-    },
+    onRestarted: () => log.info({ child: name }, `the ${name} is back`),
     onDeath: ({ how, restartInMs }) => {
       log.warn({ child: name, how, restartInMs }, `the ${name} ended; starting it again`);
     },

@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type BrokerClient, connectBroker } from '@signalbox/client';
+import { type BrokerClient, type Log as ClientLog, connectBroker } from '@signalbox/client';
 import { type Config, formatListenAddress } from '@signalbox/config';
-import { type Inventory, startMcpHost } from '@signalbox/mcp-host';
-import { openSqliteJournal, startOrchestrator } from '@signalbox/orchestrator';
+import { type McpHost, startMcpHost } from '@signalbox/mcp-host';
+import { type Orchestrator, openSqliteJournal, startOrchestrator } from '@signalbox/orchestrator';
 import { type Fault, noFault, SignalboxError } from '@signalbox/protocol';
 import { dataDirectory, runningBrokerUrl } from '../data-directory/data-directory.ts';
 import { type Log, type LogLevel, withLevels } from '../log.ts';
@@ -35,7 +35,7 @@ export interface RunningOrchestrator extends AsyncDisposable {
   readonly ready: Promise<OrchestratorReport>;
   /** Resolves with the reason when the connection to the broker is closed for good. */
   readonly ended: Promise<SignalboxError>;
-  /** Reads the configuration file again at once, and logs the outcome even if nothing changed. */
+  /** Reads the configuration file again, once the orchestrator is ready, and logs the outcome even if nothing changed. */
   reload(): Promise<void>;
 }
 
@@ -60,39 +60,84 @@ const eventLevels: Readonly<Record<string, LogLevel>> = {
  * takes requests, which may be before its servers have started. Rejects with `bad_config`, `unreachable` or `unauthorized`.
  */
 export async function runOrchestrator(options: OrchestratorOptions): Promise<RunningOrchestrator> {
-  const { config, configFile, log = () => {}, fault = noFault } = options;
-  const { id, concurrency, callTimeoutMs, maxProcesses } = config.orchestrator;
-  const { allowlist, repeat, mailbox, budgets, serverConcurrency } = policyOf(config, []);
+  const { config, configFile, log = () => {} } = options;
   const dataDir = dataDirectory(options.dataDir, config);
   const url = options.url ?? brokerUrl(dataDir, config);
+  await using starting = new AsyncDisposableStack();
+  const { host, client, orchestrator, reloadCapabilities } = await startParts(starting, {
+    ...options,
+    dataDir,
+    url,
+    log,
+  });
+  let reload: Promise<ConfigReload> | undefined;
+  starting.defer(async () => (await reload)?.[Symbol.asyncDispose]());
+  const resources = starting.move();
+
+  async function becomeReady(): Promise<OrchestratorReport> {
+    const inventory = await host.inventory();
+    if (resources.disposed) throw closed();
+    const report = { url, ...describeOrchestrator(host, inventory, config) };
+    for (const message of report.warnings) log({ event: 'config_warning', level: 'warn', message });
+    if (configFile !== undefined && isRegularFile(configFile)) {
+      reload = ConfigReload.open(config, configFile, { host, orchestrator, reloadCapabilities, log });
+      await reload;
+    }
+    return report;
+  }
+
+  const ready = becomeReady();
+  // Its failure is for those who wait for it; nobody has to.
+  ready.catch(() => {});
+  return {
+    ready,
+    ended: client.closed.then((error) => error ?? closed()),
+    reload: async () => {
+      await ready;
+      if (reload) return await (await reload).reload();
+      const message = 'there is no configuration file that could be read again';
+      log({ event: 'nothing_to_reload', level: 'info', message });
+    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+/** The parts of a running orchestrator that are needed after its start. */
+interface Parts {
+  host: McpHost;
+  client: BrokerClient;
+  orchestrator: Orchestrator;
+  reloadCapabilities: () => Promise<void>;
+}
+
+/** Starts journal, capability files, MCP host, connection and orchestrator, which end with the stack in reverse order. */
+async function startParts(
+  resources: AsyncDisposableStack,
+  options: OrchestratorOptions & { dataDir: string; url: string; log: Log },
+): Promise<Parts> {
+  const { config, dataDir, url, log, fault = noFault } = options;
+  const { id, concurrency, callTimeoutMs, maxProcesses } = config.orchestrator;
+  const { allowlist, repeat, mailbox, budgets, serverConcurrency } = policyOf(config, []);
   const token = options.token ?? (await ensureOrchestratorToken(dataDir, url, id));
   const events = withLevels(log, eventLevels);
-
-  await using starting = new AsyncDisposableStack();
-  const journal = starting.use(await openSqliteJournal({ file: join(dataDir, 'journal.db') }));
-  const sources = starting.use(await openToolSources(config, dataDir, events));
-  const { providers, authorizerFor, reloadCapabilities } = sources;
-  const host = starting.use(
+  const journal = resources.use(await openSqliteJournal({ file: join(dataDir, 'journal.db') }));
+  const sources = resources.use(await openToolSources(config, dataDir, events));
+  const host = resources.use(
     startMcpHost({
       servers: config.mcpServers,
       stateDir: dataDir,
-      providers,
-      authorizerFor,
+      providers: sources.providers,
+      authorizerFor: sources.authorizerFor,
       ...(maxProcesses !== undefined && { maxProcesses }),
       log: events,
     }),
   );
-  const client = starting.use(
-    await connectBroker({
-      url,
-      token,
-      agent: id,
-      backoff: 'orchestrator',
-      log: (event) => log({ level: 'debug', ...event }),
-    }),
+  const connectionLog: ClientLog = (event) => log({ level: 'debug', ...event });
+  const client = resources.use(
+    await connectBroker({ url, token, agent: id, backoff: 'orchestrator', log: connectionLog }),
   );
   logConnection(client, log);
-  const orchestrator = starting.use(
+  const orchestrator = resources.use(
     await startOrchestrator({
       client,
       host,
@@ -107,38 +152,7 @@ export async function runOrchestrator(options: OrchestratorOptions): Promise<Run
       fault,
     }),
   );
-  let reload: Promise<ConfigReload> | undefined;
-  starting.defer(async () => (await reload)?.[Symbol.asyncDispose]());
-  const resources = starting.move();
-
-  async function becomeReady(inventory: Inventory): Promise<OrchestratorReport> {
-    if (resources.disposed) throw closed();
-    const report = { url, ...describeOrchestrator(host, inventory, config) };
-    for (const message of report.warnings) log({ event: 'config_warning', level: 'warn', message });
-    if (configFile !== undefined && isRegularFile(configFile)) {
-      reload = ConfigReload.open(config, configFile, { host, orchestrator, reloadCapabilities, log });
-      await reload;
-    }
-    return report;
-  }
-
-  const ready = host.inventory().then(becomeReady);
-  // A program that does not wait for it learns of a failure from the log of the servers.
-  ready.catch(() => {});
-  return {
-    ready,
-    ended: client.closed.then((error) => error ?? closed()),
-    reload: async () => {
-      if (reload) await (await reload).reload();
-      else
-        log({
-          event: 'nothing_to_reload',
-          level: 'info',
-          message: 'there is no configuration file that could be read again',
-        });
-    },
-    [Symbol.asyncDispose]: () => resources.disposeAsync(),
-  };
+  return { host, client, orchestrator, reloadCapabilities: sources.reloadCapabilities };
 }
 
 function brokerUrl(dataDir: string, config: Config): string {

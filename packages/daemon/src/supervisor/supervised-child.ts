@@ -3,13 +3,13 @@ import { SignalboxError } from '@signalbox/protocol';
 import { type ChildReport, errorOf, supervisedVariable } from './child-report.ts';
 
 /** How a child is started, and who is told of its life. */
-export interface SupervisedOptions {
+export interface SupervisedOptions<Ready> {
   name: string;
-  /** The command line; called at each start, so that a restart can use what was learnt since the first. */
-  command: () => readonly [program: string, ...args: string[]];
+  /** The command line; called at each start with the last report, so that a restart can listen at the same address. */
+  command: (last: Ready | undefined) => readonly [program: string, ...args: string[]];
   env: NodeJS.ProcessEnv;
-  /** Called after each start, the first included, with the facts of the child's report. */
-  onReady: (facts: Record<string, unknown>) => void;
+  /** Called when a restarted child is ready. */
+  onRestarted: () => void;
   /** Called after an end that nobody asked for. */
   onDeath: (facts: { how: string; restartInMs: number }) => void;
   random?: () => number;
@@ -21,8 +21,9 @@ const firstDelayMs = 100;
 const longestDelayMs = 5000;
 
 /** A child process that reports to its supervisor, and that is started again whenever it dies, until it is stopped. */
-export class SupervisedChild implements AsyncDisposable {
-  readonly #options: SupervisedOptions;
+export class SupervisedChild<Ready> implements AsyncDisposable {
+  readonly #options: SupervisedOptions<Ready>;
+  #lastReady: Ready | undefined;
   #child: ChildProcess | undefined;
   #restart: NodeJS.Timeout | undefined;
   #stopping = false;
@@ -30,7 +31,7 @@ export class SupervisedChild implements AsyncDisposable {
   #deaths = 0;
   #startedAt = 0;
 
-  constructor(options: SupervisedOptions) {
+  constructor(options: SupervisedOptions<Ready>) {
     this.#options = options;
   }
 
@@ -38,8 +39,8 @@ export class SupervisedChild implements AsyncDisposable {
     return this.#child?.pid;
   }
 
-  /** Starts the child and resolves when it is ready. If it ends before that, rejects with its report, and it stays down. */
-  start(): Promise<void> {
+  /** Starts the child and resolves with its report when it is ready. If it ends before that, rejects, and it stays down. */
+  start(): Promise<Ready> {
     return new Promise((resolve, reject) => this.#launch({ resolve, reject }));
   }
 
@@ -65,9 +66,9 @@ export class SupervisedChild implements AsyncDisposable {
     return this.stop();
   }
 
-  #launch(first?: { resolve: () => void; reject: (error: Error) => void }): void {
-    const { name, command, env, onReady } = this.#options;
-    const [program, ...args] = command();
+  #launch(first?: { resolve: (ready: Ready) => void; reject: (error: Error) => void }): void {
+    const { name, command, env, onRestarted } = this.#options;
+    const [program, ...args] = command(this.#lastReady);
     // A group of its own: Ctrl-C reaches the supervisor alone, which then stops its children in order. If the supervisor
     // dies, the channel closes, and they end by themselves.
     const child = spawn(program, args, {
@@ -83,10 +84,12 @@ export class SupervisedChild implements AsyncDisposable {
     child.on('message', (report: ChildReport) => {
       if ('failure' in report) failure = errorOf(report.failure);
       else {
-        waiting?.resolve();
-        waiting = undefined;
+        const ready = report.ready as Ready;
+        this.#lastReady = ready;
         this.#isReady = true;
-        onReady(report.ready);
+        if (waiting) waiting.resolve(ready);
+        else onRestarted();
+        waiting = undefined;
       }
     });
     let over = false;
