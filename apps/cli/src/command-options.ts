@@ -15,6 +15,7 @@ export function withConnectionOptions(command: Command, { agent = true } = {}): 
     .option('--data <dir>', 'find broker and operator token in this data directory');
 }
 
+/** Adds `--json`. */
 export function withJsonOption(command: Command): Command {
   return command.option('--json', 'print JSON for machines, failures as {"error":…}');
 }

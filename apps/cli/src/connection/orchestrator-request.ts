@@ -7,12 +7,34 @@ import {
   SignalboxError,
 } from '@signalbox/protocol';
 import type { z } from 'zod';
-import type { Session } from './client-session.ts';
+import { withdrawOnSignal } from '../process/stop-signals.ts';
+import { type Session, withSession } from './client-session.ts';
+import type { ConnectionFlags } from './connection.ts';
 import { failedRequest } from './failed-request.ts';
 
 /** The orchestrator that is asked; by default the one of the configuration. */
 export interface OrchestratorChoice {
   orchestrator?: string;
+}
+
+/** The options of commands that ask the orchestrator. */
+export interface ToolsFlags extends ConnectionFlags, OrchestratorChoice {
+  json?: boolean;
+}
+
+/** Asks the orchestrator a question that is no call, and reads the answer. Rejects with the orchestrator's own error. */
+export async function askForData<T>(
+  flags: ToolsFlags,
+  request: Exclude<McpRequest, { op: 'call' }>,
+  schema: z.ZodType<T>,
+  timeoutMs = 10_000,
+): Promise<T> {
+  return await withSession(flags, async (session) => {
+    using withdrawal = withdrawOnSignal();
+    const { signal } = withdrawal;
+    const options = { timeoutMs, ephemeral: true, signal };
+    return dataOf(await askOrchestrator(session, flags, request, options), schema);
+  });
 }
 
 /** Sends a request to the orchestrator and reads the reply, which may be an error of the orchestrator. */

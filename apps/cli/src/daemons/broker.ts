@@ -7,6 +7,7 @@ import { shellWords } from '../terminal/shell-words.ts';
 import { announceReady } from './announce-ready.ts';
 import { listenOption } from './listen-option.ts';
 
+/** The options of `signalbox broker`. */
 export interface BrokerFlags {
   listen?: string;
   data?: string;

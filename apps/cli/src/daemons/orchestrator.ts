@@ -9,6 +9,7 @@ import { stopRequested } from '../process/stop-signals.ts';
 import { announceReady } from './announce-ready.ts';
 import { orchestratorLines } from './orchestrator-lines.ts';
 
+/** The options of `signalbox orchestrator`. */
 export interface OrchestratorFlags {
   config?: string;
   url?: string;

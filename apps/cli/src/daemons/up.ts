@@ -12,6 +12,7 @@ import type { BrokerReady } from './broker.ts';
 import { listenOption } from './listen-option.ts';
 import { orchestratorLines } from './orchestrator-lines.ts';
 
+/** The options of `signalbox up`. */
 export interface UpFlags {
   config?: string;
   data?: string;

@@ -17,12 +17,14 @@ interface DeadFlags extends ConnectionFlags {
   json?: boolean;
 }
 
+/** The options of `signalbox dead list`. */
 export interface DeadListFlags extends DeadFlags {
   inbox?: string;
   after?: number;
   limit: number;
 }
 
+/** The options of `signalbox dead retry` and `signalbox dead drop`. */
 export interface DeadDisposeFlags extends DeadFlags {
   inbox?: string;
   all?: boolean;

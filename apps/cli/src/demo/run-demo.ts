@@ -4,6 +4,7 @@ import { type DemoPoint, demoPoints } from './demo-points.ts';
 import { startDemoProcesses } from './demo-processes.ts';
 import { proofs } from './proofs.ts';
 
+/** The options of `signalbox demo`. */
 export interface DemoFlags {
   break?: DemoPoint;
   json?: boolean;

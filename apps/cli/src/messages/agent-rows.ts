@@ -4,6 +4,7 @@ import { oneLine } from '../terminal/output.ts';
 import { bodyText } from './message-text.ts';
 import { type WorkerStatus, workerStatus } from './worker-status.ts';
 
+/** The headings of the table of agents. */
 export const agentHeadings = [
   'AGENT',
   'ROLE',

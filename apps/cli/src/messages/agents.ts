@@ -3,6 +3,7 @@ import type { ConnectionFlags } from '../connection/connection.ts';
 import { printJson, printLines, tableLines } from '../terminal/output.ts';
 import { agentHeadings, agentRows } from './agent-rows.ts';
 
+/** The options of `signalbox agents`. */
 export interface AgentsFlags extends ConnectionFlags {
   role?: string;
   json?: boolean;

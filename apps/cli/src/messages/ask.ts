@@ -6,6 +6,7 @@ import { printJson, printLines } from '../terminal/output.ts';
 import { bodyText } from './message-text.ts';
 import { textArgument } from './text-argument.ts';
 
+/** The options of `signalbox ask`. `timeout` in milliseconds. */
 export interface AskFlags extends ConnectionFlags {
   timeout: number;
   json?: boolean;

@@ -7,6 +7,7 @@ import { bodyText, printable } from './message-text.ts';
 import { readWaiting } from './read-waiting.ts';
 import { takeWaiting } from './take-waiting.ts';
 
+/** The options of `signalbox inbox`. */
 export interface InboxFlags extends ConnectionFlags {
   take?: boolean;
   limit: number;

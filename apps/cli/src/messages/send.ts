@@ -4,6 +4,7 @@ import type { ConnectionFlags } from '../connection/connection.ts';
 import { printJson, printLines } from '../terminal/output.ts';
 import { textArgument } from './text-argument.ts';
 
+/** The options of `signalbox send`. `ttl` in milliseconds. */
 export interface SendFlags extends ConnectionFlags {
   kind?: string;
   replyTo?: string;

@@ -9,6 +9,7 @@ const waitingMs = 1000;
 /** The largest difference between the clocks of broker and orchestrator that is allowed for. */
 const clockSkewMs = 60_000;
 
+/** The orchestrator that a watch asks, and who is told of the answers. */
 export interface CallWatchPorts {
   /** Asks for the calls that the orchestrator received since a time in epoch milliseconds. */
   ask: (since: number) => Promise<readonly CallRecord[]>;

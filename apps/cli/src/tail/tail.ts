@@ -9,6 +9,7 @@ import { CallWatch } from './call-watch.ts';
 import { readNotice } from './tail-event.ts';
 import { TailOutput } from './tail-output.ts';
 
+/** The options of `signalbox tail`. */
 export interface TailFlags extends ConnectionFlags {
   /** Show only events of this agent. */
   about?: string;

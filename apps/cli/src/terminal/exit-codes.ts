@@ -12,6 +12,7 @@ export const exitCodes = {
   interrupted: 130,
 } as const;
 
+/** An exit code of a command. */
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
 const byCode: Readonly<Record<string, ExitCode>> = {

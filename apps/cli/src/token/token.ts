@@ -6,6 +6,7 @@ import { shellWords } from '../terminal/shell-words.ts';
 import { checkFree, saveToken } from './save-token.ts';
 import { askForToken, askForTokens, type IssuedToken, revoke } from './tokens.ts';
 
+/** The options of `signalbox token list` and `signalbox token revoke`. */
 export interface TokenFlags extends ConnectionFlags {
   json?: boolean;
 }

@@ -1,8 +1,7 @@
 import { newMessageId } from '@signalbox/client';
 import { type CallRequest, messageOf, parseJson, SignalboxError } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
-import type { ConnectionFlags } from '../connection/connection.ts';
-import { askOrchestrator, type OrchestratorChoice, replyError } from '../connection/orchestrator-request.ts';
+import { askOrchestrator, replyError, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { textArgument } from '../messages/text-argument.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
@@ -10,10 +9,10 @@ import { printJson } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { printResult } from './print-result.ts';
 
-export interface ToolsCallFlags extends ConnectionFlags, OrchestratorChoice {
+/** The options of `signalbox tools call`. */
+export interface ToolsCallFlags extends ToolsFlags {
   /** In milliseconds. */
   timeout: number;
-  json?: boolean;
 }
 
 /**

@@ -1,16 +1,15 @@
 import { withSession } from '../connection/client-session.ts';
-import type { ConnectionFlags } from '../connection/connection.ts';
-import type { OrchestratorChoice } from '../connection/orchestrator-request.ts';
+import type { ToolsFlags } from '../connection/orchestrator-request.ts';
 import { formatElapsed } from '../terminal/duration.ts';
 import { count, printJson, printLines, tableLines } from '../terminal/output.ts';
 import { findCalls, maxCalls } from './call-records.ts';
 
-export interface ToolsCallsFlags extends ConnectionFlags, OrchestratorChoice {
+/** The options of `signalbox tools calls`. */
+export interface ToolsCallsFlags extends ToolsFlags {
   running?: boolean;
   /** How far to look back, in milliseconds. */
   since?: number;
   limit: number;
-  json?: boolean;
 }
 
 /** Prints the tool calls that the orchestrator knows of: those that wait, run, or ended. */

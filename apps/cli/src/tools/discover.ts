@@ -1,15 +1,13 @@
 import { discoveryReplySchema } from '@signalbox/protocol';
-import { askForData, type OperatorFlags } from '../connection/operator-request.ts';
+import { askForData, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
 import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
-
-export type ToolsDiscoverFlags = OperatorFlags;
 
 /** Long enough to start every server and to ask it. */
 const timeoutMs = 60_000;
 
 /** Prints what every MCP server offers. One that could not be asked is listed with its error, and exit code 1. */
-export async function discoverTools(flags: ToolsDiscoverFlags): Promise<void> {
+export async function discoverTools(flags: ToolsFlags): Promise<void> {
   const { servers } = await askForData(flags, { op: 'discover' }, discoveryReplySchema, timeoutMs);
   if (servers.some(({ error }) => error !== undefined)) process.exitCode = exitCodes.failed;
   if (flags.json) return printJson({ servers });

@@ -1,11 +1,9 @@
 import { type Explanation, explanationSchema, roleSchema, SignalboxError } from '@signalbox/protocol';
-import { askForData, type OperatorFlags } from '../connection/operator-request.ts';
+import { askForData, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { printJson, printLines } from '../terminal/output.ts';
 
-export type ToolsExplainFlags = OperatorFlags;
-
 /** Prints what would become of a role's call of a tool, and why. */
-export async function explainTool(role: string, tool: string, flags: ToolsExplainFlags): Promise<void> {
+export async function explainTool(role: string, tool: string, flags: ToolsFlags): Promise<void> {
   check(role, tool);
   const explanation = await askForData(flags, { op: 'explain', role, tool }, explanationSchema);
   if (flags.json) printJson(explanation);

@@ -1,16 +1,11 @@
 import { withSession } from '../connection/client-session.ts';
-import type { ConnectionFlags } from '../connection/connection.ts';
-import { askOrchestrator, type OrchestratorChoice, replyError } from '../connection/orchestrator-request.ts';
+import { askOrchestrator, replyError, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
-
-export interface ToolsListFlags extends ConnectionFlags, OrchestratorChoice {
-  json?: boolean;
-}
 
 const manifestTimeoutMs = 10_000;
 
 /** Prints the tools that the caller's role may use. */
-export async function listTools(flags: ToolsListFlags): Promise<void> {
+export async function listTools(flags: ToolsFlags): Promise<void> {
   const reply = await withSession(flags, (session) =>
     askOrchestrator(session, flags, { op: 'manifest' }, { timeoutMs: manifestTimeoutMs, ephemeral: true }),
   );

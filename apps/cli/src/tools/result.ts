@@ -1,30 +1,13 @@
 import { type CallStatus, callStatusSchema, SignalboxError, toolErrorCodes } from '@signalbox/protocol';
-import { withSession } from '../connection/client-session.ts';
-import type { ConnectionFlags } from '../connection/connection.ts';
-import {
-  askOrchestrator,
-  dataOf,
-  type OrchestratorChoice,
-  replyError,
-} from '../connection/orchestrator-request.ts';
+import { askForData, replyError, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { exitCodeOf, exitCodes } from '../terminal/exit-codes.ts';
 import { printJson, printLines } from '../terminal/output.ts';
 import { printResult } from './print-result.ts';
 
-export interface ToolsResultFlags extends ConnectionFlags, OrchestratorChoice {
-  json?: boolean;
-}
-
-const timeoutMs = 10_000;
-
 /** Prints the state of one's own call, with its reply if it has ended. Exit code 75 says that it has not ended. */
-export async function callResult(requestId: string, flags: ToolsResultFlags): Promise<void> {
+export async function callResult(requestId: string, flags: ToolsFlags): Promise<void> {
   checkId(requestId);
-  const status = await withSession(flags, async (session) => {
-    const request = { op: 'status' as const, request_id: requestId };
-    const reply = await askOrchestrator(session, flags, request, { timeoutMs, ephemeral: true });
-    return dataOf(reply, callStatusSchema);
-  });
+  const status = await askForData(flags, { op: 'status', request_id: requestId }, callStatusSchema);
   if (status.state === 'finished') return printFinished(status, flags);
   process.exitCode = status.state === 'unknown' ? exitCodes.failed : exitCodes.retryable;
   if (flags.json) return printJson(status);
@@ -40,7 +23,7 @@ const words = {
 
 type Finished = CallStatus & { state: 'finished' };
 
-function printFinished(status: Finished, { json }: ToolsResultFlags): void {
+function printFinished(status: Finished, { json }: ToolsFlags): void {
   const { reply, outcome } = status;
   process.exitCode = exitCodeOfOutcome(outcome);
   if (json) printJson(status);

@@ -1,8 +1,9 @@
 import { SignalboxError, searchReplySchema } from '@signalbox/protocol';
-import { askForData, type OperatorFlags } from '../connection/operator-request.ts';
+import { askForData, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
 
-export interface ToolsSearchFlags extends OperatorFlags {
+/** The options of `signalbox tools search`. */
+export interface ToolsSearchFlags extends ToolsFlags {
   limit: number;
 }
 

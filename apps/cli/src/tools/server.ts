@@ -1,10 +1,8 @@
 import { type ServerReport, serverReplySchema } from '@signalbox/protocol';
-import { askForData, type OperatorFlags } from '../connection/operator-request.ts';
+import { askForData, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
 import { printJson, printLines } from '../terminal/output.ts';
 import { serverText } from './server-text.ts';
-
-export type ToolsServerFlags = OperatorFlags;
 
 /** The actions on a server. */
 export type ServerAction = 'reload' | 'stop' | 'start';
@@ -13,11 +11,7 @@ export type ServerAction = 'reload' | 'stop' | 'start';
 const timeoutMs = 60_000;
 
 /** Reloads, stops or starts a server and prints its state. Exit code 1 says that it should be up and is not. */
-export async function toolsServer(
-  action: ServerAction,
-  name: string,
-  flags: ToolsServerFlags,
-): Promise<void> {
+export async function toolsServer(action: ServerAction, name: string, flags: ToolsFlags): Promise<void> {
   const { server } = await askForData(flags, { op: action, server: name }, serverReplySchema, timeoutMs);
   if (action !== 'stop' && !isUp(server)) process.exitCode = exitCodes.failed;
   if (flags.json) printJson({ server });

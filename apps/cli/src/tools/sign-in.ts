@@ -2,14 +2,15 @@ import { dataDirectory, signInDirectory } from '@signalbox/daemon/data-directory
 import { createGuardedFetch } from '@signalbox/guarded-fetch';
 import { SignalboxError, serverReplySchema } from '@signalbox/protocol';
 import { hostsOfAuth, openRefreshTokenFiles, signIn } from '@signalbox/server-auth';
-import { askForData, type OperatorFlags } from '../connection/operator-request.ts';
+import { askForData, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
 import { printJson, printLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { serverText } from './server-text.ts';
 import { findSignInServer, type SignInServer } from './sign-in-server.ts';
 
-export interface ToolsAuthFlags extends OperatorFlags {
+/** The options of `signalbox tools auth`. */
+export interface ToolsAuthFlags extends ToolsFlags {
   signOut?: boolean;
   port?: number;
 }

@@ -1,9 +1,10 @@
 import { type ServerReport, SignalboxError, serversReplySchema, suggestion } from '@signalbox/protocol';
-import { askForData, type OperatorFlags } from '../connection/operator-request.ts';
+import { askForData, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
 import { serverLines, tookText } from './server-lines.ts';
 
-export interface ToolsStatusFlags extends OperatorFlags {
+/** The options of `signalbox tools status`. */
+export interface ToolsStatusFlags extends ToolsFlags {
   verbose?: boolean;
 }
 

@@ -5,6 +5,7 @@ import { type ConnectionFlags, resolveConnection } from '../connection/connectio
 import { ownCommand } from '../process/own-command.ts';
 import { printJson, printLines, visible } from '../terminal/output.ts';
 
+/** The options of `signalbox worker config`. */
 export interface WorkerConfigFlags extends ConnectionFlags {
   client: string;
   /** The URL of an HTTP face that runs already. */

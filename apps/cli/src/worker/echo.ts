@@ -8,6 +8,7 @@ import { stopRequested } from '../process/stop-signals.ts';
 import { oneLine, printJson, printLines } from '../terminal/output.ts';
 import { noOwnToken, requireOwnToken } from './own-token.ts';
 
+/** The options of `signalbox worker echo`. */
 export interface EchoFlags extends ConnectionFlags {
   /** In milliseconds. */
   delay?: number;

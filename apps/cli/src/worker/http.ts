@@ -9,6 +9,7 @@ import { ownVersion } from '../process/version.ts';
 import { visible } from '../terminal/output.ts';
 import type { WorkerMcpFlags } from './mcp.ts';
 
+/** The options of `signalbox worker mcp --http`. */
 export interface WorkerHttpFlags extends WorkerMcpFlags {
   /** HOST:PORT */
   http: string;

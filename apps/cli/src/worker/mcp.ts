@@ -14,6 +14,7 @@ import { ownVersion } from '../process/version.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { noOwnToken, requireOwnToken } from './own-token.ts';
 
+/** The options of `signalbox worker mcp`. */
 export interface WorkerMcpFlags extends ConnectionFlags {
   orchestrator?: string;
   /** The time to wait for the broker, in milliseconds. */

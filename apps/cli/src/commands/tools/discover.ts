@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { withConnectionOptions, withExamples, withJsonOption } from '../../command-options.ts';
-import type { ToolsDiscoverFlags } from '../../tools/discover.ts';
+import type { ToolsFlags } from '../../connection/orchestrator-request.ts';
 import { orchestratorOption } from './orchestrator-option.ts';
 
 /** Defines `signalbox tools discover`. */
@@ -13,7 +13,7 @@ export function toolsDiscoverCommand(): Command {
   orchestratorOption(command);
   command.addHelpText('after', '\nExit code 1: a server could not be asked; it is listed with its error.');
   withExamples(withJsonOption(command), 'signalbox tools discover --config signalbox.yaml');
-  return command.action(async (flags: ToolsDiscoverFlags) => {
+  return command.action(async (flags: ToolsFlags) => {
     const { discoverTools } = await import('../../tools/discover.ts');
     await discoverTools(flags);
   });

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { withConnectionOptions, withExamples, withJsonOption } from '../../command-options.ts';
-import type { ToolsExplainFlags } from '../../tools/explain.ts';
+import type { ToolsFlags } from '../../connection/orchestrator-request.ts';
 import { orchestratorOption } from './orchestrator-option.ts';
 
 /** Defines `signalbox tools explain`. */
@@ -19,7 +19,7 @@ export function toolsExplainCommand(): Command {
     withJsonOption(command),
     'signalbox tools explain researcher mcp_everything__echo --config signalbox.yaml',
   );
-  return command.action(async (role: string, tool: string, flags: ToolsExplainFlags) => {
+  return command.action(async (role: string, tool: string, flags: ToolsFlags) => {
     const { explainTool } = await import('../../tools/explain.ts');
     await explainTool(role, tool, flags);
   });

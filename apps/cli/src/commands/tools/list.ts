@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { withConnectionOptions, withExamples, withJsonOption } from '../../command-options.ts';
-import type { ToolsListFlags } from '../../tools/list.ts';
+import type { ToolsFlags } from '../../connection/orchestrator-request.ts';
 import { orchestratorOption } from './orchestrator-option.ts';
 
 /** Defines `signalbox tools list`. */
@@ -14,7 +14,7 @@ export function toolsListCommand(): Command {
     'signalbox tools list --token-file researcher.token',
     'signalbox tools list --config signalbox.yaml --json',
   );
-  return command.action(async (flags: ToolsListFlags) => {
+  return command.action(async (flags: ToolsFlags) => {
     const { listTools } = await import('../../tools/list.ts');
     await listTools(flags);
   });

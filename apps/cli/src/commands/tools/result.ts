@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { withConnectionOptions, withExamples, withJsonOption } from '../../command-options.ts';
-import type { ToolsResultFlags } from '../../tools/result.ts';
+import type { ToolsFlags } from '../../connection/orchestrator-request.ts';
 import { orchestratorOption } from './orchestrator-option.ts';
 
 /** Defines `signalbox tools result`. */
@@ -19,7 +19,7 @@ export function toolsResultCommand(): Command {
     withJsonOption(command),
     'signalbox tools result 0k3v9x2m1a-V1StGXR8Z5jdH --token-file researcher.token',
   );
-  return command.action(async (requestId: string, flags: ToolsResultFlags) => {
+  return command.action(async (requestId: string, flags: ToolsFlags) => {
     const { callResult } = await import('../../tools/result.ts');
     await callResult(requestId, flags);
   });

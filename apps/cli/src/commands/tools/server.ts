@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { withConnectionOptions, withExamples, withJsonOption } from '../../command-options.ts';
-import type { ServerAction, ToolsServerFlags } from '../../tools/server.ts';
+import type { ToolsFlags } from '../../connection/orchestrator-request.ts';
+import type { ServerAction } from '../../tools/server.ts';
 import { orchestratorOption } from './orchestrator-option.ts';
 
 /** Defines `signalbox tools reload`. */
@@ -37,7 +38,7 @@ function serverCommand(action: ServerAction, description: string, remark: string
   orchestratorOption(command);
   command.addHelpText('after', `\n${remark} Exit code 1: it is not up after a reload or start.`);
   withExamples(withJsonOption(command), `signalbox tools ${action} everything --config signalbox.yaml`);
-  return command.action(async (server: string, flags: ToolsServerFlags) => {
+  return command.action(async (server: string, flags: ToolsFlags) => {
     const { toolsServer } = await import('../../tools/server.ts');
     await toolsServer(action, server, flags);
   });

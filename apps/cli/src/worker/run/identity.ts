@@ -9,6 +9,7 @@ import {
 /** The kinds of tokens: the operator's, one that issues others under a pattern, or that of one agent. */
 export type TokenKind = 'operator' | 'minting' | 'plain';
 
+/** The connection of `signalbox worker run`, and what its token may do. */
 export interface RunIdentity {
   connection: Connection;
   kind: TokenKind;
