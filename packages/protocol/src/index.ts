@@ -1,4 +1,81 @@
-export { type Fault, faultAt, faultPoints, faultVariable, noFault } from './faults.ts';
+// Frames, their bodies, and the codes and limits of the protocol.
+
+export {
+  type BrokerFrame,
+  brokerFrameSchemas,
+  type CancelNotice,
+  type ConnectedAgent,
+  type ErrorFrame,
+  type MessageFrame,
+  type SubscribedFrame,
+  type WelcomeFrame,
+} from './wire/broker-frames.ts';
+export {
+  type AckFrame,
+  type AdminFrame,
+  type AnnounceFrame,
+  type CancelFrame,
+  type ClientFrame,
+  clientFrameSchemas,
+  type DeliverFrame,
+  type HelloFrame,
+  type ListConnectedFrame,
+  type NackFrame,
+  type PeekFrame,
+  type SubscribeFrame,
+  type WorkingFrame,
+} from './wire/client-frames.ts';
+export { type CloseCode, closeCodes } from './wire/close-codes.ts';
+export { closeCodeOf, type ErrorCode, errorCodes } from './wire/error-codes.ts';
+export { encodeFrame, FrameCursor, type FrameText, splitFrames } from './wire/frame-text.ts';
+export {
+  bodyLimits,
+  brokerLimits,
+  defaultLimits,
+  frameDefaults,
+  frameLimits,
+  type Limits,
+  protocolVersion,
+  subprotocol,
+} from './wire/limits.ts';
+export { type Message, type MessageHeader, messageHeaderSchema, type Sender } from './wire/message.ts';
+export {
+  type FrameRefusal,
+  type ParsedFrame,
+  parseBrokerFrame,
+  parseClientFrame,
+} from './wire/parse-frame.ts';
+export { type JsonLimits, parseJson } from './wire/parse-json.ts';
+export { type Undeliverable, undeliverableReasons, undeliverableSchema } from './wire/undeliverable.ts';
+
+// Names of agents, messages and tokens.
+
+export {
+  type Address,
+  agentOf,
+  isAddress,
+  isAgentId,
+  isReservedName,
+  isSubInbox,
+  parseAddress,
+} from './names/address.ts';
+export { isLoopback } from './names/loopback.ts';
+export { replyIdOf, timeSortedId } from './names/message-id.ts';
+export {
+  addressSchema,
+  idPattern,
+  idSchema,
+  kindPattern,
+  kindSchema,
+  rolePattern,
+  roleSchema,
+  wellKnownKinds,
+} from './names/name-schemas.ts';
+export { nearestName, suggestion } from './names/nearest-name.ts';
+export { agentOfToken, tokenText } from './names/token-text.ts';
+
+// Tool calls: the bodies of their messages, and MCP itself.
+
 export { type CallRound, fromWireRound, isInputRequired, toWireRound } from './mcp/call-round.ts';
 export {
   type CallRecord,
@@ -55,75 +132,9 @@ export {
   toolCallErrorSchema,
   toolErrorCodes,
 } from './mcp/tool-call-error.ts';
-export {
-  type Address,
-  agentOf,
-  isAddress,
-  isAgentId,
-  isReservedName,
-  isSubInbox,
-  parseAddress,
-} from './names/address.ts';
-export { isLoopback } from './names/loopback.ts';
-export { replyIdOf, timeSortedId } from './names/message-id.ts';
-export {
-  addressSchema,
-  idPattern,
-  idSchema,
-  kindPattern,
-  kindSchema,
-  rolePattern,
-  roleSchema,
-  wellKnownKinds,
-} from './names/name-schemas.ts';
-export { nearestName, suggestion } from './names/nearest-name.ts';
-export { agentOfToken, tokenText } from './names/token-text.ts';
+
+// Errors, faults and texts that every package uses.
+
+export { type Fault, faultAt, faultPoints, faultVariable, noFault } from './faults.ts';
 export { messageOf, SignalboxError } from './signalbox-error.ts';
 export { visible } from './visible-text.ts';
-export {
-  type BrokerFrame,
-  brokerFrameSchemas,
-  type CancelNotice,
-  type ConnectedAgent,
-  type ErrorFrame,
-  type MessageFrame,
-  type SubscribedFrame,
-  type WelcomeFrame,
-} from './wire/broker-frames.ts';
-export {
-  type AckFrame,
-  type AdminFrame,
-  type AnnounceFrame,
-  type CancelFrame,
-  type ClientFrame,
-  clientFrameSchemas,
-  type DeliverFrame,
-  type HelloFrame,
-  type ListConnectedFrame,
-  type NackFrame,
-  type PeekFrame,
-  type SubscribeFrame,
-  type WorkingFrame,
-} from './wire/client-frames.ts';
-export { type CloseCode, closeCodes } from './wire/close-codes.ts';
-export { closeCodeOf, type ErrorCode, errorCodes } from './wire/error-codes.ts';
-export { encodeFrame, FrameCursor, type FrameText, splitFrames } from './wire/frame-text.ts';
-export {
-  bodyLimits,
-  brokerLimits,
-  defaultLimits,
-  frameDefaults,
-  frameLimits,
-  type Limits,
-  protocolVersion,
-  subprotocol,
-} from './wire/limits.ts';
-export { type Message, type MessageHeader, messageHeaderSchema, type Sender } from './wire/message.ts';
-export {
-  type FrameRefusal,
-  type ParsedFrame,
-  parseBrokerFrame,
-  parseClientFrame,
-} from './wire/parse-frame.ts';
-export { type JsonLimits, parseJson } from './wire/parse-json.ts';
-export { type Undeliverable, undeliverableReasons, undeliverableSchema } from './wire/undeliverable.ts';

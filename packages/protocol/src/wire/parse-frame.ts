@@ -16,8 +16,8 @@ export interface FrameRefusal {
 /** A frame that was read, or the reason why it was refused. */
 export type ParsedFrame<F> = { frame: F; refusal?: undefined } | { frame?: undefined; refusal: FrameRefusal };
 
-const clientFrameOf = schemasByType<ClientFrame>(clientFrameSchemas);
-const brokerFrameOf = schemasByType<BrokerFrame>(brokerFrameSchemas);
+const clientSchemaFor = schemasByType<ClientFrame>(clientFrameSchemas);
+const brokerSchemaFor = schemasByType<BrokerFrame>(brokerFrameSchemas);
 
 /** Reads one header line sent by a client. Unknown fields are dropped; a refusal names the field and the rule. */
 export function parseClientFrame(header: string): ParsedFrame<ClientFrame> {
@@ -27,7 +27,7 @@ export function parseClientFrame(header: string): ParsedFrame<ClientFrame> {
   }
   const object = readObject(header);
   if (typeof object === 'string') return { refusal: { code: 'bad_frame', message: object } };
-  const schema = clientFrameOf(object.type);
+  const schema = clientSchemaFor(object.type);
   if (schema === undefined) return { refusal: unknownFrame(object) };
   const parsed = schema.safeParse(object);
   return parsed.success ? { frame: parsed.data } : { refusal: badFrame(object, parsed.error) };
@@ -36,7 +36,7 @@ export function parseClientFrame(header: string): ParsedFrame<ClientFrame> {
 /** Reads one header line sent by the broker. Returns `undefined` for a frame that this version does not know. */
 export function parseBrokerFrame(header: string): BrokerFrame | undefined {
   const object = readObject(header);
-  return typeof object === 'string' ? undefined : brokerFrameOf(object.type)?.safeParse(object).data;
+  return typeof object === 'string' ? undefined : brokerSchemaFor(object.type)?.safeParse(object).data;
 }
 
 /**
