@@ -25,7 +25,7 @@ export async function listenForAcks(
   };
 }
 
-/** For the consumer. */
+/** Connects to the socket, in the process of the consumer. */
 export async function openAckNotices(path: string): Promise<Disposable & { tell: (n: number) => void }> {
   const socket = connect(path);
   await once(socket, 'connect');

@@ -9,23 +9,23 @@ export type Other = (typeof otherNames)[number];
 export interface Options {
   peers: Peer[];
   workloads: Workload[];
-  /** What is measured beside the workloads. */
+  /** Other measurements besides the workloads. */
   others: Other[];
   rounds: number;
   seconds: number;
   /** The root of another checkout to compare with. */
   before: URL | undefined;
   json: string | undefined;
-  /** With the sizes that take long to reach. */
+  /** Measures also the sizes that take long to reach. */
   full: boolean;
   write: boolean;
-  /** What was changed since `before`, to be recorded with what it gained. */
+  /** Names the change since `before`, which is recorded with its gain. */
   change: string | undefined;
   /** Only writes the page anew. */
   page: boolean;
 }
 
-/** What is wrong with the command line. */
+/** Says what is wrong with the command line. */
 export class UsageError extends Error {}
 
 const otherNames = ['calls', 'growth', 'fleet'] as const;

@@ -119,13 +119,13 @@ class Runs<Key> {
     this.all.set(key, []);
   }
 
-  /** There and back again, so that nobody always comes after the same neighbour. */
+  /** All keys in their order, reversed in every second round, so that nothing always follows the same neighbour. */
   inOrderOf(round: number): [Key, Measurement[]][] {
     const order = [...this.all];
     return round % 2 === 0 ? order.reverse() : order;
   }
 
-  /** Of what was measured at all. */
+  /** Rows of everything that was measured at least once. */
   rows<Facts>(describe: (key: Key) => Facts): (Facts & Measurement & { rounds: Measurement[] })[] {
     return [...this.all]
       .filter(([, rounds]) => rounds.length > 0)

@@ -11,7 +11,7 @@ interface Cut {
   receipted: string[];
   /** Ids of the messages whose acks were confirmed. */
   acked: string[];
-  /** Of the sequence numbers that bob had seen. */
+  /** The highest of the sequence numbers that bob had seen. */
   highestSeq: number;
   files: ReadonlyMap<string, Buffer>;
 }

@@ -76,7 +76,7 @@ class Campaign {
   readonly kills: Kill[] = [];
   readonly crashes: string[] = [];
   fleet!: Fleet;
-  /** By victim: its death may be noticed when the next run has begun. */
+  /** Deaths by victim. A death may be noticed when the next run has begun. */
   readonly #plans = new Map<string, RunPlan>();
   #plan: RunPlan | undefined;
   #endsUntilKill = Number.POSITIVE_INFINITY;

@@ -33,7 +33,7 @@ export interface FleetEvents {
 export interface Fleet extends AsyncDisposable {
   readonly workers: readonly string[];
   readonly url: string;
-  /** Of the agent to whom the notes go. */
+  /** The token of the agent to whom the notes go. */
   readonly sinkToken: string;
   readonly counterFile: string;
   readonly journalFile: string;
@@ -41,7 +41,7 @@ export interface Fleet extends AsyncDisposable {
   /** Has the victim die at that setting's point, or nobody for `null`; resolves when that holds. */
   arm(victim: Victim, worker: string, setting: string | null): Promise<void>;
   kill(victim: Victim, worker: string): void;
-  /** To the living worker, or to the next one as soon as it is ready. */
+  /** Sends a message to the living worker, or to the next one as soon as it is ready. */
   tell(worker: string, message: ToWorker): Promise<void>;
   /** Resolves when every process is up. */
   up(): Promise<void>;
@@ -55,7 +55,7 @@ export interface FleetOptions {
   workers: number;
   /** Without it, the orchestrator repeats what it cannot remember: for showing that the campaign notices. */
   journal?: boolean;
-  /** As in {@link OrchestratorSettings}. */
+  /** See {@link OrchestratorSettings}. */
   sustainedUptimeMs?: number;
 }
 

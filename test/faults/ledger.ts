@@ -13,7 +13,7 @@ export interface CallEntry {
 
 /** How long past its deadline a call may take to report its end. */
 const graceMs = 2_000;
-/** For an orphan: its successor's start, and the question. */
+/** The time that the successor of an orphan's caller has to start and ask about it. */
 const orphanMs = 30_000;
 
 /** Keeps account of every call and note: what was promised to whom. */

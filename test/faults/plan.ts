@@ -8,7 +8,7 @@ export interface KillPlan {
   /** Without one it is a moment. */
   point?: string;
   n: number;
-  /** Which of the workers, where it is one. */
+  /** The worker's number, if the victim is a worker. */
   worker: number;
 }
 

@@ -51,7 +51,7 @@ export interface OrchestratorSettings {
   sustainedUptimeMs?: number;
 }
 
-/** Where notes go: an inbox that nobody reads, so that the database still holds each of them at the end. */
+/** The agent to whom notes go. Nobody reads its inbox, so that the database still holds every note at the end. */
 export const sinkAgent = 'sink';
 
 /** Set to 1, it has the orchestrator run without a journal, to show that the campaign notices. */

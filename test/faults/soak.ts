@@ -38,7 +38,7 @@ export interface SoakReport {
 const workers = 3;
 const deadlineMs = 15_000;
 const tickMs = 200;
-/** So that the back-off of a server that is killed every few seconds does not keep it down most of the time. */
+/** Keeps the back-off short, as a server that is killed every few seconds would otherwise be down most of the time. */
 const sustainedUptimeMs = 500;
 const victims = ['broker', 'orchestrator', 'worker', 'server'] as const;
 

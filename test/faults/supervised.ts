@@ -5,9 +5,9 @@ export interface Supervised<Ready> extends AsyncDisposable {
   readonly name: string;
   /** The living process, or the next one as soon as it is ready. */
   ready(): Promise<Child<Ready>>;
-  /** For whoever lives now; lost otherwise. */
+  /** Sends a message to the living process; lost if there is none. */
   send(message: object): void;
-  /** Of whoever lives now; see `Child.arm`. */
+  /** Sets the fault of the living process; see `Child.arm`. */
   arm(fault: string | null): Promise<void>;
   kill(): void;
   /** Process id of the life that is up now. */

@@ -12,7 +12,7 @@ interface Fixture extends AsyncDisposable {
   a: PolicyServer;
   b: PolicyServer;
   clock: { now: number };
-  /** So many calls of `a` that fail in transport. */
+  /** Makes so many calls of `a` fail in transport. */
   fail(times: number): Promise<void>;
   circuit(): unknown;
 }

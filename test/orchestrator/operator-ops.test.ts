@@ -17,7 +17,7 @@ import { startToolStack, type ToolStackOptions } from '../support/orchestrator/t
 
 const echo = 'mcp_counter__echo';
 const gate = 'mcp_counter__gate';
-/** For what happens in other processes. */
+/** A timeout for what happens in other processes. */
 const patience = { timeout: 15_000, interval: 25 };
 
 /** Three servers: `counter`, `odd` whose list is a file, and `quiet` whose tools are in no list. */

@@ -13,7 +13,7 @@ const crash = 'mcp_counter__crash';
 const echo = 'mcp_counter__echo';
 const gate = 'mcp_counter__gate';
 const slow = 'mcp_counter__slow';
-/** For what happens in other processes. */
+/** A timeout for what happens in other processes. */
 const patience = { timeout: 15_000, interval: 25 };
 
 /** A stack whose orchestrator keeps a journal, which can be given to another one. */

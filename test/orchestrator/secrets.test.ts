@@ -9,7 +9,7 @@ import { nonstandardServer, toolNamed } from '../support/mcp-host/test-servers.t
 import { ask, askData } from '../support/orchestrator/requests.ts';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 
-/** Whatever shows one of these has shown a secret. */
+/** The secrets that no reply may show. */
 const canaries = [
   'canary-of-env',
   'canary-of-header',

@@ -41,7 +41,7 @@ async function rate({ call }: Searching, queries: readonly CatalogQuery[]) {
   return { hits, share: hits / queries.length, averageCharacters: characters / queries.length };
 }
 
-/** As the instructions ask for: with the service that the agent has in mind. */
+/** Queries as the instructions ask for them: with the service that the agent has in mind. */
 function withService(queries: readonly CatalogQuery[]): CatalogQuery[] {
   return queries.map(({ query, right }) => ({ query: `${right[0]!.split('_')[0]} ${query}`, right }));
 }

@@ -4,11 +4,11 @@ import { expect, test } from 'vitest';
 import { startToolStack, type ToolStack } from '../support/orchestrator/tool-stack.ts';
 import { connectFace, type Era } from '../support/worker/mcp-client.ts';
 
-/** In place of a client's 60 s and our 15 s. */
+/** Shortened from a client's 60 s and the face's 15 s. */
 const timeoutMs = 400;
 const heartbeatMs = 25;
 
-/** As many signs of life as take longer than the client would wait for a result. */
+/** The number of heartbeats that take longer than the client waits for a result. */
 const beats = Math.ceil((timeoutMs * 1.2) / heartbeatMs);
 const eras = ['legacy', 'modern'] as const;
 const soon = { timeout: 10_000 };

@@ -81,7 +81,7 @@ async function answersOf(client: McpClient, calls: Calls, prefix = ''): Promise<
   return answers;
 }
 
-/** By their own names. The 2026 revision has no `execution`, which the SDK therefore takes out of lists. */
+/** Lists tools by their own names. The 2026 revision has no `execution`, so the SDK removes it from lists. */
 async function listOf(client: McpClient, era: Era, prefix = ''): Promise<Map<unknown, Json>> {
   const tools = (await client.list()).filter(({ name }) => String(name).startsWith(prefix));
   return new Map(

@@ -10,7 +10,7 @@ export type CallEntry =
   | { enters: 'http'; tool: string; url: string }
   | { enters: 'executor'; tool: string; url: string; token: string }
   | { enters: 'host'; server: string }
-  /** To an agent that answers at once, instead of a tool. */
+  /** Calls an agent that answers at once, instead of a tool. */
   | { enters: 'broker'; url: string; token: string };
 
 /** An entry that is connected. */

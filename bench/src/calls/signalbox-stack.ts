@@ -7,7 +7,7 @@ import { startProcess } from '../processes.ts';
 export interface SignalboxStack extends AsyncDisposable {
   url: string;
   token: string;
-  /** For a worker of the agent `client`. */
+  /** The environment of a worker whose agent is `client`. */
   env: Record<string, string>;
 }
 

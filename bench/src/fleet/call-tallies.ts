@@ -11,7 +11,7 @@ export interface WatchedCall {
   after: Victim | undefined;
 }
 
-/** What became of the calls, by who had been killed last. */
+/** The ends of calls, by the process that was killed last. */
 export type Tallies = Partial<Record<Victim | 'none', CallTally>>;
 
 /**

@@ -10,7 +10,7 @@ export interface FleetBroker extends AsyncDisposable {
   home: string;
   /** Where its processes keep compiled code. */
   compiled: string;
-  /** By agent. */
+  /** Tokens by agent. */
   tokens: Readonly<Record<string, string>>;
   process: RestartedProcess;
 }

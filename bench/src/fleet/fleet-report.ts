@@ -1,6 +1,6 @@
 /** Percentiles of one group of workers in one round, and what each of its workers got done. */
 export interface LoadFigures {
-  /** From the end of the warm-up. */
+  /** Seconds from the end of the warm-up. */
   seconds: number;
   /** Operations that succeeded, by worker. */
   done: number[];
@@ -41,9 +41,9 @@ export type Victim = 'broker' | 'orchestrator' | 'server';
 
 /** One kill -9. */
 export interface KillRound {
-  /** From the kill to each worker's first result of a call begun after it, ascending; null: none in time. */
+  /** Time from the kill to each worker's first result of a call that began after it, ascending; null if none came in time. */
   workersMs: (number | null)[];
-  /** Until the last worker was connected again; absent where no connection was lost. */
+  /** Time until the last worker was connected again; absent if no connection was lost. */
   connectedMs?: number;
   /** From the kill until the new process said it was ready; absent for the MCP server, which its orchestrator restarts. */
   readyMs?: number;

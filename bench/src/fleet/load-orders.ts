@@ -4,7 +4,7 @@ import { type LoadWorker, type SteadyLoad, startLoad } from './steady-load.ts';
 /** What a process that makes steady load is told to do. `stop` answers with `LoadFigures`. */
 export type LoadOrder = { op: 'start'; heeds: boolean } | { op: 'mark' } | { op: 'stop' };
 
-/** For such a process: does the parent's orders. */
+/** Called in such a process: carries out the parent's orders. */
 export function serveLoad(workers: readonly LoadWorker[], stop: () => Promise<unknown>): void {
   let load: SteadyLoad | undefined;
   serveParent({

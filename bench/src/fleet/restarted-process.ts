@@ -3,7 +3,7 @@ import { monotonicMs } from './monotonic-clock.ts';
 
 /** A process that can be killed and is started again at once, as a supervisor would. Its facts hold its `pid`. */
 export interface RestartedProcess extends AsyncDisposable {
-  /** Of its first life. */
+  /** The facts of its first life. */
   facts: Record<string, string>;
   ask: Child['ask'];
   /**

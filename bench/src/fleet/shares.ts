@@ -1,7 +1,7 @@
 import { quantileOf } from '../statistics.ts';
 import type { FairnessRound, FairnessRow, Shares } from './fleet-report.ts';
 
-/** What of all that is done is a worker's, unless it wants less. */
+/** The share of all work that is a worker's, unless it wants less. */
 type Capacity = (alone: readonly FairnessRound[], crowded: readonly FairnessRound[]) => number;
 
 /**

@@ -18,7 +18,7 @@ export interface SteadyLoad {
   stop(): Promise<LoadFigures>;
 }
 
-/** Whoever ignores what it is told is turned away again at once, and would never yield to the event loop otherwise. */
+/** A sender that ignores the refusals is refused again at once, and would otherwise never yield to the event loop. */
 const restlessMs = 1;
 
 /** Keeps every lane of every worker busy. With `heeds`, a lane that was turned away waits as long as it was told. */

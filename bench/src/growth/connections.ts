@@ -11,7 +11,7 @@ import { measureTakeovers } from './takeover.ts';
 
 const wantedSizes = [1, 100, 1000, 4000];
 const inFlight = 64;
-/** Of fewer, the memory of each is noise. */
+/** With fewer connections, the memory of each is noise. */
 const fewestForMemory = 100;
 const earlyWorkers = 20;
 

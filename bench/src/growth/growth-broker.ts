@@ -18,7 +18,7 @@ export interface BrokerMemory {
 /** A broker (`full`, limits lifted) in a process of its own that tells what it uses. */
 export interface GrowthBroker extends AsyncDisposable {
   url: string;
-  /** From its spawn until it listened. */
+  /** Time from its spawn until it listened. */
   readyMs: number;
   /** Tokens of workers, in order. */
   issue(agents: readonly string[]): Promise<string[]>;

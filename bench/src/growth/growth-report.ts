@@ -1,7 +1,7 @@
 /** How costs grow with what the broker has to keep; JSON. */
 export interface GrowthReport {
   ladders: Ladder[];
-  /** What was not measured, and why. */
+  /** A measurement that failed, and the reason. */
   skipped: { name: string; reason: string }[];
 }
 
@@ -10,11 +10,11 @@ export interface Ladder {
   name: 'pending' | 'inboxes' | 'connections' | 'history' | 'start';
   sizes: { size: number; label: string }[];
   costs: Cost[];
-  /** What this run did differently from what the document says. */
+  /** How this run differed from the description in the document. */
   notes: string[];
 }
 
-/** What is measured at each size, and what is asked of it. */
+/** A cost that is measured at each size, and its target. */
 export interface CostKind {
   name: string;
   unit: 'µs' | 'ms' | 's' | 'KB' | 'MB' | '/s';
@@ -36,7 +36,7 @@ export interface GrowthOptions {
   rounds: number;
   /** Least length of one timed run. */
   seconds: number;
-  /** With ten million settled messages instead of one. */
+  /** Measures also ten million settled messages instead of one million. */
   full: boolean;
   /** Ends it between steps, and a long step that is under way. */
   signal: AbortSignal;

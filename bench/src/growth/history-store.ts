@@ -7,7 +7,7 @@ export interface HistorySetup {
   clockAt: number;
 }
 
-/** What the store does without a broker. Milliseconds. */
+/** Times of the store without a broker, in milliseconds. */
 export interface HistoryFacts {
   openMs: number[];
   /** A page of what was created from now on: there is none, but what is recent is looked through. */

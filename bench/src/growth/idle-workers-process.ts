@@ -2,7 +2,7 @@ import { connectBroker } from '@signalbox/client';
 import { serveParent, setupOf } from '../processes.ts';
 import type { IdleWorkersOrder } from './idle-workers.ts';
 
-/** How many shake hands at a time; the broker's bound on strangers is 256. */
+/** How many connections are made at a time. The broker's limit on unauthenticated connections is 256. */
 const lanes = 64;
 
 const { url } = setupOf<{ url: string }>();

@@ -22,7 +22,7 @@ export async function startIdleWorkers(url: string, order: IdleWorkersOrder): Pr
   return { connectedMs, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
 
-/** What a process needs besides its connections. */
+/** Open files that a process needs besides its connections. */
 const otherFiles = 100;
 
 /** How many connections a process may have open here; infinite where the system does not tell. */

@@ -13,7 +13,7 @@ const warmUps = 3;
 export interface Turnover {
   deliverUs: number;
   deliverCpuUs: number;
-  /** From `subscribe` to the first message. */
+  /** Time from `subscribe` to the first message. */
   headMs: number;
   peekMs: number;
   /** Received and acked, 64 at a time. */

@@ -6,7 +6,7 @@ import { rabbitMq } from './rabbitmq.ts';
 import { redisStreams } from './redis.ts';
 import { signalbox } from './signalbox.ts';
 
-/** In the order of the tables. Another checkout's twins follow our peers, so that they run in turn. */
+/** All peers in the order of the tables. Those of another checkout follow ours, so that they run in turn. */
 export function peersBeside(before?: URL): readonly Peer[] {
   const ours = (['full', 'process'] as const).flatMap((durability) => [
     signalbox(durability),

@@ -1,4 +1,4 @@
-/** What a message holds. `n` is unique in the process that makes load, `text` makes up the size. */
+/** The body of a message. `n` is unique in the process that makes load; `text` makes up the size. */
 export interface Body {
   n: number;
   text: string;
@@ -9,7 +9,7 @@ export type Facts = { url: string } & Record<string, string>;
 
 /** Somebody who takes part in the comparison of messages. */
 export interface Peer {
-  /** As in `--peers`; its family comes first: `redis-always`. */
+  /** Its name in `--peers`, beginning with its family: `redis-always`. */
   name: string;
   title: string;
   /** What is true of a message when its broker has confirmed it; `written` survives the death of the process only. */

@@ -45,7 +45,7 @@ export interface PeerFacts {
   earlierOf?: string;
 }
 
-/** Who or what was not measured, and why. */
+/** A peer or workload that was not measured, and the reason. */
 export interface Skipped {
   name: string;
   reason: string;
@@ -62,7 +62,7 @@ export interface CallsReport {
   skipped: Skipped[];
 }
 
-/** What one change did, as measured in one run beside the state before it. */
+/** The effect of one change, measured in one run beside the state before it. */
 export interface Change {
   change: string;
   /** Commit of the state before. */

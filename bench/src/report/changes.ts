@@ -17,7 +17,7 @@ export function messagesWithoutEarlier<Report extends MessagesReport>(report: Re
   };
 }
 
-/** As {@link messagesWithoutEarlier}. */
+/** Does the same as {@link messagesWithoutEarlier} for calls. */
 export function callsWithoutEarlier<Report extends CallsReport>(report: Report): Report {
   return { ...report, rows: report.rows.filter(({ earlierOf }) => !earlierOf) };
 }

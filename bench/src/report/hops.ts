@@ -1,6 +1,6 @@
 import type { CallsReport } from './benchmarks.ts';
 
-/** What one part of a proxied call's way adds to its median latency. */
+/** How much one part of a proxied call adds to its median latency. */
 export interface Hop {
   hop: string;
   addsMs: number;

@@ -33,7 +33,7 @@ export async function keep(measured: Benchmarks): Promise<void> {
   await writePage(all);
 }
 
-/** So that the page never says what was not measured. */
+/** Checked so that the page never reports what was not measured. */
 export async function writePage(benchmarks: Benchmarks): Promise<void> {
   await writeFile(new URL('benchmarks.svg', docs), asSvg(benchmarks));
   const whereWeLose = (await readFile(losses, 'utf8')).trim();

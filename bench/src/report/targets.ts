@@ -3,7 +3,7 @@ import type { Cost, Ladder } from '../growth/growth-report.ts';
 import type { Benchmarks, CallsReport, MessageRow, MessagesReport } from './benchmarks.ts';
 import { table } from './table.ts';
 
-/** What was aimed at, and what was found. */
+/** A target and the figure that was measured. */
 export interface TargetRow {
   what: string;
   /** `≥ 1.3×`. */

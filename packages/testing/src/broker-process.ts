@@ -4,7 +4,7 @@ import { startChild } from './child-process.ts';
 /** The script of a broker's own process: argv is data directory and port; its first message is a {@link BrokerReady}. */
 export const brokerMain = new URL('./broker-main.ts', import.meta.url);
 
-/** What a broker's process says when it listens. */
+/** The message of a broker's process when it listens. */
 export interface BrokerReady {
   url: string;
   port: number;
@@ -17,13 +17,13 @@ export interface BrokerProcess extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
   operatorToken(): Promise<string>;
-  /** kill -9, and waits for the exit. */
+  /** Kills the process with SIGKILL, and waits until it has ended. */
   kill(): Promise<void>;
-  /** SIGTERM; resolves with the exit code. */
+  /** Sends SIGTERM; resolves with the exit code. */
   terminate(): Promise<number | null>;
 }
 
-/** Starts it and waits until it listens. Rejects with its stderr if it ends before. */
+/** Starts a broker's process and waits until it listens. Rejects with its stderr if it ends before. */
 export async function startBrokerProcess(dataDir: string, port = 0): Promise<BrokerProcess> {
   const child = await startChild<BrokerReady>(brokerMain, { args: [dataDir, String(port)] });
   const { url, port: actual, operatorTokenFile } = child.ready;

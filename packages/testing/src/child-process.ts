@@ -14,12 +14,12 @@ export interface Child<Ready> extends AsyncDisposable {
   /** The first message it sent. */
   readonly ready: Ready;
   readonly exited: Promise<ChildEnd>;
-  /** What it wrote to standard error so far. */
+  /** The standard error that it has written so far. */
   stderr(): string;
-  /** Lost without a word if it has ended. */
+  /** Sends a message; it is lost if the process has ended. */
   send(message: object): void;
   /**
-   * Sets the point at which it dies, or none: see `processFaults`. Resolves when that and all that was sent before holds there, or
+   * Sets the point at which the process dies, or none; see `processFaults`. Resolves when it has read this, or
    * when it has ended.
    */
   arm(fault: string | null): Promise<void>;
@@ -29,7 +29,7 @@ export interface Child<Ready> extends AsyncDisposable {
 export interface ChildOptions {
   args?: readonly string[];
   env?: Readonly<Record<string, string>>;
-  /** Gets every message after the first. */
+  /** Called with every message after the first. */
   onMessage?: (message: unknown) => void;
 }
 

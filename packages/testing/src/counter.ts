@@ -31,13 +31,13 @@ export function counterServer(file: string): CounterServerConfig {
   };
 }
 
-/** Servers inherit no environment; this lets those of the tests find their code compiled. */
+/** The variable by which the servers of tests find their code compiled. Servers inherit no environment. */
 export function compileCache(): Record<string, string> {
   const { NODE_COMPILE_CACHE: folder } = process.env;
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: folder };
 }
 
-/** What the counter servers on this file have done so far, in order. */
+/** Reads what the counter servers on this file have done so far, in order. */
 export function readCounter(file: string): CounterLine[] {
   if (!existsSync(file)) return [];
   const lines = readFileSync(file, 'utf8').split('\n');

@@ -1,10 +1,10 @@
 import { createInterface } from 'node:readline';
 
-/** What a tool knows of the call that it serves. */
+/** What a tool can do during the call that it serves. */
 export interface CallContext {
   /** Aborted when the client cancels the call. */
   readonly signal: AbortSignal;
-  /** There if the client asked for progress. */
+  /** Sends progress; absent if the client did not ask for it. */
   readonly progress?: (update: { progress: number; total: number; message: string }) => void;
 }
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 
-/** Every row of the broker's message tables as one comparable text, read from the files behind its back. */
+/** Reads every row of the broker's message tables as one comparable text, directly from the file. */
 export function storedRows(dataDir: string): string {
   const database = new Database(join(dataDir, 'messages.db'), { readonly: true });
   try {

@@ -17,7 +17,7 @@ export interface TestBroker extends AsyncDisposable {
   restart(options?: Partial<BrokerOptions>): Promise<void>;
 }
 
-/** Starts it. `dataDir` replaces the directory of its own, and stays when the broker is disposed. */
+/** Starts a broker. `dataDir` replaces the directory of its own, and stays when the broker is disposed. */
 export async function startTestBroker(options: Partial<BrokerOptions> = {}): Promise<TestBroker> {
   const directory = await tempDir();
   const dataDir = options.dataDir ?? `${directory.path}/data`;

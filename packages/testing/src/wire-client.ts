@@ -17,7 +17,7 @@ export interface WireClient extends AsyncDisposable {
   /** Sends one WebSocket message as it is. */
   raw(text: string | Buffer): void;
   send(header: Record<string, unknown>, body?: string): void;
-  /** The first frame of this type or these types (and these fields) not yet taken, now or later. Rejects when the socket closes before. */
+  /** Takes the first frame of these types with these fields, as soon as there is one. Rejects if the socket closes before. */
   next(type: string | readonly string[], fields?: Record<string, unknown>): Promise<WireFrame>;
   /** Resolves with code and reason when the socket is closed. */
   readonly closed: Promise<{ code: number; reason: string }>;

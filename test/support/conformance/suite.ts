@@ -9,7 +9,7 @@ export interface Verdict {
   /** 0: everything is as it has to be, or as the list of expected failures says. */
   code: number;
   output: string;
-  /** By `scenario:check`. A `remark` neither passes nor fails: the check does not apply, or both ways are right. */
+  /** Results by `scenario:check`. A `remark` neither passes nor fails: the check does not apply, or both ways are right. */
   checks: Map<string, 'passed' | 'failed' | 'remark'>;
 }
 

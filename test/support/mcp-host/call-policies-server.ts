@@ -13,7 +13,7 @@ export interface PolicyServer extends AsyncDisposable {
   calls: [tool: string, args: unknown][];
   /** Sessions so far. */
   sessions(): number;
-  /** For the calls to come, in order. */
+  /** The trouble of each of the next calls, in order. */
   troubles: Trouble[];
   /** Lets the calls of `hold` end. */
   open(): void;

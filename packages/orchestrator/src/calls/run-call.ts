@@ -20,7 +20,7 @@ import { parseArguments } from './call-arguments.ts';
 import { admit } from './tool-refusals.ts';
 import type { TrackedCall } from './tracked-call.ts';
 
-/** What {@link runCall} needs. */
+/** The dependencies of {@link runCall}. */
 export interface RunCallDeps {
   host: McpHost;
   scheduler: CallScheduler;
@@ -33,7 +33,7 @@ export interface RunCallDeps {
   fault: Fault;
 }
 
-/** One call with all that belongs to it. */
+/** A call that has arrived: its request, its state here, and its journal entry. */
 export interface IncomingCall {
   request: ServedRequest;
   body: CallRequest;

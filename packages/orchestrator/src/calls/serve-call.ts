@@ -17,7 +17,7 @@ import { outcomeOf, outcomeUnknown, replyOf } from './call-outcome.ts';
 import type { CallRegistry } from './call-registry.ts';
 import { type IncomingCall, type RunCallDeps, runCall } from './run-call.ts';
 
-/** What {@link serveCall} needs. */
+/** The dependencies of {@link serveCall}. */
 export interface CallDeps extends RunCallDeps {
   registry: CallRegistry;
   journal: Journal | undefined;

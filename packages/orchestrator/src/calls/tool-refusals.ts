@@ -42,7 +42,7 @@ export function admit(
   return { refusal: toolCallError('tool_not_found', `there is no tool '${name}'`, options) };
 }
 
-/** Whether a tool by that name would be one of a server of which no tool is known, because something is the matter with it. */
+/** Whether the name belongs to a server that has a problem and has listed no tools yet. */
 function isOfMissingServer({ tools, hidden, unprefixed, problems }: Inventory, name: string): boolean {
   const missing = problems.filter(({ tool }) => tool === undefined);
   const server = parseMcpToolName(name)?.server;
@@ -53,7 +53,7 @@ function isOfMissingServer({ tools, hidden, unprefixed, problems }: Inventory, n
   return !isKnown && missing.some((at) => parseMcpToolName(mcpToolName(at.server, 'x'))?.server === server);
 }
 
-/** The tool of the view whose name is most like `name`; `undefined` if the view is empty. */
+/** Finds the tool of the view whose name is most similar to `name`; `undefined` if the view is empty. */
 export function nearestTool({ tools }: RoleView, name: string): string | undefined {
   return tools.length === 0
     ? undefined

@@ -23,7 +23,7 @@ import {
 
 const defaultSearchLimit = 10;
 
-/** What the operations need. */
+/** The dependencies of {@link answerOperation}. */
 export interface OperationDeps extends CallLookupDeps, ServerOperationDeps {
   catalogs: CatalogTracker;
 }

@@ -19,7 +19,7 @@ const maxTails = 1024 * 1024;
 /** A character takes up to six bytes as JSON; the rest is room for the other fields of a report. */
 const bytesPerCharacter = 8;
 
-/** What the operations on hosted servers need. */
+/** The dependencies of the operations on hosted servers. */
 export interface ServerOperationDeps {
   host: McpHost;
   scheduler: CallScheduler;
