@@ -12,7 +12,7 @@ import {
   type ToWorker,
   type WorkerSettings,
 } from './process-messages.ts';
-import { type Supervised, supervise } from './supervised.ts';
+import { type RestartingProcess, startRestarting } from './restarting-process.ts';
 
 /** A death: of which process, when (monotonic milliseconds), and how. */
 export interface Death {
@@ -69,7 +69,7 @@ export async function startFleet(options: FleetOptions, events: FleetEvents): Pr
 
   let port = 0;
   const broker = starting.use(
-    await supervise<BrokerReady>({
+    await startRestarting<BrokerReady>({
       name: 'broker',
       start: () => startChild(brokerMain, { args: [dataDir, String(port)] }),
       onDeath: died('broker'),
@@ -89,7 +89,7 @@ export async function startFleet(options: FleetOptions, events: FleetEvents): Pr
     ...(options.sustainedUptimeMs !== undefined && { sustainedUptimeMs: options.sustainedUptimeMs }),
   };
   const orchestrator = starting.use(
-    await supervise<unknown>({
+    await startRestarting<unknown>({
       name: 'orchestrator',
       start: () =>
         startChild(new URL('./orchestrator-main.ts', import.meta.url), {
@@ -103,13 +103,13 @@ export async function startFleet(options: FleetOptions, events: FleetEvents): Pr
       onDeath: died('orchestrator'),
     }),
   );
-  const members = new Map<string, Supervised<unknown>>();
+  const members = new Map<string, RestartingProcess<unknown>>();
   const startWorker = async (agent: string): Promise<void> => {
     const own: WorkerSettings = { url, token: tokens.get(agent)!, agent };
     members.set(
       agent,
       starting.use(
-        await supervise<unknown>({
+        await startRestarting<unknown>({
           name: agent,
           start: () =>
             startChild(new URL('./worker-main.ts', import.meta.url), {
@@ -125,7 +125,7 @@ export async function startFleet(options: FleetOptions, events: FleetEvents): Pr
 
   const started = starting.move();
   const all = [broker, orchestrator, ...members.values()];
-  const processOf = (victim: Victim, worker: string): Supervised<unknown> => {
+  const processOf = (victim: Victim, worker: string): RestartingProcess<unknown> => {
     if (victim === 'broker') return broker;
     return victim === 'worker' ? members.get(worker)! : orchestrator;
   };

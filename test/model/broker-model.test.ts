@@ -1,19 +1,23 @@
 import { expect, it } from 'vitest';
 import { type BrokerOp, brokerOps } from './broker-ops.ts';
-import { BrokerWorld, type Sabotage } from './broker-world.ts';
+import { BrokerUnderTest, type InjectedFaults } from './broker-under-test.ts';
 import { counterexample, modelSettings } from './model-settings.ts';
 
-async function agrees(ops: readonly BrokerOp[], sabotage?: Sabotage, patienceMs?: number): Promise<void> {
-  await using world = await BrokerWorld.open(sabotage, patienceMs);
-  for (const op of ops) await world.step(op);
-  await world.finish();
+async function agrees(
+  ops: readonly BrokerOp[],
+  injected?: InjectedFaults,
+  timeoutMs?: number,
+): Promise<void> {
+  await using tested = await BrokerUnderTest.open(injected, timeoutMs);
+  for (const op of ops) await tested.step(op);
+  await tested.finish();
 }
 
 it('a running broker agrees with the model over random sequences on the wire', async () => {
   expect(await counterexample(brokerOps, (ops) => agrees(ops), modelSettings(40))).toBeUndefined();
 });
 
-const sabotages: [string, () => Sabotage][] = [
+const injectedFaults: [string, () => InjectedFaults][] = [
   [
     'forgets an ack',
     () => {
@@ -30,21 +34,21 @@ const sabotages: [string, () => Sabotage][] = [
   ],
 ];
 
-it.each(sabotages)('the model finds a broker that %s', async (_name, sabotage) => {
+it.each(injectedFaults)('the model finds a broker that %s', async (_name, injected) => {
   const settings = { ...modelSettings(25), endOnFailure: true };
-  const report = await counterexample(brokerOps, (ops) => agrees(ops, sabotage(), 300), settings);
+  const report = await counterexample(brokerOps, (ops) => agrees(ops, injected(), 300), settings);
   expect(report).toMatch(/Counterexample/);
 });
 
 it('a withdrawn message is not pushed when its place comes before its end is on disk', async () => {
-  await using world = await BrokerWorld.open();
-  await world.step({ op: 'subscribe', as: 0, window: 1 });
+  await using tested = await BrokerUnderTest.open();
+  await tested.step({ op: 'subscribe', as: 0, window: 1 });
   for (const id of ['p', 'q']) {
-    await world.step({ op: 'deliver', sender: 'alice', id, kind: 'ask', body: '"1"', brief: false });
+    await tested.step({ op: 'deliver', sender: 'alice', id, kind: 'ask', body: '"1"', brief: false });
   }
   // Both reach the broker in the same few milliseconds, in this order.
-  await Promise.all([world.cancel('alice', 'q'), world.settle('ack', 0, world.pushed(0))]);
-  await world.compare();
-  await world.finish();
-  expect(world.model.get('alice', 'q')).not.toHaveProperty('seq');
+  await Promise.all([tested.cancel('alice', 'q'), tested.settle('ack', 0, tested.pushed(0))]);
+  await tested.compare();
+  await tested.finish();
+  expect(tested.model.get('alice', 'q')).not.toHaveProperty('seq');
 });

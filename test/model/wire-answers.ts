@@ -1,5 +1,5 @@
 import { deepStrictEqual } from 'node:assert/strict';
-import type { WireClient, WireFrame } from '@signalbox/testing';
+import type { WireFrame } from '@signalbox/testing';
 
 /** How a deliver was answered: `delivered`, `duplicate`, or the code of the refusal. */
 export function answerOf(frame: WireFrame): string {
@@ -14,10 +14,4 @@ export function expectCounted(frame: WireFrame, seq: number, counts: boolean): v
     { accepted, rejected },
     counts ? { accepted: [seq], rejected: [] } : { accepted: [], rejected: [seq] },
   );
-}
-
-/** Resolves when the broker has handled what this client sent before. */
-export async function barrier(client: WireClient, request_id: string): Promise<void> {
-  client.send({ type: 'list_connected', request_id, role: 'nobody' });
-  await client.next('connected', { request_id });
 }

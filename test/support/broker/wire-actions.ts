@@ -27,10 +27,10 @@ export async function deliver(
   await client.next('delivered', { id });
 }
 
-/** Resolves when everything that this connection sent before was handled. */
-export async function barrier(client: WireClient): Promise<void> {
-  client.send({ type: 'list_connected', request_id: 'barrier' });
-  await client.next('connected', { request_id: 'barrier' });
+/** Resolves when the broker has handled everything that this connection sent before. */
+export async function barrier(client: WireClient, request_id = 'barrier'): Promise<void> {
+  client.send({ type: 'list_connected', request_id, role: 'nobody' });
+  await client.next('connected', { request_id });
 }
 
 /** The result of an admin operation, or the error frame. */

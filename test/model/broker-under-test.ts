@@ -1,11 +1,12 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import { connectWire, startTestBroker, type TestBroker, type WireClient } from '@signalbox/testing';
+import { barrier } from '../support/broker/wire-actions.ts';
 import { BrokerModel, briefMs, type ModelMessage } from './broker-model.ts';
 import type { BrokerOp, Connection, SenderName } from './broker-ops.ts';
-import { answerOf, barrier, expectCounted } from './wire-answers.ts';
+import { answerOf, expectCounted } from './wire-answers.ts';
 
-/** What a broker under test may be made to do wrong, to show that the model notices. */
-export interface Sabotage {
+/** Faults that a test injects, to show that the model notices them. */
+export interface InjectedFaults {
   /** The frames that are sent in place of one. */
   deliver?: (frame: Record<string, unknown>) => Record<string, unknown>[];
   /** Pretends that an ack was taken. */
@@ -15,14 +16,14 @@ export interface Sabotage {
 const agents = ['alice', 'carol', 'bob'] as const;
 
 /** A running broker, the clients that meet on the inbox `bob`, and the model beside it. */
-export class BrokerWorld implements AsyncDisposable {
+export class BrokerUnderTest implements AsyncDisposable {
   readonly model = new BrokerModel();
   readonly #broker: TestBroker;
   readonly #tokens = new Map<string, string>();
   readonly #senders = new Map<string, WireClient>();
   readonly #recipients = new Map<Connection, WireClient>();
-  readonly #sabotage: Sabotage;
-  readonly #patienceMs: number;
+  readonly #injected: InjectedFaults;
+  readonly #timeoutMs: number;
   #holder: WireClient | undefined;
   /** How many of the holder's frames were looked at. */
   #seen = 0;
@@ -30,23 +31,23 @@ export class BrokerWorld implements AsyncDisposable {
   readonly #pushed: ModelMessage[] = [];
   #moved = 0;
 
-  private constructor(broker: TestBroker, sabotage: Sabotage, patienceMs: number) {
+  private constructor(broker: TestBroker, injected: InjectedFaults, timeoutMs: number) {
     this.#broker = broker;
-    this.#sabotage = sabotage;
-    this.#patienceMs = patienceMs;
+    this.#injected = injected;
+    this.#timeoutMs = timeoutMs;
   }
 
-  static async open(sabotage: Sabotage = {}, patienceMs = 5000): Promise<BrokerWorld> {
-    const clock: { world?: BrokerWorld } = {};
+  static async open(injected: InjectedFaults = {}, timeoutMs = 5000): Promise<BrokerUnderTest> {
+    const clock: { tested?: BrokerUnderTest } = {};
     const broker = await startTestBroker({
       durability: 'process',
-      now: () => clock.world?.model.now ?? 1_700_000_000_000,
+      now: () => clock.tested?.model.now ?? 1_700_000_000_000,
     });
-    const world = new BrokerWorld(broker, sabotage, patienceMs);
-    clock.world = world;
-    for (const agent of agents) world.#tokens.set(agent, await broker.token(agent));
-    await world.#connectSenders();
-    return world;
+    const tested = new BrokerUnderTest(broker, injected, timeoutMs);
+    clock.tested = tested;
+    for (const agent of agents) tested.#tokens.set(agent, await broker.token(agent));
+    await tested.#connectSenders();
+    return tested;
   }
 
   async step(op: BrokerOp): Promise<void> {
@@ -89,7 +90,7 @@ export class BrokerWorld implements AsyncDisposable {
     const holder = this.#holder;
     if (!holder) return;
     this.#look(holder);
-    const until = Date.now() + this.#patienceMs;
+    const until = Date.now() + this.#timeoutMs;
     while (this.model.inFlight.size < this.model.owed()) {
       if (Date.now() > until) {
         throw new Error(
@@ -166,7 +167,7 @@ export class BrokerWorld implements AsyncDisposable {
     const { sender, id, kind, body, brief } = op;
     const allowed = this.model.deliver(op);
     const header = { to: 'bob', id, kind, ttl_ms: brief ? briefMs : 1e9 };
-    const frames = this.#sabotage.deliver?.(header) ?? [header];
+    const frames = this.#injected.deliver?.(header) ?? [header];
     for (const answer of await this.#send(sender, frames[0]!, body, frames.slice(1))) {
       if (!allowed.includes(answer as never)) {
         throw new Error(`deliver of ${sender} ${id}: ${answer}; allowed: ${allowed.join(', ')}`);
@@ -174,7 +175,7 @@ export class BrokerWorld implements AsyncDisposable {
     }
   }
 
-  /** Sends it (and what sabotage sends with it); the answer to the first. */
+  /** Sends the frame, or the frames that an injected fault sends instead, and returns the answer to the first. */
   async #send(
     sender: SenderName,
     header: Record<string, unknown>,
@@ -207,7 +208,7 @@ export class BrokerWorld implements AsyncDisposable {
   async settle(op: 'ack' | 'nack' | 'kill', as: Connection, message: ModelMessage): Promise<void> {
     const client = await this.#recipient(as);
     const counts = client === this.#holder && this.model.inFlight.has(message);
-    if (op === 'ack' && this.#sabotage.forgetsAck?.() !== true) {
+    if (op === 'ack' && this.#injected.forgetsAck?.() !== true) {
       const request_id = `a${this.#serial++}`;
       client.send({ type: 'ack', seqs: [message.seq], request_id });
       expectCounted(await client.next('ack_result', { request_id }), message.seq!, counts);

@@ -1,7 +1,7 @@
 import type { Child, ChildEnd } from '@signalbox/testing';
 
 /** A process that is started again whenever it ends, as a supervisor would. Disposing it ends it for good. */
-export interface Supervised<Ready> extends AsyncDisposable {
+export interface RestartingProcess<Ready> extends AsyncDisposable {
   readonly name: string;
   /** The living process, or the next one as soon as it is ready. */
   ready(): Promise<Child<Ready>>;
@@ -16,14 +16,16 @@ export interface Supervised<Ready> extends AsyncDisposable {
   stop(signal: NodeJS.Signals): Promise<void>;
 }
 
-export interface SupervisedOptions<Ready> {
+export interface RestartingProcessOptions<Ready> {
   name: string;
   start: () => Promise<Child<Ready>>;
   /** `at` is the time of its end in monotonic milliseconds. */
   onDeath: (end: ChildEnd, at: number, stderr: string) => void;
 }
 
-export async function supervise<Ready>(options: SupervisedOptions<Ready>): Promise<Supervised<Ready>> {
+export async function startRestarting<Ready>(
+  options: RestartingProcessOptions<Ready>,
+): Promise<RestartingProcess<Ready>> {
   let alive: Child<Ready> | undefined;
   let stopping = false;
   let coming = launch();
