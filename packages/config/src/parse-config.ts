@@ -1,8 +1,8 @@
 import { type Document, isMap } from 'yaml';
 import { checkDocument } from './document/check-document.ts';
+import type { ConfigProblem } from './document/config-problem.ts';
 import { readDocument, removeEntries } from './document/read-document.ts';
 import { configReferences, type ReferenceSources } from './document/references.ts';
-import type { ConfigProblem } from './document/schema-problems.ts';
 import { type ConfigDocument, configSchema } from './schema/config-schema.ts';
 
 /** A top-level key of `signalbox.yaml`. A process reads only the parts it needs, and so needs no secrets of the others. */

@@ -1,3 +1,4 @@
+import { pathText, schemaProblems } from '@signalbox/schema-problems';
 import { type Document, isMap, isNode, isScalar, LineCounter, type Node, parseAllDocuments } from 'yaml';
 import { type CapabilityDocument, capabilitySchema } from '../document/capability-document.ts';
 import { syntaxProblems } from './yaml-syntax.ts';
@@ -37,12 +38,11 @@ export function parseCapabilityFile(text: string): { documents: ParsedDocument[]
       path: pathText(key === undefined ? path : [...path, key]),
       message,
     });
-    const { data, error } = capabilitySchema.safeParse(yaml.toJS());
+    const raw: unknown = yaml.toJS();
+    const { data, error } = capabilitySchema.safeParse(raw);
     if (data) documents.push({ document: data, problemAt });
-    for (const issue of error?.issues ?? []) {
-      const [key] = issue.code === 'unrecognized_keys' ? issue.keys : [];
-      const inner = issue.code === 'invalid_key' ? issue.issues[0]?.message : undefined;
-      problems.push(problemAt(issue.path, inner ?? issue.message, key));
+    for (const { at, key, message } of error ? schemaProblems(error, capabilitySchema, raw) : []) {
+      problems.push(problemAt(at, message, key));
     }
   }
   return { documents, problems };
@@ -67,12 +67,4 @@ function keyIn(parent: unknown, key: PropertyKey): Node | undefined {
   if (!isMap(parent)) return undefined;
   const found = parent.items.find((pair) => isScalar(pair.key) && String(pair.key.value) === key)?.key;
   return isNode(found) ? found : undefined;
-}
-
-function pathText(path: readonly PropertyKey[]): string {
-  let text = '';
-  for (const step of path) {
-    text += typeof step === 'number' ? `[${step}]` : `${text === '' ? '' : '.'}${String(step)}`;
-  }
-  return text === '' ? '(top level)' : text;
 }

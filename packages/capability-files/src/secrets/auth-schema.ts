@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { headerName, oneLine, oneOfMappings, strictMapping, text } from '../schema-parts.ts';
+import { headerName, oneLine, text } from '../schema-parts.ts';
 
 const key = text
   .regex(/^(env:[A-Za-z_][A-Za-z0-9_]*|file:[^#]+(#.+)?)$/, {
@@ -11,11 +11,11 @@ const prefix = oneLine
   .describe('Put before the secret; a space follows it if it ends in a letter or a digit.');
 
 /** The schema of `auth`: where a secret is, and where it stands in a request. */
-export const authSchema = oneOfMappings('type', [
-  strictMapping({ type: z.literal('bearer'), key, prefix }),
-  strictMapping({ type: z.literal('header'), key, header: headerName, prefix }),
-  strictMapping({ type: z.literal('query'), key, param: text }),
-  strictMapping({ type: z.literal('basic'), key }),
+export const authSchema = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('bearer'), key, prefix }),
+  z.strictObject({ type: z.literal('header'), key, header: headerName, prefix }),
+  z.strictObject({ type: z.literal('query'), key, param: text }),
+  z.strictObject({ type: z.literal('basic'), key }),
 ]);
 
 /** The `auth` of a tool or of a provider, as a capability file has it. */

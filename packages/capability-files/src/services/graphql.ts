@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { oneLine, strictMapping, text, typeError } from '../schema-parts.ts';
+import { oneLine, text } from '../schema-parts.ts';
 import { fillValue } from '../templates/template.ts';
 import { compileTarget, targetShape } from './request-target.ts';
 import {
@@ -12,10 +12,10 @@ import {
   type ServiceKind,
 } from './service.ts';
 
-const config = strictMapping({
+const config = z.strictObject({
   ...targetShape,
   query: text.describe('The GraphQL document, sent as it is. Values belong in variables.'),
-  variables: z.record(z.string(), z.json(), { error: typeError }).optional(),
+  variables: z.record(z.string(), z.json()).optional(),
   operation_name: oneLine.optional(),
 });
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { oneLine, strictMapping } from '../schema-parts.ts';
+import { oneLine } from '../schema-parts.ts';
 import { fillValue } from '../templates/template.ts';
 import { compileTarget, targetShape } from './request-target.ts';
 import {
@@ -12,7 +12,7 @@ import {
   type ServiceKind,
 } from './service.ts';
 
-const config = strictMapping({
+const config = z.strictObject({
   ...targetShape,
   method: oneLine.describe('The method of the remote procedure call.'),
   params: z

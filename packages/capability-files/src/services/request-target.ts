@@ -1,6 +1,6 @@
 import { SignalboxError } from '@signalbox/protocol';
 import { z } from 'zod';
-import { headerName, seconds, text, typeError } from '../schema-parts.ts';
+import { headerName, seconds, text } from '../schema-parts.ts';
 import {
   badArgument,
   fillText,
@@ -36,10 +36,7 @@ export const targetShape = {
     .regex(/^\/[^?#]*$/, { error: "must begin with '/' and hold no query; use params" })
     .optional()
     .describe('Follows base_url. Values of {placeholders} are percent-encoded.'),
-  headers: z
-    .record(headerName, scalar, { error: typeError })
-    .optional()
-    .describe('Request headers. Secrets belong in auth.'),
+  headers: z.record(headerName, scalar).optional().describe('Request headers. Secrets belong in auth.'),
   response_path: text
     .optional()
     .describe('The part of the answer to return: items[0].name, or a JSON pointer as /items/0/name.'),

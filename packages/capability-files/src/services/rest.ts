@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { strictMapping, typeError } from '../schema-parts.ts';
 import { fillValue, soleName, textOf, type Values, type ValueTemplate } from '../templates/template.ts';
 import { compileQuery, compileTarget, targetShape } from './request-target.ts';
 import {
@@ -11,16 +10,11 @@ import {
   type ServiceKind,
 } from './service.ts';
 
-const config = strictMapping({
+const config = z.strictObject({
   ...targetShape,
-  method: z
-    .enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'], {
-      error: 'must be one of: GET, HEAD, POST, PUT, PATCH, DELETE',
-    })
-    .optional()
-    .describe('Default GET.'),
+  method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']).optional().describe('Default GET.'),
   params: z
-    .record(z.string(), z.json(), { error: typeError })
+    .record(z.string(), z.json())
     .optional()
     .describe('The query. A list repeats its key; a key whose placeholder has no value is left out.'),
   body: z

@@ -1,7 +1,8 @@
+import { pathText, schemaProblems } from '@signalbox/schema-problems';
 import { type Document, isMap, isNode, isScalar, type Node } from 'yaml';
 import type { z } from 'zod';
+import type { ConfigProblem } from './config-problem.ts';
 import { type ReferenceSources, type ReferenceSyntax, resolveReferences } from './references.ts';
-import { type ConfigProblem, pathText, schemaProblems } from './schema-problems.ts';
 
 /** The value that a schema reads from a document, and the problems with it in the order of its lines. */
 export interface CheckedDocument<T> {
@@ -20,12 +21,12 @@ export function checkDocument<T>(
     ({ offset, path, message }) => ({ line: context.lineAt(offset), path: pathText(path), message }),
   );
   const parsed = schema.safeParse(document.toJS() ?? {});
-  for (const issue of parsed.error?.issues ?? []) {
-    for (const { at, key, message } of schemaProblems(issue, schema, (path) => valueAt(raw, path))) {
-      const path = pathText(key === undefined ? at : [...at, key]);
-      if (problems.some((known) => known.path === path)) continue;
-      problems.push({ line: context.lineAt(offsetOf(document, at, key)), path, message });
-    }
+  const found = parsed.error ? schemaProblems(parsed.error, schema, raw) : [];
+  for (const { at, key, isBadName, message } of found) {
+    const path = pathText(key === undefined ? at : [...at, key]);
+    if (problems.some((known) => known.path === path)) continue;
+    const line = context.lineAt(offsetOf(document, at, key));
+    problems.push({ line, path, message: isBadName ? `not a valid name: ${message}` : message });
   }
   return { value: parsed.data, problems: problems.sort((a, b) => a.line - b.line) };
 }
@@ -45,13 +46,4 @@ function keyIn(node: Node, key: string): Node | undefined {
   if (!isMap(node)) return undefined;
   const found = node.items.find((pair) => isScalar(pair.key) && String(pair.key.value) === key)?.key;
   return isNode(found) ? found : undefined;
-}
-
-function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  let at = value;
-  for (const step of path) {
-    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, step)) return undefined;
-    at = (at as Record<PropertyKey, unknown>)[step];
-  }
-  return at;
 }

@@ -1,8 +1,8 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { messageOf } from '@signalbox/protocol';
+import type { ConfigProblem } from './config-problem.ts';
 import type { ReferenceSources } from './references.ts';
-import type { ConfigProblem } from './schema-problems.ts';
 
 /** A problem with the file that it stands in, as people named that file. */
 export interface FileProblem extends ConfigProblem {

@@ -1,5 +1,5 @@
 import { type Document, isMap, isScalar, LineCounter, parseDocument } from 'yaml';
-import type { ConfigProblem } from './schema-problems.ts';
+import type { ConfigProblem } from './config-problem.ts';
 import { syntaxProblems } from './syntax-problems.ts';
 
 /** A text that was read as YAML, with the line of each offset in it. */

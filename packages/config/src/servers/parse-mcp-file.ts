@@ -1,9 +1,10 @@
+import { pathText } from '@signalbox/schema-problems';
 import { type Document, isMap, isNode, isScalar, type Pair, type YAMLMap } from 'yaml';
 import { z } from 'zod';
 import { checkDocument } from '../document/check-document.ts';
+import type { ConfigProblem } from '../document/config-problem.ts';
 import { keyText, readDocument, removeEntries } from '../document/read-document.ts';
 import type { ReferenceSources } from '../document/references.ts';
-import { type ConfigProblem, pathText } from '../document/schema-problems.ts';
 import { type McpServerEntry, mcpServerSchema, serverNameSchema } from '../schema/server-schema.ts';
 import { blankComments } from './json-comments.ts';
 import { mcpFileReferences } from './mcp-file-references.ts';
