@@ -5,7 +5,7 @@ export const toolErrorCodes = {
   tool_not_found: {
     category: 'permanent',
     retryable: false,
-    meaning: 'The role may call no tool of this name; `hint` names the most similar one.',
+    meaning: 'No tool has this name; `hint` names the most similar one.',
   },
   tool_timeout: { category: 'transient', retryable: true, meaning: 'The tool did not answer in time.' },
   tool_panicked: {
