@@ -24,7 +24,7 @@ export function testAgent(
   const setup: AgentSetup = {
     agent,
     url: broker.url,
-    shim: { command: process.execPath, args: [] },
+    faceCommand: { command: process.execPath, args: [] },
     argv,
     cwd: root,
     env: { PATH: process.env.PATH ?? '' },

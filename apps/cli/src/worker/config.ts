@@ -53,7 +53,7 @@ async function ownFace(flags: WorkerConfigFlags): Promise<FaceTarget> {
     ...(connection.orchestrator === 'orchestrator' ? [] : ['--orchestrator', connection.orchestrator]),
   ];
   const env = { SIGNALBOX_URL: connection.url, SIGNALBOX_AGENT: agent, SIGNALBOX_TOKEN_FILE: tokenFile };
-  return { shim: { command, args: [...args, 'worker', 'mcp', ...options], env } };
+  return { faceCommand: { command, args: [...args, 'worker', 'mcp', ...options], env } };
 }
 
 /** Throws `usage` if the broker would refuse a worker with this token. */

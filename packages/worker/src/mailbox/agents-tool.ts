@@ -2,7 +2,7 @@ import type { BrokerClient } from '@signalbox/client';
 import { type ConnectedAgent, visible } from '@signalbox/protocol';
 import { answer, type MailboxTool, mailboxTool, reading } from './mailbox-tool.ts';
 
-/** Most agents that one answer names. */
+/** The most agents that one answer names. */
 const maxAgents = 100;
 const maxStatusText = 200;
 
@@ -13,10 +13,11 @@ interface AgentEntry {
   connections: number;
   /** ISO time of the oldest connection. */
   since: string;
-  /** What its connections say of themselves. */
+  /** The statuses that its connections announced. */
   status?: unknown[];
 }
 
+/** Makes the tool that lists the connected agents. */
 export function agentsTool(client: BrokerClient): MailboxTool {
   return mailboxTool({
     name: 'signalbox_list_agents',

@@ -1,6 +1,6 @@
 import { messageOf, parseJson } from '@signalbox/protocol';
 
-/** One argument of a tool, as its JSON Schema says it. Without a `type` it takes any JSON value. */
+/** One argument of a tool, as in its JSON Schema. Without a `type` it may be any JSON value. */
 export type Field =
   | { type: 'string'; description: string; minLength?: number; maxLength?: number; enum?: readonly string[] }
   | { type: 'integer'; description: string; minimum: number; maximum: number; default?: number }
@@ -14,7 +14,7 @@ type ValueOf<F extends Field> = F extends { type: 'string' }
     ? number
     : unknown;
 
-/** Arguments that keep to their fields; those of `R` are there. */
+/** The checked arguments of a tool; those named in `R` are always there. */
 export type Values<F extends Fields, R extends keyof F> = { [K in R]: ValueOf<F[K]> } & {
   [K in Exclude<keyof F, R>]?: ValueOf<F[K]> | undefined;
 };
@@ -37,7 +37,7 @@ export function readArguments<F extends Fields, R extends keyof F>(
     }
     // Models that must fill in every argument say null for those that they would leave out.
     if (one === null && field.type !== undefined) continue;
-    const rule = broken(field, one);
+    const rule = brokenRule(field, one);
     if (rule !== undefined) return { problem: `'${name}' must be ${rule}` };
     value[name] = one;
   }
@@ -61,8 +61,8 @@ function objectOf(given: unknown): ReadArguments<Record<string, unknown>> {
   return { value: value as Record<string, unknown> };
 }
 
-/** The rule that a value breaks. */
-function broken(field: Field, value: unknown): string | undefined {
+/** Returns the rule that a value breaks, if it breaks one. */
+function brokenRule(field: Field, value: unknown): string | undefined {
   if (field.type === 'string') {
     if (field.enum) {
       return typeof value === 'string' && field.enum.includes(value)

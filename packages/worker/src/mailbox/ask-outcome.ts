@@ -6,7 +6,7 @@ import { quotedBody } from './attested-text.ts';
 import { type Failure, failure, failureOf, failureResult } from './failure.ts';
 import { answer } from './mailbox-tool.ts';
 
-/** What both tools of an ask return. */
+/** The output schema of both ask tools. */
 export const askSchema = {
   type: 'object',
   properties: {
@@ -19,12 +19,13 @@ export const askSchema = {
   required: ['status', 'ask_id'],
 } satisfies Tool['outputSchema'];
 
+/** Makes the result of a question that has no answer yet. */
 export function pendingResult({ id, to }: Ask): ToolResult {
   const text = `No answer from ${to} yet. The question goes on; get the answer with signalbox_ask_result and ask_id ${id}.`;
   return answer(text, { status: 'pending', ask_id: id });
 }
 
-/** The answer under its attested header, or why there is none. */
+/** Makes the result of a question that has ended: the answer under its attested header, or the reason why there is none. */
 export function endedResult(ask: Ask, outcome: RequestOutcome): ToolResult {
   if (outcome.status !== 'completed') {
     return failureResult(failureOfOutcome(ask, outcome), { outputSchema: askSchema });

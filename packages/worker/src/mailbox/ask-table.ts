@@ -2,15 +2,15 @@ import type { BrokerClient, RequestOutcome } from '@signalbox/client';
 import { SignalboxError } from '@signalbox/protocol';
 import { relayProgress, type ToolProgress } from '../executor/tool-call.ts';
 
-/** A question that was asked, whether or not somebody waits for its answer at this moment. */
+/** A question to another agent. It goes on whether or not a call waits for its answer. */
 export interface Ask {
   readonly id: string;
   readonly to: string;
   readonly outcome: Promise<RequestOutcome>;
   readonly isOver: boolean;
-  /** Takes the question back. */
+  /** Withdraws the question. */
   withdraw(): void;
-  /** Who hears of the recipient's progress now. */
+  /** Called with the recipient's progress while a call waits for the answer. */
   onProgress: ((progress: ToolProgress) => void) | undefined;
 }
 
@@ -31,11 +31,11 @@ interface Entry {
   bytes: number;
 }
 
-/** The questions of one agent: those that run on after their caller stopped waiting, and the last answers. */
+/** The questions of one agent: the pending ones, and the last answers. */
 export class AskTable {
   readonly #client: BrokerClient;
   readonly #options: AskTableOptions;
-  /** Oldest first; a finished one moves to the end. */
+  /** Questions by id, oldest first; a question moves to the end when it ends. */
   readonly #entries = new Map<string, Entry>();
 
   constructor(client: BrokerClient, options: AskTableOptions) {
@@ -43,7 +43,7 @@ export class AskTable {
     this.#options = options;
   }
 
-  /** Throws `quota_exceeded` when too many are pending. */
+  /** Asks a question. Throws `quota_exceeded` when too many are pending. */
   start(to: string, body: unknown, timeoutMs: number): Ask {
     if (this.pending().length >= maxPending) {
       const message = `${maxPending} of your questions are pending; wait for some with signalbox_ask_result`;
@@ -84,7 +84,7 @@ export class AskTable {
     return [...this.#entries.values()].map(({ ask }) => ask).filter(({ isOver }) => !isOver);
   }
 
-  /** Nobody is left who could take the answers. */
+  /** Withdraws all pending questions, because nothing is left that could take the answers. */
   withdrawAll(): void {
     for (const ask of this.pending()) ask.withdraw();
   }
@@ -98,7 +98,7 @@ export class AskTable {
     this.#forgetOld();
   }
 
-  /** Answers are kept for 10 minutes, as long as they are not too many. The newest is always kept. */
+  /** Forgets answers after 10 minutes, or earlier if there are too many. The newest is always kept. */
   #forgetOld(): void {
     const finished = [...this.#entries.values()].filter(({ finishedAt }) => finishedAt !== undefined);
     let bytes = finished.reduce((sum, entry) => sum + entry.bytes, 0);

@@ -10,10 +10,10 @@ import { late, within } from './time-limit.ts';
 
 const defaultSeconds = 600;
 const maxSeconds = 24 * 60 * 60;
-/** Most pending questions that an error names. */
+/** The most pending questions that an error names. */
 const maxNamed = 20;
 
-/** Asking other agents, and getting the answers that took longer than one call may. `maxWaitMs`: of one call. */
+/** Makes the tools that ask other agents and get answers that took longer than one call may. `maxWaitMs` is the longest wait of one call. */
 export function askTools(asks: AskTable, maxWaitMs: number): MailboxTool[] {
   const waitSeconds = Math.max(1, Math.floor(maxWaitMs / 1000));
   return [

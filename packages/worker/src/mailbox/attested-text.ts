@@ -1,16 +1,16 @@
 import { visible } from '@signalbox/protocol';
 
-/** A message as an agent gets it. Everything but `body` is the broker's word. */
+/** A message as an agent gets it. The broker attests everything but `body`. */
 export interface InboxMessage {
   id: string;
-  /** Agent that sent it. */
+  /** The agent that sent it. */
   from: string;
-  /** Where it was sent from, and a reply goes to. */
+  /** The address from which it was sent, and to which a reply goes. */
   from_address: string;
   from_role: string;
   kind: string;
   age_seconds: number;
-  /** The how manieth try to have it handled. */
+  /** The number of this attempt to have it handled. */
   attempt: number;
   /** What is left of its lifetime. */
   expires_in_seconds?: number;
@@ -21,12 +21,12 @@ export interface InboxMessage {
   body: unknown;
 }
 
-/** Everything that any reader takes for the end of a line. */
+/** Every character that some reader takes for the end of a line. */
 const lineEnd = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
 
 /**
- * A text whose lines all begin with `| `, whatever is in it: none of them can be taken for a header. Controls and changes
- * of direction are written out.
+ * Quotes a text: each of its lines begins with `| `, so that none can be taken for a header. Control characters and changes of
+ * the text's direction are written as escapes.
  */
 export function quotedText(text: string): string {
   return text
@@ -35,12 +35,12 @@ export function quotedText(text: string): string {
     .join('\n');
 }
 
-/** A body for a model: a text as it is, anything else as JSON. */
+/** Quotes a body for a model: a text as it is, anything else as JSON. */
 export function quotedBody(body: unknown): string {
   return quotedText(typeof body === 'string' ? body : (JSON.stringify(body) ?? ''));
 }
 
-/** A message under its attested header; ends with a line end, so that nothing is ever appended to its last line. */
+/** Writes a message under its attested header. It ends with a line end, so that nothing is ever appended to its last line. */
 export function attestedText(message: InboxMessage, title: string): string {
   const { from, from_address, from_role, kind, expires_in_seconds: expires } = message;
   const header = [
@@ -58,7 +58,7 @@ export function attestedText(message: InboxMessage, title: string): string {
   return `${header.filter(Boolean).join('\n')}\n${quotedBody(message.body)}\n`;
 }
 
-/** Somebody waits for a reply to these. */
+/** Whether the sender of a message of this kind waits for a reply. */
 function isQuestion(kind: string): boolean {
   return kind === 'ask' || kind === 'task';
 }

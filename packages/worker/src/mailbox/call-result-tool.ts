@@ -12,15 +12,15 @@ import { late, within } from './time-limit.ts';
 export interface CallResultParts {
   executor: McpProxyExecutor;
   calls: RecentCalls;
-  /** Longest wait of one call. */
+  /** The longest wait of one call. */
   maxWaitMs: number;
-  /** Between two questions about a call that this face does not run itself. */
+  /** The pause between two questions about a call that does not run in this process. */
   askAgainMs: number;
   /** Monotonic milliseconds. */
   now: () => number;
 }
 
-/** What became of a tool call whose caller stopped waiting, or whose connection broke. */
+/** Makes the tool that says what became of a tool call whose caller stopped waiting, or whose connection broke. */
 export function callResultTool(parts: CallResultParts): MailboxTool {
   const { calls, maxWaitMs } = parts;
   const seconds = Math.max(1, Math.floor(maxWaitMs / 1000));

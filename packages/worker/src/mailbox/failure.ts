@@ -1,12 +1,12 @@
 import { messageOf, SignalboxError, type Tool, visible } from '@signalbox/protocol';
 import type { ToolResult } from '../tools/tool-result.ts';
 
-/** Why a mailbox tool could not do it. `code` is the broker's or the client's where it came from them. */
+/** Why a mailbox tool failed. `code` is the broker's or the client's where the failure came from them. */
 export interface Failure {
   code: string;
   message: string;
   retryable: boolean;
-  /** Whether it may have had its effect all the same. */
+  /** Whether the call may have had its effect all the same. */
   may_have_run: boolean;
   retry_after_seconds?: number;
   hint?: string;
@@ -28,7 +28,7 @@ export function failure(
   };
 }
 
-/** What anything thrown on the way to the broker means to the caller. */
+/** Turns a thrown error into a failure. */
 export function failureOf(thrown: unknown): Failure {
   if (!(thrown instanceof SignalboxError))
     return failure('internal', messageOf(thrown), { mayHaveRun: true });
@@ -51,7 +51,7 @@ const hints: Readonly<Record<string, string>> = {
   quota_exceeded: 'Nothing was sent. Wait until some of your messages were read.',
 };
 
-/** A tool with an output schema fails without `structuredContent`, which could not match it. */
+/** Makes the result of a failure. For a tool with an output schema it has no `structuredContent`, which could not match that schema. */
 export function failureResult(error: Failure, tool: Pick<Tool, 'outputSchema'>): ToolResult {
   return {
     content: [{ type: 'text', text: visible(failureText(error)) }],

@@ -1,6 +1,6 @@
 import type { Message } from '@signalbox/protocol';
 import { expect, test } from 'vitest';
-import { HeldMessages, isOver } from './held-messages.ts';
+import { HeldMessages, hasExpiredUnread } from './held-messages.ts';
 
 const message = (id: string, more: Partial<Message> = {}): Message => ({
   id,
@@ -53,9 +53,9 @@ test('a cursor covers what reads up to it returned first, and nothing else', () 
 test('only a request that was never offered is over when its time is', () => {
   const held = new HeldMessages();
   const ask = take(held, 1, { remaining_ms: 50 });
-  expect([isOver(ask, 149), isOver(ask, 150)]).toEqual([false, true]);
-  expect(isOver(take(held, 2, { remaining_ms: 50, kind: 'note' }), 150)).toBe(false);
-  expect(isOver(take(held, 3), 1e9)).toBe(false);
+  expect([hasExpiredUnread(ask, 149), hasExpiredUnread(ask, 150)]).toEqual([false, true]);
+  expect(hasExpiredUnread(take(held, 2, { remaining_ms: 50, kind: 'note' }), 150)).toBe(false);
+  expect(hasExpiredUnread(take(held, 3), 1e9)).toBe(false);
   ask.offeredBy = 1;
-  expect(isOver(ask, 150)).toBe(false);
+  expect(hasExpiredUnread(ask, 150)).toBe(false);
 });

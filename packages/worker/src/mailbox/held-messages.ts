@@ -1,35 +1,35 @@
 import type { Message } from '@signalbox/protocol';
 
-/** A message of the inbox that the broker has handed to us. */
+/** A message of the agent's inbox that the broker has delivered. */
 export interface HeldMessage {
   seq: number;
   message: Message;
   json: unknown;
   /** Monotonic milliseconds. */
   receivedAt: number;
-  /** Number of the read that returned it first. */
+  /** The number of the read that returned it first. */
   offeredBy: number | undefined;
-  /** False after the lease it came with, until it comes with the next one. */
+  /** False from the end of the lease in which it came until it comes again in the next one. */
   isLive: boolean;
-  /** The agent is done with it; the broker does not know yet. */
+  /** Whether the agent is done with it; the ack may not have reached the broker yet. */
   isDone: boolean;
 }
 
-/** A request that was never offered, and whose asker has been told by now that it expired. `now` monotonic. */
-export function isOver({ message, receivedAt, offeredBy }: HeldMessage, now: number): boolean {
+/** Whether a request has expired before it was offered, so that its sender needs no answer any more. `now` is monotonic. */
+export function hasExpiredUnread({ message, receivedAt, offeredBy }: HeldMessage, now: number): boolean {
   const { kind, remaining_ms: remainingMs } = message;
   const isRequest = kind === 'ask' || kind === 'task';
   return isRequest && offeredBy === undefined && remainingMs !== undefined && receivedAt + remainingMs <= now;
 }
 
-/** Most that are remembered of former leases. */
+/** The most messages that are remembered from former leases. */
 const maxFormer = 1_000;
 
-/** The messages that wait at the agent, in the order of the inbox. What it did with one outlives reconnects. */
+/** The delivered messages that the agent has not finished with, in the order of the inbox. Their marks outlive reconnects. */
 export class HeldMessages {
   readonly #bySeq = new Map<number, HeldMessage>();
 
-  /** Takes what was pushed; one that came before keeps its marks. */
+  /** Adds a delivered message; one that came before keeps its marks. */
   take(seq: number, message: Message, json: unknown, receivedAt: number): HeldMessage {
     const known = this.#bySeq.get(seq);
     const held = { seq, message, json, receivedAt, offeredBy: undefined, isDone: false, ...known };
@@ -41,26 +41,26 @@ export class HeldMessages {
     return held as HeldMessage;
   }
 
-  /** Nothing is ours until it is pushed again. */
+  /** Marks all messages as not live until they are delivered again. */
   leaseEnded(): void {
     for (const held of this.#bySeq.values()) held.isLive = false;
     const surplus = this.#bySeq.size - maxFormer;
     for (const { seq } of this.#inOrder().slice(0, Math.max(0, surplus))) this.#bySeq.delete(seq);
   }
 
-  /** What is to be dealt with. */
+  /** Returns the live messages that the agent is not done with. */
   waiting(): HeldMessage[] {
     return this.#inOrder().filter(({ isLive, isDone }) => isLive && !isDone);
   }
 
-  /** What reads up to this one returned, and is not done. */
+  /** Returns the messages that were returned by reads up to this one, and are not done. */
   offeredUpTo(read: number): HeldMessage[] {
     return this.#inOrder().filter(
       ({ offeredBy, isDone }) => offeredBy !== undefined && offeredBy <= read && !isDone,
     );
   }
 
-  /** Messages of different senders may have the same id. */
+  /** Returns the messages with an id; messages of different senders may have the same one. */
   withId(id: string, from?: string): HeldMessage[] {
     return this.#inOrder().filter(
       ({ message, isDone }) =>

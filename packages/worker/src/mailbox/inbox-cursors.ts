@@ -1,19 +1,20 @@
-/** Names the reads of one inbox, so that an ack can say how far it goes. A cursor of another process names none. */
+/** Numbers the reads of one inbox, so that an ack can name the read up to which it goes. A cursor of another process is refused. */
 export class InboxCursors {
   readonly #mark: string;
   #reads = 0;
 
-  /** `mark` tells this inbox's cursors from those of others, before and after. */
+  /** `mark` distinguishes the cursors of this process from those of others. */
   constructor(mark: string) {
     this.#mark = mark;
   }
 
+  /** Numbers one more read. */
   next(): { read: number; cursor: string } {
     const read = ++this.#reads;
     return { read, cursor: `${this.#mark}.${read}` };
   }
 
-  /** The number of the read that a cursor came with. */
+  /** Returns the number of the read that a cursor came with. */
   readOf(cursor: string): number | undefined {
     const [mark, number, ...rest] = cursor.split('.');
     const read = Number(number);

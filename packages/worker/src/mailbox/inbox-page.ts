@@ -4,11 +4,11 @@ import type { HeldMessage } from './held-messages.ts';
 /** How much one read returns. A message that is larger than `bytes` comes alone. */
 export interface PageLimits {
   messages: number;
-  /** Of their bodies, as they were sent. */
+  /** The total size of their bodies, as they were sent. */
   bytes: number;
 }
 
-/** The first messages that fit, at least one. */
+/** Returns the first messages that fit, at least one. */
 export function pageOf(waiting: readonly HeldMessage[], limits: PageLimits): HeldMessage[] {
   let bytes = 0;
   const end = waiting.findIndex(({ message: { body = '' } }, at) => {
@@ -18,7 +18,7 @@ export function pageOf(waiting: readonly HeldMessage[], limits: PageLimits): Hel
   return waiting.slice(0, end < 0 ? waiting.length : end);
 }
 
-/** A held message as its agent gets it. `now` monotonic, `wallNow` in epoch milliseconds. */
+/** Turns a held message into the form that the agent gets. `now` is monotonic, `wallNow` in epoch milliseconds. */
 export function inboxMessage(held: HeldMessage, now: number, wallNow: number): InboxMessage {
   const { message, json, offeredBy, receivedAt } = held;
   const { id, from, kind, created_at, attempt = 1, correlation_id, remaining_ms } = message;
@@ -38,6 +38,7 @@ export function inboxMessage(held: HeldMessage, now: number, wallNow: number): I
   };
 }
 
+/** Writes messages for a model, each under its header. */
 export function pageText(messages: readonly InboxMessage[]): string {
   return messages
     .map((message, at) => attestedText(message, `message ${at + 1} of ${messages.length}`))

@@ -3,7 +3,7 @@ import type { Tool } from '@signalbox/protocol';
 const text = { type: 'string' } as const;
 const count = { type: 'integer', minimum: 0 } as const;
 
-/** One message as data: what the broker attests in fields of its own, what its sender wrote in `body` alone. */
+/** One message as data. Everything but `body` is attested by the broker; `body` alone is what its sender wrote. */
 const messageSchema = {
   type: 'object',
   properties: {
@@ -22,7 +22,7 @@ const messageSchema = {
   required: ['id', 'from', 'from_address', 'from_role', 'kind', 'age_seconds', 'attempt', 'body'],
 };
 
-/** What a read and a wait return. */
+/** The output schema of the tools that read the inbox. */
 export const inboxSchema = {
   type: 'object',
   properties: {

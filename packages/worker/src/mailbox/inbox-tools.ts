@@ -9,13 +9,13 @@ import { answer, type MailboxTool, mailboxTool } from './mailbox-tool.ts';
 import { late } from './time-limit.ts';
 
 const defaultLimit = 10;
-/** Bodies of one read, together. Clients commonly cut results off at about twice that. */
+/** The total size of the bodies of one read. Clients commonly cut results off at about twice that. */
 const pageBytes = 48 * 1024;
 
 export interface InboxToolsParts {
   inbox: Inbox;
   cursors: InboxCursors;
-  /** Longest wait of one call. */
+  /** The longest wait of one call, in milliseconds. */
   maxWaitMs: number;
   /** Monotonic milliseconds. */
   now: () => number;
@@ -37,7 +37,7 @@ const limitField = {
   default: defaultLimit,
 } as const;
 
-/** Reading the agent's own inbox. Taking a message never acks it: only a cursor that the agent names does. */
+/** Makes the tools that read the agent's own inbox. Returning a message never acks it: only a cursor that the agent names does. */
 export function inboxTools(parts: InboxToolsParts): MailboxTool[] {
   const { inbox, maxWaitMs, now } = parts;
   const maxSeconds = Math.max(1, Math.floor(maxWaitMs / 1000));
@@ -99,7 +99,7 @@ interface Acked {
   ack_pending: number;
 }
 
-/** Throws before anything is acked if the cursor is not one of this inbox. */
+/** Acks what reads up to a cursor returned. Throws, and acks nothing, if the cursor is not one of this inbox. */
 async function ackUpTo(
   { inbox, cursors }: InboxToolsParts,
   cursor: string | undefined,
@@ -123,7 +123,7 @@ interface PageParts {
   waiting: readonly HeldMessage[];
   limit: number;
   acked: Acked;
-  /** The broker has some that did not come yet. */
+  /** Whether the broker has messages that it has not delivered yet. */
   hasMore: boolean;
   signal: AbortSignal;
 }

@@ -1,13 +1,13 @@
 import type { BrokerClient, Log, Subscription } from '@signalbox/client';
 import { type Message, messageOf, parseJson, SignalboxError } from '@signalbox/protocol';
-import { type HeldMessage, HeldMessages, isOver } from './held-messages.ts';
+import { type HeldMessage, HeldMessages, hasExpiredUnread } from './held-messages.ts';
 import type { MainConnection } from './main-connection.ts';
 import { late, within } from './time-limit.ts';
 
-/** Most messages that are here and not acked; then the broker keeps the rest. */
+/** The most messages that are delivered and not acked; the broker keeps the rest. */
 export const inboxWindow = 64;
 
-/** How long messages are waited for that the broker has: it pushes them at once, unless the window is full. */
+/** How long to wait for messages that the broker has. It delivers them at once, unless the window is full. */
 const arrivalMs = 1_000;
 const holdMs = 40_000;
 
@@ -18,31 +18,31 @@ export interface InboxPorts {
   now: () => number;
 }
 
-/** A lease on the agent's inbox, while we have it. */
+/** The lease on the agent's inbox, while this process has it. */
 interface Hold {
   client: BrokerClient;
 }
 
-/** The agent's own inbox: held from the first read on, and again whenever it was lost. */
+/** The agent's own inbox. It is held from the first read on; a read after a loss takes it again. */
 export class Inbox {
   readonly held = new HeldMessages();
   readonly #ports: InboxPorts;
   readonly #stop = new AbortController();
   #holding: Promise<Hold> | undefined;
   #isHeld = false;
-  /** Who waits for the next message. */
+  /** The calls that wait for the next message. */
   readonly #waiters = new Set<PromiseWithResolvers<void>>();
 
   constructor(ports: InboxPorts) {
     this.#ports = ports;
   }
 
-  /** True while messages come to us and to nobody else. */
+  /** Whether messages are delivered to this process now. */
   get isHeld(): boolean {
     return this.#isHeld;
   }
 
-  /** Takes the inbox, if we do not have it. Throws `SignalboxError`. */
+  /** Takes the inbox, unless it is held already. Throws `SignalboxError`. */
   async hold(signal: AbortSignal): Promise<Hold> {
     this.#holding ??= this.#take().catch((thrown) => {
       this.#holding = undefined;
@@ -53,7 +53,7 @@ export class Inbox {
     throw new SignalboxError('timed_out', 'the broker did not hand the inbox over', { retryable: true });
   }
 
-  /** Takes what the broker has, as far as the window lets it. True if there is more. */
+  /** Waits for the messages that the broker has, as far as the window allows. Returns true if there are more. */
   async fill(signal: AbortSignal): Promise<boolean> {
     const { client } = await this.hold(signal);
     const deadline = this.#ports.now() + arrivalMs;
@@ -68,14 +68,14 @@ export class Inbox {
     }
   }
 
-  /** What waits and was never offered, in order. */
+  /** Returns the waiting messages that were never offered, in order. */
   fresh(): HeldMessage[] {
     return this.waiting().filter(({ offeredBy }) => offeredBy === undefined);
   }
 
-  /** Resolves a moment after the next message came, `late` after `waitMs`. Throws why the inbox was lost. */
+  /** Resolves shortly after the next message has come, or to `late` after `waitMs`. Throws the reason if the inbox is lost. */
   async arrival(waitMs: number, signal: AbortSignal): Promise<typeof late | undefined> {
-    // Before anything else: what comes from here on counts.
+    // Registered first, so that no message from here on is missed.
     const waiter = Promise.withResolvers<void>();
     this.#waiters.add(waiter);
     waiter.promise.catch(() => {});
@@ -85,12 +85,12 @@ export class Inbox {
     } finally {
       this.#waiters.delete(waiter);
     }
-    // What came with it is there a turn later.
+    // One turn of the event loop later the messages that came with it are there, too.
     await new Promise((resolve) => setImmediate(resolve));
     return undefined;
   }
 
-  /** Tells the broker that these are dealt with; how many of them it could not be told yet. */
+  /** Acks messages. Returns how many of these acks could not reach the broker yet. */
   async ack(done: readonly HeldMessage[], signal: AbortSignal): Promise<{ pending: number }> {
     if (done.length === 0) return { pending: 0 };
     const { client } = await this.hold(signal);
@@ -100,26 +100,26 @@ export class Inbox {
     return { pending: done.length - accepted.length };
   }
 
-  /** Marks messages as returned by a read: from now on their loss counts as a try. */
+  /** Marks messages as returned by a read: from now on their loss counts as an attempt. */
   async offered(messages: readonly HeldMessage[], read: number, signal: AbortSignal): Promise<void> {
     const { client } = await this.hold(signal);
     for (const held of messages) held.offeredBy ??= read;
     client.working(messages.map(({ seq }) => seq));
   }
 
-  /** The connection stays its owner's to close. */
+  /** Stops taking the inbox. The owner of the connection closes that. */
   close(): void {
     this.#stop.abort();
   }
 
-  /** What waits, in order, without the questions that nobody needs an answer to any more. */
+  /** Returns the waiting messages in order, without requests that have expired unread, which are acked. */
   waiting(): HeldMessage[] {
     const { now, log } = this.#ports;
-    const over = this.held.waiting().filter((held) => isOver(held, now()));
-    this.ack(over, this.#stop.signal).catch((thrown) => {
+    const expired = this.held.waiting().filter((held) => hasExpiredUnread(held, now()));
+    this.ack(expired, this.#stop.signal).catch((thrown) => {
       log({ event: 'inbox_ack_failed', reason: messageOf(thrown) });
     });
-    return this.held.waiting().filter((held) => !over.includes(held));
+    return this.held.waiting().filter((held) => !expired.includes(held));
   }
 
   async #take(): Promise<Hold> {
@@ -129,7 +129,7 @@ export class Inbox {
       onSubscribed: () => this.held.leaseEnded(),
     });
     this.#isHeld = true;
-    void this.#pump(client, subscription).then((lost) => {
+    void this.#receiveAll(client, subscription).then((lost) => {
       this.#isHeld = false;
       this.#holding = undefined;
       this.held.leaseEnded();
@@ -138,8 +138,8 @@ export class Inbox {
     return { client };
   }
 
-  /** Resolves with the reason when the lease is gone: `taken_over`, or why the connection ended. */
-  async #pump(client: BrokerClient, { messages }: Subscription): Promise<unknown> {
+  /** Receives messages. Resolves when the lease is lost, with the reason: `taken_over`, or why the connection ended. */
+  async #receiveAll(client: BrokerClient, { messages }: Subscription): Promise<unknown> {
     try {
       for await (const message of messages) {
         this.#receive(client, message);

@@ -1,6 +1,6 @@
 import type { MailboxToolName } from '@signalbox/protocol';
 
-/** What a model should know before it uses the tools of its mailbox, as far as it has them. */
+/** Returns what a model should know before it uses the mailbox tools that it has. */
 export function mailboxInstructions(names: readonly MailboxToolName[]): string[] {
   const has = (name: MailboxToolName) => names.includes(name);
   const reads = has('signalbox_inbox_read') || has('signalbox_inbox_wait');

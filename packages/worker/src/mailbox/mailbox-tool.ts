@@ -7,25 +7,25 @@ import { failure, failureOf, failureResult } from './failure.ts';
 /** One of the tools that an agent has for its mailbox. */
 export interface MailboxTool {
   readonly definition: Tool & { name: MailboxToolName };
-  /** Never rejects: what goes wrong is a result with `isError`. */
+  /** Runs the tool. Never rejects: a failure is a result with `isError`. */
   run(call: FaceCall): Promise<FaceAnswer>;
 }
 
 interface ToolParts<F extends Fields, R extends keyof F & string> {
   name: MailboxToolName;
   title: string;
-  /** For a model: what it does, when to use it, what comes back. */
+  /** Tells a model what the tool does, when to use it, and what it returns. */
   description: string;
   fields: F;
   required?: readonly R[];
-  /** Of `structuredContent`; left out where that is another tool's own. */
+  /** The schema of `structuredContent`; left out if the tool returns results of other tools. */
   outputSchema?: Tool['outputSchema'];
   annotations: Annotations;
-  /** May throw a `SignalboxError`, which becomes a failure with its code. */
+  /** Runs the tool with checked arguments. A `SignalboxError` that it throws becomes a failure with that code. */
   run(values: Values<F, R>, call: FaceCall): Promise<ToolResult>;
 }
 
-/** MCP's hints, all of them said. */
+/** All of MCP's hints about a tool. */
 interface Annotations {
   readOnlyHint: boolean;
   destructiveHint: boolean;
@@ -33,7 +33,7 @@ interface Annotations {
   openWorldHint: boolean;
 }
 
-/** Changes nothing. */
+/** The hints of a tool that changes nothing. */
 export const reading: Annotations = {
   readOnlyHint: true,
   destructiveHint: false,
@@ -41,7 +41,7 @@ export const reading: Annotations = {
   openWorldHint: false,
 };
 
-/** Makes something new each time, and takes nothing away. */
+/** The hints of a tool that adds something at each call and removes nothing. */
 export const writing: Annotations = {
   readOnlyHint: false,
   destructiveHint: false,
@@ -49,6 +49,7 @@ export const writing: Annotations = {
   openWorldHint: false,
 };
 
+/** Makes a mailbox tool, which checks its arguments and turns errors into results. */
 export function mailboxTool<const F extends Fields, const R extends keyof F & string = never>(
   parts: ToolParts<F, R>,
 ): MailboxTool {
@@ -83,7 +84,7 @@ export function mailboxTool<const F extends Fields, const R extends keyof F & st
   };
 }
 
-/** A result for a model to read, with the same as data. */
+/** Makes a result of text for a model, and the same as data. */
 export function answer(text: string, data: Record<string, unknown>): ToolResult {
   return { content: [{ type: 'text', text }], structuredContent: data };
 }

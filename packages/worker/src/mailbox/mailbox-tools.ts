@@ -20,9 +20,9 @@ import { Unread } from './unread.ts';
 
 /** Times of the mailbox tools, in milliseconds. */
 export interface MailboxTimes {
-  /** Longest that one call waits for an answer or a message; default 50 s. */
+  /** The longest wait of one call for an answer or a message; default 50 s. */
   askWaitMs?: number;
-  /** Least time between two looks for unread messages beside tool calls; default 15 s. */
+  /** The shortest time between two counts of unread messages beside tool calls; default 15 s. */
   unreadEveryMs?: number;
 }
 
@@ -31,18 +31,19 @@ export interface MailboxOptions extends MailboxTimes {
   log?: Log;
 }
 
-/** The mailbox of one agent, as far as its role may see it. Disposing it withdraws what was asked and lets the inbox go. */
+/** The mailbox tools of one agent, as far as its role may see them. Disposing it withdraws its questions and releases the inbox. */
 export interface Mailbox extends FaceTools, AsyncDisposable {
   readonly unread: Unread;
-  /** Whether the answer to a question is still to come: it would be lost with the mailbox. */
+  /** Whether an answer is still to come, which would be lost with the mailbox. */
   isAsking(): boolean;
 }
 
-/** Clients commonly give up after 60 s. */
+/** Clients commonly give up after 60 s, so one call waits less. */
 const defaultWaitMs = 50_000;
 const defaultUnreadEveryMs = 15_000;
 const askAgainMs = 1_000;
 
+/** Opens the mailbox of the executor's agent. */
 export function mailboxTools(executor: McpProxyExecutor, options: MailboxOptions): Mailbox {
   const { calls, log = () => {}, askWaitMs: maxWaitMs = defaultWaitMs } = options;
   const now = () => performance.now();

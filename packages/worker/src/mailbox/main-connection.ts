@@ -5,8 +5,8 @@ import { late, within } from './time-limit.ts';
 const connectMs = 30_000;
 
 /**
- * The agent's connection under its own address: what it sends is answered there, and its inbox is read there. Opened at
- * first use, and again after it was lost for good.
+ * The agent's connection under its own address. The agent sends messages over it, so that replies come to its inbox, and reads
+ * that inbox over it. It is opened at first use, and again after it was closed for good.
  */
 export class MainConnection implements AsyncDisposable {
   readonly #connect: (signal: AbortSignal) => Promise<BrokerClient>;
@@ -17,9 +17,9 @@ export class MainConnection implements AsyncDisposable {
     this.#connect = connect;
   }
 
-  /** Throws `SignalboxError`: the reason of the broker, or `unreachable` if none answers in 30 s, or until `signal`. */
+  /** Returns the connection. Throws `SignalboxError` with the broker's reason, or `unreachable` if no broker answers within 30 s or before `signal`. */
   async client(signal: AbortSignal): Promise<BrokerClient> {
-    const client = await within(this.#openOne(), connectMs, signal);
+    const client = await within(this.#openClient(), connectMs, signal);
     if (client !== late) return client;
     throw new SignalboxError('unreachable', 'the broker cannot be reached', { retryable: true });
   }
@@ -31,7 +31,7 @@ export class MainConnection implements AsyncDisposable {
     this.#stop.abort();
   }
 
-  async #openOne(): Promise<BrokerClient> {
+  async #openClient(): Promise<BrokerClient> {
     this.#opening ??= this.#open();
     const client = await this.#opening;
     if (client.state.name !== 'closed') return client;

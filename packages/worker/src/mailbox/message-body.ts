@@ -1,15 +1,15 @@
 import { SignalboxError } from '@signalbox/protocol';
 
-/** Most characters of a text; the broker's own limit, in bytes, is 4 MiB. */
+/** The longest text, in characters; the broker's own limit is 4 MiB, in bytes. */
 const maxText = 4 * 1024 * 1024;
 
-/** A message to somebody, as one of two arguments. */
+/** The two arguments of which one is the message. */
 export const bodyFields = {
   text: { type: 'string', description: 'The message as plain text.', minLength: 1, maxLength: maxText },
   body: { description: 'The message as JSON data, in place of text.' },
 } as const;
 
-/** The JSON value that is sent. Throws `invalid_arguments` unless there is exactly one. */
+/** Returns the JSON value to send. Throws `invalid_arguments` unless exactly one argument is given. */
 export function bodyOf({ text, body }: { text?: string | undefined; body?: unknown }): unknown {
   if (text !== undefined && body !== undefined && body !== null) {
     throw new SignalboxError(

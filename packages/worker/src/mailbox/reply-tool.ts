@@ -4,14 +4,15 @@ import type { Inbox } from './inbox.ts';
 import { answer, type MailboxTool, mailboxTool } from './mailbox-tool.ts';
 import { bodyFields, bodyOf } from './message-body.ts';
 
-/** A reply outlives its request by this much, for an asker that reconnects late. */
+/** A reply outlives its request by this much, so that an asker that reconnects late still finds it. */
 const graceMs = 5 * 60_000;
-/** Most held messages that an error names. */
+/** The most held messages that an error names. */
 const maxNamed = 20;
 const rememberedReplies = 200;
-/** Nobody waits for an answer to these. */
+/** The kinds of messages to which no reply is expected. */
 const unanswerable = new Set(['note', 'reply', 'event', 'progress', 'undeliverable', 'mcp_reply']);
 
+/** Makes the tool that answers a message and acks it in the same commit. */
 export function replyTool(inbox: Inbox, now: () => number): MailboxTool {
   const answered = new Set<string>();
   return mailboxTool({

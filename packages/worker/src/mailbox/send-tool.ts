@@ -2,7 +2,7 @@ import { answer, type MailboxTool, mailboxTool, writing } from './mailbox-tool.t
 import type { MainConnection } from './main-connection.ts';
 import { bodyFields, bodyOf } from './message-body.ts';
 
-/** An address is an agent id, or `agent#sub`. */
+/** The argument that names a recipient: an agent id, or `agent#sub`. */
 export const toField = {
   type: 'string',
   description: 'Agent id of the recipient, such as walt. signalbox_list_agents shows who is connected.',
@@ -10,7 +10,7 @@ export const toField = {
   maxLength: 193,
 } as const;
 
-/** Sent under the agent's own address, so that answers and notices come to its inbox. */
+/** Makes the tool that sends messages. It sends under the agent's own address, so that replies and notices come to its inbox. */
 export function sendTool(main: MainConnection): MailboxTool {
   return mailboxTool({
     name: 'signalbox_send_message',

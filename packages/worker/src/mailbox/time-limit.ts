@@ -1,6 +1,7 @@
+/** The result of {@link within} if its promise took too long. */
 export const late = Symbol('late');
 
-/** Waits for a promise, at most `waitMs` and until `signal` says that nobody waits any more: then it is `late`. */
+/** Waits for a promise. Resolves to {@link late} after `waitMs`, or when `signal` is aborted. */
 export async function within<T>(
   promise: Promise<T>,
   waitMs: number,

@@ -4,20 +4,20 @@ import { asksForInput } from '../executor/call-result.ts';
 import type { FaceTools } from '../tools/face-tools.ts';
 import type { Inbox } from './inbox.ts';
 
-/** Most messages that a look into the inbox counts. */
+/** The most messages that are counted. */
 const countedTo = 100;
 
 export interface UnreadOptions {
-  /** Least time between two looks into an inbox that somebody else holds, or nobody. */
+  /** The shortest time between two peeks into an inbox that this process does not hold. */
   everyMs: number;
-  /** Whether the agent has a tool to read them with. */
+  /** Returns whether the agent has a tool to read messages with. */
   isWanted: () => boolean;
   /** Monotonic milliseconds. */
   now: () => number;
   log: Log;
 }
 
-/** How many messages wait for the agent, as far as that is known without asking. */
+/** Knows how many messages wait for the agent, without asking the broker at each call. */
 export class Unread {
   readonly #client: BrokerClient;
   readonly #inbox: Inbox;
@@ -36,7 +36,7 @@ export class Unread {
     return this.#inbox.isHeld ? this.#inbox.fresh().length : this.#lastCount;
   }
 
-  /** Looks into the inbox if that is due; nobody waits for it. */
+  /** Peeks into the inbox in the background, if that is due. */
   look(): void {
     const { everyMs, isWanted, now, log } = this.#options;
     if (this.#inbox.isHeld || !isWanted() || now() - this.#lookedAt < everyMs) return;
@@ -50,7 +50,7 @@ export class Unread {
   }
 }
 
-/** The same tools, whose results mention in `_meta['signalbox/unread']` how many messages wait, if any do. */
+/** Wraps tools so that their results say in `_meta['signalbox/unread']` how many messages wait, if any do. */
 export function mentionUnread(tools: FaceTools, unread: Unread): FaceTools {
   return {
     ...tools,

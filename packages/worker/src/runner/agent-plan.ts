@@ -1,19 +1,19 @@
 import { join } from 'node:path';
-import type { Injection } from '../clients/injection.ts';
-import { injectionFor, notInjected } from '../clients/injection-table.ts';
+import type { Injection } from '../agent-clis/injection.ts';
+import { injectionFor, notInjected } from '../agent-clis/injection-table.ts';
 import { agentVariables } from './child-environment.ts';
 
-/** Who the agent is and what it is started with. */
+/** One agent and how it is started. */
 export interface AgentSetup {
   agent: string;
-  /** The broker. */
+  /** The broker's address. */
   url: string;
-  /** The command that is an MCP face on standard input and output; `command` is absolute. */
-  shim: { command: string; args: string[] };
+  /** The command that serves an MCP face on standard input and output; `command` is an absolute path. */
+  faceCommand: { command: string; args: string[] };
   /** The agent's command line as it was given. */
   argv: readonly string[];
   cwd: string;
-  /** What the agent inherits, without `SIGNALBOX_*`. */
+  /** The environment that the agent inherits, without `SIGNALBOX_*`. */
   env: Readonly<Record<string, string>>;
   inject: boolean;
   keepMcp: boolean;
@@ -21,22 +21,22 @@ export interface AgentSetup {
   systemSettings?: string;
 }
 
-/** All that one process of an agent is given. */
+/** Everything that one process of an agent is given. */
 export interface AgentPlan {
   injection: Injection;
-  /** Variables that are set for it, in addition to those it inherits. */
+  /** Variables that are set in addition to those that it inherits. */
   variables: Record<string, string>;
   tokenFile: string;
 }
 
-/** Decides it without doing anything. Throws `SignalboxError` `usage` where the agent can't be told of its MCP face. */
+/** Plans one process of an agent, without side effects. Throws `SignalboxError` `usage` if the agent can't be told of its MCP face. */
 export function planAgent(setup: AgentSetup, runDirectory: string): AgentPlan {
-  const { agent, url, shim, argv, cwd, env, inject, keepMcp, systemSettings } = setup;
+  const { agent, url, faceCommand, argv, cwd, env, inject, keepMcp, systemSettings } = setup;
   const tokenFile = join(runDirectory, 'token');
   const own = agentVariables({ url, agent, tokenFile });
   const injection = inject
     ? injectionFor(argv, {
-        shim: { ...shim, env: own },
+        faceCommand: { ...faceCommand, env: own },
         runDirectory,
         cwd,
         env,
@@ -47,7 +47,7 @@ export function planAgent(setup: AgentSetup, runDirectory: string): AgentPlan {
   return { injection, variables: { ...own, ...injection.env }, tokenFile };
 }
 
-/** Gemini CLI leaves out settings that lie under a directory others may write to, sticky or not. */
+/** Whether the agent ignores files under a directory that others may write to, even a sticky one, as Gemini CLI does. */
 export function needsStrictDirectory({ injection }: AgentPlan): boolean {
   return injection.client === 'gemini';
 }

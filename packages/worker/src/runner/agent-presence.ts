@@ -2,15 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type BrokerClient, connectBroker } from '@signalbox/client';
 
-/** A supervisor's own connection for one process of an agent: it says how the process does, and sees when it is ready. */
+/** A supervisor's own connection for one process of an agent. It announces the process's status and sees when the process is ready. */
 export interface AgentPresence extends AsyncDisposable {
-  /** Shown by `list_connected`; sent at most once a second. */
+  /** Sets the status that `list_connected` shows; sent at most once a second. */
   announce(status: SupervisorStatus): void;
-  /** Resolves when an MCP face of the agent that wasn't there before has listed tools for its client; never, if none does. */
+  /** Resolves when the client of a new MCP face of the agent has listed the tools; never, if none does. */
   readonly ready: Promise<void>;
 }
 
-/** Wire form of what a supervisor announces. Times in epoch milliseconds. */
+/** The status that a supervisor announces, as it is sent. Times in epoch milliseconds. */
 export interface SupervisorStatus {
   worker: 'run';
   command: string;

@@ -15,7 +15,7 @@ export interface AgentProcessOptions {
   cwd: string;
   env: Record<string, string>;
   stdin: 'inherit' | 'ignore';
-  /** Absent: the process has our terminal, our process group, and its output is not seen here. */
+  /** Where its output goes. Without it the process has our terminal and our process group, and its output is not seen here. */
   output?: { stdout: OutputWriter; stderr: OutputWriter };
   onOutput: () => void;
   graceMs: number;
@@ -25,19 +25,19 @@ export interface AgentProcessOptions {
 export interface AgentProcess {
   readonly own: OwnProcess;
   readonly tail: OutputTail;
-  /** The process itself has ended. */
+  /** Resolves when the process itself has ended. */
   readonly exited: Promise<ProcessEnd>;
   /** Ends what the exited process has left in its group, and passes on the rest of the output. */
   cleanUp(): Promise<void>;
-  /** TERM, and KILL after the grace. */
+  /** Sends TERM, and KILL after the grace. */
   stop(): void;
   kill(): void;
 }
 
-/** How long pipes may stay open that a process outside of the group holds. */
+/** How long to wait for pipes that a process outside of the group holds open. */
 const drainMs = 1000;
 
-/** Starts it. Rejects with `SignalboxError` `spawn_failed` if the system refuses. */
+/** Starts an agent. Rejects with `SignalboxError` `spawn_failed` if the system refuses. */
 export async function startAgentProcess(options: AgentProcessOptions): Promise<AgentProcess> {
   const { program, argv, cwd, env, stdin, output, graceMs } = options;
   const pipe = output ? 'pipe' : 'inherit';
@@ -89,7 +89,7 @@ async function passOn(
       await lane.write(chunk);
     }
   } catch {
-    // Cut off: somebody outside of the group still has the other end.
+    // Cut off: a process outside of the group still has the other end.
   }
   await lane.end();
 }

@@ -10,10 +10,10 @@ import type { ProcessEnd, RunEvent, RunWarning } from './run-event.ts';
 import { prepareRunFiles, type RunFiles } from './run-files.ts';
 import { watchProcess } from './run-watch.ts';
 
-/** What every process of one agent is run with. */
+/** How each process of one agent is run. */
 export interface AgentRunOptions {
   setup: AgentSetup;
-  /** The program of the command line, found. */
+  /** The path of the command line's program. */
   program: string;
   stdin: AgentProcessOptions['stdin'];
   /** Where its output goes; absent where the agent has the terminal to itself. */
@@ -22,26 +22,26 @@ export interface AgentRunOptions {
   roots: readonly RunRoot[];
   issueToken: IssueToken;
   cleanup: CleanupProcess;
-  /** From TERM to KILL. */
+  /** The time between TERM and KILL. */
   graceMs: number;
   readyTimeoutMs: number;
   onEvent: (event: RunEvent) => void;
 }
 
-/** How a run is ended from outside. */
+/** Lets a supervisor end a run. */
 export interface RunControl {
   readonly signal: AbortSignal;
-  /** The process that runs now. */
+  /** The process that runs now, if one does. */
   process: AgentProcess | undefined;
 }
 
-/** Runs one process with a token of its own to its end. `undefined` if it was called off before it began. */
+/** Runs one process with a token of its own to its end. Returns `undefined` if the run was cancelled before the process started. */
 export async function runOnce(
   options: AgentRunOptions,
   restarts: number,
   control: RunControl,
 ): Promise<ProcessEnd | undefined> {
-  // What can be refused on this machine is, before a token is made.
+  // The files come first: if this machine refuses them, no token was made for nothing.
   const files = await prepareRunFiles(options.setup, { roots: options.roots, cleanup: options.cleanup });
   try {
     return await withToken(files, { ...options, restarts, control });
@@ -119,7 +119,7 @@ function writersFor({ stdout, stderr, prefix }: AgentOutput): NonNullable<AgentP
   return { stdout: outputWriter(stdout, prefix), stderr: outputWriter(stderr, prefix) };
 }
 
-/** It ended by a signal, or with another code than 0. */
+/** Whether a process was ended by a signal, or ended with another code than 0. */
 export function hasFailed({ code }: ProcessEnd): boolean {
   return code !== 0;
 }

@@ -1,6 +1,6 @@
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** All that a supervised process gets of the environment we were started in: nothing that says who *we* are. */
+/** Returns the part of our environment that agents inherit: everything but `SIGNALBOX_*`, which says who we are. */
 export function inheritedEnvironment(own: Environment): Record<string, string> {
   const kept = Object.entries(own).filter(
     ([name, value]) => value !== undefined && !name.startsWith('SIGNALBOX_'),
@@ -8,7 +8,7 @@ export function inheritedEnvironment(own: Environment): Record<string, string> {
   return Object.fromEntries(kept) as Record<string, string>;
 }
 
-/** Who an agent is and where its broker is, for everything it starts. The token itself stays in its file. */
+/** Returns the variables that tell an agent, and everything that it starts, who it is and where its broker is. They name the file of the token, not the token. */
 export function agentVariables(facts: {
   url: string;
   agent: string;

@@ -1,4 +1,4 @@
-/** Puts a prefix before each line of a stream that comes in pieces; a line that goes on gets none in its middle. */
+/** Puts a prefix before each line of a stream, even if a line comes in several chunks. */
 export class LinePrefix {
   readonly #prefix: Buffer;
   #atStart = true;
@@ -21,7 +21,7 @@ export class LinePrefix {
     return Buffer.concat(parts);
   }
 
-  /** What ends an unfinished last line. */
+  /** Returns the line end that an unfinished last line lacks. */
   end(): Buffer {
     const rest = Buffer.from(this.#atStart ? '' : '\n');
     this.#atStart = true;

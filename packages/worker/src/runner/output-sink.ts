@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 
-/** Where the output of supervised processes goes. */
+/** A destination for the output of supervised processes. */
 export interface OutputSink {
-  /** Resolves when more may be written. What nobody reads any more is dropped: the processes work on. */
+  /** Resolves when more may be written. Output to a closed stream is dropped, so that the processes go on. */
   write(chunk: Buffer): Promise<void>;
 }
 
-/** One stream for any number of processes. */
+/** Makes a sink of one stream, for any number of processes. */
 export function outputSink(stream: Writable): OutputSink {
   let room: Promise<void> | undefined;
   return {

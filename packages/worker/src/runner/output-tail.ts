@@ -4,11 +4,11 @@ import { stripVTControlCharacters } from 'node:util';
 /** How much of an agent's output is kept, in bytes. */
 export const keptOutputBytes = 65_536;
 
-/** An agent may print its own token file; what we repeat of it doesn't. */
+/** Matches tokens, which an agent may print and we must not repeat. */
 const token = /sbx_[a-z0-9_.*-]+~[A-Za-z0-9_-]+/g;
 const cutWord = /^[\w.*~-]{1,180}/;
 
-/** The end of what a process wrote, and its last line that says something. */
+/** Keeps the end of the output of a process. */
 export class OutputTail {
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
@@ -23,16 +23,16 @@ export class OutputTail {
     }
   }
 
-  /** At most {@link keptOutputBytes}, with tokens blacked out. */
+  /** Returns at most {@link keptOutputBytes}, with tokens replaced. */
   text(): string {
     const all = Buffer.concat(this.#chunks);
     const text = new StringDecoder('utf8').write(all.subarray(-keptOutputBytes));
-    // What is cut off may be the beginning of a token, by which the rest of it would be known.
+    // The cut may have removed the beginning of a token, so that the rest would not be recognized.
     const whole = this.#isCut ? text.replace(cutWord, '') : text;
     return whole.replace(token, '[token]');
   }
 
-  /** At most `length` characters on one line, without what steers a terminal. */
+  /** Returns the last line that is not blank, at most `length` characters of it, without terminal control sequences. */
   lastLine(length: number): string {
     const lines = stripVTControlCharacters(this.text().slice(-4096)).split(/[\r\n]+/);
     const line = lines.findLast((text) => text.trim() !== '') ?? '';

@@ -2,16 +2,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { groupRuns } from './process-group.ts';
 import { isAnother, isRunning, type ProcessIdentity } from './process-start.ts';
 
-/** A process that is ours to end. `group`: it leads a group of its own, and all of it is. */
+/** A process that the supervisor may end. `group`: it leads a process group, which ends with it. */
 export interface OwnProcess extends ProcessIdentity {
   group: boolean;
 }
 
-/** Where there is no /proc, each look costs a process. */
+/** Without /proc each check starts a process. */
 const pollMs = process.platform === 'linux' ? 20 : 200;
 const afterKillMs = 2000;
 
-/** Sends a signal to what is left of it; false if nothing is. Another process that got its id is left alone. */
+/** Sends a signal to the process or its group. Returns false if nothing is left of it. Another process that got its id is left alone. */
 export function signalProcess(own: OwnProcess, signal: NodeJS.Signals): boolean {
   if (own.group ? isAnother(own) : !isRunning(own)) return false;
   try {
@@ -21,7 +21,7 @@ export function signalProcess(own: OwnProcess, signal: NodeJS.Signals): boolean 
   }
 }
 
-/** TERM, then KILL for what is left after the grace. Resolves when nothing is, or can't be ended. */
+/** Sends TERM, and KILL to what is left after the grace. Resolves when nothing is left, or the rest can't be ended. */
 export async function endProcess(own: OwnProcess, graceMs: number): Promise<void> {
   signalProcess(own, 'SIGTERM');
   if (await gone(own, graceMs)) return;
@@ -38,7 +38,7 @@ async function gone(own: OwnProcess, waitMs: number): Promise<boolean> {
   return true;
 }
 
-/** While anything of a group runs, no other process can get its id. */
+/** Whether anything of it runs. While a group exists, no other process can get its id. */
 function isLeft(own: OwnProcess): boolean {
   if (isRunning(own)) return true;
   return own.group && !isAnother(own) && groupRuns(own.pid);

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { statOf } from './process-start.ts';
 
-/** A process of this group runs. Those that are dead and wait for a parent to ask don't count where that can be seen. */
+/** Whether a process of this group runs. Zombies do not count, where the system shows them. */
 export function groupRuns(group: number): boolean {
   try {
     process.kill(-group, 0);

@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** A process, told from a later one that got the same id by when it started. */
+/** Identifies a process by id and start time, since the system gives the same id to later processes. */
 export interface ProcessIdentity {
   pid: number;
-  /** The system's words, only ever compared; absent where they could not be had. */
+  /** The start time as the system writes it, only to be compared; absent if the system does not tell. */
   start?: string;
 }
 
@@ -13,13 +13,13 @@ export function identityOf(pid: number): ProcessIdentity {
   return { pid, ...(start !== undefined && { start }) };
 }
 
-/** The very process is there, and not only waiting for its parent to ask how it ended. */
+/** Whether this very process runs, and is not a zombie. */
 export function isRunning({ pid, start }: ProcessIdentity): boolean {
   const now = startOf(pid);
   return now !== undefined && (start === undefined || now === start);
 }
 
-/** A process with this id is there, but another one. */
+/** Whether another process has this id now. */
 export function isAnother({ pid, start }: ProcessIdentity): boolean {
   const now = startOf(pid);
   return now !== undefined && start !== undefined && now !== start;
@@ -30,8 +30,8 @@ function startOf(pid: number): string | undefined {
 }
 
 /**
- * Start and group of a running process, from proc(5): counted after the program's name, which may hold anything but
- * stands in parentheses. `undefined` if there is none, or a dead one.
+ * Reads start time and group of a process from proc(5). Fields are counted from behind the program's name, which may hold any
+ * character and stands in parentheses. Returns `undefined` if there is no such process, or it is a zombie.
  */
 export function statOf(pid: number): { start: string; group: number } | undefined {
   try {

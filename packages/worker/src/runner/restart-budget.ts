@@ -1,8 +1,8 @@
-/** When a failed process is started again, and when no more. Times in milliseconds. */
+/** When a failed process is started again. Times in milliseconds. */
 export interface RestartPolicy {
   firstDelayMs: number;
   longestDelayMs: number;
-  /** So many failures within {@link windowMs} are a crash loop. */
+  /** This many failures within {@link windowMs} are a crash loop, which ends the restarts. */
   failures: number;
   windowMs: number;
 }
@@ -23,7 +23,7 @@ export class RestartBudget {
     this.#policy = policy;
   }
 
-  /** A process failed: the wait before the next, half of it by chance (0 ≤ `random` < 1), or the end of it. */
+  /** Counts a failure. Returns the wait before the next process, half of it random (0 ≤ `random` < 1), or the number of failures that end the restarts. */
   failed(nowMs: number, random: number): { delayMs: number } | { failures: number } {
     const { firstDelayMs, longestDelayMs, failures, windowMs } = this.#policy;
     this.#failedAt = [...this.#failedAt.filter((at) => nowMs - at < windowMs), nowMs];

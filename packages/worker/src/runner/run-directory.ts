@@ -6,15 +6,15 @@ import { SignalboxError } from '@signalbox/protocol';
 const othersMayWrite = 0o022;
 const sticky = 0o1000;
 
-/** A directory to make run directories in. `mine`: of this user's own, made where it isn't there yet. */
+/** A directory to make run directories in. `mine`: it belongs to this user, and is made if it does not exist. */
 export interface RunRoot {
   path: string;
   mine?: boolean;
 }
 
 /**
- * Where run directories may be made, best first: `$XDG_RUNTIME_DIR`, the temporary directory, and for agents that refuse
- * what lies under a directory that others may write to, this user's cache.
+ * Returns the directories in which run directories may be made, best first: `$XDG_RUNTIME_DIR`, the temporary directory, and
+ * this user's cache, for agents that ignore files under a directory that others may write to.
  */
 export function runRoots(env: Readonly<Record<string, string | undefined>>): RunRoot[] {
   const { XDG_RUNTIME_DIR: runtime, XDG_CACHE_HOME: cache, HOME: home } = env;
@@ -25,8 +25,8 @@ export function runRoots(env: Readonly<Record<string, string | undefined>>): Run
 }
 
 /**
- * Makes an empty directory (0700) under the first root that nobody else can exchange it in. `strict`: sticky directories,
- * as /tmp is, count as open too. Throws `SignalboxError` `usage` if there is none.
+ * Makes an empty directory (0700) under the first root where no other user can replace it. `strict`: sticky directories like
+ * /tmp don't count as safe. Throws `SignalboxError` `usage` if there is none.
  */
 export async function createRunDirectory(roots: readonly RunRoot[], strict: boolean): Promise<string> {
   for (const { path, mine } of roots) {
@@ -58,7 +58,7 @@ export async function removeRunDirectory(path: string): Promise<void> {
   await rm(path, { recursive: true, force: true });
 }
 
-/** No directory on the way is another user's. In a sticky one only a file's owner can rename or remove it. */
+/** Whether no other user can replace the directory or one above it. In a sticky directory only a file's owner can rename or remove it. */
 async function isSafe(directory: string, strict: boolean): Promise<boolean> {
   const { mode, uid } = await stat(directory);
   const open = (mode & othersMayWrite) !== 0 && (strict || (mode & sticky) === 0);

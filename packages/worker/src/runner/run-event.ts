@@ -1,13 +1,13 @@
-/** How a process ended: one of the two is null. */
+/** How a process ended; one of the two is null. */
 export interface ProcessEnd {
   code: number | null;
   signal: NodeJS.Signals | null;
 }
 
-/** What happens to a supervised agent, in the order in which it happens. Times in milliseconds. */
+/** An event of a supervised agent. Times in milliseconds. */
 export type RunEvent =
   | { event: 'started'; agent: string; pid: number; command: string; restarts: number }
-  /** Its MCP face is connected to the broker, and its client has listed the tools. */
+  /** The agent's MCP face is connected to the broker, and its client has listed the tools. */
   | { event: 'ready'; agent: string; pid: number; afterMs: number }
   | ({ event: 'exited'; agent: string; pid: number } & ProcessEnd & ExitReport)
   | { event: 'restarting'; agent: string; inMs: number; restarts: number }
@@ -21,9 +21,9 @@ export type RunWarning =
   | 'no_token_yet'
   | 'workspace_file_changed';
 
-/** What became known at an exit. */
+/** What the supervisor learned when a process ended. */
 export interface ExitReport {
-  /** The parent has a message about it. */
+  /** Whether the parent has a message about it. */
   told: boolean;
   /** Messages that were handed to the agent and are not settled: they will be offered again. */
   heldIds: string[];

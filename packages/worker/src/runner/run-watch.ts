@@ -5,7 +5,7 @@ import type { RunEvent } from './run-event.ts';
 const lineLength = 120;
 const announceEveryMs = 1000;
 
-/** Says how a process does: to the broker as it goes, and once when it is ready or is late with that. */
+/** Announces the status of a process to the broker, and reports once that it is ready or has not become ready in time. */
 export function watchProcess(
   { own: { pid }, tail }: AgentProcess,
   run: {
@@ -15,7 +15,7 @@ export function watchProcess(
     presence: AgentPresence;
     command: string;
     restarts: number;
-    /** Its CLI was told of the MCP face, so that there should be one soon. */
+    /** Whether its CLI was told of the MCP face, so that one should connect. */
     expectsFace: boolean;
   },
 ): { onOutput: () => void; stop: () => void } {

@@ -5,9 +5,9 @@ import { RestartBudget, type RestartPolicy } from './restart-budget.ts';
 import type { ProcessEnd } from './run-event.ts';
 
 export interface SuperviseOptions extends AgentRunOptions {
-  /** Start a process that failed again; absent: never. */
+  /** When a process that failed is started again; by default never. */
   restart?: RestartPolicy;
-  /** How often a restart asks a broker that is away, in milliseconds; default 2 s. */
+  /** How often a restart tries a broker that is away, in milliseconds; default 2 s. */
   brokerRetryMs?: number;
   /** 0 ≤ value < 1 */
   random?: () => number;
@@ -19,17 +19,17 @@ export interface SuperviseOptions extends AgentRunOptions {
 export interface SupervisedAgent {
   /**
    * How its last process ended; `undefined` if it was stopped before one began. Rejects with `SignalboxError` if a process
-   * can't be prepared or started at all. Nothing of it is left then, neither processes nor files.
+   * can't be prepared or started at all; neither processes nor files are left then.
    */
   readonly ended: Promise<ProcessEnd | undefined>;
-  /** TERM, then KILL after the grace; no restart any more. */
+  /** Sends TERM, and KILL after the grace, and restarts no more. */
   stop(): void;
   kill(): void;
 }
 
 const defaultBrokerRetryMs = 2000;
 
-/** Keeps one agent running, as far as its restart policy goes. */
+/** Runs one agent, and starts it again as its restart policy says. */
 export function superviseAgent(options: SuperviseOptions): SupervisedAgent {
   const stopping = new AbortController();
   const control: RunControl = { signal: stopping.signal, process: undefined };
@@ -63,7 +63,7 @@ async function supervise(options: SuperviseOptions, control: RunControl): Promis
   }
 }
 
-/** A later process waits for a broker that is away; for the first one that is the caller's to know. */
+/** Runs one process. If the broker is away, a restart waits for it, while the first process fails. */
 async function startedRun(
   options: SuperviseOptions,
   restarts: number,

@@ -1,8 +1,8 @@
 import { mkdir, readFile, realpath, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { SignalboxError } from '@signalbox/protocol';
-import type { WorkspaceEntry } from '../clients/injection.ts';
-import { putIn } from '../clients/workspace-entry.ts';
+import type { WorkspaceEntry } from '../agent-clis/injection.ts';
+import { putIn } from '../agent-clis/workspace-entry.ts';
 import { identityOf, isRunning, type ProcessIdentity } from './process-start.ts';
 import {
   recordPathOf,
@@ -13,9 +13,9 @@ import {
 } from './workspace-record.ts';
 
 /**
- * Puts an entry into the user's file, after what a crashed run left there was taken out. One at a time: throws
- * `SignalboxError` `usage` while another run has its entry there, or if the file is no JSON object; then nothing is changed.
- * Returns the path of the record that undoes it, told to `onRecord` before it is written.
+ * Puts an entry into the user's file, after taking out the entry of a crashed run. Throws `SignalboxError` `usage`, and changes
+ * nothing, while another run has its entry there, or if the file is no JSON object. Returns the path of the record that undoes
+ * it, with which `onRecord` is called before the record is written.
  */
 export async function claimWorkspace(
   wanted: WorkspaceEntry,
@@ -47,7 +47,7 @@ export async function claimWorkspace(
   return recordPath;
 }
 
-/** Only one of two that find the same left-over record gets to move it. */
+/** Undoes the entry of a crashed run. Of two runs that find its record, only one succeeds in moving it. */
 async function settleEarlier(recordPath: string): Promise<void> {
   const text = await textOf(recordPath);
   if (text === undefined) return;

@@ -1,29 +1,30 @@
 import { chmod, readFile, rename, rmdir, stat, unlink, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { WorkspaceEntry } from '../clients/injection.ts';
-import { takenOut } from '../clients/workspace-entry.ts';
+import type { WorkspaceEntry } from '../agent-clis/injection.ts';
+import { takenOut } from '../agent-clis/workspace-entry.ts';
 import type { ProcessIdentity } from './process-start.ts';
 
-/** What is needed to take an entry out of the user's file again, also for somebody who finds this after a crash. */
+/** What is needed to take an entry out of the user's file again, also after a crash of the supervisor that put it in. */
 export interface WorkspaceRecord {
   /** The supervisor that put it in. */
   owner: ProcessIdentity;
   entry: WorkspaceEntry;
-  /** The file's text before; absent if there was none. */
+  /** The text of the file before; absent if there was no file. */
   before?: string;
-  /** The text we wrote. */
+  /** The text with the entry. */
   written: string;
   madeDirectory: boolean;
 }
 
-/** `edited`: somebody changed the file meanwhile, and the changes stay. `unreadable`: it is no JSON any more, left alone. */
+/** How the file was left. `edited`: it was changed meanwhile, and the changes stay. `unreadable`: it is no JSON any more, and was left alone. */
 export type Restored = 'restored' | 'edited' | 'unreadable';
 
+/** Returns the path of the record for a user's file. */
 export function recordPathOf(file: string): string {
   return `${file}.signalbox`;
 }
 
-/** Takes our entry out of the file that the record is about, and forgets the record. */
+/** Takes our entry out of the file that the record names, and removes the record. */
 export async function restoreWorkspace(recordPath: string): Promise<Restored> {
   const record = JSON.parse(await readFile(recordPath, 'utf8')) as WorkspaceRecord;
   const restored = await takeOut(record);
@@ -47,7 +48,7 @@ async function takeOut({ entry, before, written }: WorkspaceRecord): Promise<Res
   return 'restored';
 }
 
-/** `undefined` if there is no such file. */
+/** Reads a text file; returns `undefined` if there is none. */
 export async function textOf(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
@@ -57,7 +58,7 @@ export async function textOf(path: string): Promise<string | undefined> {
   }
 }
 
-/** Whoever reads it meanwhile sees the old text or the new one. An existing file keeps its mode; a new one is private. */
+/** Replaces a file in one step, so that a reader sees the old text or the new one. An existing file keeps its mode; a new one is private. */
 export async function replaceFile(path: string, text: string): Promise<void> {
   const mode = await stat(path).then(
     (found) => found.mode & 0o777,

@@ -61,7 +61,7 @@ function setupOf(
   return {
     agent,
     url,
-    shim: { command: own.command, args: [...own.args, 'worker', 'mcp', ...more] },
+    faceCommand: { command: own.command, args: [...own.args, 'worker', 'mcp', ...more] },
     argv,
     cwd,
     env: inheritedEnvironment(process.env),

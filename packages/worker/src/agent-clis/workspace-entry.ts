@@ -4,15 +4,15 @@ import type { WorkspaceEntry } from './injection.ts';
 
 type Json = Record<string, unknown>;
 
-/** The file with our entry in it; `undefined` if its text can't hold one. Without a file, `text` is `undefined`. */
+/** Returns the text of a file with our entry in it; `undefined` if the text can't hold one. `text` is `undefined` if there is no file. */
 export function putIn(text: string | undefined, { keys, value }: WorkspaceEntry): string | undefined {
   const top = text === undefined || text.trim() === '' ? {} : objectIn(text);
   return top && written(top, keys, value);
 }
 
 /**
- * An edited file without our entry: what stood there `before` is put back, all other changes stay. An entry that was
- * changed too is the user's now. `undefined` if the text is no JSON object.
+ * Returns the text of an edited file without our entry: the value that stood there `before` is put back, all other changes stay.
+ * An entry that was edited, too, stays. Returns `undefined` if the text is no JSON object.
  */
 export function takenOut(text: string, { keys, value }: WorkspaceEntry, before?: string): string | undefined {
   const top = objectIn(text);
@@ -39,7 +39,7 @@ function written(top: Json, keys: readonly string[], value: unknown): string | u
   return changed && `${JSON.stringify(changed, undefined, 2)}\n`;
 }
 
-/** A copy with the value at these keys, or without it; `undefined` if something that is no object is in the way. */
+/** Returns a copy with the value at these keys, or without one; `undefined` if a value on the way is no object. */
 function withValue(object: Json, [key = '', ...deeper]: readonly string[], value: unknown): Json | undefined {
   if (deeper.length === 0) {
     const { [key]: _, ...rest } = object;

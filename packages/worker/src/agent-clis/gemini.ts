@@ -4,12 +4,12 @@ import { type Inject, serverName, toolTimeoutMs } from './injection.ts';
 
 const variable = 'GEMINI_CLI_SYSTEM_SETTINGS_PATH';
 
-/** Gemini CLI merges MCP servers from the file that a variable names, in place of the machine's system settings. */
-export const injectGemini: Inject = (argv, { shim, runDirectory, env, systemSettings }) => {
+/** Tells Gemini CLI by a variable that names a settings file, which stands in place of the machine's system settings. */
+export const injectGemini: Inject = (argv, { faceCommand, runDirectory, env, systemSettings }) => {
   if (env[variable]) throw alreadySet(`${variable} is set already`);
   if (systemSettings !== undefined) throw alreadySet(`this machine has system settings in ${systemSettings}`);
   const path = join(runDirectory, 'settings.json');
-  const settings = { mcpServers: { [serverName]: { ...shim, timeout: toolTimeoutMs, trust: true } } };
+  const settings = { mcpServers: { [serverName]: { ...faceCommand, timeout: toolTimeoutMs, trust: true } } };
   return {
     argv: [...argv],
     env: { [variable]: path },

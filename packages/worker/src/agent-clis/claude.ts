@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { type Inject, serverName } from './injection.ts';
 
-/** Claude Code reads a file of MCP servers that is named on its command line. */
-export const injectClaude: Inject = ([program = '', ...rest], { shim, runDirectory, keepMcp }) => {
+/** Tells Claude Code by a file of MCP servers that is named on its command line. */
+export const injectClaude: Inject = ([program = '', ...rest], { faceCommand, runDirectory, keepMcp }) => {
   const path = join(runDirectory, 'mcp.json');
-  const servers = { mcpServers: { [serverName]: { type: 'stdio', ...shim } } };
+  const servers = { mcpServers: { [serverName]: { type: 'stdio', ...faceCommand } } };
   // Both options take any number of values: only written with "=" do they leave the prompt behind them alone.
   const options = [`--mcp-config=${path}`, `--allowedTools=mcp__${serverName}`];
   return {

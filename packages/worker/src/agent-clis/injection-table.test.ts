@@ -3,12 +3,18 @@ import { expect, test } from 'vitest';
 import type { InjectionContext } from './injection.ts';
 import { injectionFor } from './injection-table.ts';
 
-const shim = {
+const faceCommand = {
   command: '/opt/node',
   args: ['/opt/a "b" \\c', 'worker', 'mcp'],
   env: { SIGNALBOX_AGENT: 'rosa' },
 };
-const context: InjectionContext = { shim, runDirectory: '/run/x', cwd: '/project', env: {}, keepMcp: false };
+const context: InjectionContext = {
+  faceCommand,
+  runDirectory: '/run/x',
+  cwd: '/project',
+  env: {},
+  keepMcp: false,
+};
 
 test('claude’s options hold their values with "=", before everything that was given', () => {
   const { argv, files } = injectionFor(['/usr/bin/claude', '-p', 'hi'], context);
@@ -21,7 +27,9 @@ test('claude’s options hold their values with "=", before everything that was 
     'hi',
   ]);
   expect(files.map(({ path }) => path)).toEqual(['/run/x/mcp.json']);
-  expect(JSON.parse(files[0]!.text)).toEqual({ mcpServers: { signalbox: { type: 'stdio', ...shim } } });
+  expect(JSON.parse(files[0]!.text)).toEqual({
+    mcpServers: { signalbox: { type: 'stdio', ...faceCommand } },
+  });
 });
 
 test('claude keeps its own servers only if that is asked for', () => {
@@ -34,7 +42,9 @@ test('codex’s values are TOML on one line that says the same, quotes and backs
   const { argv } = injectionFor(['codex', 'exec'], context);
   const values = argv.filter((_, index) => argv[index - 1] === '-c');
   expect(values.every((value) => !value.includes('\n'))).toBe(true);
-  expect(parse(values.join('\n'))).toMatchObject({ mcp_servers: { signalbox: { ...shim, required: true } } });
+  expect(parse(values.join('\n'))).toMatchObject({
+    mcp_servers: { signalbox: { ...faceCommand, required: true } },
+  });
   expect(argv.at(-1)).toBe('exec');
 });
 
@@ -43,7 +53,10 @@ test('opencode’s own configuration in the variable is kept, but for a server o
   const { env } = injectionFor(['opencode'], { ...context, env: { OPENCODE_CONFIG_CONTENT: own } });
   expect(JSON.parse(env.OPENCODE_CONFIG_CONTENT!)).toMatchObject({
     model: 'm',
-    mcp: { mine: { type: 'local' }, signalbox: { type: 'local', command: [shim.command, ...shim.args] } },
+    mcp: {
+      mine: { type: 'local' },
+      signalbox: { type: 'local', command: [faceCommand.command, ...faceCommand.args] },
+    },
   });
 });
 
@@ -70,7 +83,7 @@ test('cursor-agent’s entry goes to the file of the working directory', () => {
   expect(workspace).toEqual({
     path: '/project/.cursor/mcp.json',
     keys: ['mcpServers', 'signalbox'],
-    value: shim,
+    value: faceCommand,
   });
   expect(argv).toEqual(['cursor-agent', '--approve-mcps', '-p', 'hi']);
   expect(files).toEqual([]);

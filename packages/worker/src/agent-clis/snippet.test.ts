@@ -19,17 +19,17 @@ function entries(target: FaceTarget): Record<string, unknown> {
   );
 }
 
-const shim = {
+const faceCommand = {
   command: '/opt/node with space/bin/node',
   args: ['/opt/it\'s "quoted"/signalbox.js', 'worker', 'mcp'],
   env: { SIGNALBOX_TOKEN_FILE: '/home/rosa/rosa.token' },
 };
 
 test('each client is told to start the process in its own words', () => {
-  const { command, args, env } = shim;
-  expect(entries({ shim })).toEqual({
-    claude: { type: 'stdio', ...shim },
-    codex: { ...shim, startup_timeout_sec: 20, tool_timeout_sec: 600 },
+  const { command, args, env } = faceCommand;
+  expect(entries({ faceCommand })).toEqual({
+    claude: { type: 'stdio', ...faceCommand },
+    codex: { ...faceCommand, startup_timeout_sec: 20, tool_timeout_sec: 600 },
     opencode: {
       type: 'local',
       command: [command, ...args],
@@ -37,9 +37,9 @@ test('each client is told to start the process in its own words', () => {
       enabled: true,
       timeout: 20_000,
     },
-    gemini: { ...shim, timeout: 600_000 },
-    cursor: shim,
-    vscode: { type: 'stdio', ...shim },
+    gemini: { ...faceCommand, timeout: 600_000 },
+    cursor: faceCommand,
+    vscode: { type: 'stdio', ...faceCommand },
   });
 });
 
@@ -60,7 +60,7 @@ test('each client is told the URL, and where the token is to be found, which is 
 });
 
 test('each snippet says which file it is for', () => {
-  expect(snippetClients.map((client) => clientSnippet(client, { shim }).file)).toEqual([
+  expect(snippetClients.map((client) => clientSnippet(client, { faceCommand }).file)).toEqual([
     '.mcp.json',
     '~/.codex/config.toml',
     'opencode.json',

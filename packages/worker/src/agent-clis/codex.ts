@@ -3,12 +3,12 @@ import { type Inject, serverName, toolTimeoutMs } from './injection.ts';
 
 const startupTimeoutSec = 20;
 
-/** Codex takes settings as `-c key=value`, the value in TOML. Its MCP servers get few variables but those named here. */
-export const injectCodex: Inject = ([program = '', ...rest], { shim }) => {
+/** Tells Codex by options `-c key=value`, the value in TOML. Its MCP servers get few variables beside those named here. */
+export const injectCodex: Inject = ([program = '', ...rest], { faceCommand }) => {
   const settings: [string, unknown][] = [
-    ['command', shim.command],
-    ['args', shim.args],
-    ['env', shim.env],
+    ['command', faceCommand.command],
+    ['args', faceCommand.args],
+    ['env', faceCommand.env],
     ['required', true],
     ['startup_timeout_sec', startupTimeoutSec],
     ['tool_timeout_sec', toolTimeoutMs / 1000],
@@ -26,7 +26,7 @@ export const injectCodex: Inject = ([program = '', ...rest], { shim }) => {
   };
 };
 
-/** One TOML value on one line. */
+/** Writes a TOML value on one line. */
 function tomlValue(value: unknown): string {
   if (isTable(value)) {
     const pairs = Object.entries(value).map(([key, item]) => `${tomlKey(key)} = ${tomlValue(item)}`);

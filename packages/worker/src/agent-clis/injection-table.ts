@@ -15,8 +15,8 @@ const table: Readonly<Record<ClientName, Inject>> = {
 };
 
 /**
- * The least that makes an agent's CLI start our MCP server, by the name of its program. A program that isn't known is
- * left as it is. Throws `SignalboxError` `usage` where the surroundings forbid it.
+ * Returns the smallest change that makes an agent's CLI start our MCP server, by the name of its program. A program that isn't
+ * known is left as it is. Throws `SignalboxError` `usage` where the machine or the environment forbids it.
  */
 export function injectionFor(argv: readonly string[], context: InjectionContext): Injection {
   const name = clientOf(argv[0] ?? '');
@@ -27,7 +27,7 @@ export function injectionFor(argv: readonly string[], context: InjectionContext)
   };
 }
 
-/** What `--no-inject` does: only the three variables that every agent gets. */
+/** Returns the injection for `--no-inject`: only the three variables that every agent gets. */
 export function notInjected(argv: readonly string[]): Injection {
   return { client: 'other', argv: [...argv], env: {}, files: [], notes: [] };
 }

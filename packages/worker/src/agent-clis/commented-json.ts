@@ -14,7 +14,7 @@ export function parseCommentedJson(text: string): unknown {
   );
 }
 
-/** A JSON object; `undefined` for anything else. */
+/** Returns a JSON object as it is, and `undefined` for any other value. */
 export function asObject(value: unknown): Record<string, unknown> | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)

@@ -5,13 +5,13 @@ import { type Inject, serverName } from './injection.ts';
 const variable = 'OPENCODE_CONFIG_CONTENT';
 const startTimeoutMs = 20_000;
 
-/** opencode takes configuration from a variable. Every process it starts inherits that, so it holds no secret. */
-export const injectOpencode: Inject = (argv, { shim, env }) => {
+/** Tells opencode in a variable that holds configuration. Every process that it starts inherits the variable, so it holds no secret. */
+export const injectOpencode: Inject = (argv, { faceCommand, env }) => {
   const config = ownConfig(env[variable]);
   const server = {
     type: 'local',
-    command: [shim.command, ...shim.args],
-    environment: shim.env,
+    command: [faceCommand.command, ...faceCommand.args],
+    environment: faceCommand.env,
     enabled: true,
     timeout: startTimeoutMs,
   };

@@ -1,17 +1,19 @@
 import { stringify } from 'smol-toml';
+import type { FaceCommand } from './face-command.ts';
 import { serverName, toolTimeoutMs } from './injection.ts';
-import type { Shim } from './shim.ts';
 
-/** How a client reaches its MCP face: a process that it starts, or a URL; the token for that stands in `tokenVariable`. */
-export type FaceTarget = { shim: Shim; url?: undefined } | { url: string; shim?: undefined };
+/** How a client reaches its MCP face: a process that it starts, or a URL, with the token in the variable `SIGNALBOX_TOKEN`. */
+export type FaceTarget =
+  | { faceCommand: FaceCommand; url?: undefined }
+  | { url: string; faceCommand?: undefined };
 
-/** What a person pastes, and where. Never holds a token. */
+/** A text that a person pastes into a file. It never holds a token. */
 export interface Snippet {
-  /** The file it belongs to, from the project's directory or `~`. */
+  /** The file to paste it into, relative to the project's directory or `~`. */
   file: string;
   format: 'json' | 'toml';
   text: string;
-  /** What else the person should know. */
+  /** Sentences that the person should read. */
   notes: string[];
 }
 
@@ -26,33 +28,33 @@ const opencodeStartTimeoutMs = 20_000;
 const fromEnvironment = `start it with the agent's token in the variable ${tokenVariable}; no file has to hold it`;
 
 const builders: Readonly<Record<SnippetClient, (target: FaceTarget) => Snippet>> = {
-  claude: ({ shim, url }) => {
-    const server = shim ? { type: 'stdio', ...shim } : httpServer(url, `\${${tokenVariable}}`);
+  claude: ({ faceCommand, url }) => {
+    const server = faceCommand ? { type: 'stdio', ...faceCommand } : httpServer(url, `\${${tokenVariable}}`);
     return json('.mcp.json', { mcpServers: { [serverName]: server } }, [
       'for one project; for all of yours put the same under "mcpServers" in ~/.claude.json',
-      ...(shim ? [] : [fromEnvironment]),
+      ...(faceCommand ? [] : [fromEnvironment]),
     ]);
   },
 
-  codex: ({ shim, url }) => {
-    const own = shim
-      ? { ...shim, startup_timeout_sec: codexStartTimeoutSec }
+  codex: ({ faceCommand, url }) => {
+    const own = faceCommand
+      ? { ...faceCommand, startup_timeout_sec: codexStartTimeoutSec }
       : { url, bearer_token_env_var: tokenVariable };
     const server = { ...own, tool_timeout_sec: toolTimeoutMs / 1000 };
     return {
       file: '~/.codex/config.toml',
       format: 'toml',
       text: stringify({ mcp_servers: { [serverName]: server } }),
-      notes: shim ? [] : [fromEnvironment],
+      notes: faceCommand ? [] : [fromEnvironment],
     };
   },
 
-  opencode: ({ shim, url }) => {
-    const server = shim
+  opencode: ({ faceCommand, url }) => {
+    const server = faceCommand
       ? {
           type: 'local',
-          command: [shim.command, ...shim.args],
-          environment: shim.env,
+          command: [faceCommand.command, ...faceCommand.args],
+          environment: faceCommand.env,
           enabled: true,
           timeout: opencodeStartTimeoutMs,
         }
@@ -60,29 +62,30 @@ const builders: Readonly<Record<SnippetClient, (target: FaceTarget) => Snippet>>
     const config = { $schema: 'https://opencode.ai/config.json', mcp: { [serverName]: server } };
     return json('opencode.json', config, [
       'for one project; for all of yours put it into ~/.config/opencode/opencode.json',
-      ...(shim ? [] : [fromEnvironment]),
+      ...(faceCommand ? [] : [fromEnvironment]),
     ]);
   },
 
-  gemini: ({ shim, url }) => {
-    const own = shim ?? { httpUrl: url, headers: bearer(`\${${tokenVariable}}`) };
+  gemini: ({ faceCommand, url }) => {
+    const own = faceCommand ?? { httpUrl: url, headers: bearer(`\${${tokenVariable}}`) };
     const server = { ...own, timeout: toolTimeoutMs };
     return json('.gemini/settings.json', { mcpServers: { [serverName]: server } }, [
       'for one project; for all of yours put it into ~/.gemini/settings.json',
-      ...(shim ? [] : [fromEnvironment]),
+      ...(faceCommand ? [] : [fromEnvironment]),
     ]);
   },
 
-  cursor: ({ shim, url }) => {
-    const server = shim ?? { url, headers: bearer(`\${env:${tokenVariable}}`) };
+  cursor: ({ faceCommand, url }) => {
+    const server = faceCommand ?? { url, headers: bearer(`\${env:${tokenVariable}}`) };
     return json('.cursor/mcp.json', { mcpServers: { [serverName]: server } }, [
       'for one project; for all of yours put it into ~/.cursor/mcp.json',
-      ...(shim ? [] : [fromEnvironment]),
+      ...(faceCommand ? [] : [fromEnvironment]),
     ]);
   },
 
-  vscode: ({ shim, url }) => {
-    if (shim) return json('.vscode/mcp.json', { servers: { [serverName]: { type: 'stdio', ...shim } } }, []);
+  vscode: ({ faceCommand, url }) => {
+    if (faceCommand)
+      return json('.vscode/mcp.json', { servers: { [serverName]: { type: 'stdio', ...faceCommand } } }, []);
     const input = {
       id: 'signalbox-token',
       type: 'promptString',
@@ -96,7 +99,7 @@ const builders: Readonly<Record<SnippetClient, (target: FaceTarget) => Snippet>>
   },
 };
 
-/** The configuration by which a client takes an MCP face as one of its MCP servers. */
+/** Returns the configuration by which a client uses an MCP face as one of its MCP servers. */
 export function clientSnippet(client: SnippetClient, target: FaceTarget): Snippet {
   return builders[client](target);
 }

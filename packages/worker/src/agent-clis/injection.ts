@@ -1,17 +1,17 @@
-import type { Shim } from './shim.ts';
+import type { FaceCommand } from './face-command.ts';
 
-/** What an injection may depend on. Texts and paths only, so that it can be shown without being done. */
+/** Everything on which an injection depends: texts and paths only, so that it can be shown without being done. */
 export interface InjectionContext {
-  shim: Shim;
-  /** Private directory of this process; its files are gone when the process is. */
+  faceCommand: FaceCommand;
+  /** The private directory of this process, removed when the process has ended. */
   runDirectory: string;
   /** Working directory of the agent. */
   cwd: string;
   /** The environment that the agent gets, without `SIGNALBOX_*`. */
   env: Readonly<Record<string, string | undefined>>;
-  /** Leave the MCP servers alone that the agent has of its own. */
+  /** Whether the agent keeps the MCP servers that it has of its own. */
   keepMcp: boolean;
-  /** A settings file of the machine's administrator that the agent would lose if we brought our own. */
+  /** A settings file of the machine's administrator, which ours would replace. */
   systemSettings?: string;
 }
 
@@ -24,12 +24,12 @@ export interface PrivateFile {
 /** An entry in a JSON file that belongs to the user: put in before the agent starts, taken out after it has ended. */
 export interface WorkspaceEntry {
   path: string;
-  /** Keys from the top of the file to the entry. */
+  /** The keys that lead from the top of the file to the entry. */
   keys: readonly string[];
   value: unknown;
 }
 
-/** How one agent is told of its MCP face. */
+/** The way in which one agent is told of its MCP face. */
 export interface Injection {
   client: ClientName | 'other';
   /** The whole command line, the program first. */
@@ -38,18 +38,18 @@ export interface Injection {
   env: Record<string, string>;
   files: PrivateFile[];
   workspace?: WorkspaceEntry;
-  /** What a person should know about it. */
+  /** Sentences that a person should read. */
   notes: string[];
 }
 
-/** Agent CLIs that are known by the name of their program. */
+/** An agent CLI that is known by the name of its program. */
 export type ClientName = 'claude' | 'codex' | 'opencode' | 'gemini' | 'cursor-agent';
 
-/** What one kind of CLI needs; throws `SignalboxError` `usage` where it cannot be done, saying what to do instead. */
+/** Makes the injection for one kind of CLI. Throws `SignalboxError` `usage`, which says what to do instead, where it cannot be done. */
 export type Inject = (argv: readonly string[], context: InjectionContext) => Omit<Injection, 'client'>;
 
 /** The name under which agents see our MCP server. */
 export const serverName = 'signalbox';
 
-/** Longest time for one tool call, in milliseconds: as long as `worker mcp` waits for one. */
+/** The longest time of one tool call, in milliseconds: as long as `worker mcp` waits for one. */
 export const toolTimeoutMs = 600_000;
