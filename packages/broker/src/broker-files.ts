@@ -30,12 +30,6 @@ export async function writePrivate(file: string, text: string): Promise<void> {
   await writeFile(file, text, { mode: 0o600 });
 }
 
-/** Reads the facts of the broker that runs, or last ran, on a data directory. `undefined` if none did. */
-export async function readBrokerFacts(dataDir: string): Promise<BrokerFacts | undefined> {
-  const text = await readText(brokerFiles(dataDir).facts);
-  return text === undefined ? undefined : (JSON.parse(text) as BrokerFacts);
-}
-
 /** Reads a file's text without its last line break. `undefined` if there is no such file. */
 export async function readText(file: string): Promise<string | undefined> {
   try {

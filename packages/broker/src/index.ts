@@ -1,5 +1,5 @@
 export type { RolePolicy } from './auth/role-policy.ts';
 export type { TokenRequest } from './auth/token-rules.ts';
-export { type BrokerFacts, brokerFiles, readBrokerFacts } from './broker-files.ts';
+export { type BrokerFacts, brokerFiles } from './broker-files.ts';
 export type { Log } from './log.ts';
 export { type Broker, type BrokerOptions, startBroker } from './start-broker.ts';

@@ -1,4 +1,4 @@
-import { dataDirectory, signInDirectory } from '@signalbox/daemon/data-directory';
+import { dataDirectory, orchestratorFiles } from '@signalbox/daemon/data-directory';
 import { createGuardedFetch } from '@signalbox/guarded-fetch';
 import { SignalboxError, serverReplySchema } from '@signalbox/protocol';
 import { hostsOfAuth, openRefreshTokenFiles, signIn } from '@signalbox/server-auth';
@@ -60,7 +60,7 @@ async function signOutOf(name: string, found: SignInServer, flags: ToolsAuthFlag
 }
 
 function tokensOf({ config }: SignInServer, { data }: ToolsAuthFlags) {
-  return openRefreshTokenFiles(signInDirectory(dataDirectory(data, config)));
+  return openRefreshTokenFiles(orchestratorFiles(dataDirectory(data, config)).signIns);
 }
 
 function sayUrl(url: string, name: string, { json }: ToolsAuthFlags): void {

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
+import { type BrokerFacts, brokerFiles } from '@signalbox/broker/files';
 import type { Config } from '@signalbox/config';
 import { SignalboxError } from '@signalbox/protocol';
 import { readTokenFile } from './token-file.ts';
@@ -17,8 +18,24 @@ function defaultDataDirectory(env: NodeJS.ProcessEnv): string {
   return join(state && isAbsolute(state) ? state : join(homedir(), '.local', 'state'), 'signalbox');
 }
 
-/** Files that a broker, an orchestrator or a file system leaves in a data directory. */
-const knownFiles = ['lock.db', 'messages.db', 'tokens.db', 'operator.token', 'journal.db', 'lost+found'];
+/** Names the orchestrator's files inside its data directory. `signIns` is a folder. */
+export function orchestratorFiles(directory: string): { journal: string; token: string; signIns: string } {
+  return {
+    journal: join(directory, 'journal.db'),
+    token: join(directory, 'orchestrator.token'),
+    signIns: join(directory, 'auth'),
+  };
+}
+
+/** Names of files by which a data directory is known, and of a folder that a file system puts into an empty one. */
+const knownFiles = [
+  brokerFiles('').messages,
+  brokerFiles('').tokens,
+  brokerFiles('').operatorToken,
+  orchestratorFiles('').journal,
+  'lock.db',
+  'lost+found',
+];
 
 /**
  * Rejects with `bad_data_directory` if a directory holds other files and no data of a broker. A broker takes its directory
@@ -45,16 +62,11 @@ function badDataDirectory(message: string, cause?: unknown): SignalboxError {
   });
 }
 
-/**
- * Returns the url of the broker that runs on a data directory, as the broker wrote it down; `undefined` if none runs.
- * It is read here and not through the broker package, which would load the database driver into every command.
- */
+/** Returns the url of the broker that runs on a data directory, as the broker wrote it down; `undefined` if none runs. */
 export function runningBrokerUrl(directory: string): string | undefined {
   try {
-    const { pid, url } = JSON.parse(readFileSync(join(directory, 'broker.json'), 'utf8')) as {
-      pid?: unknown;
-      url?: unknown;
-    };
+    const facts = readFileSync(brokerFiles(directory).facts, 'utf8');
+    const { pid, url } = JSON.parse(facts) as Partial<BrokerFacts>;
     return typeof pid === 'number' && typeof url === 'string' && isAlive(pid) ? url : undefined;
   } catch {
     return undefined;
@@ -75,7 +87,7 @@ function isAlive(pid: number): boolean {
  * there: then none can be reached at `url` either.
  */
 export function operatorToken(directory: string, url: string): string {
-  const file = join(directory, 'operator.token');
+  const file = brokerFiles(directory).operatorToken;
   if (existsSync(file)) return readTokenFile(file);
   throw new SignalboxError(
     'unreachable',
@@ -88,9 +100,4 @@ export function operatorToken(directory: string, url: string): string {
       },
     },
   );
-}
-
-/** Returns the folder of a data directory in which sign-ins to MCP servers are kept. */
-export function signInDirectory(directory: string): string {
-  return join(directory, 'auth');
 }

@@ -1,7 +1,7 @@
 export {
   dataDirectory,
   operatorToken,
+  orchestratorFiles,
   runningBrokerUrl,
-  signInDirectory,
 } from './data-directory.ts';
 export { readTokenFile, tokenInText } from './token-file.ts';

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { connectBroker, requestAddress } from '@signalbox/client';
 import { SignalboxError } from '@signalbox/protocol';
-import { operatorToken } from '../data-directory/data-directory.ts';
+import { operatorToken, orchestratorFiles } from '../data-directory/data-directory.ts';
 
 /** Codes with which a broker refuses a token that is revoked, expired, or for an orchestrator of another name. */
 const refusals = ['unauthorized', 'forged_sender'];
@@ -13,7 +12,7 @@ const refusals = ['unauthorized', 'forged_sender'];
  * new one, which is issued with the operator's token and written there (0600).
  */
 export async function ensureOrchestratorToken(dataDir: string, url: string, agent: string): Promise<string> {
-  const file = join(dataDir, 'orchestrator.token');
+  const file = orchestratorFiles(dataDir).token;
   const existing = readIfPresent(file);
   if (existing !== undefined && (await isAccepted(existing, url, agent))) return existing;
   const token = operatorToken(dataDir, url);

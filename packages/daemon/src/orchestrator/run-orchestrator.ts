@@ -1,11 +1,10 @@
 import { statSync } from 'node:fs';
-import { join } from 'node:path';
 import { type BrokerClient, type Log as ClientLog, connectBroker } from '@signalbox/client';
 import { type Config, formatListenAddress } from '@signalbox/config';
 import { type McpHost, startMcpHost } from '@signalbox/mcp-host';
 import { type Orchestrator, openSqliteJournal, startOrchestrator } from '@signalbox/orchestrator';
 import { type Fault, noFault, SignalboxError } from '@signalbox/protocol';
-import { dataDirectory, runningBrokerUrl } from '../data-directory/data-directory.ts';
+import { dataDirectory, orchestratorFiles, runningBrokerUrl } from '../data-directory/data-directory.ts';
 import { type Log, type LogLevel, withLevels } from '../log.ts';
 import { policyOf } from '../policy/policy.ts';
 import { ConfigReload } from '../reload/config-reload.ts';
@@ -120,7 +119,7 @@ async function startParts(
   const { allowlist, repeat, mailbox, budgets, serverConcurrency } = policyOf(config, []);
   const token = options.token ?? (await ensureOrchestratorToken(dataDir, url, id));
   const events = withLevels(log, eventLevels);
-  const journal = resources.use(await openSqliteJournal({ file: join(dataDir, 'journal.db') }));
+  const journal = resources.use(await openSqliteJournal({ file: orchestratorFiles(dataDir).journal }));
   const sources = resources.use(await openToolSources(config, dataDir, events));
   const host = resources.use(
     startMcpHost({

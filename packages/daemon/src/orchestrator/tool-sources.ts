@@ -8,7 +8,7 @@ import {
   hostsOfAuth,
   openRefreshTokenFiles,
 } from '@signalbox/server-auth';
-import { signInDirectory } from '../data-directory/data-directory.ts';
+import { orchestratorFiles } from '../data-directory/data-directory.ts';
 
 /** The capability files, and the access to servers that ask for a login; both end when it is disposed. */
 export interface ToolSources extends AsyncDisposable {
@@ -25,7 +25,7 @@ export async function openToolSources(
   log: (event: HostEvent) => void,
 ): Promise<ToolSources> {
   await using opened = new AsyncDisposableStack();
-  const tokens = openRefreshTokenFiles(signInDirectory(dataDir));
+  const tokens = openRefreshTokenFiles(orchestratorFiles(dataDir).signIns);
   const catalog =
     capabilities.length === 0
       ? undefined
