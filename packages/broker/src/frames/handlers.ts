@@ -1,8 +1,8 @@
 import type { ClientFrame } from '@signalbox/protocol';
-import { admin } from './admin.ts';
+import { admin } from './admin/admin.ts';
 import type { Caller } from './caller.ts';
 import { cancel } from './cancel.ts';
-import { deliver } from './deliver.ts';
+import { deliver } from './deliver/deliver.ts';
 import type { FramePorts } from './frame-ports.ts';
 import type { Outcome } from './outcome.ts';
 import { peek } from './peek.ts';

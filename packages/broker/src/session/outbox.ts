@@ -82,7 +82,7 @@ export class Outbox implements Consumer {
   flush(): void {
     if (this.#queued === 0) return;
     // The end of one lane and the beginning of the other share a batch.
-    for (const batch of this.#messages.take()) this.#controls.add(batch);
+    if (!this.#messages.isEmpty) for (const batch of this.#messages.take()) this.#controls.add(batch);
     const batches = this.#controls.take();
     this.#ephemeral = 0;
     this.#hasMessages = false;

@@ -2,8 +2,8 @@ import { errorCodes, type FrameRefusal, type Sender } from '@signalbox/protocol'
 import type { NewMessage } from '@signalbox/store';
 import type { DeliverResult, Producer } from '../core/producer.ts';
 import { auditCaller } from '../frames/caller.ts';
+import { receiptOf } from '../frames/deliver/receipt.ts';
 import type { FramePorts } from '../frames/frame-ports.ts';
-import { receiptOf } from '../frames/receipt.ts';
 import type { Identity } from './handshake.ts';
 import type { Outbox } from './outbox.ts';
 

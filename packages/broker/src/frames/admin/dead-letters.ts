@@ -1,13 +1,11 @@
 import type { DeadLetter } from '@signalbox/store';
 import { auditCaller, type Caller } from '../caller.ts';
 import type { FramePorts } from '../frame-ports.ts';
-import type { Operation } from './operation.ts';
+import type { OperationResult, Params } from './operation.ts';
 import { limit, readParams, seq, seqs, text, wholeNumber } from './params.ts';
 
-type Params = Record<string, unknown>;
-
 /** `dead_list`: messages that were given up, by sequence number. */
-export async function listDead(params: Params, { store }: Pick<FramePorts, 'store'>): ReturnType<Operation> {
+export async function listDead(params: Params, { store }: Pick<FramePorts, 'store'>): OperationResult {
   const read = readParams(params, {}, { inbox: text, after: wholeNumber(0), limit });
   if ('refusal' in read) return read;
   const { inbox, after = 0, limit: most = 100 } = read.values;
@@ -16,7 +14,7 @@ export async function listDead(params: Params, { store }: Pick<FramePorts, 'stor
 }
 
 /** `dead_show`: one dead letter with its body. */
-export async function showDead(params: Params, { store }: Pick<FramePorts, 'store'>): ReturnType<Operation> {
+export async function showDead(params: Params, { store }: Pick<FramePorts, 'store'>): OperationResult {
   const read = readParams(params, { seq }, {});
   if ('refusal' in read) return read;
   const found = await store.dead.find(read.values.seq);
@@ -33,7 +31,7 @@ export async function retryDead(
   params: Params,
   ports: Pick<FramePorts, 'delivery' | 'audit' | 'now'>,
   caller: Caller,
-): ReturnType<Operation> {
+): OperationResult {
   const read = readParams(params, { seqs }, {});
   if ('refusal' in read) return read;
   const retried: number[] = [];
@@ -56,7 +54,7 @@ export async function dropDead(
   params: Params,
   ports: Pick<FramePorts, 'store' | 'audit' | 'now'>,
   caller: Caller,
-): ReturnType<Operation> {
+): OperationResult {
   const read = readParams(params, { seqs }, {});
   if ('refusal' in read) return read;
   const dropped: number[] = [];

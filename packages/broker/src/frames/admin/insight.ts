@@ -1,12 +1,10 @@
 import type { AuditRow, HistoryEntry } from '@signalbox/store';
 import type { FramePorts } from '../frame-ports.ts';
-import type { Operation } from './operation.ts';
+import type { OperationResult, Params } from './operation.ts';
 import { limit, readParams, text, time } from './params.ts';
 
-type Params = Record<string, unknown>;
-
 /** `history`: messages by time of creation, settled or not. */
-export async function history(params: Params, { store }: Pick<FramePorts, 'store'>): ReturnType<Operation> {
+export async function history(params: Params, { store }: Pick<FramePorts, 'store'>): OperationResult {
   const read = readParams(
     params,
     { since: time },
@@ -31,10 +29,7 @@ export async function history(params: Params, { store }: Pick<FramePorts, 'store
 }
 
 /** `audit`: refusals, token events and other things worth keeping, oldest first. */
-export async function audit(
-  params: Params,
-  { audit: log }: Pick<FramePorts, 'audit'>,
-): ReturnType<Operation> {
+export async function audit(params: Params, { audit: log }: Pick<FramePorts, 'audit'>): OperationResult {
   const read = readParams(params, { since: time }, { limit });
   if ('refusal' in read) return read;
   const rows = await log.query(read.values.since, read.values.limit ?? 200);
@@ -45,7 +40,7 @@ export async function audit(
 export async function stats(
   _params: Params,
   ports: Pick<FramePorts, 'store' | 'connected' | 'delivery' | 'receiptMeans'>,
-): ReturnType<Operation> {
+): OperationResult {
   const { store, connected, delivery, receiptMeans } = ports;
   const { usedBytes, maxBytes } = await store.usage();
   return {

@@ -7,9 +7,10 @@ export interface AdminRefusal {
   refusal: Refusal & { field: string };
 }
 
-/** One administrative operation. Its parameters come as they were sent. */
-export type Operation = (
-  params: Record<string, unknown>,
-  ports: FramePorts,
-  caller: Caller,
-) => Promise<{ result: unknown } | AdminRefusal>;
+/** The parameters of an operation, as they were sent. */
+export type Params = Record<string, unknown>;
+
+export type OperationResult = Promise<{ result: unknown } | AdminRefusal>;
+
+/** One administrative operation. */
+export type Operation = (params: Params, ports: FramePorts, caller: Caller) => OperationResult;

@@ -1,4 +1,4 @@
-import type { AdminRefusal } from './operation.ts';
+import type { AdminRefusal, Params } from './operation.ts';
 
 /** Reads one parameter. `read` returns `undefined` for a value that it must not have. */
 export interface Field<T> {
@@ -11,7 +11,7 @@ type Values<F extends Fields> = { [K in keyof F]: F[K] extends Field<infer T> ? 
 
 /** Reads parameters. The first one that is not as it must be is refused by name. */
 export function readParams<R extends Fields, O extends Fields>(
-  params: Record<string, unknown>,
+  params: Params,
   required: R,
   optional: O,
 ): { values: Values<R> & Partial<Values<O>> } | AdminRefusal {

@@ -1,7 +1,7 @@
 import { isAgentId } from '@signalbox/protocol';
 import type { Caller } from '../caller.ts';
 import type { FramePorts } from '../frame-ports.ts';
-import type { Operation } from './operation.ts';
+import type { OperationResult, Params } from './operation.ts';
 import { type Field, readParams } from './params.ts';
 
 const flag: Field<boolean> = {
@@ -15,10 +15,10 @@ const agentId: Field<string> = {
 
 /** `tail`: from now on, or no longer, the caller is told what happens to the messages of one agent or of all. */
 export async function tail(
-  params: Record<string, unknown>,
+  params: Params,
   { followers }: Pick<FramePorts, 'followers'>,
   { consumer, sender }: Caller,
-): ReturnType<Operation> {
+): OperationResult {
   const read = readParams(params, { on: flag }, { agent: agentId });
   if ('refusal' in read) return read;
   const { on, agent } = read.values;

@@ -3,11 +3,10 @@ import type { TokenRecord } from '@signalbox/store';
 import { refuseChild, refuseToken, type TokenRequest } from '../../auth/token-rules.ts';
 import { auditCaller, type Caller } from '../caller.ts';
 import type { FramePorts } from '../frame-ports.ts';
-import type { AdminRefusal, Operation } from './operation.ts';
+import type { AdminRefusal, OperationResult, Params } from './operation.ts';
 import { badParam } from './params.ts';
 import { readWorkerExit, tellWorkerExit, type WorkerExit, type WorkerExitPorts } from './worker-exit.ts';
 
-type Params = Record<string, unknown>;
 type RevokePorts = WorkerExitPorts & Pick<FramePorts, 'tokens' | 'connected' | 'audit' | 'log'>;
 
 const revokedToken = 'the token of this connection was revoked';
@@ -17,7 +16,7 @@ export async function issueToken(
   params: Params,
   ports: Pick<FramePorts, 'tokens' | 'audit' | 'now'>,
   caller: Caller,
-): ReturnType<Operation> {
+): OperationResult {
   const read = readTokenRequest(params);
   if ('refusal' in read) return read;
   const { request } = read;
@@ -31,7 +30,7 @@ export async function issueToken(
   return { result: { id, agent, role, ...(expiresAt !== undefined && { expires_at: expiresAt }), token } };
 }
 
-function readTokenRequest(params: Record<string, unknown>): { request: TokenRequest } | AdminRefusal {
+function readTokenRequest(params: Params): { request: TokenRequest } | AdminRefusal {
   const { agent, role, ttl_ms: ttlMs } = params;
   if (typeof agent !== 'string') return badParam('agent', 'an agent id');
   if (typeof role !== 'string' || !rolePattern.test(role)) {
@@ -44,10 +43,7 @@ function readTokenRequest(params: Record<string, unknown>): { request: TokenRequ
 }
 
 /** `token_list`: every token, without its secret. */
-export async function listTokens(
-  _params: Params,
-  { tokens }: Pick<FramePorts, 'tokens'>,
-): ReturnType<Operation> {
+export async function listTokens(_params: Params, { tokens }: Pick<FramePorts, 'tokens'>): OperationResult {
   return { result: { tokens: tokens.list().map(describeToken) } };
 }
 
@@ -65,7 +61,7 @@ function describeToken(record: TokenRecord): Record<string, unknown> {
 }
 
 /** `token_revoke`: ends a token and those that it issued, with their connections and requests. */
-export async function revokeToken(params: Params, ports: RevokePorts, caller: Caller): ReturnType<Operation> {
+export async function revokeToken(params: Params, ports: RevokePorts, caller: Caller): OperationResult {
   const { id, exited } = params;
   if (typeof id !== 'string') return badParam('id', "a token's id");
   const record = ports.tokens.get(id);

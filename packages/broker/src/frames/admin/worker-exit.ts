@@ -5,8 +5,8 @@ import { isMintingPattern } from '../../auth/token-rules.ts';
 import { brokerSender, sentByBroker } from '../../core/broker-sender.ts';
 import type { Delivery } from '../../core/delivery.ts';
 import type { DeliverResult } from '../../core/producer.ts';
+import { hasInbox } from '../deliver/recipient.ts';
 import type { FramePorts } from '../frame-ports.ts';
-import { hasInbox } from '../recipient.ts';
 import type { AdminRefusal } from './operation.ts';
 import { badParam } from './params.ts';
 

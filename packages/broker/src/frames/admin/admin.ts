@@ -1,12 +1,12 @@
 import type { AdminFrame } from '@signalbox/protocol';
-import { dropDead, listDead, retryDead, showDead } from './admin/dead-letters.ts';
-import { audit, history, stats } from './admin/insight.ts';
-import type { Operation } from './admin/operation.ts';
-import { tail } from './admin/tail.ts';
-import { issueToken, listTokens, revokeToken } from './admin/tokens.ts';
-import type { Caller } from './caller.ts';
-import type { FramePorts } from './frame-ports.ts';
-import type { Outcome, Refusal } from './outcome.ts';
+import type { Caller } from '../caller.ts';
+import type { FramePorts } from '../frame-ports.ts';
+import type { Outcome, Refusal } from '../outcome.ts';
+import { dropDead, listDead, retryDead, showDead } from './dead-letters.ts';
+import { audit, history, stats } from './insight.ts';
+import type { Operation } from './operation.ts';
+import { tail } from './tail.ts';
+import { issueToken, listTokens, revokeToken } from './tokens.ts';
 
 /** `mint`: open to minting tokens too. */
 const operations: Record<string, { mint: boolean; run: Operation }> = {

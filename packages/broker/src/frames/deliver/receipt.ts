@@ -1,7 +1,7 @@
 import type { BrokerFrame, Limits } from '@signalbox/protocol';
 import type { Appended, NewMessage } from '@signalbox/store';
-import type { DeliverResult } from '../core/producer.ts';
-import type { Refusal } from './outcome.ts';
+import type { DeliverResult } from '../../core/producer.ts';
+import type { Refusal } from '../outcome.ts';
 
 type Refused = Exclude<Appended['result'], 'stored' | 'duplicate'>;
 

@@ -6,12 +6,12 @@ import {
   type Sender,
 } from '@signalbox/protocol';
 import type { NewMessage } from '@signalbox/store';
-import { judgeDeliver } from '../auth/role-policy.ts';
-import type { Caller } from './caller.ts';
+import { judgeDeliver } from '../../auth/role-policy.ts';
+import type { Caller } from '../caller.ts';
+import type { FramePorts } from '../frame-ports.ts';
+import type { Outcome } from '../outcome.ts';
+import { restMs } from '../rate-limit.ts';
 import { refuseForgedClaim, refuseSettles, refuseSize } from './deliver-checks.ts';
-import type { FramePorts } from './frame-ports.ts';
-import type { Outcome } from './outcome.ts';
-import { restMs } from './rate-limit.ts';
 import { hasInbox, unknownRecipient } from './recipient.ts';
 
 type Ports = Pick<FramePorts, 'delivery' | 'store' | 'tokens' | 'agents' | 'suggestions' | 'limits' | 'now'>;

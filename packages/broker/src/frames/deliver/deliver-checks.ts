@@ -1,7 +1,7 @@
 import type { DeliverFrame, Sender } from '@signalbox/protocol';
-import type { Delivery } from '../core/delivery.ts';
-import type { Caller } from './caller.ts';
-import type { Refusal } from './outcome.ts';
+import type { Delivery } from '../../core/delivery.ts';
+import type { Caller } from '../caller.ts';
+import type { Refusal } from '../outcome.ts';
 
 /** Refuses a claim about the sender that differs from what the token says. The connection ends with it. */
 export function refuseForgedClaim(frame: DeliverFrame, sender: Sender): Refusal | undefined {

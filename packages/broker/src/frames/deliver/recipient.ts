@@ -1,10 +1,10 @@
 import { agentOf } from '@signalbox/protocol';
 import type { InboxStore } from '@signalbox/store';
-import { nearestNames } from '../auth/nearest-names.ts';
-import { mayList } from '../auth/role-policy.ts';
-import type { TokenRegistry } from '../auth/token-registry.ts';
-import type { Caller } from './caller.ts';
-import type { FramePorts } from './frame-ports.ts';
+import { nearestNames } from '../../auth/nearest-names.ts';
+import { mayList } from '../../auth/role-policy.ts';
+import type { TokenRegistry } from '../../auth/token-registry.ts';
+import type { Caller } from '../caller.ts';
+import type { FramePorts } from '../frame-ports.ts';
 
 /** True if messages wait at this address, or for its agent: somebody wrote to it when it was known. */
 export async function hasInbox(address: string, store: Pick<InboxStore, 'stats'>): Promise<boolean> {
