@@ -126,6 +126,10 @@ class StoreModel {
   }
 }
 
+function otherInbox(inbox: string): string {
+  return inbox === 'a' ? 'b' : 'a';
+}
+
 /** Runs a sequence against a store and the model side by side; rejects where they differ. */
 export async function runStoreOps(setup: ModelledStore, ops: readonly StoreOp[]): Promise<void> {
   const model = new StoreModel();
@@ -161,7 +165,7 @@ async function commit(
   const settlements = op.settle.flatMap(({ pick, outcome, elsewhere }) => {
     const target = chosen(pick);
     if (!target) return [];
-    return [{ seq: target.seq, inbox: elsewhere ? 'elsewhere' : target.inbox, outcome, reason: 'why' }];
+    return [{ seq: target.seq, inbox: elsewhere ? otherInbox(target.inbox) : target.inbox, outcome, reason: 'why' }];
   });
   const attempts = op.attempts.flatMap(({ pick, attempts }) => {
     const target = chosen(pick);

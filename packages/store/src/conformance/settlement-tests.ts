@@ -44,6 +44,30 @@ export function settlementTests(open: OpenStore): void {
     expect(await store.stats('inbox')).toMatchObject({ pending: 1, bytes: 6 });
   });
 
+  it('changes nothing for a number of another inbox, although it lies between numbers of this one', async () => {
+    await using setup = await open();
+    const { store } = setup;
+    const inboxes = ['inbox', 'other', 'inbox', 'other'];
+    const appended = await append(
+      store,
+      inboxes.map((inbox, i) => message({ id: String(i), inbox })),
+    );
+    const seqs = appended.map(seqOf);
+    await commit(store, {
+      attempts: [{ inbox: 'inbox', seq: seqs[1]!, attempts: 3 }],
+      settlements: [
+        { inbox: 'inbox', seq: seqs[1]!, outcome: 'dead' },
+        { inbox: 'other', seq: seqs[2]!, outcome: 'dead' },
+      ],
+    });
+    expect(await store.dead.list(undefined, 0, 9)).toEqual([]);
+    for (const inbox of ['inbox', 'other']) {
+      const expected = seqs.filter((_, i) => inboxes[i] === inbox).map((seq) => ({ seq, attempts: 0 }));
+      expect(await store.read(inbox, 0, 9, 1e6)).toMatchObject(expected);
+      expect(await store.stats(inbox)).toMatchObject({ pending: 2 });
+    }
+  });
+
   it('finds what was tried and what is asked for by number, of one inbox and unsettled only', async () => {
     await using setup = await open();
     const { store } = setup;

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { Retried } from '../../dead-letters.ts';
-import type { Appended, Batch, InboxStats, StoreCaps } from '../../inbox-store.ts';
+import type { Appended, Batch, StoreCaps } from '../../inbox-store.ts';
 import type { NewMessage, Outcome } from '../../message.ts';
 import { usedBytesReader } from '../database.ts';
 import type { Inbox } from '../log-structured/inbox.ts';
@@ -10,28 +10,31 @@ import { SequenceNumbers } from './sequence-numbers.ts';
 
 /** Roughly what a message takes in the file besides its body. */
 const messageOverheadBytes = 512;
-/** So much may come before it is looked again how much is stored. */
+/** So many bytes may be stored before the size of the database is read again. */
 const trustedBytes = 16 * 1024 * 1024;
 
-export interface BatchLimits {
+export interface WriterLimits {
   caps: StoreCaps;
   messages: LogStructuredLimits;
   deadLetters: Partial<DeadLetterLimits> | undefined;
 }
 
-/** The rules by which messages come, end and come back, on all tables at once. Transactions are the caller's. */
+/**
+ * Applies batches by the rules of the store: which messages are stored and which are refused, what settling and retrying means.
+ * Transactions are the caller's.
+ */
 export class BatchWriter {
   readonly messages: LogStructuredStore;
   readonly dead: DeadLetterTable;
   readonly #caps: StoreCaps;
   readonly #sequence: SequenceNumbers;
   readonly #usedBytes: () => number;
-  /** What surely fits, within {@link trustedBytes}. */
+  /** Bytes that surely fit under the cap on all that is stored; at most {@link trustedBytes}. */
   #room = 0;
-  /** What came in this transaction. */
+  /** Bytes of the messages of this transaction, which the size of the database does not tell yet. */
   #unsaved = 0;
 
-  constructor(db: Database, limits: BatchLimits, now: number) {
+  constructor(db: Database, limits: WriterLimits, now: number) {
     this.#caps = limits.caps;
     this.messages = new LogStructuredStore(db, limits.messages, now);
     this.dead = new DeadLetterTable(db, { ...defaultDeadLetterLimits, ...limits.deadLetters });
@@ -39,11 +42,12 @@ export class BatchWriter {
     this.#usedBytes = usedBytesReader(db);
   }
 
-  /** To be called before a transaction that may add so many messages; true if that wrote something. */
-  reserve(messages: number): boolean {
+  /** Reserves sequence numbers, before the transaction that may use them. True if that wrote something. */
+  reserveNumbers(messages: number): boolean {
     return this.#sequence.reserve(messages);
   }
 
+  /** Applies a batch and answers for each of its messages, in order. */
   apply({ messages, attempts, settlements }: Batch, now: number): Appended[] {
     const appended = this.#appendAll(messages, now);
     for (const { inbox, seq, attempts: count } of attempts) this.messages.setAttempts(inbox, seq, count, now);
@@ -55,16 +59,11 @@ export class BatchWriter {
     return appended;
   }
 
-  stats(inbox: string): InboxStats {
-    const { pending, bytes } = this.messages.inbox(inbox);
-    return { pending, bytes, headSeq: this.messages.reader.headSeq(inbox) };
-  }
-
   usage(): { usedBytes: number; maxBytes: number } {
     return { usedBytes: this.#usedBytes(), maxBytes: this.#caps.maxTotalBytes };
   }
 
-  /** Takes a dead letter back. That its id counts as settled is no obstacle: it is the same message. */
+  /** Puts a dead letter into its inbox again. Its id may be settled, since that was the same message, but not pending. */
   retry(seq: number, now: number): Retried {
     const letter = this.dead.find(seq);
     if (!letter) return { result: 'unknown' };
@@ -80,13 +79,13 @@ export class BatchWriter {
     return { result: 'stored', inbox: inbox.name, seq: again };
   }
 
-  /** A small step of housekeeping, in a transaction. */
+  /** Does a small step of housekeeping. */
   tidy(now: number): void {
     this.messages.tidy(now);
   }
 
-  /** After a rollback, which has made what is in memory doubtful. */
-  forget(now: number): void {
+  /** Reads again what is in memory, after a rollback. */
+  reload(now: number): void {
     this.messages.reload(now);
     this.#room = 0;
     this.#unsaved = 0;
@@ -103,14 +102,14 @@ export class BatchWriter {
       const one = this.#append(message, sizeOf(message), now);
       appended.push(one);
       const { settles } = message;
-      if (settles && isKept(one)) this.#settle(settles.inbox, settles.seq, now, 'acked', null);
+      if (settles && isHere(one)) this.#settle(settles.inbox, settles.seq, now, 'acked', null);
     }
     return appended;
   }
 
   #append(message: NewMessage, size: number, now: number): Appended {
     const inbox = this.messages.inbox(message.inbox);
-    // A repeat is told as such in a full inbox too: its sender only missed the receipt.
+    // A repeat is recognised in a full inbox too: its sender only missed the receipt.
     const repeat = this.messages.reader.repeatOf(inbox, message);
     if (repeat) return { result: repeat };
     const isOverQuota = inbox.pendingOf(message.sender) >= this.#caps.maxPendingPerSender;
@@ -138,19 +137,19 @@ export class BatchWriter {
 
   #hasRoom(bytes: number): boolean {
     if (bytes <= this.#room) return true;
-    this.#lookForRoom();
+    this.#measureRoom();
     if (bytes <= this.#room) return true;
-    // What was settled lately takes its whole place until it ages.
+    // The bodies of messages that were settled lately are still in the commit log.
     this.messages.compactAll();
-    this.#lookForRoom();
+    this.#measureRoom();
     return bytes <= this.#room;
   }
 
-  #lookForRoom(): void {
+  #measureRoom(): void {
     this.#room = Math.min(this.#caps.maxTotalBytes - this.#usedBytes() - this.#unsaved, trustedBytes);
   }
 
-  /** True if it took effect. */
+  /** False if the message was not pending. */
   #settle(inbox: string, seq: number, now: number, outcome: Outcome, reason: string | null): boolean {
     if (outcome === 'dead') {
       const message = this.messages.reader.get(inbox, seq);
@@ -159,7 +158,7 @@ export class BatchWriter {
     return this.messages.settle(inbox, seq, now, outcome, reason);
   }
 
-  /** Small, and never more of them than there were messages: only the inbox has a say. */
+  /** Stores a notice. Notices are small and no more than the settled messages, so only the caps of the inbox count. */
   #notify(notice: NewMessage, now: number): void {
     const inbox = this.messages.inbox(notice.inbox);
     const size = sizeOf(notice);
@@ -172,6 +171,7 @@ function sizeOf({ body }: NewMessage): number {
   return body === undefined ? 0 : Buffer.byteLength(body);
 }
 
-function isKept({ result }: Appended): boolean {
+/** Whether the message, or one with its id, is in the store now. */
+function isHere({ result }: Appended): boolean {
   return result === 'stored' || result === 'duplicate' || result === 'id_conflict';
 }

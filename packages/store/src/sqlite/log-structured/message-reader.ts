@@ -1,4 +1,4 @@
-import type { FoundMessage } from '../../inbox-store.ts';
+import type { FoundMessage, InboxStats } from '../../inbox-store.ts';
 import type { NewMessage, StoredMessage, StoredMetadata } from '../../message.ts';
 import type { Inbox } from './inbox.ts';
 import { type LoggedMessage, storedMessageOf, storedMetadataOf } from './logged-message.ts';
@@ -21,7 +21,7 @@ export class MessageReader {
     this.#pending = pending;
   }
 
-  /** What storing it would be, if a message with its id is here. */
+  /** The answer to a message whose id is here already; undefined for a new id. */
   repeatOf(inbox: Inbox, message: NewMessage): 'duplicate' | 'id_conflict' | undefined {
     const found = this.#find(inbox, message.id, message.sender);
     if (!found) return undefined;
@@ -34,6 +34,7 @@ export class MessageReader {
     return found !== undefined && found.ending === undefined;
   }
 
+  /** Finds a message by its id, pending or settled. */
   find(id: string, inbox: string, sender: string): FoundMessage | undefined {
     const found = this.#find(this.#memtable.inbox(inbox), id, sender);
     if (!found) return undefined;
@@ -42,11 +43,12 @@ export class MessageReader {
     return { seq, kind, senderAddress, ...(ending && { outcome: ending.outcome }) };
   }
 
-  /** One pending message. */
+  /** Finds one pending message by its number. */
   get(inbox: string, seq: number): LoggedMessage | undefined {
     return this.#memtable.pendingEntry(inbox, seq) ?? this.#pending.get(inbox, seq);
   }
 
+  /** Reads pending messages of an inbox in order, at least one if there is any. */
   read(inbox: string, afterSeq: number, limit: number, maxBytes: number): StoredMessage[] {
     const messages: StoredMessage[] = [];
     let bytes = 0;
@@ -60,17 +62,20 @@ export class MessageReader {
     return messages;
   }
 
-  headSeq(inbox: string): number {
-    let head = this.#pending.headSeq(inbox);
-    for (const { seq } of this.#memtable.pendingIn(inbox)) head = Math.max(head, seq);
-    return head;
+  stats(inbox: string): InboxStats {
+    const { pending, bytes } = this.#memtable.inbox(inbox);
+    let headSeq = this.#pending.headSeq(inbox);
+    for (const { seq } of this.#memtable.pendingIn(inbox)) headSeq = Math.max(headSeq, seq);
+    return { pending, bytes, headSeq };
   }
 
+  /** Names of inboxes with pending messages, in order. */
   inboxes(after: string, limit: number): string[] {
     const names = this.#memtable.inboxNames().filter((name) => name > after);
     return [...new Set([...this.#pending.inboxes(after, limit), ...names])].sort().slice(0, limit);
   }
 
+  /** Pending messages that were sent with a token, in order. */
   sentWith(tokenId: string, limit: number): StoredMetadata[] {
     const entries = this.#memtable.pendingWhere(({ shared }) => shared.tokenId === tokenId);
     return [...this.#pending.sentWith(tokenId), ...entries]
@@ -79,6 +84,7 @@ export class MessageReader {
       .map(storedMetadataOf);
   }
 
+  /** Pending messages of an inbox that have attempts, or whose number is among `seqs`, in order. */
   tried(inbox: string, seqs: readonly number[], limit: number): StoredMetadata[] {
     const asked = new Set(seqs);
     const found: StoredMetadata[] = [];

@@ -59,6 +59,7 @@ export class PendingSegments {
     const messages = this.#segments.read(range.segment);
     const at = placeOf(messages, inbox, seq);
     const taken = messages[at];
+    // The number may be that of another inbox's message.
     if (taken?.seq !== seq) return undefined;
     const before = seq > range.first ? messages[at - 1]?.seq : undefined;
     const behind = seq < range.last ? messages[at + 1]?.seq : undefined;
@@ -119,7 +120,7 @@ export class PendingSegments {
   /** One message, which stays where it is. */
   get(inbox: string, seq: number): LoggedMessage | undefined {
     const range = this.#ranges.holding(inbox, seq);
-    return range && this.#messagesOf({ ...range, first: seq, last: seq })[0];
+    return range && this.#messagesOf(range).find((message) => message.seq === seq);
   }
 
   sentWith(tokenId: string): LoggedMessage[] {

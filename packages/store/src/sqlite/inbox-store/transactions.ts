@@ -1,0 +1,88 @@
+import type { Database, Statement } from 'better-sqlite3';
+import { isOutOfRoom, logBytes, reuseLog } from '../database.ts';
+import { DiskReserve } from './disk-reserve.ts';
+
+export interface TransactionsOptions {
+  /** The database file. */
+  file: string;
+  /** Size of the reserve beside it. */
+  reserveBytes: number;
+  /** Called after each rollback, which leaves what is in memory in doubt. */
+  onRollback: () => void;
+}
+
+/**
+ * Runs changes as transactions, also on a full disk: then it releases a reserve, which gives changes that free room the little
+ * they have to write first.
+ */
+export class Transactions {
+  readonly #db: Database;
+  readonly #file: string;
+  readonly #reserve: DiskReserve;
+  readonly #onRollback: () => void;
+  readonly #begin: Statement<[]>;
+  readonly #end: Statement<[]>;
+
+  constructor(db: Database, { file, reserveBytes, onRollback }: TransactionsOptions) {
+    this.#db = db;
+    this.#file = file;
+    this.#reserve = new DiskReserve(`${file}.reserve`, reserveBytes);
+    this.#onRollback = onRollback;
+    this.#begin = db.prepare('BEGIN IMMEDIATE');
+    this.#end = db.prepare('COMMIT');
+  }
+
+  /** False from the moment when the disk was full until {@link regainRoom} finds room again. */
+  get hasRoom(): boolean {
+    return this.#reserve.isHeld;
+  }
+
+  /** Runs a change in one transaction. If it throws, nothing is changed. */
+  run<T>(change: () => T): T {
+    this.#begin.run();
+    try {
+      const result = change();
+      this.#end.run();
+      return result;
+    } catch (thrown) {
+      if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
+      this.#onRollback();
+      throw thrown;
+    }
+  }
+
+  /** Runs a change that needs room on the disk. If there is none, releases the reserve and returns what `otherwise` returns. */
+  needingRoom<T>(change: () => T, otherwise: () => T): T {
+    if (!this.hasRoom) return otherwise();
+    try {
+      return change();
+    } catch (thrown) {
+      if (!isOutOfRoom(thrown)) throw thrown;
+      this.#releaseReserve();
+      return otherwise();
+    }
+  }
+
+  /** Runs a change that frees room, and must be possible when there is none. */
+  freeingRoom<T>(change: () => T): T {
+    try {
+      return change();
+    } catch (thrown) {
+      if (!isOutOfRoom(thrown)) throw thrown;
+      this.#releaseReserve();
+      return change();
+    }
+  }
+
+  /** Takes the reserve again once there is room for it. If the disk alone has too little, the room of SQLite's log may do. */
+  regainRoom(): void {
+    if (this.#reserve.hold() || !this.#reserve.isPossibleWith(logBytes(this.#file))) return;
+    reuseLog(this.#db, 'release');
+    this.#reserve.hold();
+  }
+
+  #releaseReserve(): void {
+    this.#reserve.release();
+    reuseLog(this.#db, 'keep');
+  }
+}
