@@ -1,4 +1,4 @@
-/** One thing worth keeping: a refusal, a token event, a policy change. `at` in epoch milliseconds. */
+/** One event for the audit log: a refusal, a token event or a policy change. `at` is in epoch milliseconds. */
 export interface AuditEvent {
   at: number;
   /** Absent where no token was recognised. */
@@ -9,7 +9,7 @@ export interface AuditEvent {
   detail: string;
 }
 
-/** Events of one token, agent and code within one minute. `detail` is the last one's. */
+/** The events of one token, agent and code within one minute. `detail` is that of the last event. */
 export interface AuditRow extends Omit<AuditEvent, 'at'> {
   minute: number;
   count: number;
@@ -17,9 +17,12 @@ export interface AuditRow extends Omit<AuditEvent, 'at'> {
   lastAt: number;
 }
 
-/** Aggregated per token, agent, code and minute and capped in size, so that a flood of refusals cannot fill the disk. */
+/**
+ * A log of events, counted per token, agent, code and minute. Its size is capped, so that a flood of refusals cannot fill the
+ * disk.
+ */
 export interface AuditLog extends AsyncDisposable {
-  /** Buffered; on disk within a second, and when disposed. */
+  /** Records an event. It is on disk within a second, and when the log is disposed. */
   record(event: AuditEvent): void;
   /** Rows whose last event is at or after `since`, oldest first. */
   query(since: number, limit: number): Promise<AuditRow[]>;

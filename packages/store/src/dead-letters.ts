@@ -1,12 +1,12 @@
 import type { StoredMetadata } from './message.ts';
 
-/** A message that was given up, without its body. `deadAt` in epoch milliseconds. */
+/** A message that was settled as `dead`, without its body. `deadAt` is in epoch milliseconds. */
 export interface DeadLetter extends StoredMetadata {
   deadAt: number;
   reason: string;
 }
 
-/** What became of one dead letter that was to be tried again; the refusals leave it where it is. */
+/** The answer to {@link DeadLetters.retry}. A refused dead letter stays. */
 export type Retried =
   | { result: 'stored'; inbox: string; seq: number }
   | { result: 'unknown' }
@@ -15,20 +15,20 @@ export type Retried =
   | { result: 'storage_full' };
 
 /**
- * Messages settled as `dead`, whole, by the sequence numbers they had. Kept 30 days, and at most 10,000 of them or
- * 256 MiB of bodies: beyond that the oldest go.
+ * The messages that were settled as `dead`, under the sequence numbers that they had. They are kept for 30 days, up to 10,000
+ * of them and 256 MiB of bodies; beyond that the oldest are dropped.
  */
 export interface DeadLetters {
-  /** Those of one inbox, or all, after `afterSeq`, in order. */
+  /** Dead letters of one inbox, or of all, after `afterSeq`, in order. */
   list(inbox: string | undefined, afterSeq: number, limit: number): Promise<DeadLetter[]>;
   find(seq: number): Promise<(DeadLetter & { body?: string | undefined }) | undefined>;
   /**
-   * Moves one back into its inbox, as a new message under its old id: a new sequence number, no attempts, and from
-   * `now` on the lifetime that it had at first. That its id was settled before doesn't matter.
+   * Moves a dead letter back into its inbox as a new message with the same id. It has a new sequence number, no attempts, and
+   * from `now` on the lifetime that it had at first. Its id is no repeat, although it was settled.
    */
   retry(seq: number, now: number): Promise<Retried>;
-  /** Forgets one; false if there is none. */
+  /** Drops a dead letter; false if there is none. */
   drop(seq: number): Promise<boolean>;
-  /** One small step: drops some that are beyond the bounds, and returns those. */
+  /** Does one small step of housekeeping: drops some dead letters that are beyond the bounds, and returns them. */
   trim(now: number): Promise<DeadLetter[]>;
 }

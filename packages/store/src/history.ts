@@ -1,20 +1,20 @@
 import type { Outcome } from './message.ts';
 
-/** Which messages to tell of. Times are epoch milliseconds of their creation. */
+/** Which messages a history shows. Times are epoch milliseconds of their creation. */
 export interface HistoryQuery {
   since: number;
   /** Excluded. */
   until?: number;
-  /** Sent by this agent, or to one of its inboxes. */
+  /** Only messages that this agent sent, or that were sent to one of its inboxes. */
   agent?: string;
-  /** With this correlation id, or with this id. */
+  /** Only messages with this correlation id, and the message with this id. */
   correlationId?: string;
   limit: number;
-  /** From the page before. */
+  /** The cursor of the page before. */
   cursor?: string;
 }
 
-/** What is known of a message whatever became of it. */
+/** The metadata of a pending or settled message. */
 export interface HistoryEntry {
   seq: number;
   inbox: string;
@@ -24,11 +24,11 @@ export interface HistoryEntry {
   correlationId?: string;
   createdAt: number;
   size: number;
-  /** How it ended; absent while it waits. */
+  /** How it was settled; absent while it is pending. */
   settled?: { at: number; outcome: Outcome; reason?: string };
 }
 
-/** In the order of creation; `cursor` if there are more. */
+/** Messages in the order of their creation, and a `cursor` if there are more. */
 export interface HistoryPage {
   entries: HistoryEntry[];
   cursor?: string;

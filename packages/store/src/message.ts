@@ -1,8 +1,8 @@
-/** A message on its way into an inbox. Times are epoch milliseconds of the broker's clock. */
+/** A message that is to be stored. Times are epoch milliseconds of the broker's clock. */
 export interface NewMessage {
   /** Address of the inbox, `agent` or `agent#sub`. */
   inbox: string;
-  /** The sender's id for it, in ASCII; unique per (inbox, sender) within the dedupe window. */
+  /** The id that its sender gave it, in ASCII. Of one sender in one inbox it is unique within the dedupe window. */
   id: string;
   /** The sender's agent id. */
   sender: string;
@@ -13,24 +13,24 @@ export interface NewMessage {
   traceparent?: string | undefined;
   createdAt: number;
   expiresAt: number;
-  /** Opaque text; what comes out is what went in. */
+  /** Opaque text, which is returned unchanged. */
   body?: string | undefined;
-  /** A message acked in the same commit that stores this one (also when this one is a repeat). */
+  /** A message that is acked in the commit that stores this one, also if this one is a repeat. */
   settles?: { inbox: string; seq: number } | undefined;
-  /** The token it was sent with, where `InboxStore.sentWith` shall find it. */
+  /** The token that it was sent with, if `InboxStore.sentWith` is to find it. */
   tokenId?: string | undefined;
 }
 
-/** How a message ended. */
+/** How a message was settled. */
 export type Outcome = 'acked' | 'expired' | 'cancelled' | 'dead';
 
-/** A message that is not settled yet. `size` counts the bytes of its body. */
+/** A pending message: one that is not settled. `size` counts the bytes of its body. */
 export interface StoredMessage extends Omit<NewMessage, 'settles' | 'tokenId'> {
   seq: number;
-  /** How often a consumer tried it and failed; 0 at first. */
+  /** How often a consumer tried it and failed. */
   attempts: number;
   size: number;
 }
 
-/** A stored message without its body. */
+/** A pending message without its body. */
 export type StoredMetadata = Omit<StoredMessage, 'body'>;

@@ -1,7 +1,7 @@
 /**
- * `store_corrupt`: the file is damaged or not a database. `store_too_new`: written by a newer version.
- * `store_full`: no room on the disk. `store_unwritable`: the file or its directory can't be written to. `data_directory_locked`: another process owns the directory.
- * `store_failed`: anything else that the medium refused; see `cause`.
+ * Why a store failed. `store_corrupt`: the file is damaged or not a database. `store_too_new`: a newer version wrote it.
+ * `store_full`: the disk has no room. `store_unwritable`: the file or its directory can't be written to.
+ * `data_directory_locked`: another process owns the directory. `store_failed`: the medium refused anything else; see `cause`.
  */
 export type StoreErrorCode =
   | 'store_corrupt'
@@ -11,7 +11,7 @@ export type StoreErrorCode =
   | 'data_directory_locked'
   | 'store_failed';
 
-/** What a store rejects with. Branch on `code`, never on `message`. */
+/** The error with which a store rejects. Branch on `code`, never on `message`. */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
   readonly code: StoreErrorCode;

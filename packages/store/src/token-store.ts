@@ -1,7 +1,7 @@
-/** What a token allows beyond being its agent: `operator` sees and administers everything, `mint` may only issue child tokens. */
+/** What a token allows beyond acting as its agent: `operator` sees and administers everything, `mint` may only issue child tokens. */
 export type Permission = 'operator' | 'mint';
 
-/** A token as it is kept: never its secret, only the SHA-256 of it in hex. Times are epoch milliseconds. */
+/** A token as it is stored. Of its secret only the SHA-256 is kept, in hex. Times are epoch milliseconds. */
 export interface TokenRecord {
   id: string;
   hash: string;
@@ -16,14 +16,14 @@ export interface TokenRecord {
   parentId?: string;
 }
 
-/** Where tokens are kept, and which agents ever connected. A resolved change is durable. */
+/** Keeps the tokens, and the agents that ever connected. Changes are durable when they resolve. */
 export interface TokenStore extends AsyncDisposable {
   all(): Promise<TokenRecord[]>;
   add(record: TokenRecord): Promise<void>;
-  /** Forgets a token; false if there was none. */
+  /** Removes a token; false if there was none. */
   remove(id: string): Promise<boolean>;
-  /** Agents that connected once, whatever became of their tokens. */
+  /** Agents that connected at least once, even if their tokens are gone. */
   agents(): Promise<string[]>;
-  /** Remembers agents; the 100,000 newest are kept. */
+  /** Remembers agents, up to the 100,000 newest. */
   addAgents(agents: readonly string[]): Promise<void>;
 }
