@@ -165,7 +165,9 @@ async function commit(
   const settlements = op.settle.flatMap(({ pick, outcome, elsewhere }) => {
     const target = chosen(pick);
     if (!target) return [];
-    return [{ seq: target.seq, inbox: elsewhere ? otherInbox(target.inbox) : target.inbox, outcome, reason: 'why' }];
+    return [
+      { seq: target.seq, inbox: elsewhere ? otherInbox(target.inbox) : target.inbox, outcome, reason: 'why' },
+    ];
   });
   const attempts = op.attempts.flatMap(({ pick, attempts }) => {
     const target = chosen(pick);
