@@ -1,5 +1,5 @@
+export { ResponseCache } from './calls/cache/response-cache.ts';
 export { gaveUp, withDeadline } from './calls/caller-signal.ts';
-export { ResponseCache } from './calls/response-cache.ts';
 export type { CallOptions, FailedCall, ToolCallResult } from './calls/tool-call.ts';
 export type { ToolProvider } from './calls/tool-provider.ts';
 export type { HostTuning } from './config/host-tuning.ts';

@@ -4,8 +4,9 @@ import { insufficientScope } from './oauth/challenge.ts';
 type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 /**
- * Returns a `fetch` that sends the access token along, and asks once for a new token when the server answers 401: a request
- * that is answered so was not run. Rejects with the authorizer's errors, and with `auth_failed` for a missing scope.
+ * Returns a `fetch` that sends the access token along, and asks once for a new token when the server answers 401: a
+ * request that is answered so was not run. Rejects with the authorizer's errors, and with `auth_failed` for a missing
+ * scope.
  */
 export function authorizedFetch(authorizer: Authorizer, send: Fetch = fetch): Fetch {
   return async (url, init = {}) => {

@@ -1,6 +1,6 @@
 import { SignalboxError, type ToolCallError, toolCallError } from '@signalbox/protocol';
 
-/** Whether the caller took the call back; a deadline that passed is a timeout, whoever's clock said so first. */
+/** Whether the caller cancelled the call. A signal that aborted because a deadline passed means a timeout instead. */
 export function gaveUp({ aborted, reason }: AbortSignal): boolean {
   const isDeadline =
     (reason instanceof SignalboxError && reason.code === 'timed_out') ||
@@ -8,14 +8,14 @@ export function gaveUp({ aborted, reason }: AbortSignal): boolean {
   return aborted && !isDeadline;
 }
 
-/** What a caller is told who went while others still wait for the same answer. Only calls that may be repeated are shared. */
+/** Returns the error for a caller that stops waiting while others still wait for the same answer. */
 export function leftEarly(signal: AbortSignal): ToolCallError {
   return gaveUp(signal)
     ? toolCallError('cancelled', 'the call was cancelled', { mayHaveRun: true })
     : toolCallError('tool_timeout', 'the call took longer than its deadline allows', { mayHaveRun: true });
 }
 
-/** A signal that also aborts, as a timeout, after `timeoutMs`; disposing it ends the clock. */
+/** Returns a signal that also aborts, as a timeout, after `timeoutMs`. Disposing it stops the timer. */
 export function withDeadline(signal: AbortSignal, timeoutMs: number): Disposable & { signal: AbortSignal } {
   const ended = new AbortController();
   const abort = () => ended.abort(signal.reason);

@@ -1,4 +1,4 @@
-/** The durations of the last calls, 512 unless set, in a ring. */
+/** Keeps the durations of the last calls, 512 unless set. */
 export class Latencies {
   readonly #ring: Float64Array;
   #count = 0;
@@ -7,16 +7,20 @@ export class Latencies {
     this.#ring = new Float64Array(size);
   }
 
-  /** Of all time. */
+  /** The number of calls since the start. */
   get count(): number {
     return this.#count;
   }
 
+  /** Notes the duration of a call. */
   add(ms: number): void {
     this.#ring[this.#count++ % this.#ring.length] = ms;
   }
 
-  /** The least of those kept that a share `q` of them (0–1) doesn't exceed, for each `q`; `undefined` without any. */
+  /**
+   * Returns for each share (0–1) the shortest duration that this share of the calls doesn't exceed; `undefined` without
+   * calls.
+   */
   quantiles(...shares: number[]): (number | undefined)[] {
     const kept = this.#ring.slice(0, Math.min(this.#count, this.#ring.length)).sort();
     return shares.map((share) => kept[Math.max(0, Math.ceil(share * kept.length) - 1)]);

@@ -13,16 +13,16 @@ import { type Failure, redactedFailure } from '../failures/failure.ts';
 import { mcpErrorCode } from '../failures/mcp-error-code.ts';
 import type { HostEvent } from '../host-event.ts';
 import type { ServerConnection } from '../server-connection.ts';
-import type { CacheKey } from './cache-address.ts';
-import { cacheHintOf } from './cache-hint.ts';
+import { cacheHintOf } from './cache/cache-hint.ts';
+import type { CacheKey } from './cache/cache-key.ts';
+import { ResponseCache } from './cache/response-cache.ts';
 import type { CallTarget } from './call-target.ts';
 import { gaveUp } from './caller-signal.ts';
-import type { CircuitBreaker, CircuitState, Permit } from './circuit-breaker.ts';
-import { CircuitBreakers } from './circuit-breakers.ts';
-import { verdictOf, wasFairWait } from './circuit-verdict.ts';
+import type { CircuitBreaker, CircuitState, Permit } from './circuit/circuit-breaker.ts';
+import { CircuitBreakers } from './circuit/circuit-breakers.ts';
+import { verdictOf, wasFairWait } from './circuit/circuit-verdict.ts';
 import { Latencies } from './latencies.ts';
 import { ProgressRelay } from './progress-relay.ts';
-import { ResponseCache } from './response-cache.ts';
 import type { FailedCall, ToolCall, ToolCallResult } from './tool-call.ts';
 
 const cachedPerTool = 64;
@@ -60,8 +60,9 @@ interface OutgoingCall extends ToolCall {
 }
 
 /**
- * Makes the calls of one hosted server, whichever of its instances serves them. The methods stand in the order of the steps:
- * check the arguments, ask the cache, pass the circuit breaker, get a connection, send the call, keep the answer.
+ * Makes the calls of one hosted server, whichever of its instances serves them. The methods stand in the order of the
+ * steps: check the arguments, ask the cache, pass the circuit breaker, get a connection, send the call, keep the
+ * answer.
  */
 export class ServerCalls {
   readonly #deps: ServerCallsDeps;
@@ -268,9 +269,9 @@ export class ServerCalls {
 }
 
 /**
- * Returns what the answer to a call may be kept for; `undefined` if it must not be kept. Only tools that are declared read-only
- * and that nobody forbids to repeat are cached. The plan asks for a TTL alone, but a write that is answered from a cache would
- * not be made.
+ * Returns what the answer to a call may be kept for; `undefined` if it must not be kept. Only tools that are declared
+ * read-only and that nobody forbids to repeat are cached. The plan asks for a TTL alone, but a write that is answered
+ * from a cache would not be made.
  */
 function cacheKeyOf({ target, tool, args, repeatable, options }: OutgoingCall): CacheKey | undefined {
   const { round, caller } = options;

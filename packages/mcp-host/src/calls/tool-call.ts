@@ -11,7 +11,10 @@ export interface CallOptions {
   timeoutMs: number;
   /** Decides which instance serves the call, and whose cached answers it may read. */
   caller?: Caller | undefined;
-  /** What the caller can be asked for, and what it answered in a further round; only a server of the 2026 revision is told. */
+  /**
+   * What the caller can be asked for, and what it answered in a further round; only a server of the 2026 revision is
+   * told.
+   */
   round?: CallRound | undefined;
   /** Called with each progress report while the call is under way. */
   onProgress?: ((progress: ToolProgress) => void) | undefined;
@@ -33,7 +36,9 @@ export interface ToolCall {
   deadline: number;
 }
 
-/** How a tool call ended: with the whole MCP result as the server sent it, errors of the tool included, or without one. */
+/**
+ * How a tool call ended: with the whole MCP result as the server sent it, errors of the tool included, or without one.
+ */
 export type ToolCallResult = { result: Record<string, unknown> } | FailedCall;
 
 /** A call without a result. `error.may_have_run` tells whether the tool may have taken effect. */

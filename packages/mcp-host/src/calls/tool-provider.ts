@@ -2,16 +2,16 @@ import type { Tool } from '@signalbox/protocol';
 import type { ToolProblem } from '../inventory/tool-list.ts';
 import type { CallOptions, ToolCallResult } from './tool-call.ts';
 
-/** A source of tools that is no MCP server, as the capability files. */
+/** A source of tools that is no MCP server, for example the capability files. */
 export interface ToolProvider {
-  /** Stands where a server's name would, in routes and reports. */
+  /** The name that stands in place of a server's name in routes and reports. */
   readonly name: string;
-  /** Under their final names, which belong to no server. The same array until something changes. */
+  /** Returns the tools under their final names, which belong to no server; the same array until something changes. */
   tools(): readonly Tool[];
-  /** What could not be offered, and why. */
+  /** Returns what could not be offered, and why. */
   problems(): readonly ToolProblem[];
   /** Calls one of {@link tools}. Never rejects. */
   call(tool: string, args: Record<string, unknown>, options: CallOptions): Promise<ToolCallResult>;
-  /** Told when the tools or problems have changed. Returns the way to stop that. */
+  /** Calls `listener` when the tools or problems have changed. Returns the function that unsubscribes it. */
   onChanged(listener: () => void): () => void;
 }

@@ -4,7 +4,7 @@ import type { McpServerConfig, ServerPolicy } from './server-config.ts';
 
 const sharings = new Set(['all', 'role', 'worker']);
 
-/** Throws `SignalboxError` `bad_config`, which names the server and the field, for what cannot work. */
+/** Throws `SignalboxError` `bad_config`, which names the server and the field, for a configuration that can't work. */
 export function checkServers(servers: Readonly<Record<string, McpServerConfig>>): void {
   for (const [name, config] of Object.entries(servers)) {
     const problem = name === '' ? 'a server needs a name' : problemOf(config);

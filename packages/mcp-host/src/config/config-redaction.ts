@@ -7,12 +7,12 @@ import {
 import { secretsOfAuth } from '@signalbox/server-auth';
 import type { McpServerConfig } from './server-config.ts';
 
-/** Takes the values of a server's environment, headers, sign-in and URL credentials out of texts about that server. */
+/** Returns a function that takes the secrets of a server's environment, headers, sign-in and URL out of a text. */
 export function redactor(config: McpServerConfig): (text: string) => string {
   return redactorOf(secretsOf(config));
 }
 
-/** For a text that was cut at its front: what it begins with, if that is the end of a secret of this server, is left out. */
+/** Removes the end of a secret of this server from the beginning of a text that was cut there. */
 export function withoutCutSecret(text: string, config: McpServerConfig): string {
   return withoutCut(text, secretsOf(config));
 }

@@ -4,7 +4,7 @@ export interface CloseGrace {
   terminateMs: number;
 }
 
-/** Bounds of the supervision; times in milliseconds. */
+/** The bounds of the supervision of servers. Times are in milliseconds. */
 export interface HostTuning extends CloseGrace {
   /** How long a server may take to start, shake hands and list its tools. */
   startMs: number;
@@ -12,11 +12,11 @@ export interface HostTuning extends CloseGrace {
   concurrentStarts: number;
   /** How long `inventory()` waits at first for servers that are still starting. */
   firstInventoryMs: number;
-  /** Uptime after which the next restart is quick again. */
+  /** The uptime after which the next restart is quick again. */
   sustainedUptimeMs: number;
 }
 
-/** A first start may have to download its server (`npx`), which the inventory does not wait for. */
+/** The default bounds. A first start may have to download its server (`npx`), which the inventory does not wait for. */
 export const defaultTuning: HostTuning = {
   startMs: 60_000,
   concurrentStarts: 8,

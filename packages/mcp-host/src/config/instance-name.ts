@@ -1,19 +1,22 @@
 import { createHash } from 'node:crypto';
 import type { McpServerConfig, ServerSharing, StdioServerConfig } from './server-config.ts';
 
-/** For whom a call is made. */
+/** The agent that a call is made for, as the broker attests it. */
 export interface Caller {
   agent: string;
   role: string;
 }
 
-/** The instance that learns what an unshared server offers, for nobody. */
+/** The name of the instance that only lists the tools of an unshared server, and serves nobody. */
 export const listingInstance = 'listing';
 
 // biome-ignore lint/suspicious/noTemplateCurlyInString: the placeholder as people write it
 const placeholder = '${instance}';
 
-/** Which instance serves a caller: empty for everybody's, else such as `worker:rosa`; `undefined` when it takes a caller to tell. */
+/**
+ * Returns the name of the instance that serves a caller: empty for the one that serves everybody, else for example
+ * `worker:rosa`; `undefined` if there is no caller and the server is not shared by everybody.
+ */
 export function instanceFor(share: ServerSharing, caller: Caller | undefined): string | undefined {
   if (share === 'all') return '';
   if (!caller) return undefined;
@@ -21,8 +24,9 @@ export function instanceFor(share: ServerSharing, caller: Caller | undefined): s
 }
 
 /**
- * An instance's name as it may stand in a file name: `worker-rosa`. What has other characters than `a-z0-9_-`, is long,
- * or looks as if it had been, ends in a hash: no two instances have the same, on any file system.
+ * Returns the name of an instance in a form that fits a file name, for example `worker-rosa`. A name that is long or
+ * has other characters than `a-z0-9_-` ends in a hash, and so does one that looks like such a name: no two instances
+ * have the same file name on any file system.
  */
 export function fileNameOf(instance: string): string {
   const plain = instance.replace(':', '-');
@@ -41,7 +45,10 @@ export function namesInstance(config: StdioServerConfig): boolean {
   return [...args, ...Object.values(env), cwd].some((text) => text.includes(placeholder));
 }
 
-/** The configuration of one instance: `${instance}` in `args`, `env` and `cwd` is its name, as a file name. */
+/**
+ * Returns the configuration of one instance: in `args`, `env` and `cwd`, its file name stands in place of
+ * `${instance}`.
+ */
 export function instanceConfig(instance: string, config: McpServerConfig): McpServerConfig {
   if (config.type !== 'stdio' || instance === '' || !namesInstance(config)) return config;
   const name = fileNameOf(instance);

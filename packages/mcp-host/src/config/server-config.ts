@@ -1,30 +1,31 @@
 import type { ServerAuth } from '@signalbox/server-auth';
 
-/** Whom one process of a server serves: everybody, the agents of one role, or one agent. */
+/** Who shares an instance of a server: everybody, the agents of one role, or nobody but one agent. */
 export type ServerSharing = 'all' | 'role' | 'worker';
 
-/** How a server is kept and used, whatever its transport. Times in milliseconds. */
+/** How a server is kept and used, whatever its transport. Times are in milliseconds. */
 export interface ServerPolicy {
   /**
-   * Default `all`. With `role` or `worker`, `${instance}` in a stdio server's `args`, `env` and `cwd` stands for the name of
-   * the instance, such as `worker-rosa`, fit for a file name: `MEMORY_FILE_PATH: /data/memory-${instance}.jsonl`.
+   * Default `all`. With `role` or `worker`, `${instance}` in a stdio server's `args`, `env` and `cwd` stands for the
+   * name of the instance in a form that fits a file name, for example `worker-rosa`:
+   * `MEMORY_FILE_PATH: /data/memory-${instance}.jsonl`.
    */
   share?: ServerSharing;
-  /** Started by the first call instead of at once. */
+  /** Whether the first call starts it; else it is started at once. */
   lazy?: boolean;
-  /** How long an instance that nobody uses stays up: for lazy and unshared ones; 0 means for ever. Default 5 min. */
+  /** How long an idle instance of a lazy or unshared server stays up; 0 means for ever. Default 5 min. */
   keepAliveMs?: number;
   /**
-   * Restarts within the window after which the server is ejected until it is reloaded. Default 5 in 5 min for stdio; an HTTP
-   * server, which somebody else runs, is connected to again without end.
+   * The number of restarts within the window after which the server is ejected until it is reloaded. Default 5 in 5 min
+   * for stdio; an HTTP server, which somebody else runs, is connected to again without end.
    */
   maxRestarts?: number;
   restartWindowMs?: number;
-  /** Consecutive transport failures that open the circuit breaker. Default 5. */
+  /** The number of consecutive transport failures that opens the circuit breaker. Default 5. */
   circuitThreshold?: number;
   /** How long it then stays open. Default 30 s. */
   circuitResetMs?: number;
-  /** Calls that run on it at once; the orchestrator's limit per server, unless given. */
+  /** The number of calls that may run on it at once. Default: the orchestrator's limit per server. */
   concurrency?: number;
   /** The longest a single call may take; the caller's deadline applies as well. */
   timeoutMs?: number;
@@ -33,13 +34,13 @@ export interface ServerPolicy {
    * ends on that question is started once more. Default: `legacy` for stdio, `auto` for HTTP.
    */
   protocol?: 'legacy' | 'auto';
-  /** Known by name, but not started. */
+  /** Whether it is only known by name and never started. */
   disabled?: boolean;
   /** False: its tools may be called by their exact names, but are not listed. */
   toolDiscovery?: boolean;
   /** False: its tools are offered under their own names, without `mcp_{server}__`. */
   prefix?: boolean;
-  /** A server card, as a path or URL: what a server that has not started yet offers. */
+  /** The path or URL of a server card, which tells the tools of a server that has not started yet. */
   card?: string;
 }
 
@@ -48,7 +49,9 @@ export interface StdioServerConfig extends ServerPolicy {
   type: 'stdio';
   command: string;
   args?: string[];
-  /** Added to the small environment every server gets; names that start with `SIGNALBOX_` are left out. */
+  /**
+   * Variables that are added to the small environment of every server; names that start with `SIGNALBOX_` are left out.
+   */
   env?: Record<string, string>;
   cwd?: string;
 }
@@ -61,4 +64,5 @@ export interface HttpServerConfig extends ServerPolicy {
   auth?: ServerAuth;
 }
 
+/** The configuration of one hosted server. */
 export type McpServerConfig = StdioServerConfig | HttpServerConfig;

@@ -1,18 +1,19 @@
 import type { McpServerConfig, ServerSharing } from './server-config.ts';
 
+/** How a server is kept, with the defaults for what its configuration leaves out. */
 export interface EffectivePolicy {
   share: ServerSharing;
   lazy: boolean;
-  /** Infinite for an instance that stays up however long nobody uses it. */
+  /** How long an idle instance stays up; infinite for one that never ends because it is idle. */
   keepAliveMs: number;
-  /** Infinite for a server that is only connected to: restarting is the business of whoever runs it. */
+  /** The number of restarts in the window; infinite for a server that somebody else runs and we only connect to. */
   maxRestarts: number;
   restartWindowMs: number;
 }
 
 const minuteMs = 60_000;
 
-/** How a server is to be kept, with what its configuration leaves out. */
+/** Returns the policy of a server, with the defaults filled in. */
 export function policyOf(config: McpServerConfig): EffectivePolicy {
   const { share = 'all', lazy = false, restartWindowMs = 5 * minuteMs } = config;
   const { maxRestarts = config.type === 'stdio' ? 5 : Number.POSITIVE_INFINITY } = config;

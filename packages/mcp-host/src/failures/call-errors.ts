@@ -5,17 +5,18 @@ import { mcpErrorCode } from './mcp-error-code.ts';
 const operatorMustHelp =
   "whoever runs the gateway must look after the server's credentials; calling again will not help";
 
-/** The facts a failed call is judged by. `server` is its name in the configuration. */
+/** The facts that the error of a failed call depends on, besides the failure. */
 export interface CallFacts {
+  /** The name of the server in the configuration. */
   server: string;
   tool: Tool;
   /** Whether the call may be made again although it was sent. */
   repeatable: boolean;
-  /** Whether the caller gave up, which the failure itself doesn't tell. */
+  /** Whether the caller cancelled the call, which the failure itself doesn't tell. */
   aborted: boolean;
 }
 
-/** Tells a caller how a call ended that the server may or may not have run. */
+/** Returns the error that tells a caller how its call failed, and whether the tool may have run. */
 export function errorOfFailure(
   failure: Failure,
   { server, tool, repeatable, aborted }: CallFacts,
@@ -54,11 +55,12 @@ export function errorOfFailure(
   }
 }
 
+/** Returns the error for a call that its caller cancelled. */
 export function cancelledCall(tool: Tool, mayHaveRun: boolean): ToolCallError {
   return toolCallError('cancelled', `the call of '${tool.name}' was cancelled`, { mayHaveRun });
 }
 
-/** `reason` must be free of secrets. */
+/** Returns the error for a call that was not made because its server is not up. `reason` must be free of secrets. */
 export function unreachable(server: string, reason: string): ToolCallError {
   return toolCallError('mcp_server_unreachable', `server '${server}' is not available: ${reason}`, {
     mayHaveRun: false,
@@ -67,7 +69,7 @@ export function unreachable(server: string, reason: string): ToolCallError {
   });
 }
 
-/** What a caller is told whom the circuit breaker didn't let through. */
+/** Returns the error for a call that the circuit breaker did not let through. */
 export function circuitOpen(
   server: string,
   { failures, retryAfterMs, cause }: { failures: number; retryAfterMs: number; cause: string | undefined },
@@ -89,7 +91,7 @@ export function circuitOpen(
   );
 }
 
-/** The error of a second try, with what the first one adds to it. */
+/** Returns the error of a second attempt, with what the first one adds to it. */
 export function withEarlierTry(error: ToolCallError, first: Failure): ToolCallError {
   const causes = [...(error.cause_chain ?? []), `the first try: ${first.reason}`];
   const mayHaveRun = error.may_have_run || first.kind === 'lost';
@@ -111,7 +113,10 @@ function refusedCall(server: string, { status, reason }: Failure & { kind: 'refu
   });
 }
 
-/** "Try again" would be the wrong advice for a call that may have had its effect, so such a timeout is `outcome_unknown`. */
+/**
+ * The timeout of a call that may have had its effect is `outcome_unknown`, because "try again" would be the wrong
+ * advice.
+ */
 function timedOutCall(tool: Tool, repeatable: boolean): ToolCallError {
   const message = `the call of '${tool.name}' took longer than its deadline allows`;
   if (!repeatable) return outcomeUnknown(message, []);
@@ -139,8 +144,11 @@ const neverRun = new Set<number>([
   mcpErrorCode.headerMismatch,
 ]);
 
-/** About our own connection to the server: its caller's connection is another one, and must not be taken for broken. */
-const ofTheConnection = new Set<number>([
+/**
+ * Codes about our own connection to the server. They are not relayed, or a caller would take its own connection for
+ * broken.
+ */
+const aboutConnection = new Set<number>([
   mcpErrorCode.parseError,
   mcpErrorCode.unsupportedProtocolVersion,
   mcpErrorCode.headerMismatch,
@@ -149,7 +157,7 @@ const ofTheConnection = new Set<number>([
 function answeredError(failure: Failure & { kind: 'answered' }, message: string): ToolCallError {
   const { code, reason, data } = failure;
   const rpcError = { code, message: reason, ...(data !== undefined && { data }) };
-  const own = ofTheConnection.has(code) ? {} : { rpcError };
+  const own = aboutConnection.has(code) ? {} : { rpcError };
   if (code === mcpErrorCode.invalidParams) {
     return toolCallError('invalid_arguments', message, {
       mayHaveRun: false,

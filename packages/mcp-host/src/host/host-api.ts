@@ -25,8 +25,8 @@ export interface McpHostOptions {
   clientInfo?: ClientInfo;
   tuning?: Partial<HostTuning>;
   /**
-   * The directory where the processes of servers are recorded, so that the next start ends those that a killed host left
-   * behind. Only one host at a time may use it.
+   * The directory where the processes of servers are recorded, so that the next start ends those that a killed host
+   * left behind. Only one host at a time may use it.
    */
   stateDir?: string;
   /** The number of processes that all stdio servers together may run; 64 unless set. */
@@ -41,7 +41,9 @@ export interface McpHostOptions {
   fetch?: typeof fetch;
 }
 
-/** The tools of one server for an operator: as the server describes them, and `as`, the name they are called by here. */
+/**
+ * The tools of one server for an operator: as the server describes them, and `as`, the name they are called by here.
+ */
 export interface DiscoveredServer {
   server: string;
   tools: (Tool & { as: string })[];
@@ -51,11 +53,14 @@ export interface DiscoveredServer {
 /** Runs a set of MCP servers and offers their tools in one inventory. */
 export interface McpHost extends AsyncDisposable {
   /**
-   * Resolves with the tools on offer. The first time it waits until every server has started or failed to (20 s at most), so
-   * that a warm-up never looks like an empty list; a server that is missing is named in `problems`.
+   * Resolves with the tools on offer. The first time it waits until every server has started or failed to (20 s at
+   * most), so that a warm-up never looks like an empty list; a server that is missing is named in `problems`.
    */
   inventory(): Promise<Inventory>;
-  /** Calls `listener` with each inventory after the first whose version differs. Returns the function that unsubscribes it. */
+  /**
+   * Calls `listener` with each inventory after the first whose version differs. Returns the function that unsubscribes
+   * it.
+   */
   onInventoryChanged(listener: (inventory: Inventory) => void): () => void;
   /** Returns where a call by that name goes, also when no tool has the name now. */
   route(name: string): ToolRoute;
@@ -70,20 +75,28 @@ export interface McpHost extends AsyncDisposable {
   /** Returns the last 64 KiB of a server's standard error, without the secrets of its configuration. */
   stderrTail(server: string): string;
   /**
-   * Makes the configured servers what `servers` says; those whose configuration is the same are not touched, and calls under
-   * way on the others may finish. Servers from {@link spawn} stay unless their name is taken. Rejects with `bad_config`,
-   * before anything has changed.
+   * Makes the configured servers what `servers` says; those whose configuration is the same are not touched, and calls
+   * under way on the others may finish. Servers from {@link spawn} stay unless their name is taken. Rejects with
+   * `bad_config`, before anything has changed.
    */
   apply(servers: Record<string, McpServerConfig>): Promise<ServerChanges>;
   /** Adds a server besides the configuration. Rejects with `SignalboxError` `spawn_refused` or `bad_config`. */
   spawn(name: string, config: McpServerConfig): Promise<void>;
-  /** Starts a server that was stopped or is idle, and waits until it is up or has failed to. Rejects with `server_not_found`. */
+  /**
+   * Starts a server that was stopped or is idle, and waits until it is up or has failed to. Rejects with
+   * `server_not_found`.
+   */
   start(name: string): Promise<ServerStatus>;
   /** Ends a server's processes; it stays down until it is started or reloaded. Rejects with `server_not_found`. */
   stop(name: string): Promise<ServerStatus>;
-  /** Replaces a server's sessions, and forgets its ejection, failures and cached answers. Rejects with `server_not_found`. */
+  /**
+   * Replaces a server's sessions, and forgets its ejection, failures and cached answers. Rejects with
+   * `server_not_found`.
+   */
   reload(name: string): Promise<ServerStatus>;
-  /** Lists what every server offers, and starts those that were not needed yet. An unreachable one comes with its error. */
+  /**
+   * Lists what every server offers, and starts those that were not needed yet. An unreachable one comes with its error.
+   */
   discover(): Promise<DiscoveredServer[]>;
   /** Ends every server and resolves when their processes have exited. Calls under way end as failures. */
   close(): Promise<void>;

@@ -10,7 +10,9 @@ import type { McpHostOptions } from './host-api.ts';
 
 const defaultMaxProcesses = 64;
 
-/** Makes what the host gives its servers. No server starts before the processes that a killed host left behind are gone. */
+/**
+ * Makes what the host gives its servers. No server starts before the processes that a killed host left behind are gone.
+ */
 export function serverDeps(
   options: McpHostOptions,
   tuning: HostTuning,

@@ -37,7 +37,10 @@ export class InventoryTracker {
     return found;
   }
 
-  /** Calls `listener` with each inventory whose version differs from the one before. Returns the function that unsubscribes it. */
+  /**
+   * Calls `listener` with each inventory whose version differs from the one before. Returns the function that
+   * unsubscribes it.
+   */
   onChanged(listener: (inventory: Inventory) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -72,8 +75,8 @@ export class InventoryTracker {
 }
 
 /**
- * Where a call by an inventory's name goes. The name is looked up once, and again only when the inventory has changed, so a
- * route that was kept while its call waited leads where the name leads now.
+ * Where a call by an inventory's name goes. The name is looked up once, and again only when the inventory has changed,
+ * so a route that was kept while its call waited leads where the name leads now.
  */
 export class ToolRoute {
   readonly name: string;

@@ -16,8 +16,8 @@ import { checkOptions, serverDeps } from './host-setup.ts';
 import { InventoryTracker, ToolRoute } from './inventory-tracker.ts';
 
 /**
- * Starts every server that is not lazy, all at once, and returns before they are up. Throws `SignalboxError` `bad_config`
- * for a configuration that can't work.
+ * Starts every server that is not lazy, all at once, and returns before they are up. Throws `SignalboxError`
+ * `bad_config` for a configuration that can't work.
  */
 export function startMcpHost(options: McpHostOptions): McpHost {
   checkOptions(options);
@@ -203,8 +203,8 @@ class RunningHost implements McpHost {
   }
 
   /**
-   * A name that no list has may belong to a server that has not listed its tools yet, which is no reason to deny the tool.
-   * Resolves with an error if the name leads nowhere after the wait.
+   * A name that no list has may belong to a server that has not listed its tools yet, which is no reason to deny the
+   * tool. Resolves with an error if the name leads nowhere after the wait.
    */
   async #waitForTool(
     route: ToolRoute,

@@ -5,24 +5,24 @@ import { assignToolNames, whyRenamed } from './tool-name.ts';
 
 const nameTaken = 'left out: another tool already has its name';
 
-/** Something the inventory lacks, and why. Free of secrets and of other servers' configuration. */
+/** A problem of a server or of one of its tools. It holds no secrets and nothing of other servers' configuration. */
 export interface InventoryProblem {
   server: string;
   tool?: string;
   message: string;
-  /** Names don't tell which tools are this server's. */
+  /** False for a server whose tools have their own names, which don't tell their server. */
   prefix?: false;
 }
 
 /**
- * Every tool on offer, named `mcp_{server}__{tool}` (or as its server names it, with `prefix: false`) and otherwise as its server
- * describes it, ordered by name.
- * `version` is a hash of the tools: it changes when, and only when, any of them does.
+ * All tools on offer, ordered by name. A tool is named `mcp_{server}__{tool}`, or as its server names it with
+ * `prefix: false`, and is otherwise as its server describes it. `version` is a hash of the tools: it changes when, and
+ * only when, any of them does.
  */
 export interface Inventory {
   version: string;
   tools: Tool[];
-  /** Callable by their exact names, which are these, and otherwise not to be shown. */
+  /** The tools that may be called by these exact names, and are not to be shown. */
   hidden: Tool[];
   renamed: RenamedTool[];
   /** The tools of servers with `prefix: false`, whose names don't tell their servers. */
@@ -30,14 +30,14 @@ export interface Inventory {
   problems: InventoryProblem[];
 }
 
-/** A tool of a server with `prefix: false`; `name` is the one it is called by. */
+/** A tool of a server with `prefix: false`. `name` is the name that it is called by. */
 export interface UnprefixedTool {
   server: string;
   tool: string;
   name: string;
 }
 
-/** A tool whose name here is not `mcp_{server}__{tool}`, or its own with `prefix: false`, and why. */
+/** A tool whose name is neither `mcp_{server}__{tool}` nor, with `prefix: false`, its own. `reason` says why. */
 export interface RenamedTool {
   server: string;
   tool: string;
@@ -58,9 +58,9 @@ export interface RouteTarget {
 /** A server, or another source of tools, with what it offers. */
 export interface ToolSource extends ToolList {
   name: string;
-  /** Callable by exact name only. */
+  /** Whether its tools may be called by their exact names only. */
   isHidden?: boolean;
-  /** False: its tools are to have their own names. */
+  /** False if its tools are to have their own names. */
   prefix?: boolean;
 }
 
@@ -71,8 +71,8 @@ export interface InventoryBuild {
 }
 
 /**
- * Puts the lists together, in the order of the configuration: of two tools that can't both have a name, the first has it.
- * Tools of `providers` keep their own names, unless a server's tool has one already.
+ * Puts the lists together, in the order of the configuration: of two tools that can't both have a name, the first has
+ * it. Tools of `providers` keep their own names, unless a server's tool has one already.
  */
 export function buildInventory(
   servers: readonly ToolSource[],

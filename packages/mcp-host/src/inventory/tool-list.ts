@@ -1,18 +1,18 @@
 import { SignalboxError, type Tool, toolSchema } from '@signalbox/protocol';
 
-/** What is wrong with a server, or with one of its tools. */
+/** A problem of a server, or of one of its tools. */
 export interface ToolProblem {
   tool?: string;
   message: string;
 }
 
-/** A server's tools as it describes them, and those that had to be left out. */
+/** The tools of a server as it describes them, and the problems of those that were left out. */
 export interface ToolList {
   tools: Tool[];
   problems: ToolProblem[];
 }
 
-/** One page as the server sent it. */
+/** One page of a tool list as the server sent it. */
 export interface ToolPage {
   tools: unknown;
   nextCursor?: unknown;
@@ -51,7 +51,10 @@ export async function readToolList(
   return checked(entries, problems);
 }
 
-/** The list with what its problems quote of the server cleaned by `redact`, and cut only then: half a secret is not recognised. */
+/**
+ * Redacts what the problems of a list quote of the server. It cuts names only then, because half a secret is not
+ * recognised.
+ */
 export function redactedList({ tools, problems }: ToolList, redact: (text: string) => string): ToolList {
   return {
     tools,

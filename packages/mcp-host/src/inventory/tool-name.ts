@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto';
 
-/** Clients prefix tool names again and cap the whole at 60 to 64 characters. */
+/** The longest tool name by default: clients prefix tool names again and cap the whole at 60 to 64 characters. */
 export const defaultToolNameMax = 48;
 
 const hashLength = 8;
-/** Of the tools of the mailbox. */
+/** The prefix of the mailbox tools. */
 const ourPrefix = 'signalbox_';
 const frame = 'mcp_'.length + '__'.length;
 
-/** Shortest `toolNameMax` that leaves room for a few letters of server and tool beside the hash. */
+/** The shortest `toolNameMax` that leaves room for a few letters of server and tool beside the hash. */
 export const smallestToolNameMax = frame + hashLength + 10;
 
 /**
- * The name under which a server's tool is offered: `mcp_{server}__{tool}`. A name longer than `max` characters is cut
- * and ends in a hash of both parts, so that it stays the same from run to run.
+ * Returns the name under which a server's tool is offered: `mcp_{server}__{tool}`. A name longer than `max` characters
+ * is cut and ends in a hash of both parts, so that it stays the same from run to run.
  */
 export function mcpToolName(server: string, tool: string, max = defaultToolNameMax): string {
   const name = `mcp_${serverPart(server)}__${toolPart(tool)}`;
@@ -41,24 +41,27 @@ export function mayBelongTo(server: string, name: string, prefix = true): boolea
   return parsed !== undefined && serverPart(server).startsWith(parsed.server);
 }
 
-/** A tool by the names its server and the configuration give it. */
+/** A tool by the names that its server and the configuration give it. */
 export interface ToolKey {
   server: string;
   tool: string;
-  /** False: it is to be offered under its own name. */
+  /** False if it is to be offered under its own name. */
   prefix?: boolean;
 }
 
-/** The servers among `names` whose names sanitise alike; known from the configuration alone, so it never changes with who is up. */
+/**
+ * Returns the servers whose names are alike after sanitising. This depends on the configuration alone, not on which
+ * servers are up.
+ */
 export function serversAlike(names: readonly string[]): Set<string> {
   const groups = Map.groupBy(names, serverPart);
   return new Set([...groups.values()].filter((group) => group.length > 1).flat());
 }
 
 /**
- * One distinct name per tool, in order; `undefined` for a tool that has to be left out because an earlier one holds its
- * name. Where plain names collide, a tool that is spelled exactly so keeps the plain name, the others get the hash; of several
- * that are to have their own names, the first has it.
+ * Returns one distinct name per tool, in order; `undefined` for a tool that is left out because an earlier one has its
+ * name. Where plain names collide, a tool that is spelled exactly so keeps the plain name and the others get the hash;
+ * of several tools that are to have their own names, the first gets it.
  */
 export function assignToolNames(
   tools: readonly ToolKey[],
@@ -81,7 +84,10 @@ export function assignToolNames(
   });
 }
 
-/** Why the name of a tool is not simply `mcp_{server}__{tool}`, or its own where that is wanted; `undefined` if it is. */
+/**
+ * Returns why a tool has neither the plain name `mcp_{server}__{tool}` nor its own where that is wanted; `undefined` if
+ * it has.
+ */
 export function whyRenamed(
   key: ToolKey,
   name: string,

@@ -19,8 +19,8 @@ const reconnectionOptions = {
 };
 
 /**
- * Creates the SDK's HTTP transport. Workaround for the SDK 2.4.0: it lets a request whose response stream breaks off wait until
- * its timeout, so such a request is answered with {@link streamLost} here.
+ * Creates the SDK's HTTP transport. Workaround for the SDK 2.4.0: it lets a request whose response stream breaks off
+ * wait until its timeout, so such a request is answered with {@link streamLost} here.
  */
 export function httpTransport(
   config: HttpServerConfig,

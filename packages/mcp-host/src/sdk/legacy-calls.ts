@@ -2,7 +2,9 @@ import { type JSONRPCMessage, ProtocolError, type Transport } from '@modelcontex
 import type { ServerAnswer, ToolProgress, ToolRequest } from '../server-connection.ts';
 import { failureOf } from './sdk-failure.ts';
 
-/** Far above the ids that the SDK counts for its own requests, and small enough for servers that keep them in 32 bits. */
+/**
+ * Far above the ids that the SDK counts for its own requests, and small enough for servers that keep them in 32 bits.
+ */
 const firstId = 1_000_000_000;
 const longestTimerMs = 2 ** 31 - 1;
 
@@ -21,9 +23,9 @@ const uselessAnswer: ServerAnswer = {
 };
 
 /**
- * Makes calls of the revisions up to 2025-11-25 over a transport that the SDK's client is connected to, beside that client.
- * Reason: the client of the SDK 2.4.0 checks each message against schemas several times, and so costs more than the rest of
- * a call. Calls fail in the same cases and ways as those of the client.
+ * Makes calls of the revisions up to 2025-11-25 over a transport that the SDK's client is connected to, beside that
+ * client. Reason: the client of the SDK 2.4.0 checks each message against schemas several times, and so costs more than
+ * the rest of a call. Calls fail in the same cases and ways as those of the client.
  */
 export class LegacyCalls {
   readonly #transport: Transport;

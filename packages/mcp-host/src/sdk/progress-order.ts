@@ -3,16 +3,16 @@ import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 type Receive = NonNullable<Transport['onmessage']>;
 
 /**
- * Makes a connected transport hand on what follows a progress report only in the next turn of the event loop. Workaround for
- * the SDK 2.4.0: it hands a result on at once but progress a little later, and by then nobody listens for the progress of a call
- * whose result arrived in the same chunk.
+ * Makes a connected transport hand on what follows a progress report only in the next turn of the event loop.
+ * Workaround for the SDK 2.4.0: it hands a result on at once but progress a little later, and by then nobody listens
+ * for the progress of a call whose result arrived in the same chunk.
  */
 export function deliverProgressFirst(transport: Transport): void {
   const receive = transport.onmessage;
   if (receive) transport.onmessage = progressAhead(receive);
 }
 
-/** Passes everything on in order; `later` runs a function when what was passed on has been dealt with. */
+/** Passes all messages on in order. `later` runs a function when the messages passed on so far have been handled. */
 export function progressAhead(
   receive: Receive,
   later: (run: () => void) => void = setImmediate,

@@ -3,19 +3,22 @@ import { SignalboxError } from '@signalbox/protocol';
 /** The type of `fetch` as the SDK's transport calls it. */
 type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
-/** Is told of each request whose end says something about the connection. */
+/** The callbacks for requests whose end says something about the connection. */
 export interface FetchObserver {
   /** The endpoint could not be reached, or broke off before it answered. */
   onUnreachable(error: unknown): void;
-  /** The endpoint does not know our session any more. `streaming`: it said so to a stream, so no answer will come on any. */
+  /**
+   * The endpoint does not know our session any more. `streaming`: it refused a stream, so no answer will come on any.
+   */
   onSessionRefused(streaming: boolean): void;
   /** We may not use the endpoint: `needs_auth` or `auth_failed`. The request was not run. */
   onUnauthorized(error: SignalboxError): void;
 }
 
 /**
- * Returns a `fetch` with an AbortController for each request, which is released when the response has been read to its end.
- * Workaround for the SDK 2.4.0: it passes one signal for the life of the transport, on which plain `fetch` piles up listeners.
+ * Returns a `fetch` with an AbortController for each request, which is released when the response has been read to its
+ * end. Workaround for the SDK 2.4.0: it passes one signal for the life of the transport, on which plain `fetch` piles
+ * up listeners.
  */
 export function requestFetch(observer: FetchObserver, send: Fetch = fetch): Fetch {
   let streamed = false;

@@ -21,7 +21,8 @@ export interface ClientOptions {
 }
 
 /**
- * A schema that lets every result through. Workaround for the SDK 2.4.0: its own schemas drop the fields that they don't know.
+ * A schema that lets every result through. Workaround for the SDK 2.4.0: its own schemas drop the fields that they
+ * don't know.
  */
 export const untouched: StandardSchemaV1<unknown, UntouchedResult> = {
   '~standard': {
@@ -31,7 +32,9 @@ export const untouched: StandardSchemaV1<unknown, UntouchedResult> = {
   },
 };
 
-/** Creates the SDK's client. It waits up to `probeMs` for the server's answer to the question for the current revision. */
+/**
+ * Creates the SDK's client. It waits up to `probeMs` for the server's answer to the question for the current revision.
+ */
 export function newClient(
   mode: 'legacy' | 'auto',
   probeMs: number,
@@ -50,8 +53,8 @@ export function newClient(
 }
 
 /**
- * Workaround for the SDK 2.4.0: only its `callTool` repeats arguments in headers where the server asks for that, and it takes
- * no schema from its caller; so the schema is put into the request that it makes.
+ * Workaround for the SDK 2.4.0: only its `callTool` repeats arguments in headers where the server asks for that, and it
+ * takes no schema from its caller; so the schema is put into the request that it makes.
  */
 function keepCallResultsUntouched(client: Client): void {
   const request = client.request.bind(client) as (...args: unknown[]) => Promise<unknown>;

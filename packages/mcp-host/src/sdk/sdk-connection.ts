@@ -140,7 +140,10 @@ function withoutOutputSchema({ name, inputSchema }: Tool) {
   return { name, inputSchema: inputSchema as { type: 'object' } };
 }
 
-/** Puts the caller's own capabilities in the place where the SDK would put ours, with what it answers in a further round. */
+/**
+ * Puts the caller's own capabilities in the place where the SDK would put ours, with what it answers in a further
+ * round.
+ */
 function roundParams({ clientCapabilities = {}, inputResponses, requestState }: CallRound) {
   return {
     _meta: { [CLIENT_CAPABILITIES_META_KEY]: clientCapabilities },

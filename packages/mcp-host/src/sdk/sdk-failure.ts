@@ -3,7 +3,10 @@ import { networkFailure } from '@signalbox/guarded-fetch';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import type { Failure } from '../failures/failure.ts';
 
-/** The `data` of the error that stands for an answer which can't arrive any more. It is compared by identity, so no server can send it. */
+/**
+ * The `data` of the error that stands for an answer which can't arrive any more. It is compared by identity, so no
+ * server can send it.
+ */
 export const streamLost = { reason: 'the response stream ended without an answer' };
 
 /** Says what an error of the SDK or of a transport means for the request, by its type and code, never by its text. */

@@ -59,7 +59,7 @@ export class HostedServer {
       if (key === listingInstance) this.#instances.end(key, 'listed');
     };
     const onList = (list: ToolList) => {
-      if (this.#tools.list(list)) this.#calls.forgetAnswers();
+      if (this.#tools.setListed(list)) this.#calls.forgetAnswers();
     };
     this.#instances = new ServerInstances(
       { name, config, authorizer: this.#authorizer, onReady, onList },
@@ -251,7 +251,7 @@ export class HostedServer {
     if (this.config.card === undefined) return;
     const card = await readServerCard(this.config.card, this.#deps.fetch, this.#ended.signal);
     this.#cardProblem = 'problem' in card ? card.problem : undefined;
-    if ('list' in card) this.#tools.promise(card.list);
+    if ('list' in card) this.#tools.setCard(card.list);
     this.#deps.onChanged();
   }
 }

@@ -3,12 +3,12 @@ import { networkFailure } from '@signalbox/guarded-fetch';
 import { messageOf } from '@signalbox/protocol';
 import { readToolList, type ToolList } from '../inventory/tool-list.ts';
 
-const mostBytes = 4 * 1024 * 1024;
+const maxBytes = 4 * 1024 * 1024;
 const fetchMs = 5_000;
 
 /**
- * Reads a server card, `{name?, description?, tools: Tool[]}`, from a file or an http(s) URL. Never rejects: a card that
- * can't be read is `undefined` tools and the reason.
+ * Reads a server card, `{name?, description?, tools: Tool[]}`, from a file or an http(s) URL. Never rejects: a card
+ * that can't be read yields a problem.
  */
 export async function readServerCard(
   card: string,
@@ -31,7 +31,7 @@ class CardError extends Error {}
 
 async function load(path: string): Promise<string> {
   const bytes = await readFile(path);
-  if (bytes.length > mostBytes) throw new CardError('it is larger than 4 MiB');
+  if (bytes.length > maxBytes) throw new CardError('it is larger than 4 MiB');
   return bytes.toString('utf8');
 }
 
@@ -46,13 +46,13 @@ async function download(url: string, fetchCard: typeof fetch, signal: AbortSigna
   let size = 0;
   for await (const part of response.body ?? []) {
     size += part.length;
-    if (size > mostBytes) throw new CardError('it is larger than 4 MiB');
+    if (size > maxBytes) throw new CardError('it is larger than 4 MiB');
     parts.push(Buffer.from(part));
   }
   return Buffer.concat(parts).toString('utf8');
 }
 
-/** Without the card's address, which may hold a secret, and without its content. */
+/** Names the reason without the card's address, which may hold a secret, and without its content. */
 function reasonOf(error: unknown): string {
   if (error instanceof CardError) return error.message;
   if (error instanceof SyntaxError) return 'it is not JSON';

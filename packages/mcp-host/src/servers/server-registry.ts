@@ -44,7 +44,9 @@ export class ServerRegistry {
     return this.#servers.get(server.name) === server;
   }
 
-  /** Returns the server of that name. Throws `SignalboxError` `server_not_found`, with the name that is most like it. */
+  /**
+   * Returns the server of that name. Throws `SignalboxError` `server_not_found`, with the name that is most like it.
+   */
   named(name: string): HostedServer {
     const server = this.#servers.get(name);
     if (server) return server;

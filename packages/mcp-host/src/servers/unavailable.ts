@@ -1,7 +1,10 @@
 import { type ToolCallError, toolCallError } from '@signalbox/protocol';
 import type { ServerState } from './server-status.ts';
 
-/** Returns the error for a call of a server in this state, with what to do about it; `undefined` if it takes calls, or will. */
+/**
+ * Returns the error for a call of a server in this state, with what to do about it; `undefined` if it takes calls, or
+ * will.
+ */
 export function unavailableError(
   server: string,
   state: ServerState,
@@ -54,7 +57,10 @@ export function noSlotError(server: string, max: number): ToolCallError {
   );
 }
 
-/** Returns the error for a call that does not say for whom it is made, of a server with an instance for each role or worker. */
+/**
+ * Returns the error for a call that does not say for whom it is made, of a server with an instance for each role or
+ * worker.
+ */
 export function noCallerError(server: string, share: string): ToolCallError {
   return toolCallError(
     'permission_denied',

@@ -1,4 +1,4 @@
-/** The last `capacity` bytes of a stream. */
+/** Keeps the last `capacity` bytes of a stream. */
 export class ByteRing {
   readonly #bytes: Buffer;
   #total = 0;
@@ -7,6 +7,7 @@ export class ByteRing {
     this.#bytes = Buffer.alloc(capacity);
   }
 
+  /** Adds the next bytes of the stream. */
   push(chunk: Uint8Array): void {
     const capacity = this.#bytes.length;
     const tail = chunk.subarray(Math.max(0, chunk.length - capacity));
@@ -17,12 +18,12 @@ export class ByteRing {
     this.#total += chunk.length;
   }
 
-  /** Whether what came first is gone. */
+  /** Whether the first bytes are gone. */
   get isCut(): boolean {
     return this.#total > this.#bytes.length;
   }
 
-  /** What is kept, as UTF-8; a character cut at the front reads as a replacement character. */
+  /** Returns the kept bytes as UTF-8; a character cut at the front reads as a replacement character. */
   text(): string {
     const capacity = this.#bytes.length;
     if (this.#total <= capacity) return this.#bytes.toString('utf8', 0, this.#total);

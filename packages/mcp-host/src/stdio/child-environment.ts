@@ -13,8 +13,9 @@ const inherited = new Set([
 ]);
 
 /**
- * The environment of a server: the few variables a program needs to run here, and what its configuration adds.
- * Nothing else of ours is passed on, and nothing named `SIGNALBOX_…` even if configured: tokens stay with us.
+ * Returns the environment of a server: the few variables that a program needs to run here, and those of its
+ * configuration. No other variable of ours is passed on, and none named `SIGNALBOX_…` even if it is configured, so
+ * tokens stay with us.
  */
 export function childEnvironment(
   configured: Readonly<Record<string, string>> = {},

@@ -1,11 +1,11 @@
 import type { Writable } from 'node:stream';
 
-/** Past this many characters of one turn, lines are written without waiting for its end. */
+/** After this many characters, lines are written without waiting for the end of the turn. */
 const writeAt = 64 * 1024;
 
 /**
- * Lines of one turn of the event loop in one write. They leave when the turn's promise jobs are done, before anything else
- * is read.
+ * Writes the lines of one turn of the event loop at once. They leave when the turn's promise jobs are done, before
+ * anything else is read.
  */
 export class LineWriter {
   readonly #stream: Writable;
@@ -19,18 +19,19 @@ export class LineWriter {
     });
   }
 
-  /** Whether the reader is behind: more will be taken, but piles up here. */
+  /** Whether the reader is behind. More lines are taken, but pile up here. */
   get isFull(): boolean {
     return this.#isFull;
   }
 
+  /** Takes a line, without its line end. */
   write(line: string): void {
     if (this.#text === '') process.nextTick(() => this.flush());
     this.#text += `${line}\n`;
     if (this.#text.length >= writeAt) this.flush();
   }
 
-  /** Writes at once what waits. */
+  /** Writes the waiting lines at once. */
   flush(): void {
     const text = this.#text;
     if (text === '') return;

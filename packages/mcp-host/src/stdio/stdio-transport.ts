@@ -29,8 +29,9 @@ const sent = Promise.resolve();
 const lastOutputMs = 250;
 
 /**
- * A child process that speaks JSON lines. It has the shape of a transport of the MCP SDK. The child leads a process group of
- * its own, and the whole group ends when the child exits or the transport is closed. Closed means that the process is gone.
+ * A child process that speaks JSON lines. It has the shape of a transport of the MCP SDK. The child leads a process
+ * group of its own, and the whole group ends when the child exits or the transport is closed. Closed means that the
+ * process is gone.
  */
 export class StdioTransport {
   onclose?: () => void;
@@ -59,7 +60,7 @@ export class StdioTransport {
     return this.#child?.pid;
   }
 
-  /** Why there is no process any more, without its command line; `undefined` while there is one. */
+  /** The reason why the process is gone, without its command line; `undefined` while it runs. */
   get end(): string | undefined {
     return this.#end;
   }
@@ -69,7 +70,7 @@ export class StdioTransport {
     return this.#writable;
   }
 
-  /** The last 64 KiB the process wrote to its standard error, with secrets in it, but not with half of one at its beginning. */
+  /** Returns the last 64 KiB of standard error, secrets included, but without half a secret at the beginning. */
   stderrTail(): string {
     const text = this.#stderr.text();
     return this.#stderr.isCut ? withoutCutSecret(text.replace(/^\uFFFD+/, ''), this.#config) : text;

@@ -7,8 +7,8 @@ export interface BoundedReply {
 }
 
 /**
- * Returns the reply itself, or a `result_too_large` error where the reply could not reach the worker: more bytes than the
- * broker takes in one message, or deeper nesting than readers of bodies accept.
+ * Returns the reply itself, or a `result_too_large` error where the reply could not reach the worker: more bytes than
+ * the broker takes in one message, or deeper nesting than readers of bodies accept.
  */
 export function boundedReply(reply: McpReply, maxBytes: number): BoundedReply {
   const text = JSON.stringify(reply);

@@ -24,14 +24,19 @@ export function replyOf(ended: ToolCallResult, { tool, round }: CallRequest): Mc
   };
 }
 
-/** Returns a reply in one word: `ok`, `tool_error` or `input_required` where the tool itself says so, or the code of the error. */
+/**
+ * Returns a reply in one word: `ok`, `tool_error` or `input_required` where the tool itself says so, or the code of the
+ * error.
+ */
 export function outcomeOf(reply: McpReply): CallRecordOutcome {
   if ('error' in reply) return reply.error.code;
   if ('input_required' in reply) return 'input_required';
   return 'result' in reply && !reply.result.success ? 'tool_error' : 'ok';
 }
 
-/** Returns the error for a call that another process started and did not finish, and whose tool is not safe to repeat. */
+/**
+ * Returns the error for a call that another process started and did not finish, and whose tool is not safe to repeat.
+ */
 export function outcomeUnknown(requestId: string): ToolCallError {
   return toolCallError(
     'outcome_unknown',

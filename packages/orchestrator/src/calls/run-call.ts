@@ -43,9 +43,10 @@ export interface IncomingCall {
 }
 
 /**
- * Runs one call in these steps: allowlist, budget, reading of the arguments, queue, allowlist again with the catalog of that
- * moment, host. The host goes on with the check against the tool's schema; see `ServerCalls` of mcp-host. The wait in the
- * queue counts against the caller's deadline only. Resolves with `handBack` if the scheduler is closed before the call starts.
+ * Runs one call in these steps: allowlist, budget, reading of the arguments, queue, allowlist again with the catalog of
+ * that moment, host. The host goes on with the check against the tool's schema; see `ServerCalls` of mcp-host. The wait
+ * in the queue counts against the caller's deadline only. Resolves with `handBack` if the scheduler is closed before
+ * the call starts.
  */
 export async function runCall(
   deps: RunCallDeps,

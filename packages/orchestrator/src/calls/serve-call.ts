@@ -96,15 +96,17 @@ function answer(fault: Fault, journaled: JournaledCall | undefined, reply: McpRe
 }
 
 /**
- * Whether the call ended because this orchestrator does, and not because its requester cancelled it. Such an end can't be
- * delivered, and it is not what the next orchestrator on this inbox should tell the requester.
+ * Whether the call ended because this orchestrator does, and not because its requester cancelled it. Such an end can't
+ * be delivered, and it is not what the next orchestrator on this inbox should tell the requester.
  */
 function wasInterrupted({ aborted, reason }: AbortSignal, ended: ToolCallResult): boolean {
   const isClosed = aborted && reason instanceof SignalboxError && reason.code === 'closed';
   return isClosed && 'error' in ended && ended.error.code === 'cancelled';
 }
 
-/** Whether a call of the tool may be repeated, by what is known of the tool now; a tool that is gone is not repeated. */
+/**
+ * Whether a call of the tool may be repeated, by what is known of the tool now; a tool that is gone is not repeated.
+ */
 async function isRepeatable({ catalog }: CallDeps, name: string): Promise<boolean> {
   const present = await catalog();
   const tool = present.everything().find(name) ?? present.hidden(name);

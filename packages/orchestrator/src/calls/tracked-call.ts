@@ -7,7 +7,9 @@ export interface CallName extends CallKey {
   readonly tool: string;
 }
 
-/** What a {@link TrackedCall} needs. `now` is in epoch milliseconds; `onLeave` runs when the call ends or is dropped. */
+/**
+ * What a {@link TrackedCall} needs. `now` is in epoch milliseconds; `onLeave` runs when the call ends or is dropped.
+ */
 export interface TrackedCallDeps {
   now: () => number;
   onLeave: (call: TrackedCall) => void;

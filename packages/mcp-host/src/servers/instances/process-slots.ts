@@ -38,7 +38,9 @@ export class ProcessSlots {
     if (this.#holders.delete(holder)) this.announceFreeSlot();
   }
 
-  /** Calls `listener` once, when a slot may be taken that was in use before. Returns the function that unsubscribes it. */
+  /**
+   * Calls `listener` once, when a slot may be taken that was in use before. Returns the function that unsubscribes it.
+   */
   onSlotFree(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -1,4 +1,4 @@
-/** Restarts in a moving window of time. More than `max` of them mean that restarting does not help. */
+/** Limits the restarts in a moving window of time. More than `max` of them mean that restarting does not help. */
 export class RestartBudget {
   readonly #max: number;
   readonly #windowMs: number;
@@ -9,7 +9,7 @@ export class RestartBudget {
     this.#windowMs = windowMs;
   }
 
-  /** Takes one restart; false when there is none left. `now` in monotonic milliseconds. */
+  /** Takes one restart. Returns false when there is none left. `now` is in monotonic milliseconds. */
   spend(now: number): boolean {
     this.#restarts = this.#restarts.filter((at) => now - at < this.#windowMs);
     if (this.#restarts.length >= this.#max) return false;
@@ -17,6 +17,7 @@ export class RestartBudget {
     return true;
   }
 
+  /** Forgets all restarts so far. */
   clear(): void {
     this.#restarts = [];
   }

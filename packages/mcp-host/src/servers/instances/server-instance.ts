@@ -11,8 +11,8 @@ const longestTimerMs = 60_000;
 const shortestTimerMs = 5;
 
 /**
- * Why an instance ends: nobody used it for as long as it is kept; another one needs its slot; it only had to list its tools;
- * its server was removed.
+ * Why an instance ends: nobody used it for as long as it is kept; another one needs its slot; it only had to list its
+ * tools; its server was removed.
  */
 export type EndReason = 'idle' | 'slot_needed' | 'listed' | 'removed';
 
@@ -30,7 +30,10 @@ export interface ServerInstanceOptions {
   onEnding: (instance: ServerInstance, reason: EndReason) => void;
 }
 
-/** One instance of a hosted server. It knows whether it is in use, and ends when it was idle for long or another needs its slot. */
+/**
+ * One instance of a hosted server. It knows whether it is in use, and ends when it was idle for long or another needs
+ * its slot.
+ */
 export class ServerInstance implements SlotHolder {
   readonly key: string;
   readonly session: SupervisedSession;

@@ -18,7 +18,9 @@ export interface ServerInstancesOptions {
   onList: (list: ToolList) => void;
 }
 
-/** The instances of one hosted server, by key. There is at most one at a time for a key, whoever asks for it at once. */
+/**
+ * The instances of one hosted server, by key. There is at most one at a time for a key, whoever asks for it at once.
+ */
 export class ServerInstances {
   readonly #options: ServerInstancesOptions;
   readonly #deps: ServerDeps;
@@ -38,7 +40,10 @@ export class ServerInstances {
     return [...this.#present.values()];
   }
 
-  /** Returns the instance with that key, and starts it if there was none; `undefined` if no slot is left for its process. */
+  /**
+   * Returns the instance with that key, and starts it if there was none; `undefined` if no slot is left for its
+   * process.
+   */
   obtain(key: string): ServerInstance | undefined {
     const present = this.#present.get(key);
     if (present) return present;

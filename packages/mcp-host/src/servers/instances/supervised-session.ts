@@ -38,8 +38,8 @@ export interface SessionEvents {
 }
 
 /**
- * Keeps a session with one instance of a server running: starts it, and restarts it with backoff when it is lost, until its
- * restarts are used up. It is ready only once the server has listed its tools.
+ * Keeps a session with one instance of a server running: starts it, and restarts it with backoff when it is lost, until
+ * its restarts are used up. It is ready only once the server has listed its tools.
  */
 export class SupervisedSession implements CallTarget, StartTarget {
   readonly name: string;
@@ -163,8 +163,8 @@ export class SupervisedSession implements CallTarget, StartTarget {
   }
 
   /**
-   * Replaces the present session, without waiting; calls under way may finish. Past restarts don't count any more. Returns
-   * true if it was parked and has to be {@link run} again.
+   * Replaces the present session, without waiting; calls under way may finish. Past restarts don't count any more.
+   * Returns true if it was parked and has to be {@link run} again.
    */
   reload(): boolean {
     if (this.#stop.signal.aborted) return false;

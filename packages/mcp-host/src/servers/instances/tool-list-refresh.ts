@@ -24,8 +24,8 @@ export interface ToolListRefreshDeps {
 
 /**
  * Reads a server's tool list again when the server announces a change. There is one reading at a time; an announcement
- * during a reading causes one more, so the last list that was read is the latest. A server that announces changes all the
- * time is read ever more rarely.
+ * during a reading causes one more, so the last list that was read is the latest. A server that announces changes all
+ * the time is read ever more rarely.
  */
 export class ToolListRefresh {
   readonly #deps: ToolListRefreshDeps;

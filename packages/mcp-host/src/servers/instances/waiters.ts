@@ -7,7 +7,9 @@ export class Waiters<T> {
   readonly #waiters = new Set<Waiter<T>>();
   #isClosed = false;
 
-  /** Resolves with the next value; with `undefined` after `timeoutMs`, when `signal` aborts, or when no value will come. */
+  /**
+   * Resolves with the next value; with `undefined` after `timeoutMs`, when `signal` aborts, or when no value will come.
+   */
   wait(timeoutMs: number, signal: AbortSignal): Promise<T | undefined> {
     if (this.#isClosed || signal.aborted || timeoutMs <= 0) return Promise.resolve(undefined);
     const { promise, resolve } = Promise.withResolvers<T | undefined>();

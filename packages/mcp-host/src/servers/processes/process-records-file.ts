@@ -9,13 +9,16 @@ const recordSchema = processSchema.extend({ server: z.string(), owner: processSc
 
 const fileSchema = z.object({ servers: z.array(recordSchema) });
 
-/** A process, told from a later one with the same id by its start. */
+/** A process; its start tells it from a later one with the same id. */
 export type ProcessIdentity = z.infer<typeof processSchema>;
 
-/** A server's process, and the host it belongs to. */
+/** A process of a server, and the host that started it. */
 export type ProcessRecord = z.infer<typeof recordSchema>;
 
-/** Throws `SignalboxError` `bad_process_records` for a file that is none. No file: no records. */
+/**
+ * Reads the records; none if there is no file. Throws `SignalboxError` `bad_process_records` for a file that can't be
+ * read.
+ */
 export function readRecords(path: string): ProcessRecord[] {
   try {
     return fileSchema.parse(JSON.parse(readFileSync(path, 'utf8'))).servers;
@@ -26,7 +29,10 @@ export function readRecords(path: string): ProcessRecord[] {
   }
 }
 
-/** Replaces the file as a whole; only its owner may read it. Without waiting for the disk: a power cut ends the processes too. */
+/**
+ * Replaces the whole file, which only its owner may read. It does not wait for the disk, because a power cut ends the
+ * processes too.
+ */
 export function writeRecords(path: string, servers: readonly ProcessRecord[]): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const draft = `${path}.${process.pid}`;

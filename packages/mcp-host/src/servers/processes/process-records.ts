@@ -13,8 +13,8 @@ import { startOfProcess } from './process-start-time.ts';
 const pollMs = 25;
 
 /**
- * Which processes this host has started, kept in a file, so that its successor ends those that outlived it. Trouble with
- * the file is logged and keeps no server from starting.
+ * Records the processes that this host has started in a file, so that the next host ends those that outlived it.
+ * Problems with the file are logged and keep no server from starting.
  */
 export class ProcessRecords {
   readonly #path: string;
@@ -28,7 +28,9 @@ export class ProcessRecords {
     this.#self = { pid: process.pid, start: startOfProcess(process.pid) ?? 'unknown' };
   }
 
-  /** Ends what a host that is gone has left running: SIGTERM to its process group, SIGKILL after `terminateMs`. */
+  /**
+   * Ends the processes that a host that is gone has left running: SIGTERM to the group, SIGKILL after `terminateMs`.
+   */
   async reap(terminateMs: number): Promise<void> {
     const found = this.#read();
     const orphans = found.filter(({ owner }) => !isRunning(owner));
@@ -37,7 +39,7 @@ export class ProcessRecords {
     if (orphans.length > 0) this.#write();
   }
 
-  /** Notes a process of a server. Returns what to call when it is gone. */
+  /** Records a process of a server. Returns the function to call when it is gone. */
   add(server: string, pid: number): () => void {
     const start = startOfProcess(pid);
     if (start === undefined) return () => {};

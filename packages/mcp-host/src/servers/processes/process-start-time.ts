@@ -2,8 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 /**
- * When a process started, in the words of the system: with the id it tells a process from a later one of the same id, as
- * text that is only compared. `undefined` if there is no such process, or it is dead and waits for its parent to ask.
+ * Returns when a process started, as a text of the system that is only compared: with the id it tells a process from a
+ * later one with the same id. `undefined` if there is no such process, or if it is dead and waits for its parent to
+ * collect it.
  */
 export function startOfProcess(pid: number): string | undefined {
   return process.platform === 'linux' ? startFromProc(pid) : startFromPs(pid);

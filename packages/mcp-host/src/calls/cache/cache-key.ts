@@ -1,22 +1,27 @@
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 
-/** What an answer is kept for. */
+/** The call that an answer is kept for. */
 export interface CacheKey {
-  /** With whatever tells tools of one name apart, such as the instance of its server. */
+  /** The name of the tool, with what tells tools of one name apart, for example the instance of its server. */
   tool: string;
   args: Record<string, unknown>;
-  /** Who may read it unless it is public; `undefined`: nobody is known, so only public answers are kept and read. */
+  /**
+   * Who may read the answer unless it is public; `undefined`: nobody in particular, so only public answers are kept.
+   */
   scope: string | undefined;
 }
 
-/** Where an answer stands for everybody, and for the scope of the key alone. */
+/** The addresses of an answer: for everybody, and for the scope of its key alone. */
 export interface CacheAddress {
   shared: string;
   own: string | undefined;
 }
 
-/** By SHA-256 of the RFC 8785 form of the arguments; `undefined` for arguments that have none, such as a lone surrogate. */
+/**
+ * Returns the addresses for a key, by the SHA-256 of the RFC 8785 form of the arguments; `undefined` for arguments that
+ * have no such form, for example a lone surrogate.
+ */
 export function addressOf({ tool, args, scope }: CacheKey): CacheAddress | undefined {
   let text: string | undefined;
   try {

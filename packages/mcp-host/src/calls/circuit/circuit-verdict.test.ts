@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Failure } from '../failures/failure.ts';
+import type { Failure } from '../../failures/failure.ts';
 import { type CallWait, verdictOf, wasFairWait } from './circuit-verdict.ts';
 
 const reason = 'x';

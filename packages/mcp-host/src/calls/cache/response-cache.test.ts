@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { CacheKey } from './cache-address.ts';
+import type { ToolCallResult } from '../tool-call.ts';
+import type { CacheKey } from './cache-key.ts';
 import { type AnswerLifetime, ResponseCache } from './response-cache.ts';
-import type { ToolCallResult } from './tool-call.ts';
 
 const until = (signal: AbortSignal) => ({ signal, timeoutMs: 60_000 });
 const never = until(new AbortController().signal);

@@ -1,10 +1,10 @@
 import { isInputRequired } from '@signalbox/protocol';
 import { LRUCache } from 'lru-cache';
-import { addressOf, type CacheAddress, type CacheKey } from './cache-address.ts';
-import { leftEarly, withDeadline } from './caller-signal.ts';
+import { leftEarly, withDeadline } from '../caller-signal.ts';
+import type { ToolCallResult } from '../tool-call.ts';
+import { addressOf, type CacheAddress, type CacheKey } from './cache-key.ts';
 import { ResponseStore } from './response-store.ts';
 import { SharedRun } from './shared-run.ts';
-import type { ToolCallResult } from './tool-call.ts';
 
 /** A server that means years most likely means something else. */
 const longestTtlMs = 24 * 60 * 60 * 1000;
@@ -14,7 +14,9 @@ const toolsRemembered = 10_000;
 
 /** How long an answer holds, and for whom. */
 export interface AnswerLifetime {
-  /** Milliseconds from its arrival; it is kept for a day at most. Absent or 0: the answer says nothing about its future. */
+  /**
+   * Milliseconds from its arrival; it is kept for a day at most. Absent or 0: the answer says nothing about its future.
+   */
   ttlMs: number | undefined;
   /** True if it holds for every caller; else it holds for the scope that asked. */
   public: boolean;
@@ -47,9 +49,9 @@ interface ActiveRun {
 }
 
 /**
- * Keeps answers that say how long they hold, and lets calls that ask the same at the same time share one run. Errors and
- * `isError` and `input_required` results are never kept. Callers of different scopes share only what is declared public.
- * All readers get the same object, so they must not change it.
+ * Keeps answers that say how long they hold, and lets calls that ask the same at the same time share one run. Errors
+ * and `isError` and `input_required` results are never kept. Callers of different scopes share only what is declared
+ * public. All readers get the same object, so they must not change it.
  */
 export class ResponseCache {
   readonly #store: ResponseStore;
@@ -84,8 +86,8 @@ export class ResponseCache {
   }
 
   /**
-   * Resolves with the answer that is kept, that is on its way, or that `run` gets. `run` is given the caller's own signal, or,
-   * if others may wait for it too, one that aborts when nobody waits any more. `run` must not reject.
+   * Resolves with the answer that is kept, that is on its way, or that `run` gets. `run` is given the caller's own
+   * signal, or, if others may wait for it too, one that aborts when nobody waits any more. `run` must not reject.
    */
   async fetch(
     key: CacheKey,
@@ -117,7 +119,10 @@ export class ResponseCache {
     return shared;
   }
 
-  /** Whether an answer of this tool may be kept or on its way: not if its last one said nothing of its future, and none is. */
+  /**
+   * Whether an answer of this tool may be kept or on its way: not if its last one said nothing of its future, and none
+   * is.
+   */
   mayHold(tool: string): boolean {
     return this.#lifetimes.get(tool) !== 'none' || this.#store.holds(tool);
   }

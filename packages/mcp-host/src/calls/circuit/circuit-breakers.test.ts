@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { HostEvent } from '../host-event.ts';
+import type { HostEvent } from '../../host-event.ts';
 import type { Verdict } from './circuit-breaker.ts';
 import { CircuitBreakers } from './circuit-breakers.ts';
 

@@ -1,6 +1,6 @@
-import type { ServerPolicy } from '../config/server-config.ts';
-import type { HostEvent } from '../host-event.ts';
-import type { CallTarget } from './call-target.ts';
+import type { ServerPolicy } from '../../config/server-config.ts';
+import type { HostEvent } from '../../host-event.ts';
+import type { CallTarget } from '../call-target.ts';
 import { CircuitBreaker, type CircuitChange, type CircuitState } from './circuit-breaker.ts';
 
 const defaultThreshold = 5;

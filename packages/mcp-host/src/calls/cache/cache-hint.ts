@@ -1,8 +1,9 @@
 import type { AnswerLifetime } from './response-cache.ts';
 
 /**
- * Reads how long a result says it holds, and for whom. MCP 2026-07-28 defines `ttlMs` and `cacheScope` for lists and resources; on
- * the result of a call we take the same two fields, at the top level or, where a server keeps to `_meta`, there.
+ * Reads how long a result says it holds, and for whom. MCP 2026-07-28 defines `ttlMs` and `cacheScope` for lists and
+ * resources; on the result of a call we take the same two fields, at the top level or, where a server keeps to `_meta`,
+ * there.
  */
 export function cacheHintOf(result: Record<string, unknown>): AnswerLifetime {
   const { ttlMs, cacheScope } = 'ttlMs' in result ? result : recordOf(result._meta);
