@@ -10,6 +10,7 @@ export interface CatalogSnapshot {
   problems: readonly ToolProblem[];
 }
 
+/** The snapshot before any file was read. */
 export const emptySnapshot: CatalogSnapshot = { byName: new Map(), tools: [], problems: [] };
 
 /** Builds a snapshot. Of tools with the same name the first one stays. Lists that have not changed stay the same arrays. */

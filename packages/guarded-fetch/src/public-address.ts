@@ -16,7 +16,7 @@ export function nonPublicRange(address: string): string | undefined {
   return parsed instanceof ipaddr.IPv4 ? rangeOfV4(parsed) : rangeOfV6(parsed as ipaddr.IPv6);
 }
 
-/** Whether the hostname of a URL is an IP address, which needs no lookup. */
+/** Tells whether the hostname of a URL is an IP address, which needs no lookup. */
 export function isIpAddress(hostname: string): boolean {
   return ipaddr.isValid(withoutBrackets(hostname));
 }

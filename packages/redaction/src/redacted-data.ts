@@ -1,7 +1,7 @@
 const maxBytes = 16_384;
 const maxDepth = 24;
 
-/** What a server sent along with an error, as JSON with every text passed through `redact`; `undefined` if it is too large or too deep. */
+/** Passes every text in JSON data through `redact`. Returns `undefined` for data that are too large or too deep to be passed on. */
 export function redactedData(data: unknown, redact: (text: string) => string): unknown {
   if (isDeeperThan(data, maxDepth)) return undefined;
   const clean = cleaned(data, redact);

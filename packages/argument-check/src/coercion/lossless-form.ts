@@ -46,7 +46,7 @@ function containerOf(text: string): unknown {
   }
 }
 
-/** Whether a double holds a number exactly: those of {@link numberOf}, and any of 15 digits that neither over- nor underflows. */
+/** Tells whether a double holds a number exactly: those of {@link numberOf}, and any of 15 digits that neither over- nor underflows. */
 function isExact(source: string): boolean {
   if (numberOf(source) !== undefined) return true;
   const magnitude = Math.abs(Number(source));

@@ -48,7 +48,7 @@ export function findViolations(graph: SchemaGraph, validator: SchemaValidator, v
   return { violations: violationsIn(validator.root, value) };
 }
 
-/** Whether a branch is about values like this one at all. */
+/** Tells whether a branch is about values like this one at all. */
 function mayAccept(graph: SchemaGraph, branch: SchemaNode, value: unknown): boolean {
   if (typeof branch === 'boolean') return branch;
   return allowsValue(branch.$ref === undefined ? branch : nodeAt(graph, branch.$ref), value);

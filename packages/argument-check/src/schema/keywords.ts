@@ -1,6 +1,6 @@
 import type { SchemaNode } from './schema-graph.ts';
 
-/** What the value of a keyword must be, and how schemas stand in it. */
+/** Describes a kind of keyword: the values that it may have, and the schemas in them. */
 export interface KeywordKind {
   /** Completes the sentence "the value must be …". */
   mustBe: string;
@@ -88,14 +88,14 @@ const otherHolders: Readonly<Record<string, KeywordKind['holds']>> = {
   additionalItems: 'schema',
 };
 
-/** The kind of a keyword; `undefined` for one that is not checked. */
+/** Returns the kind of a keyword; `undefined` for one that is not checked. */
 export function kindOf(keyword: string): KeywordKind | undefined {
   return Object.hasOwn(keywordKinds, keyword) ? keywordKinds[keyword] : undefined;
 }
 
 /**
- * The schemas directly inside a schema of any dialect, by all of its keywords or by these alone. What stands in the place
- * of a schema without being one is among them.
+ * Lists the schemas directly inside a schema of any dialect, by all of its keywords or by these alone. A value that stands
+ * in the place of a schema without being one is among them.
  */
 export function subschemas(of: Record<string, unknown>, keywords = Object.keys(of)): unknown[] {
   return keywords.flatMap((keyword) => {
@@ -111,11 +111,12 @@ export function subschemas(of: Record<string, unknown>, keywords = Object.keys(o
 /** The keywords that apply their schemas to the same value as the schema in which they stand. */
 const inPlaceKeywords = ['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'dependentSchemas'];
 
-/** The subschemas that apply to the very value to which the schema applies, those behind its reference aside. */
+/** Lists the subschemas that apply to the same value as the schema itself, except those behind its reference. */
 export function subschemasInPlace(of: Record<string, unknown>): SchemaNode[] {
   return subschemas(of, inPlaceKeywords) as SchemaNode[];
 }
 
+/** Tells whether a JSON value is an object, and neither null nor an array. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

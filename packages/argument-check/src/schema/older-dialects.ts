@@ -1,13 +1,13 @@
 import { isObject } from './keywords.ts';
 
-/** Whether a document says that it is written in draft-07 or an older dialect. */
+/** Tells whether a document says that it is written in draft-07 or an older dialect. */
 export function isDraft07(document: Record<string, unknown>): boolean {
   return /draft-0[3-7]/.test(String(document.$schema));
 }
 
 /**
  * Translates one schema object to 2020-12; its subschemas stay as they are. Older drafts and OpenAPI have tuples in
- * `items`, `dependencies`, boolean exclusive limits and `nullable`, and servers send them whatever `$schema` claims.
+ * `items`, `dependencies`, boolean exclusive limits and `nullable`, and servers send them under any `$schema`.
  */
 export function toPresentDialect(schema: Record<string, unknown>, draft07: boolean): Record<string, unknown> {
   const translated = { ...schema };

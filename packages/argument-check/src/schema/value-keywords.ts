@@ -1,7 +1,7 @@
 import { canonicalText } from '../json/canonical-text.ts';
 import type { SchemaObject } from './schema-graph.ts';
 
-/** Whether `type`, `enum` and `const` of a schema allow a value. */
+/** Tells whether `type`, `enum` and `const` of a schema allow a value. */
 export function allowsValue({ type, enum: values, const: only }: SchemaObject, value: unknown): boolean {
   if (type !== undefined && ![type].flat().some((each) => isOfType(value, each))) return false;
   if (values && !values.some((each) => isEqual(each, value))) return false;

@@ -4,7 +4,7 @@ import { canonicalText } from '../json/canonical-text.ts';
 import type { LinearPattern } from '../schema/schema-graph.ts';
 import type { StepMeter } from './step-meter.ts';
 
-/** What a step is multiplied by where every violation is kept: what fails costs more then. */
+/** A step costs so much more where every violation is kept, because a failure costs more then. */
 const findsAllFactor = 50;
 
 /**

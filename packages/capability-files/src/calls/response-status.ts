@@ -6,7 +6,7 @@ export type StatusVerdict =
   | 'bad_key'
   | undefined;
 
-/** Whether an answer with this status is about the access or the load, whatever its body says. */
+/** Tells whether an answer with this status is about the access or the load; its body is not read then. */
 export function isAboutAccess(status: number): boolean {
   return [401, 403, 407, 408, 429].includes(status);
 }
@@ -23,7 +23,7 @@ export function judgeStatus(status: number, headers: Headers, excerpt: string): 
   return status >= 500 ? { failure: { kind: 'lost', reason }, retryAfterSeconds } : undefined;
 }
 
-/** Returns seconds. A date is counted from the answer's own date, whatever our clock says. */
+/** Returns seconds. A date is counted from the answer's own date, so that our clock doesn't matter. */
 function readRetryAfter(headers: Headers): number | undefined {
   const value = headers.get('retry-after')?.trim() ?? '';
   if (/^\d{1,9}$/.test(value)) return Number(value);

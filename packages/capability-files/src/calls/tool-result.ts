@@ -35,7 +35,7 @@ export function refusal(text: string): Record<string, unknown> {
   return { ...textResult(shown), isError: true };
 }
 
-/** A structured result that breaks `schema.output` would be refused by clients, and the model would see nothing of it. */
+/** Clients refuse a structured result that breaks `schema.output`, so the model gets it as the text of an error. */
 function misshapen(host: string, text: string): Record<string, unknown> {
   return refusal(`the answer of ${host} is not what schema.output of this tool promises: ${text}`);
 }

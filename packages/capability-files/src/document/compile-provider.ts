@@ -82,7 +82,7 @@ function checkDoubledCredential(
   if (param !== undefined) templates.report([...path, 'params', param], message);
 }
 
-/** Whether a header is kept from other origins. Only the general ones may go along. */
+/** Tells whether a header is kept from other origins. Only the general ones may go along. */
 function isPrivate(name: string): boolean {
   return !['accept', 'accept-language', 'content-type', 'user-agent'].includes(name.toLowerCase());
 }

@@ -24,7 +24,7 @@ export interface LoadDeps {
 
 const maxFileBytes = 1024 * 1024;
 
-/** Whether a file of this name in a folder is a capability file. */
+/** Tells whether a file of this name in a folder is a capability file. */
 export function isCapabilityFile(name: string): boolean {
   return /\.(ya?ml|json)$/i.test(name) && !name.startsWith('.');
 }

@@ -20,7 +20,7 @@ const config = z.strictObject({
     .optional(),
 });
 
-/** JSON-RPC 2.0 over HTTP. `error` is a refusal, whatever the HTTP status. */
+/** JSON-RPC 2.0 over HTTP. `error` is a refusal, under any HTTP status. */
 export const jsonRpc = {
   config,
   compile(config, templates, path) {

@@ -121,6 +121,7 @@ function fillHeaders(headers: ValueTemplate, values: Values): [string, string][]
     });
 }
 
+/** Tells whether a text can be the value of a header. */
 export function isHeaderValue(text: string): boolean {
   return /^[\t\x20-\x7e\x80-\xff]*$/.test(text);
 }

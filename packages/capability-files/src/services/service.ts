@@ -57,6 +57,7 @@ export function jsonPost(
   };
 }
 
+/** Tells whether the HTTP status of an answer is a success. */
 export function isSuccess({ status }: ServiceAnswer): boolean {
   return status >= 200 && status < 300;
 }
@@ -70,6 +71,7 @@ export function parsedJson(text: string): { value: unknown } | undefined {
   }
 }
 
+/** Tells whether a JSON value is an object, and neither null nor an array. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

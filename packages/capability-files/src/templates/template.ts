@@ -41,13 +41,14 @@ export function soleName(template: Template): string | undefined {
   return typeof only === 'object' && more.length === 0 ? only.name : undefined;
 }
 
+/** Lists the names of the placeholders in a text. */
 export function namesIn(template: Template): string[] {
   return template.flatMap((part) => (typeof part === 'string' ? [] : [part.name]));
 }
 
 /**
- * Fills in the placeholders of a value. A placeholder that is a whole text becomes its value, of whatever type. Keys and
- * items that have no value are left out.
+ * Fills in the placeholders of a value. A placeholder that is a whole text becomes its value and keeps its type. Keys
+ * and items that have no value are left out.
  */
 export function fillValue(template: ValueTemplate, values: Values): unknown {
   if ('constant' in template) return template.constant;
@@ -87,6 +88,7 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
+/** The error for a value that can't be sent. */
 export function badArgument(name: string, what: string): SignalboxError {
   return new SignalboxError('invalid_arguments', `${name}: ${what}`);
 }

@@ -25,7 +25,7 @@ export function insufficientScope(header: string | null): SignalboxError | undef
   });
 }
 
-/** Whether an error says that a scope is missing, which only some requests need. */
+/** Tells whether an error says that a scope is missing, which only some requests need. */
 export function isAboutScope(error: SignalboxError): boolean {
   return 'missingScope' in error.details;
 }
