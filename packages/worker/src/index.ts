@@ -8,9 +8,9 @@ export { type HttpFace, type HttpFaceOptions, serveHttpFace } from './http/http-
 export { type AgentSetup, planAgent } from './runner/agent-plan.ts';
 export { inheritedEnvironment } from './runner/child-environment.ts';
 export type { ChildToken, IssueToken } from './runner/child-token.ts';
-export { startCleanupProcess } from './runner/cleanup-process.ts';
+export { startCleanupProcess } from './runner/cleanup/cleanup-process.ts';
 export { findProgram } from './runner/find-program.ts';
-export { outputSink } from './runner/output-sink.ts';
+export { outputSink } from './runner/output/output-sink.ts';
 export { type ProcessTokenOptions, processTokens, sameToken } from './runner/process-tokens.ts';
 export { defaultRestartPolicy } from './runner/restart-budget.ts';
 export { runRoots } from './runner/run-directory.ts';

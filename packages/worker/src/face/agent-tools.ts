@@ -1,7 +1,7 @@
 import type { Log } from '@signalbox/client';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
+import { mentionUnread } from '../mailbox/inbox/unread.ts';
 import { type Mailbox, type MailboxTimes, mailboxTools } from '../mailbox/mailbox-tools.ts';
-import { mentionUnread } from '../mailbox/unread.ts';
 import { searchTools } from '../search/search-tools.ts';
 import { type AgentStatus, createAgentStatus } from '../tools/agent-status.ts';
 import { combinedTools } from '../tools/combined-tools.ts';

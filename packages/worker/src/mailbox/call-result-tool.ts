@@ -9,7 +9,7 @@ import { failure, failureResult } from './failure.ts';
 import { answer, type MailboxTool, mailboxTool, reading } from './mailbox-tool.ts';
 import { late, within } from './time-limit.ts';
 
-export interface CallResultParts {
+export interface CallResultToolDeps {
   executor: McpProxyExecutor;
   calls: RecentCalls;
   /** The longest wait of one call. */
@@ -21,8 +21,8 @@ export interface CallResultParts {
 }
 
 /** Makes the tool that says what became of a tool call whose caller stopped waiting, or whose connection broke. */
-export function callResultTool(parts: CallResultParts): MailboxTool {
-  const { calls, maxWaitMs } = parts;
+export function callResultTool(deps: CallResultToolDeps): MailboxTool {
+  const { calls, maxWaitMs } = deps;
   const seconds = Math.max(1, Math.floor(maxWaitMs / 1000));
   return mailboxTool({
     name: 'signalbox_call_result',
@@ -36,7 +36,7 @@ export function callResultTool(parts: CallResultParts): MailboxTool {
       if (id === undefined) return listed(calls.list());
       if (!/^[!-~]+$/.test(id))
         throw new SignalboxError('invalid_arguments', `'${id}' is not the id of a call`);
-      return await resultOf(parts, id, signal);
+      return await resultOf(deps, id, signal);
     },
   });
 }
@@ -57,7 +57,7 @@ function listed(calls: readonly RecentCall[]): ToolResult {
 }
 
 async function resultOf(
-  { executor, calls, maxWaitMs, askAgainMs, now }: CallResultParts,
+  { executor, calls, maxWaitMs, askAgainMs, now }: CallResultToolDeps,
   id: string,
   signal: AbortSignal,
 ): Promise<ToolResult> {

@@ -11,7 +11,7 @@ export interface MailboxTool {
   run(call: FaceCall): Promise<FaceAnswer>;
 }
 
-interface ToolParts<F extends Fields, R extends keyof F & string> {
+interface MailboxToolOptions<F extends Fields, R extends keyof F & string> {
   name: MailboxToolName;
   title: string;
   /** Tells a model what the tool does, when to use it, and what it returns. */
@@ -51,9 +51,9 @@ export const writing: Annotations = {
 
 /** Makes a mailbox tool, which checks its arguments and turns errors into results. */
 export function mailboxTool<const F extends Fields, const R extends keyof F & string = never>(
-  parts: ToolParts<F, R>,
+  options: MailboxToolOptions<F, R>,
 ): MailboxTool {
-  const { name, title, description, fields, required = [], outputSchema, annotations } = parts;
+  const { name, title, description, fields, required = [], outputSchema, annotations } = options;
   const definition = {
     name,
     title,
@@ -73,7 +73,7 @@ export function mailboxTool<const F extends Fields, const R extends keyof F & st
       return failureResult(failure('invalid_arguments', `${name}: ${problem}`), definition);
     }
     try {
-      return await parts.run(value, call);
+      return await options.run(value, call);
     } catch (thrown) {
       return failureResult(failureOf(thrown), definition);
     }

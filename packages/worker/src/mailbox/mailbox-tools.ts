@@ -5,18 +5,18 @@ import type { FaceTools } from '../tools/face-tools.ts';
 import { invalidParams, JsonRpcError } from '../tools/json-rpc-error.ts';
 import type { RecentCalls } from '../tools/recent-calls.ts';
 import { agentsTool } from './agents-tool.ts';
-import { AskTable } from './ask-table.ts';
-import { askTools } from './ask-tools.ts';
+import { AskTable } from './asking/ask-table.ts';
+import { askTools } from './asking/ask-tools.ts';
 import { callResultTool } from './call-result-tool.ts';
-import { Inbox } from './inbox.ts';
-import { InboxCursors } from './inbox-cursors.ts';
-import { inboxTools } from './inbox-tools.ts';
+import { Inbox } from './inbox/inbox.ts';
+import { InboxCursors } from './inbox/inbox-cursors.ts';
+import { inboxTools } from './inbox/inbox-tools.ts';
+import { replyTool } from './inbox/reply-tool.ts';
+import { Unread } from './inbox/unread.ts';
 import { mailboxInstructions } from './mailbox-instructions.ts';
 import type { MailboxTool } from './mailbox-tool.ts';
 import { MainConnection } from './main-connection.ts';
-import { replyTool } from './reply-tool.ts';
 import { sendTool } from './send-tool.ts';
-import { Unread } from './unread.ts';
 
 /** Times of the mailbox tools, in milliseconds. */
 export interface MailboxTimes {

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
-import { OutputTail } from './output-tail.ts';
-import type { OutputWriter } from './output-writer.ts';
-import { endProcess, type OwnProcess, signalProcess } from './process-ending.ts';
-import { identityOf } from './process-start.ts';
+import { OutputTail } from './output/output-tail.ts';
+import type { OutputWriter } from './output/output-writer.ts';
+import { endProcess, type OwnProcess, signalProcess } from './process/process-ending.ts';
+import { identityOf } from './process/process-start.ts';
 import type { ProcessEnd } from './run-event.ts';
 
 export interface AgentProcessOptions {

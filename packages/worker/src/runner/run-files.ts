@@ -1,10 +1,10 @@
 import { type AgentPlan, type AgentSetup, needsStrictDirectory, planAgent } from './agent-plan.ts';
-import type { CleanupTask } from './cleanup-list.ts';
-import type { CleanupProcess } from './cleanup-process.ts';
-import type { OwnProcess } from './process-ending.ts';
+import type { CleanupTask } from './cleanup/cleanup-list.ts';
+import type { CleanupProcess } from './cleanup/cleanup-process.ts';
+import type { OwnProcess } from './process/process-ending.ts';
 import { createRunDirectory, type RunRoot, removeRunDirectory, writePrivateFile } from './run-directory.ts';
-import { claimWorkspace } from './workspace-claim.ts';
-import { type Restored, restoreWorkspace } from './workspace-record.ts';
+import { claimWorkspace } from './workspace/workspace-claim.ts';
+import { type Restored, restoreWorkspace } from './workspace/workspace-record.ts';
 
 /** The files that one process of an agent needs. The cleanup process knows all of them. */
 export interface RunFiles {

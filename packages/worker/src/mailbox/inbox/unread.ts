@@ -1,7 +1,7 @@
 import type { BrokerClient, Log } from '@signalbox/client';
 import { messageOf } from '@signalbox/protocol';
-import { asksForInput } from '../executor/call-result.ts';
-import type { FaceTools } from '../tools/face-tools.ts';
+import { asksForInput } from '../../executor/call-result.ts';
+import type { FaceTools } from '../../tools/face-tools.ts';
 import type { Inbox } from './inbox.ts';
 
 /** The most messages that are counted. */

@@ -1,8 +1,8 @@
 import type { BrokerClient, Log, Subscription } from '@signalbox/client';
 import { type Message, messageOf, parseJson, SignalboxError } from '@signalbox/protocol';
+import type { MainConnection } from '../main-connection.ts';
+import { late, within } from '../time-limit.ts';
 import { type HeldMessage, HeldMessages, hasExpiredUnread } from './held-messages.ts';
-import type { MainConnection } from './main-connection.ts';
-import { late, within } from './time-limit.ts';
 
 /** The most messages that are delivered and not acked; the broker keeps the rest. */
 export const inboxWindow = 64;
@@ -11,7 +11,7 @@ export const inboxWindow = 64;
 const arrivalMs = 1_000;
 const holdMs = 40_000;
 
-export interface InboxPorts {
+export interface InboxDeps {
   main: MainConnection;
   log: Log;
   /** Monotonic milliseconds. */
@@ -26,15 +26,15 @@ interface Hold {
 /** The agent's own inbox. It is held from the first read on; a read after a loss takes it again. */
 export class Inbox {
   readonly held = new HeldMessages();
-  readonly #ports: InboxPorts;
+  readonly #deps: InboxDeps;
   readonly #stop = new AbortController();
   #holding: Promise<Hold> | undefined;
   #isHeld = false;
   /** The calls that wait for the next message. */
   readonly #waiters = new Set<PromiseWithResolvers<void>>();
 
-  constructor(ports: InboxPorts) {
-    this.#ports = ports;
+  constructor(deps: InboxDeps) {
+    this.#deps = deps;
   }
 
   /** Whether messages are delivered to this process now. */
@@ -56,13 +56,13 @@ export class Inbox {
   /** Waits for the messages that the broker has, as far as the window allows. Returns true if there are more. */
   async fill(signal: AbortSignal): Promise<boolean> {
     const { client } = await this.hold(signal);
-    const deadline = this.#ports.now() + arrivalMs;
+    const deadline = this.#deps.now() + arrivalMs;
     for (;;) {
       const after = this.held.highestLiveSeq;
       const [next] = await client.peek({ address: client.agent, after, limit: 1 });
       if (!next) return false;
       if (this.held.highestLiveSeq > after) continue;
-      const left = deadline - this.#ports.now();
+      const left = deadline - this.#deps.now();
       const isFull = this.held.liveCount >= inboxWindow;
       if (isFull || left <= 0 || (await this.arrival(left, signal)) === late) return true;
     }
@@ -114,7 +114,7 @@ export class Inbox {
 
   /** Returns the waiting messages in order, without requests that have expired unread, which are acked. */
   waiting(): HeldMessage[] {
-    const { now, log } = this.#ports;
+    const { now, log } = this.#deps;
     const expired = this.held.waiting().filter((held) => hasExpiredUnread(held, now()));
     this.ack(expired, this.#stop.signal).catch((thrown) => {
       log({ event: 'inbox_ack_failed', reason: messageOf(thrown) });
@@ -123,7 +123,7 @@ export class Inbox {
   }
 
   async #take(): Promise<Hold> {
-    const client = await this.#ports.main.client(this.#stop.signal);
+    const client = await this.#deps.main.client(this.#stop.signal);
     const subscription = await client.subscribe({
       window: inboxWindow,
       onSubscribed: () => this.held.leaseEnded(),
@@ -158,11 +158,11 @@ export class Inbox {
     try {
       json = body === undefined ? null : parseJson(body);
     } catch (thrown) {
-      this.#ports.log({ event: 'bad_body', id: message.id, reason: messageOf(thrown) });
+      this.#deps.log({ event: 'bad_body', id: message.id, reason: messageOf(thrown) });
       void client.nack([seq], { dead: true, reason: 'bad_body' }).catch(() => {});
       return;
     }
-    const held = this.held.take(seq, message, json, this.#ports.now());
+    const held = this.held.take(seq, message, json, this.#deps.now());
     if (held.isDone) {
       void client.ack([seq]).then(
         ({ accepted }) => this.held.remove(accepted),

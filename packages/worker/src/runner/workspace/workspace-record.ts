@@ -1,8 +1,8 @@
 import { chmod, readFile, rename, rmdir, stat, unlink, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { WorkspaceEntry } from '../agent-clis/injection.ts';
-import { takenOut } from '../agent-clis/workspace-entry.ts';
-import type { ProcessIdentity } from './process-start.ts';
+import type { WorkspaceEntry } from '../../agent-clis/injection.ts';
+import { takenOut } from '../../agent-clis/workspace-entry.ts';
+import type { ProcessIdentity } from '../process/process-start.ts';
 
 /** What is needed to take an entry out of the user's file again, also after a crash of the supervisor that put it in. */
 export interface WorkspaceRecord {

@@ -1,8 +1,8 @@
 import { replyIdOf, SignalboxError } from '@signalbox/protocol';
+import { answer, type MailboxTool, mailboxTool } from '../mailbox-tool.ts';
+import { bodyFields, bodyOf } from '../message-body.ts';
 import type { HeldMessage } from './held-messages.ts';
 import type { Inbox } from './inbox.ts';
-import { answer, type MailboxTool, mailboxTool } from './mailbox-tool.ts';
-import { bodyFields, bodyOf } from './message-body.ts';
 
 /** A reply outlives its request by this much, so that an asker that reconnects late still finds it. */
 const graceMs = 5 * 60_000;

@@ -1,4 +1,4 @@
-import type { OwnProcess } from './process-ending.ts';
+import type { OwnProcess } from '../process/process-ending.ts';
 
 /** Everything that one agent's run leaves behind if the supervisor dies: its process, and what that process used. */
 export interface CleanupTask {

@@ -1,9 +1,9 @@
 import { mkdir, readFile, realpath, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { SignalboxError } from '@signalbox/protocol';
-import type { WorkspaceEntry } from '../agent-clis/injection.ts';
-import { putIn } from '../agent-clis/workspace-entry.ts';
-import { identityOf, isRunning, type ProcessIdentity } from './process-start.ts';
+import type { WorkspaceEntry } from '../../agent-clis/injection.ts';
+import { putIn } from '../../agent-clis/workspace-entry.ts';
+import { identityOf, isRunning, type ProcessIdentity } from '../process/process-start.ts';
 import {
   recordPathOf,
   replaceFile,

@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
+import { endProcess } from '../process/process-ending.ts';
+import { restoreWorkspace } from '../workspace/workspace-record.ts';
 import type { CleanupList } from './cleanup-list.ts';
-import { endProcess } from './process-ending.ts';
-import { restoreWorkspace } from './workspace-record.ts';
 
 /**
  * The cleanup process of one supervisor. It reads lists of what the supervisor has started and made. When its standard input

@@ -1,12 +1,12 @@
 import { SignalboxError } from '@signalbox/protocol';
-import type { FaceCall } from '../tools/face-tools.ts';
-import type { ToolResult } from '../tools/tool-result.ts';
+import type { FaceCall } from '../../tools/face-tools.ts';
+import type { ToolResult } from '../../tools/tool-result.ts';
+import { type MailboxTool, mailboxTool, writing } from '../mailbox-tool.ts';
+import { bodyFields, bodyOf } from '../message-body.ts';
+import { toField } from '../send-tool.ts';
+import { late, within } from '../time-limit.ts';
 import { askSchema, endedResult, pendingResult } from './ask-outcome.ts';
 import type { Ask, AskTable } from './ask-table.ts';
-import { type MailboxTool, mailboxTool, writing } from './mailbox-tool.ts';
-import { bodyFields, bodyOf } from './message-body.ts';
-import { toField } from './send-tool.ts';
-import { late, within } from './time-limit.ts';
 
 const defaultSeconds = 600;
 const maxSeconds = 24 * 60 * 60;

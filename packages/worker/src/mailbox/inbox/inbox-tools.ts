@@ -1,18 +1,18 @@
 import { SignalboxError } from '@signalbox/protocol';
-import type { ToolResult } from '../tools/tool-result.ts';
+import type { ToolResult } from '../../tools/tool-result.ts';
+import { answer, type MailboxTool, mailboxTool } from '../mailbox-tool.ts';
+import { late } from '../time-limit.ts';
 import type { HeldMessage } from './held-messages.ts';
 import { type Inbox, inboxWindow } from './inbox.ts';
 import type { InboxCursors } from './inbox-cursors.ts';
 import { inboxMessage, pageOf, pageText } from './inbox-page.ts';
 import { inboxSchema } from './inbox-schema.ts';
-import { answer, type MailboxTool, mailboxTool } from './mailbox-tool.ts';
-import { late } from './time-limit.ts';
 
 const defaultLimit = 10;
 /** The total size of the bodies of one read. Clients commonly cut results off at about twice that. */
 const pageBytes = 48 * 1024;
 
-export interface InboxToolsParts {
+export interface InboxToolsDeps {
   inbox: Inbox;
   cursors: InboxCursors;
   /** The longest wait of one call, in milliseconds. */
@@ -38,8 +38,8 @@ const limitField = {
 } as const;
 
 /** Makes the tools that read the agent's own inbox. Returning a message never acks it: only a cursor that the agent names does. */
-export function inboxTools(parts: InboxToolsParts): MailboxTool[] {
-  const { inbox, maxWaitMs, now } = parts;
+export function inboxTools(deps: InboxToolsDeps): MailboxTool[] {
+  const { inbox, maxWaitMs, now } = deps;
   const maxSeconds = Math.max(1, Math.floor(maxWaitMs / 1000));
   const annotations = {
     readOnlyHint: false,
@@ -57,9 +57,9 @@ export function inboxTools(parts: InboxToolsParts): MailboxTool[] {
       outputSchema: inboxSchema,
       annotations,
       async run({ ack, limit = defaultLimit }, { signal }) {
-        const acked = await ackUpTo(parts, ack, signal);
+        const acked = await ackUpTo(deps, ack, signal);
         const hasMore = await inbox.fill(signal);
-        return await page(parts, { waiting: inbox.waiting(), limit, acked, hasMore, signal });
+        return await page(deps, { waiting: inbox.waiting(), limit, acked, hasMore, signal });
       },
     }),
     mailboxTool({
@@ -82,13 +82,13 @@ export function inboxTools(parts: InboxToolsParts): MailboxTool[] {
       async run({ timeout_s: seconds, ack, limit = defaultLimit }, { signal }) {
         const waitMs = Math.min(maxWaitMs, seconds === undefined ? maxWaitMs : seconds * 1000);
         const deadline = now() + waitMs;
-        const acked = await ackUpTo(parts, ack, signal);
+        const acked = await ackUpTo(deps, ack, signal);
         let hasMore = await inbox.fill(signal);
         while (inbox.fresh().length === 0) {
           if ((await inbox.arrival(Math.max(0, deadline - now()), signal)) === late) break;
           hasMore = await inbox.fill(signal);
         }
-        return await page(parts, { waiting: inbox.fresh(), limit, acked, hasMore, signal });
+        return await page(deps, { waiting: inbox.fresh(), limit, acked, hasMore, signal });
       },
     }),
   ];
@@ -101,7 +101,7 @@ interface Acked {
 
 /** Acks what reads up to a cursor returned. Throws, and acks nothing, if the cursor is not one of this inbox. */
 async function ackUpTo(
-  { inbox, cursors }: InboxToolsParts,
+  { inbox, cursors }: InboxToolsDeps,
   cursor: string | undefined,
   signal: AbortSignal,
 ): Promise<Acked> {
@@ -119,7 +119,7 @@ async function ackUpTo(
   return { acked: done.length - pending, ack_pending: pending };
 }
 
-interface PageParts {
+interface PageOptions {
   waiting: readonly HeldMessage[];
   limit: number;
   acked: Acked;
@@ -129,8 +129,8 @@ interface PageParts {
 }
 
 async function page(
-  { inbox, cursors, now, wallNow }: InboxToolsParts,
-  { waiting, limit, acked, hasMore, signal }: PageParts,
+  { inbox, cursors, now, wallNow }: InboxToolsDeps,
+  { waiting, limit, acked, hasMore, signal }: PageOptions,
 ): Promise<ToolResult> {
   const taken = pageOf(waiting, { messages: limit, bytes: pageBytes });
   const messages = taken.map((held) => inboxMessage(held, now(), wallNow()));

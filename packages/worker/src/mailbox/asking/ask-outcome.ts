@@ -1,10 +1,10 @@
 import type { RequestOutcome } from '@signalbox/client';
 import type { Tool } from '@signalbox/protocol';
-import type { ToolResult } from '../tools/tool-result.ts';
+import type { ToolResult } from '../../tools/tool-result.ts';
+import { type Failure, failure, failureOf, failureResult } from '../failure.ts';
+import { quotedBody } from '../inbox/attested-text.ts';
+import { answer } from '../mailbox-tool.ts';
 import type { Ask } from './ask-table.ts';
-import { quotedBody } from './attested-text.ts';
-import { type Failure, failure, failureOf, failureResult } from './failure.ts';
-import { answer } from './mailbox-tool.ts';
 
 /** The output schema of both ask tools. */
 export const askSchema = {

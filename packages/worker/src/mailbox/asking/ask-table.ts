@@ -1,6 +1,6 @@
 import type { BrokerClient, RequestOutcome } from '@signalbox/client';
 import { SignalboxError } from '@signalbox/protocol';
-import { relayProgress, type ToolProgress } from '../executor/tool-call.ts';
+import { relayProgress, type ToolProgress } from '../../executor/tool-call.ts';
 
 /** A question to another agent. It goes on whether or not a call waits for its answer. */
 export interface Ask {
