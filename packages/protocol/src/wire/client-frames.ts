@@ -45,7 +45,7 @@ export const clientFrameSchemas = {
         .int()
         .positive()
         .optional()
-        .describe(`Its lifetime. Default: ${frameDefaults.ttlMs.toLocaleString('en-US')}, which is 7 days.`),
+        .describe(`Its lifetime. Default: ${frameDefaults.ttlMs / 86_400_000} days.`),
       traceparent: z
         .string()
         .max(frameLimits.traceparentLength)
@@ -91,7 +91,7 @@ export const clientFrameSchemas = {
         .min(1)
         .optional()
         .describe(
-          `Bytes that are pushed and not settled. Default: ${frameDefaults.windowBytes.toLocaleString('en-US')}.`,
+          `Bytes that are pushed and not settled. Default: ${frameDefaults.windowBytes / 1024 ** 2} MiB.`,
         ),
       journal_id: idSchema
         .optional()
