@@ -18,7 +18,7 @@ const config = await loadConfig(fileURLToPath(new URL('./signalbox.yaml', import
 await using directory = await mkdtempDisposable(join(tmpdir(), 'signalbox-embedded-'));
 const dataDir = join(directory.path, 'state');
 
-// What is declared last is stopped first: the agent, then the orchestrator, then the broker.
+// They stop in reverse order: the agent, then the orchestrator, then the broker.
 await using broker = await runBroker({ config, dataDir, log });
 const { url } = broker;
 await using orchestrator = await runOrchestrator({ config, dataDir, url, log });

@@ -5,7 +5,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     process.stderr.write(`signalbox: the answer could not be written: ${error.message}\n`);
     process.exit(1);
   }
-  // Whoever read the answer is gone. A daemon works on: it only ever prints that it is ready.
+  // Nobody reads the output any more. A daemon goes on: it prints nothing but that it is ready.
   const [command, part] = process.argv.slice(2);
   const isOutput = command === 'tail' || (command === 'worker' && part !== 'run');
   if (process.listenerCount('SIGTERM') === 0 || isOutput) process.exit(0);

@@ -55,7 +55,7 @@ function retryCommand(): Command {
     'Put messages back into their inboxes, with their tries at zero and a fresh lifetime.',
   ).addHelpText(
     'after',
-    '\nNothing is asked back: --all puts back every message of every inbox at once. See what that is with dead list.',
+    '\nThere is no question before it: --all puts back every message of every inbox at once. See them with dead list first.',
   );
   withExamples(
     withJsonOption(command),
@@ -71,7 +71,7 @@ function retryCommand(): Command {
 function dropCommand(): Command {
   const command = disposeCommand('drop', 'Drop messages for good.').addHelpText(
     'after',
-    '\nNothing is asked back, and what is dropped cannot be had again: look with dead list or dead show first.',
+    '\nThere is no question before it, and dropped messages cannot be restored: see them with dead list or dead show first.',
   );
   withExamples(
     withJsonOption(command),

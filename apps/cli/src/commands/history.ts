@@ -21,7 +21,7 @@ export function historyCommand(): Command {
     .option('--agent <name>', 'only what this agent sent, got or called', agentOption)
     .option('--correlation <id>', 'only the request with this id, and what belongs to it')
     .option('--limit <n>', 'show at most this many messages, or rows of the audit', countOption, 200)
-    .option('--audit', 'instead: what was refused, and which tokens were issued and revoked')
+    .option('--audit', 'instead: requests that were refused, and tokens that were issued or revoked')
     .option(
       '--orchestrator <name>',
       'agent id of the orchestrator; default from the config, else orchestrator',

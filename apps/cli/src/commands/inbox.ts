@@ -9,7 +9,10 @@ export function inboxCommand(): Command {
       'Show the messages that wait for you, without claiming them. With --take they are claimed and acknowledged.',
     ),
   )
-    .option('--take', 'claim and acknowledge what is shown; takes the inbox over from a worker that reads it')
+    .option(
+      '--take',
+      'claim and acknowledge the messages that are shown; takes the inbox over from a worker that reads it',
+    )
     .option('--limit <n>', 'show at most this many', countOption, 50);
   withExamples(
     withJsonOption(command),

@@ -14,7 +14,7 @@ export function tailCommand(): Command {
   orchestratorOption(command);
   command.addHelpText(
     'after',
-    '\nBodies are never shown. What comes faster than it can be shown is left out and counted. With --json each line is one\nobject; what already happened is told by signalbox history.',
+    '\nBodies are never shown. Events that come faster than they can be shown are left out and counted. With --json each line\nis one object. Past events: signalbox history.',
   );
   withExamples(
     withJsonOption(command),

@@ -54,7 +54,7 @@ function listCommand(): Command {
 function revokeCommand(): Command {
   const command = withConnectionOptions(
     new Command('revoke')
-      .description('Revoke a token; whoever is connected with it is cut off within a second.')
+      .description('Revoke a token; connections with it are closed within a second.')
       .argument('<id>', 'id of the token, as token list shows it'),
   );
   withExamples(withJsonOption(command), 'signalbox token revoke V1StGXR8Z5 --config signalbox.yaml');

@@ -74,7 +74,11 @@ export function replyError(reply: McpReply): SignalboxError {
 }
 
 function strangeReply(): SignalboxError {
-  return new SignalboxError('bad_body', 'the orchestrator answered something else than what was asked', {
-    details: { hint: 'broker, orchestrator and this command may be of different versions' },
-  });
+  return new SignalboxError(
+    'bad_body',
+    'the orchestrator answered another question than the one that was asked',
+    {
+      details: { hint: 'broker, orchestrator and this command may be of different versions' },
+    },
+  );
 }

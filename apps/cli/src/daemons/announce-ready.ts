@@ -11,6 +11,6 @@ export function announceReady(
   if (isSupervised()) void reportToSupervisor({ ready: facts });
   else if (flags.json) printJson(facts);
   else printLines(...lines);
-  // Else the compiled code is kept at the end only, which one that is killed never has: each start would compile anew.
+  // Node keeps compiled code at the end of a process only; one that is killed would have to compile at each start.
   flushCompileCache();
 }

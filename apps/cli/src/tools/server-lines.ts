@@ -9,7 +9,7 @@ export function tookText(ms: number | undefined): string {
 
 /** What an operator can do about a state. */
 const remedies: Partial<Record<ServerReport['state'], string>> = {
-  ejected: 'it failed too often; start it anew with: signalbox tools reload',
+  ejected: 'it failed too often; restart it with: signalbox tools reload',
   needs_auth: 'a person has to sign in with: signalbox tools auth',
   stopped: 'start it with: signalbox tools start',
   disabled: 'take disabled out of its configuration to use it',

@@ -47,7 +47,7 @@ export async function runWorkerHttp(flags: WorkerHttpFlags): Promise<void> {
   });
   if (!isLoopback(listen.host)) {
     log.warn(
-      'listening beyond this machine without encryption: whoever sees the traffic can read tokens and calls',
+      'listening beyond this machine without encryption: anyone who sees the traffic can read tokens and calls',
     );
   }
   const lines = flags.json

@@ -55,7 +55,7 @@ const orchestratorSchema = z.strictObject({
     .describe('tools, or patterns with *, that may be called again after a call with an unknown outcome'),
   neverRepeat: toolPatterns
     .optional()
-    .describe('tools, or patterns with *, that may not, whatever safeToRepeat or their server says'),
+    .describe('tools, or patterns with *, that must not, even if safeToRepeat or their server allows it'),
 });
 
 const mailboxSchema = z
@@ -108,9 +108,7 @@ export const configSchema = z.strictObject({
     .record(serverNameSchema, mcpServerSchema)
     .optional()
     .describe('MCP servers by name; the name is part of the names of its tools'),
-  capabilities: paths
-    .optional()
-    .describe('capability files, or folders with such files, relative to this file'),
+  capabilities: paths.optional().describe('capability files, or folders of them, relative to this file'),
   allowHosts: z
     .array(hostPattern)
     .optional()

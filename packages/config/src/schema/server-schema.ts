@@ -68,7 +68,7 @@ const policyShape = {
   neverRepeat: toolPatterns
     .optional()
     .describe(
-      "the server's own tool names, or patterns with *, that may not, whatever safeToRepeat or the server says",
+      "the server's own tool names, or patterns with *, that must not, even if safeToRepeat or the server allows it",
     ),
 };
 

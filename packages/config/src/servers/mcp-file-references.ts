@@ -23,7 +23,7 @@ export const mcpFileReferences: ReferenceSyntax = {
     // Filled in by the host, for servers with a process per role or worker.
     if (variable === 'instance' && otherwise === undefined) return { value: `\${instance}` };
     const read = readVariable(variable, sources);
-    // As in a shell: what is set but empty takes the default too.
+    // An empty variable takes the default too, as in a shell.
     const isEmpty = !('value' in read) || read.value === '';
     return otherwise !== undefined && isEmpty ? { value: otherwise } : read;
   },

@@ -61,7 +61,7 @@ export async function runBroker(options: BrokerOptions): Promise<RunningBroker> 
       event: 'unencrypted_listen',
       level: 'warn',
       message:
-        'listening beyond this machine without encryption: whoever sees the traffic can read messages and tokens',
+        'listening beyond this machine without encryption: anyone who sees the traffic can read messages and tokens',
     });
   }
   const { url, operatorTokenFile, failed } = broker;

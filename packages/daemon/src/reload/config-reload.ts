@@ -124,7 +124,7 @@ export class ConfigReload implements AsyncDisposable {
     return await this.#targets.host.apply(next.mcpServers);
   }
 
-  /** Loads the files. If one of them is wrong, it and all files of before stay watched. */
+  /** Loads the files. If one of them is wrong, it stays watched, and so do all files that were watched before. */
   async #load(): Promise<Config | { error: unknown }> {
     const read = new Set<string>();
     try {

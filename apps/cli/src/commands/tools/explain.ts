@@ -14,7 +14,7 @@ export function toolsExplainCommand(): Command {
       .argument('<tool>', 'the tool, as tools list shows it'),
   );
   orchestratorOption(command);
-  command.addHelpText('after', '\nExit code 0 whatever the answer is; --json has it under "allowed".');
+  command.addHelpText('after', '\nExit code 0 for either answer; --json has it under "allowed".');
   withExamples(
     withJsonOption(command),
     'signalbox tools explain researcher mcp_everything__echo --config signalbox.yaml',

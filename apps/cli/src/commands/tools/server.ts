@@ -8,7 +8,7 @@ import { orchestratorOption } from './orchestrator-option.ts';
 export function toolsReloadCommand(): Command {
   return serverCommand(
     'reload',
-    'Start a server anew: new sessions, and its failures and cached answers are forgotten. For the operator.',
+    'Restart a server with new sessions; its failures and cached answers are forgotten. For the operator.',
     'Its configuration stays as it is; a changed signalbox.yaml is read by itself.',
   );
 }
@@ -27,7 +27,7 @@ export function toolsStartCommand(): Command {
   return serverCommand(
     'start',
     'Start a server that was stopped, or that waits for its first call. For the operator.',
-    'What was ejected is started anew with: signalbox tools reload SERVER',
+    'A server that was ejected is restarted with: signalbox tools reload SERVER',
   );
 }
 

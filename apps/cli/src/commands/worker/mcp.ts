@@ -17,7 +17,10 @@ export function mcpCommand(): Command {
     .addOption(timeOption('--wait <time>', 'how long to wait for a broker that is not there yet', '20s'))
     .addOption(timeOption('--timeout <time>', 'longest time for one tool call', '10m'))
     .addOption(
-      new Option('--tools <which>', 'list all tools, or only two: to search them and to call what was found')
+      new Option(
+        '--tools <which>',
+        'list all tools, or only two: to search them and to call those that were found',
+      )
         .choices(['all', 'search'])
         .default('all'),
     )

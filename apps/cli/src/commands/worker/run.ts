@@ -37,7 +37,7 @@ export function runCommand(): Command {
     .addOption(
       new Option(
         '--tools <which>',
-        'show it all tools, or only two: to search them and to call what was found',
+        'show it all tools, or only two: to search them and to call those that were found',
       )
         .choices(['all', 'search'])
         .default('all'),
