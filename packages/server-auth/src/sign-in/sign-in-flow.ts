@@ -24,7 +24,7 @@ import { oauthFailure } from '../oauth/oauth-failure.ts';
 import { resourceOf } from '../oauth/protected-resource.ts';
 import { checkSecure, secureFetch } from '../oauth/secure-fetch.ts';
 import { type CallbackServer, openCallbackServer } from './callback-server.ts';
-import type { RefreshTokenStore } from './sign-in-store.ts';
+import type { RefreshTokenStore, SignIn } from './sign-in-store.ts';
 
 /** The options of `signIn`. */
 export interface SignInOptions {
@@ -59,7 +59,9 @@ export async function runSignIn(options: SignInOptions): Promise<void> {
     await signInOver(callbacks, { ...options, fetch: secureFetch(options.fetch), signal });
   } catch (error) {
     options.signal.throwIfAborted();
-    if (timeLimit.aborted) throw new SignalboxError('auth_failed', 'nobody signed in within 5 minutes');
+    if (timeLimit.aborted) {
+      throw new SignalboxError('auth_failed', 'nobody signed in within 5 minutes: start the sign-in again');
+    }
     throw oauthFailure(error, redact);
   }
 }
@@ -70,37 +72,55 @@ async function signInOver(callbacks: CallbackServer, options: SignInOptions): Pr
   checkAbilities(as);
   const client = await clientFor(as, redirectUri, options);
   const configuration = clientOf(as, client, options.fetch);
-  const pkceCodeVerifier = randomPKCECodeVerifier();
-  const expectedState = randomState();
-  options.onUrl(await authorizationUrl(configuration, as, { redirectUri, pkceCodeVerifier, expectedState }));
-  const callback = await callbacks.next(expectedState, options.signal);
+  const checks = { pkceCodeVerifier: randomPKCECodeVerifier(), expectedState: randomState() };
+  options.onUrl(await authorizationUrl(configuration, as, redirectUri, checks));
+  const callback = await callbacks.next(checks.expectedState, options.signal);
   let isSignedIn = false;
   try {
-    const parameters = tokenParameters({ ...as, scope: undefined });
-    const checks = { pkceCodeVerifier, expectedState };
     const url = new URL(callback.url.search, redirectUri);
-    const { refresh_token: refreshToken } = await authorizationCodeGrant(
-      configuration,
-      url,
-      checks,
-      parameters,
-    );
-    if (refreshToken === undefined) throw noRefreshToken();
-    const { issuer } = as.metadata;
-    const { clientId, clientSecret } = client;
-    await options.tokens.write(options.server, {
-      url: resourceOf(options.url),
-      issuer,
-      resource: as.resource,
-      clientId,
-      // A secret from the configuration stays there.
-      ...(options.auth.clientId === undefined && clientSecret !== undefined && { clientSecret }),
-      refreshToken,
-    });
+    const refreshToken = await exchangeCode(configuration, as, url, checks);
+    await options.tokens.write(options.server, signInWith(refreshToken, as, client, options));
     isSignedIn = true;
   } finally {
     await callback.finish(isSignedIn);
   }
+}
+
+interface Checks {
+  pkceCodeVerifier: string;
+  expectedState: string;
+}
+
+/** Exchanges the code in the URL to which the browser returned for a refresh token. */
+async function exchangeCode(
+  configuration: Configuration,
+  as: AuthorizationServer,
+  url: URL,
+  checks: Checks,
+): Promise<string> {
+  const parameters = tokenParameters({ ...as, scope: undefined });
+  const answer = await authorizationCodeGrant(configuration, url, checks, parameters);
+  if (answer.refresh_token === undefined) throw noRefreshToken();
+  return answer.refresh_token;
+}
+
+function signInWith(
+  refreshToken: string,
+  { metadata, resource }: AuthorizationServer,
+  { clientId, clientSecret }: Client,
+  { url, auth }: SignInOptions,
+): SignIn {
+  // A secret from the configuration stays there.
+  const isRegistered = auth.clientId === undefined && clientSecret !== undefined;
+  const { issuer } = metadata;
+  return {
+    url: resourceOf(url),
+    issuer,
+    resource,
+    clientId,
+    ...(isRegistered && { clientSecret }),
+    refreshToken,
+  };
 }
 
 /** Adds the scope that makes a sign-in outlast the person's session, if the server has it and the operator names no scope. */
@@ -114,14 +134,15 @@ function withOfflineAccess(as: AuthorizationServer, auth: AuthorizationCodeAuth)
 async function authorizationUrl(
   configuration: Configuration,
   as: AuthorizationServer,
-  of: { redirectUri: string; pkceCodeVerifier: string; expectedState: string },
+  redirectUri: string,
+  { pkceCodeVerifier, expectedState }: Checks,
 ): Promise<string> {
   const scope = as.scope?.split(' ') ?? [];
   const url = buildAuthorizationUrl(configuration, {
     ...tokenParameters(as),
-    redirect_uri: of.redirectUri,
-    state: of.expectedState,
-    code_challenge: await calculatePKCECodeChallenge(of.pkceCodeVerifier),
+    redirect_uri: redirectUri,
+    state: expectedState,
+    code_challenge: await calculatePKCECodeChallenge(pkceCodeVerifier),
     code_challenge_method: 'S256',
     // OpenID Connect Core §11: without it, a request for offline access is ignored.
     ...(scope.includes('offline_access') && { prompt: 'consent' }),
