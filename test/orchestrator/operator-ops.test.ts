@@ -17,8 +17,6 @@ import { startToolStack, type ToolStackOptions } from '../support/orchestrator/t
 
 const echo = 'mcp_counter__echo';
 const gate = 'mcp_counter__gate';
-/** A timeout for what happens in other processes. */
-const patience = { timeout: 15_000, interval: 25 };
 
 /** Three servers: `counter`, `odd` whose list is a file, and `quiet` whose tools are in no list. */
 async function startOperatedFleet(options: ToolStackOptions = {}) {
@@ -67,7 +65,7 @@ test('operators see, stop, start and reload servers; nobody else does', async ()
   const opener = `${stack.directory}/open`;
   const calls = [1, 2].map(() => callError(operator, gate, { file: opener }));
   await expect
-    .poll(() => report('counter'), patience)
+    .poll(() => report('counter'))
     .toMatchObject({
       state: 'ready',
       transport: 'stdio',
@@ -204,7 +202,7 @@ test('explain names the rule that decides, and what else would keep a call from 
   await stack.offer(toolNamed('announce'), toolNamed('vendor', { description: 'Draws a better chart.' }));
   expect(await callError(operator, 'mcp_odd__announce')).toBeUndefined();
   await expect
-    .poll(async () => (await explain('builder', 'mcp_odd__vendor')).changed_at, patience)
+    .poll(async () => (await explain('builder', 'mcp_odd__vendor')).changed_at)
     .toBeGreaterThanOrEqual(before);
   expect(await explain('builder', 'mcp_odd__announce')).not.toHaveProperty('changed_at');
 });

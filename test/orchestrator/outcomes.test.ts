@@ -13,8 +13,6 @@ const crash = 'mcp_counter__crash';
 const echo = 'mcp_counter__echo';
 const gate = 'mcp_counter__gate';
 const slow = 'mcp_counter__slow';
-/** A timeout for what happens in other processes. */
-const patience = { timeout: 15_000, interval: 25 };
 
 /** A stack whose orchestrator keeps a journal, which can be given to another one. */
 async function startJournaledStack(options: ToolStackOptions = {}) {
@@ -55,7 +53,7 @@ test('the status of a call is queued, running, then finished with its reply; to 
   const calls = ['one', 'two'].map((requestId) =>
     rosa.execute({ name: gate, arguments: { file: opener } }, { requestId }),
   );
-  await expect.poll(() => statusOf(stack, 'rosa', 'one'), patience).toEqual({ state: 'running' });
+  await expect.poll(() => statusOf(stack, 'rosa', 'one')).toEqual({ state: 'running' });
   expect(await statusOf(stack, 'rosa', 'two')).toEqual({ state: 'queued' });
   expect(await statusOf(stack, 'walt', 'one')).toEqual({ state: 'unknown' });
   await writeFile(opener, '');
@@ -77,7 +75,7 @@ test('operators see the calls of everybody, safe or not; workers are refused', a
   await rosa.execute({ name: echo }, { requestId: 'r1' });
   await walt.execute({ name: crash }, { requestId: 'w1' });
   const running = rosa.execute({ name: gate, arguments: { file: opener } }, { requestId: 'r2' });
-  await expect.poll(() => stack.ran('gate').length, patience).toBe(1);
+  await expect.poll(() => stack.ran('gate').length).toBe(1);
   const calls = async (more = {}) => {
     const reply = await ask(stack, 'operator', { op: 'calls', ...more }, 'operator');
     const listed = (reply as { data: { calls: unknown[] } }).data.calls;
@@ -104,9 +102,7 @@ test('operators see the calls of everybody, safe or not; workers are refused', a
   await using _next = await takeOver(stack, stack.journal);
   expect(names(await calls())).toEqual(['r2', 'w1']);
   // Its reply goes a little after its delivery was confirmed.
-  await expect
-    .poll(() => statusOf(stack, 'rosa', 'r2'), patience)
-    .toEqual({ state: 'finished', outcome: 'ok' });
+  await expect.poll(() => statusOf(stack, 'rosa', 'r2')).toEqual({ state: 'finished', outcome: 'ok' });
 });
 
 test('what was started under another journal is not run again, unless it is safe; later calls run', async () => {
@@ -115,12 +111,12 @@ test('what was started under another journal is not run again, unless it is safe
   await using other = await openSqliteJournal({ file: join(directory.path, 'journal.db') });
   const rosa = await stack.executor('rosa');
   const unsafe = rosa.execute({ name: slow, arguments: { ms: 60_000 } }, { requestId: 'unsafe' });
-  await expect.poll(() => stack.ran('slow').length, patience).toBe(1);
+  await expect.poll(() => stack.ran('slow').length).toBe(1);
   // Gives up on the call that runs, as one that dies does.
   await stack.orchestrator.stop();
   const safe = rosa.execute({ name: echo, arguments: { n: 1 } });
   const fresh = rosa.execute({ name: count });
-  await expect.poll(() => waiting(stack), patience).toBe(3);
+  await expect.poll(() => waiting(stack)).toBe(3);
   await using _next = await takeOver(stack, other);
   const unknown = { error: { code: 'outcome_unknown', may_have_run: true } };
   expect(await unsafe).toMatchObject(unknown);
@@ -136,7 +132,7 @@ test('what waited before the first orchestrator ever came is run', async () => {
   const rosa = await stack.executor('rosa');
   await stack.orchestrator.stop();
   const call = rosa.execute({ name: count });
-  await expect.poll(() => waiting(stack), patience).toBe(1);
+  await expect.poll(() => waiting(stack)).toBe(1);
   await using _next = await takeOver(stack, stack.journal);
   expect(await call).toHaveProperty('result.structuredContent', { n: 1 });
 });
@@ -162,7 +158,7 @@ test('a reply that its requester has no room for stays to be asked for, and othe
   await full.next('delivered', { id: 'full' });
   const walt = await stack.executor('walt');
   expect(await walt.execute({ name: echo })).toHaveProperty('result.success', true);
-  await vi.waitFor(async () => expect(await waiting(stack)).toBe(0), patience);
+  await expect.poll(() => waiting(stack)).toBe(0);
   expect(await statusOf(stack, 'rosa', 'full')).toMatchObject({
     state: 'finished',
     reply: { result: { structuredContent: { n: 1 } } },
@@ -222,7 +218,7 @@ test('a cancel and a deadline reach the server within a second', async () => {
     { name: slow, arguments: { ms: 60_000 } },
     { signal: abort.signal, requestId: 'cancelled' },
   );
-  await expect.poll(() => stack.ran('slow').length, patience).toBe(1);
+  await expect.poll(() => stack.ran('slow').length).toBe(1);
   abort.abort();
   await vi.waitFor(() => expect(cancelledLines()).toBe(1), { timeout: 1_000, interval: 20 });
   expect(await cancelled).toMatchObject({ error: { code: 'cancelled', may_have_run: true } });
@@ -246,7 +242,7 @@ test('a call that expires before its turn never runs and says so', async () => {
   const rosa = await stack.executor('rosa');
   const opener = `${stack.directory}/open`;
   const running = rosa.execute({ name: gate, arguments: { file: opener } });
-  await expect.poll(() => stack.ran('gate').length, patience).toBe(1);
+  await expect.poll(() => stack.ran('gate').length).toBe(1);
   await rosa.execute({ name: count }, { timeoutMs: 300, requestId: 'expired' });
   await expect
     .poll(() => statusOf(stack, 'rosa', 'expired'))

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import {
-  eventually,
   initialize,
   modernCall,
   openRequest,
@@ -70,14 +69,16 @@ test('what nobody uses goes after its time, first the session, then the agent; a
   const left = await begin(token);
   const used = await begin(kept);
   await using stream = openRequest(face.port, { method: 'GET', headers: used });
-  await eventually(stream.status).toBe(200);
+  await expect.poll(stream.status).toBe(200);
   now = 399;
   expect((await rawRequest(face.port, { headers: left, body: ping })).status).toBe(200);
   now = 399 + 400;
-  await eventually(async () => (await rawRequest(face.port, { headers: left, body: ping })).status).toBe(404);
+  await expect
+    .poll(async () => (await rawRequest(face.port, { headers: left, body: ping })).status)
+    .toBe(404);
   expect(face.agentCount).toBe(2);
   now += 41;
-  await eventually(() => face.agentCount).toBe(1);
+  await expect.poll(() => face.agentCount).toBe(1);
   expect((await rawRequest(face.port, { headers: used, body: ping })).status).toBe(200);
   expect((await rawRequest(face.port, modernCall(token, 'mcp_counter__echo', {}))).status).toBe(200);
   expect(face.agentCount).toBe(2);
@@ -109,8 +110,8 @@ test('sessions and agents beyond their number take the place of the one that was
   expect(site.events).toContainEqual(expect.objectContaining({ event: 'face_agent_left', agent: 'two' }));
   expect(await status(first)).toBe(200);
   const slow = openRequest(face.port, modernCall(three, 'mcp_counter__slow', { ms: 60_000 }));
-  await eventually(() => stack.ran('slow').length).toBe(1);
+  await expect.poll(() => stack.ran('slow').length).toBe(1);
   expect(await call(two)).toMatchObject({ status: 503, headers: { 'retry-after': '10' } });
   await slow[Symbol.asyncDispose]();
-  await eventually(async () => (await call(two)).status).toBe(200);
+  await expect.poll(async () => (await call(two)).status).toBe(200);
 });

@@ -6,7 +6,6 @@ import { cleanEnv, signalbox, signalboxArgv } from '../support/cli/command-line.
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 import {
   connectHttpFace,
-  eventually,
   initialize,
   modernCall,
   openRequest,
@@ -97,7 +96,7 @@ test('callers whose face is killed in mid-call fail at once, in both eras', asyn
       (thrown: Error) => thrown,
     ),
   );
-  await eventually(() => stack.ran('slow').length).toBe(2);
+  await expect.poll(() => stack.ran('slow').length).toBe(2);
   face.kill('SIGKILL');
   // What ends them is the broken connection, not the time-out of their own.
   for (const call of calls) expect(await call).toMatchObject({ message: 'fetch failed' });
@@ -113,13 +112,13 @@ test('the command says where it listens, answers what runs when it is asked to e
   const session = { ...headers, 'mcp-session-id': String(opened.headers['mcp-session-id']) };
   await using stream = openRequest(face.port, { method: 'GET', headers: session });
   const call = rawRequest(face.port, modernCall(token, 'mcp_counter__slow', { ms: 60_000 }));
-  await eventually(() => stack.ran('slow').length).toBe(1);
+  await expect.poll(() => stack.ran('slow').length).toBe(1);
   face.kill('SIGTERM');
   expect((await call).text).toContain('"code":"cancelled"');
   await stream.ended;
   expect(await face.ended).toEqual([0, null]);
   expect(face.stdout()).toBe('');
-  await eventually(() => stack.ran('slow').map(({ at }) => at)).toEqual(['start', 'cancelled']);
+  await expect.poll(() => stack.ran('slow').map(({ at }) => at)).toEqual(['start', 'cancelled']);
 });
 
 test('a wrong command line for a face over HTTP is refused with the reason', async () => {

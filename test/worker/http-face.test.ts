@@ -4,7 +4,6 @@ import { expect, test } from 'vitest';
 import { admin, connectOperator } from '../support/broker/wire-actions.ts';
 import {
   connectHttpFace,
-  eventually,
   initialize,
   modernCall,
   openRequest,
@@ -57,10 +56,10 @@ test.each(eras)(
     expect(messages.some((text) => text?.startsWith('still running'))).toBe(true);
     const given = new AbortController();
     const call = wim.call('mcp_counter__slow', { ms: 60_000 }, { signal: given.signal });
-    await eventually(() => stack.ran('slow').length).toBe(3);
+    await expect.poll(() => stack.ran('slow').length).toBe(3);
     given.abort();
     await expect(call).rejects.toThrow();
-    await eventually(() => stack.ran('slow').at(-1)?.at).toBe('cancelled');
+    await expect.poll(() => stack.ran('slow').at(-1)?.at).toBe('cancelled');
     expect(await wim.call('mcp_counter__echo', { n: 2 })).toMatchObject({ structuredContent: { n: 2 } });
   },
 );
@@ -88,7 +87,7 @@ test('a changed list is told to the clients whom it concerns and to nobody else,
       ['writer', ['mcp_counter__count']],
     ]),
   );
-  await eventually(() => [ritaThen.changes.length, ritaNow.changes.length]).toEqual([1, 1]);
+  await expect.poll(() => [ritaThen.changes.length, ritaNow.changes.length]).toEqual([1, 1]);
   for (const rita of [ritaThen, ritaNow]) {
     expect(await rita.hostedTools()).toEqual(['mcp_counter__big', 'mcp_counter__echo']);
   }
@@ -98,7 +97,7 @@ test('a changed list is told to the clients whom it concerns and to nobody else,
       ['writer', []],
     ]),
   );
-  await eventually(() => [waltThen.changes.length, waltNow.changes.length]).toEqual([1, 1]);
+  await expect.poll(() => [waltThen.changes.length, waltNow.changes.length]).toEqual([1, 1]);
   expect([ritaThen.changes.length, ritaNow.changes.length]).toEqual([1, 1]);
   expect(await waltThen.hostedTools()).toEqual([]);
 });
@@ -116,13 +115,13 @@ test('a change that no stream could tell of is told to the session once its stre
   };
   const before = await names();
   stack.orchestrator.setAllowlist(RoleToolAllowlist.fromEntries([['worker', ['mcp_counter__echo']]]));
-  await eventually(names).toBe(before - 5);
+  await expect.poll(names).toBe(before - 5);
   await using stream = openRequest(face.port, { method: 'GET', headers: within });
-  await eventually(() => stream.text()).toContain('notifications/tools/list_changed');
+  await expect.poll(() => stream.text()).toContain('notifications/tools/list_changed');
   await using another = openRequest(face.port, { method: 'GET', headers: within });
   await stream.ended;
   stack.orchestrator.setAllowlist(RoleToolAllowlist.fromEntries([['worker', ['mcp_counter__big']]]));
-  await eventually(() => another.text()).toContain('notifications/tools/list_changed');
+  await expect.poll(() => another.text()).toContain('notifications/tools/list_changed');
 });
 
 test('a call is answered with JSON until there is progress to tell, and then with events', async () => {
@@ -168,9 +167,9 @@ test.each(eras)('a %s caller that hangs up takes its call with it, down to the s
     return { headers, body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }) };
   };
   const call = openRequest(face.port, era === 'modern' ? sound : await legacy());
-  await eventually(() => stack.ran('slow').length).toBe(1);
+  await expect.poll(() => stack.ran('slow').length).toBe(1);
   await call[Symbol.asyncDispose]();
-  await eventually(() => stack.ran('slow').map(({ at }) => at)).toEqual(['start', 'cancelled']);
+  await expect.poll(() => stack.ran('slow').map(({ at }) => at)).toEqual(['start', 'cancelled']);
 });
 
 test('a cancelled call of a session ends its request, and its id can be used again', async () => {
@@ -187,7 +186,7 @@ test('a cancelled call of a session ends its request, and its id can be used aga
     params: { name: 'mcp_counter__slow', arguments: { ms: 60_000 } },
   };
   const running = post(call);
-  await eventually(() => stack.ran('slow').length).toBe(1);
+  await expect.poll(() => stack.ran('slow').length).toBe(1);
   expect(await post(call)).toMatchObject({
     status: 400,
     text: expect.stringContaining('a request with the id 7 is running in this session already'),
@@ -196,7 +195,7 @@ test('a cancelled call of a session ends its request, and its id can be used aga
     status: 202,
   });
   expect(await running).toMatchObject({ status: 202, text: '' });
-  await eventually(() => stack.ran('slow').at(-1)?.at).toBe('cancelled');
+  await expect.poll(() => stack.ran('slow').at(-1)?.at).toBe('cancelled');
   const echo = { id: 7, method: 'tools/call', params: { name: 'mcp_counter__echo', arguments: { n: 7 } } };
   expect(JSON.parse((await post(echo)).text)).toMatchObject({ result: { structuredContent: { n: 7 } } });
 });
@@ -214,7 +213,7 @@ test('a token that is revoked in mid-session ends its streams and sessions, and 
   };
   const wim = await begin(token);
   const kim = await begin(kept);
-  await eventually(() => [wim.stream.status(), kim.stream.status()]).toEqual([200, 200]);
+  await expect.poll(() => [wim.stream.status(), kim.stream.status()]).toEqual([200, 200]);
   const ping = (headers: Record<string, string>) =>
     rawRequest(face.port, { headers, agent, body: '{"jsonrpc":"2.0","id":1,"method":"ping"}' });
   expect((await ping(wim.headers)).status).toBe(200);
@@ -238,7 +237,7 @@ test('a face that is asked to end answers what it has running and cancels it in 
   const then = wim.call('mcp_counter__slow', { ms: 60_000 });
   const { headers, body } = modernCall(token, 'mcp_counter__slow', { ms: 60_000 });
   const now = rawRequest(face.port, { headers, body });
-  await eventually(() => stack.ran('slow').length).toBe(2);
+  await expect.poll(() => stack.ran('slow').length).toBe(2);
   await face.close();
   const cancelled = {
     isError: true,
@@ -246,7 +245,7 @@ test('a face that is asked to end answers what it has running and cancels it in 
   };
   expect(await then).toMatchObject(cancelled);
   expect(JSON.parse((await now).text)).toMatchObject({ result: cancelled });
-  await eventually(() => stack.ran('slow').filter(({ at }) => at === 'cancelled').length).toBe(2);
+  await expect.poll(() => stack.ran('slow').filter(({ at }) => at === 'cancelled').length).toBe(2);
   await expect(rawRequest(face.port, { headers, body })).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 });
 

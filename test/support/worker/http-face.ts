@@ -2,13 +2,8 @@ import { once } from 'node:events';
 import { type Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { type HttpFace, type HttpFaceOptions, serveHttpFace } from '@signalbox/worker';
-import { expect } from 'vitest';
 import { startToolStack, type ToolStack, type ToolStackOptions } from '../orchestrator/tool-stack.ts';
 import { connectMcpClient, type Era } from './mcp-client.ts';
-
-/** `expect.poll` with a longer timeout, for a busy machine. */
-export const eventually: typeof expect.poll = (read, options) =>
-  expect.poll(read, { timeout: 20_000, ...options });
 
 /** A {@link ToolStack} with an HTTP face. */
 export interface HttpFaceStack extends AsyncDisposable {
