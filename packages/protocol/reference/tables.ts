@@ -3,7 +3,7 @@ import { brokerFrameSchemas } from '../src/wire/broker-frames.ts';
 import { clientFrameSchemas } from '../src/wire/client-frames.ts';
 import { closeCodes } from '../src/wire/close-codes.ts';
 import { errorCodes } from '../src/wire/error-codes.ts';
-import { brokerLimits } from '../src/wire/limits.ts';
+import { bodyLimits, brokerLimits, frameLimits } from '../src/wire/limits.ts';
 import { definitionName, protocolJsonSchema, type SchemaNode } from './json-schema.ts';
 
 const { $defs: definitions } = protocolJsonSchema();
@@ -49,14 +49,17 @@ export function protocolTables(): Record<string, string> {
         meaning,
       ]),
     ),
-    limits: table(
+    limits: `${table(
       ['limit', 'default', 'meaning'],
       Object.entries(brokerLimits).map(([name, limit]) => [
         `\`${name}\``,
         figure(limit.default),
         limit.meaning,
       ]),
-    ),
+    )}
+
+A header line has at most ${figure(frameLimits.headerLength)} characters. Readers of bodies accept JSON of at most
+${figure(bodyLimits.maxLength)} characters, with at most ${bodyLimits.maxDepth} arrays and objects inside each other.`,
   };
 }
 

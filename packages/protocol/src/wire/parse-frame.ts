@@ -40,8 +40,8 @@ export function parseBrokerFrame(header: string): BrokerFrame | undefined {
 }
 
 /**
- * Looks schemas up by the type of a frame. Each schema is compiled when its first frame arrives, since most processes meet only some
- * types. A compiled schema gives the same results and is several times faster.
+ * Returns a function that finds the schema of a frame by its `type`. A schema is compiled when its first frame arrives, because most
+ * processes read only some types. A compiled schema gives the same results several times faster (ADR 10).
  */
 function schemasByType<F>(
   schemas: Readonly<Record<string, z.ZodType<F>>>,
