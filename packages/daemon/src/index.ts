@@ -1,7 +1,7 @@
 // Everything for a program that runs a broker or an orchestrator itself. A program that runs only one of them loads less
 // through '@signalbox/daemon/broker' or '@signalbox/daemon/orchestrator'.
 export { type BrokerOptions, type RunningBroker, runBroker } from './broker/index.ts';
-export { dataDirectory, operatorToken, runningBrokerUrl } from './data-directory/index.ts';
+export { dataDirectory, localBrokerUrl, operatorToken } from './data-directory/index.ts';
 export type { Log, LogEvent, LogLevel } from './log.ts';
 export {
   checkPolicy,

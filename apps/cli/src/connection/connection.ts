@@ -1,9 +1,9 @@
-import { type Config, formatListenAddress, loadConfig } from '@signalbox/config';
+import { type Config, loadConfig } from '@signalbox/config';
 import {
   dataDirectory,
+  localBrokerUrl,
   operatorToken,
   readTokenFile,
-  runningBrokerUrl,
   tokenInText,
 } from '@signalbox/daemon/data-directory';
 import { agentOf, agentOfToken, isAddress, SignalboxError } from '@signalbox/protocol';
@@ -68,8 +68,7 @@ export function brokerUrl(
 ): string {
   const named = flags.url ?? nonEmpty(env.SIGNALBOX_URL);
   if (named !== undefined) return checkUrl(named);
-  const running = runningBrokerUrl(dataDirectory(flags.data, config));
-  return running ?? `ws://${formatListenAddress(config.broker.listen)}`;
+  return localBrokerUrl(dataDirectory(flags.data, config), config);
 }
 
 /** Returns true if the environment names an agent: then the operator's token of this machine is not used. */

@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { type BrokerFacts, brokerFiles } from '@signalbox/broker/files';
-import type { Config } from '@signalbox/config';
+import { type Config, formatListenAddress } from '@signalbox/config';
 import { SignalboxError } from '@signalbox/protocol';
 import { readTokenFile } from './token-file.ts';
 
@@ -62,8 +62,13 @@ function badDataDirectory(message: string, cause?: unknown): SignalboxError {
   });
 }
 
-/** Returns the url of the broker that runs on a data directory, as the broker wrote it down; `undefined` if none runs. */
-export function runningBrokerUrl(directory: string): string | undefined {
+/** Returns the url of the broker of this machine: the one that runs on a data directory, else the one at `broker.listen`. */
+export function localBrokerUrl(directory: string, config: Pick<Config, 'broker'>): string {
+  return runningBrokerUrl(directory) ?? `ws://${formatListenAddress(config.broker.listen)}`;
+}
+
+/** Reads the url of the broker that runs on a data directory, as the broker wrote it down; `undefined` if none runs. */
+function runningBrokerUrl(directory: string): string | undefined {
   try {
     const facts = readFileSync(brokerFiles(directory).facts, 'utf8');
     const { pid, url } = JSON.parse(facts) as Partial<BrokerFacts>;

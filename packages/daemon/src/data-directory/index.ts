@@ -1,7 +1,7 @@
 export {
   dataDirectory,
+  localBrokerUrl,
   operatorToken,
   orchestratorFiles,
-  runningBrokerUrl,
 } from './data-directory.ts';
 export { readTokenFile, tokenInText } from './token-file.ts';

@@ -1,10 +1,10 @@
 import { statSync } from 'node:fs';
 import { type BrokerClient, type Log as ClientLog, connectBroker } from '@signalbox/client';
-import { type Config, formatListenAddress } from '@signalbox/config';
+import type { Config } from '@signalbox/config';
 import { type McpHost, startMcpHost } from '@signalbox/mcp-host';
 import { type Orchestrator, openSqliteJournal, startOrchestrator } from '@signalbox/orchestrator';
 import { type Fault, noFault, SignalboxError } from '@signalbox/protocol';
-import { dataDirectory, orchestratorFiles, runningBrokerUrl } from '../data-directory/data-directory.ts';
+import { dataDirectory, localBrokerUrl, orchestratorFiles } from '../data-directory/data-directory.ts';
 import { type Log, type LogLevel, withLevels } from '../log.ts';
 import { policyOf } from '../policy/policy.ts';
 import { ConfigReload } from '../reload/config-reload.ts';
@@ -61,7 +61,7 @@ const eventLevels: Readonly<Record<string, LogLevel>> = {
 export async function runOrchestrator(options: OrchestratorOptions): Promise<RunningOrchestrator> {
   const { config, configFile, log = () => {} } = options;
   const dataDir = dataDirectory(options.dataDir, config);
-  const url = options.url ?? brokerUrl(dataDir, config);
+  const url = options.url ?? localBrokerUrl(dataDir, config);
   await using starting = new AsyncDisposableStack();
   const { host, client, orchestrator, reloadCapabilities } = await startParts(starting, {
     ...options,
@@ -152,10 +152,6 @@ async function startParts(
     }),
   );
   return { host, client, orchestrator, reloadCapabilities: sources.reloadCapabilities };
-}
-
-function brokerUrl(dataDir: string, config: Config): string {
-  return runningBrokerUrl(dataDir) ?? `ws://${formatListenAddress(config.broker.listen)}`;
 }
 
 function logConnection(client: BrokerClient, log: Log): void {
