@@ -153,7 +153,7 @@ export class CommitQueue {
   }
 
   #startSoon(): void {
-    // What has to wait for the disk anyway shares a commit when the disk is free.
+    // A batch that has to wait for the disk anyway takes more in until the disk is free.
     if (this.#receipts.isSyncing && !this.#next.isAwaited) return;
     if (this.#mayStart) this.#immediate = setImmediate(() => this.#start());
   }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { RateLimit } from './rate-limit.ts';
 
-/** How many are allowed at once. */
+/** Takes until no more is allowed, and returns how many were. */
 function taken(limit: RateLimit, now: number): number {
   let count = 0;
   while (limit.take(now) === 0) count++;

@@ -108,7 +108,7 @@ export class Outbox implements Consumer {
     this.#queued += text.length;
   }
 
-  /** Whether it matters when this flush has left, which costs to be told. A character is three bytes at most. */
+  /** True if the socket may hold too much after this flush. A character is three bytes at most. */
   #mayPause(): boolean {
     return this.#paused || this.#socket.bufferedAmount + 3 * this.#queued > this.#bounds.pauseBytes / 2;
   }

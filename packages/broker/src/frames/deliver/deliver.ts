@@ -35,17 +35,19 @@ export function deliver(
     return submitIfAnswer(frame, caller, ports, body);
   }
   if (verdict !== 'allowed') return { refusal: { code: 'forbidden', message: verdict.refusal } };
-  const wait = caller.rateLimit?.take(now()) ?? 0;
-  if (wait > 0) {
-    const message = `more than ${limits.deliverPerSecond} messages a second`;
-    // Nothing more is read before some of it may pass: refusing a flood would cost what the others need.
-    const readOnAfterMs = Math.min(wait, restMs);
-    return { refusal: { code: 'rate_limited', message }, retryAfterMs: wait, readOnAfterMs };
-  }
+  const waitMs = caller.rateLimit?.take(now()) ?? 0;
+  if (waitMs > 0) return tooFast(waitMs, limits.deliverPerSecond);
   // Only agents that exist can be written to. A live consumer shows that it exists, and a request that its sender does.
   const exists = frame.ephemeral || delivery.isHeld(frame.to) || agents.has(agentOf(frame.to));
   if (exists || settlesItsRequest(frame, caller, ports)) return submit(frame, caller, ports, body);
   return submitIfInboxExists(frame, caller, ports, body);
+}
+
+/** Nothing more is read before some of it may pass: refusing a flood would cost what the others need. */
+function tooFast(waitMs: number, perSecond: number): Outcome {
+  const message = `more than ${perSecond} messages a second`;
+  const refusal = { code: 'rate_limited', message } as const;
+  return { refusal, retryAfterMs: waitMs, readOnAfterMs: Math.min(waitMs, restMs) };
 }
 
 async function submitIfInboxExists(
