@@ -12,6 +12,7 @@ import { Announcer } from './socket/announcer.ts';
 import { Outbox } from './socket/outbox.ts';
 import { Supervisor, type SupervisorOptions } from './socket/supervisor.ts';
 
+/** The supervisor's options without its callbacks, which the parts provide. */
 export type ClientPartsOptions = Omit<
   SupervisorOptions,
   'onConnected' | 'onFrame' | 'onDisconnected' | 'onClosed'
@@ -70,6 +71,7 @@ export class ClientParts {
     if (state.name === 'closed') throw state.reason ?? clientError('closed', 'the client is closed');
   }
 
+  /** Whether the broker has welcomed the present connection. */
   get isConnected(): boolean {
     return this.supervisor.state.name === 'ready';
   }

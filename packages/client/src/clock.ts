@@ -10,6 +10,7 @@ export interface Clock {
   random: () => number;
 }
 
+/** Starts a timer of Node. */
 export const startTimer: StartTimer = (run, delayMs) => {
   const timer = setTimeout(run, delayMs);
   return () => clearTimeout(timer);

@@ -20,8 +20,10 @@ export const clientErrorCodes = {
   invalid_message: { retryable: false },
 } as const;
 
+/** A code of an error that arises in the client itself. */
 export type ClientErrorCode = keyof typeof clientErrorCodes;
 
+/** Makes an error that arises in the client itself. */
 export function clientError(
   code: ClientErrorCode,
   message: string,

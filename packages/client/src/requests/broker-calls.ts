@@ -78,11 +78,13 @@ export class BrokerCalls {
     return promise;
   }
 
+  /** Sends the calls that wait for a connection. */
   connected(): void {
     this.#connected = true;
     for (const pending of this.#pending.values()) this.#send(pending);
   }
 
+  /** Rejects the calls whose answers are lost with the connection, and keeps repeatable ones for the next. */
   disconnected(): void {
     this.#connected = false;
     for (const [requestId, pending] of this.#pending) {
@@ -94,16 +96,19 @@ export class BrokerCalls {
     }
   }
 
+  /** Rejects all calls, because the client is closed. */
   endAll(error: SignalboxError): void {
     this.#connected = false;
     for (const requestId of [...this.#pending.keys()]) this.#settle(requestId)?.reject(error);
   }
 
+  /** Resolves the call that this frame answers. */
   answered(frame: AnyAnswer): void {
     if (this.#pending.get(frame.request_id)?.answerType !== frame.type) return;
     this.#settle(frame.request_id)?.resolve(frame);
   }
 
+  /** Rejects the call that the broker refused. */
   refused(requestId: string, frame: ErrorFrame): void {
     this.#settle(requestId)?.reject(brokerError(frame));
   }

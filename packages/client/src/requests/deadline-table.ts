@@ -43,6 +43,7 @@ export class DeadlineTable {
     return entry;
   }
 
+  /** Cancels a deadline; one that was due has no effect any more. */
   cancel(deadline: Deadline): void {
     if (deadline.run === undefined) return;
     deadline.run = undefined;

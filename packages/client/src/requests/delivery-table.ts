@@ -92,6 +92,7 @@ export class DeliveryTable {
     this.#deps = deps;
   }
 
+  /** Adds a delivery and sends it, or has it wait for the end of another one with the same id. */
   add(options: DeliveryOptions): Delivery {
     const delivery = new Delivery(options, this);
     const { id } = delivery.frame;
@@ -103,7 +104,7 @@ export class DeliveryTable {
 
   /** Sends an ephemeral message whose fate nobody wants to know; it is lost if the table is paused. */
   sendOnce(frame: DeliverFrame, body: string): void {
-    if (!this.#isPaused) this.#deps.outbox.work({ encode: () => encodeFrame(frame, body) });
+    if (!this.#isPaused) this.#deps.outbox.deliver({ encode: () => encodeFrame(frame, body) });
   }
 
   /** Gives a delivery up; its owner hears nothing more. */
@@ -114,13 +115,15 @@ export class DeliveryTable {
     if (!delivery.inFlight || delivery.frame.ephemeral) this.#remove(delivery);
   }
 
+  /** Sends what is not in flight, and whatever is added from now on. */
   resume(): void {
     this.#isPaused = false;
     for (const delivery of this.#pending.values()) {
-      if (!delivery.inFlight) this.#deps.outbox.work(delivery);
+      if (!delivery.inFlight) this.#deps.outbox.deliver(delivery);
     }
   }
 
+  /** Stops sending until `resume`. */
   pause(): void {
     this.#isPaused = true;
   }
@@ -186,13 +189,13 @@ export class DeliveryTable {
     const { deadlines, clock, outbox } = this.#deps;
     const delayMs = refusalDelayMs(error, delivery.refusals++, clock.random());
     deadlines.add(clock.now() + delayMs, () => {
-      if (!this.#isPaused) outbox.work(delivery);
+      if (!this.#isPaused) outbox.deliver(delivery);
     });
   }
 
   #start(id: string, delivery: Delivery): void {
     this.#pending.add(id, delivery);
-    if (!this.#isPaused) this.#deps.outbox.work(delivery);
+    if (!this.#isPaused) this.#deps.outbox.deliver(delivery);
   }
 
   #remove(delivery: Delivery): void {

@@ -12,6 +12,7 @@ export interface ReceiptDeps {
   readonly isConnected: boolean;
 }
 
+/** A message whose header was checked and whose body is encoded. */
 export interface MessageToSend {
   frame: DeliverFrame;
   body: string | undefined;

@@ -33,6 +33,7 @@ export class RecentMap<K, V> {
     this.#size = size;
   }
 
+  /** Adds an entry. A key that is added again has its newest value. */
   set(key: K, value: V): void {
     this.#young.add(key, value);
     if (this.#young.keys.length < this.#size) return;

@@ -112,6 +112,7 @@ export interface ReadBody {
   problem: SignalboxError | undefined;
 }
 
+/** Reads a body as JSON. */
 export function readBody({ body }: Message): ReadBody {
   try {
     return { json: body === undefined ? undefined : parseJson(body), problem: undefined };

@@ -12,6 +12,7 @@ export class EarlyCancels {
     this.#now = now;
   }
 
+  /** Remembers a cancel. */
   add(key: string): void {
     this.#until.set(key, this.#now() + rememberedMs);
   }

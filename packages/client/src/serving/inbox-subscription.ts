@@ -69,6 +69,7 @@ export class InboxSubscription {
     this.#wanted?.onSubscribed?.(frame);
   }
 
+  /** The lease is lost with the connection; it is asked for again on the next one. */
   disconnected(): void {
     this.#connected = false;
     this.#current = undefined;
@@ -83,6 +84,7 @@ export class InboxSubscription {
     if (this.#connected && this.#wanted !== undefined) this.#ask(this.#wanted);
   }
 
+  /** Rejects what waits for a subscription, because the client is closed. */
   endAll(error: SignalboxError): void {
     this.#connected = false;
     this.#current = undefined;

@@ -40,6 +40,7 @@ export class MessageRouter {
     this.#deps = deps;
   }
 
+  /** Passes a message on to the first that takes it. */
   route(message: Message): void {
     if (this.#deps.requests.take(message)) return;
     const runner = this.runnerFor(message.kind);
@@ -53,6 +54,7 @@ export class MessageRouter {
     else this.#unmatched(seq, message);
   }
 
+  /** Passes a cancel on to the serve loops. */
   cancel(notice: CancelNotice): void {
     for (const runner of this.#runners) runner.cancel(notice);
   }
@@ -62,6 +64,7 @@ export class MessageRouter {
     if (message.seq !== undefined) this.#held.set(message.seq, message);
   }
 
+  /** Adds a serve loop, which gets the held messages of its kinds at once. */
   addRunner(runner: RequestRunner): void {
     this.#runners = [...this.#runners, runner];
     for (const [seq, message] of this.#held) {
@@ -69,6 +72,7 @@ export class MessageRouter {
     }
   }
 
+  /** Removes a serve loop. */
   removeRunner(runner: RequestRunner): void {
     this.#runners = this.#runners.filter((other) => other !== runner);
   }
@@ -79,16 +83,19 @@ export class MessageRouter {
     return undefined;
   }
 
+  /** Adds a subscription, which gets all held messages at once. */
   addSink(sink: MessageSink): void {
     this.#sinks.add(sink);
     for (const message of this.#held.values()) sink.push(message);
     this.#held.clear();
   }
 
+  /** Removes a subscription. */
   removeSink(sink: MessageSink): void {
     this.#sinks.delete(sink);
   }
 
+  /** Adds a listener for ephemeral messages; returns a function that removes it. */
   addListener(listener: (message: ParsedMessage) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -100,6 +107,7 @@ export class MessageRouter {
     for (const sink of this.#sinks) sink.leaseLost();
   }
 
+  /** Ends all serve loops and subscriptions, because the client is closed. */
   close(reason: SignalboxError | undefined): void {
     for (const runner of this.#runners) runner.close();
     for (const sink of this.#sinks) sink.end(reason);

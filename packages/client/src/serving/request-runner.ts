@@ -62,6 +62,7 @@ export class RequestRunner {
     return this.#accepted.size;
   }
 
+  /** Whether requests of this kind are run here. */
   serves(kind: string): boolean {
     return this.#options.kinds.includes(kind);
   }

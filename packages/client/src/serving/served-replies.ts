@@ -105,6 +105,7 @@ function maySendAgain(
   return false;
 }
 
+/** Sends progress to the requester; it may be lost. */
 export function sendProgress(deps: ReplyDeps, request: AcceptedRequest, body: string): void {
   const { id, from } = request.message;
   deps.deliveries.sendOnce(
@@ -113,10 +114,12 @@ export function sendProgress(deps: ReplyDeps, request: AcceptedRequest, body: st
   );
 }
 
+/** Tells the broker that work on the request has begun. */
 export function sendWorking(deps: ReplyDeps, { seq, epoch }: AcceptedRequest): void {
   if (seq !== undefined && epoch === deps.epoch()) deps.outbox.working(seq);
 }
 
+/** Acks the request, unless its lease is over. */
 export function sendAck(deps: ReplyDeps, { seq, epoch }: AcceptedRequest): void {
   if (seq !== undefined && epoch === deps.epoch()) deps.outbox.ack(seq);
 }

@@ -20,6 +20,7 @@ export class Announcer {
     this.#clock = deps.clock;
   }
 
+  /** Sets the status and sends it as soon as the rate allows. */
   announce(status: unknown): void {
     this.#status = status;
     if (!this.#connected || this.#cancelTimer !== undefined) return;
@@ -34,11 +35,13 @@ export class Announcer {
     this.#cancelTimer = this.#clock.startTimer(() => this.#send(), retryAfterMs + everyMs - brokerEveryMs);
   }
 
+  /** Sends the status on a new connection. */
   connected(): void {
     this.#connected = true;
     if (this.#status !== undefined) this.#send();
   }
 
+  /** Stops sending until the next connection. */
   disconnected(): void {
     this.#connected = false;
     this.#cancelTimer?.();

@@ -7,6 +7,7 @@ export interface BackoffPolicy {
   capMs: number;
 }
 
+/** The back-off between reconnects, by who reconnects. */
 export const backoffPolicies = {
   worker: { baseMs: 200, capMs: 2_000 },
   orchestrator: { baseMs: 500, capMs: 30_000 },
@@ -16,6 +17,7 @@ export const backoffPolicies = {
 export const healthyAfterMs = 10_000;
 /** How long retries stay eager after a healthy connection was lost, and the longest wait between them, in milliseconds. */
 export const eagerForMs = 10_000;
+/** The longest wait between eager retries, in milliseconds. */
 export const eagerJitterMs = 250;
 
 /** Returns the wait before retry number `attempt` (from 0), in milliseconds. */

@@ -18,9 +18,9 @@ it('sends what one turn gathered as one message, control before work and acks as
     sent.push(text);
     resolve(text);
   });
-  outbox.work(workOf('a'));
+  outbox.deliver(workOf('a'));
   outbox.ack(1);
-  outbox.work(workOf('b'));
+  outbox.deliver(workOf('b'));
   outbox.working(3);
   outbox.ack(2);
   outbox.cancel('agent', 'id');
@@ -33,7 +33,7 @@ it('splits a long batch between frames', () => {
   const outbox = new Outbox(() => 0);
   const sent: string[] = [];
   outbox.attach((text) => sent.push(text));
-  for (let i = 0; i < 5; i++) outbox.work(workOf('x'.repeat(25 * 1024)));
+  for (let i = 0; i < 5; i++) outbox.deliver(workOf('x'.repeat(25 * 1024)));
   outbox.flush();
   expect(sent.map((text) => typesOf(text).length)).toEqual([2, 2, 1]);
 });
@@ -42,7 +42,7 @@ it('sends the first of much work before the turn ends, and nothing twice', () =>
   const outbox = new Outbox(() => 0);
   const sent: string[] = [];
   outbox.attach((text) => sent.push(text));
-  for (let i = 0; i < 40; i++) outbox.work(workOf(`${i}`));
+  for (let i = 0; i < 40; i++) outbox.deliver(workOf(`${i}`));
   expect(sent.map((text) => typesOf(text).length)).toEqual([16, 16]);
   outbox.flush();
   const notes = sent.flatMap((text) => [...splitFrames(text)].map(({ header }) => JSON.parse(header).note));
@@ -53,8 +53,8 @@ it('leaves out work that was called off before it left', () => {
   const outbox = new Outbox(() => 0);
   const sent: string[] = [];
   outbox.attach((text) => sent.push(text));
-  outbox.work({ encode: () => undefined });
-  outbox.work(workOf('kept'));
+  outbox.deliver({ encode: () => undefined });
+  outbox.deliver(workOf('kept'));
   outbox.flush();
   expect(sent.map(typesOf)).toEqual([['deliver']]);
 });

@@ -9,7 +9,7 @@ export interface Sendable {
 /** The longest WebSocket message, in characters, unless one frame is longer: the broker can only begin when it has a message whole. */
 const maxBatchLength = 64 * 1024;
 /** Of more messages than this, the first leave before the turn ends: the broker begins with them while the rest is made (ADR 10). */
-const workAtOnce = 16;
+const messagesAtOnce = 16;
 const maxKeptCancels = 1_000;
 
 /**
@@ -25,54 +25,61 @@ export class Outbox {
   #control: string[] = [];
   #working: number[] = [];
   #acks: number[] = [];
-  #work: Sendable[] = [];
+  #messages: Sendable[] = [];
 
   /** `now`: monotonic milliseconds. */
   constructor(now: () => number) {
     this.#now = now;
   }
 
+  /** Sends through `send` from now on. */
   attach(send: (text: string) => void): void {
     this.#send = send;
     this.#schedule();
   }
 
+  /** Forgets whatever counts on the lost connection only. */
   detach(): void {
     this.#send = undefined;
     this.#control = [];
     this.#working = [];
     this.#acks = [];
-    this.#work = [];
+    this.#messages = [];
   }
 
+  /** Adds a frame that goes before messages; it is forgotten without a connection. */
   control(frame: ClientFrame): void {
     if (this.#send === undefined) return;
     this.#control.push(encodeFrame(frame));
     this.#schedule();
   }
 
+  /** Adds a cancel, which is kept until there is a connection. */
   cancel(to: string, correlationId: string): void {
     if (this.#send === undefined && this.#cancels.length >= maxKeptCancels) this.#cancels.shift();
     this.#cancels.push(encodeFrame({ type: 'cancel', to, correlation_id: correlationId }));
     this.#schedule();
   }
 
+  /** Adds an ack; all acks of a turn leave in one frame. */
   ack(seq: number): void {
     if (this.#send === undefined) return;
     this.#acks.push(seq);
     this.#schedule();
   }
 
+  /** Adds a `working`; all of a turn leave in one frame. */
   working(seq: number): void {
     if (this.#send === undefined) return;
     this.#working.push(seq);
     this.#schedule();
   }
 
-  work(item: Sendable): void {
+  /** Adds a message, which is encoded when it leaves. */
+  deliver(item: Sendable): void {
     if (this.#send === undefined) return;
-    if (this.#work.length === workAtOnce) this.flush();
-    this.#work.push(item);
+    if (this.#messages.length === messagesAtOnce) this.flush();
+    this.#messages.push(item);
     this.#schedule();
   }
 
@@ -98,11 +105,11 @@ export class Outbox {
       batch += text;
     };
     this.#takeControl().forEach(put);
-    const work = this.#work;
-    if (work.length > 0) {
-      this.#work = [];
+    const messages = this.#messages;
+    if (messages.length > 0) {
+      this.#messages = [];
       const now = this.#now();
-      for (const item of work) {
+      for (const item of messages) {
         const text = item.encode(now);
         if (text !== undefined) put(text);
       }

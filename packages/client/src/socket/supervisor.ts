@@ -47,6 +47,7 @@ export class Supervisor {
     this.#pacer = new ReconnectPacer(options.policy);
   }
 
+  /** The state of the client. */
   get state(): ClientState {
     return this.#state;
   }
@@ -56,10 +57,12 @@ export class Supervisor {
     return this.#welcome;
   }
 
+  /** Resolves when the supervisor has stopped for good, with the reason unless the owner stopped it. */
   get closed(): Promise<SignalboxError | undefined> {
     return this.#closed.promise;
   }
 
+  /** Calls `listener` at each change of the state; returns a function that removes it. */
   onState(listener: (state: ClientState) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -19,6 +19,7 @@ export interface Snippet {
 
 /** Clients for which there is a snippet. */
 export const snippetClients = ['claude', 'codex', 'opencode', 'gemini', 'cursor', 'vscode'] as const;
+/** A client for which there is a snippet. */
 export type SnippetClient = (typeof snippetClients)[number];
 
 const tokenVariable = 'SIGNALBOX_TOKEN';

@@ -45,10 +45,12 @@ export class CurrentManifest {
     return this.#hasUnlisted;
   }
 
+  /** The mailbox tools that the role may see; `undefined` for all. */
   get mailbox(): MailboxAccess | undefined {
     return this.#mailbox;
   }
 
+  /** The version of the list; empty before the first one. */
   get version(): string {
     return this.#version;
   }
@@ -70,11 +72,13 @@ export class CurrentManifest {
     return this.#refreshNext;
   }
 
+  /** Calls `listener` at each change of the list; returns a function that removes it. */
   onChanged(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
+  /** Stops following the list. */
   close(): void {
     for (const detach of this.#detach) detach();
     this.#stop.abort();

@@ -47,6 +47,7 @@ export class AgentTable {
     this.#refused = new RecentRefusals({ forMs: refusedForMs, maxEntries: maxRefused, now: options.now });
   }
 
+  /** The number of agents that are connected or being connected. */
   get size(): number {
     return this.#entries.size;
   }
@@ -80,6 +81,7 @@ export class AgentTable {
     }
   }
 
+  /** Closes all agents. */
   async close(): Promise<void> {
     const leaving = [...this.#entries].map(async ([key, entry]) => {
       await entry.agent;

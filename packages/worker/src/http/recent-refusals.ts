@@ -8,6 +8,7 @@ export class RecentRefusals<Refusal> {
     this.#options = options;
   }
 
+  /** Remembers a refusal. */
   add(key: string, refusal: Refusal): void {
     this.#entries.delete(key);
     this.#entries.set(key, { refusal, until: this.#options.now() + this.#options.forMs });
@@ -16,6 +17,7 @@ export class RecentRefusals<Refusal> {
     this.#entries.delete(oldest!);
   }
 
+  /** Returns the refusal of a key, if it is still remembered. */
   get(key: string): Refusal | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;

@@ -59,6 +59,7 @@ export function refuseContent(
   return Number(headers['content-length'] ?? 0) > maxBodyBytes ? bodyTooLarge(maxBodyBytes) : undefined;
 }
 
+/** Refuses a body over the limit. */
 export function bodyTooLarge(maxBodyBytes: number): HttpRefusal {
   return { status: 413, message: `a request may have at most ${maxBodyBytes} bytes` };
 }

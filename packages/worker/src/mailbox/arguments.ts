@@ -6,6 +6,7 @@ export type Field =
   | { type: 'integer'; description: string; minimum: number; maximum: number; default?: number }
   | { type?: undefined; description: string };
 
+/** The arguments of a tool by name. */
 export type Fields = Readonly<Record<string, Field>>;
 
 type ValueOf<F extends Field> = F extends { type: 'string' }
@@ -19,6 +20,7 @@ export type Values<F extends Fields, R extends keyof F> = { [K in R]: ValueOf<F[
   [K in Exclude<keyof F, R>]?: ValueOf<F[K]> | undefined;
 };
 
+/** Checked arguments, or the problem with them. */
 export type ReadArguments<T> = { value: T; problem?: undefined } | { problem: string; value?: undefined };
 
 /** Reads the arguments of a call, an object or the JSON text of one. A problem names the field and what it must be. */

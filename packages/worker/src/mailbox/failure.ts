@@ -12,6 +12,7 @@ export interface Failure {
   hint?: string;
 }
 
+/** Makes a failure. */
 export function failure(
   code: string,
   message: string,

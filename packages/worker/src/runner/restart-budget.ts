@@ -7,6 +7,7 @@ export interface RestartPolicy {
   windowMs: number;
 }
 
+/** The restart policy of `worker run --restart on-failure`. */
 export const defaultRestartPolicy: RestartPolicy = {
   firstDelayMs: 1000,
   longestDelayMs: 30_000,

@@ -50,10 +50,12 @@ export async function createRunDirectory(roots: readonly RunRoot[], strict: bool
   );
 }
 
+/** Writes a new file that only this user can read. */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
   await writeFile(path, text, { mode: 0o600, flag: 'wx' });
 }
 
+/** Removes a run directory with everything in it. */
 export async function removeRunDirectory(path: string): Promise<void> {
   await rm(path, { recursive: true, force: true });
 }

@@ -14,6 +14,7 @@ export type RunEvent =
   | { event: 'gave_up'; agent: string; failures: number; withinMs: number }
   | { event: 'warning'; agent: string; code: RunWarning; message: string };
 
+/** A reason for a warning. */
 export type RunWarning =
   | 'not_ready'
   | 'token_not_revoked'

@@ -35,10 +35,12 @@ export class LegacySessions {
     this.#options = options;
   }
 
+  /** The number of sessions. */
   get size(): number {
     return this.#sessions.size;
   }
 
+  /** Answers a request: it begins a session, belongs to one, or is refused. */
   async answer(request: FaceRequest): Promise<Response> {
     const { message, headers } = request;
     if (isInitializeRequest(message)) return this.#open(request);
@@ -62,6 +64,7 @@ export class LegacySessions {
     }
   }
 
+  /** Ends all sessions. */
   async close(): Promise<void> {
     for (const session of this.#sessions.values()) await this.#end(session);
   }

@@ -16,6 +16,7 @@ export class RunningCalls {
     return { answer, abort: (reason) => controller.abort(reason) };
   }
 
+  /** Cancels the calls that run, and those that are started later. */
   cancelAll(): void {
     this.#isCancelled = true;
     for (const controller of this.#calls.keys()) controller.abort();

@@ -1,4 +1,6 @@
+/** The number of tools that a search returns by default. */
 export const defaultHits = 5;
+/** The most tools that a search may return. */
 export const maxHits = 20;
 
 /** Arguments as their tool needs them, or the problem with them: the field, and how to write it. */

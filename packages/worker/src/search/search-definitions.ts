@@ -1,7 +1,9 @@
 import type { Tool } from '@signalbox/protocol';
 import { defaultHits, maxHits } from './search-arguments.ts';
 
+/** The name of the tool that finds tools. */
 export const searchToolName = 'search_tools';
+/** The name of the tool that calls a found tool. */
 export const callToolName = 'call_tool';
 
 /** The two tools that stand for all others. They never change, so that a model's cached prompt stays good. */

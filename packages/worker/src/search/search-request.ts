@@ -6,6 +6,7 @@ import { askOrchestrator, unreadableAnswer } from '../executor/orchestrator-ques
 /** The longest query that the orchestrator accepts; a longer one is cut. */
 const maxQueryLength = 256;
 
+/** One search for tools. */
 export interface SearchRequest {
   query: string;
   /** At most 50. */

@@ -13,6 +13,7 @@ export interface CallProgress {
   end(): Promise<void>;
 }
 
+/** Begins to send the progress of a call; the first heartbeat comes after `heartbeatMs`. */
 export function startCallProgress(heartbeatMs: number, send: (progress: ToolProgress) => void): CallProgress {
   const startedAt = performance.now();
   let last: number | undefined;

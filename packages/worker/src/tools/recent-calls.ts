@@ -24,6 +24,7 @@ export class RecentCalls {
     this.#wallNow = wallNow;
   }
 
+  /** Remembers a call that has begun. */
   add(callId: string, tool: string, result: Promise<RoundResult>): void {
     const call: RecentCall = { callId, tool, startedAt: this.#wallNow(), state: 'running', result };
     this.#calls.set(callId, call);
@@ -46,6 +47,7 @@ export class RecentCalls {
     this.#calls.delete(callId);
   }
 
+  /** Returns a remembered call. */
   find(callId: string): RecentCall | undefined {
     return this.#calls.get(callId);
   }

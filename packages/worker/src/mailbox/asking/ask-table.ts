@@ -75,11 +75,13 @@ export class AskTable {
     return entry.ask;
   }
 
+  /** Returns a question that is pending or whose answer is still kept. */
   find(id: string): Ask | undefined {
     this.#forgetOld();
     return this.#entries.get(id)?.ask;
   }
 
+  /** Returns the questions that wait for their answers. */
   pending(): Ask[] {
     return [...this.#entries.values()].map(({ ask }) => ask).filter(({ isOver }) => !isOver);
   }

@@ -68,14 +68,17 @@ export class HeldMessages {
     );
   }
 
+  /** Forgets messages that the broker has settled. */
   remove(seqs: readonly number[]): void {
     for (const seq of seqs) this.#bySeq.delete(seq);
   }
 
+  /** The highest `seq` of a live message, or 0. */
   get highestLiveSeq(): number {
     return Math.max(0, ...[...this.#bySeq.values()].map(({ seq, isLive }) => (isLive ? seq : 0)));
   }
 
+  /** The number of live messages. */
   get liveCount(): number {
     return [...this.#bySeq.values()].filter(({ isLive }) => isLive).length;
   }

@@ -31,6 +31,7 @@ export class Unread {
     this.#options = options;
   }
 
+  /** The number of messages that were never offered, as far as it is known now. */
   get count(): number {
     if (!this.#options.isWanted()) return 0;
     return this.#inbox.isHeld ? this.#inbox.fresh().length : this.#lastCount;

@@ -7,6 +7,7 @@ export class LinePrefix {
     this.#prefix = Buffer.from(prefix);
   }
 
+  /** Returns a chunk with the prefix before each line that begins in it. */
   apply(chunk: Buffer): Buffer {
     const parts: Buffer[] = [];
     let from = 0;

@@ -14,6 +14,7 @@ export class OutputTail {
   #bytes = 0;
   #isCut = false;
 
+  /** Adds a chunk of output. */
   add(chunk: Buffer): void {
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;

@@ -8,6 +8,7 @@ export interface ProcessIdentity {
   start?: string;
 }
 
+/** Returns the identity of a running process. */
 export function identityOf(pid: number): ProcessIdentity {
   const start = startOf(pid);
   return { pid, ...(start !== undefined && { start }) };
