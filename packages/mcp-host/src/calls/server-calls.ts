@@ -151,7 +151,7 @@ export class ServerCalls {
     }
   }
 
-  /** Nearly all calls have nothing to wait for, and leave in the same turn of the event loop. */
+  /** Returns the connection for a call that has nothing to wait for, as nearly all calls: they leave in the same turn. */
   #readyConnection(call: OutgoingCall, { isProbe }: Permit): ServerConnection | undefined {
     const { target, options } = call;
     const mayGo = !isProbe && !options.beforeSend && !options.signal.aborted && this.#timeLeft(call) > 0;
@@ -177,9 +177,14 @@ export class ServerCalls {
     if (refusal) return { error: refusal, isCallersOwn: true };
     if (gaveUp(signal)) return { error: cancelledCall(tool, false) };
     if (!signal.aborted && this.#timeLeft(call) > 0) return connection;
-    return { error: toolCallError('tool_timeout', 'there was no time left', { mayHaveRun: false }) };
+    return {
+      error: toolCallError('tool_timeout', 'the deadline of the call passed before it could be sent', {
+        mayHaveRun: false,
+      }),
+    };
   }
 
+  /** Sends the call over a connection and waits for its answer. */
   async #sendOver(
     connection: ServerConnection,
     call: OutgoingCall,
@@ -201,12 +206,7 @@ export class ServerCalls {
       this.#latencies.add(ranMs);
       return answer;
     }
-    // A server answers to an unknown session before it runs anything. Only once: the refusal may be about the call after all.
-    const isSessionUnknown =
-      answer.failure.kind === 'refused' && !connection.isOpen && earlier?.kind !== 'not_sent';
-    const failure: Failure = isSessionUnknown
-      ? { kind: 'not_sent', reason: answer.failure.reason }
-      : answer.failure;
+    const failure = unsentIfSessionUnknown(answer.failure, connection, earlier);
     if (failure.kind !== 'not_sent') this.#latencies.add(ranMs);
     const isSilent = wasFairWait({
       waitedMs: signal.aborted ? ranMs : timeoutMs,
@@ -216,7 +216,7 @@ export class ServerCalls {
     return failedCall(failure.kind === 'timed_out' ? { ...failure, isSilent } : failure, call);
   }
 
-  /** Never after a timeout: a server that hangs would only hang twice. */
+  /** A timeout is never followed by a second attempt, because a server that hangs would only hang twice. */
   #mayRetry(
     ended: FailedCall,
     { tool, repeatable, options, deadline }: OutgoingCall,
@@ -226,7 +226,7 @@ export class ServerCalls {
     return isAllowed && !options.signal.aborted && deadline - this.#deps.now() > retryPauseMs;
   }
 
-  /** The time for the run itself, which a limit of the server's own bounds too. */
+  /** Returns the time for the run itself, which a limit of the server's own bounds too. */
   #timeLeft({ deadline, target }: OutgoingCall): number {
     return Math.min(deadline - this.#deps.now(), target.config.timeoutMs ?? Number.POSITIVE_INFINITY);
   }
@@ -287,6 +287,20 @@ function forCaller(ended: ToolCallResult): ToolCallResult {
   return 'result' in ended ? ended : { error: ended.error };
 }
 
+/**
+ * A server answers to an unknown session before it runs anything, so such a call was not made. This holds for the first
+ * attempt only: after one that was not sent, the refusal may be about the call itself.
+ */
+function unsentIfSessionUnknown(
+  failure: Failure,
+  connection: ServerConnection,
+  earlier: Failure | undefined,
+): Failure {
+  const isUnknown = failure.kind === 'refused' && !connection.isOpen && earlier?.kind !== 'not_sent';
+  return isUnknown ? { kind: 'not_sent', reason: failure.reason } : failure;
+}
+
+/** Returns the end of a call whose connection gave no result. */
 function failedCall(failure: Failure, { target, tool, options, repeatable }: OutgoingCall): FailedCall {
   const redacted = redactedFailure(failure, target.redact);
   const aborted = gaveUp(options.signal);

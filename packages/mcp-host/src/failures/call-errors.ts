@@ -35,19 +35,7 @@ export function errorOfFailure(
         { mayHaveRun: false, retryable: false, hint: operatorMustHelp, causeChain: [failure.reason] },
       );
     case 'lost':
-      return repeatable
-        ? toolCallError(
-            'mcp_server_unreachable',
-            `server '${server}' was lost during the call: ${failure.reason}`,
-            {
-              mayHaveRun: true,
-              hint: 'this tool is safe to repeat: call it again',
-              causeChain: [failure.reason],
-            },
-          )
-        : outcomeUnknown(`server '${server}' was lost while '${tool.name}' ran (${failure.reason})`, [
-            failure.reason,
-          ]);
+      return lostCall(server, tool, failure.reason, repeatable);
     case 'answered':
       return answeredError(failure, `server '${server}': ${failure.reason}`);
     case 'bad_answer':
@@ -76,9 +64,7 @@ export function circuitOpen(
 ): ToolCallError {
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
   const next =
-    retryAfterMs > 0
-      ? `it is left alone for another ${seconds} s`
-      : 'one call is finding out whether it is back';
+    retryAfterMs > 0 ? `it is left alone for another ${seconds} s` : 'one call is testing whether it is back';
   return toolCallError(
     'mcp_server_unreachable',
     `server '${server}' is not available: it failed ${failures} times in a row, and ${next}`,
@@ -96,6 +82,16 @@ export function withEarlierTry(error: ToolCallError, first: Failure): ToolCallEr
   const causes = [...(error.cause_chain ?? []), `the first try: ${first.reason}`];
   const mayHaveRun = error.may_have_run || first.kind === 'lost';
   return { ...error, may_have_run: mayHaveRun, cause_chain: causes };
+}
+
+function lostCall(server: string, tool: Tool, reason: string, repeatable: boolean): ToolCallError {
+  if (!repeatable)
+    return outcomeUnknown(`server '${server}' was lost while '${tool.name}' ran (${reason})`, [reason]);
+  return toolCallError('mcp_server_unreachable', `server '${server}' was lost during the call: ${reason}`, {
+    mayHaveRun: true,
+    hint: 'this tool is safe to repeat: call it again',
+    causeChain: [reason],
+  });
 }
 
 function refusedCall(server: string, { status, reason }: Failure & { kind: 'refused' }): ToolCallError {

@@ -3,8 +3,8 @@ import PQueue from 'p-queue';
 import { checkServers } from '../config/check-servers.ts';
 import type { HostTuning } from '../config/host-tuning.ts';
 import { defaultToolNameMax, smallestToolNameMax } from '../inventory/tool-name.ts';
-import { ProcessSlots } from '../servers/instances/process-slots.ts';
 import { ProcessRecords } from '../servers/processes/process-records.ts';
+import { ProcessSlots } from '../servers/processes/process-slots.ts';
 import type { ServerDeps } from '../servers/server-deps.ts';
 import type { McpHostOptions } from './host-api.ts';
 

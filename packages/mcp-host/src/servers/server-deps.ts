@@ -4,7 +4,7 @@ import type { HostTuning } from '../config/host-tuning.ts';
 import type { HttpServerConfig } from '../config/server-config.ts';
 import type { HostEvent } from '../host-event.ts';
 import type { ClientInfo } from '../sdk/sdk-client.ts';
-import type { ProcessSlots } from './instances/process-slots.ts';
+import type { ProcessSlots } from './processes/process-slots.ts';
 
 /** What every hosted server is given by the host. */
 export interface ServerDeps {

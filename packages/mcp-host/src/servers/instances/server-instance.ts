@@ -2,8 +2,8 @@ import type { Authorizer } from '@signalbox/server-auth';
 import { instanceConfig } from '../../config/instance-name.ts';
 import type { McpServerConfig } from '../../config/server-config.ts';
 import { policyOf } from '../../config/server-policy.ts';
+import type { SlotHolder } from '../processes/process-slots.ts';
 import type { ServerDeps } from '../server-deps.ts';
-import type { SlotHolder } from './process-slots.ts';
 import { type SessionEvents, SupervisedSession } from './supervised-session.ts';
 
 /** Idle time is measured on the given clock; a timer looks at it after at most so long. */
