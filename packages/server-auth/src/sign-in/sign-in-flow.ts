@@ -5,8 +5,6 @@ import {
   buildAuthorizationUrl,
   type Configuration,
   calculatePKCECodeChallenge,
-  dynamicClientRegistration,
-  None,
   randomPKCECodeVerifier,
   randomState,
 } from 'openid-client';
@@ -15,15 +13,14 @@ import { secretsOfAuth } from '../auth-secrets.ts';
 import {
   type AuthorizationServer,
   clientOf,
-  discoveryOptions,
   findAuthorizationServer,
-  secretMethod,
   tokenParameters,
 } from '../oauth/authorization-server.ts';
 import { oauthFailure } from '../oauth/oauth-failure.ts';
 import { resourceOf } from '../oauth/protected-resource.ts';
 import { checkSecure, secureFetch } from '../oauth/secure-fetch.ts';
 import { type CallbackServer, openCallbackServer } from './callback-server.ts';
+import { type Client, clientFor } from './client-registration.ts';
 import type { RefreshTokenStore, SignIn } from './sign-in-store.ts';
 
 /** The options of `signIn`. */
@@ -43,11 +40,6 @@ export interface SignInOptions {
 
 /** The time that a person has. */
 const timeLimitMs = 5 * 60_000;
-
-interface Client {
-  clientId: string;
-  clientSecret?: string | undefined;
-}
 
 /** Does what `signIn` promises. */
 export async function runSignIn(options: SignInOptions): Promise<void> {
@@ -70,7 +62,7 @@ async function signInOver(callbacks: CallbackServer, options: SignInOptions): Pr
   const { redirectUri } = callbacks;
   const as = withOfflineAccess(await findAuthorizationServer(options), options.auth);
   checkAbilities(as);
-  const client = await clientFor(as, redirectUri, options);
+  const client = await clientFor(as, redirectUri, options.auth, options.fetch);
   const configuration = clientOf(as, client, options.fetch);
   const checks = { pkceCodeVerifier: randomPKCECodeVerifier(), expectedState: randomState() };
   options.onUrl(await authorizationUrl(configuration, as, redirectUri, checks));
@@ -149,38 +141,6 @@ async function authorizationUrl(
   });
   checkSecure(url);
   return url.href;
-}
-
-/** Returns the configured client, or one that is registered now, if the authorization server does that (RFC 7591). */
-async function clientFor(
-  { metadata, algorithm }: AuthorizationServer,
-  redirectUri: string,
-  { auth, fetch: send }: SignInOptions,
-): Promise<Client> {
-  const { clientId, clientSecret } = auth;
-  if (clientId !== undefined) return { clientId, clientSecret };
-  if (metadata.registration_endpoint === undefined || algorithm === undefined) {
-    throw new SignalboxError(
-      'auth_failed',
-      `the authorization server registers no clients by itself: register one there with the redirect URI ${redirectUri.replace(/:\d+/, '')} (any port), and set auth.clientId`,
-    );
-  }
-  const isPublic = metadata.token_endpoint_auth_methods_supported?.includes('none') ?? false;
-  const registered = await dynamicClientRegistration(
-    new URL(metadata.issuer),
-    {
-      client_name: 'Signalbox',
-      application_type: 'native',
-      redirect_uris: [redirectUri],
-      grant_types: ['authorization_code', 'refresh_token'],
-      response_types: ['code'],
-      token_endpoint_auth_method: isPublic ? 'none' : secretMethod(metadata),
-    },
-    None(),
-    discoveryOptions(algorithm, send),
-  );
-  const { client_id, client_secret } = registered.clientMetadata();
-  return { clientId: client_id, clientSecret: client_secret };
 }
 
 function checkAbilities({ metadata }: AuthorizationServer): void {
