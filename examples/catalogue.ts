@@ -1,5 +1,5 @@
-/** The agent and the role of a token; an agent such as `fan-*` makes a token that can only issue others. */
-export interface TokenWish {
+/** The agent and the role of a token. With a pattern like `fan-*` as its agent, a token can only issue other tokens. */
+export interface ExampleToken {
   agent: string;
   role: string;
 }
@@ -8,7 +8,7 @@ export interface TokenWish {
 export interface Example {
   about: string;
   /** The token in the file that each variable of its environment names; absent if it starts a broker by itself. */
-  tokens?: Record<string, TokenWish>;
+  tokens?: Record<string, ExampleToken>;
 }
 
 /** The examples by the names of their folders. */

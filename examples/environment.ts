@@ -6,7 +6,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { connectBroker, requestAddress } from '@signalbox/client';
-import type { TokenWish } from './catalogue.ts';
+import type { ExampleToken } from './catalogue.ts';
 
 const cli = fileURLToPath(new URL('../apps/cli/src/main.ts', import.meta.url));
 const installed = fileURLToPath(new URL('../node_modules/.bin', import.meta.url));
@@ -23,7 +23,7 @@ export interface ExampleEnvironment extends AsyncDisposable {
  */
 export async function startEnvironment(
   name: string,
-  tokens: Record<string, TokenWish> | undefined,
+  tokens: Record<string, ExampleToken> | undefined,
 ): Promise<ExampleEnvironment> {
   if (!tokens) return { env: neutralEnvironment(), [Symbol.asyncDispose]: async () => {} };
   await using started = new AsyncDisposableStack();
@@ -69,7 +69,7 @@ async function startUp(args: string[]): Promise<AsyncDisposable & { url: string 
 /** Issues tokens into files, as `signalbox token issue --out` does, and returns the variables with the files' paths. */
 async function issueTokens(
   { home, data, url }: { home: string; data: string; url: string },
-  tokens: Record<string, TokenWish>,
+  tokens: Record<string, ExampleToken>,
 ): Promise<Record<string, string>> {
   const token = (await readFile(join(data, 'operator.token'), 'utf8')).trim();
   await using operator = await connectBroker({ url, token, agent: requestAddress('operator') });

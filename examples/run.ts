@@ -43,12 +43,12 @@ async function runExample(name: string, mode: string | undefined): Promise<numbe
   const interrupted = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => interrupted.abort());
   await using environment = await startEnvironment(name, examples[name]!.tokens);
-  const play = (args: string[]) => runProgram(name, args, environment.env, interrupted.signal);
-  if (mode !== '--prove') return await play(mode === undefined ? [] : [mode]);
-  const code = await play([]);
+  const runWith = (args: string[]) => runProgram(name, args, environment.env, interrupted.signal);
+  if (mode !== '--prove') return await runWith(mode === undefined ? [] : [mode]);
+  const code = await runWith([]);
   if (code !== 0) return code;
   process.stdout.write('\nAnd with something wrong:\n');
-  const broken = await play(['--break']);
+  const broken = await runWith(['--break']);
   if (broken !== 0) return interrupted.signal.aborted ? broken : 0;
   process.stdout.write('NOT NOTICED: the example ended with 0 although something was wrong.\n');
   return 1;

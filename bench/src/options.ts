@@ -70,8 +70,8 @@ export function parseOptions(
   const patterns = words.filter((word) => !otherNames.some((name) => name === word));
   const peers = chosen(listOf(values.peers), known.peersBeside(before), '--peers', inFamily);
   const workloads = chosen(patterns, known.workloads, '--workloads', fits);
-  const hasTwins = workloads.length > 0 && peers.some(({ elsewhere }) => elsewhere);
-  if (values.change !== undefined && !(before && (hasTwins || others.includes('calls')))) {
+  const hasCounterparts = workloads.length > 0 && peers.some(({ inOtherCheckout }) => inOtherCheckout);
+  if (values.change !== undefined && !(before && (hasCounterparts || others.includes('calls')))) {
     throw new UsageError(
       '--change needs --before DIR, a checkout without the change, and peers (full, process) or calls to compare',
     );

@@ -23,7 +23,10 @@ export async function openPeer(peer: Peer): Promise<PeerSession> {
   const dir = await mkdtemp(join(tmpdir(), `signalbox-bench-${peer.name}-`));
   opened.defer(() => rm(dir, { recursive: true, force: true }));
   const { facts, version } = opened.use(await peer.start(dir));
-  const { harness, name } = peer.elsewhere ?? { harness: new URL('./', import.meta.url), name: peer.name };
+  const { harness, name } = peer.inOtherCheckout ?? {
+    harness: new URL('./', import.meta.url),
+    name: peer.name,
+  };
   const setup = { peer: name, facts, socket: join(dir, 'acks.sock') };
   const load = opened.use(await startProcess(new URL('load-process.ts', harness), setup));
   opened.use(await startProcess(new URL('consumer-process.ts', harness), setup));

@@ -74,9 +74,16 @@ export async function runMessages(
   }));
   const tookPart = peers.filter(({ name }) => versions.has(name));
   return {
-    peers: tookPart.map(({ name, title, receiptMeans, how, elsewhere }) => {
+    peers: tookPart.map(({ name, title, receiptMeans, how, inOtherCheckout }) => {
       const version = versions.get(name)!;
-      return { name, title, receiptMeans, how, version, ...(elsewhere && { earlierOf: elsewhere.name }) };
+      return {
+        name,
+        title,
+        receiptMeans,
+        how,
+        version,
+        ...(inOtherCheckout && { earlierOf: inOtherCheckout.name }),
+      };
     }),
     rows,
     skipped,

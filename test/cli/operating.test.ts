@@ -11,11 +11,11 @@ import { browse } from '../support/mcp-host/oauth/browser.ts';
 import { type ProtectedServer, startProtectedServer } from '../support/mcp-host/oauth/protected-server.ts';
 import { type OAuthProvider, startOAuthProvider } from '../support/mcp-host/oauth/provider.ts';
 
-const plainServer = fileURLToPath(new URL('../support/cli/named-tools-server.ts', import.meta.url));
+const namedToolsServer = fileURLToPath(new URL('../support/cli/named-tools-server.ts', import.meta.url));
 const longTool = 'a_tool_whose_name_is_longer_than_most_clients_take';
 
 function plain(...tools: string[]): string {
-  return JSON.stringify({ command: process.execPath, args: [plainServer, ...tools] });
+  return JSON.stringify({ command: process.execPath, args: [namedToolsServer, ...tools] });
 }
 
 function configText(servers = '', researcher = ''): string {
@@ -45,7 +45,7 @@ beforeAll(async () => {
   docsServer = await startProtectedServer(provider);
   workspace = await startWorkspace(async (directory) => {
     const replaced = { command: './gone', env: { KEY: '${NOT_SET}' } };
-    const imported = { command: process.execPath, args: [plainServer, 'fetch'], autoApprove: ['fetch'] };
+    const imported = { command: process.execPath, args: [namedToolsServer, 'fetch'], autoApprove: ['fetch'] };
     await writeFile(
       join(directory, 'mcp.json'),
       JSON.stringify({ mcpServers: { plain: replaced, imported } }),

@@ -20,8 +20,8 @@ export interface Peer {
   start(dir: string): Promise<PeerServers>;
   /** Its client library, loaded only by the processes that need it. */
   sides(): Promise<PeerSides>;
-  /** Where its processes' scripts are and what it is called there, if another checkout's harness makes its load. */
-  elsewhere?: { harness: URL; name: string };
+  /** Where its scripts are and its name there, if the harness of another checkout makes its load. */
+  inOtherCheckout?: { harness: URL; name: string };
 }
 
 export interface PeerServers extends AsyncDisposable {

@@ -24,6 +24,6 @@ export function signalbox(durability: 'full' | 'process', before?: URL): Peer {
       };
     },
     sides: async () => (await import('./signalbox-sides.ts')).signalboxSides,
-    ...(before && { elsewhere: { harness, name: durability } }),
+    ...(before && { inOtherCheckout: { harness, name: durability } }),
   };
 }
