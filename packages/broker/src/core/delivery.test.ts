@@ -88,3 +88,25 @@ it('does not push what its sender cancels while a slow store reads it', async ()
   expect(pushed).toEqual(['kept', 'last']);
   reads.shift()!();
 });
+
+it('leaves the inbox free when the store fails while it is subscribed to', async () => {
+  let isBroken = true;
+  await using opened = await openDelivery(
+    (store) =>
+      new Proxy(store, {
+        get(target, name) {
+          if (name === 'stats' && isBroken) return () => Promise.reject(new Error('the medium failed'));
+          const member = Reflect.get(target, name, target);
+          return typeof member === 'function' ? member.bind(target) : member;
+        },
+      }),
+  );
+  const { delivery } = opened;
+  const ignore = (): void => {};
+  const consumer = { writable: true, push: ignore, pushEphemeral: () => true, send: ignore };
+  const subscribe = () => delivery.subscribe('reader', consumer, { window: 10, windowBytes: 1e6 });
+  await expect(subscribe()).rejects.toThrow('the medium failed');
+  expect(delivery.isHeld('reader')).toBe(false);
+  isBroken = false;
+  expect(await subscribe()).toMatchObject({ pending: 0 });
+});

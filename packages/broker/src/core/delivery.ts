@@ -178,12 +178,18 @@ export class Delivery {
     if (previous) this.#takeOver(previous, consumer);
     this.#attempts.cameBack(address);
     this.#leases.add(lease);
-    await this.#commits.written();
-    const [{ pending, headSeq }, sameJournal] = await Promise.all([
-      this.#store.stats(address),
-      options.journalId === undefined ? true : this.#store.bindJournal(address, options.journalId),
-    ]);
-    return lease.ended ? undefined : { lease, pending, headSeq, sameJournal };
+    try {
+      await this.#commits.written();
+      const [{ pending, headSeq }, sameJournal] = await Promise.all([
+        this.#store.stats(address),
+        options.journalId === undefined ? true : this.#store.bindJournal(address, options.journalId),
+      ]);
+      return lease.ended ? undefined : { lease, pending, headSeq, sameJournal };
+    } catch (error) {
+      // The subscriber is refused. A lease that never starts would keep messages from the next one.
+      if (!lease.ended) this.#leases.end(lease);
+      throw error;
+    }
   }
 
   /** Begins to push: the subscriber has its answer, which nothing may overtake. */
