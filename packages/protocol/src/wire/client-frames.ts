@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { addressSchema, idSchema, kindSchema, roleSchema, seqSchema } from '../names/name-schemas.ts';
 import { frameSchema } from './frame-schema.ts';
-import { frameDefaults, frameLimits } from './limits.ts';
+import { frameDefaults, frameLimits, protocolVersion } from './limits.ts';
 
 const requestId = idSchema.describe('The answer repeats it.');
 const optionalRequestId = idSchema.optional().describe('Asks for an answer, which repeats it.');
@@ -28,7 +28,7 @@ export const clientFrameSchemas = {
         .max(frameLimits.tokenLength)
         .optional()
         .describe('It may stand in the upgrade’s `Authorization: Bearer` header instead.'),
-      protocol: z.int().describe('The version, which is 1.'),
+      protocol: z.int().describe(`The version, which is ${protocolVersion}.`),
       role: z.string().optional().describe(claim),
     },
   ),
