@@ -10,7 +10,7 @@ test('Host and port, a bracketed IPv6 address and a port alone are addresses.', 
   ]);
 });
 
-test('An address without a port, with one too large or with spaces is none.', () => {
+test('A text without a port, with too large a port or with spaces is no address.', () => {
   expect(['localhost', '127.0.0.1:70000', '::1:7420', 'a b:1', ''].map(parseListenAddress)).toEqual(
     Array(5).fill(undefined),
   );

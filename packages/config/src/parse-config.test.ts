@@ -20,7 +20,7 @@ test('An unknown key is reported with its line, its path and the nearest key.', 
   ]);
 });
 
-test('A key that resembles none is reported with the keys that are known there.', () => {
+test('A key that resembles no known one is reported with the keys that are known there.', () => {
   expect(problemsOf('broker: { zzzzzzzz: 1 }')).toEqual([
     "1: broker.zzzzzzzz: unknown key 'zzzzzzzz'; known here: listen, data, durability",
   ]);
@@ -49,7 +49,7 @@ test('All problems of a file are reported, in the order of their lines.', () => 
   ]);
 });
 
-test('A role’s mailbox is false or a list of mailbox tools; a name that is none is answered with the nearest.', () => {
+test('A role’s mailbox is false or a list of mailbox tools; an unknown name is reported with the nearest one.', () => {
   const roles = (mailbox: string) => `roles: { a: { tools: [], mailbox: ${mailbox} } }`;
   expect(problemsOf(roles('false'))).toEqual([]);
   expect(problemsOf(roles('[signalbox_inbox_read, signalbox_reply]'))).toEqual([]);
@@ -83,7 +83,7 @@ test('References are replaced in values, and a value never shows in a message ab
   expect(problemsOf('broker:\n  listen: ${env:KEY}\n', sources).join()).not.toContain('hush');
 });
 
-test('A reference to what is not there is an error that names it and stands alone for its value.', () => {
+test('A reference to a missing variable or file is the only error of its value, and names the reference.', () => {
   // biome-ignore lint/suspicious/noTemplateCurlyInString: the configuration's own syntax
   expect(problemsOf('mcpServers:\n  docs:\n    url: ${env:DOCS_URL}\n')).toEqual([
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the configuration's own syntax
@@ -124,7 +124,7 @@ test('Aliases that multiply without end, or stand for nothing, are problems with
   expect(problemsOf('roles:\n  a: &all { tools: ["*"] }\n  b: *all\n')).toEqual([]);
 });
 
-test('A name that would vanish, a name that is no text and a second document are problems, not silence.', () => {
+test('A name that would vanish, a name that is no text and a second document are reported as problems.', () => {
   expect(problemsOf('mcpServers:\n  __proto__: { command: x }')).toEqual([
     "2: (syntax): '__proto__' cannot be a name",
   ]);
@@ -137,6 +137,6 @@ test('A name that would vanish, a name that is no text and a second document are
   ]);
 });
 
-test('A file that is wrong everywhere is reported in a screenful.', () => {
+test('Of a file that is wrong everywhere only the first problems are reported.', () => {
   expect(problemsOf(`a: ${'['.repeat(3000)}`).length).toBeLessThanOrEqual(20);
 });

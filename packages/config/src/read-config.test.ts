@@ -44,7 +44,7 @@ capabilities: ./capabilities
   expect(files).toEqual([at('signalbox.yaml'), at('team', 'mcp.json'), at('team', 'key')]);
 });
 
-test('Where one server is wanted, secrets of the others need not be there.', async () => {
+test('If one server is wanted, the secrets of the others may be missing.', async () => {
   await using directory = await mkdtempDisposable(join(tmpdir(), 'signalbox-config-'));
   const file = join(directory.path, 'signalbox.yaml');
   await writeFile(file, 'mcpServers: { a: { command: "${env:NONE}" }, b: { command: x } }');

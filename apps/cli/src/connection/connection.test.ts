@@ -28,7 +28,7 @@ async function codeOf(flags: ConnectionFlags, env: NodeJS.ProcessEnv): Promise<u
   }
 }
 
-test('Flags come before the environment, and the environment before the data directory.', async () => {
+test('Options come before the environment, and the environment before the data directory.', async () => {
   const env = { SIGNALBOX_TOKEN: alice, SIGNALBOX_URL: 'ws://127.0.0.1:5002' };
   const all = { url: 'ws://127.0.0.1:5003', tokenFile, data: directory };
   expect(await resolveConnection(all, env)).toMatchObject({ url: 'ws://127.0.0.1:5003', agent: 'bob' });
@@ -58,7 +58,7 @@ test('The token file of the environment comes before its token.', async () => {
   });
 });
 
-test('Any sign of an agent in the environment keeps the operator token out of its hands.', async () => {
+test('If the environment names an agent, the operator’s token is not used.', async () => {
   for (const env of [{ SIGNALBOX_AGENT: 'alice' }, { SIGNALBOX_AGENT: '' }, { SIGNALBOX_TOKEN: '' }]) {
     expect(await codeOf({ data: directory }, env)).toBe('usage');
   }
@@ -83,11 +83,11 @@ test('A minting token connects as an agent under its own pattern.', async () => 
   });
 });
 
-test('The operator’s token is not given out under another agent’s name.', async () => {
+test('The operator’s token is not used under another agent’s name.', async () => {
   expect(await codeOf({ data: directory, agent: 'alice' }, {})).toBe('usage');
 });
 
-test('Where no broker ever ran there is none to reach.', async () => {
+test('If no broker ever ran on a data directory, the error is unreachable.', async () => {
   expect(await codeOf({ data: join(directory, 'nowhere') }, {})).toBe('unreachable');
 });
 
@@ -103,7 +103,7 @@ test('A url that holds a password is refused without repeating it.', async () =>
   await expect(resolveConnection(flags, { SIGNALBOX_TOKEN: alice })).rejects.not.toThrow(/hush/);
 });
 
-test('A token is found among what editors put around it; two tokens, none or noise are refused unseen.', async () => {
+test('A token is found between a byte-order mark and line ends; two tokens, no token and other text are refused without repeating them.', async () => {
   const editors = write('edited.token', `\ufeff${alice}\r\n`);
   expect(await resolveConnection({ tokenFile: editors }, {})).toMatchObject({ agent: 'alice', token: alice });
   for (const text of ['', '\r\n', `${alice}\n${alice}\n`, 'x'.repeat(100_000), '\x00\x1b[2J']) {

@@ -36,7 +36,7 @@ test('The connections of an agent are one row: its calls add up, and the oldest 
   ]);
 });
 
-test('Before its client is there an agent is idle under the command that was started; an echo works or not.', () => {
+test('Before its client is connected, an agent is idle under the command that was started; an echo worker is working or idle.', () => {
   const run = { worker: 'run', command: 'codex' };
   const cells = (status: unknown) => agentRows([connection('a', { status })], now)[0]!.slice(2, 5);
   expect(cells(run)).toEqual(['idle', 'codex', '-']);
@@ -45,7 +45,7 @@ test('Before its client is there an agent is idle under the command that was sta
   expect(cells({ worker: 'echo', state: 'idle' })).toEqual(['idle', 'echo', '-']);
 });
 
-test('What other programs announce is shown as it is, and cannot steer the terminal.', () => {
+test('The status of another program is shown as it is, and cannot steer the terminal.', () => {
   const cells = (status: unknown) => agentRows([connection('a', { status })], now)[0]!.slice(2, 5);
   expect(cells({ worker: 'mcp', calls: 'many' })).toEqual([
     'connected',

@@ -13,14 +13,14 @@ test('A dash reads standard input without its last line end; anything else is th
   expect(await textArgument('-', input(e.subarray(0, 1), e.subarray(1)))).toBe('é');
 });
 
-test('Input that is no text is refused, and not sent with other letters in its place.', async () => {
+test('Input that is no UTF-8 text is refused instead of being sent with replaced characters.', async () => {
   await expect(textArgument('-', input(Buffer.from([0xff, 0xfe])))).rejects.toMatchObject({
     code: 'usage',
     message: expect.stringContaining('no UTF-8 text'),
   });
 });
 
-test('Input without an end is given up.', async () => {
+test('Input that is too long is refused before it has ended.', async () => {
   const endless = Readable.from(
     (function* () {
       for (;;) yield Buffer.alloc(1024 * 1024, 'y');

@@ -51,7 +51,7 @@ test('A call has its tool’s name, and how long it took once it has ended.', ()
   ]);
 });
 
-test('What is missing is said: refusals by their code, lost events by their number, and the broker when it is gone.', () => {
+test('A line tells of refusals by their code, of lost events by their number, and of the broker when it is gone.', () => {
   const refused = { from, code: 'forbidden', detail: 'role may not', id: 'm1' };
   expect(eventLine({ what: 'refused', at, refused })).toContain(
     'rosa#…GXR8abcd  forbidden: role may not  m1',

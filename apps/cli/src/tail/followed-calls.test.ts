@@ -19,7 +19,7 @@ function record(requestId: string, state: CallRecord['state']): CallRecord {
   return { request_id: requestId, ...who, state, received_at: 5 };
 }
 
-test('A call is told of once in each state, and only if its request was seen.', () => {
+test('A call is shown once in each state, and only if its request was seen.', () => {
   const calls = new FollowedCalls();
   expect(calls.since).toBeUndefined();
   expect(calls.observe(stored('mcp_request', 'r1', 10))).toBe(true);
@@ -39,7 +39,7 @@ test('Other messages are no calls, nor are replies to requests that were not see
   expect(calls.since).toBeUndefined();
 });
 
-test('Calls that wait have to be asked about again; those that were answered are forgotten.', () => {
+test('Waiting calls are asked about again; answered calls are forgotten.', () => {
   const calls = new FollowedCalls();
   calls.observe(stored('mcp_request', 'r1', 10));
   expect(calls.someAreQueued).toBe(true);

@@ -23,7 +23,7 @@ test('A length of time reads in the unit that suits it.', () => {
   ]);
 });
 
-test('What took less than ten seconds is told to the tenth, less than one to the millisecond.', () => {
+test('Times below ten seconds are written in tenths, times below one second in milliseconds.', () => {
   expect([-5, 0, 999, 1000, 1549, 9999, 10_000, 65_000].map(formatElapsed)).toEqual([
     '0 ms',
     '0 ms',

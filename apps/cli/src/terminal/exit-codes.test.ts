@@ -17,18 +17,18 @@ test.each([
   expect(exitCodeOf({ code, retryable })).toBe(exit);
 });
 
-test('What ended because we were asked to end exits 130; the same code from elsewhere does not.', () => {
+test('A command that was asked to end exits with 130; the same code from elsewhere does not.', () => {
   expect(exitCodeOf({ code: 'cancelled', retryable: false, interrupted: true })).toBe(130);
   expect(exitCodeOf({ code: 'cancelled', retryable: false })).toBe(1);
 });
 
-test('What is no error of ours is internal, and ends with 1.', () => {
+test('An error without a code of our form is internal and exits with 1.', () => {
   const failure = failureOf(new TypeError('oops'));
   expect(failure).toEqual({ code: 'internal', message: 'oops', retryable: false });
   expect(exitCodeOf(failure)).toBe(1);
 });
 
-test('The facts behind an error travel with it, but never in the place of its own code.', () => {
+test('The details of an error are part of its failure and never replace its code.', () => {
   const error = new SignalboxError('forbidden', 'no', { details: { hint: 'ask', code: 'other' } });
   expect(failureOf(error)).toEqual({ code: 'forbidden', message: 'no', retryable: false, hint: 'ask' });
 });

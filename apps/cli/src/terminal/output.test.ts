@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { oneLine, tableLines } from './output.ts';
 
-test('A cell that steers the terminal neither does so nor breaks the columns.', () => {
+test('A cell with control characters neither steers the terminal nor breaks the columns.', () => {
   expect(tableLines(['A', 'B'], [['\x1b[31m', 'x']])).toEqual(['A         B', '\\x1b[31m  x']);
   expect(oneLine('two\nlines\x1b]0;title\x07', 40)).toBe('two lines\\x1b]0;title\\x07');
 });

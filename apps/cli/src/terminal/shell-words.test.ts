@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { shellWords } from './shell-words.ts';
 
-test('Only what a shell would take apart is quoted.', () => {
+test('Only words that a shell would split or expand are quoted.', () => {
   expect(shellWords('signalbox', 'tools', '--token-file', './a.token')).toBe(
     'signalbox tools --token-file ./a.token',
   );

@@ -14,7 +14,7 @@ function problemsOf(servers: object): string[] {
   return read(servers).problems.map(({ path, message }) => `${path}: ${message}`);
 }
 
-test('A file of VS Code is read with its comments, trailing commas and tabs; what else it holds is not looked at.', () => {
+test('A file of VS Code is read with its comments, trailing commas and tabs; the rest of its content is ignored.', () => {
   const text = [
     '{',
     '\t// servers of this folder',
@@ -40,7 +40,7 @@ test('A comment is blanked without moving a character, and a string that looks l
   expect(JSON.parse(blanked)).toEqual({ a: 'http://x', b: '"//' });
 });
 
-test('Other words for the same are understood: serverUrl, httpUrl, streamableHttp.', () => {
+test('Other names for the same options are understood: serverUrl, httpUrl, streamableHttp.', () => {
   const { servers, problems, warnings } = read({
     a: { serverUrl: 'https://a.test' },
     b: { httpUrl: 'https://b.test', type: 'streamableHttp' },
@@ -83,7 +83,7 @@ test('A variable that is not set, or that only an editor knows, is a problem tha
   ]);
 });
 
-test("Unknown keys are told of and ignored, another client's auth included; our own keys count.", () => {
+test("Unknown keys are ignored with a warning, another client's auth included; our own keys are read.", () => {
   const { servers, warnings } = read({
     a: { url: 'https://a.test', auth: { CLIENT_ID: 'x' }, alwaysAllow: [], lazy: true },
     b: { url: 'https://b.test', auth: { type: 'bearer', token: '${TOKEN}' } },
@@ -95,7 +95,7 @@ test("Unknown keys are told of and ignored, another client's auth included; our 
   expect(warnings.map(({ path }) => path)).toEqual(['mcpServers.a.auth', 'mcpServers.a.alwaysAllow']);
 });
 
-test('An entry that is replaced is not looked at, whatever is wrong with it.', () => {
+test('An entry that is replaced is not checked.', () => {
   const servers = { a: { type: 'sse', env: { A: '${NONE}' }, odd: 1 }, b: { command: 'x' } };
   expect(read(servers, (name) => name !== 'a')).toEqual({
     names: ['a', 'b'],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { coalesceRuns } from './coalesce-runs.ts';
 
-test('What is asked for while it runs runs once more afterwards, and never beside it.', async () => {
+test('Calls during a run share one more run, which begins after it.', async () => {
   let runs = 0;
   let running = 0;
   let most = 0;

@@ -7,7 +7,7 @@ function configOf(document: ConfigDocument): Config {
   return settleConfig(document, { directory: '/etc', servers: {}, warnings: [] });
 }
 
-test('What changed is told by name, and what the broker does with a role is not the orchestrator’s.', () => {
+test('Changes are listed by name; a change of the messages that a role may send needs a restart, as the broker enforces it.', () => {
   const before = configOf({ roles: { a: { tools: [] }, b: { tools: ['x'] }, c: { tools: [] } } });
   const after = configOf({
     roles: { b: { tools: ['y'] }, c: { tools: [], send: { to: [], kinds: [] } }, d: { tools: [] } },
@@ -28,7 +28,7 @@ test('What changed is told by name, and what the broker does with a role is not 
   expect(restartNeeds(after, after)).toEqual([]);
 });
 
-test('Everything that a running process cannot take over is named.', () => {
+test('Every changed key that a running process cannot take over is listed.', () => {
   const after = configOf({
     broker: { listen: '127.0.0.1:1', data: 'x', durability: 'process' },
     orchestrator: { id: 'o', concurrency: { global: 1 }, callTimeoutMs: 1, maxProcesses: 1 },
