@@ -19,7 +19,7 @@ const schema = `
 const minuteMs = 60_000;
 const flushAfterMs = 1000;
 const maxDetail = 500;
-/** Rows that are flushed at once rather than kept for the timer, so that a flood stays out of memory. */
+/** With so many rows the buffer is flushed at once, so that a flood of events does not fill the memory. */
 const maxBuffered = 1000;
 
 export interface SqliteAuditLogOptions {
@@ -29,7 +29,7 @@ export interface SqliteAuditLogOptions {
   maxBytes?: number;
 }
 
-/** Opens the audit log. Rejects with a `StoreError`. A full disk loses events, it never stops the caller. */
+/** Opens the audit log. Rejects with a `StoreError`. On a full disk events are lost, but the caller is never stopped. */
 export async function openSqliteAuditLog(options: SqliteAuditLogOptions): Promise<AuditLog> {
   const { file, maxBytes = 64 * 1024 * 1024 } = options;
   const database = { file, synchronous: 'normal', schema } as const;
@@ -106,7 +106,7 @@ class SqliteAuditLog implements AuditLog {
     this.#buffer.set(key, { minute, tokenId, agent, code, count: 1, firstAt: at, lastAt: at, detail: cut });
   }
 
-  /** An audit log that cannot write must neither end the process nor grow in memory. */
+  /** Flushes the buffer. If that fails, the process must neither end nor run out of memory. */
   #flushOrDrop(): void {
     try {
       this.#flush();

@@ -5,9 +5,9 @@ import { StoreError } from '../store-error.ts';
 import { toStoreError } from './database.ts';
 
 /**
- * Makes a data directory (0700) and claims it for this process. The claim is a lock that the operating system
- * releases when the process ends, however it ends; the file `holder.json` (`facts` and the pid) only tells who it is.
- * Rejects with `StoreError` `data_directory_locked`, which names the holder's pid, if another one has it.
+ * Makes a data directory (0700) and locks it for this process. The operating system releases the lock when the process ends,
+ * however it ends. The file `holder.json` (`facts` and the pid) only tells who the holder is. Rejects with the `StoreError`
+ * `data_directory_locked`, which names the holder's pid, if another process holds the lock.
  */
 export async function lockDataDirectory(
   directory: string,
@@ -53,7 +53,7 @@ function claim(directory: string, holderFile: string): Database.Database {
   }
 }
 
-/** Parent by parent: Node's own recursive mode never returns where the file system refuses with ENOENT, as /proc does. */
+/** Makes parents one by one: Node's recursive mode never returns if the file system refuses with ENOENT, as /proc does. */
 function makeDirectory(directory: string): void {
   if (existsSync(directory)) return;
   makeDirectory(dirname(directory));
@@ -69,7 +69,7 @@ function describeHolder(holderFile: string): string {
     const { pid } = JSON.parse(readFileSync(holderFile, 'utf8')) as { pid?: unknown };
     if (typeof pid === 'number') return `process ${pid}`;
   } catch {
-    // The holder may not have written the file yet; the lock is what counts.
+    // The holder may not have written the file yet. Only the lock counts.
   }
   return 'another process';
 }

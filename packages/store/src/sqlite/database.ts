@@ -4,7 +4,7 @@ import { StoreError, type StoreErrorCode } from '../store-error.ts';
 
 export interface DatabaseOptions {
   file: string;
-  /** `full`: each commit is fsynced. `normal`: it survives the end of the process, not a power cut. */
+  /** `full`: each commit is fsynced. `normal`: commits survive the end of the process, but not a power cut. */
   synchronous: 'full' | 'normal';
   /** The statements that make the tables of schema version 1 in a new database. */
   schema: string;
@@ -13,7 +13,7 @@ export interface DatabaseOptions {
 /** The version of every schema in this package; a database with a higher one is refused. */
 const schemaVersion = 1;
 
-/** Longest wait for a foreign process (a shell, a backup) that holds the write lock; it blocks the event loop. */
+/** How long a write waits for another process (a shell, a backup) that holds the write lock. It blocks the event loop. */
 const busyTimeoutMs = 2000;
 
 /**
@@ -37,7 +37,7 @@ export function openDatabase<T>(options: DatabaseOptions, use: (db: Database.Dat
   }
 }
 
-/** Size of the log that SQLite keeps beside a database file. */
+/** The size of the log that SQLite keeps beside a database file. */
 export function logBytes(file: string): number {
   return statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
 }
@@ -52,17 +52,20 @@ export function closeDatabase(db: Database.Database): void {
   }
 }
 
-/** A file-size limit of the process shows as a failed write; a full disk can, when the log's index has to grow. */
+/**
+ * The codes of SQLite for a lack of room. A file-size limit of the process shows as a failed write, and so can a full disk, when the
+ * index of the log has to grow.
+ */
 const outOfRoomCodes = new Set(['SQLITE_FULL', 'SQLITE_IOERR_WRITE', 'SQLITE_IOERR_SHMSIZE']);
 
-/** True if SQLite found no room for what it had to write. */
+/** Whether SQLite failed for lack of room. */
 export function isOutOfRoom(thrown: unknown): boolean {
   return outOfRoomCodes.has(sqliteCode(thrown) ?? '');
 }
 
 /**
  * Copies the log into the database file as far as there is room, so that the log is written from its start again.
- * `release` gives its place on the disk back, too.
+ * With `release` the disk gets the room of the log back, too.
  */
 export function reuseLog(db: Database.Database, how: 'keep' | 'release'): void {
   try {
@@ -79,7 +82,7 @@ export function toStoreError(thrown: unknown, file: string): StoreError {
   return new StoreError(code, `${file}: ${text}.${adviceFor(code, file)}`, thrown);
 }
 
-/** Bytes that hold data: the pages of the file, without those that are free for reuse. */
+/** Returns a function that reads how many bytes hold data: the pages of the file without those that are free for reuse. */
 export function usedBytesReader(db: Database.Database): () => number {
   const pageSize = db.pragma('page_size', { simple: true }) as number;
   const pages = db.prepare<[], number>('PRAGMA page_count').pluck();
@@ -87,7 +90,10 @@ export function usedBytesReader(db: Database.Database): () => number {
   return () => ((pages.get() ?? 0) - (freePages.get() ?? 0)) * pageSize;
 }
 
-/** Never opens a file that exists: closing any handle of it would drop the locks that SQLite holds in this process. */
+/**
+ * Makes a file readable by its owner only. It never opens a file that exists: closing any handle of it would drop the locks that
+ * SQLite holds in this process.
+ */
 function makePrivate(file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600));

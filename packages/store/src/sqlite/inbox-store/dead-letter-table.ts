@@ -17,9 +17,9 @@ export const defaultDeadLetterLimits: DeadLetterLimits = {
   maxBytes: 256 * MiB,
 };
 
-/** Most dead letters dropped in one step. */
+/** How many dead letters one step drops at most. */
 const dropsPerStep = 500;
-/** Without new ones only their age can be over the bounds, and nobody counts its minutes. */
+/** As long as no dead letter is new, only their age can pass a bound, which need not be checked more often. */
 const quietTrimMs = 60_000;
 
 type Row = EncodedRecord & { deadAt: number; reason: string | null };

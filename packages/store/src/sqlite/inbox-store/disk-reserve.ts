@@ -3,12 +3,12 @@ import { dirname } from 'node:path';
 
 const chunk = Buffer.alloc(
   64 * 1024,
-  'signalbox reserve: given up when the disk is full, so that acks can still be kept. ',
+  'signalbox reserve: deleted when the disk is full, so that acks can still be kept. ',
 );
 
 /**
- * A file that only takes up room. Given up when a disk is full, it leaves enough for settlements, which free room in the
- * database, and for the checkpoint that lets its log be used again.
+ * A file that only takes up room. When the disk is full, it is deleted. That leaves room for settlements, which free room in the
+ * database, and for the checkpoint after which SQLite's log is written from its start again.
  */
 export class DiskReserve {
   readonly #file: string;
@@ -36,7 +36,7 @@ export class DiskReserve {
     return this.#isHeld;
   }
 
-  /** True if there were room for it, and some to work in, with so many bytes more. */
+  /** Whether the reserve, and some room to work in, would fit if so many bytes more were free. */
   isPossibleWith(bytes: number): boolean {
     const { bavail, bsize } = statfsSync(dirname(this.#file));
     return bavail * bsize + bytes > this.#bytes * 1.25;
@@ -54,7 +54,7 @@ export class DiskReserve {
         left -= writeSync(handle, chunk, 0, Math.min(left, chunk.length));
       return true;
     } catch {
-      // Whatever keeps the reserve from being written keeps messages from it, too: the caller goes on without.
+      // Messages could not be written either. The caller goes on without a reserve.
       rmSync(this.#file, { force: true });
       return false;
     } finally {

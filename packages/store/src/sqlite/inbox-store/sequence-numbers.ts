@@ -1,11 +1,11 @@
 import type { Database, Statement } from 'better-sqlite3';
 
-/** Numbers taken from the database at a time; those left of a block are skipped at the next start. */
+/** Numbers that are reserved in the database at a time. Unused numbers of a block are skipped at the next start. */
 const blockSize = 10_000;
 
 /**
- * Gives out numbers that are never used twice, whatever becomes of the rows that carried them: a whole block is marked as
- * used before its first number is. Who lets numbers out of the house has to bring that mark to the disk first.
+ * Gives out numbers that are never used twice, even if the rows with them are lost: a whole block is marked as used before its
+ * first number is given out. The caller must sync that mark before anyone outside learns of a number.
  */
 export class SequenceNumbers {
   readonly #mark: Statement<[number]>;
@@ -19,7 +19,7 @@ export class SequenceNumbers {
     this.#next = this.#reserved + 1;
   }
 
-  /** Makes sure of so many numbers; true if a block had to be marked for them. In no transaction that may be rolled back. */
+  /** Reserves so many numbers; true if a block had to be marked for them. Call it outside of transactions that may be rolled back. */
   reserve(count: number): boolean {
     const missing = this.#next + count - 1 - this.#reserved;
     if (missing <= 0) return false;
@@ -29,7 +29,7 @@ export class SequenceNumbers {
     return true;
   }
 
-  /** One of the reserved numbers. */
+  /** Gives out the next of the reserved numbers. */
   next(): number {
     if (this.#next > this.#reserved) throw new Error('no sequence number is reserved');
     return this.#next++;

@@ -3,22 +3,22 @@ import { dirname } from 'node:path';
 import { StoreError } from '../../store-error.ts';
 
 /**
- * Brings SQLite's write-ahead log to the disk in place of SQLite, which with `synchronous = NORMAL` does so only around a
+ * Syncs SQLite's write-ahead log in place of SQLite, which with `synchronous = NORMAL` does so only around a
  * checkpoint (https://sqlite.org/pragma.html#pragma_synchronous). The log stays the same file as long as the database is open,
  * and carries no lock that closing another handle of it could drop.
  *
- * A failed sync is final: the system may forget what it could not write and call the next sync a success
- * (https://wiki.postgresql.org/wiki/Fsync_Errors), so that nothing after it could be believed.
+ * A failed sync is final: the system may forget the data that it could not write, and report success for the next sync
+ * (https://wiki.postgresql.org/wiki/Fsync_Errors).
  */
 export class WalSync {
   readonly #file: string;
   readonly #handle: number;
   #running: Promise<void> | undefined;
-  /** The one that begins when the running one ends. */
+  /** The sync that begins when the running one ends. */
   #next: Promise<void> | undefined;
   #failure: StoreError | undefined;
 
-  /** `file`: the database, which is open. */
+  /** `file` is the database, which is open. */
   constructor(file: string) {
     this.#file = file;
     this.#handle = openSync(`${file}-wal`, 'r+');
@@ -31,21 +31,21 @@ export class WalSync {
   }
 
   /**
-   * Resolves when all that was committed before the call is on the disk; one at a time, for all that was committed meanwhile.
-   * Rejects with a `StoreError`.
+   * Resolves when everything that was committed before the call is on the disk. One sync runs at a time; the next one is for all
+   * commits made meanwhile. Rejects with a `StoreError`.
    */
   sync(): Promise<void> {
     if (!this.#running) return this.#run();
     const next = (): Promise<void> => {
       this.#next = undefined;
-      // Who heard of the end first may have begun it.
+      // Another caller that waited for the end may have begun it.
       return this.#running ?? this.#run();
     };
     this.#next ??= this.#running.then(next, next);
     return this.#next;
   }
 
-  /** The same, while nothing else runs. */
+  /** Syncs before it returns. Throws a `StoreError`. */
   syncNow(): void {
     this.check();
     try {
@@ -55,7 +55,7 @@ export class WalSync {
     }
   }
 
-  /** Waits for a sync that runs. */
+  /** Syncs once more and closes the log. */
   async close(): Promise<void> {
     await this.sync().catch(() => {});
     closeSync(this.#handle);
@@ -84,7 +84,7 @@ export class WalSync {
   }
 }
 
-/** A new file may be lost with its name, which its own sync need not bring to the disk. */
+/** Syncs the directory, since syncing a new file need not make its name durable. */
 function syncDirectory(directory: string): void {
   if (process.platform === 'win32') return;
   const handle = openSync(directory, 'r');

@@ -6,12 +6,12 @@ interface IdRange {
 }
 
 /**
- * Which ids a set may hold: the smallest and the largest one of each prefix. Ids that sort by time then tell by
- * themselves that they are too new to be in an old set. Answers "maybe" too often, never "no" wrongly. ASCII only.
+ * Tells which ids a set may hold, from the smallest and the largest id of each prefix. New ids that sort by time lie outside the
+ * ranges of all older ones. It may say "maybe" for an id that is not in the set, but never "no" for one that is. ASCII only.
  */
 export class IdRanges {
   readonly #byPrefix = new Map<number, IdRange>();
-  /** Takes over when there are too many prefixes to be worth the memory. */
+  /** One range for all ids, in place of too many prefixes. */
   #overall: IdRange | undefined;
 
   add(id: string): void {
@@ -22,7 +22,7 @@ export class IdRanges {
     else this.#giveUpPrefixes({ min: id, max: id });
   }
 
-  /** Adds all that `other` may hold. */
+  /** Adds all ids that `other` may hold. */
   include(other: IdRanges): void {
     if (other.#overall) this.#giveUpPrefixes(other.#overall);
     for (const { min, max } of other.#byPrefix.values()) {
@@ -31,7 +31,7 @@ export class IdRanges {
     }
   }
 
-  /** As text, for {@link IdRanges.parse}. */
+  /** Encodes the ranges for {@link IdRanges.parse}. */
   toString(): string {
     return JSON.stringify({ overall: this.#overall, byPrefix: [...this.#byPrefix.values()] });
   }
@@ -60,7 +60,7 @@ export class IdRanges {
   }
 }
 
-/** The prefix as a number, which is quicker to look up than a text cut out for it; what isn't there counts as 0. */
+/** The prefix as a number, because numbers are quicker to look up than substrings. Missing characters count as 0. */
 function prefixKey(id: string): number {
   return (id.charCodeAt(0) << 14) | (id.charCodeAt(1) << 7) | id.charCodeAt(2);
 }

@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 
-/** Some of what is pending in an inbox, of one sender. */
+/** How much is pending in an inbox of one sender. */
 export interface PendingCount {
   sender: string;
   pending: number;
@@ -11,12 +11,12 @@ interface Change extends PendingCount {
   inbox: string;
 }
 
-/** How many rows the table of messages holds of each sender in each inbox, so that nobody has to count them. */
+/** Counts what is pending in segments of each sender in each inbox: the messages of a long inbox would take seconds to count. */
 export class PendingCounts {
   readonly #read: Statement<[inbox: string], PendingCount>;
   readonly #add: Statement<[inbox: string, sender: string, pending: number, bytes: number]>;
   readonly #forget: Statement<[inbox: string, sender: string]>;
-  /** Of the transaction that is under way. */
+  /** The changes of this transaction, by inbox and sender. */
   readonly #changes = new Map<string, Change>();
 
   constructor(db: Database) {
@@ -33,7 +33,7 @@ export class PendingCounts {
     return this.#read.all(inbox);
   }
 
-  /** A row came (`by` 1) or went (-1). */
+  /** Counts a message that went to a segment (`by` 1) or was taken out of one (-1). */
   count(by: 1 | -1, inbox: string, sender: string, size: number): void {
     const key = `${inbox} ${sender}`;
     const change = this.#changes.get(key);
@@ -43,7 +43,7 @@ export class PendingCounts {
     } else this.#changes.set(key, { inbox, sender, pending: by, bytes: by * size });
   }
 
-  /** The last step of a transaction. */
+  /** Writes the changes. One of the last steps of a transaction. */
   save(): void {
     for (const { inbox, sender, pending, bytes } of this.#changes.values()) {
       if (pending === 0 && bytes === 0) continue;
@@ -53,7 +53,7 @@ export class PendingCounts {
     this.#changes.clear();
   }
 
-  /** After a rollback. */
+  /** Forgets the changes, after a rollback. */
   reset(): void {
     this.#changes.clear();
   }
