@@ -90,7 +90,7 @@ export interface Outgoing {
 
 export interface DeliverCallOptions {
   signal?: AbortSignal;
-  /** How long to wait for the receipt, reconnects included; default 30 s. */
+  /** The longest wait for the receipt, reconnects included; default 30 s. */
   timeoutMs?: number;
 }
 
@@ -132,7 +132,7 @@ export type RequestOutcome =
 /** A message with its body read as JSON (`undefined` if it has no body). */
 export type ParsedMessage = Message & { json: unknown };
 
-/** How much the broker may push ahead of acks. `window` in messages (default 64), `windowBytes` of bodies (8 MiB). */
+/** Limits of the messages that the broker may push ahead of acks: `window` in messages (default 64), `windowBytes` of bodies (8 MiB). */
 export interface SubscribeOptions {
   window?: number;
   windowBytes?: number;
@@ -154,7 +154,7 @@ export interface Subscription extends AsyncDisposable {
   readonly messages: AsyncIterableIterator<Message>;
 }
 
-/** Which of the `seqs` counted. One is rejected if it isn't un-acked in the present lease. */
+/** The `seqs` that counted, and those that did not. One is rejected if it isn't un-acked in the present lease. */
 export interface AckResult {
   accepted: number[];
   rejected: number[];
@@ -206,7 +206,7 @@ export interface ServedRequest {
   started(): void;
 }
 
-/** What a handler returns: a reply; `undefined` to ack the request without one; {@link handBack} to leave it un-acked. */
+/** The answer of a handler: a reply; `undefined` to ack the request without one; {@link handBack} to leave it un-acked. */
 export type ServeAnswer = ServedReply | typeof handBack | undefined;
 
 /** The answer to a request; `body` is a JSON value. */

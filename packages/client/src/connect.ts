@@ -7,7 +7,7 @@ import { clientError } from './errors.ts';
 import { newMessageId } from './requests/message-id.ts';
 import { backoffPolicies } from './socket/backoff.ts';
 
-/** How to reach the broker, as whom, and how patiently. Times in milliseconds. */
+/** Options of a connection to the broker. Times in milliseconds. */
 export interface ConnectOptions {
   /** `ws://host:port` */
   url: string;
@@ -29,7 +29,7 @@ export interface ConnectOptions {
   waitForBroker?: boolean;
   /** Monotonic milliseconds. */
   now?: () => number;
-  /** For jitter: 0 ≤ value < 1. */
+  /** Random numbers for jitter: 0 ≤ value < 1. */
   random?: () => number;
   startTimer?: StartTimer;
   /** Makes message ids, which the client does not check. */

@@ -43,7 +43,7 @@ export function brokerError(frame: ErrorFrame): SignalboxError {
   });
 }
 
-/** What the broker asked to wait before a retry, in milliseconds. */
+/** Returns the wait before a retry that the broker asked for, in milliseconds. */
 export function retryAfterMsOf(error: SignalboxError): number | undefined {
   const { retryAfterMs } = error.details;
   return typeof retryAfterMs === 'number' ? retryAfterMs : undefined;

@@ -27,7 +27,7 @@ export interface DeliveryOptions {
   owner: DeliveryOwner;
   /** End of the lifetime in monotonic milliseconds; `ttl_ms` is set to what is left of it each time the frame leaves. */
   expiresAt?: number | undefined;
-  /** For ephemeral messages, which have no receipt. Without it they stay in the table, to hear of a refusal, until dropped. */
+  /** Ends the delivery of an ephemeral message, which has no receipt, when it has left. Otherwise it stays, to hear of a refusal, until dropped. */
   sentIsEnough?: boolean;
 }
 
@@ -115,7 +115,7 @@ export class DeliveryTable {
     if (!delivery.inFlight || delivery.frame.ephemeral) this.#remove(delivery);
   }
 
-  /** Sends what is not in flight, and whatever is added from now on. */
+  /** Sends the deliveries that are not in flight, and those that are added from now on. */
   resume(): void {
     this.#isPaused = false;
     for (const delivery of this.#pending.values()) {

@@ -1,7 +1,7 @@
 import { timeSortedId } from '@signalbox/protocol';
 import { nanoid } from 'nanoid';
 
-/** With 13 characters of base64url, 78 bits of each id are random. */
+/** The number of random characters: 78 bits in base64url. */
 const randomLength = 13;
 
 /** Makes a message id. Ids sort by the time at which they were made, which keeps the broker's index of them compact. */

@@ -35,7 +35,7 @@ export class RequestTable {
   readonly #pending = new PassingMap<PendingRequest>();
   /** The replies that ended requests expected, so that late and repeated replies can be acked. */
   readonly #ended = new RecentMap<string, ExpectedReply>(rememberedRequests);
-  /** What the newest request expects. Requests in a row mostly expect the same, and `#ended` keeps one object for all of them. */
+  /** The reply that the newest request expects. Requests in a row mostly expect the same, and `#ended` keeps one object for all of them. */
   #lastExpected: ExpectedReply | undefined;
 
   constructor(deps: RequestTableDeps) {
@@ -205,7 +205,7 @@ function isProgress(message: Message): boolean {
   return message.kind === 'progress' && message.seq === undefined;
 }
 
-/** Reads the body of the broker's `undeliverable`: `{reason, may_have_run?}`. If it says nothing of that, it may have run. */
+/** Reads the body of the broker's `undeliverable`: `{reason, may_have_run?}`. Without `may_have_run`, it may have run. */
 function readUndeliverable(body: string | undefined): { reason: string; mayHaveRun: boolean } {
   try {
     const parsed = body === undefined ? undefined : parseJson(body);

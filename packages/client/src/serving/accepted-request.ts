@@ -3,7 +3,7 @@ import type { ServedRequest } from '../broker-client.ts';
 import { clientError } from '../errors.ts';
 import type { Deadline } from '../requests/deadline-table.ts';
 
-/** What accepted requests use of their runner. */
+/** The parts of the runner that accepted requests use. */
 export interface AcceptedRequestDeps {
   /** Monotonic milliseconds. */
   now: () => number;

@@ -25,7 +25,7 @@ export interface RequestRunnerOptions {
 
 const remembered = 10_000;
 const maxWaitingEphemeral = 1_024;
-/** What the broker keeps of a reason, in characters. */
+/** The longest reason that the broker keeps, in characters. */
 const maxReasonLength = 500;
 
 /** Runs the requests of one serve loop. However often a request is delivered, it runs at most once at a time. */

@@ -8,7 +8,7 @@ export interface Sendable {
 
 /** The longest WebSocket message, in characters, unless one frame is longer: the broker can only begin when it has a message whole. */
 const maxBatchLength = 64 * 1024;
-/** Of more messages than this, the first leave before the turn ends: the broker begins with them while the rest is made (ADR 10). */
+/** If more messages than this are added in one turn, they leave before it ends: the broker begins while the rest is made (ADR 10). */
 const messagesAtOnce = 16;
 const maxKeptCancels = 1_000;
 
@@ -38,7 +38,7 @@ export class Outbox {
     this.#schedule();
   }
 
-  /** Forgets whatever counts on the lost connection only. */
+  /** Forgets the frames that count on the lost connection only. */
   detach(): void {
     this.#send = undefined;
     this.#control = [];

@@ -9,7 +9,7 @@ import type { FaceTools } from '../tools/face-tools.ts';
 import { hostedTools } from '../tools/hosted-tools.ts';
 import { RecentCalls } from '../tools/recent-calls.ts';
 
-/** Which tools an agent is shown. */
+/** Options that choose the tools of an agent. */
 export interface AgentToolsOptions extends MailboxTimes {
   /** `search`: two tools, to find and to call, in place of the whole list of the orchestrator's. Default `all`. */
   toolList?: 'all' | 'search';

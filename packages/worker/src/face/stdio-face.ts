@@ -21,8 +21,8 @@ export interface McpFaceOptions extends AgentToolsOptions {
 /** An MCP server over one connection. */
 export interface McpFace extends AsyncDisposable {
   /**
-   * Resolves when the client has hung up, the executor's connection has ended for good, or `close` was called, and
-   * every call that was running has been cancelled.
+   * Resolves when the client has disconnected, the executor's connection has ended for good, or `close` was called, and
+   * every call that was running has ended.
    */
   readonly closed: Promise<void>;
   /** Cancels the calls that run, lets their failures reach the client, and ends the connection. */
@@ -30,8 +30,8 @@ export interface McpFace extends AsyncDisposable {
 }
 
 /**
- * Serves an agent's tools as an ordinary MCP server over one connection, in both protocol eras. The executor stays
- * the caller's to close.
+ * Serves an agent's tools as an ordinary MCP server over one connection, in the revision of MCP that the client
+ * asks for. The caller closes the executor.
  */
 export function serveMcpFace(executor: McpProxyExecutor, options: McpFaceOptions): McpFace {
   const { version, heartbeatMs, log = () => {} } = options;

@@ -22,7 +22,7 @@ export type RunWarning =
   | 'no_token_yet'
   | 'workspace_file_changed';
 
-/** What the supervisor learned when a process ended. */
+/** Facts that the supervisor learned when a process ended. */
 export interface ExitReport {
   /** Whether the parent has a message about it. */
   told: boolean;

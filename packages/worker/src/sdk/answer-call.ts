@@ -22,13 +22,13 @@ export interface AnswerDeps {
   heartbeatMs?: number | undefined;
 }
 
-/** A `tools/call` of a client, over whichever transport it came. */
+/** A `tools/call` of a client, over any transport. */
 export interface ClientCall {
   name: unknown;
   arguments: unknown;
   progressToken: ProgressToken | undefined;
   signal: AbortSignal;
-  /** What the client can be asked for, and its answers in a further round. */
+  /** The kinds of input that the client can be asked for, and its answers in a further round. */
   round: CallRound;
   /** The client's revision has results that ask for input. */
   isModern: boolean;

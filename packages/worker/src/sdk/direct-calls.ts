@@ -30,7 +30,7 @@ export class DirectCalls {
   /** Aborts the calls that run, by the id of their request. */
   readonly #aborts = new Map<RequestId, (reason: unknown) => void>();
   #server: Server | undefined;
-  /** What the client can be asked for; it says so once, at the beginning of the session. */
+  /** The kinds of input that the client can be asked for, which it declares once, at the beginning of the session. */
   #round: CallRound = {};
   #transport: Transport | undefined;
 

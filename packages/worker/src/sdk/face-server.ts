@@ -27,8 +27,8 @@ export interface FaceServerOptions extends AnswerDeps {
  * Makes an SDK server over an agent's tools, for one connection or one request. Schemas, annotations, content and `_meta` pass
  * unchanged.
  *
- * Calls are answered by the SDK's fallback handler, not by a handler for `tools/call`: the SDK would re-make the results of such
- * a handler with its schemas, which drop fields that they do not know. Checked with SDK 2.4.0; look again with the next version.
+ * Calls are answered by the SDK's fallback handler, not by a handler for `tools/call`: the SDK would rebuild the results of that
+ * handler with its schemas, which drop fields that they do not know. Checked with SDK 2.4.0; look again with the next version.
  */
 export function createFaceServer(options: FaceServerOptions): Server {
   const { version, tools, onlyMethod } = options;

@@ -75,7 +75,7 @@ export function openHttpEndpoint(tools: AgentFaceTools, options: HttpEndpointOpt
   };
 }
 
-/** Decides by the SDK's own rule. The SDK also answers whatever is no sound request of the current revision. */
+/** Decides by the SDK's own rule. The SDK also refuses requests that fit no revision. */
 function isLegacy({ method, headers, message }: FaceRequest): boolean {
   const version = headers['mcp-protocol-version'];
   const named = headers['mcp-method'];

@@ -8,16 +8,16 @@ import { StdioTransport } from './stdio-transport.ts';
 async function opened() {
   const input = new PassThrough();
   const output = new PassThrough();
-  const wire = new StdioTransport(input, output);
+  const transport = new StdioTransport(input, output);
   const received: JSONRPCMessage[] = [];
   const errors: string[] = [];
-  wire.onmessage = (message) => void received.push(message);
-  wire.onerror = ({ message }) => void errors.push(message);
+  transport.onmessage = (message) => void received.push(message);
+  transport.onerror = ({ message }) => void errors.push(message);
   const closed = new Promise<void>((resolve) => {
-    wire.onclose = resolve;
+    transport.onclose = resolve;
   });
-  await wire.start();
-  return { input, output, wire, received, errors, closed };
+  await transport.start();
+  return { input, output, transport, received, errors, closed };
 }
 
 const ping = (id: number): JSONRPCMessage => ({ jsonrpc: '2.0', id, method: 'ping' });
@@ -32,21 +32,21 @@ test('messages are read wherever the stream is cut, and what is none is skipped'
 });
 
 test('the messages of one turn leave in one write', async () => {
-  const { output, wire } = await opened();
-  void wire.send(ping(1));
+  const { output, transport } = await opened();
+  void transport.send(ping(1));
   await Promise.resolve();
-  void wire.send(ping(2));
+  void transport.send(ping(2));
   const [chunk] = await once(output, 'data');
   expect(String(chunk)).toBe(`${JSON.stringify(ping(1))}\n${JSON.stringify(ping(2))}\n`);
 });
 
 test('the end of the input closes it; what was sent before has left, and nothing can be sent after', async () => {
-  const { input, output, wire, closed } = await opened();
-  void wire.send(ping(1));
+  const { input, output, transport, closed } = await opened();
+  void transport.send(ping(1));
   input.end();
   await closed;
   expect(String(output.read())).toBe(`${JSON.stringify(ping(1))}\n`);
-  await expect(wire.send(ping(2))).rejects.toThrow('closed');
+  await expect(transport.send(ping(2))).rejects.toThrow('closed');
 });
 
 test('an output that breaks closes it', async () => {

@@ -6,7 +6,7 @@ export type { Transport };
 
 /** Past this many characters, lines are written before the turn of the event loop ends. */
 const maxBatchLength = 64 * 1024;
-/** What `send` returns: it has nothing to wait for. */
+/** The result of `send`, which has nothing to wait for. */
 const sent = Promise.resolve();
 
 /**

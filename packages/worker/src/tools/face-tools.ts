@@ -9,7 +9,7 @@ export interface FaceCall {
   arguments: unknown;
   /** Aborted when the client cancels the call, hangs up, or the face ends. */
   signal: AbortSignal;
-  /** What the client can be asked for, and its answers in a further round of one call. */
+  /** The kinds of input that the client can be asked for, and its answers in a further round of one call. */
   round: CallRound;
   /** Set if the client asked for progress. */
   onProgress?: ((progress: ToolProgress) => void) | undefined;

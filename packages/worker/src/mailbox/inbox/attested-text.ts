@@ -12,7 +12,7 @@ export interface InboxMessage {
   age_seconds: number;
   /** The number of this attempt to have it handled. */
   attempt: number;
-  /** What is left of its lifetime. */
+  /** The rest of its lifetime. */
   expires_in_seconds?: number;
   /** Id of the message that it answers. */
   in_reply_to?: string;

@@ -4,7 +4,7 @@ import type { WorkspaceEntry } from '../../agent-clis/injection.ts';
 import { takenOut } from '../../agent-clis/workspace-entry.ts';
 import type { ProcessIdentity } from '../process/process-start.ts';
 
-/** What is needed to take an entry out of the user's file again, also after a crash of the supervisor that put it in. */
+/** The facts that are needed to take an entry out of the user's file again, also after a crash of the supervisor that put it in. */
 export interface WorkspaceRecord {
   /** The supervisor that put it in. */
   owner: ProcessIdentity;
