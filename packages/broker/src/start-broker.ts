@@ -32,7 +32,7 @@ import type { Log } from './log.ts';
 import { ensureOperatorToken } from './operator-token.ts';
 import { repeat } from './repeat.ts';
 import { OutboxFlusher } from './session/outbox-flusher.ts';
-import type { SessionPorts } from './session/session.ts';
+import type { SessionDeps } from './session/session.ts';
 
 export interface BrokerOptions {
   /** Created 0700 if missing. One broker at a time. */
@@ -95,23 +95,23 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
 
   await using opened = new AsyncDisposableStack();
   const stores = await openStores(setup, files, opened);
-  const ports = await openPorts(setup, stores, storeFailed.resolve);
-  opened.defer(() => ports.agents.save());
-  await ensureOperatorToken(ports.tokens, files.operatorToken);
+  const deps = await openPorts(setup, stores, storeFailed.resolve);
+  opened.defer(() => deps.agents.save());
+  await ensureOperatorToken(deps.tokens, files.operatorToken);
   const brokerId = await stores.inboxes.identity();
-  const listener = await listen(setup, ports, brokerId, stores.inboxes.dedupeWindowMs);
-  for (const chore of startChores(ports, stores)) opened.use(chore);
+  const listener = await listen(setup, deps, brokerId, stores.inboxes.dedupeWindowMs);
+  for (const chore of startChores(deps, stores)) opened.use(chore);
 
   const { host } = setup;
   const { port } = listener;
   const url = `ws://${host.includes(':') ? `[${host}]` : host}:${port}`;
   await writePrivate(files.facts, JSON.stringify({ pid: process.pid, url, started_at: now() }));
-  log({ level: 'info', event: 'broker_ready', url, dataDir, receiptMeans: ports.receiptMeans });
+  log({ level: 'info', event: 'broker_ready', url, dataDir, receiptMeans: deps.receiptMeans });
 
   const resources = opened.move();
   const stop = once(async () => {
     listener.sayGoingAway(reconnectAfterMs);
-    await ports.delivery.close();
+    await deps.delivery.close();
     await listener.close();
     await removeFile(files.facts);
     await resources.disposeAsync();
@@ -128,7 +128,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     port,
     brokerId,
     operatorTokenFile: files.operatorToken,
-    issueToken: (request) => issueToken(ports.tokens, request),
+    issueToken: (request) => issueToken(deps.tokens, request),
     failed: storeFailed.promise,
     stop,
     [Symbol.asyncDispose]: stop,
@@ -199,7 +199,7 @@ async function openPorts(
   { limits, policies, fault, now, log }: Setup,
   stores: Stores,
   onStoreFailed: (error: unknown) => void,
-): Promise<SessionPorts> {
+): Promise<SessionDeps> {
   const { inboxes: store, audit } = stores;
   const tokens = await TokenRegistry.load(stores.tokens, now, newTokenId);
   const followers = new TailFollowers(now);
@@ -233,7 +233,7 @@ async function openPorts(
 
 function listen(
   { host, port, heartbeatMs, helloTimeoutMs, limits }: Setup,
-  ports: SessionPorts,
+  deps: SessionDeps,
   brokerId: string,
   dedupeWindowMs: number,
 ): Promise<Listener> {
@@ -242,28 +242,28 @@ function listen(
     broker_id: brokerId,
     limits: { ...limits },
     heartbeat_ms: heartbeatMs,
-    receipt_means: ports.receiptMeans,
+    receipt_means: deps.receiptMeans,
     dedupe_window_ms: dedupeWindowMs,
   };
-  return Listener.open({ host, port, heartbeatMs, helloTimeoutMs, greeting, ports });
+  return Listener.open({ host, port, heartbeatMs, helloTimeoutMs, greeting, deps });
 }
 
 /** Starts the work that is done again and again while the broker runs. */
-function startChores(ports: SessionPorts, { inboxes }: Stores): AsyncDisposable[] {
-  const { delivery, followers, agents, audit, now, log } = ports;
+function startChores(deps: SessionDeps, { inboxes }: Stores): AsyncDisposable[] {
+  const { delivery, followers, agents, audit, now, log } = deps;
   const housekeeping = new Housekeeping(inboxes, delivery, audit, now);
   const onError = (error: unknown): void => log({ level: 'error', event: 'housekeeping_failed', error });
   return [
     repeat(250, () => delivery.deadlines.check(now()), onError),
     repeat(250, async () => followers.catchUp(), onError),
-    repeat(500, () => endExpired(ports), onError),
+    repeat(500, () => endExpired(deps), onError),
     repeat(1000, () => housekeeping.step(), onError),
     repeat(1000, () => agents.save(), onError),
   ];
 }
 
 /** Ends the connections of tokens that have expired, and takes back what was asked for with them. */
-async function endExpired({ connected, tokens, delivery }: SessionPorts): Promise<void> {
+async function endExpired({ connected, tokens, delivery }: SessionDeps): Promise<void> {
   connected.endWhere(({ token }) => !tokens.isLive(token), 'the token of this connection has expired');
   for (const id of tokens.takeExpired()) {
     await delivery.cancellations.forbid(id, 'the token it was sent with has expired');

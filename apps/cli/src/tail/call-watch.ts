@@ -10,7 +10,7 @@ const waitingMs = 1000;
 const clockSkewMs = 60_000;
 
 /** The orchestrator that a watch asks, and who is told of the answers. */
-export interface CallWatchPorts {
+export interface CallWatchDeps {
   /** Asks for the calls that the orchestrator received since a time in epoch milliseconds. */
   ask: (since: number) => Promise<readonly CallRecord[]>;
   onChange: (call: CallRecord) => void;
@@ -20,7 +20,7 @@ export interface CallWatchPorts {
 
 /** Asks the orchestrator about calls whose requests or replies were seen, one question at a time. */
 export class CallWatch implements Disposable {
-  readonly #ports: CallWatchPorts;
+  readonly #deps: CallWatchDeps;
   readonly #followed = new FollowedCalls();
   #timer: NodeJS.Timeout | undefined;
   #isAsking = false;
@@ -28,8 +28,8 @@ export class CallWatch implements Disposable {
   /** Something was seen since the running question was asked. */
   #isBehind = false;
 
-  constructor(ports: CallWatchPorts) {
-    this.#ports = ports;
+  constructor(deps: CallWatchDeps) {
+    this.#deps = deps;
   }
 
   observe(notice: Notice): void {
@@ -56,12 +56,12 @@ export class CallWatch implements Disposable {
     this.#isAsking = true;
     this.#isBehind = false;
     try {
-      const records = await this.#ports.ask(Math.max(0, since - clockSkewMs));
+      const records = await this.#deps.ask(Math.max(0, since - clockSkewMs));
       if (this.#isEnded) return;
-      for (const call of this.#followed.changed(records)) this.#ports.onChange(call);
+      for (const call of this.#followed.changed(records)) this.#deps.onChange(call);
     } catch (error) {
       if (this.#isEnded) return;
-      this.#ports.onFailure(error);
+      this.#deps.onFailure(error);
     } finally {
       this.#isAsking = false;
     }

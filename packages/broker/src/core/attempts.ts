@@ -26,7 +26,7 @@ interface Absence {
   messages: Unfinished;
 }
 
-export interface AttemptsPorts {
+export interface AttemptsDeps {
   commits: CommitQueue;
   settler: Settler;
   redeliveries: Redeliveries;
@@ -37,13 +37,13 @@ export interface AttemptsPorts {
 
 /** Counts the tries of messages and ends those that were tried often enough. */
 export class Attempts {
-  readonly #ports: AttemptsPorts;
+  readonly #deps: AttemptsDeps;
   readonly #histories = new Map<number, TryHistory>();
   /** By address: the holders of ended leases that may come back. */
   readonly #absences = new Map<string, Absence>();
 
-  constructor(ports: AttemptsPorts) {
-    this.#ports = ports;
+  constructor(deps: AttemptsDeps) {
+    this.#deps = deps;
   }
 
   /** A consumer gave a message back, dead or to be offered again after `delayMs`. */
@@ -54,7 +54,7 @@ export class Attempts {
   ): void {
     if (!this.#failed(seq, message, reason, dead)) return;
     const { inbox, kind, expiresAt } = message;
-    const { waiting, redeliveries, now } = this.#ports;
+    const { waiting, redeliveries, now } = this.#deps;
     if (isRequest(kind)) waiting.add({ inbox, seq, expiresAt, wasPushed: true }, now());
     redeliveries.schedule(inbox, seq, delayMs);
   }
@@ -67,7 +67,7 @@ export class Attempts {
 
   /** A lease ended while its holder was working on these. It may come back. */
   leftUnfinished(address: string, messages: Unfinished): void {
-    this.#absences.set(address, { until: this.#ports.now() + comeBackMs, messages });
+    this.#absences.set(address, { until: this.#deps.now() + comeBackMs, messages });
   }
 
   /** Returns what the holder of an ended lease was working on, while it may still come back. */
@@ -81,7 +81,7 @@ export class Attempts {
     const absence = this.#absences.get(address);
     if (!absence) return;
     this.#absences.delete(address);
-    if (absence.until <= this.#ports.now()) {
+    if (absence.until <= this.#deps.now()) {
       this.#count(absence);
       return;
     }
@@ -109,7 +109,7 @@ export class Attempts {
 
   /** A try failed. True if the message is to be tried again. */
   #failed(seq: number, message: InFlightMessage, reason: string, dead = false): boolean {
-    const { commits, settler, maxDeliver, now } = this.#ports;
+    const { commits, settler, maxDeliver, now } = this.#deps;
     if (message.ended) return false;
     if (message.cancelled) settler.cancel(seq, message);
     else if (message.expiresAt <= now()) settler.giveUp(seq, message, expired);

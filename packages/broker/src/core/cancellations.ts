@@ -9,7 +9,7 @@ import type { Settler } from './settler.ts';
 /** Most requests of one token that are taken back when it goes: more than its quotas let it have. */
 const maxForbidden = 10_000;
 
-export interface CancellationsPorts {
+export interface CancellationsDeps {
   store: InboxStore;
   commits: CommitQueue;
   leases: LeaseTable;
@@ -19,11 +19,11 @@ export interface CancellationsPorts {
 
 /** Takes requests back: because their sender cancels them, or because its token is gone. */
 export class Cancellations {
-  readonly #ports: CancellationsPorts;
+  readonly #deps: CancellationsDeps;
   readonly #early = new EarlyCancels({ lifeMs: 60_000, limit: 10_000 });
 
-  constructor(ports: CancellationsPorts) {
-    this.#ports = ports;
+  constructor(deps: CancellationsDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -31,7 +31,7 @@ export class Cancellations {
    * announced to its holder; one that has not arrived yet is cancelled when it does.
    */
   async cancel(sender: Sender, to: string, id: string): Promise<void> {
-    const { store, leases, settler, now } = this.#ports;
+    const { store, leases, settler, now } = this.#deps;
     const key = cancelKey(to, sender.agent, id);
     this.#early.add(key, now());
     const found = await store.find(to, sender.agent, id);
@@ -51,8 +51,8 @@ export class Cancellations {
   endIfCancelled(message: NewMessage, seq: number): boolean {
     if (this.#early.isEmpty) return false;
     const key = cancelKey(message.inbox, message.sender, message.id);
-    if (!this.#early.take(key, this.#ports.now())) return false;
-    this.#ports.settler.cancel(seq, headerOfNew(message));
+    if (!this.#early.take(key, this.#deps.now())) return false;
+    this.#deps.settler.cancel(seq, headerOfNew(message));
     return true;
   }
 
@@ -61,7 +61,7 @@ export class Cancellations {
    * Requests in the hands of a handler run on.
    */
   async forbid(tokenId: string, why: string): Promise<void> {
-    const { store, commits, settler, leases } = this.#ports;
+    const { store, commits, settler, leases } = this.#deps;
     await commits.written();
     for (const stored of await store.sentWith(tokenId, maxForbidden)) {
       const { inbox, seq } = stored;

@@ -16,7 +16,7 @@ const abandoned: GiveUpReason = {
   detail: 'nobody held the sub-inbox',
 };
 
-export interface DeadlinesPorts {
+export interface DeadlinesDeps {
   store: InboxStore;
   leases: LeaseTable;
   dispatcher: Dispatcher;
@@ -27,17 +27,17 @@ export interface DeadlinesPorts {
 
 /** Ends messages whose time is over. Its steps are small; each is called again and again. */
 export class Deadlines {
-  readonly #ports: DeadlinesPorts;
+  readonly #deps: DeadlinesDeps;
   #isClosed = false;
 
-  constructor(ports: DeadlinesPorts) {
-    this.#ports = ports;
+  constructor(deps: DeadlinesDeps) {
+    this.#deps = deps;
   }
 
   /** Checks the deadlines of requests, pushed or not, of acks, and of consumers that were lost. */
   async check(now: number): Promise<void> {
     if (this.#isClosed) return;
-    const { leases, attempts } = this.#ports;
+    const { leases, attempts } = this.#deps;
     attempts.countOverdue(now);
     for (const lease of leases.all()) if (lease.inFlight.size > 0) this.#checkInFlight(lease, now);
     await this.#checkWaiting(now);
@@ -45,7 +45,7 @@ export class Deadlines {
 
   /** Settles some messages that are past their lifetime and that nobody holds. Called often enough, it finds all. */
   async sweep(now: number): Promise<void> {
-    const { store, settler } = this.#ports;
+    const { store, settler } = this.#deps;
     const found = await store.sweep(now);
     if (this.#isClosed) return;
     for (const message of found) {
@@ -55,7 +55,7 @@ export class Deadlines {
 
   /** Settles everything in an inbox that nobody holds. The senders of its requests are told. */
   async clear(address: string): Promise<void> {
-    const { store, leases, settler } = this.#ports;
+    const { store, leases, settler } = this.#deps;
     let after = 0;
     while (!leases.at(address)) {
       const messages = await store.read(address, after, readBatch, 1);
@@ -70,7 +70,7 @@ export class Deadlines {
   }
 
   #checkInFlight(lease: Lease, now: number): void {
-    const { settler, attempts, dispatcher } = this.#ports;
+    const { settler, attempts, dispatcher } = this.#deps;
     const { ackDeadlineMs } = lease;
     for (const [seq, message] of lease.inFlight) {
       if (message.expiresAt <= now && isRequest(message.kind) && !message.cancelled && !message.ended) {
@@ -86,7 +86,7 @@ export class Deadlines {
   }
 
   async #checkWaiting(now: number): Promise<void> {
-    const { store, settler, waiting } = this.#ports;
+    const { store, settler, waiting } = this.#deps;
     for (const { inbox, seq } of waiting.due(now, expiredPerCheck)) {
       const [message] = await store.read(inbox, seq - 1, 1, 1);
       if (this.#isClosed) return;
@@ -97,6 +97,6 @@ export class Deadlines {
   }
 
   #isInFlight({ inbox, seq }: { inbox: string; seq: number }): boolean {
-    return this.#ports.leases.at(inbox)?.inFlight.has(seq) ?? false;
+    return this.#deps.leases.at(inbox)?.inFlight.has(seq) ?? false;
   }
 }

@@ -14,7 +14,7 @@ const readBatch = 128;
 /** Most bytes of them: what is read at once is pushed at once, however slowly the consumer reads. */
 const readBytes = 1024 * 1024;
 
-export interface DispatcherPorts {
+export interface DispatcherDeps {
   store: InboxStore;
   commits: CommitQueue;
   leases: LeaseTable;
@@ -29,21 +29,21 @@ export interface DispatcherPorts {
 /** Pushes messages to the holders of their inboxes: live as they are stored, or from the store when there is room. */
 export class Dispatcher {
   readonly redeliveries = new Redeliveries((address, seq) => this.#due(address, seq));
-  readonly #ports: DispatcherPorts;
+  readonly #deps: DispatcherDeps;
 
-  constructor(ports: DispatcherPorts) {
-    this.#ports = ports;
+  constructor(deps: DispatcherDeps) {
+    this.#deps = deps;
   }
 
   /** A message was just stored: it is pushed at once where it is next, and left to the store where others wait before it. */
   stored(message: NewMessage, from: Sender, seq: number): void {
-    const now = this.#ports.now();
+    const now = this.#deps.now();
     const { inbox, expiresAt, body } = message;
-    const lease = this.#ports.leases.at(inbox);
+    const lease = this.#deps.leases.at(inbox);
     const size = lease === undefined || body === undefined ? 0 : Buffer.byteLength(body);
     const isNext = lease !== undefined && !lease.behind && lease.fits(size);
     if (isRequest(message.kind) && (!isNext || expiresAt <= now)) {
-      this.#ports.waiting.add({ inbox, seq, expiresAt, wasPushed: false }, now);
+      this.#deps.waiting.add({ inbox, seq, expiresAt, wasPushed: false }, now);
     }
     if (!lease) return;
     if (isNext) this.#push(lease, seq, inFlight(message, from, size, 0, now), message, now);
@@ -53,7 +53,7 @@ export class Dispatcher {
 
   /** Something is in an inbox that was not handed to {@link stored}. */
   wake(inbox: string): void {
-    const lease = this.#ports.leases.at(inbox);
+    const lease = this.#deps.leases.at(inbox);
     if (!lease) return;
     lease.behind = true;
     if (lease.reading) lease.missed = true;
@@ -62,7 +62,7 @@ export class Dispatcher {
 
   /** A message was settled by its reply. Returns it as it was in flight. */
   settledByReply(inbox: string, seq: number): InFlightMessage | undefined {
-    const lease = this.#ports.leases.at(inbox);
+    const lease = this.#deps.leases.at(inbox);
     if (!lease) return undefined;
     lease.settledElsewhere(seq);
     const message = lease.release(seq);
@@ -76,13 +76,13 @@ export class Dispatcher {
     if (!lease.behind && lease.retries.length === 0) return;
     if (lease.room().messages <= 0) return;
     lease.reading = true;
-    this.#catchUp(lease).catch(this.#ports.onError);
+    this.#catchUp(lease).catch(this.#deps.onError);
   }
 
   /** Nothing is pushed or offered again afterwards. */
   close(): void {
     this.redeliveries.close();
-    this.#ports.leases.endAll();
+    this.#deps.leases.endAll();
   }
 
   /** Ends `reading` in the same step in which it decides to stop, so that no wake-up falls in between. */
@@ -104,10 +104,10 @@ export class Dispatcher {
     lease.settledSinceRead.clear();
     const limit = Math.min(room.messages, readBatch);
     const bytes = Math.min(room.bytes, readBytes);
-    const messages = await this.#ports.store.read(lease.address, lease.cursor, limit, bytes);
+    const messages = await this.#deps.store.read(lease.address, lease.cursor, limit, bytes);
     if (lease.ended) return;
     if (messages.length === 0) lease.behind = lease.missed;
-    const now = this.#ports.now();
+    const now = this.#deps.now();
     for (const message of messages) {
       if (this.redeliveries.waits(lease.address, message.seq)) lease.cursor = message.seq;
       else this.#pushStored(lease, message, now);
@@ -115,7 +115,7 @@ export class Dispatcher {
   }
 
   async #pushAgain(lease: Lease, seq: number): Promise<void> {
-    const { commits, store, now } = this.#ports;
+    const { commits, store, now } = this.#deps;
     lease.settledSinceRead.clear();
     await commits.written();
     const [message] = await store.read(lease.address, seq - 1, 1, 1);
@@ -135,7 +135,7 @@ export class Dispatcher {
 
   /** `content`: the parts of the message that are not kept once it is pushed. */
   #push(lease: Lease, seq: number, message: InFlightMessage, content: Content, now: number): void {
-    const { commits, settler, waiting, fault, tail } = this.#ports;
+    const { commits, settler, waiting, fault, tail } = this.#deps;
     if (commits.isSettling(seq)) {
       lease.cursor = Math.max(lease.cursor, seq);
       return;
@@ -154,7 +154,7 @@ export class Dispatcher {
 
   /** The delay of a message that was given back is over. */
   #due(address: string, seq: number): void {
-    const lease = this.#ports.leases.at(address);
+    const lease = this.#deps.leases.at(address);
     if (!lease || seq > lease.cursor) return;
     lease.retries.push(seq);
     this.pump(lease);

@@ -3,7 +3,7 @@ import type { Attempts } from './attempts.ts';
 import type { CommitQueue } from './commit-queue.ts';
 import type { LeaseTable } from './lease-table.ts';
 
-export interface HeldMessagesPorts {
+export interface HeldMessagesDeps {
   store: InboxStore;
   commits: CommitQueue;
   leases: LeaseTable;
@@ -12,16 +12,16 @@ export interface HeldMessagesPorts {
 
 /** Tells what was pushed to consumers and is not settled. Changes nothing. */
 export class HeldMessages {
-  readonly #ports: HeldMessagesPorts;
+  readonly #deps: HeldMessagesDeps;
 
-  constructor(ports: HeldMessagesPorts) {
-    this.#ports = ports;
+  constructor(deps: HeldMessagesDeps) {
+    this.#deps = deps;
   }
 
   /** Counts the messages of an inbox that its present holder has. */
   count(address: string): number {
     let held = 0;
-    const lease = this.#ports.leases.at(address);
+    const lease = this.#deps.leases.at(address);
     if (lease) for (const { ended } of lease.inFlight.values()) if (!ended) held++;
     return held;
   }
@@ -31,7 +31,7 @@ export class HeldMessages {
    * that were tried before. At most `limit`, in order.
    */
   async leftBehind(address: string, limit: number): Promise<string[]> {
-    const { store, commits, attempts } = this.#ports;
+    const { store, commits, attempts } = this.#deps;
     const unfinished = attempts.unfinishedAt(address);
     await commits.written();
     const tried = await store.tried(address, unfinished, limit);

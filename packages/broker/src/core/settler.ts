@@ -20,7 +20,7 @@ export interface GiveUpReason {
 
 export const expired: GiveUpReason = { outcome: 'expired', reason: 'expired' };
 
-export interface SettlerPorts {
+export interface SettlerDeps {
   commits: CommitQueue;
   leases: LeaseTable;
   waiting: WaitingRequests;
@@ -30,27 +30,27 @@ export interface SettlerPorts {
 
 /** Settles messages, and tells the tail. The sender of a request that is given up is told in the same commit. */
 export class Settler {
-  readonly #ports: SettlerPorts;
+  readonly #deps: SettlerDeps;
 
-  constructor(ports: SettlerPorts) {
-    this.#ports = ports;
+  constructor(deps: SettlerDeps) {
+    this.#deps = deps;
   }
 
   /** The consumer is done with a message. */
   ack(seq: number, message: InFlightMessage): void {
-    this.#ports.commits.settle({ inbox: message.inbox, seq, outcome: 'acked' });
+    this.#deps.commits.settle({ inbox: message.inbox, seq, outcome: 'acked' });
     this.ackedByReply(seq, message);
   }
 
   /** A message was acked in the commit that stored its reply. */
   ackedByReply(seq: number, message: InFlightMessage): void {
-    const { tail } = this.#ports;
+    const { tail } = this.#deps;
     if (tail.isOn && !message.ended) tail.saw({ what: 'settled', outcome: 'acked' }, seq, message);
   }
 
   /** Gives a message up: it will never be dealt with. */
   giveUp(seq: number, message: MessageHeader, { outcome, reason, detail }: GiveUpReason): void {
-    const { commits, leases, waiting, tail, now } = this.#ports;
+    const { commits, leases, waiting, tail, now } = this.#deps;
     const waited = waiting.take(seq);
     const kept = detail?.slice(0, maxReason);
     const told = {
@@ -71,7 +71,7 @@ export class Settler {
 
   /** The sender took the message back itself, so that nobody has to be told. */
   cancel(seq: number, message: TailMessage): void {
-    const { commits, leases, waiting, tail } = this.#ports;
+    const { commits, leases, waiting, tail } = this.#deps;
     waiting.take(seq);
     leases.at(message.inbox)?.settledElsewhere(seq);
     commits.settle({ inbox: message.inbox, seq, outcome: 'cancelled' });

@@ -1,13 +1,13 @@
 import type { CancelFrame } from '@signalbox/protocol';
 import type { Caller } from './caller.ts';
-import type { FramePorts } from './frame-ports.ts';
+import type { FrameDeps } from './frame-deps.ts';
 import type { Outcome } from './outcome.ts';
 
 /** Handles `cancel`: the caller takes back a request of its own. */
 export function cancel(
   { to, correlation_id: id }: CancelFrame,
   { sender }: Caller,
-  { delivery }: Pick<FramePorts, 'delivery'>,
+  { delivery }: Pick<FrameDeps, 'delivery'>,
 ): Outcome {
   return { later: delivery.cancellations.cancel(sender, to, id).then(() => undefined) };
 }

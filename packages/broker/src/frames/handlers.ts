@@ -3,7 +3,7 @@ import { admin } from './admin/admin.ts';
 import type { Caller } from './caller.ts';
 import { cancel } from './cancel.ts';
 import { deliver } from './deliver/deliver.ts';
-import type { FramePorts } from './frame-ports.ts';
+import type { FrameDeps } from './frame-deps.ts';
 import type { Outcome } from './outcome.ts';
 import { peek } from './peek.ts';
 import { announce, listConnected } from './presence.ts';
@@ -14,7 +14,7 @@ import { subscribe } from './subscribe.ts';
 type FrameHandler<F extends ClientFrame> = (
   frame: F,
   caller: Caller,
-  ports: FramePorts,
+  deps: FrameDeps,
   body: string | undefined,
 ) => Outcome | Promise<Outcome>;
 
@@ -38,7 +38,7 @@ const handlers: { [T in ClientFrame['type']]: FrameHandler<Extract<ClientFrame, 
 export function handleFrame(
   frame: ClientFrame,
   caller: Caller,
-  ports: FramePorts,
+  deps: FrameDeps,
   body: string | undefined,
 ): Outcome | Promise<Outcome> {
   if (caller.mintsOnly && frame.type !== 'admin') {
@@ -47,5 +47,5 @@ export function handleFrame(
     };
   }
   const handler = handlers[frame.type] as FrameHandler<ClientFrame>;
-  return handler(frame, caller, ports, body);
+  return handler(frame, caller, deps, body);
 }

@@ -1,7 +1,7 @@
 import { agentOf, frameDefaults, type Message, type PeekFrame } from '@signalbox/protocol';
 import type { StoredMessage } from '@signalbox/store';
 import type { Caller } from './caller.ts';
-import type { FramePorts } from './frame-ports.ts';
+import type { FrameDeps } from './frame-deps.ts';
 import type { Outcome } from './outcome.ts';
 
 const peekBytes = 1024 * 1024;
@@ -10,7 +10,7 @@ const peekBytes = 1024 * 1024;
 export async function peek(
   frame: PeekFrame,
   { sender, isOperator }: Caller,
-  { store, now }: Pick<FramePorts, 'store' | 'now'>,
+  { store, now }: Pick<FrameDeps, 'store' | 'now'>,
 ): Promise<Outcome> {
   const address = frame.address ?? sender.address;
   if (!isOperator && agentOf(address) !== sender.agent) {

@@ -2,7 +2,7 @@ import type { AnnounceFrame, ConnectedAgent, ListConnectedFrame } from '@signalb
 import { mayList } from '../auth/role-policy.ts';
 import type { Caller } from './caller.ts';
 import type { ConnectedCaller } from './connected-callers.ts';
-import type { FramePorts } from './frame-ports.ts';
+import type { FrameDeps } from './frame-deps.ts';
 import type { Outcome } from './outcome.ts';
 
 const pageSize = 200;
@@ -11,7 +11,7 @@ const pageSize = 200;
 export function announce(
   { status }: AnnounceFrame,
   caller: Caller,
-  { connected }: Pick<FramePorts, 'connected'>,
+  { connected }: Pick<FrameDeps, 'connected'>,
 ): Outcome {
   const retryAfterMs = connected.announce(caller, status);
   if (retryAfterMs === 0) return undefined;
@@ -22,9 +22,9 @@ export function announce(
 export function listConnected(
   frame: ListConnectedFrame,
   caller: Caller,
-  ports: Pick<FramePorts, 'connected' | 'store' | 'delivery'>,
+  deps: Pick<FrameDeps, 'connected' | 'store' | 'delivery'>,
 ): Outcome | Promise<Outcome> {
-  const { connected, cursor } = ports.connected.page(frame.cursor ?? '', pageSize);
+  const { connected, cursor } = deps.connected.page(frame.cursor ?? '', pageSize);
   const shown = connected.filter(({ caller: other }) => mayBeShown(other, caller, frame.role));
   const answer = (agents: ConnectedAgent[]): Outcome => ({
     answer: {
@@ -35,7 +35,7 @@ export function listConnected(
     },
   });
   if (!frame.with_status) return answer(shown.map(describe));
-  return describeWithStatus(shown, caller, ports).then(answer);
+  return describeWithStatus(shown, caller, deps).then(answer);
 }
 
 function mayBeShown(other: Caller, asker: Caller, wantedRole: string | undefined): boolean {
@@ -53,11 +53,11 @@ function describe({ caller, connectedAt }: ConnectedCaller): ConnectedAgent {
 async function describeWithStatus(
   shown: readonly ConnectedCaller[],
   asker: Caller,
-  ports: Pick<FramePorts, 'store' | 'delivery'>,
+  deps: Pick<FrameDeps, 'store' | 'delivery'>,
 ): Promise<ConnectedAgent[]> {
   const inboxes = new Map<string, Inbox>();
   for (const agent of new Set(shown.map(({ caller }) => caller.sender.agent))) {
-    if (asker.isOperator || agent === asker.sender.agent) inboxes.set(agent, await countInbox(agent, ports));
+    if (asker.isOperator || agent === asker.sender.agent) inboxes.set(agent, await countInbox(agent, deps));
   }
   return shown.map((connected) => {
     const { status, caller } = connected;
@@ -70,7 +70,7 @@ type Inbox = NonNullable<ConnectedAgent['inbox']>;
 
 async function countInbox(
   agent: string,
-  { store, delivery }: Pick<FramePorts, 'store' | 'delivery'>,
+  { store, delivery }: Pick<FrameDeps, 'store' | 'delivery'>,
 ): Promise<Inbox> {
   const { pending } = await store.stats(agent);
   return { unread: pending, held: delivery.held.count(agent) };

@@ -1,18 +1,18 @@
 import type { AckFrame, NackFrame, WorkingFrame } from '@signalbox/protocol';
 import type { Delivery, Judged } from '../core/delivery.ts';
 import type { Caller } from './caller.ts';
-import type { FramePorts } from './frame-ports.ts';
+import type { FrameDeps } from './frame-deps.ts';
 import type { Outcome } from './outcome.ts';
 
-type Ports = Pick<FramePorts, 'delivery'>;
+type Deps = Pick<FrameDeps, 'delivery'>;
 
 /** Handles `ack`: the caller is done with these messages. */
-export function ack(frame: AckFrame, { consumer }: Caller, { delivery }: Ports): Outcome {
+export function ack(frame: AckFrame, { consumer }: Caller, { delivery }: Deps): Outcome {
   return result(frame.request_id, delivery.ack(consumer, frame.seqs), delivery);
 }
 
 /** Handles `nack`: the caller gives these messages back. */
-export function nack(frame: NackFrame, { consumer }: Caller, { delivery }: Ports): Outcome {
+export function nack(frame: NackFrame, { consumer }: Caller, { delivery }: Deps): Outcome {
   const judged = delivery.nack(consumer, frame.seqs, {
     delayMs: frame.delay_ms ?? 0,
     dead: frame.dead ?? false,
@@ -22,7 +22,7 @@ export function nack(frame: NackFrame, { consumer }: Caller, { delivery }: Ports
 }
 
 /** Handles `working`: the caller began to work on these messages, or still does. */
-export function working(frame: WorkingFrame, { consumer }: Caller, { delivery }: Ports): undefined {
+export function working(frame: WorkingFrame, { consumer }: Caller, { delivery }: Deps): undefined {
   delivery.working(consumer, frame.seqs);
 }
 

@@ -1,13 +1,13 @@
 import { frameDefaults, type SubscribeFrame } from '@signalbox/protocol';
 import type { Caller } from './caller.ts';
-import type { FramePorts } from './frame-ports.ts';
+import type { FrameDeps } from './frame-deps.ts';
 import type { Outcome } from './outcome.ts';
 
 /** Handles `subscribe`: the caller takes the messages of its inbox from now on. */
 export async function subscribe(
   frame: SubscribeFrame,
   caller: Caller,
-  { delivery }: Pick<FramePorts, 'delivery'>,
+  { delivery }: Pick<FrameDeps, 'delivery'>,
 ): Promise<Outcome> {
   const subscription = await delivery.subscribe(caller.sender.address, caller.consumer, {
     window: frame.window ?? frameDefaults.windowMessages,

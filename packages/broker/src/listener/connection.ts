@@ -1,13 +1,13 @@
 import { closeCodeOf, type ErrorCode, encodeFrame, errorCodes, type WelcomeFrame } from '@signalbox/protocol';
 import type { RawData, WebSocket } from 'ws';
 import { admit } from '../session/handshake.ts';
-import { Session, type SessionPorts } from '../session/session.ts';
+import { Session, type SessionDeps } from '../session/session.ts';
 
 /** The fields of `welcome` that are the same for every connection. */
 export type Greeting = Omit<WelcomeFrame, 'agent' | 'address' | 'role'>;
 
 export interface ConnectionOptions {
-  ports: SessionPorts;
+  deps: SessionDeps;
   greeting: Greeting;
   helloTimeoutMs: number;
   /** The token of the upgrade's Authorization header, if any. */
@@ -42,7 +42,7 @@ export class Connection {
     socket.on('pong', () => {
       this.#missedHeartbeats = 0;
     });
-    socket.on('error', (error) => options.ports.log({ level: 'debug', event: 'socket_error', error }));
+    socket.on('error', (error) => options.deps.log({ level: 'debug', event: 'socket_error', error }));
     socket.on('close', () => this.#ended());
   }
 
@@ -56,7 +56,7 @@ export class Connection {
     }
     const session = this.#session;
     const agent = session?.caller.sender.agent;
-    this.#options.ports.log({ level: 'info', event: 'heartbeat_missed', agent });
+    this.#options.deps.log({ level: 'info', event: 'heartbeat_missed', agent });
     if (session && !session.isWritable) {
       session.end('slow_consumer', 'this connection read nothing for two heartbeats');
     }
@@ -91,20 +91,20 @@ export class Connection {
   }
 
   #hello(message: string): void {
-    const { ports, greeting, bearer, onAdmitted } = this.#options;
-    const admission = admit(message, bearer, ports.tokens);
+    const { deps, greeting, bearer, onAdmitted } = this.#options;
+    const admission = admit(message, bearer, deps.tokens);
     if ('refusal' in admission) {
       const { code, message: detail, agent, field } = admission.refusal;
-      ports.audit.record({ at: ports.now(), code, detail, ...(agent !== undefined && { agent }) });
+      deps.audit.record({ at: deps.now(), code, detail, ...(agent !== undefined && { agent }) });
       this.#turnAway(code, detail, field);
       return;
     }
     clearTimeout(this.#helloTimer);
     onAdmitted();
-    const session = new Session(this.#socket, admission.identity, ports);
+    const session = new Session(this.#socket, admission.identity, deps);
     this.#session = session;
     const { sender, mintsOnly } = session.caller;
-    if (!mintsOnly) ports.agents.add(sender.agent);
+    if (!mintsOnly) deps.agents.add(sender.agent);
     session.send({ ...greeting, ...sender });
     if (admission.rest.length > 0) session.receive(admission.rest);
   }

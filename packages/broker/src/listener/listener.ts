@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { subprotocol } from '@signalbox/protocol';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { SessionPorts } from '../session/session.ts';
+import type { SessionDeps } from '../session/session.ts';
 import { Connection, type Greeting } from './connection.ts';
 import { UnauthenticatedConnections } from './unauthenticated-connections.ts';
 import { refuseUpgrade } from './upgrade-check.ts';
@@ -17,7 +17,7 @@ export interface ListenerOptions {
   heartbeatMs: number;
   helloTimeoutMs: number;
   greeting: Greeting;
-  ports: SessionPorts;
+  deps: SessionDeps;
 }
 
 /** Connections that don't answer a goodbye are cut off after so long. */
@@ -35,7 +35,7 @@ export class Listener {
   #httpClosed: Promise<void> | undefined;
 
   private constructor(options: ListenerOptions) {
-    const { maxUnauthenticated, maxFrameBytes } = options.ports.limits;
+    const { maxUnauthenticated, maxFrameBytes } = options.deps.limits;
     this.#options = options;
     this.#unauthenticated = new UnauthenticatedConnections(maxUnauthenticated, (connection) =>
       connection.terminate(),
@@ -90,11 +90,11 @@ export class Listener {
   }
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const { host, ports } = this.#options;
-    const full = this.#connections.size >= ports.limits.maxConnections;
+    const { host, deps } = this.#options;
+    const full = this.#connections.size >= deps.limits.maxConnections;
     const refusal = refuseUpgrade(request.headers, { host, port: this.port, full });
     if (refusal) {
-      ports.audit.record({ at: ports.now(), code: refusal.code, detail: refusal.message });
+      deps.audit.record({ at: deps.now(), code: refusal.code, detail: refusal.message });
       socket.on('error', () => socket.destroy());
       socket.end(
         `HTTP/1.1 ${refusal.status}\r\ncontent-type: text/plain\r\nconnection: close\r\n\r\n${refusal.message}\n`,
@@ -107,9 +107,9 @@ export class Listener {
   }
 
   #open(webSocket: WebSocket, source: Duplex, bearer: string | undefined): void {
-    const { ports, greeting, helloTimeoutMs } = this.#options;
+    const { deps, greeting, helloTimeoutMs } = this.#options;
     const connection = new Connection(webSocket, {
-      ports,
+      deps,
       greeting,
       helloTimeoutMs,
       bearer,

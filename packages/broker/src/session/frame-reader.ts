@@ -5,7 +5,7 @@ const framesPerTurn = 2000;
 /** So many characters may wait here before nothing more is read from the socket. */
 const pauseLength = 1024 * 1024;
 
-export interface FrameReaderPorts {
+export interface FrameReaderDeps {
   /** Handles one frame, and never fails. Returns a promise where the frames behind it have to wait. */
   handle(header: string, body: string | undefined): Promise<void> | undefined;
   /** False once the connection is over: what waits is dropped. */
@@ -22,7 +22,7 @@ export interface FrameReaderPorts {
  * neither keep the other connections waiting nor make more answers than their sender reads.
  */
 export class FrameReader {
-  readonly #ports: FrameReaderPorts;
+  readonly #deps: FrameReaderDeps;
   /** Messages behind the one whose frames are handled. */
   readonly #waiting: string[] = [];
   /** The frames of one message that are left, and the characters of all of it. */
@@ -34,8 +34,8 @@ export class FrameReader {
   #state: 'idle' | 'handling' | 'waiting' = 'idle';
   #paused = false;
 
-  constructor(ports: FrameReaderPorts) {
-    this.#ports = ports;
+  constructor(deps: FrameReaderDeps) {
+    this.#deps = deps;
   }
 
   /** Takes all frames of one WebSocket message. */
@@ -49,7 +49,7 @@ export class FrameReader {
     }
     if (this.#length <= pauseLength) return;
     this.#paused = true;
-    this.#ports.pause();
+    this.#deps.pause();
   }
 
   /** The connection takes answers again. */
@@ -58,7 +58,7 @@ export class FrameReader {
   }
 
   #run(): void {
-    const { handle, isOpen, mayAnswer } = this.#ports;
+    const { handle, isOpen, mayAnswer } = this.#deps;
     this.#state = 'handling';
     while (isOpen()) {
       if (!mayAnswer()) {
@@ -112,6 +112,6 @@ export class FrameReader {
     this.#length = 0;
     if (!this.#paused) return;
     this.#paused = false;
-    this.#ports.resume();
+    this.#deps.resume();
   }
 }

@@ -3,24 +3,24 @@ import type { NewMessage } from '@signalbox/store';
 import type { DeliverResult, Producer } from '../core/producer.ts';
 import { auditCaller } from '../frames/caller.ts';
 import { receiptOf } from '../frames/deliver/receipt.ts';
-import type { FramePorts } from '../frames/frame-ports.ts';
+import type { FrameDeps } from '../frames/frame-deps.ts';
 import type { Identity } from './handshake.ts';
 import type { Outbox } from './outbox.ts';
 
-export type ResponderPorts = Pick<FramePorts, 'audit' | 'followers' | 'limits' | 'now' | 'log'>;
+export type ResponderDeps = Pick<FrameDeps, 'audit' | 'followers' | 'limits' | 'now' | 'log'>;
 
 /** Tells a connection what came of its frames: answers, refusals and receipts. Refusals are audited, and followers are told. */
 export class Responder implements Producer {
   readonly sender: Sender;
   readonly #identity: Identity;
   readonly #outbox: Outbox;
-  readonly #ports: ResponderPorts;
+  readonly #deps: ResponderDeps;
 
-  constructor(identity: Identity, outbox: Outbox, ports: ResponderPorts) {
+  constructor(identity: Identity, outbox: Outbox, deps: ResponderDeps) {
     this.sender = identity.sender;
     this.#identity = identity;
     this.#outbox = outbox;
-    this.#ports = ports;
+    this.#deps = deps;
   }
 
   refuse(refusal: FrameRefusal, retryAfterMs?: number): void {
@@ -35,7 +35,7 @@ export class Responder implements Producer {
       retryable: errorCodes[code].retryable,
       retry_after_ms: retryAfterMs,
     });
-    const { audit, followers, now } = this.#ports;
+    const { audit, followers, now } = this.#deps;
     auditCaller(this.#identity, code, message, { audit, now });
     if (followers.isOn) followers.refused(this.sender, refusal);
   }
@@ -43,16 +43,16 @@ export class Responder implements Producer {
   /** The receipt of a message, or why it was not stored. */
   answer(message: NewMessage, result: DeliverResult): void {
     if (result.result === 'failed') {
-      this.#ports.log({ level: 'error', event: 'commit_failed', error: result.error });
+      this.#deps.log({ level: 'error', event: 'commit_failed', error: result.error });
     }
-    const receipt = receiptOf(message, result, this.#ports.limits);
+    const receipt = receiptOf(message, result, this.#deps.limits);
     if ('type' in receipt) this.#outbox.send(receipt);
     else this.refuse({ ...receipt, id: message.id });
   }
 
   /** The broker failed while it handled a frame. */
   failed(error: unknown, ids: FrameIds): void {
-    this.#ports.log({ level: 'error', event: 'session_failed', agent: this.sender.agent, error });
+    this.#deps.log({ level: 'error', event: 'session_failed', agent: this.sender.agent, error });
     const message = 'the broker failed to handle this frame; its log says why';
     this.refuse({ code: 'internal', message, ...ids });
   }

@@ -10,7 +10,7 @@ import {
 import type { WebSocket } from 'ws';
 import { isPrivileged } from '../auth/role-policy.ts';
 import type { Caller } from '../frames/caller.ts';
-import type { FramePorts } from '../frames/frame-ports.ts';
+import type { FrameDeps } from '../frames/frame-deps.ts';
 import { handleFrame } from '../frames/handlers.ts';
 import type { Outcome } from '../frames/outcome.ts';
 import { RateLimit } from '../frames/rate-limit.ts';
@@ -22,8 +22,8 @@ import { type FrameIds, Responder } from './responder.ts';
 
 const MiB = 1024 * 1024;
 
-/** The ports of every session. */
-export interface SessionPorts extends FramePorts {
+/** The dependencies of every session. */
+export interface SessionDeps extends FrameDeps {
   flusher: OutboxFlusher;
 }
 
@@ -31,26 +31,26 @@ export interface SessionPorts extends FramePorts {
 export class Session {
   readonly caller: Caller;
   readonly #socket: WebSocket;
-  readonly #ports: SessionPorts;
+  readonly #deps: SessionDeps;
   readonly #outbox: Outbox;
   readonly #reader: FrameReader;
   readonly #responder: Responder;
 
-  constructor(socket: WebSocket, identity: Identity, ports: SessionPorts) {
+  constructor(socket: WebSocket, identity: Identity, deps: SessionDeps) {
     const outbox = new Outbox(
       socket,
-      { pauseBytes: 4 * MiB, closeBytes: 24 * MiB, liveLaneMessages: ports.limits.liveLaneMessages },
+      { pauseBytes: 4 * MiB, closeBytes: 24 * MiB, liveLaneMessages: deps.limits.liveLaneMessages },
       {
-        dirty: ports.flusher.add,
+        dirty: deps.flusher.add,
         drained: () => {
-          ports.delivery.resume(outbox);
+          deps.delivery.resume(outbox);
           this.#reader.wake();
         },
         overflow: () => this.end('slow_consumer', 'more than 24 MiB wait unread on this connection'),
       },
     );
     this.#socket = socket;
-    this.#ports = ports;
+    this.#deps = deps;
     this.#outbox = outbox;
     this.#reader = new FrameReader({
       handle: (header, body) => this.#handle(header, body),
@@ -59,9 +59,9 @@ export class Session {
       pause: () => socket.pause(),
       resume: () => socket.resume(),
     });
-    this.#responder = new Responder(identity, outbox, ports);
-    this.caller = callerOf(identity, outbox, this.#responder, ports);
-    ports.connected.add(this.caller, (why) => this.end('unauthorized', why));
+    this.#responder = new Responder(identity, outbox, deps);
+    this.caller = callerOf(identity, outbox, this.#responder, deps);
+    deps.connected.add(this.caller, (why) => this.end('unauthorized', why));
   }
 
   /** False while the other side reads too slowly. */
@@ -102,7 +102,7 @@ export class Session {
   gone(): void {
     if (!this.caller.isConnected) return;
     this.caller.isConnected = false;
-    const { delivery, connected, followers } = this.#ports;
+    const { delivery, connected, followers } = this.#deps;
     delivery.release(this.#outbox);
     connected.remove(this.caller);
     followers.remove(this.#outbox);
@@ -116,7 +116,7 @@ export class Session {
       return undefined;
     }
     try {
-      return this.#conclude(frame, handleFrame(frame, this.caller, this.#ports, body));
+      return this.#conclude(frame, handleFrame(frame, this.caller, this.#deps, body));
     } catch (error) {
       this.#responder.failed(error, idsOf(frame));
       return undefined;
@@ -159,7 +159,7 @@ function callerOf(
   { token, sender }: Identity,
   consumer: Outbox,
   producer: Responder,
-  { policies, limits, now }: SessionPorts,
+  { policies, limits, now }: SessionDeps,
 ): Caller {
   const { deliverPerSecond, deliverBurst } = limits;
   const { role } = sender;

@@ -1,6 +1,6 @@
 import type { AdminFrame } from '@signalbox/protocol';
 import type { Caller } from '../caller.ts';
-import type { FramePorts } from '../frame-ports.ts';
+import type { FrameDeps } from '../frame-deps.ts';
 import type { Outcome, Refusal } from '../outcome.ts';
 import { dropDead, listDead, retryDead, showDead } from './dead-letters.ts';
 import { audit, history, stats } from './insight.ts';
@@ -24,7 +24,7 @@ const operations: Record<string, { mint: boolean; run: Operation }> = {
 };
 
 /** Handles `admin`, which is for the operator, and for a minting token as far as its own children go. */
-export async function admin(frame: AdminFrame, caller: Caller, ports: FramePorts): Promise<Outcome> {
+export async function admin(frame: AdminFrame, caller: Caller, deps: FrameDeps): Promise<Outcome> {
   const { op, params = {}, request_id } = frame;
   const operation = Object.hasOwn(operations, op) ? operations[op] : undefined;
   if (!caller.isOperator && !caller.mintsOnly)
@@ -36,7 +36,7 @@ export async function admin(frame: AdminFrame, caller: Caller, ports: FramePorts
   if (!caller.isOperator && !operation.mint) {
     return refuse('forbidden', `a minting token may not '${op}'`);
   }
-  const outcome = await operation.run(params, ports, caller);
+  const outcome = await operation.run(params, deps, caller);
   if ('refusal' in outcome) return outcome;
   return { answer: { type: 'admin_result', request_id, result: outcome.result } };
 }

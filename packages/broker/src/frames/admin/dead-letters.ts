@@ -1,11 +1,11 @@
 import type { DeadLetter } from '@signalbox/store';
 import { auditCaller, type Caller } from '../caller.ts';
-import type { FramePorts } from '../frame-ports.ts';
+import type { FrameDeps } from '../frame-deps.ts';
 import type { OperationResult, Params } from './operation.ts';
 import { limit, readParams, seq, seqs, text, wholeNumber } from './params.ts';
 
 /** `dead_list`: messages that were given up, by sequence number. */
-export async function listDead(params: Params, { store }: Pick<FramePorts, 'store'>): OperationResult {
+export async function listDead(params: Params, { store }: Pick<FrameDeps, 'store'>): OperationResult {
   const read = readParams(params, {}, { inbox: text, after: wholeNumber(0), limit });
   if ('refusal' in read) return read;
   const { inbox, after = 0, limit: most = 100 } = read.values;
@@ -14,7 +14,7 @@ export async function listDead(params: Params, { store }: Pick<FramePorts, 'stor
 }
 
 /** `dead_show`: one dead letter with its body. */
-export async function showDead(params: Params, { store }: Pick<FramePorts, 'store'>): OperationResult {
+export async function showDead(params: Params, { store }: Pick<FrameDeps, 'store'>): OperationResult {
   const read = readParams(params, { seq }, {});
   if ('refusal' in read) return read;
   const found = await store.dead.find(read.values.seq);
@@ -29,7 +29,7 @@ export async function showDead(params: Params, { store }: Pick<FramePorts, 'stor
 /** `dead_retry`: puts dead letters back into their inboxes. One that can't be stored stays dead and is told as `refused`. */
 export async function retryDead(
   params: Params,
-  ports: Pick<FramePorts, 'delivery' | 'audit' | 'now'>,
+  deps: Pick<FrameDeps, 'delivery' | 'audit' | 'now'>,
   caller: Caller,
 ): OperationResult {
   const read = readParams(params, { seqs }, {});
@@ -38,13 +38,13 @@ export async function retryDead(
   const unknown: number[] = [];
   const refused: { seq: number; code: string }[] = [];
   for (const one of read.values.seqs) {
-    const { result } = await ports.delivery.retryDead(one);
+    const { result } = await deps.delivery.retryDead(one);
     if (result === 'stored') retried.push(one);
     else if (result === 'unknown') unknown.push(one);
     else refused.push({ seq: one, code: result });
   }
   if (retried.length > 0) {
-    auditCaller(caller, 'dead_letters_retried', `sequence numbers ${retried.join(', ')}`, ports);
+    auditCaller(caller, 'dead_letters_retried', `sequence numbers ${retried.join(', ')}`, deps);
   }
   return { result: { retried, unknown, ...(refused.length > 0 && { refused }) } };
 }
@@ -52,7 +52,7 @@ export async function retryDead(
 /** `dead_drop`: forgets dead letters for good. */
 export async function dropDead(
   params: Params,
-  ports: Pick<FramePorts, 'store' | 'audit' | 'now'>,
+  deps: Pick<FrameDeps, 'store' | 'audit' | 'now'>,
   caller: Caller,
 ): OperationResult {
   const read = readParams(params, { seqs }, {});
@@ -60,11 +60,11 @@ export async function dropDead(
   const dropped: number[] = [];
   const unknown: number[] = [];
   for (const one of read.values.seqs) {
-    if (await ports.store.dead.drop(one)) dropped.push(one);
+    if (await deps.store.dead.drop(one)) dropped.push(one);
     else unknown.push(one);
   }
   if (dropped.length > 0) {
-    auditCaller(caller, 'dead_letters_dropped', `sequence numbers ${dropped.join(', ')}`, ports);
+    auditCaller(caller, 'dead_letters_dropped', `sequence numbers ${dropped.join(', ')}`, deps);
   }
   return { result: { dropped, unknown } };
 }

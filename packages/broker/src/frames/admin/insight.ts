@@ -1,10 +1,10 @@
 import type { AuditRow, HistoryEntry } from '@signalbox/store';
-import type { FramePorts } from '../frame-ports.ts';
+import type { FrameDeps } from '../frame-deps.ts';
 import type { OperationResult, Params } from './operation.ts';
 import { limit, readParams, text, time } from './params.ts';
 
 /** `history`: messages by time of creation, settled or not. */
-export async function history(params: Params, { store }: Pick<FramePorts, 'store'>): OperationResult {
+export async function history(params: Params, { store }: Pick<FrameDeps, 'store'>): OperationResult {
   const read = readParams(
     params,
     { since: time },
@@ -29,7 +29,7 @@ export async function history(params: Params, { store }: Pick<FramePorts, 'store
 }
 
 /** `audit`: refusals, token events and other things worth keeping, oldest first. */
-export async function audit(params: Params, { audit: log }: Pick<FramePorts, 'audit'>): OperationResult {
+export async function audit(params: Params, { audit: log }: Pick<FrameDeps, 'audit'>): OperationResult {
   const read = readParams(params, { since: time }, { limit });
   if ('refusal' in read) return read;
   const rows = await log.query(read.values.since, read.values.limit ?? 200);
@@ -39,9 +39,9 @@ export async function audit(params: Params, { audit: log }: Pick<FramePorts, 'au
 /** `stats`: how much there is of everything. */
 export async function stats(
   _params: Params,
-  ports: Pick<FramePorts, 'store' | 'connected' | 'delivery' | 'receiptMeans'>,
+  deps: Pick<FrameDeps, 'store' | 'connected' | 'delivery' | 'receiptMeans'>,
 ): OperationResult {
-  const { store, connected, delivery, receiptMeans } = ports;
+  const { store, connected, delivery, receiptMeans } = deps;
   const { usedBytes, maxBytes } = await store.usage();
   return {
     result: {

@@ -1,5 +1,5 @@
 import type { Caller } from '../caller.ts';
-import type { FramePorts } from '../frame-ports.ts';
+import type { FrameDeps } from '../frame-deps.ts';
 import type { Refusal } from '../outcome.ts';
 
 /** A refusal that names the parameter. */
@@ -13,4 +13,4 @@ export type Params = Record<string, unknown>;
 export type OperationResult = Promise<{ result: unknown } | AdminRefusal>;
 
 /** One administrative operation. */
-export type Operation = (params: Params, ports: FramePorts, caller: Caller) => OperationResult;
+export type Operation = (params: Params, deps: FrameDeps, caller: Caller) => OperationResult;

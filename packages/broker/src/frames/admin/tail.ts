@@ -1,6 +1,6 @@
 import { isAgentId } from '@signalbox/protocol';
 import type { Caller } from '../caller.ts';
-import type { FramePorts } from '../frame-ports.ts';
+import type { FrameDeps } from '../frame-deps.ts';
 import type { OperationResult, Params } from './operation.ts';
 import { type Field, readParams } from './params.ts';
 
@@ -16,7 +16,7 @@ const agentId: Field<string> = {
 /** `tail`: from now on, or no longer, the caller is told what happens to the messages of one agent or of all. */
 export async function tail(
   params: Params,
-  { followers }: Pick<FramePorts, 'followers'>,
+  { followers }: Pick<FrameDeps, 'followers'>,
   { consumer, sender }: Caller,
 ): OperationResult {
   const read = readParams(params, { on: flag }, { agent: agentId });

@@ -2,30 +2,30 @@ import { rolePattern } from '@signalbox/protocol';
 import type { TokenRecord } from '@signalbox/store';
 import { refuseChild, refuseToken, type TokenRequest } from '../../auth/token-rules.ts';
 import { auditCaller, type Caller } from '../caller.ts';
-import type { FramePorts } from '../frame-ports.ts';
+import type { FrameDeps } from '../frame-deps.ts';
 import type { AdminRefusal, OperationResult, Params } from './operation.ts';
 import { badParam } from './params.ts';
-import { readWorkerExit, tellWorkerExit, type WorkerExit, type WorkerExitPorts } from './worker-exit.ts';
+import { readWorkerExit, tellWorkerExit, type WorkerExit, type WorkerExitDeps } from './worker-exit.ts';
 
-type RevokePorts = WorkerExitPorts & Pick<FramePorts, 'tokens' | 'connected' | 'audit' | 'log'>;
+type RevokeDeps = WorkerExitDeps & Pick<FrameDeps, 'tokens' | 'connected' | 'audit' | 'log'>;
 
 const revokedToken = 'the token of this connection was revoked';
 
 /** `token_issue`: makes a token; a minting token makes only children of its own. */
 export async function issueToken(
   params: Params,
-  ports: Pick<FramePorts, 'tokens' | 'audit' | 'now'>,
+  deps: Pick<FrameDeps, 'tokens' | 'audit' | 'now'>,
   caller: Caller,
 ): OperationResult {
   const read = readTokenRequest(params);
   if ('refusal' in read) return read;
   const { request } = read;
   const parent = caller.mintsOnly ? caller.token : undefined;
-  const refusal = refuseToken(request) ?? (parent && refuseChild(parent, request, ports.now()));
+  const refusal = refuseToken(request) ?? (parent && refuseChild(parent, request, deps.now()));
   if (refusal) return { refusal };
-  const { record, token } = await ports.tokens.issue(request, parent);
+  const { record, token } = await deps.tokens.issue(request, parent);
   const detail = `token ${record.id} for '${record.agent}' with role '${record.role}'`;
-  auditCaller(caller, 'token_issued', detail, ports);
+  auditCaller(caller, 'token_issued', detail, deps);
   const { id, agent, role, expiresAt } = record;
   return { result: { id, agent, role, ...(expiresAt !== undefined && { expires_at: expiresAt }), token } };
 }
@@ -43,7 +43,7 @@ function readTokenRequest(params: Params): { request: TokenRequest } | AdminRefu
 }
 
 /** `token_list`: every token, without its secret. */
-export async function listTokens(_params: Params, { tokens }: Pick<FramePorts, 'tokens'>): OperationResult {
+export async function listTokens(_params: Params, { tokens }: Pick<FrameDeps, 'tokens'>): OperationResult {
   return { result: { tokens: tokens.list().map(describeToken) } };
 }
 
@@ -61,10 +61,10 @@ function describeToken(record: TokenRecord): Record<string, unknown> {
 }
 
 /** `token_revoke`: ends a token and those that it issued, with their connections and requests. */
-export async function revokeToken(params: Params, ports: RevokePorts, caller: Caller): OperationResult {
+export async function revokeToken(params: Params, deps: RevokeDeps, caller: Caller): OperationResult {
   const { id, exited } = params;
   if (typeof id !== 'string') return badParam('id', "a token's id");
-  const record = ports.tokens.get(id);
+  const record = deps.tokens.get(id);
   if (!record || (caller.mintsOnly && record.parentId !== caller.token.id)) {
     return {
       refusal: {
@@ -77,12 +77,12 @@ export async function revokeToken(params: Params, ports: RevokePorts, caller: Ca
   const read = exited === undefined ? undefined : readWorkerExit(exited, record);
   if (read && 'refusal' in read) return read;
   // Told before the token is gone: a caller that gets no answer, because the broker dies in between, can ask again.
-  const told = read && (await tellEnd(record, read.exit, ports));
-  const gone = new Set(await ports.tokens.revoke(id));
-  auditCaller(caller, 'token_revoked', `token ${id} of '${record.agent}'`, ports);
-  ports.connected.endWhere(({ token }) => gone.has(token.id), revokedToken);
+  const told = read && (await tellEnd(record, read.exit, deps));
+  const gone = new Set(await deps.tokens.revoke(id));
+  auditCaller(caller, 'token_revoked', `token ${id} of '${record.agent}'`, deps);
+  deps.connected.endWhere(({ token }) => gone.has(token.id), revokedToken);
   for (const tokenId of gone) {
-    await ports.delivery.cancellations.forbid(tokenId, 'the token it was sent with was revoked');
+    await deps.delivery.cancellations.forbid(tokenId, 'the token it was sent with was revoked');
   }
   return { result: { id, revoked: true, ...told } };
 }
@@ -91,13 +91,13 @@ export async function revokeToken(params: Params, ports: RevokePorts, caller: Ca
 async function tellEnd(
   record: TokenRecord,
   exit: WorkerExit,
-  ports: RevokePorts,
+  deps: RevokeDeps,
 ): ReturnType<typeof tellWorkerExit> {
-  ports.connected.endWhere(({ token }) => token.id === record.id, revokedToken);
+  deps.connected.endWhere(({ token }) => token.id === record.id, revokedToken);
   try {
-    return await tellWorkerExit(record, exit, ports);
+    return await tellWorkerExit(record, exit, deps);
   } catch (error) {
-    ports.log({ level: 'error', event: 'worker_exit_not_told', agent: record.agent, error });
+    deps.log({ level: 'error', event: 'worker_exit_not_told', agent: record.agent, error });
     return { told: false, held_ids: [] };
   }
 }

@@ -6,11 +6,11 @@ import { brokerSender, sentByBroker } from '../../core/broker-sender.ts';
 import type { Delivery } from '../../core/delivery.ts';
 import type { DeliverResult } from '../../core/producer.ts';
 import { hasInbox } from '../deliver/recipient.ts';
-import type { FramePorts } from '../frame-ports.ts';
+import type { FrameDeps } from '../frame-deps.ts';
 import type { AdminRefusal } from './operation.ts';
 import { badParam } from './params.ts';
 
-export type WorkerExitPorts = Pick<FramePorts, 'delivery' | 'policies' | 'agents' | 'store' | 'now'>;
+export type WorkerExitDeps = Pick<FrameDeps, 'delivery' | 'policies' | 'agents' | 'store' | 'now'>;
 
 /** Ids that the event lists at most. */
 const maxHeldIds = 100;
@@ -55,7 +55,7 @@ function isSignalName(value: unknown): value is string {
 export async function tellWorkerExit(
   { id, agent, role }: TokenRecord,
   { tell, code, signal }: WorkerExit,
-  { delivery, policies, agents, store, now }: WorkerExitPorts,
+  { delivery, policies, agents, store, now }: WorkerExitDeps,
 ): Promise<{ told: boolean; held_ids: string[] }> {
   const heldIds = await delivery.held.leftBehind(agent, maxHeldIds);
   const allowed = isPrivileged(role) || mayWriteTo(policies[role], tell);

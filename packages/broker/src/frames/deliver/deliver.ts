@@ -8,22 +8,22 @@ import {
 import type { NewMessage } from '@signalbox/store';
 import { judgeDeliver } from '../../auth/role-policy.ts';
 import type { Caller } from '../caller.ts';
-import type { FramePorts } from '../frame-ports.ts';
+import type { FrameDeps } from '../frame-deps.ts';
 import type { Outcome } from '../outcome.ts';
 import { restMs } from '../rate-limit.ts';
 import { refuseForgedClaim, refuseSettles, refuseSize } from './deliver-checks.ts';
 import { hasInbox, unknownRecipient } from './recipient.ts';
 
-type Ports = Pick<FramePorts, 'delivery' | 'store' | 'tokens' | 'agents' | 'suggestions' | 'limits' | 'now'>;
+type Deps = Pick<FrameDeps, 'delivery' | 'store' | 'tokens' | 'agents' | 'suggestions' | 'limits' | 'now'>;
 
 /** Handles `deliver`, from its claims until it is handed to the core. Returns a promise where a look-up comes first. */
 export function deliver(
   frame: DeliverFrame,
   caller: Caller,
-  ports: Ports,
+  deps: Deps,
   body: string | undefined,
 ): Outcome | Promise<Outcome> {
-  const { delivery, tokens, agents, limits, now } = ports;
+  const { delivery, tokens, agents, limits, now } = deps;
   const refusal =
     refuseForgedClaim(frame, caller.sender) ??
     refuseSize(body, limits.maxMessageBytes) ??
@@ -31,16 +31,16 @@ export function deliver(
   if (refusal) return { refusal };
   const verdict = judgeDeliver(caller.sender.role, caller.policy, frame, tokens);
   if (verdict === 'only_as_answer') {
-    if (settlesItsRequest(frame, caller, ports)) return submit(frame, caller, ports, body);
-    return submitIfAnswer(frame, caller, ports, body);
+    if (settlesItsRequest(frame, caller, deps)) return submit(frame, caller, deps, body);
+    return submitIfAnswer(frame, caller, deps, body);
   }
   if (verdict !== 'allowed') return { refusal: { code: 'forbidden', message: verdict.refusal } };
   const waitMs = caller.rateLimit?.take(now()) ?? 0;
   if (waitMs > 0) return tooFast(waitMs, limits.deliverPerSecond);
   // Only agents that exist can be written to. A live consumer shows that it exists, and a request that its sender does.
   const exists = frame.ephemeral || delivery.isHeld(frame.to) || agents.has(agentOf(frame.to));
-  if (exists || settlesItsRequest(frame, caller, ports)) return submit(frame, caller, ports, body);
-  return submitIfInboxExists(frame, caller, ports, body);
+  if (exists || settlesItsRequest(frame, caller, deps)) return submit(frame, caller, deps, body);
+  return submitIfInboxExists(frame, caller, deps, body);
 }
 
 /** Nothing more is read before some of it may pass: refusing a flood would cost what the others need. */
@@ -53,25 +53,25 @@ function tooFast(waitMs: number, perSecond: number): Outcome {
 async function submitIfInboxExists(
   frame: DeliverFrame,
   caller: Caller,
-  ports: Ports,
+  deps: Deps,
   body: string | undefined,
 ): Promise<Outcome> {
-  const exists = await hasInbox(frame.to, ports.store);
+  const exists = await hasInbox(frame.to, deps.store);
   if (!caller.isConnected) return undefined;
-  if (exists) return submit(frame, caller, ports, body);
-  const message = unknownRecipient(agentOf(frame.to), caller, ports);
+  if (exists) return submit(frame, caller, deps, body);
+  const message = unknownRecipient(agentOf(frame.to), caller, deps);
   return { refusal: { code: 'unknown_recipient', message, field: 'to' } };
 }
 
 async function submitIfAnswer(
   frame: DeliverFrame,
   caller: Caller,
-  ports: Ports,
+  deps: Deps,
   body: string | undefined,
 ): Promise<Outcome> {
-  const answers = await answersARequest(frame, caller.sender, ports);
+  const answers = await answersARequest(frame, caller.sender, deps);
   if (!caller.isConnected) return undefined;
-  if (answers) return submit(frame, caller, ports, body);
+  if (answers) return submit(frame, caller, deps, body);
   const message = `kind '${frame.kind}' goes only to the sender of a request you were sent, with its id as correlation_id`;
   return { refusal: { code: 'forbidden', message, field: 'correlation_id' } };
 }
@@ -80,7 +80,7 @@ async function submitIfAnswer(
 function settlesItsRequest(
   frame: DeliverFrame,
   { consumer }: Caller,
-  { delivery }: Pick<Ports, 'delivery'>,
+  { delivery }: Pick<Deps, 'delivery'>,
 ): boolean {
   if (frame.settles === undefined) return false;
   const request = delivery.inFlight(consumer, frame.settles);
@@ -93,7 +93,7 @@ function settlesItsRequest(
 async function answersARequest(
   { correlation_id: id, to }: DeliverFrame,
   { agent, address }: Sender,
-  { store }: Pick<Ports, 'store'>,
+  { store }: Pick<Deps, 'store'>,
 ): Promise<boolean> {
   if (id === undefined) return false;
   for (const inbox of new Set([address, agent])) {
@@ -105,7 +105,7 @@ async function answersARequest(
 function submit(
   frame: DeliverFrame,
   { sender, token, producer }: Caller,
-  { delivery, limits, now }: Ports,
+  { delivery, limits, now }: Deps,
   body: string | undefined,
 ): Outcome | Promise<Outcome> {
   const createdAt = now();

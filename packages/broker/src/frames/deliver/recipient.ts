@@ -4,7 +4,7 @@ import { nearestNames } from '../../auth/nearest-names.ts';
 import { mayList } from '../../auth/role-policy.ts';
 import type { TokenRegistry } from '../../auth/token-registry.ts';
 import type { Caller } from '../caller.ts';
-import type { FramePorts } from '../frame-ports.ts';
+import type { FrameDeps } from '../frame-deps.ts';
 
 /** True if messages wait at this address, or for its agent: somebody wrote to it when it was known. */
 export async function hasInbox(address: string, store: Pick<InboxStore, 'stats'>): Promise<boolean> {
@@ -18,7 +18,7 @@ export async function hasInbox(address: string, store: Pick<InboxStore, 'stats'>
 export function unknownRecipient(
   agent: string,
   caller: Caller,
-  { tokens, suggestions, now }: Pick<FramePorts, 'tokens' | 'suggestions' | 'now'>,
+  { tokens, suggestions, now }: Pick<FrameDeps, 'tokens' | 'suggestions' | 'now'>,
 ): string {
   const near = suggestions.take(now()) === 0 ? nearestNames(agent, visibleAgents(caller, tokens)) : [];
   const meant = near.length > 0 ? `; did you mean ${near.map((name) => `'${name}'`).join(' or ')}?` : '';

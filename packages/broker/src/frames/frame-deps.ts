@@ -9,8 +9,8 @@ import type { ConnectedCallers } from './connected-callers.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { TailFollowers } from './tail-followers.ts';
 
-/** The ports of all handlers of frames. Each handler names the few that it needs. */
-export interface FramePorts {
+/** The dependencies of all handlers of frames. Each handler names the few that it needs. */
+export interface FrameDeps {
   delivery: Delivery;
   /** Serves look-ups only: messages come and go through `delivery`. */
   store: Pick<InboxStore, 'read' | 'find' | 'stats' | 'usage' | 'history' | 'dead'>;
