@@ -1,4 +1,5 @@
 import { SignalboxError, type ToolCallError, toolCallError } from '@signalbox/protocol';
+import { timerMs } from '../timer-ms.ts';
 
 /** Whether the caller cancelled the call. A signal that aborted because a deadline passed means a timeout instead. */
 export function gaveUp({ aborted, reason }: AbortSignal): boolean {
@@ -21,7 +22,7 @@ export function withDeadline(signal: AbortSignal, timeoutMs: number): Disposable
   const abort = () => ended.abort(signal.reason);
   const timer = setTimeout(
     () => ended.abort(new DOMException('the deadline has passed', 'TimeoutError')),
-    Math.min(timeoutMs, 2 ** 31 - 1),
+    timerMs(timeoutMs),
   );
   if (signal.aborted) abort();
   else signal.addEventListener('abort', abort, { once: true });

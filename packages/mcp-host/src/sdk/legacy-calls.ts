@@ -1,12 +1,12 @@
 import { type JSONRPCMessage, ProtocolError, type Transport } from '@modelcontextprotocol/client';
 import type { ServerAnswer, ToolProgress, ToolRequest } from '../server-connection.ts';
+import { timerMs } from '../timer-ms.ts';
 import { failureOf } from './sdk-failure.ts';
 
 /**
  * Far above the ids that the SDK counts for its own requests, and small enough for servers that keep them in 32 bits.
  */
 const firstId = 1_000_000_000;
-const longestTimerMs = 2 ** 31 - 1;
 
 interface OpenCall {
   resolve: (answer: ServerAnswer) => void;
@@ -53,11 +53,7 @@ export class LegacyCalls {
     const id = this.#nextId++;
     return new Promise((resolve) => {
       const onAbort = () => this.#giveUp(id, signal.reason);
-      const timer = setTimeout(
-        this.#onTimeout,
-        Math.min(Math.max(1, Math.ceil(timeoutMs)), longestTimerMs),
-        id,
-      );
+      const timer = setTimeout(this.#onTimeout, timerMs(timeoutMs), id);
       signal.addEventListener('abort', onAbort, { once: true });
       this.#calls.set(id, { resolve, onProgress, signal, onAbort, timer });
       const sent = onProgress ? { ...params, _meta: { progressToken: id } } : params;

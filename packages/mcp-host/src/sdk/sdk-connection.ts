@@ -8,6 +8,7 @@ import type {
   ToolProgress,
   ToolRequest,
 } from '../server-connection.ts';
+import { timerMs } from '../timer-ms.ts';
 import type { LegacyCalls } from './legacy-calls.ts';
 import { type UntouchedResult, untouched } from './sdk-client.ts';
 import { failureOf } from './sdk-failure.ts';
@@ -163,7 +164,6 @@ function progressOf({ progress, total, message }: Progress): ToolProgress {
 
 /** Workaround for the SDK 2.4.0: without `maxTotalTimeout` it lets progress put the timeout off for ever. */
 function sdkLimits({ timeoutMs, signal }: RequestLimits) {
-  // Timers hold at most 2^31 - 1 ms.
-  const timeout = Math.min(Math.max(1, Math.ceil(timeoutMs)), 2 ** 31 - 1);
+  const timeout = timerMs(timeoutMs);
   return { timeout, maxTotalTimeout: timeout, signal };
 }

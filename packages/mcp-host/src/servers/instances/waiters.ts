@@ -1,3 +1,5 @@
+import { timerMs } from '../../timer-ms.ts';
+
 interface Waiter<T> {
   leave(value: T | undefined): void;
 }
@@ -14,7 +16,7 @@ export class Waiters<T> {
     if (this.#isClosed || signal.aborted || timeoutMs <= 0) return Promise.resolve(undefined);
     const { promise, resolve } = Promise.withResolvers<T | undefined>();
     const giveUp = () => waiter.leave(undefined);
-    const timer = setTimeout(giveUp, Math.min(timeoutMs, 2 ** 31 - 1));
+    const timer = setTimeout(giveUp, timerMs(timeoutMs));
     const waiter: Waiter<T> = {
       leave: (value) => {
         clearTimeout(timer);
