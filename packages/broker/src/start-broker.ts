@@ -95,7 +95,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
 
   await using opened = new AsyncDisposableStack();
   const stores = await openStores(setup, files, opened);
-  const deps = await openPorts(setup, stores, storeFailed.resolve);
+  const deps = await openDeps(setup, stores, storeFailed.resolve);
   opened.defer(() => deps.agents.save());
   await ensureOperatorToken(deps.tokens, files.operatorToken);
   const brokerId = await stores.inboxes.identity();
@@ -195,7 +195,7 @@ async function openStores(
 }
 
 /** Makes all that connections work with: who may connect, the core that moves messages, and who follows it. */
-async function openPorts(
+async function openDeps(
   { limits, policies, fault, now, log }: Setup,
   stores: Stores,
   onStoreFailed: (error: unknown) => void,
