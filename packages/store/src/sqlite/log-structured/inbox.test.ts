@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import type { NewMessage } from '../../message.ts';
-import { Inbox, MemtableEntry } from './inbox.ts';
+import { Inbox } from './inbox.ts';
 import { sharedFieldsOf } from './logged-message.ts';
+import { MemtableEntry } from './memtable-entry.ts';
 
 const message: NewMessage = {
   inbox: 'inbox',
@@ -24,7 +25,7 @@ it('finds messages of one id by their senders, the newest first, in whatever ord
   for (const order of orders) {
     const inbox = new Inbox('inbox', []);
     const senders = ['ann', 'bob', 'ann', 'constructor'];
-    const all = senders.map((sender, seq) => entryOf(seq, inbox, sender, 0));
+    const all = senders.map((sender, seq) => entryOf(seq, sender, 0));
     for (const entry of all) inbox.add(entry);
     const left = new Set(all);
     for (const gone of order) {
@@ -41,19 +42,19 @@ it('finds messages of one id by their senders, the newest first, in whatever ord
 
 it('counts what is pending, in segments and in the memtable, by sender', () => {
   const inbox = new Inbox('inbox', [{ sender: 'ann', pending: 2, bytes: 20 }]);
-  const entry = entryOf(3, inbox, '__proto__', 7);
+  const entry = entryOf(3, '__proto__', 7);
   inbox.add(entry);
   inbox.count('__proto__', 7);
   expect(inbox).toMatchObject({ pending: 3, bytes: 27, isEmpty: false });
   expect([inbox.pendingOf('ann'), inbox.pendingOf('__proto__'), inbox.pendingOf('eve')]).toEqual([2, 1, 0]);
   inbox.settle(entry);
-  for (const seq of [1, 2]) inbox.settle(entryOf(seq, inbox, 'ann', 10));
+  for (const seq of [1, 2]) inbox.settle(entryOf(seq, 'ann', 10));
   expect(inbox).toMatchObject({ pending: 0, bytes: 0, isEmpty: false });
   expect([inbox.pendingOf('ann'), inbox.pendingOf('__proto__')]).toEqual([0, 0]);
   expect(inbox.find('a', '__proto__')).toBe(entry);
 });
 
-function entryOf(seq: number, inbox: Inbox, sender: string, size: number): MemtableEntry {
+function entryOf(seq: number, sender: string, size: number): MemtableEntry {
   const sent = { ...message, sender };
-  return new MemtableEntry(seq, sharedFieldsOf(sent, undefined), inbox, sent, size);
+  return new MemtableEntry(seq, sharedFieldsOf(sent, undefined), sent, size);
 }

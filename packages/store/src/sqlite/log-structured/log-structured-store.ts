@@ -1,9 +1,10 @@
 import type { Database } from 'better-sqlite3';
 import type { NewMessage, Outcome } from '../../message.ts';
 import { CommitLog } from './commit-log.ts';
-import { type Inbox, MemtableEntry } from './inbox.ts';
+import type { Inbox } from './inbox.ts';
 import { type Ending, type LoggedMessage, type SharedFields, sharedFieldsOf } from './logged-message.ts';
 import { Memtable } from './memtable.ts';
+import { MemtableEntry } from './memtable-entry.ts';
 import { MessageReader } from './message-reader.ts';
 import { PendingSegments } from './pending-segments.ts';
 import { type RetentionLimits, Segments } from './segments.ts';
@@ -65,7 +66,7 @@ export class LogStructuredStore {
   /** Puts a new message, whose id must not be pending. */
   put(seq: number, inbox: Inbox, message: NewMessage, size: number, now: number): void {
     this.#lastShared = sharedFieldsOf(message, this.#lastShared);
-    this.#putEntry(new MemtableEntry(seq, this.#lastShared, inbox, message, size), now);
+    this.#putEntry(new MemtableEntry(seq, this.#lastShared, message, size), now);
     inbox.count(message.sender, size);
   }
 
@@ -133,7 +134,7 @@ export class LogStructuredStore {
     const message = this.#pending.take(name, seq);
     if (!message) return undefined;
     const content = how === 'with body' ? message : { ...message, body: undefined };
-    const entry = new MemtableEntry(seq, message.shared, inbox, content, message.size);
+    const entry = new MemtableEntry(seq, message.shared, content, message.size);
     this.#putEntry(entry, now);
     if (how === 'with body') inbox.sort();
     return entry;
@@ -162,7 +163,7 @@ export class LogStructuredStore {
     this.#log.replay({
       put: (message) => {
         const inbox = memtable.inbox(message.shared.inbox);
-        const entry = new MemtableEntry(message.seq, message.shared, inbox, message, message.size);
+        const entry = new MemtableEntry(message.seq, message.shared, message, message.size);
         memtable.add(entry, this.#log.number, now);
         inbox.count(message.shared.sender, message.size);
       },

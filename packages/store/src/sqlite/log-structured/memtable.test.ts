@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import type { NewMessage } from '../../message.ts';
-import { MemtableEntry } from './inbox.ts';
 import { sharedFieldsOf } from './logged-message.ts';
 import { Memtable } from './memtable.ts';
+import { MemtableEntry } from './memtable-entry.ts';
 
 const sent: NewMessage = {
   inbox: 'inbox',
@@ -20,7 +20,7 @@ it('removes the entries of whole commits, the oldest first, and keeps nothing of
   const memtable = new Memtable(() => []);
   const inbox = memtable.inbox('inbox');
   const entries = [1, 1, 2, 3, 3].map((commit, seq) => {
-    const entry = new MemtableEntry(seq, sharedFieldsOf(sent, undefined), inbox, sent, 4);
+    const entry = new MemtableEntry(seq, sharedFieldsOf(sent, undefined), sent, 4);
     memtable.add(entry, commit, 10 * commit);
     inbox.count('ann', 4);
     return entry;

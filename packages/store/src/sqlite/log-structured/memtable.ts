@@ -1,5 +1,6 @@
-import { Inbox, type MemtableEntry } from './inbox.ts';
+import { Inbox } from './inbox.ts';
 import type { Ending } from './logged-message.ts';
+import type { MemtableEntry } from './memtable-entry.ts';
 import type { PendingCount } from './pending-counts.ts';
 
 /** Inboxes without messages that may stay in memory, because the next message to them is likely near. */
@@ -82,13 +83,13 @@ export class Memtable {
     else this.#commits.push({ number: commit, at: now, entries: [entry] });
     this.#size++;
     this.#loggedBytes += entry.loggedBytes;
-    entry.inbox.add(entry);
+    this.inbox(entry.shared.inbox).add(entry);
   }
 
   settle(entry: MemtableEntry, ending: Ending): void {
     entry.ending = ending;
     entry.body = undefined;
-    entry.inbox.settle(entry);
+    this.inbox(entry.shared.inbox).settle(entry);
   }
 
   /**
@@ -104,7 +105,7 @@ export class Memtable {
     for (const entry of entries) {
       this.#size--;
       this.#loggedBytes -= entry.loggedBytes;
-      entry.inbox.remove(entry);
+      this.inbox(entry.shared.inbox).remove(entry);
     }
     return { entries, upTo: taken.at(-1)?.number };
   }

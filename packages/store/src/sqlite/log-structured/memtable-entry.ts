@@ -1,0 +1,35 @@
+import type { NewMessage } from '../../message.ts';
+import type { Ending, LoggedMessage, SharedFields } from './logged-message.ts';
+
+type Content = Pick<NewMessage, 'id' | 'correlationId' | 'traceparent' | 'body'>;
+
+/**
+ * A message in the memtable. Thousands of them live for a while and each is copied by the garbage collector, so an entry is
+ * small, and drops its body when it is settled.
+ */
+export class MemtableEntry implements LoggedMessage {
+  readonly seq: number;
+  readonly shared: SharedFields;
+  readonly id: string;
+  readonly correlationId: string | undefined;
+  readonly traceparent: string | undefined;
+  readonly size: number;
+  /** Bytes of its body in the commit log, where it stays although the message is settled. */
+  readonly loggedBytes: number;
+  body: string | undefined;
+  attempts = 0;
+  ending: Ending | undefined = undefined;
+  /** An older entry of the same id in the same inbox. */
+  sameId: MemtableEntry | undefined = undefined;
+
+  constructor(seq: number, shared: SharedFields, content: Content, size: number) {
+    this.seq = seq;
+    this.shared = shared;
+    this.id = content.id;
+    this.correlationId = content.correlationId;
+    this.traceparent = content.traceparent;
+    this.size = size;
+    this.body = content.body;
+    this.loggedBytes = content.body === undefined ? 0 : size;
+  }
+}
