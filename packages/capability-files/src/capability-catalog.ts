@@ -1,11 +1,16 @@
 import { createGuardedFetch } from '@signalbox/guarded-fetch';
 import type { CallOptions, HostEvent, ToolCallResult, ToolProblem, ToolProvider } from '@signalbox/mcp-host';
 import { messageOf, type Tool, toolCallError } from '@signalbox/protocol';
+import { watchFiles } from '@signalbox/yaml-files';
 import { callCapability } from './calls/call-capability.ts';
 import type { CapabilityFetch } from './calls/call-provider.ts';
 import { buildSnapshot, emptySnapshot } from './catalog-snapshot.ts';
-import { type LoadedFile, listCapabilityFiles, loadCapabilityFile } from './files/load-file.ts';
-import { watchCapabilityFiles } from './files/watch-files.ts';
+import {
+  isCapabilityFile,
+  type LoadedFile,
+  listCapabilityFiles,
+  loadCapabilityFile,
+} from './files/load-file.ts';
 
 /** The options of {@link openCapabilities}. */
 export interface CapabilityOptions {
@@ -73,10 +78,13 @@ class FileCatalog implements CapabilityCatalog {
     const { watch = false, debounceMs = 500, paths } = this.#options;
     // Watching begins before reading, so that no change in between is lost.
     if (watch) {
-      const onError = (message: string) => this.#log({ event: 'capability_watch_failed', message });
-      this.#resources.use(
-        await watchCapabilityFiles(paths, { debounceMs, onChange: () => void this.reload(), onError }),
-      );
+      const watching = await watchFiles(paths, {
+        debounceMs,
+        isWanted: isCapabilityFile,
+        onChange: () => void this.reload(),
+        onError: (error) => this.#log({ event: 'capability_watch_failed', message: messageOf(error) }),
+      });
+      this.#resources.use(watching);
     }
     await this.reload();
   }

@@ -16,4 +16,3 @@ export type { ConfigPart } from './parse-config.ts';
 export type { LoadOptions } from './read-config.ts';
 export type { ConfigDocument } from './schema/config-schema.ts';
 export type { ServerOrigin } from './servers/merge-servers.ts';
-export { type FileWatch, watchFiles } from './watch-files.ts';

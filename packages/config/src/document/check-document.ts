@@ -1,5 +1,5 @@
-import { pathText, schemaProblems } from '@signalbox/schema-problems';
-import { type Document, isMap, isNode, isScalar, type Node } from 'yaml';
+import { keyOffset, pathText, schemaProblems, valueOffset } from '@signalbox/yaml-files';
+import type { Document } from 'yaml';
 import type { z } from 'zod';
 import type { ConfigProblem } from './config-problem.ts';
 import { type ReferenceSources, type ReferenceSyntax, resolveReferences } from './references.ts';
@@ -25,25 +25,9 @@ export function checkDocument<T>(
   for (const { at, key, isBadName, message } of found) {
     const path = pathText(key === undefined ? at : [...at, key]);
     if (problems.some((known) => known.path === path)) continue;
-    const line = context.lineAt(offsetOf(document, at, key));
+    const offset = key === undefined ? valueOffset(document, at) : keyOffset(document, [...at, key]);
+    const line = context.lineAt(offset);
     problems.push({ line, path, message: isBadName ? `not a valid name: ${message}` : message });
   }
   return { value: parsed.data, problems: problems.sort((a, b) => a.line - b.line) };
-}
-
-/** Finds the offset of a path in the text: of its key if `key` is given, else of its value, else of its nearest ancestor. */
-function offsetOf(document: Document, at: readonly PropertyKey[], key?: string): number {
-  for (let length = at.length; length >= 0; length--) {
-    const node = document.getIn(at.slice(0, length), true);
-    if (!isNode(node)) continue;
-    const keyNode = length === at.length && key !== undefined ? keyIn(node, key) : undefined;
-    return (keyNode ?? node).range?.[0] ?? 0;
-  }
-  return 0;
-}
-
-function keyIn(node: Node, key: string): Node | undefined {
-  if (!isMap(node)) return undefined;
-  const found = node.items.find((pair) => isScalar(pair.key) && String(pair.key.value) === key)?.key;
-  return isNode(found) ? found : undefined;
 }

@@ -1,6 +1,6 @@
-import { type Document, isMap, isScalar, LineCounter, parseDocument } from 'yaml';
+import { parseYaml } from '@signalbox/yaml-files';
+import { type Document, isMap, isScalar } from 'yaml';
 import type { ConfigProblem } from './config-problem.ts';
-import { syntaxProblems } from './syntax-problems.ts';
 
 /** A text that was read as YAML, with the line of each offset in it. */
 export interface ReadDocument {
@@ -10,12 +10,16 @@ export interface ReadDocument {
 
 /** Reads a text as a YAML document (JSON is one), or lists what keeps it from being one. */
 export function readDocument(text: string): ReadDocument | { problems: ConfigProblem[] } {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
-  const lineAt = (offset: number): number => lines.linePos(offset).line || 1;
-  const problems = syntaxProblems(document);
-  if (problems.length === 0) return { document, lineAt };
-  return { problems: problems.map(({ offset, ...problem }) => ({ line: lineAt(offset), ...problem })) };
+  const { document, syntaxProblems, placeAt } = parseYaml(text, 'aliases allowed');
+  const lineAt = (offset: number): number => placeAt(offset).line;
+  if (syntaxProblems.length === 0) return { document, lineAt };
+  return {
+    problems: syntaxProblems.map(({ offset, message }) => ({
+      line: lineAt(offset),
+      path: '(syntax)',
+      message,
+    })),
+  };
 }
 
 /** Removes entries from a section, if the section is a mapping, and returns the names of all entries that it had. */

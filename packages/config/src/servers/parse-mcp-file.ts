@@ -1,4 +1,4 @@
-import { pathText } from '@signalbox/schema-problems';
+import { pathText } from '@signalbox/yaml-files';
 import { type Document, isMap, isNode, isScalar, type Pair, type YAMLMap } from 'yaml';
 import { z } from 'zod';
 import { checkDocument } from '../document/check-document.ts';

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Config, type FileWatch, loadConfig, watchFiles } from '@signalbox/config';
+import { type Config, loadConfig } from '@signalbox/config';
 import type { Inventory, McpHost } from '@signalbox/mcp-host';
 import type { Orchestrator } from '@signalbox/orchestrator';
 import { SignalboxError } from '@signalbox/protocol';
+import { type FileWatch, watchFiles } from '@signalbox/yaml-files';
 import type { Log } from '../log.ts';
 import { commonAllowlist, policyOf } from '../policy/policy.ts';
 import type { RenamedTool } from '../policy/repeat-lists.ts';
@@ -52,7 +53,8 @@ export class ConfigReload implements AsyncDisposable {
     reload.#stopListening = host.onInventoryChanged((inventory) => reload.#applyRepeatLists(inventory));
     reload.#applyRepeatLists(await host.inventory());
     await reload.#load();
-    reload.#watch = await watchFiles(reload.#files, () => void reload.#applyFiles(), {
+    reload.#watch = await watchFiles(reload.#files, {
+      onChange: () => void reload.#applyFiles(),
       onError: (error) =>
         log({
           event: 'config_unwatched',
@@ -137,7 +139,7 @@ export class ConfigReload implements AsyncDisposable {
       this.#files = new Set([...this.#files, ...read]);
       return { error };
     } finally {
-      this.#watch?.setFiles(this.#files);
+      this.#watch?.setPaths(this.#files);
     }
   }
 

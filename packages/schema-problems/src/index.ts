@@ -1,2 +1,0 @@
-export { pathText } from './path-text.ts';
-export { type SchemaProblem, schemaProblems } from './schema-problems.ts';

@@ -1,0 +1,84 @@
+import { realpathSync } from 'node:fs';
+import { basename, dirname, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+
+/** A watch on files, which ends when it is disposed. */
+export interface FileWatch extends AsyncDisposable {
+  /** Watches these paths instead. */
+  setPaths(paths: Iterable<string>): void;
+}
+
+/** What a watch looks at, and whom it tells. */
+export interface FileWatchOptions {
+  /** Files that change within this time after each other are one change; 300 unless given, at least 60. */
+  debounceMs?: number;
+  onChange: () => void;
+  onError: (error: unknown) => void;
+  /** Tells by its name whether a file counts that lies in a watched folder; none does unless given. */
+  isWanted?: (name: string) => boolean;
+}
+
+/** The watcher drops a change that follows another within 50 ms, so files are read only after that. */
+const shortestDebounceMs = 60;
+
+/**
+ * Calls `onChange` after files were changed, created, replaced or removed. A path names a file, or a folder whose
+ * `isWanted` files count; neither has to exist. Resolves when the watch is on. It watches the folders around the paths,
+ * because editors replace files.
+ */
+export async function watchFiles(
+  paths: Iterable<string>,
+  { debounceMs = 300, onChange, onError, isWanted = () => false }: FileWatchOptions,
+): Promise<FileWatch> {
+  const { watch } = await import('chokidar');
+  let named = withTargets(paths);
+  let folders = foldersOf(named);
+  let timer: NodeJS.Timeout | undefined;
+  const counts = (path: string): boolean =>
+    named.has(path) || (named.has(dirname(path)) && isWanted(basename(path)));
+  const watcher = watch([...folders], {
+    depth: 1,
+    ignoreInitial: true,
+    ignored: (path) => !folders.has(path) && !counts(path),
+  });
+  watcher.on('all', (_, path) => {
+    if (!counts(path)) return;
+    clearTimeout(timer);
+    timer = setTimeout(onChange, Math.max(debounceMs, shortestDebounceMs));
+  });
+  watcher.on('error', onError);
+  await new Promise<void>((resolve) => watcher.once('ready', resolve));
+  return {
+    setPaths: (next) => {
+      const all = withTargets(next);
+      if (isDeepStrictEqual(all, named)) return;
+      const before = folders;
+      named = all;
+      folders = foldersOf(all);
+      // A folder that stays is added again: it may hold a file that was ignored until now.
+      watcher.unwatch([...before]);
+      watcher.add([...folders]);
+    },
+    [Symbol.asyncDispose]: async () => {
+      await watcher.close();
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** Makes paths absolute and adds the targets of links: a mounted configuration changes by its link. */
+function withTargets(paths: Iterable<string>): Set<string> {
+  const all = new Set([...paths].map((path) => resolve(path)));
+  for (const path of [...all]) {
+    try {
+      all.add(realpathSync(path));
+    } catch {
+      // It is not there now, and may come.
+    }
+  }
+  return all;
+}
+
+function foldersOf(paths: ReadonlySet<string>): Set<string> {
+  return new Set([...paths].map((path) => dirname(path)));
+}
