@@ -21,16 +21,16 @@ import type { RolePolicy } from './auth/role-policy.ts';
 import { TokenRegistry } from './auth/token-registry.ts';
 import { refuseToken, type TokenRequest } from './auth/token-rules.ts';
 import { brokerFiles, removeFile, writePrivate } from './broker-files.ts';
+import { Housekeeping } from './chores/housekeeping.ts';
+import { repeat } from './chores/repeat.ts';
 import { Delivery } from './core/delivery.ts';
 import { ConnectedCallers } from './frames/connected-callers.ts';
 import { RateLimit } from './frames/rate-limit.ts';
 import { TailFollowers } from './frames/tail-followers.ts';
-import { Housekeeping } from './housekeeping.ts';
 import type { Greeting } from './listener/connection.ts';
 import { Listener } from './listener/listener.ts';
 import type { Log } from './log.ts';
 import { ensureOperatorToken } from './operator-token.ts';
-import { repeat } from './repeat.ts';
 import { OutboxFlusher } from './session/outbox-flusher.ts';
 import type { SessionDeps } from './session/session.ts';
 

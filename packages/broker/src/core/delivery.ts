@@ -1,19 +1,19 @@
 import type { Fault, MessageFrame, Sender } from '@signalbox/protocol';
 import type { InboxStore, NewMessage, Retried } from '@signalbox/store';
-import { Attempts, type Unfinished } from './attempts.ts';
-import { Cancellations } from './cancellations.ts';
-import { CommitQueue } from './commit-queue.ts';
+import { CommitQueue } from './commits/commit-queue.ts';
 import type { Consumer } from './consumer.ts';
-import { Deadlines } from './deadlines.ts';
-import { Dispatcher } from './dispatcher.ts';
+import { Dispatcher } from './dispatch/dispatcher.ts';
+import { Attempts, type Unfinished } from './endings/attempts.ts';
+import { Cancellations } from './endings/cancellations.ts';
+import { Deadlines } from './endings/deadlines.ts';
 import { HeldMessages } from './held-messages.ts';
-import { type InFlightMessage, Lease, type LeaseOptions } from './lease.ts';
-import { LeaseTable } from './lease-table.ts';
+import { type InFlightMessage, Lease, type LeaseOptions } from './leases/lease.ts';
+import { LeaseTable } from './leases/lease-table.ts';
 import { headerOfNew, isRequest } from './message-header.ts';
 import type { DeliverResult, Producer } from './producer.ts';
-import { Settler } from './settler.ts';
+import { Settler } from './settling/settler.ts';
+import { WaitingRequests } from './settling/waiting-requests.ts';
 import type { Tail } from './tail.ts';
-import { WaitingRequests } from './waiting-requests.ts';
 
 export interface DeliveryOptions {
   store: InboxStore;

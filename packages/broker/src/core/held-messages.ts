@@ -1,7 +1,7 @@
 import type { InboxStore } from '@signalbox/store';
-import type { Attempts } from './attempts.ts';
-import type { CommitQueue } from './commit-queue.ts';
-import type { LeaseTable } from './lease-table.ts';
+import type { CommitQueue } from './commits/commit-queue.ts';
+import type { Attempts } from './endings/attempts.ts';
+import type { LeaseTable } from './leases/lease-table.ts';
 
 export interface HeldMessagesDeps {
   store: InboxStore;

@@ -3,8 +3,8 @@ import type { Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { Outcome, Refusal } from '../outcome.ts';
 import { dropDead, listDead, retryDead, showDead } from './dead-letters.ts';
-import { audit, history, stats } from './insight.ts';
 import type { Operation } from './operation.ts';
+import { audit, history, stats } from './reports.ts';
 import { tail } from './tail.ts';
 import { issueToken, listTokens, revokeToken } from './tokens.ts';
 

@@ -1,9 +1,9 @@
-import type { CommitQueue } from './commit-queue.ts';
-import type { InFlightMessage } from './lease.ts';
-import { isRequest } from './message-header.ts';
-import type { Redeliveries } from './redeliveries.ts';
-import { expired, type Settler } from './settler.ts';
-import type { WaitingRequests } from './waiting-requests.ts';
+import type { CommitQueue } from '../commits/commit-queue.ts';
+import type { Redeliveries } from '../dispatch/redeliveries.ts';
+import type { InFlightMessage } from '../leases/lease.ts';
+import { isRequest } from '../message-header.ts';
+import { expired, type Settler } from '../settling/settler.ts';
+import type { WaitingRequests } from '../settling/waiting-requests.ts';
 
 /** The holder of a lease that ended has so long to come back, before what it was working on counts as tried. */
 export const comeBackMs = 10_000;

@@ -1,6 +1,6 @@
 import { isSubInbox } from '@signalbox/protocol';
 import type { AuditLog, InboxStore } from '@signalbox/store';
-import type { Delivery } from './core/delivery.ts';
+import type { Delivery } from '../core/delivery.ts';
 
 /** An abandoned sub-inbox keeps its messages so long. */
 const subInboxLifeMs = 10 * 60 * 1000;

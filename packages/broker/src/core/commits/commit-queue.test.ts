@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { type Fault, noFault } from '@signalbox/protocol';
 import { type NewMessage, openSqliteInboxStore } from '@signalbox/store';
 import { describe, expect, it } from 'vitest';
-import { slowDisk } from '../../test/slow-disk.ts';
-import { brokerSender, sentByBroker } from './broker-sender.ts';
+import { slowDisk } from '../../../test/slow-disk.ts';
+import { brokerSender, sentByBroker } from '../broker-sender.ts';
+import type { DeliverResult, Producer } from '../producer.ts';
 import { CommitQueue } from './commit-queue.ts';
-import type { DeliverResult, Producer } from './producer.ts';
 
 interface Settings {
   fault?: Fault;

@@ -1,4 +1,4 @@
-import type { Consumer } from './consumer.ts';
+import type { Consumer } from '../consumer.ts';
 import type { Lease } from './lease.ts';
 
 /** The leases in force: an inbox has at most one, and so has a consumer. */

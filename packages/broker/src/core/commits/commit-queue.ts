@@ -1,6 +1,6 @@
 import type { Fault } from '@signalbox/protocol';
 import type { InboxStore, NewMessage, Settlement } from '@signalbox/store';
-import type { DeliverResult, Producer } from './producer.ts';
+import type { DeliverResult, Producer } from '../producer.ts';
 import { Receipts, type Waiter, type WrittenBatch } from './receipts.ts';
 
 interface Batch extends WrittenBatch {

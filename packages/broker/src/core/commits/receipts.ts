@@ -1,6 +1,6 @@
 import type { Fault } from '@signalbox/protocol';
 import type { InboxStore, NewMessage } from '@signalbox/store';
-import type { DeliverResult, Producer } from './producer.ts';
+import type { DeliverResult, Producer } from '../producer.ts';
 
 /** The messages of one commit, with those that are told when they are durable. */
 export interface WrittenBatch {

@@ -1,11 +1,11 @@
 import type { Undeliverable } from '@signalbox/protocol';
 import type { Outcome } from '@signalbox/store';
-import type { CommitQueue } from './commit-queue.ts';
-import type { InFlightMessage } from './lease.ts';
-import type { LeaseTable } from './lease-table.ts';
-import { isRequest, type MessageHeader } from './message-header.ts';
-import type { Tail, TailMessage } from './tail.ts';
-import { undeliverableNotice } from './undeliverable.ts';
+import type { CommitQueue } from '../commits/commit-queue.ts';
+import type { InFlightMessage } from '../leases/lease.ts';
+import type { LeaseTable } from '../leases/lease-table.ts';
+import { isRequest, type MessageHeader } from '../message-header.ts';
+import type { Tail, TailMessage } from '../tail.ts';
+import { undeliverableNotice } from './undeliverable-notice.ts';
 import type { WaitingRequests } from './waiting-requests.ts';
 
 const maxReason = 500;

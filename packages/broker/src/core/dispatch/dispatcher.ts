@@ -1,13 +1,13 @@
 import type { Fault, MessageFrame, Sender } from '@signalbox/protocol';
 import type { InboxStore, NewMessage, StoredMessage } from '@signalbox/store';
-import type { CommitQueue } from './commit-queue.ts';
-import type { InFlightMessage, Lease } from './lease.ts';
-import type { LeaseTable } from './lease-table.ts';
-import { isRequest } from './message-header.ts';
+import type { CommitQueue } from '../commits/commit-queue.ts';
+import type { InFlightMessage, Lease } from '../leases/lease.ts';
+import type { LeaseTable } from '../leases/lease-table.ts';
+import { isRequest } from '../message-header.ts';
+import { expired, type Settler } from '../settling/settler.ts';
+import type { WaitingRequests } from '../settling/waiting-requests.ts';
+import type { Tail } from '../tail.ts';
 import { Redeliveries } from './redeliveries.ts';
-import { expired, type Settler } from './settler.ts';
-import type { Tail } from './tail.ts';
-import type { WaitingRequests } from './waiting-requests.ts';
 
 /** Most messages fetched from the store in one read. */
 const readBatch = 128;

@@ -1,7 +1,7 @@
 import { replyIdOf, type Undeliverable } from '@signalbox/protocol';
 import type { NewMessage } from '@signalbox/store';
-import { sentByBroker } from './broker-sender.ts';
-import type { MessageHeader } from './message-header.ts';
+import { sentByBroker } from '../broker-sender.ts';
+import type { MessageHeader } from '../message-header.ts';
 
 /** The notice outlives its request by as long as that was meant to live, and never by less. */
 const shortestLifeMs = 5 * 60_000;

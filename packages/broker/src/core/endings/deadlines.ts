@@ -1,11 +1,11 @@
 import type { InboxStore } from '@signalbox/store';
+import type { Dispatcher } from '../dispatch/dispatcher.ts';
+import type { Lease } from '../leases/lease.ts';
+import type { LeaseTable } from '../leases/lease-table.ts';
+import { headerOf, isRequest } from '../message-header.ts';
+import { expired, type GiveUpReason, type Settler } from '../settling/settler.ts';
+import type { WaitingRequests } from '../settling/waiting-requests.ts';
 import type { Attempts } from './attempts.ts';
-import type { Dispatcher } from './dispatcher.ts';
-import type { Lease } from './lease.ts';
-import type { LeaseTable } from './lease-table.ts';
-import { headerOf, isRequest } from './message-header.ts';
-import { expired, type GiveUpReason, type Settler } from './settler.ts';
-import type { WaitingRequests } from './waiting-requests.ts';
 
 /** Most requests that expire in one check; the others do so in the next. */
 const expiredPerCheck = 1000;

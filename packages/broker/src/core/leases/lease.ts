@@ -1,5 +1,5 @@
-import type { Consumer } from './consumer.ts';
-import type { MessageHeader } from './message-header.ts';
+import type { Consumer } from '../consumer.ts';
+import type { MessageHeader } from '../message-header.ts';
 
 /** A message that was pushed and is not settled yet. */
 export interface InFlightMessage extends MessageHeader {

@@ -1,10 +1,10 @@
 import type { Sender } from '@signalbox/protocol';
 import type { InboxStore, NewMessage } from '@signalbox/store';
-import type { CommitQueue } from './commit-queue.ts';
+import type { CommitQueue } from '../commits/commit-queue.ts';
+import type { LeaseTable } from '../leases/lease-table.ts';
+import { headerOf, headerOfNew } from '../message-header.ts';
+import type { Settler } from '../settling/settler.ts';
 import { EarlyCancels } from './early-cancels.ts';
-import type { LeaseTable } from './lease-table.ts';
-import { headerOf, headerOfNew } from './message-header.ts';
-import type { Settler } from './settler.ts';
 
 /** Most requests of one token that are taken back when it goes: more than its quotas let it have. */
 const maxForbidden = 10_000;
