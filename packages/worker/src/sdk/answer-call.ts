@@ -44,12 +44,10 @@ export interface ClientCall {
 export function startCall(
   server: Server,
   deps: AnswerDeps,
-  name: unknown,
   callWith: (signal: AbortSignal) => ClientCall,
 ): { answer: Promise<Record<string, unknown>>; abort: (reason: unknown) => void } {
   const { tools, running, heartbeatMs = defaultHeartbeatMs } = deps;
-  const ended = tools.status.callStarted(String(name));
-  return running.start((signal) => answerCall(server, tools, callWith(signal), heartbeatMs).finally(ended));
+  return running.start((signal) => answerCall(server, tools, callWith(signal), heartbeatMs));
 }
 
 /**
@@ -64,16 +62,18 @@ export async function cancelCalls(running: RunningCalls): Promise<void> {
 
 async function answerCall(
   server: Server,
-  tools: FaceTools,
+  tools: AgentFaceTools,
   call: ClientCall,
   heartbeatMs: number,
 ): Promise<Record<string, unknown>> {
   const { name, signal, progressToken } = call;
-  if (typeof name !== 'string') throw new JsonRpcError(invalidParams, 'tools/call needs the name of a tool');
+  const ended = tools.status.callStarted(String(name));
   const progress =
     progressToken !== undefined &&
     startCallProgress(heartbeatMs, (sent) => call.notify({ progressToken, ...sent }));
   const again = (round: CallRound): Promise<FaceAnswer> => {
+    if (typeof name !== 'string')
+      throw new JsonRpcError(invalidParams, 'tools/call needs the name of a tool');
     const answer = tools.call({
       name,
       arguments: call.arguments,
@@ -95,5 +95,6 @@ async function answerCall(
     return server.projectCallToolResult(result as CallToolResult, outputSchema);
   } finally {
     if (progress) await progress.end();
+    ended();
   }
 }

@@ -81,7 +81,7 @@ export class DirectCalls {
   }
 
   async #answer(server: Server, { id, params }: CallMessage): Promise<void> {
-    const { answer, abort } = startCall(server, this.#deps, params.name, (signal) =>
+    const { answer, abort } = startCall(server, this.#deps, (signal) =>
       this.#clientCall(server, params, signal),
     );
     this.#aborts.set(id, abort);

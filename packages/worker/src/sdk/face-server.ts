@@ -46,7 +46,7 @@ export function createFaceServer(options: FaceServerOptions): Server {
       throw new JsonRpcError(ProtocolErrorCode.MethodNotFound, `no such method: ${request.method}`);
     }
     const { signal: cancelled } = context.mcpReq;
-    const { answer, abort } = startCall(server, options, request.params?.name, (signal) =>
+    const { answer, abort } = startCall(server, options, (signal) =>
       clientCall(server, request, { context, signal }),
     );
     if (cancelled.aborted) abort(cancelled.reason);
