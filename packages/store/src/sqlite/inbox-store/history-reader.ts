@@ -7,8 +7,8 @@ import type { MessageReader } from '../log-structured/message-reader.ts';
 const spare = 2000;
 
 /**
- * A page of messages by time of creation. Nothing is indexed for this, so that storing a message costs nothing more: all that may
- * be in the range is looked at, in steps between which the store goes on with its work.
+ * Reads a page of messages by time of creation. There is no index for this, so that storing a message costs nothing more: all
+ * messages that may be in the range are looked at, in steps between which the store goes on with its work.
  */
 export async function readHistory(messages: MessageReader, query: HistoryQuery): Promise<HistoryPage> {
   const page = new PageOfHistory(query);

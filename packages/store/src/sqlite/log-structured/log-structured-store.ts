@@ -21,7 +21,7 @@ export interface LogStructuredLimits extends RetentionLimits {
 
 /** Messages that one step of compaction moves, about. */
 const compactedAtOnce = 400;
-/** The memtable is compacted after twice this time at the latest; then all that is older than this goes. */
+/** A message is compacted at this age, as soon as another one is twice as old. */
 const memtableMs = 5 * 60 * 1000;
 
 /**
@@ -44,7 +44,7 @@ export class LogStructuredStore {
   readonly #log: CommitLog;
   readonly #segments: Segments;
   readonly #pending: PendingSegments;
-  /** Of the last message that was put and the last one that was settled: the next one often has the same. */
+  /** The shared fields of the last message that was put, and the last ending: the next message often has the same. */
   #lastShared: SharedFields | undefined;
   #lastEnding: Ending | undefined;
 
@@ -70,7 +70,7 @@ export class LogStructuredStore {
     inbox.count(message.sender, size);
   }
 
-  /** False if it isn't pending, or not in this inbox. */
+  /** Settles a message; false if it is not pending in this inbox. */
   settle(inbox: string, seq: number, at: number, outcome: Outcome, reason: string | null): boolean {
     const entry = this.#memtable.pendingEntry(inbox, seq) ?? this.#takeBack(inbox, seq, at, 'without body');
     if (!entry) return false;
@@ -84,6 +84,7 @@ export class LogStructuredStore {
     return true;
   }
 
+  /** Notes how often a pending message was tried. */
   setAttempts(inbox: string, seq: number, attempts: number, now: number): void {
     const entry = this.#memtable.pendingEntry(inbox, seq) ?? this.#takeBack(inbox, seq, now, 'with body');
     if (!entry) return;
@@ -123,7 +124,7 @@ export class LogStructuredStore {
     this.#replay(now);
   }
 
-  /** Takes a message back from its segment into the memtable: it changes. */
+  /** Takes a message that changes from its segment into the memtable. A settled one needs no body. */
   #takeBack(
     name: string,
     seq: number,

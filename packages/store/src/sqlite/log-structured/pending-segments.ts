@@ -9,14 +9,14 @@ import type { Segments } from './segments.ts';
 const segmentBytes = 128 * 1024;
 /** Inboxes in one segment: whoever reads one message decodes those of the others, too. */
 const segmentInboxes = 32;
-/** So many segments that are less than half full become few again. */
+/** Segments that are less than half full are merged when there are so many of them. */
 const mergedAtOnce = 8;
 /** Messages among which expired ones are looked for in one step, about. */
 const expiryStep = 2000;
 
 /**
- * The messages that are pending in segments. Segments are never changed: which of their messages are still pending is told by
- * ranges, and how many there are of each sender by counts. Transactions are the caller's.
+ * The messages that are pending in segments. A segment is never changed: ranges tell which of its messages are still pending,
+ * and counts how many there are of each sender. Transactions are the caller's.
  */
 export class PendingSegments {
   readonly counts: PendingCounts;
@@ -52,7 +52,7 @@ export class PendingSegments {
     for (const { messages: part, fill } of this.#parts(sorted)) this.#addSegment(part, fill);
   }
 
-  /** Takes a message out, so that it can be settled or written again. */
+  /** Takes a message out of its segment, so that it can be settled or written again. */
   take(inbox: string, seq: number): LoggedMessage | undefined {
     const range = this.#ranges.holding(inbox, seq);
     if (!range) return undefined;
@@ -113,6 +113,7 @@ export class PendingSegments {
     return this.#ranges.headSeq(inbox);
   }
 
+  /** Names of inboxes with messages, in order, after a name. */
   inboxes(after: string, limit: number): string[] {
     return this.#ranges.inboxes(after, limit);
   }
@@ -123,6 +124,7 @@ export class PendingSegments {
     return range && this.#messagesOf(range).find((message) => message.seq === seq);
   }
 
+  /** Messages that were sent with a token, in no order. */
   sentWith(tokenId: string): LoggedMessage[] {
     const found: LoggedMessage[] = [];
     for (const segment of this.#pendingSegments()) {
@@ -222,17 +224,11 @@ export class PendingSegments {
 
   /** The ranges of all inboxes in a segment. */
   *#rangesOf({ number }: Segment): Iterable<PendingRange> {
-    let inbox: string | undefined;
-    const messages = this.#segments.read(number);
-    for (const [at, { shared, seq }] of messages.entries()) {
-      if (shared.inbox === inbox) continue;
-      inbox = shared.inbox;
-      const lastSeq = messages.findLast(
-        (message, other) => other >= at && message.shared.inbox === inbox,
-      )!.seq;
-      let range = this.#ranges.next(inbox, seq - 1);
-      for (; range && range.first <= lastSeq; range = this.#ranges.next(inbox, range.last))
-        if (range.segment === number) yield range;
+    let range: PendingRange | undefined;
+    for (const { shared, seq } of this.#segments.read(number)) {
+      if (range?.inbox === shared.inbox && seq <= range.last) continue;
+      range = this.#ranges.next(shared.inbox, seq - 1);
+      if (range?.segment === number) yield range;
     }
   }
 
