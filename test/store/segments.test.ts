@@ -263,6 +263,35 @@ describe('Messages on their way through the store', () => {
     }
   });
 
+  it('keeps the order of an inbox when a message goes to a segment later than its neighbours', async () => {
+    await using setup = await openStore({ memtableMessages: 400, segmentMessages: 16 });
+    const send = (name: string) =>
+      commit(
+        setup,
+        Array.from({ length: 400 }, (_, i) => message(`${name}${i}`)),
+      );
+    const pending = [...(await send('first')), ...(await send('second'))];
+    // One message is tried, and so many of the others in ten segments are settled that what is left is merged without it.
+    const tried = { inbox: 'inbox', seq: pending[5]!, attempts: 2 };
+    const [acked, left] = [0, 1].map((part) =>
+      pending.filter((_, i) => Number(i >= 160 || (i % 16 >= 4 && i % 16 < 7)) === part),
+    ) as [number[], number[]];
+    const settlements = acked.map((seq) => ({ inbox: 'inbox', seq, outcome: 'acked' as const }));
+    await setup.store.commit({ messages: [], attempts: [tried], settlements });
+    left.push(...(await send('third')));
+    for (const isReopened of [false, true]) {
+      const store = isReopened ? await setup.reopen() : setup.store;
+      const read = await store.read('inbox', 0, 9999, 1e9);
+      expect(read.map(({ seq }) => seq)).toEqual(left);
+      expect(read[1]).toMatchObject({ seq: tried.seq, attempts: 2 });
+      for (const [i, seq] of left.slice(0, 5).entries())
+        expect(await store.read('inbox', seq, 1, 1)).toMatchObject([{ seq: left[i + 1] }]);
+    }
+    await settle(setup, left);
+    expect(await setup.store.stats('inbox')).toEqual({ pending: 0, bytes: 0, headSeq: 0 });
+    expect(select(setup.file, 'SELECT * FROM pending_range')).toEqual([]);
+  });
+
   it('finds all that is expired in segments, step by step', async () => {
     const count = 5000;
     await using setup = await openStore({ memtableMessages: 10, caps: { maxPendingPerSender: count } });

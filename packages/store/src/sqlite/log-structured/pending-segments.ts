@@ -189,23 +189,33 @@ export class PendingSegments {
     const segment = this.#segments.write('pending', messages, fill);
     this.#noteSparse(segment);
     let range: PendingRange | undefined;
-    /** Where the next range of the inbox begins, once it is known. */
-    let end: number | undefined;
+    /** Where the next range of the inbox begins. */
+    let end = Number.POSITIVE_INFINITY;
     for (const { shared, seq, size } of messages) {
       const { inbox, sender } = shared;
       this.counts.count(1, inbox, sender, size);
-      if (range?.inbox === inbox) {
-        end ??= this.#ranges.next(inbox, range.last)?.first ?? Number.POSITIVE_INFINITY;
-        if (seq < end) {
-          range = { ...range, last: seq };
-          continue;
-        }
+      if (range?.inbox === inbox && seq < end) {
+        range = { ...range, last: seq };
+        continue;
       }
       if (range) this.#ranges.add(range);
       range = { inbox, first: seq, last: seq, segment: segment.number };
-      end = undefined;
+      end = this.#rangeAfter(inbox, seq)?.first ?? Number.POSITIVE_INFINITY;
     }
     if (range) this.#ranges.add(range);
+  }
+
+  /**
+   * The first range of an inbox behind a number, which is in no segment yet. A range around it, of messages that went to a segment
+   * before their neighbour did, is split there.
+   */
+  #rangeAfter(inbox: string, seq: number): PendingRange | undefined {
+    const range = this.#ranges.next(inbox, seq);
+    if (!range || range.first > seq) return range;
+    const messages = this.#segments.read(range.segment);
+    const at = placeOf(messages, inbox, seq);
+    this.#ranges.cut(range, messages[at - 1]!.seq, messages[at]!.seq);
+    return this.#ranges.next(inbox, seq);
   }
 
   #uncount({ shared, size }: LoggedMessage): void {
