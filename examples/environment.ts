@@ -6,6 +6,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { connectBroker, requestAddress } from '@signalbox/client';
+import { issueToken } from '@signalbox/operator';
 import type { ExampleToken } from './catalogue.ts';
 
 const cli = fileURLToPath(new URL('../apps/cli/src/main.ts', import.meta.url));
@@ -75,7 +76,7 @@ async function issueTokens(
   await using operator = await connectBroker({ url, token, agent: requestAddress('operator') });
   const files: Record<string, string> = {};
   for (const [variable, { agent, role }] of Object.entries(tokens)) {
-    const issued = (await operator.admin('token_issue', { agent, role })) as { token: string };
+    const issued = await issueToken(operator, { agent, role });
     const file = join(home, `${variable.toLowerCase()}.token`);
     await writeFile(file, `${issued.token}\n`, { mode: 0o600 });
     files[variable] = file;

@@ -5,19 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BrokerClient, connectBroker } from '@signalbox/client';
+import { issueToken, revokeToken } from '@signalbox/operator';
 import type { Part } from './worker.ts';
-
-/** A token of one worker process, made for it and revoked when it has ended. */
-interface ChildToken {
-  id: string;
-  token: string;
-}
 
 /** A worker in a process of its own. Disposing it ends the process and revokes its token. */
 export interface Worker extends AsyncDisposable {
   readonly agent: string;
   kill(): void;
-  /** Has one that is late answer now; rejects if it does not within `timeoutMs`. */
+  /** Makes a worker that is late answer now; rejects if it does not within `timeoutMs`. */
   answerLate(timeoutMs: number): Promise<void>;
 }
 
@@ -27,9 +22,8 @@ export async function startWorker(
   { url, agent, part }: { url: string; agent: string; part: Part },
 ): Promise<Worker> {
   await using started = new AsyncDisposableStack();
-  const issued = await minter.admin('token_issue', { agent, role: minter.role, ttl_ms: 3_600_000 });
-  const { id, token } = issued as ChildToken;
-  started.defer(() => minter.admin('token_revoke', { id }).then(() => {}));
+  const { id, token } = await issueToken(minter, { agent, role: minter.role, ttlMs: 3_600_000 });
+  started.defer(() => revokeToken(minter, id));
   // The directory is ours alone (0700), and gone as soon as the worker has read its token.
   const directory = await mkdtemp(join(tmpdir(), 'signalbox-fan-'));
   await using leaving = new AsyncDisposableStack();
@@ -65,8 +59,8 @@ export async function startWorker(
 }
 
 /**
- * Nobody takes the place of a worker that died: its tasks are given up, so that who waits for them learns it now and not at
- * the deadline. Another worker under the same agent id would be offered them instead.
+ * Gives up the tasks of a worker that died, so that the one that waits for them learns it now and not at the deadline.
+ * Another worker under the same agent id would be offered them instead, but here nobody takes its place.
  */
 async function giveUpTasks(dead: { url: string; agent: string; token: string }): Promise<void> {
   await using successor = await connectBroker(dead);

@@ -8,7 +8,7 @@ import {
   withExamples,
   withJsonOption,
 } from '../command-options.ts';
-import type { DeadDisposeFlags, DeadListFlags } from '../dead/dead.ts';
+import type { DeadChangeFlags, DeadListFlags } from '../dead/dead.ts';
 
 /** Defines `signalbox dead list|show|retry|drop`. */
 export function deadCommand(): Command {
@@ -62,7 +62,7 @@ function retryCommand(): Command {
     'signalbox dead retry 42 43 --config signalbox.yaml',
     'signalbox dead retry --inbox writer-1 --config signalbox.yaml',
   );
-  return command.action(async (seqs: number[], flags: DeadDisposeFlags) => {
+  return command.action(async (seqs: number[], flags: DeadChangeFlags) => {
     const { retryDead } = await import('../dead/dead.ts');
     await retryDead(seqs, flags);
   });
@@ -78,7 +78,7 @@ function dropCommand(): Command {
     'signalbox dead drop 42 43 --config signalbox.yaml',
     'signalbox dead drop --all --config signalbox.yaml',
   );
-  return command.action(async (seqs: number[], flags: DeadDisposeFlags) => {
+  return command.action(async (seqs: number[], flags: DeadChangeFlags) => {
     const { dropDead } = await import('../dead/dead.ts');
     await dropDead(seqs, flags);
   });

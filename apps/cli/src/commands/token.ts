@@ -35,8 +35,8 @@ function issueCommand(): Command {
     'signalbox token issue --agent researcher-1 --role researcher --ttl 8h --out researcher.token --data ./state',
   );
   return command.action(async (flags: TokenIssueFlags) => {
-    const { issueToken } = await import('../token/token.ts');
-    await issueToken(flags);
+    const { runTokenIssue } = await import('../token/token.ts');
+    await runTokenIssue(flags);
   });
 }
 
@@ -46,8 +46,8 @@ function listCommand(): Command {
   );
   withExamples(withJsonOption(command), 'signalbox token list --config signalbox.yaml');
   return command.action(async (flags: TokenFlags) => {
-    const { listTokens } = await import('../token/token.ts');
-    await listTokens(flags);
+    const { runTokenList } = await import('../token/token.ts');
+    await runTokenList(flags);
   });
 }
 
@@ -59,7 +59,7 @@ function revokeCommand(): Command {
   );
   withExamples(withJsonOption(command), 'signalbox token revoke V1StGXR8Z5 --config signalbox.yaml');
   return command.action(async (id: string, flags: TokenFlags) => {
-    const { revokeToken } = await import('../token/token.ts');
-    await revokeToken(id, flags);
+    const { runTokenRevoke } = await import('../token/token.ts');
+    await runTokenRevoke(id, flags);
   });
 }

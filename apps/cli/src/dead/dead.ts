@@ -1,3 +1,11 @@
+import {
+  type DeadLetter,
+  type DeadLetterChanges,
+  dropDeadLetters,
+  listDeadLetters,
+  readDeadLetter,
+  retryDeadLetters,
+} from '@signalbox/operator';
 import { SignalboxError } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
@@ -5,13 +13,6 @@ import { bodyText, printable } from '../messages/message-text.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
 import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
-import {
-  type DeadLetter,
-  type Disposal,
-  disposeDeadLetters,
-  listDeadLetters,
-  readDeadLetter,
-} from './dead-letters.ts';
 
 interface DeadFlags extends ConnectionFlags {
   json?: boolean;
@@ -25,7 +26,7 @@ export interface DeadListFlags extends DeadFlags {
 }
 
 /** The options of `signalbox dead retry` and `signalbox dead drop`. */
-export interface DeadDisposeFlags extends DeadFlags {
+export interface DeadChangeFlags extends DeadFlags {
   inbox?: string;
   all?: boolean;
 }
@@ -64,8 +65,8 @@ export async function showDead(seq: number, flags: DeadFlags): Promise<void> {
 }
 
 /** Puts messages that were given up back into their inboxes. */
-export async function retryDead(named: readonly number[], flags: DeadDisposeFlags): Promise<void> {
-  const { done, unknown, refused } = await dispose('retry', named, flags);
+export async function retryDead(named: readonly number[], flags: DeadChangeFlags): Promise<void> {
+  const { done, unknown, refused } = await changeDead('retry', named, flags);
   if (flags.json) printJson({ retried: done, unknown, ...(refused.length > 0 && { refused }) });
   else {
     printLines(
@@ -77,34 +78,35 @@ export async function retryDead(named: readonly number[], flags: DeadDisposeFlag
 }
 
 /** Drops messages that were given up. They cannot be restored. */
-export async function dropDead(named: readonly number[], flags: DeadDisposeFlags): Promise<void> {
-  const { done, unknown } = await dispose('drop', named, flags);
+export async function dropDead(named: readonly number[], flags: DeadChangeFlags): Promise<void> {
+  const { done, unknown } = await changeDead('drop', named, flags);
   if (flags.json) printJson({ dropped: done, unknown });
   else printLines(`${count(done.length, 'message')} dropped for good.`, ...unknownLines(unknown));
 }
 
-async function dispose(
+/** Retries or drops the named messages, or all that the options select, and sets the exit code. */
+async function changeDead(
   how: 'retry' | 'drop',
   named: readonly number[],
-  flags: DeadDisposeFlags,
-): Promise<Disposal> {
+  flags: DeadChangeFlags,
+): Promise<DeadLetterChanges> {
   checkChoice(how, named, flags);
   const { inbox } = flags;
-  const disposal = await withSession(flags, async ({ client }) => {
-    // Listed before the first is touched: one that dies again at once must not be met again.
+  const changes = await withSession(flags, async ({ client }) => {
+    // All are listed before the first is changed: one that dies again at once must not be retried again.
     const all = { ...(inbox !== undefined && { inbox }), limit: Number.POSITIVE_INFINITY };
     const seqs =
       named.length > 0 ? named : (await listDeadLetters(client, all)).messages.map(({ seq }) => seq);
-    return await disposeDeadLetters(client, how, seqs);
+    return await (how === 'retry' ? retryDeadLetters(client, seqs) : dropDeadLetters(client, seqs));
   });
-  if (disposal.refused.length > 0) process.exitCode = exitCodes.retryable;
-  // Of those that were not named, another may have disposed meanwhile: that is no failure.
-  else if (named.length > 0 && disposal.unknown.length > 0) process.exitCode = exitCodes.failed;
-  return disposal;
+  if (changes.refused.length > 0) process.exitCode = exitCodes.retryable;
+  // A message that was not named may have been retried or dropped by somebody else meanwhile: that is no failure.
+  else if (named.length > 0 && changes.unknown.length > 0) process.exitCode = exitCodes.failed;
+  return changes;
 }
 
-/** Demands either numbers or an option that means many, so that nobody disposes of many by mistake. */
-function checkChoice(how: string, named: readonly number[], { inbox, all }: DeadDisposeFlags): void {
+/** Demands either numbers or an option that means many, so that nobody retries or drops many by mistake. */
+function checkChoice(how: string, named: readonly number[], { inbox, all }: DeadChangeFlags): void {
   const many = inbox !== undefined || all === true;
   if (named.length > 0 !== many) return;
   const message = many

@@ -3,7 +3,7 @@ import type { ConnectionFlags } from '../connection/connection.ts';
 /** The options of `signalbox history`. `about` is the agent that it is about. */
 export interface HistoryFlags extends ConnectionFlags {
   audit?: boolean;
-  /** How far to look back, in milliseconds. */
+  /** Shows what happened in this many milliseconds up to now. */
   since?: number;
   about?: string;
   correlation?: string;

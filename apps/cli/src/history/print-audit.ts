@@ -1,7 +1,7 @@
+import { readAudit } from '@signalbox/operator';
 import { SignalboxError } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
 import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
-import { readAudit } from './broker-history.ts';
 import type { HistoryFlags } from './history-flags.ts';
 
 const dayMs = 24 * 3_600_000;

@@ -1,11 +1,9 @@
-import { type CallRecord, messageOf, SignalboxError } from '@signalbox/protocol';
-import { type Session, withSession } from '../connection/client-session.ts';
+import { readTimeline, type TimelineEntry, type TimelineGroup } from '@signalbox/operator';
+import { withSession } from '../connection/client-session.ts';
+import { orchestratorOf } from '../connection/orchestrator-request.ts';
 import { formatDuration, formatElapsed } from '../terminal/duration.ts';
 import { oneLine, printJson, printLines, tableLines, visible } from '../terminal/output.ts';
-import { findCalls } from '../tools/call-records.ts';
-import { readHistory } from './broker-history.ts';
 import type { HistoryFlags } from './history-flags.ts';
-import { type TimelineEntry, type TimelineGroup, timelineOf } from './timeline.ts';
 
 const hourMs = 3_600_000;
 
@@ -17,45 +15,27 @@ export async function printTimeline(flags: HistoryFlags): Promise<void> {
     since,
     limit,
     ...(about !== undefined && { agent: about }),
-    ...(correlation !== undefined && { correlation }),
+    ...(correlation !== undefined && { correlationId: correlation }),
   };
-  const { messages, more, calls } = await withSession(flags, async (session) => ({
-    ...(await readHistory(session.client, query)),
-    calls: await callsOrReason(session, flags, since),
-  }));
-  const until = more ? (messages.at(-1)?.created_at ?? since) : Number.POSITIVE_INFINITY;
-  const groups = timelineOf(
-    messages,
-    calls.records.filter(
-      ({ agent, request_id, received_at }) =>
-        (about === undefined || agent === about) &&
-        (correlation === undefined || request_id === correlation) &&
-        received_at <= until,
-    ),
+  const { groups, more, callsMissing } = await withSession(flags, (session) =>
+    readTimeline(session.client, orchestratorOf(session, flags), query),
   );
-  if (calls.missing) {
-    process.stderr.write(`signalbox: tool calls are not shown: ${visible(calls.missing.message)}\n`);
+  if (callsMissing) {
+    process.stderr.write(`signalbox: tool calls are not shown: ${visible(callsMissing.message)}\n`);
   }
-  if (json) return printJson({ groups, more, ...(calls.missing && { calls_missing: calls.missing }) });
+  if (json) return printJson({ groups, more, ...(callsMissing && { calls_missing: callsMissing }) });
   if (groups.length === 0) return printLines(`nothing in the last ${formatDuration(Date.now() - since)}`);
   const rows = groups.flatMap(groupRows);
   printLines(...tableLines(['TIME', 'FROM', 'TO', 'WHAT', 'OUTCOME', 'ID'], rows));
   if (more)
-    printLines('', `There is more after these ${messages.length}: raise --limit, or narrow it with --agent.`);
+    printLines(
+      '',
+      `There is more after these ${messageCount(groups)}: raise --limit, or narrow it with --agent.`,
+    );
 }
 
-/** Reads the tool calls, or the reason why they are missing: the timeline of messages is worth showing without them. */
-async function callsOrReason(
-  session: Session,
-  flags: HistoryFlags,
-  since: number,
-): Promise<{ records: CallRecord[]; missing?: { code: string; message: string } }> {
-  try {
-    return { records: await findCalls(session, flags, { since }) };
-  } catch (error) {
-    const code = error instanceof SignalboxError ? error.code : 'internal';
-    return { records: [], missing: { code, message: messageOf(error) } };
-  }
+function messageCount(groups: readonly TimelineGroup[]): number {
+  return groups.flatMap(({ entries }) => entries).filter(({ what }) => what === 'message').length;
 }
 
 /** Writes the first entry with its time, and the others with how much later they were. */

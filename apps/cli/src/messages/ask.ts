@@ -1,6 +1,6 @@
+import { outcomeError } from '@signalbox/operator';
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
-import { outcomeError } from '../connection/failed-outcome.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
 import { printJson, printLines } from '../terminal/output.ts';
 import { bodyText } from './message-text.ts';

@@ -1,9 +1,9 @@
+import type { BrokerEvent, TailEvent } from '@signalbox/operator';
 import type { CallRecord } from '@signalbox/protocol';
 import { formatElapsed } from '../terminal/duration.ts';
 import { oneLine } from '../terminal/output.ts';
-import type { Notice, TailEvent } from './tail-event.ts';
 
-type MessageNotice = Extract<Notice, { message: unknown }>;
+type MessageEvent = Extract<BrokerEvent, { message: unknown }>;
 
 const shortIdLength = 8;
 const wordLength = 9;
@@ -43,18 +43,18 @@ function words(event: TailEvent): string[] {
   }
 }
 
-function messageWords(notice: MessageNotice): string[] {
-  const { from, to, kind, id, correlation_id, created_at, size } = notice.message;
-  const age = created_at === undefined ? [] : [`after ${formatElapsed(notice.at - created_at)}`];
+function messageWords(event: MessageEvent): string[] {
+  const { from, to, kind, id, correlation_id, created_at, size } = event.message;
+  const age = created_at === undefined ? [] : [`after ${formatElapsed(event.at - created_at)}`];
   const about = [`${shortAddress(from.address)} → ${shortAddress(to)}`, kind, ...shortId(id)];
-  switch (notice.what) {
+  switch (event.what) {
     case 'stored':
       return [word('stored'), ...about, sizeText(size ?? 0), ...answers(correlation_id)];
     case 'delivered':
-      return [word('delivered'), ...about, ...(notice.attempt > 1 ? [`attempt ${notice.attempt}`] : [])];
+      return [word('delivered'), ...about, ...(event.attempt > 1 ? [`attempt ${event.attempt}`] : [])];
     case 'settled': {
-      const why = notice.reason === undefined ? [] : [oneLine(notice.reason, detailLength)];
-      return [word(notice.outcome), ...about, ...age, ...why];
+      const why = event.reason === undefined ? [] : [oneLine(event.reason, detailLength)];
+      return [word(event.outcome), ...about, ...age, ...why];
     }
   }
 }

@@ -1,6 +1,6 @@
+import type { TailEvent } from '@signalbox/operator';
 import { printJson, printLines } from '../terminal/output.ts';
 import { eventLine } from './event-line.ts';
-import type { TailEvent } from './tail-event.ts';
 
 /** The largest number of bytes that may wait for the reader of standard output; further events are only counted. */
 const maxWaitingBytes = 4 * 1024 * 1024;

@@ -1,17 +1,17 @@
+import { type IssuedToken, issueToken, listTokens, revokeToken } from '@signalbox/operator';
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { printJson, printLines, tableLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { checkFree, saveToken } from './save-token.ts';
-import { askForToken, askForTokens, type IssuedToken, revoke } from './tokens.ts';
 
 /** The options of `signalbox token list` and `signalbox token revoke`. */
 export interface TokenFlags extends ConnectionFlags {
   json?: boolean;
 }
 
-/** `agent` is the agent that the token is for, and not the one that asks. `ttl` in milliseconds. */
+/** The options of `signalbox token issue`. `agent` is the agent that the token is for, not the one that asks; `ttl` is in milliseconds. */
 export interface TokenIssueFlags extends Omit<TokenFlags, 'agent'> {
   agent: string;
   role: string;
@@ -21,16 +21,16 @@ export interface TokenIssueFlags extends Omit<TokenFlags, 'agent'> {
 }
 
 /** Issues a token and prints it, or writes it to a file of its own. */
-export async function issueToken(flags: TokenIssueFlags): Promise<void> {
+export async function runTokenIssue(flags: TokenIssueFlags): Promise<void> {
   const { agent, role, ttl: ttlMs, out, force = false, json, ...connectionFlags } = flags;
   if (out !== undefined) checkFree(out, force);
   const issued = await withSession(connectionFlags, async ({ client }) => {
-    const token = await askForToken(client, { agent, role, ttlMs });
+    const token = await issueToken(client, { agent, role, ttlMs });
     try {
       if (out !== undefined) await saveToken(out, token.token, force);
     } catch (error) {
       // Nobody can use a token that was not written down.
-      await revoke(client, token.id);
+      await revokeToken(client, token.id);
       throw error;
     }
     return token;
@@ -42,8 +42,8 @@ export async function issueToken(flags: TokenIssueFlags): Promise<void> {
 }
 
 /** Lists the valid tokens; their secrets are not kept anywhere. */
-export async function listTokens(flags: TokenFlags): Promise<void> {
-  const tokens = await withSession(flags, ({ client }) => askForTokens(client));
+export async function runTokenList(flags: TokenFlags): Promise<void> {
+  const tokens = await withSession(flags, ({ client }) => listTokens(client));
   if (flags.json) {
     return printJson({
       tokens: tokens.map(({ created_at, expires_at, parent_id, ...token }) => ({
@@ -66,8 +66,8 @@ export async function listTokens(flags: TokenFlags): Promise<void> {
 }
 
 /** Revokes a token by its id. */
-export async function revokeToken(id: string, flags: TokenFlags): Promise<void> {
-  await withSession(flags, ({ client }) => revoke(client, id));
+export async function runTokenRevoke(id: string, flags: TokenFlags): Promise<void> {
+  await withSession(flags, ({ client }) => revokeToken(client, id));
   if (flags.json) return printJson({ id, revoked: true });
   printLines(`token ${id} is revoked; who was connected with it is cut off.`);
 }

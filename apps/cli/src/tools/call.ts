@@ -1,7 +1,8 @@
 import { newMessageId } from '@signalbox/client';
+import { replyError, sendOrchestratorRequest } from '@signalbox/operator';
 import { type CallRequest, messageOf, parseJson, SignalboxError } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
-import { askOrchestrator, replyError, type ToolsFlags } from '../connection/orchestrator-request.ts';
+import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { textArgument } from '../messages/text-argument.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
@@ -11,7 +12,7 @@ import { printResult } from './print-result.ts';
 
 /** The options of `signalbox tools call`. */
 export interface ToolsCallFlags extends ToolsFlags {
-  /** In milliseconds. */
+  /** The longest time for the call, in milliseconds. */
   timeout: number;
 }
 
@@ -32,7 +33,9 @@ export async function callTool(name: string, text: string, flags: ToolsCallFlags
     try {
       using withdrawal = withdrawOnSignal();
       const { signal } = withdrawal;
-      const reply = await askOrchestrator(session, flags, request, { id, timeoutMs, signal });
+      const orchestrator = orchestratorOf(session, flags);
+      const options = { id, timeoutMs, signal };
+      const reply = await sendOrchestratorRequest(session.client, orchestrator, request, options);
       if ('result' in reply) return reply.result;
       throw replyError(reply);
     } catch (error) {

@@ -1,22 +1,22 @@
+import { listCalls, maxCalls } from '@signalbox/operator';
 import { withSession } from '../connection/client-session.ts';
-import type { ToolsFlags } from '../connection/orchestrator-request.ts';
+import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { formatElapsed } from '../terminal/duration.ts';
 import { count, printJson, printLines, tableLines } from '../terminal/output.ts';
-import { findCalls, maxCalls } from './call-records.ts';
 
 /** The options of `signalbox tools calls`. */
 export interface ToolsCallsFlags extends ToolsFlags {
   running?: boolean;
-  /** How far to look back, in milliseconds. */
+  /** Shows calls of this many milliseconds up to now. */
   since?: number;
   limit: number;
 }
 
 /** Prints the tool calls that the orchestrator knows of: those that wait, run, or ended. */
-export async function listCalls(flags: ToolsCallsFlags): Promise<void> {
+export async function printCalls(flags: ToolsCallsFlags): Promise<void> {
   const { running, limit } = flags;
   const calls = await withSession(flags, (session) =>
-    findCalls(session, flags, {
+    listCalls(session.client, orchestratorOf(session, flags), {
       ...(running === true && { running }),
       ...(flags.since !== undefined && { since: Math.max(0, Date.now() - flags.since) }),
       limit: Math.min(limit, maxCalls),

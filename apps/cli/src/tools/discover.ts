@@ -1,5 +1,4 @@
-import { discoveryReplySchema } from '@signalbox/protocol';
-import { askForData, type ToolsFlags } from '../connection/orchestrator-request.ts';
+import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
 import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
 
@@ -8,7 +7,7 @@ const timeoutMs = 60_000;
 
 /** Prints what every MCP server offers. One that could not be asked is listed with its error, and exit code 1. */
 export async function discoverTools(flags: ToolsFlags): Promise<void> {
-  const { servers } = await askForData(flags, { op: 'discover' }, discoveryReplySchema, timeoutMs);
+  const { servers } = await askOrchestrator(flags, { op: 'discover' }, timeoutMs);
   if (servers.some(({ error }) => error !== undefined)) process.exitCode = exitCodes.failed;
   if (flags.json) return printJson({ servers });
   if (servers.length === 0)

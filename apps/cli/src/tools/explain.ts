@@ -1,11 +1,11 @@
-import { type Explanation, explanationSchema, roleSchema, SignalboxError } from '@signalbox/protocol';
-import { askForData, type ToolsFlags } from '../connection/orchestrator-request.ts';
+import { type Explanation, roleSchema, SignalboxError } from '@signalbox/protocol';
+import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { printJson, printLines } from '../terminal/output.ts';
 
 /** Prints what would become of a role's call of a tool, and why. */
 export async function explainTool(role: string, tool: string, flags: ToolsFlags): Promise<void> {
   check(role, tool);
-  const explanation = await askForData(flags, { op: 'explain', role, tool }, explanationSchema);
+  const explanation = await askOrchestrator(flags, { op: 'explain', role, tool });
   if (flags.json) printJson(explanation);
   else printLines(...explanationLines(explanation));
 }

@@ -1,5 +1,6 @@
-import { type CallStatus, callStatusSchema, SignalboxError, toolErrorCodes } from '@signalbox/protocol';
-import { askForData, replyError, type ToolsFlags } from '../connection/orchestrator-request.ts';
+import { replyError } from '@signalbox/operator';
+import { type CallStatus, SignalboxError, toolErrorCodes } from '@signalbox/protocol';
+import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { exitCodeOf, exitCodes } from '../terminal/exit-codes.ts';
 import { printJson, printLines } from '../terminal/output.ts';
 import { printResult } from './print-result.ts';
@@ -7,7 +8,7 @@ import { printResult } from './print-result.ts';
 /** Prints the state of one's own call, with its reply if it has ended. Exit code 75 says that it has not ended. */
 export async function callResult(requestId: string, flags: ToolsFlags): Promise<void> {
   checkId(requestId);
-  const status = await askForData(flags, { op: 'status', request_id: requestId }, callStatusSchema);
+  const status = await askOrchestrator(flags, { op: 'status', request_id: requestId });
   if (status.state === 'finished') return printFinished(status, flags);
   process.exitCode = status.state === 'unknown' ? exitCodes.failed : exitCodes.retryable;
   if (flags.json) return printJson(status);

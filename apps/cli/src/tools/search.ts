@@ -1,5 +1,5 @@
-import { SignalboxError, searchReplySchema } from '@signalbox/protocol';
-import { askForData, type ToolsFlags } from '../connection/orchestrator-request.ts';
+import { SignalboxError } from '@signalbox/protocol';
+import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
 
 /** The options of `signalbox tools search`. */
@@ -20,7 +20,7 @@ export async function searchTools(query: string, flags: ToolsSearchFlags): Promi
     );
   }
   const request = { op: 'search' as const, query: words, limit: Math.min(flags.limit, maxResults) };
-  const { tools } = await askForData(flags, request, searchReplySchema);
+  const { tools } = await askOrchestrator(flags, request);
   if (flags.json) return printJson({ tools });
   if (tools.length === 0) return printLines('no tool of your role fits; signalbox tools list shows them all');
   const rows = tools.map(({ name, title, description }) => [name, oneLine(description ?? title ?? '', 90)]);

@@ -1,5 +1,5 @@
-import { type ServerReport, serverReplySchema } from '@signalbox/protocol';
-import { askForData, type ToolsFlags } from '../connection/orchestrator-request.ts';
+import type { ServerReport } from '@signalbox/protocol';
+import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
 import { printJson, printLines } from '../terminal/output.ts';
 import { serverText } from './server-text.ts';
@@ -12,7 +12,7 @@ const timeoutMs = 60_000;
 
 /** Reloads, stops or starts a server and prints its state. Exit code 1 says that it should be up and is not. */
 export async function toolsServer(action: ServerAction, name: string, flags: ToolsFlags): Promise<void> {
-  const { server } = await askForData(flags, { op: action, server: name }, serverReplySchema, timeoutMs);
+  const { server } = await askOrchestrator(flags, { op: action, server: name }, timeoutMs);
   if (action !== 'stop' && !isUp(server)) process.exitCode = exitCodes.failed;
   if (flags.json) printJson({ server });
   else printLines(outcome(action, server));

@@ -1,8 +1,8 @@
 import { dataDirectory, orchestratorFiles } from '@signalbox/daemon/data-directory';
 import { createGuardedFetch } from '@signalbox/guarded-fetch';
-import { SignalboxError, serverReplySchema } from '@signalbox/protocol';
+import { SignalboxError } from '@signalbox/protocol';
 import { hostsOfAuth, openRefreshTokenFiles, signIn } from '@signalbox/server-auth';
-import { askForData, type ToolsFlags } from '../connection/orchestrator-request.ts';
+import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
 import { printJson, printLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
@@ -84,7 +84,7 @@ interface After {
 /** Asks the orchestrator to restart the server. A failure is part of the result, because the sign-in is stored all the same. */
 async function reload(name: string, flags: ToolsAuthFlags): Promise<After> {
   try {
-    const { server } = await askForData(flags, { op: 'reload', server: name }, serverReplySchema, 60_000);
+    const { server } = await askOrchestrator(flags, { op: 'reload', server: name }, 60_000);
     return { state: server.state, text: serverText(server) };
   } catch (error) {
     if (error instanceof SignalboxError) return { not_reloaded: error.message };

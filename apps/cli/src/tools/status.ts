@@ -1,5 +1,5 @@
-import { type ServerReport, SignalboxError, serversReplySchema, suggestion } from '@signalbox/protocol';
-import { askForData, type ToolsFlags } from '../connection/orchestrator-request.ts';
+import { type ServerReport, SignalboxError, suggestion } from '@signalbox/protocol';
+import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
 import { serverLines, tookText } from './server-lines.ts';
 
@@ -10,7 +10,7 @@ export interface ToolsStatusFlags extends ToolsFlags {
 
 /** Prints the state of the hosted MCP servers, or all facts about one. */
 export async function toolsStatus(name: string | undefined, flags: ToolsStatusFlags): Promise<void> {
-  const { servers } = await askForData(flags, { op: 'servers' }, serversReplySchema);
+  const { servers } = await askOrchestrator(flags, { op: 'servers' });
   if (name !== undefined) return printOne(servers, name, flags);
   if (flags.json) return printJson({ servers });
   if (servers.length === 0)

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { connectBroker, requestAddress } from '@signalbox/client';
+import { issueToken } from '@signalbox/operator';
 import { SignalboxError } from '@signalbox/protocol';
 import { operatorToken, orchestratorFiles } from '../data-directory/data-directory.ts';
 
@@ -15,12 +16,15 @@ export async function ensureOrchestratorToken(dataDir: string, url: string, agen
   const file = orchestratorFiles(dataDir).token;
   const existing = readIfPresent(file);
   if (existing !== undefined && (await isAccepted(existing, url, agent))) return existing;
-  const token = operatorToken(dataDir, url);
-  await using operator = await connectBroker({ url, token, agent: requestAddress('operator') });
-  const issued = (await operator.admin('token_issue', { agent, role: 'orchestrator' })) as { token: string };
-  await writeFile(`${file}.new`, `${issued.token}\n`, { mode: 0o600 });
+  await using operator = await connectBroker({
+    url,
+    token: operatorToken(dataDir, url),
+    agent: requestAddress('operator'),
+  });
+  const { token } = await issueToken(operator, { agent, role: 'orchestrator' });
+  await writeFile(`${file}.new`, `${token}\n`, { mode: 0o600 });
   await rename(`${file}.new`, file);
-  return issued.token;
+  return token;
 }
 
 function readIfPresent(file: string): string | undefined {

@@ -26,7 +26,7 @@ export function toolsCallsCommand(): Command {
     'signalbox tools calls --since 1h --config signalbox.yaml --json',
   );
   return command.action(async (flags: ToolsCallsFlags) => {
-    const { listCalls } = await import('../../tools/calls.ts');
-    await listCalls(flags);
+    const { printCalls } = await import('../../tools/calls.ts');
+    await printCalls(flags);
   });
 }

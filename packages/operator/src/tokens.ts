@@ -29,8 +29,8 @@ export type IssuedToken = z.infer<typeof issuedSchema>;
 /** A valid token without its secret, which the broker does not know. Times in epoch milliseconds. */
 export type ListedToken = z.infer<typeof listedSchema>['tokens'][number];
 
-/** Asks the broker for a new token. */
-export async function askForToken(
+/** Issues a token for an agent. Without `ttlMs` the broker decides how long it is valid. */
+export async function issueToken(
   client: BrokerClient,
   { agent, role, ttlMs }: { agent: string; role: string; ttlMs?: number | undefined },
 ): Promise<IssuedToken> {
@@ -38,12 +38,12 @@ export async function askForToken(
   return issuedSchema.parse(await client.admin('token_issue', params));
 }
 
-/** Asks the broker for all valid tokens. */
-export async function askForTokens(client: BrokerClient): Promise<ListedToken[]> {
+/** Lists the valid tokens. */
+export async function listTokens(client: BrokerClient): Promise<ListedToken[]> {
   return listedSchema.parse(await client.admin('token_list', {})).tokens;
 }
 
-/** Revokes a token by its id. */
-export async function revoke(client: BrokerClient, id: string): Promise<void> {
+/** Revokes a token by its id. Connections with it are closed. */
+export async function revokeToken(client: BrokerClient, id: string): Promise<void> {
   await client.admin('token_revoke', { id });
 }

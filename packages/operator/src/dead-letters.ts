@@ -28,17 +28,17 @@ const droppedSchema = z.object({ dropped: seqs, unknown: seqs });
 const pageSize = 100;
 const seqsPerRequest = 500;
 
-/** The dead letters that are asked for: of which inbox, after which sequence number, and how many at most. */
-export interface DeadQuery {
+/** Selects dead letters: those of one inbox, those after a sequence number, and at most `limit`. */
+export interface DeadLetterQuery {
   inbox?: string;
   after?: number;
   limit: number;
 }
 
-/** Reads dead letters by sequence number; `more` says whether there are others beyond the limit. */
+/** Reads dead letters in the order of their sequence numbers; `more` says whether there are others beyond the limit. */
 export async function listDeadLetters(
   client: BrokerClient,
-  { inbox, after, limit }: DeadQuery,
+  { inbox, after, limit }: DeadLetterQuery,
 ): Promise<{ messages: DeadLetter[]; more: boolean }> {
   const messages: DeadLetter[] = [];
   let last = after;
@@ -65,42 +65,51 @@ export async function readDeadLetter(
   return shownSchema.parse(await client.admin('dead_show', { seq })).message;
 }
 
-/** The outcome for each of the named numbers. Those under `refused` stay dead: their inbox cannot take them now. */
-export interface Disposal {
+/** What was done with each of the named dead letters, by sequence number. */
+export interface DeadLetterChanges {
   done: number[];
+  /** Numbers that no dead letter has. */
   unknown: number[];
+  /** Those that stay dead because their inbox cannot take them now, with the broker's code. */
   refused: { seq: number; code: string }[];
 }
 
-/** Stores dead letters again in their inboxes, or drops them for good. */
-export async function disposeDeadLetters(
+/** Stores dead letters in their inboxes again, to be delivered as if they were new. */
+export async function retryDeadLetters(
   client: BrokerClient,
-  how: 'retry' | 'drop',
-  all: readonly number[],
-): Promise<Disposal> {
-  const disposal: Disposal = { done: [], unknown: [], refused: [] };
-  for (let at = 0; at < all.length; at += seqsPerRequest) {
-    const some = all.slice(at, at + seqsPerRequest);
+  seqs: readonly number[],
+): Promise<DeadLetterChanges> {
+  return await inBatches(seqs, async (batch) => {
     const {
-      done,
+      retried,
       unknown,
       refused = [],
-    } = await (how === 'retry' ? retry(client, some) : drop(client, some));
-    disposal.done.push(...done);
-    disposal.unknown.push(...unknown);
-    disposal.refused.push(...refused);
+    } = retriedSchema.parse(await client.admin('dead_retry', { seqs: batch }));
+    return { done: retried, unknown, refused };
+  });
+}
+
+/** Drops dead letters. They cannot be restored. */
+export async function dropDeadLetters(
+  client: BrokerClient,
+  seqs: readonly number[],
+): Promise<DeadLetterChanges> {
+  return await inBatches(seqs, async (batch) => {
+    const { dropped, unknown } = droppedSchema.parse(await client.admin('dead_drop', { seqs: batch }));
+    return { done: dropped, unknown, refused: [] };
+  });
+}
+
+async function inBatches(
+  seqs: readonly number[],
+  change: (batch: number[]) => Promise<DeadLetterChanges>,
+): Promise<DeadLetterChanges> {
+  const all: DeadLetterChanges = { done: [], unknown: [], refused: [] };
+  for (let at = 0; at < seqs.length; at += seqsPerRequest) {
+    const { done, unknown, refused } = await change(seqs.slice(at, at + seqsPerRequest));
+    all.done.push(...done);
+    all.unknown.push(...unknown);
+    all.refused.push(...refused);
   }
-  return disposal;
-}
-
-type Part = Omit<Disposal, 'refused'> & { refused?: Disposal['refused'] | undefined };
-
-async function retry(client: BrokerClient, some: number[]): Promise<Part> {
-  const { retried, ...rest } = retriedSchema.parse(await client.admin('dead_retry', { seqs: some }));
-  return { done: retried, ...rest };
-}
-
-async function drop(client: BrokerClient, some: number[]): Promise<Part> {
-  const { dropped, ...rest } = droppedSchema.parse(await client.admin('dead_drop', { seqs: some }));
-  return { done: dropped, ...rest };
+  return all;
 }

@@ -8,7 +8,7 @@ const message = messageHeaderSchema.extend({
   /** The size of its body in bytes. */
   size: z.number().optional(),
 });
-const noticeSchema = z.discriminatedUnion('what', [
+const brokerEventSchema = z.discriminatedUnion('what', [
   z.object({ what: z.literal('stored'), at, message }),
   z.object({ what: z.literal('delivered'), at, message, attempt: z.number() }),
   z.object({
@@ -31,18 +31,24 @@ const noticeSchema = z.discriminatedUnion('what', [
   z.object({ what: z.literal('missed'), at, missed: z.number() }),
 ]);
 
-/** An event that the broker reports. Times are epoch milliseconds of its clock. */
-export type Notice = z.infer<typeof noticeSchema>;
+/**
+ * An event that the broker reports about messages: `missed` counts events that the broker left out because they came too
+ * fast. Times are epoch milliseconds of its clock.
+ */
+export type BrokerEvent = z.infer<typeof brokerEventSchema>;
 
-/** One line of a tail: an event of the broker, the state of a tool call, or a gap in the tail itself. */
+/**
+ * An event of a tail: one of the broker, a new state of a tool call, or a gap in the tail. After `calls_missing` the
+ * orchestrator cannot be asked; after `disconnected` nothing is reported until `reconnected`.
+ */
 export type TailEvent =
-  | Notice
+  | BrokerEvent
   | { what: 'call'; at: number; call: CallRecord }
   | { what: 'calls_missing'; at: number; code: string; message: string }
   | { what: 'disconnected' | 'reconnected'; at: number };
 
-/** Reads the body of a notice; returns `undefined` for anything else. */
-export function readNotice(body: unknown): Notice | undefined {
+/** Reads the body of a message as an event of a tail; returns `undefined` for anything else. */
+export function readBrokerEvent(body: unknown): BrokerEvent | undefined {
   if ((body as { event?: unknown } | null)?.event !== 'tail') return undefined;
-  return noticeSchema.safeParse(body).data;
+  return brokerEventSchema.safeParse(body).data;
 }

@@ -1,5 +1,5 @@
 import type { CallRecord } from '@signalbox/protocol';
-import type { Notice } from './tail-event.ts';
+import type { BrokerEvent } from './tail-event.ts';
 
 /** The largest number of calls that are followed; beyond it the oldest are forgotten. */
 const maxFollowed = 10_000;
@@ -7,7 +7,7 @@ const maxFollowed = 10_000;
 interface Followed {
   sentAt: number;
   shown?: CallRecord['state'];
-  /** Its reply was seen, so that the call has ended. */
+  /** True if its reply was seen, so that the call has ended. */
   isAnswered: boolean;
 }
 
@@ -16,11 +16,11 @@ export class FollowedCalls {
   readonly #calls = new Map<string, Followed>();
 
   /** Takes note of an event; returns true if the orchestrator may know more now. */
-  observe(notice: Notice): boolean {
-    if (notice.what !== 'stored') return false;
-    const { id, kind, correlation_id, created_at } = notice.message;
+  observe(event: BrokerEvent): boolean {
+    if (event.what !== 'stored') return false;
+    const { id, kind, correlation_id, created_at } = event.message;
     if (kind === 'mcp_request') {
-      this.#calls.set(id, { sentAt: created_at ?? notice.at, isAnswered: false });
+      this.#calls.set(id, { sentAt: created_at ?? event.at, isAnswered: false });
       if (this.#calls.size > maxFollowed) this.#calls.delete(this.#calls.keys().next().value!);
       return true;
     }
@@ -61,6 +61,7 @@ export class FollowedCalls {
     return [...this.#calls].flatMap(([id, { isAnswered }]) => (isAnswered ? [id] : []));
   }
 
+  /** Stops following these calls. */
   forget(ids: readonly string[]): void {
     for (const id of ids) this.#calls.delete(id);
   }

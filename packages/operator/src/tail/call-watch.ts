@@ -1,18 +1,19 @@
 import type { CallRecord } from '@signalbox/protocol';
 import { FollowedCalls } from './followed-calls.ts';
-import type { Notice } from './tail-event.ts';
+import type { BrokerEvent } from './tail-event.ts';
 
-/** Events within this time are asked about together. */
+/** The time in milliseconds for which events are collected before one question is asked about all of them. */
 const gatherMs = 100;
-/** The time between questions about a call that waits for its turn. */
+/** The time in milliseconds between questions about a call that waits for its turn. */
 const waitingMs = 1000;
-/** The largest difference between the clocks of broker and orchestrator that is allowed for. */
+/** The largest difference in milliseconds between the clocks of broker and orchestrator that is allowed for. */
 const clockSkewMs = 60_000;
 
-/** The orchestrator that a watch asks, and who is told of the answers. */
+/** Asks the orchestrator on behalf of a watch, and receives what it finds. */
 export interface CallWatchDeps {
   /** Asks for the calls that the orchestrator received since a time in epoch milliseconds. */
   ask: (since: number) => Promise<readonly CallRecord[]>;
+  /** Called with each call in a state that was not reported before. */
   onChange: (call: CallRecord) => void;
   /** Called when the orchestrator could not be asked. */
   onFailure: (error: unknown) => void;
@@ -25,15 +26,16 @@ export class CallWatch implements Disposable {
   #timer: NodeJS.Timeout | undefined;
   #isAsking = false;
   #isEnded = false;
-  /** Something was seen since the running question was asked. */
+  /** True if something was seen since the running question was asked. */
   #isBehind = false;
 
   constructor(deps: CallWatchDeps) {
     this.#deps = deps;
   }
 
-  observe(notice: Notice): void {
-    if (!this.#followed.observe(notice)) return;
+  /** Takes note of an event, and asks soon if the orchestrator may know more now. */
+  observe(event: BrokerEvent): void {
+    if (!this.#followed.observe(event)) return;
     if (this.#isAsking) this.#isBehind = true;
     else this.#askIn(gatherMs);
   }

@@ -1,6 +1,6 @@
 import type { CallRecord } from '@signalbox/protocol';
 import { expect, test } from 'vitest';
-import type { HistoryMessage } from './broker-history.ts';
+import type { HistoryMessage } from './history.ts';
 import { timelineOf } from './timeline.ts';
 
 function message(id: string, at: number, correlation?: string): HistoryMessage {

@@ -38,18 +38,20 @@ const auditSchema = z.object({ rows: z.array(auditRowSchema) });
 
 const pageSize = 200;
 
-/** The part of the history that is asked for. `since` in epoch milliseconds. */
+/** Selects a part of the history. `since` is a time in epoch milliseconds. */
 export interface HistoryQuery {
   since: number;
+  /** Only messages from or to this agent. */
   agent?: string;
-  correlation?: string;
+  /** Only the request with this id, and its answers. */
+  correlationId?: string;
   limit: number;
 }
 
 /** Reads the messages since a time, oldest first; `more` says whether there are others beyond the limit. */
 export async function readHistory(
   client: BrokerClient,
-  { since, agent, correlation, limit }: HistoryQuery,
+  { since, agent, correlationId, limit }: HistoryQuery,
 ): Promise<{ messages: HistoryMessage[]; more: boolean }> {
   const messages: HistoryMessage[] = [];
   let cursor: string | undefined;
@@ -58,7 +60,7 @@ export async function readHistory(
       await client.admin('history', {
         since,
         ...(agent !== undefined && { agent }),
-        ...(correlation !== undefined && { correlation_id: correlation }),
+        ...(correlationId !== undefined && { correlation_id: correlationId }),
         ...(cursor !== undefined && { cursor }),
         limit: Math.min(pageSize, limit - messages.length),
       }),
@@ -69,7 +71,7 @@ export async function readHistory(
   return { messages, more: cursor !== undefined };
 }
 
-/** Reads the audit rows since a time, oldest first. */
+/** Reads the audit rows since a time in epoch milliseconds, oldest first; the broker gives at most 1,000. */
 export async function readAudit(
   client: BrokerClient,
   query: { since: number; limit: number },

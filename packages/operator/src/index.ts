@@ -1,0 +1,23 @@
+// Requests of an operator, over a connection of `connectBroker`. The answers are checked; a wrong one rejects.
+export {
+  type DeadLetter,
+  type DeadLetterChanges,
+  dropDeadLetters,
+  listDeadLetters,
+  readDeadLetter,
+  retryDeadLetters,
+} from './dead-letters.ts';
+export { type AuditRow, type HistoryMessage, readAudit, readHistory } from './history/history.ts';
+export { readTimeline, type Timeline, type TimelineEntry, type TimelineGroup } from './history/timeline.ts';
+export { listCalls, maxCalls } from './orchestrator/calls.ts';
+export { type FailedOutcome, outcomeError } from './orchestrator/failed-outcome.ts';
+export {
+  type OrchestratorAnswer,
+  type OrchestratorQuery,
+  queryOrchestrator,
+  replyError,
+  sendOrchestratorRequest,
+} from './orchestrator/orchestrator-request.ts';
+export { followTail, type Tail, type TailOptions } from './tail/follow-tail.ts';
+export type { BrokerEvent, TailEvent } from './tail/tail-event.ts';
+export { type IssuedToken, issueToken, type ListedToken, listTokens, revokeToken } from './tokens.ts';

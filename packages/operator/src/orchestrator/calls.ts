@@ -1,0 +1,47 @@
+import type { BrokerClient } from '@signalbox/client';
+import { type CallRecord, SignalboxError } from '@signalbox/protocol';
+import { queryOrchestrator } from './orchestrator-request.ts';
+
+/** Selects tool calls. `since` is a time in epoch milliseconds. */
+export interface CallQuery {
+  /** Only calls that wait or run now. */
+  running?: boolean;
+  since?: number;
+  limit?: number;
+}
+
+/** The largest number of calls that the orchestrator lists at a time. */
+export const maxCalls = 1000;
+
+/**
+ * Lists the tool calls that an orchestrator knows of, in the order in which it received them. Rejects at once with
+ * `no_consumer` if no orchestrator of this name is connected.
+ */
+export async function listCalls(
+  client: BrokerClient,
+  orchestrator: string,
+  query: CallQuery = {},
+): Promise<CallRecord[]> {
+  await requireOrchestrator(client, orchestrator);
+  return await queryCalls(client, orchestrator, query);
+}
+
+/** Lists tool calls as {@link listCalls}, without looking for the orchestrator first: a missing one is `timed_out`. */
+export async function queryCalls(
+  client: BrokerClient,
+  orchestrator: string,
+  query: CallQuery,
+): Promise<CallRecord[]> {
+  const request = { op: 'calls' as const, limit: maxCalls, ...query };
+  const { calls } = await queryOrchestrator(client, orchestrator, request);
+  return calls.sort((a, b) => a.received_at - b.received_at);
+}
+
+async function requireOrchestrator(client: BrokerClient, orchestrator: string): Promise<void> {
+  const connected = await client.listConnected();
+  if (connected.some(({ address }) => address === orchestrator)) return;
+  throw new SignalboxError('no_consumer', `no orchestrator named '${orchestrator}' is connected`, {
+    retryable: true,
+    details: { hint: 'start one with: signalbox orchestrator   (signalbox up runs one)' },
+  });
+}

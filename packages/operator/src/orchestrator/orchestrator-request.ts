@@ -1,0 +1,94 @@
+import type { BrokerClient, RequestOptions } from '@signalbox/client';
+import {
+  callRecordSchema,
+  callStatusSchema,
+  discoveryReplySchema,
+  explanationSchema,
+  type McpReply,
+  type McpRequest,
+  mcpReplySchema,
+  SignalboxError,
+  searchReplySchema,
+  serverReplySchema,
+  serversReplySchema,
+} from '@signalbox/protocol';
+import { z } from 'zod';
+import { failedRequest } from './failed-request.ts';
+
+/** The schema of the `data` that answers each operation. */
+const answerSchemas = {
+  status: callStatusSchema,
+  search: searchReplySchema,
+  calls: z.object({ calls: z.array(callRecordSchema) }),
+  servers: serversReplySchema,
+  reload: serverReplySchema,
+  stop: serverReplySchema,
+  start: serverReplySchema,
+  discover: discoveryReplySchema,
+  explain: explanationSchema,
+};
+
+/** A request that the orchestrator answers with data: every operation but `call` and `manifest`. */
+export type OrchestratorQuery = Extract<McpRequest, { op: keyof typeof answerSchemas }>;
+
+/** The answer to an operation of the orchestrator. */
+export type OrchestratorAnswer<Op extends OrchestratorQuery['op']> = z.infer<(typeof answerSchemas)[Op]>;
+
+const defaultTimeoutMs = 10_000;
+
+/**
+ * Asks an orchestrator and reads its answer; neither is stored. Waits 10 s unless `timeoutMs` is given. Rejects with the
+ * orchestrator's own error, as in `permission_denied` for an operation that only the role `operator` may ask for.
+ */
+export async function queryOrchestrator<Query extends OrchestratorQuery>(
+  client: BrokerClient,
+  orchestrator: string,
+  query: Query,
+  { timeoutMs = defaultTimeoutMs, signal }: { timeoutMs?: number; signal?: AbortSignal } = {},
+): Promise<OrchestratorAnswer<Query['op']>> {
+  const reply = await sendOrchestratorRequest(client, orchestrator, query, {
+    timeoutMs,
+    ...(signal && { signal }),
+    ephemeral: true,
+  });
+  if (!('data' in reply)) throw replyError(reply);
+  const schema: z.ZodType = answerSchemas[query.op];
+  const parsed = schema.safeParse(reply.data);
+  if (!parsed.success) throw unexpectedReply();
+  return parsed.data as OrchestratorAnswer<Query['op']>;
+}
+
+/**
+ * Sends a request to an orchestrator and reads its reply, which may be an error of the orchestrator. Rejects if none came;
+ * for a call, with every field of a `ToolCallError`.
+ */
+export async function sendOrchestratorRequest(
+  client: BrokerClient,
+  orchestrator: string,
+  request: McpRequest,
+  options: RequestOptions,
+): Promise<McpReply> {
+  const outcome = await client.request(orchestrator, 'mcp_request', request, options);
+  if (outcome.status !== 'completed') throw failedRequest(outcome, request, orchestrator);
+  const parsed = mcpReplySchema.safeParse(outcome.reply.json);
+  if (!parsed.success) throw unexpectedReply();
+  // As it came: the schema would drop fields of a result that it does not know.
+  return 'error' in parsed.data ? parsed.data : (outcome.reply.json as McpReply);
+}
+
+/** Turns a reply that does not answer the request into an error, with every field of the orchestrator's own. */
+export function replyError(reply: McpReply): SignalboxError {
+  if (!('error' in reply)) return unexpectedReply();
+  const { code, message, retryable, ...details } = reply.error;
+  return new SignalboxError(code, message, { retryable, details });
+}
+
+function unexpectedReply(): SignalboxError {
+  return new SignalboxError(
+    'bad_body',
+    'the orchestrator answered another question than the one that was asked',
+    {
+      details: { hint: 'broker, orchestrator and this command may be of different versions' },
+    },
+  );
+}

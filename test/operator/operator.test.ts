@@ -1,0 +1,88 @@
+import {
+  dropDeadLetters,
+  followTail,
+  issueToken,
+  listCalls,
+  listDeadLetters,
+  listTokens,
+  queryOrchestrator,
+  readDeadLetter,
+  readTimeline,
+  retryDeadLetters,
+  revokeToken,
+  type TailEvent,
+} from '@signalbox/operator';
+import { RoleToolAllowlist } from '@signalbox/orchestrator';
+import { expect, test } from 'vitest';
+import { startToolStack } from '../support/orchestrator/tool-stack.ts';
+
+const allowlist = RoleToolAllowlist.fromEntries([
+  ['builder', ['mcp_counter__*']],
+  ['operator', ['*']],
+]);
+
+test('A program follows a tool call, reads its timeline and asks the orchestrator about its servers.', async () => {
+  await using stack = await startToolStack({ allowlist });
+  const operator = await stack.client('operator', 'operator');
+  const events: TailEvent[] = [];
+  using _tail = await followTail(operator, {
+    orchestrator: 'orchestrator',
+    onEvent: (event) => events.push(event),
+  });
+  const executor = await stack.executor('bea', 'builder');
+  await executor.execute({ name: 'mcp_counter__echo', arguments: {} });
+  await expect
+    .poll(() => events.map((event) => (event.what === 'call' ? event.call.outcome : event.what)))
+    .toEqual(expect.arrayContaining(['stored', 'delivered', 'ok']));
+
+  const timeline = await readTimeline(operator, 'orchestrator', { since: 0, agent: 'bea', limit: 100 });
+  expect(timeline.callsMissing).toBeUndefined();
+  const shapes = timeline.groups.map(({ entries }) =>
+    entries.map((entry) => (entry.what === 'call' ? entry.tool : entry.kind)),
+  );
+  expect(shapes).toContainEqual(['mcp_request', 'mcp_counter__echo', 'mcp_reply']);
+  const { servers } = await queryOrchestrator(operator, 'orchestrator', { op: 'servers' });
+  expect(servers).toMatchObject([{ name: 'counter', state: 'ready', calls: 1 }]);
+  const refused = queryOrchestrator(executor.client, 'orchestrator', { op: 'servers' });
+  await expect(refused).rejects.toMatchObject({ code: 'permission_denied' });
+});
+
+test('A timeline without an orchestrator has the messages, and the reason why the calls are missing.', async () => {
+  await using stack = await startToolStack({ counter: false });
+  const operator = await stack.client('operator', 'operator');
+  const ann = await stack.client('ann');
+  await ann.deliver({ to: 'operator', kind: 'note', id: 'n1', body: 'secret' });
+  const timeline = await readTimeline(operator, 'nobody', { since: 0, limit: 10 });
+  expect(timeline).toMatchObject({
+    groups: [{ correlation_id: 'n1', entries: [{ what: 'message', kind: 'note' }] }],
+    callsMissing: { code: 'no_consumer' },
+  });
+  await expect(listCalls(operator, 'nobody')).rejects.toMatchObject({ code: 'no_consumer' });
+});
+
+test('A program issues, lists and revokes tokens, and retries and drops dead letters.', async () => {
+  await using stack = await startToolStack({ counter: false });
+  const operator = await stack.client('operator', 'operator');
+  const { id } = await issueToken(operator, { agent: 'cara', role: 'worker', ttlMs: 60_000 });
+  expect(await listTokens(operator)).toContainEqual(expect.objectContaining({ id, agent: 'cara' }));
+  await revokeToken(operator, id);
+  expect((await listTokens(operator)).map((token) => token.id)).not.toContain(id);
+
+  const bob = await stack.clientAt('bob');
+  await using inbox = await bob.subscribe();
+  for (const body of ['first', 'second']) await operator.deliver({ to: 'bob', kind: 'note', body });
+  for (let taken = 0; taken < 2; taken++) {
+    const { value } = await inbox.messages.next();
+    await bob.nack([value!.seq!], { dead: true, reason: 'no use for it' });
+  }
+  const { messages, more } = await listDeadLetters(operator, { limit: 1 });
+  expect({ more, messages }).toMatchObject({ more: true, messages: [{ inbox: 'bob' }] });
+  const [first, second] = (await listDeadLetters(operator, { limit: 10 })).messages.map(({ seq }) => seq);
+  expect(await readDeadLetter(operator, first!)).toMatchObject({ body: '"first"' });
+  expect(await retryDeadLetters(operator, [first!])).toEqual({ done: [first], unknown: [], refused: [] });
+  expect(await dropDeadLetters(operator, [second!, 999])).toEqual({
+    done: [second],
+    unknown: [999],
+    refused: [],
+  });
+});
