@@ -1,5 +1,6 @@
 export type { RolePolicy } from './auth/role-policy.ts';
 export type { TokenRequest } from './auth/token-rules.ts';
 export { type BrokerFacts, brokerFiles } from './broker-files.ts';
+export type { BrokerOptions } from './broker-options.ts';
 export type { Log } from './log.ts';
-export { type Broker, type BrokerOptions, startBroker } from './start-broker.ts';
+export { type Broker, startBroker } from './start-broker.ts';

@@ -60,8 +60,8 @@ export interface StoreCaps {
 
 /**
  * Keeps pending messages, and the metadata of settled ones. Leases, windows and deadlines belong to the broker and not to the
- * store. Sequence numbers are opaque, ascend within an inbox and are never used again, not even if a power cut took the message
- * before it was durable. Methods reject with a `StoreError`, and only when the medium fails; a rejected `commit` has changed
+ * store. Sequence numbers are opaque, unique in the whole store, and ascend within an inbox. They are never used again, not even if
+ * a power cut took the message before it was durable. Methods reject with a `StoreError`, and only when the medium fails; a rejected `commit` has changed
  * nothing.
  */
 export interface InboxStore extends AsyncDisposable {

@@ -29,6 +29,24 @@ export function orderTests(open: OpenStore): void {
     expect(await store.read('nobody', 0, 9, 1e6)).toEqual([]);
   });
 
+  it('gives a sequence number to one message of the whole store, and not to one of each inbox', async () => {
+    await using setup = await open();
+    const inboxes = ['a', 'b', 'c'];
+    const together = await append(
+      setup.store,
+      inboxes.map((inbox) => message({ id: 'together', inbox })),
+    );
+    const seqs = together.map(seqOf);
+    for (const inbox of inboxes) {
+      const [appended] = await append(setup.store, [message({ id: 'alone', inbox })]);
+      seqs.push(seqOf(appended));
+    }
+    const store = await setup.reopen();
+    const [appended] = await append(store, [message({ id: 'reopened', inbox: 'd' })]);
+    seqs.push(seqOf(appended));
+    expect(new Set(seqs).size).toBe(7);
+  });
+
   it('never gives a sequence number twice, also when all was settled, forgotten and reopened', async () => {
     await using setup = await open();
     let highest = 0;

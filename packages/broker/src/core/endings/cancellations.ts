@@ -60,7 +60,7 @@ export class Cancellations {
    * Takes back the stored requests of a token that is gone, and tells each holder of one that it doesn't work on yet.
    * Requests in the hands of a handler run on.
    */
-  async forbid(tokenId: string, why: string): Promise<void> {
+  async cancelSentWith(tokenId: string, why: string): Promise<void> {
     const { store, commits, settler, leases } = this.#deps;
     await commits.written();
     for (const stored of await store.sentWith(tokenId, maxForbidden)) {

@@ -82,7 +82,7 @@ export async function revokeToken(params: Params, deps: RevokeDeps, caller: Call
   auditCaller(caller, 'token_revoked', `token ${id} of '${record.agent}'`, deps);
   deps.connected.endWhere(({ token }) => gone.has(token.id), revokedToken);
   for (const tokenId of gone) {
-    await deps.delivery.cancellations.forbid(tokenId, 'the token it was sent with was revoked');
+    await deps.delivery.cancellations.cancelSentWith(tokenId, 'the token it was sent with was revoked');
   }
   return { result: { id, revoked: true, ...told } };
 }

@@ -1,0 +1,81 @@
+import {
+  defaultLimits,
+  type Fault,
+  isLoopback,
+  type Limits,
+  noFault,
+  SignalboxError,
+} from '@signalbox/protocol';
+import type { RolePolicy } from './auth/role-policy.ts';
+import type { Log } from './log.ts';
+
+/** The options of a broker. Times are in milliseconds. */
+export interface BrokerOptions {
+  /** The directory of the broker's files. It is created with mode 0700 if it is missing. Only one broker may run on it. */
+  dataDir: string;
+  /** The host name or address to listen on. Default: 127.0.0.1. A host beyond loopback needs `insecure`. */
+  host?: string;
+  /** The port to listen on. Default: 7420. With 0 the system chooses a free one. */
+  port?: number;
+  /**
+   * What a message with a receipt survives. With `full`, the default, it is synced to disk and survives the machine. With
+   * `process` it is written and survives only the process.
+   */
+  durability?: 'full' | 'process';
+  /** The limits that differ from the protocol's defaults. */
+  limits?: Partial<Limits>;
+  /** The time between two pings. Default: 15 seconds. A connection that answers none of two is ended. */
+  heartbeatMs?: number;
+  /** The time in which a connection must say `hello`. Default: 5 seconds. */
+  helloTimeoutMs?: number;
+  /** The rules of each role that differ from the default rules of a worker. */
+  policies?: Readonly<Record<string, RolePolicy>>;
+  /** Allows a host beyond loopback, although tokens and messages cross the network unencrypted. */
+  insecure?: boolean;
+  /** Called at the named points at which tests let a process die. */
+  fault?: Fault;
+  /** Returns the time in epoch milliseconds. */
+  now?: () => number;
+  /** Receives reports of what happens. */
+  log?: Log;
+}
+
+/** The options of a broker, with a default for each that was not given. */
+export type BrokerSettings = Required<BrokerOptions> & { limits: Limits };
+
+/** Adds the defaults to options. Throws `SignalboxError` `insecure_listen` for a host beyond loopback without `insecure`. */
+export function settingsOf({
+  dataDir,
+  host = '127.0.0.1',
+  port = 7420,
+  durability = 'full',
+  limits = {},
+  heartbeatMs = 15_000,
+  helloTimeoutMs = 5000,
+  policies = {},
+  insecure = false,
+  fault = noFault,
+  now = Date.now,
+  log = () => {},
+}: BrokerOptions): BrokerSettings {
+  if (!isLoopback(host) && !insecure) {
+    throw new SignalboxError(
+      'insecure_listen',
+      `listening on '${host}' would send tokens and messages unencrypted over the network; use 127.0.0.1, or accept it with --insecure`,
+    );
+  }
+  return {
+    dataDir,
+    host,
+    port,
+    durability,
+    limits: { ...defaultLimits, ...limits },
+    heartbeatMs,
+    helloTimeoutMs,
+    policies,
+    insecure,
+    fault,
+    now,
+    log,
+  };
+}

@@ -1,0 +1,44 @@
+import type { AuditLog, InboxStore } from '@signalbox/store';
+import type { KnownAgents } from '../auth/known-agents.ts';
+import type { TokenRegistry } from '../auth/token-registry.ts';
+import type { Delivery } from '../core/delivery.ts';
+import type { ConnectedCallers } from '../frames/connected-callers.ts';
+import type { TailFollowers } from '../frames/tail-followers.ts';
+import type { Log } from '../log.ts';
+import { Housekeeping } from './housekeeping.ts';
+import { repeat } from './repeat.ts';
+
+/** The dependencies of the chores. */
+export interface ChoreDeps {
+  inboxes: InboxStore;
+  delivery: Delivery;
+  tokens: TokenRegistry;
+  agents: KnownAgents;
+  connected: ConnectedCallers;
+  followers: TailFollowers;
+  audit: AuditLog;
+  now: () => number;
+  log: Log;
+}
+
+/** Starts the work that a broker repeats while it runs. Each chore stops when it is disposed. */
+export function startChores(deps: ChoreDeps): AsyncDisposable[] {
+  const { inboxes, delivery, followers, agents, audit, now, log } = deps;
+  const housekeeping = new Housekeeping(inboxes, delivery, audit, now);
+  const onError = (error: unknown): void => log({ level: 'error', event: 'housekeeping_failed', error });
+  return [
+    repeat(250, () => delivery.deadlines.check(now()), onError),
+    repeat(250, async () => followers.catchUp(), onError),
+    repeat(500, () => endExpiredTokens(deps), onError),
+    repeat(1000, () => housekeeping.step(), onError),
+    repeat(1000, () => agents.save(), onError),
+  ];
+}
+
+/** Ends the connections of tokens that have expired, and gives up the requests that were sent with them. */
+async function endExpiredTokens({ connected, tokens, delivery }: ChoreDeps): Promise<void> {
+  connected.endWhere(({ token }) => !tokens.isLive(token), 'the token of this connection has expired');
+  for (const id of tokens.takeExpired()) {
+    await delivery.cancellations.cancelSentWith(id, 'the token it was sent with has expired');
+  }
+}

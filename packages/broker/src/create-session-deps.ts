@@ -1,0 +1,54 @@
+import { nanoid } from 'nanoid';
+import { KnownAgents } from './auth/known-agents.ts';
+import { newTokenId } from './auth/token-id.ts';
+import { TokenRegistry } from './auth/token-registry.ts';
+import type { BrokerSettings } from './broker-options.ts';
+import { Delivery } from './core/delivery.ts';
+import { ConnectedCallers } from './frames/connected-callers.ts';
+import { RateLimit } from './frames/rate-limit.ts';
+import { TailFollowers } from './frames/tail-followers.ts';
+import type { Stores } from './open-stores.ts';
+import { OutboxFlusher } from './session/outbox-flusher.ts';
+import type { SessionDeps } from './session/session.ts';
+
+const maxDeliver = 5;
+const suggestionsPerSecond = 20;
+
+/**
+ * Creates the parts that all sessions share: the tokens, the core that moves messages, and the callers that are connected.
+ * `onStoreFailed` is called once if messages can't be made durable any more.
+ */
+export async function createSessionDeps(
+  { limits, policies, fault, now, log }: BrokerSettings,
+  { inboxes: store, tokens: tokenStore, audit }: Stores,
+  onStoreFailed: (error: unknown) => void,
+): Promise<SessionDeps> {
+  const tokens = await TokenRegistry.load(tokenStore, now, newTokenId);
+  const followers = new TailFollowers(now);
+  const delivery = new Delivery({
+    store,
+    now,
+    newLeaseId: () => nanoid(12),
+    maxDeliver,
+    onError: (error) => log({ level: 'error', event: 'delivery_failed', error }),
+    onStoreFailed,
+    fault,
+    tail: followers,
+  });
+  return {
+    delivery,
+    store,
+    tokens,
+    agents: await KnownAgents.load(tokenStore, tokens),
+    policies,
+    connected: new ConnectedCallers(now, () => nanoid(8)),
+    suggestions: new RateLimit(suggestionsPerSecond, suggestionsPerSecond, now()),
+    followers,
+    audit,
+    flusher: new OutboxFlusher(fault),
+    limits,
+    receiptMeans: store.caps.receiptMeans,
+    now,
+    log,
+  };
+}
