@@ -1,7 +1,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Names the broker's files inside its data directory. */
+/** Returns the paths of the broker's files inside its data directory. */
 export function brokerFiles(dataDir: string): {
   messages: string;
   tokens: string;
@@ -18,7 +18,7 @@ export function brokerFiles(dataDir: string): {
   };
 }
 
-/** The content of `broker.json`, which is there while a broker runs on the data directory. */
+/** The content of `broker.json`, a file that exists while a broker runs on the data directory. `started_at` is in epoch milliseconds. */
 export interface BrokerFacts {
   pid: number;
   url: string;

@@ -1,4 +1,4 @@
-/** Takes reports of what happens. `event` is a stable name; the other fields are facts without secrets. */
+/** Receives reports of what happens in the broker. `event` is a stable name. The other fields are facts without secrets. */
 export type Log = (entry: {
   level: 'debug' | 'info' | 'warn' | 'error';
   event: string;

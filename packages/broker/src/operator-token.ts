@@ -2,7 +2,7 @@ import type { TokenRecord } from '@signalbox/store';
 import type { TokenRegistry } from './auth/token-registry.ts';
 import { readText, removeFile, writePrivate } from './broker-files.ts';
 
-/** Makes the operator's token at the first start, and again if its file was lost. */
+/** Issues the operator's token and writes it to `file`, unless the file already holds a token that is good. */
 export async function ensureOperatorToken(tokens: TokenRegistry, file: string): Promise<void> {
   const text = await readText(file);
   if (text !== undefined && isOperator(tokens.authenticate(text))) return;

@@ -2,9 +2,9 @@ import { isSubInbox } from '@signalbox/protocol';
 import type { AuditLog, InboxStore } from '@signalbox/store';
 import type { Delivery } from '../core/delivery.ts';
 
-/** An abandoned sub-inbox keeps its messages so long. */
-const subInboxLifeMs = 10 * 60 * 1000;
-const page = 200;
+/** The time that a sub-inbox keeps its messages after its last holder left. */
+const subInboxLifetimeMs = 10 * 60 * 1000;
+const inboxesPerStep = 200;
 
 /** Expires messages, drops old dead letters and empties sub-inboxes that nobody holds, in small steps. */
 export class Housekeeping {
@@ -12,7 +12,9 @@ export class Housekeeping {
   readonly #delivery: Delivery;
   readonly #audit: AuditLog;
   readonly #now: () => number;
+  /** When each sub-inbox was first seen without a holder, in epoch milliseconds. */
   readonly #unheldSince = new Map<string, number>();
+  /** The name of the inbox that the last step ended with. */
   #cursor = '';
 
   constructor(store: InboxStore, delivery: Delivery, audit: AuditLog, now: () => number) {
@@ -22,7 +24,7 @@ export class Housekeeping {
     this.#now = now;
   }
 
-  /** One step. Called again and again, it covers everything. */
+  /** Does one step. Repeated calls cover everything. */
   async step(): Promise<void> {
     const now = this.#now();
     await this.#delivery.deadlines.sweep(now);
@@ -30,8 +32,8 @@ export class Housekeeping {
       const detail = `dead letter ${seq} ('${id}' to '${inbox}') was dropped to keep within the bounds`;
       this.#audit.record({ at: now, code: 'dead_letter_expired', detail });
     }
-    const inboxes = await this.#store.inboxes(this.#cursor, page);
-    this.#cursor = inboxes.length < page ? '' : inboxes.at(-1)!;
+    const inboxes = await this.#store.inboxes(this.#cursor, inboxesPerStep);
+    this.#cursor = inboxes.length < inboxesPerStep ? '' : inboxes.at(-1)!;
     for (const address of inboxes) if (isSubInbox(address)) await this.#clearIfAbandoned(address, now);
   }
 
@@ -42,7 +44,7 @@ export class Housekeeping {
     }
     const since = this.#unheldSince.get(address);
     if (since === undefined) this.#unheldSince.set(address, now);
-    else if (now - since >= subInboxLifeMs) {
+    else if (now - since >= subInboxLifetimeMs) {
       await this.#delivery.deadlines.clear(address);
       this.#unheldSince.delete(address);
     }

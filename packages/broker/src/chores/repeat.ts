@@ -1,4 +1,7 @@
-/** Runs `step` every `everyMs`, never twice at once; disposing waits for a running step. */
+/**
+ * Runs `step` every `everyMs` milliseconds, but not while the step before still runs. A step that rejects is reported to `onError`
+ * and the repetition goes on. Disposing ends it, and waits for a running step.
+ */
 export function repeat(
   everyMs: number,
   step: () => Promise<void>,

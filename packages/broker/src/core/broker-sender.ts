@@ -1,10 +1,10 @@
 import type { Sender } from '@signalbox/protocol';
 import type { NewMessage } from '@signalbox/store';
 
-/** The sender of the broker's own messages. Its name is reserved. */
+/** The sender of the broker's own messages. The name `broker` is reserved. */
 export const brokerSender: Sender = { agent: 'broker', address: 'broker', role: 'broker' };
 
-/** The same sender in the fields of a stored message. */
+/** The fields of a stored message that name the broker as its sender. */
 export const sentByBroker = {
   sender: brokerSender.agent,
   senderAddress: brokerSender.address,

@@ -13,7 +13,7 @@ async function openDelivery(wrap = (store: InboxStore) => store) {
   const directory = await mkdtemp(join(tmpdir(), 'signalbox-delivery-'));
   const store = await openSqliteInboxStore({ file: join(directory, 'messages.db'), durability: 'full' });
   const ignore = (): void => {};
-  const tail = { isOn: false, saw: ignore };
+  const tail = { isOn: false, report: ignore };
   const callbacks = { newLeaseId: () => 'lease', onError: ignore, onStoreFailed: ignore };
   const delivery = new Delivery({
     ...callbacks,

@@ -15,59 +15,64 @@ import { Settler } from './settling/settler.ts';
 import { WaitingRequests } from './settling/waiting-requests.ts';
 import type { Tail } from './tail.ts';
 
-export interface DeliveryOptions {
+/** The dependencies of {@link Delivery}. */
+export interface DeliveryDeps {
   store: InboxStore;
   now: () => number;
   newLeaseId: () => string;
-  /** After so many failed tries a message becomes a dead letter. */
+  /** The number of failed attempts after which a message becomes a dead letter. */
   maxDeliver: number;
+  /** Called if background work fails. */
   onError: (error: unknown) => void;
-  /** Told once when messages can't be made durable any more. Their producers get no answer, and never will. */
+  /** Called once if messages can't be made durable any more. Their producers get no answer. */
   onStoreFailed: (error: unknown) => void;
   fault: Fault;
   tail: Tail;
 }
 
+/** The options of a subscriber. */
 export interface SubscribeOptions extends LeaseOptions {
+  /** The id of the execution journal in which the subscriber notes what it has done. */
   journalId?: string;
 }
 
-/** A lease that was granted, and what its inbox held then. */
+/** A lease that was granted, with the number of messages in its inbox and the highest of their sequence numbers. */
 export interface Subscription {
   lease: Lease;
   pending: number;
   headSeq: number;
+  /** True if the previous subscriber gave the same `journalId`. */
   sameJournal: boolean;
 }
 
-/** The named messages by whether the consumer held them, so that they were settled or given back. */
-export interface Judged {
+/** The sequence numbers of an ack or nack: `accepted` if the consumer held the message, else `rejected`. */
+export interface AckResult {
   accepted: number[];
   rejected: number[];
 }
 
-/** The way in which a message is given back: to be offered again after `delayMs`, or `dead` at once. */
-export interface GiveBackOptions {
+/** The options of a nack. The message is pushed again after `delayMs` milliseconds, unless it is `dead`. */
+export interface NackOptions {
   delayMs: number;
   dead: boolean;
   reason?: string;
 }
 
-/** Settlements that nobody waits for may wait so long for company. */
+/** The time that a settlement may wait for others to share its commit. */
 const lazyMs = 4;
 
 /**
- * The front door of the core. Messages come in by {@link deliver}, are stored, and are pushed to the consumer that holds
- * their inbox, which settles them or gives them back. Knows no sockets, nor who may do what.
+ * The entrance to the core. A message comes in by {@link deliver}, is stored, and is pushed to the consumer that holds its inbox,
+ * which acks or nacks it. The core knows neither sockets nor permissions.
  */
 export class Delivery {
-  /** Takes requests back. */
+  /** Cancels requests. */
   readonly cancellations: Cancellations;
-  /** Ends messages whose time is over; to be called again and again. */
+  /** Gives up messages whose time is over. Its methods are to be called repeatedly. */
   readonly deadlines: Deadlines;
-  /** Tells what consumers hold, or left behind. */
+  /** Answers questions about the messages that consumers hold or left behind. */
   readonly held: HeldMessages;
-  readonly #options: DeliveryOptions;
+  readonly #deps: DeliveryDeps;
   readonly #store: InboxStore;
   readonly #leases = new LeaseTable();
   readonly #waiting = new WaitingRequests();
@@ -76,8 +81,8 @@ export class Delivery {
   readonly #dispatcher: Dispatcher;
   readonly #attempts: Attempts;
 
-  constructor(options: DeliveryOptions) {
-    const { store, now, onError, onStoreFailed, fault, tail, maxDeliver } = options;
+  constructor(deps: DeliveryDeps) {
+    const { store, now, onError, onStoreFailed, fault, tail, maxDeliver } = deps;
     const [leases, waiting] = [this.#leases, this.#waiting];
     const commits = new CommitQueue(store, {
       onWritten: (message, { sender }, result) => this.#written(message, sender, result),
@@ -101,7 +106,7 @@ export class Delivery {
     });
     const { redeliveries } = dispatcher;
     const attempts = new Attempts({ commits, settler, redeliveries, waiting, maxDeliver, now });
-    this.#options = options;
+    this.#deps = deps;
     this.#store = store;
     this.#commits = commits;
     this.#settler = settler;
@@ -113,19 +118,19 @@ export class Delivery {
   }
 
   /**
-   * Stores a message. It is pushed when it is written, and its producer is answered when it is durable. Returns a
-   * promise only if the disk does not keep up: the producer should hand over nothing more until it resolves.
+   * Stores a message. It is pushed when it is written, and its producer is answered when it is durable. Returns a promise only if
+   * the disk does not keep up. The producer should then deliver nothing more until it resolves.
    */
   deliver(message: NewMessage, producer: Producer): Promise<undefined> | undefined {
     const commits = this.#commits;
     commits.append(message, producer, this.isHeld(message.inbox));
     if (!commits.isBehind) return undefined;
-    const goOn = (): undefined => undefined;
-    // Only the producer's answer says whether the commit failed.
-    return commits.written().then(goOn, goOn);
+    const ignore = (): undefined => undefined;
+    // The producer learns from its answer whether the commit failed.
+    return commits.written().then(ignore, ignore);
   }
 
-  /** Hands a message to the live holder of its inbox without storing it. False if there is none. */
+  /** Pushes a message to the holder of its inbox without storing it. Returns false if nobody holds the inbox. */
   deliverEphemeral(frame: MessageFrame, body: string | undefined): boolean {
     const lease = this.#leases.at(frame.to);
     if (!lease?.started) return false;
@@ -133,11 +138,11 @@ export class Delivery {
     return true;
   }
 
-  /** The consumer handed these to its handler: from now on it counts if they come to nothing. Renews their ack deadlines. */
+  /** Notes that a consumer works on messages, and renews their ack deadlines. If it is lost from now on, that is a failed attempt. */
   working(consumer: Consumer, seqs: readonly number[]): void {
     const lease = this.#leases.of(consumer);
     if (!lease) return;
-    const now = this.#options.now();
+    const now = this.#deps.now();
     for (const seq of seqs) {
       const message = lease.inFlight.get(seq);
       if (!message) continue;
@@ -146,34 +151,34 @@ export class Delivery {
     }
   }
 
-  /** Settles messages that this consumer holds. Other sequence numbers are rejected and change nothing. */
-  ack(consumer: Consumer, seqs: readonly number[]): Judged {
+  /** Settles messages that this consumer holds as `acked`. Other sequence numbers are rejected and change nothing. */
+  ack(consumer: Consumer, seqs: readonly number[]): AckResult {
     return this.#releaseAll(consumer, seqs, (seq, message) => this.#settler.ack(seq, message));
   }
 
-  /** Gives back messages that this consumer holds. After too many tries they are dead. */
-  nack(consumer: Consumer, seqs: readonly number[], options: GiveBackOptions): Judged {
+  /** Gives back messages that this consumer holds, which counts as a failed attempt. After too many, a message becomes a dead letter. */
+  nack(consumer: Consumer, seqs: readonly number[], options: NackOptions): AckResult {
     const how = { ...options, reason: options.reason ?? 'no reason given' };
     return this.#releaseAll(consumer, seqs, (seq, message) => this.#attempts.givenBack(seq, message, how));
   }
 
-  /** Puts a dead letter back into its inbox. */
+  /** Puts a dead letter back into its inbox, as a new message. */
   async retryDead(seq: number): Promise<Retried> {
-    const retried = await this.#store.dead.retry(seq, this.#options.now());
+    const retried = await this.#store.dead.retry(seq, this.#deps.now());
     if (retried.result === 'stored') this.#dispatcher.wake(retried.inbox);
     return retried;
   }
 
   /**
-   * Gives the inbox to this consumer; the newest subscriber wins. The lease counts at once, and nothing is pushed
-   * before {@link start}. Resolves with `undefined` if the lease ended meanwhile.
+   * Gives a consumer the lease on an inbox; a previous holder loses it. The lease is in force at once, but nothing is pushed before
+   * {@link start}. Resolves with `undefined` if the lease has ended meanwhile.
    */
   async subscribe(
     address: string,
     consumer: Consumer,
     options: SubscribeOptions,
   ): Promise<Subscription | undefined> {
-    const lease = new Lease(this.#options.newLeaseId(), address, consumer, options);
+    const lease = new Lease(this.#deps.newLeaseId(), address, consumer, options);
     const previous = this.#leases.at(address);
     if (previous) this.#takeOver(previous, consumer);
     this.#attempts.cameBack(address);
@@ -192,19 +197,19 @@ export class Delivery {
     }
   }
 
-  /** Begins to push: the subscriber has its answer, which nothing may overtake. */
+  /** Begins to push the messages of a lease. The caller has answered the subscriber before. */
   start(lease: Lease): void {
     lease.started = true;
     this.#dispatcher.pump(lease);
   }
 
-  /** The consumer takes frames again. */
+  /** Continues to push to a consumer that is writable again. */
   resume(consumer: Consumer): void {
     const lease = this.#leases.of(consumer);
     if (lease) this.#dispatcher.pump(lease);
   }
 
-  /** Ends the lease that this consumer holds. Its un-acked messages wait for the next one. */
+  /** Ends the lease of a consumer, if it has one. Its unsettled messages wait for the next holder. */
   release(consumer: Consumer): void {
     const lease = this.#leases.of(consumer);
     if (!lease) return;
@@ -212,6 +217,7 @@ export class Delivery {
     if (unfinished.length > 0) this.#attempts.leftUnfinished(lease.address, unfinished);
   }
 
+  /** The number of leases in force. */
   get leaseCount(): number {
     return this.#leases.size;
   }
@@ -226,24 +232,24 @@ export class Delivery {
     return this.#leases.of(consumer) !== undefined;
   }
 
-  /** A message that was pushed to this consumer and is not settled yet. */
+  /** Returns a message that was pushed to this consumer and is not settled. */
   inFlight(consumer: Consumer, seq: number): InFlightMessage | undefined {
     return this.#leases.of(consumer)?.inFlight.get(seq);
   }
 
-  /** Resolves when every settlement asked for so far is durable. */
+  /** Resolves when all messages and settlements so far are durable. */
   flushed(): Promise<void> {
     return this.#commits.flushed();
   }
 
   /**
-   * Commits what waits and lets it be answered; nothing is pushed, counted or redelivered afterwards. In the step in
-   * which it resolves, nothing is under way.
+   * Commits and answers the messages that wait. Nothing is pushed and no attempt is counted afterwards. When it resolves, no commit
+   * is under way.
    */
   async close(): Promise<void> {
     this.deadlines.close();
     this.#dispatcher.close();
-    while (this.#commits.isBusy) await this.#commits.flushed().catch(this.#options.onError);
+    while (this.#commits.isBusy) await this.#commits.flushed().catch(this.#deps.onError);
   }
 
   #written(message: NewMessage, from: Sender, result: DeliverResult): void {
@@ -256,16 +262,16 @@ export class Delivery {
   }
 
   #stored(message: NewMessage, from: Sender, seq: number): void {
-    const { tail } = this.#options;
-    if (tail.isOn) tail.saw({ what: 'stored' }, seq, headerOfNew(message));
-    if (!this.cancellations.endIfCancelled(message, seq)) this.#dispatcher.stored(message, from, seq);
+    const { tail } = this.#deps;
+    if (tail.isOn) tail.report({ what: 'stored' }, seq, headerOfNew(message));
+    if (!this.cancellations.settleIfCancelled(message, seq)) this.#dispatcher.stored(message, from, seq);
   }
 
   #releaseAll(
     consumer: Consumer,
     seqs: readonly number[],
     act: (seq: number, message: InFlightMessage) => void,
-  ): Judged {
+  ): AckResult {
     const lease = this.#leases.of(consumer);
     if (!lease) return { accepted: [], rejected: [...seqs] };
     const accepted: number[] = [];
@@ -288,9 +294,9 @@ export class Delivery {
     previous.consumer.send({ type: 'lease_lost', reason: 'taken_over' });
   }
 
-  /** Ends a lease. Returns what its holder was working on and nobody settled. */
+  /** Ends a lease. Returns the unsettled messages that its holder worked on. */
   #end(lease: Lease): Unfinished {
-    const now = this.#options.now();
+    const now = this.#deps.now();
     const unfinished: Unfinished = [];
     this.#leases.end(lease);
     for (const [seq, message] of lease.inFlight) {
@@ -307,7 +313,7 @@ export class Delivery {
   }
 }
 
-/** True if the message is in the store, so that what it settles is settled. */
+/** True if the message is in the store, so that the message that it settles is settled. */
 function isInStore({ result }: DeliverResult): boolean {
   return result === 'stored' || result === 'duplicate' || result === 'id_conflict';
 }

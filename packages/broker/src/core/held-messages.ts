@@ -10,7 +10,7 @@ export interface HeldMessagesDeps {
   attempts: Attempts;
 }
 
-/** Tells what was pushed to consumers and is not settled. Changes nothing. */
+/** Answers questions about messages that were pushed to a consumer and are not settled. It changes nothing. */
 export class HeldMessages {
   readonly #deps: HeldMessagesDeps;
 
@@ -18,7 +18,7 @@ export class HeldMessages {
     this.#deps = deps;
   }
 
-  /** Counts the messages of an inbox that its present holder has. */
+  /** Counts the messages that the present holder of an inbox has. */
   count(address: string): number {
     let held = 0;
     const lease = this.#deps.leases.at(address);
@@ -27,8 +27,8 @@ export class HeldMessages {
   }
 
   /**
-   * Returns the ids of messages that a holder left behind: those that it was working on when its lease ended, and those
-   * that were tried before. At most `limit`, in order.
+   * Returns the ids of at most `limit` messages that the last holder of an inbox left behind, in order: those that it was working on
+   * when its lease ended, and those with failed attempts.
    */
   async leftBehind(address: string, limit: number): Promise<string[]> {
     const { store, commits, attempts } = this.#deps;

@@ -1,7 +1,7 @@
 import type { Sender } from '@signalbox/protocol';
 import type { NewMessage, StoredMetadata } from '@signalbox/store';
 
-/** A message without its body. Times are epoch milliseconds. */
+/** The header of a message, as the core keeps it. Times are in epoch milliseconds. */
 export interface MessageHeader {
   inbox: string;
   id: string;
@@ -10,18 +10,18 @@ export interface MessageHeader {
   correlationId: string | undefined;
   createdAt: number;
   expiresAt: number;
-  /** Bytes of its body. */
+  /** The length of the body in bytes. */
   size: number;
 }
 
-/** Makes the header of a message that is in the store. */
+/** Makes the header of a message that was read from the store. */
 export function headerOf(stored: StoredMetadata): MessageHeader {
   const { inbox, id, kind, correlationId, createdAt, expiresAt, size } = stored;
   const from = { agent: stored.sender, address: stored.senderAddress, role: stored.senderRole };
   return { inbox, id, from, kind, correlationId, createdAt, expiresAt, size };
 }
 
-/** Makes the header of a message that was just stored. */
+/** Makes the header of a message that was given to the store. */
 export function headerOfNew(message: NewMessage): MessageHeader {
   const { inbox, id, kind, correlationId, createdAt, expiresAt, body } = message;
   const from = { agent: message.sender, address: message.senderAddress, role: message.senderRole };
@@ -31,7 +31,7 @@ export function headerOfNew(message: NewMessage): MessageHeader {
 
 const requestKinds = new Set(['ask', 'task', 'mcp_request']);
 
-/** True for the kinds whose senders wait for an answer. */
+/** Tells whether messages of this kind are requests, whose senders wait for an answer. */
 export function isRequest(kind: string): boolean {
   return requestKinds.has(kind);
 }

@@ -1,18 +1,18 @@
 import type { Outcome } from '@signalbox/store';
 import type { MessageHeader } from './message-header.ts';
 
-/** The header that a tail is told. Only these fields are known of one that its sender cancels before it is pushed. */
+/** The header of a message that an event is about. A request that its sender cancels before it is pushed has only the required fields. */
 export type TailMessage = Pick<MessageHeader, 'inbox' | 'id' | 'from' | 'kind'> & Partial<MessageHeader>;
 
-/** Something that happened to a stored message. `attempt` counts the tries, this one included. */
+/** An event in the life of a stored message. `attempt` counts the attempts to handle it, this one included. */
 export type TailEvent =
   | { what: 'stored' }
   | { what: 'delivered'; attempt: number }
   | { what: 'settled'; outcome: Outcome; reason?: string | undefined };
 
-/** Follows messages. `isOn` is asked before each event, which is all that it costs while nobody follows. */
+/** Follows what happens to messages. Callers read `isOn` before each event and call nothing while it is false. */
 export interface Tail {
   readonly isOn: boolean;
-  /** Something happened to a message. */
-  saw(event: TailEvent, seq: number, message: TailMessage): void;
+  /** Reports an event of a message. */
+  report(event: TailEvent, seq: number, message: TailMessage): void;
 }

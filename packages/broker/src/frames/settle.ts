@@ -1,5 +1,5 @@
 import type { AckFrame, NackFrame, WorkingFrame } from '@signalbox/protocol';
-import type { Delivery, Judged } from '../core/delivery.ts';
+import type { AckResult, Delivery } from '../core/delivery.ts';
 import type { Caller } from './caller.ts';
 import type { FrameDeps } from './frame-deps.ts';
 import type { Outcome } from './outcome.ts';
@@ -13,12 +13,12 @@ export function ack(frame: AckFrame, { consumer }: Caller, { delivery }: Deps): 
 
 /** Handles `nack`: the caller gives these messages back. */
 export function nack(frame: NackFrame, { consumer }: Caller, { delivery }: Deps): Outcome {
-  const judged = delivery.nack(consumer, frame.seqs, {
+  const acked = delivery.nack(consumer, frame.seqs, {
     delayMs: frame.delay_ms ?? 0,
     dead: frame.dead ?? false,
     ...(frame.reason !== undefined && { reason: frame.reason }),
   });
-  return result(frame.request_id, judged, delivery);
+  return result(frame.request_id, acked, delivery);
 }
 
 /** Handles `working`: the caller began to work on these messages, or still does. */
@@ -27,8 +27,8 @@ export function working(frame: WorkingFrame, { consumer }: Caller, { delivery }:
 }
 
 /** The answer that was asked for is given when the settlements are durable. */
-function result(requestId: string | undefined, judged: Judged, delivery: Delivery): Outcome {
+function result(requestId: string | undefined, acked: AckResult, delivery: Delivery): Outcome {
   if (requestId === undefined) return undefined;
-  const answer = { type: 'ack_result', request_id: requestId, ...judged } as const;
+  const answer = { type: 'ack_result', request_id: requestId, ...acked } as const;
   return { later: delivery.flushed().then(() => ({ answer })) };
 }

@@ -5,15 +5,15 @@ import type { Tail, TailEvent, TailMessage } from '../core/tail.ts';
 
 interface Follower {
   readonly address: string;
-  /** Told only of what this agent sent, gets or was refused. */
+  /** If given, only messages and refusals of this agent are told. */
   readonly agent: string | undefined;
-  /** Events that found no room since the last one that did. */
+  /** The number of events that were dropped since the last one that was pushed. */
   missed: number;
 }
 
-/** Tells connections that asked for it what happens to messages, but not what is in them. */
+/** Tells the connections that follow messages what happens to them. Bodies are not told. */
 export class TailFollowers implements Tail {
-  /** A plain field, because it is read for each message. */
+  /** True while a connection follows. It is a plain field because it is read for each message. */
   isOn = false;
   readonly #followers = new Map<Consumer, Follower>();
   readonly #now: () => number;
@@ -23,18 +23,19 @@ export class TailFollowers implements Tail {
     this.#now = now;
   }
 
-  /** This connection is told from now on, of one agent or of all. */
+  /** Tells a connection about the messages of one agent, or of all, from now on. `address` is its inbox. */
   add(connection: Consumer, address: string, agent: string | undefined): void {
     this.#followers.set(connection, { address, agent, missed: 0 });
     this.isOn = true;
   }
 
+  /** Stops telling a connection. */
   remove(connection: Consumer): void {
     this.#followers.delete(connection);
     this.isOn = this.#followers.size > 0;
   }
 
-  saw(event: TailEvent, seq: number, message: TailMessage): void {
+  report(event: TailEvent, seq: number, message: TailMessage): void {
     const { id, from, inbox, kind, correlationId, createdAt, size } = message;
     const header = {
       id,
@@ -49,26 +50,27 @@ export class TailFollowers implements Tail {
     this.#tell([from.agent, agentOf(inbox)], { ...event, message: header });
   }
 
-  /** A frame of a connection was answered with an error. */
+  /** Reports that a frame was refused. */
   refused(from: Sender, { code, message: detail, id }: FrameRefusal): void {
     const refused = { from, code, detail, ...(id !== undefined && { id }) };
     this.#tell([from.agent], { what: 'refused', refused });
   }
 
-  /** Tells how much was missed where there is room again. To be called now and then. */
+  /** Tells each connection that has room again how many events it missed. It is called repeatedly. */
   catchUp(): void {
-    for (const [connection, follower] of this.#followers) this.#hasCaughtUp(connection, follower);
+    for (const [connection, follower] of this.#followers) this.#tellMissed(connection, follower);
   }
 
   #tell(about: readonly string[], facts: Record<string, unknown>): void {
     for (const [connection, follower] of this.#followers) {
       if (follower.agent !== undefined && !about.includes(follower.agent)) continue;
-      const told = this.#hasCaughtUp(connection, follower) && this.#push(connection, follower, facts);
-      if (!told) follower.missed++;
+      const isTold = this.#tellMissed(connection, follower) && this.#push(connection, follower, facts);
+      if (!isTold) follower.missed++;
     }
   }
 
-  #hasCaughtUp(connection: Consumer, follower: Follower): boolean {
+  /** Tells a connection how many events it missed, if any. False if there is no room for that. */
+  #tellMissed(connection: Consumer, follower: Follower): boolean {
     const { missed } = follower;
     if (missed === 0) return true;
     if (!this.#push(connection, follower, { what: 'missed', missed })) return false;

@@ -3,6 +3,7 @@ import type { InboxStore, NewMessage, Settlement } from '@signalbox/store';
 import type { DeliverResult, Producer } from '../producer.ts';
 import { Receipts, type Waiter, type WrittenBatch } from './receipts.ts';
 
+/** The changes of one commit, with everybody who waits for it. */
 interface Batch extends WrittenBatch {
   messages: NewMessage[];
   producers: Producer[];
@@ -12,27 +13,28 @@ interface Batch extends WrittenBatch {
   length: number;
   onWritten: Waiter[];
   onDurable: Waiter[];
-  /** It acks a message. */
+  /** True if it acks a message. */
   acks: boolean;
-  /** It gains by being written before the disk is free: a message can be pushed, or the write is waited for. */
+  /** True if it should be written before the disk is free, because a message can be pushed or a caller waits for the write. */
   isAwaited: boolean;
 }
 
+/** The callbacks of a {@link CommitQueue}, and the time that it may wait. */
 export interface CommitQueueOptions {
-  /** Told what became of each message, in their order, once it is in the store. Then it may be pushed. */
+  /** Called for each message of a commit, in order, when it is written. A message that was stored may then be pushed. */
   onWritten: (message: NewMessage, producer: Producer, result: DeliverResult) => void;
-  /** Told of each inbox into which a settlement may have put a notice. */
+  /** Called for each inbox into which a settlement may have put a notice. */
   onNotice: (inbox: string) => void;
-  /** Told when settlements were lost that nobody waited for. */
+  /** Called if a commit with settlements failed. */
   onError: (error: unknown) => void;
-  /** Told when what is written can't be made durable. Nobody is answered any more. */
+  /** Called once if written messages can't be made durable. No producer is answered any more. */
   onStoreFailed: (error: unknown) => void;
-  /** A settlement that nobody waits for may wait so long for company. */
+  /** The time that a settlement may wait for others to share its commit, in milliseconds. */
   lazyMs: number;
   fault: Fault;
 }
 
-/** So many messages, and characters of their bodies, may wait for their commit before their producers have to wait. */
+/** The most messages, and characters of their bodies, that may wait for a commit before producers have to wait. */
 const maxNext = { messages: 10_000, length: 16 * 1024 * 1024 };
 
 const emptyBatch = (): Batch => ({
@@ -49,8 +51,8 @@ const emptyBatch = (): Batch => ({
 });
 
 /**
- * Group commit: what arrives within one turn of the event loop, or while a commit runs, is one batch. Its messages may be
- * pushed once it is written; their producers are answered when it is durable.
+ * Commits changes in groups. Changes that arrive within one turn of the event loop, or while a commit runs, are one batch. Its
+ * messages may be pushed once it is written. Their producers are answered when it is durable.
  */
 export class CommitQueue {
   readonly #store: InboxStore;
@@ -59,7 +61,7 @@ export class CommitQueue {
   #next = emptyBatch();
   /** The batch whose commit runs. */
   #current: Batch | undefined;
-  /** Sequence numbers of the settlements that are not written yet; made when asked for, and kept until a commit ends. */
+  /** Sequence numbers of the settlements that are not written yet. The set is built when it is first asked for, and dropped when a commit ends. */
   #settling: Set<number> | undefined;
   /** The highest sequence number that was ever settled. */
   #highestSettled = 0;
@@ -78,13 +80,13 @@ export class CommitQueue {
     return hasWork(this.#next) || this.#newest() !== undefined;
   }
 
-  /** True while the disk does not keep up: producers should wait until what they handed over is {@link written}. */
+  /** True while the disk does not keep up. Producers should then wait until their messages are {@link written}. */
   get isBehind(): boolean {
     const { messages, length } = this.#next;
     return messages.length >= maxNext.messages || length >= maxNext.length;
   }
 
-  /** Puts a message into the next batch. `isHeld`: a consumer holds its inbox, so that it can be pushed once it is written. */
+  /** Puts a message into the next batch. `isHeld` tells whether a consumer holds its inbox, so that it can be pushed once it is written. */
   append(message: NewMessage, producer: Producer, isHeld: boolean): void {
     const next = this.#next;
     next.messages.push(message);
@@ -106,9 +108,9 @@ export class CommitQueue {
     this.#startLazily();
   }
 
-  /** True while the settlement of a message waits for its commit: the store still has it, and it may not be pushed. */
+  /** True while the settlement of a message waits for its commit. The store still returns the message, which may not be pushed. */
   isSettling(seq: number): boolean {
-    // What was just stored is newer than all that was settled: it needs no look-up, nor what can be looked up.
+    // A message that was just stored is newer than all that were settled, so that its push needs no set.
     if (seq > this.#highestSettled) return false;
     this.#settling ??= new Set(
       [...(this.#current?.settlements ?? []), ...this.#next.settlements].map((settlement) => settlement.seq),
@@ -116,19 +118,19 @@ export class CommitQueue {
     return this.#settling.has(seq);
   }
 
-  /** Puts a count of tries into the next batch, which starts within `lazyMs` at the latest. */
+  /** Puts the number of a message's failed attempts into the next batch, which starts within `lazyMs` at the latest. */
   recordAttempts(inbox: string, seq: number, attempts: number): void {
     this.#next.attempts.push({ inbox, seq, attempts });
     this.#startLazily();
   }
 
-  /** Resolves when everything handed over so far is in the store; rejects if its commit failed. */
+  /** Resolves when all changes so far are written. Rejects if their commit failed. */
   written(): Promise<void> {
     if (hasWork(this.#next)) return this.#waitIn(this.#next, 'onWritten');
     return this.#current ? this.#waitIn(this.#current, 'onWritten') : Promise.resolve();
   }
 
-  /** Resolves when everything handed over so far is durable; rejects if its commit failed, or the store. */
+  /** Resolves when all changes so far are durable. Rejects if their commit or their sync failed. */
   flushed(): Promise<void> {
     if (hasWork(this.#next)) return this.#waitIn(this.#next, 'onDurable');
     const newest = this.#newest();
@@ -162,7 +164,7 @@ export class CommitQueue {
     if (this.#mayStart && !this.#lazy) this.#lazy = setTimeout(() => this.#start(), this.#options.lazyMs);
   }
 
-  /** Starts the commit of what came during a commit or a sync. */
+  /** Starts the commit of the changes that came during a commit or a sync. */
   #startNext(): void {
     const { messages, onWritten, onDurable } = this.#next;
     if (messages.length + onWritten.length + onDurable.length > 0) this.#startSoon();
@@ -209,7 +211,7 @@ export class CommitQueue {
     if (settlements.length > 0) this.#options.onError(error);
   }
 
-  /** Nobody may wait for this commit any more. */
+  /** Ends the running commit: no caller may start to wait for it any more. */
   #ended(): void {
     this.#current = undefined;
     this.#settling = undefined;

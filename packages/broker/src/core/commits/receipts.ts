@@ -2,32 +2,34 @@ import type { Fault } from '@signalbox/protocol';
 import type { InboxStore, NewMessage } from '@signalbox/store';
 import type { DeliverResult, Producer } from '../producer.ts';
 
-/** The messages of one commit, with those that are told when they are durable. */
+/** The messages of one commit, with the producers and waiters that are told when they are durable. */
 export interface WrittenBatch {
   readonly messages: readonly NewMessage[];
   /** The producer of each message. */
   readonly producers: readonly Producer[];
   /** The result of each message. */
   readonly results: readonly DeliverResult[];
-  /** Characters of the bodies, which stay in memory until it is durable. */
+  /** The length of all bodies in characters. They stay in memory until the batch is durable. */
   readonly length: number;
   readonly onDurable: readonly Waiter[];
 }
 
+/** Called once, with the error if what it waits for failed. */
 export type Waiter = (error?: unknown) => void;
 
+/** The callbacks of {@link Receipts}. */
 export interface ReceiptsOptions {
-  /** Called after the answers of a sync. */
+  /** Called when a sync has ended and its producers are answered. */
   onSynced: () => void;
-  /** Told once when what is written can't be made durable. Nobody is answered any more. */
+  /** Called if a sync fails. No producer is answered any more. */
   onStoreFailed: (error: unknown) => void;
   fault: Fault;
 }
 
-/** So many batches, and characters of their bodies, may wait for the next sync; what comes after them is written after it. */
+/** The most batches, and characters of their bodies, that may wait for the next sync. Later ones are written after it. */
 const maxWaiting = { batches: 64, length: 16 * 1024 * 1024 };
 
-/** Answers producers when their messages are durable. One sync runs at a time, for all that was written when it began. */
+/** Answers producers when their messages are durable. One sync runs at a time, for every batch that was written when it began. */
 export class Receipts<B extends WrittenBatch> {
   readonly #store: InboxStore;
   readonly #options: ReceiptsOptions;
@@ -41,7 +43,7 @@ export class Receipts<B extends WrittenBatch> {
     this.#options = options;
   }
 
-  /** True while a sync runs: what is written now waits for the next one. */
+  /** True while a sync runs. A batch that is written now waits for the next one. */
   get isSyncing(): boolean {
     return this.#syncing.length > 0;
   }
@@ -51,12 +53,12 @@ export class Receipts<B extends WrittenBatch> {
     return this.#waiting.length >= maxWaiting.batches || this.#waitingLength >= maxWaiting.length;
   }
 
-  /** The last batch that is not durable yet. */
+  /** The batch that was written last and is not durable yet. */
   get newest(): B | undefined {
     return this.#waiting.at(-1) ?? this.#syncing.at(-1);
   }
 
-  /** Takes a batch that was just written. True if it is durable already, so that the caller may {@link answer} it. */
+  /** Takes a batch that was just written. Returns true if it is durable already; the caller then calls {@link answer}. */
   add(batch: B): boolean {
     this.#waiting.push(batch);
     this.#waitingLength += batch.length;
@@ -79,7 +81,7 @@ export class Receipts<B extends WrittenBatch> {
     return taken;
   }
 
-  /** Starts a sync. False where what is written is durable already. */
+  /** Starts a sync. Returns false if everything that is written is durable already. */
   #sync(): boolean {
     const synced = this.#store.sync();
     if (!synced) return false;

@@ -9,11 +9,12 @@ import type { WaitingRequests } from '../settling/waiting-requests.ts';
 import type { Tail } from '../tail.ts';
 import { Redeliveries } from './redeliveries.ts';
 
-/** Most messages fetched from the store in one read. */
+/** The most messages that are read from the store at once. */
 const readBatch = 128;
-/** Most bytes of them: what is read at once is pushed at once, however slowly the consumer reads. */
+/** The most bytes of them. All messages of one read are pushed, however slowly the consumer reads. */
 const readBytes = 1024 * 1024;
 
+/** The dependencies of the {@link Dispatcher}. */
 export interface DispatcherDeps {
   store: InboxStore;
   commits: CommitQueue;
@@ -26,8 +27,9 @@ export interface DispatcherDeps {
   tail: Tail;
 }
 
-/** Pushes messages to the holders of their inboxes: live as they are stored, or from the store when there is room. */
+/** Pushes messages to the holders of their inboxes, either as they are stored or, when there is room again, from the store. */
 export class Dispatcher {
+  /** The messages that wait before they are pushed again. */
   readonly redeliveries = new Redeliveries((address, seq) => this.#due(address, seq));
   readonly #deps: DispatcherDeps;
 
@@ -35,7 +37,7 @@ export class Dispatcher {
     this.#deps = deps;
   }
 
-  /** A message was just stored: it is pushed at once where it is next, and left to the store where others wait before it. */
+  /** Takes a message that was just stored. It is pushed now if no other waits before it and there is room. If not, it is read from the store later. */
   stored(message: NewMessage, from: Sender, seq: number): void {
     const now = this.#deps.now();
     const { inbox, expiresAt, body } = message;
@@ -51,7 +53,7 @@ export class Dispatcher {
     if (lease.reading) lease.missed = true;
   }
 
-  /** Something is in an inbox that was not handed to {@link stored}. */
+  /** Looks for messages in an inbox that were stored without a call of {@link stored}. */
   wake(inbox: string): void {
     const lease = this.#deps.leases.at(inbox);
     if (!lease) return;
@@ -60,7 +62,7 @@ export class Dispatcher {
     this.pump(lease);
   }
 
-  /** A message was settled by its reply. Returns it as it was in flight. */
+  /** Takes a message out of flight that was settled by its reply. Returns it, or `undefined` if it was not in flight. */
   settledByReply(inbox: string, seq: number): InFlightMessage | undefined {
     const lease = this.#deps.leases.at(inbox);
     if (!lease) return undefined;
@@ -70,7 +72,7 @@ export class Dispatcher {
     return message;
   }
 
-  /** Reads on in the inbox if there is something to push and room for it. */
+  /** Starts to read the inbox if there may be something to push and there is room for it. */
   pump(lease: Lease): void {
     if (lease.reading || lease.ended || !lease.started) return;
     if (!lease.behind && lease.retries.length === 0) return;
@@ -79,7 +81,7 @@ export class Dispatcher {
     this.#catchUp(lease).catch(this.#deps.onError);
   }
 
-  /** Nothing is pushed or offered again afterwards. */
+  /** Ends every lease. Nothing is pushed afterwards. */
   close(): void {
     this.redeliveries.close();
     this.#deps.leases.endAll();
@@ -109,7 +111,7 @@ export class Dispatcher {
     if (messages.length === 0) lease.behind = lease.missed;
     const now = this.#deps.now();
     for (const message of messages) {
-      if (this.redeliveries.waits(lease.address, message.seq)) lease.cursor = message.seq;
+      if (this.redeliveries.isHeldBack(lease.address, message.seq)) lease.cursor = message.seq;
       else this.#pushStored(lease, message, now);
     }
   }
@@ -133,7 +135,7 @@ export class Dispatcher {
     this.#push(lease, seq, inFlight(stored, from, stored.size, stored.attempts, now), stored, now);
   }
 
-  /** `content`: the parts of the message that are not kept once it is pushed. */
+  /** Pushes a message. `content` holds the parts of it that are not kept afterwards. */
   #push(lease: Lease, seq: number, message: InFlightMessage, content: Content, now: number): void {
     const { commits, settler, waiting, fault, tail } = this.#deps;
     if (commits.isSettling(seq)) {
@@ -145,14 +147,14 @@ export class Dispatcher {
       lease.cursor = Math.max(lease.cursor, seq);
       return;
     }
-    if (isRequest(message.kind)) waiting.take(seq);
+    if (isRequest(message.kind)) waiting.remove(seq);
     fault('broker.push.before');
     lease.hold(seq, message);
     lease.consumer.push(messageFrame(seq, message, content.traceparent, now), content.body);
-    if (tail.isOn) tail.saw({ what: 'delivered', attempt: message.attempts + 1 }, seq, message);
+    if (tail.isOn) tail.report({ what: 'delivered', attempt: message.attempts + 1 }, seq, message);
   }
 
-  /** The delay of a message that was given back is over. */
+  /** Pushes a message whose delay is over. One after the cursor is found by the next read. */
   #due(address: string, seq: number): void {
     const lease = this.#deps.leases.at(address);
     if (!lease || seq > lease.cursor) return;

@@ -1,13 +1,14 @@
-/** Timers of messages that a consumer gave back and that are offered again later. A restart offers them at once. */
+/** Holds messages back that a consumer gave back with a delay. The delays are not stored: after a restart the messages are pushed at once. */
 export class Redeliveries {
   readonly #timers = new Map<string, Map<number, NodeJS.Timeout>>();
   readonly #onDue: (address: string, seq: number) => void;
 
+  /** `onDue` is called for each message whose delay is over. */
   constructor(onDue: (address: string, seq: number) => void) {
     this.#onDue = onDue;
   }
 
-  /** The message is held back for `delayMs`. */
+  /** Holds a message back for `delayMs` milliseconds. */
   schedule(address: string, seq: number, delayMs: number): void {
     let timers = this.#timers.get(address);
     if (!timers) {
@@ -22,10 +23,11 @@ export class Redeliveries {
   }
 
   /** True while a message is held back. */
-  waits(address: string, seq: number): boolean {
+  isHeldBack(address: string, seq: number): boolean {
     return this.#timers.get(address)?.has(seq) ?? false;
   }
 
+  /** Stops all timers. */
   close(): void {
     for (const timers of this.#timers.values()) for (const timer of timers.values()) clearTimeout(timer);
     this.#timers.clear();

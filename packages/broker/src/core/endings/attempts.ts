@@ -5,48 +5,53 @@ import { isRequest } from '../message-header.ts';
 import { expired, type Settler } from '../settling/settler.ts';
 import type { WaitingRequests } from '../settling/waiting-requests.ts';
 
-/** The holder of a lease that ended has so long to come back, before what it was working on counts as tried. */
-export const comeBackMs = 10_000;
-/** So often a message may lose its holder without an attempt. After that it is suspected to be the cause. */
+/** The time in which the holder of a lease that ended may come back without a failed attempt of the messages it worked on. */
+const reconnectGraceMs = 10_000;
+/** How often a message may lose its holder without a failed attempt. After that it is suspected to be the cause. */
 const maxForgiven = 10;
-const remembered = 10_000;
-const maxReason = 90;
+const maxHistories = 10_000;
+/** The longest reason of one attempt in the summary of all, in characters. */
+const maxReasonLength = 90;
 
-/** The memory of a message that was tried in this run. */
-interface TryHistory {
+/** The failed attempts of a message in this run. */
+interface AttemptHistory {
   reasons: string[];
+  /** How often its holder was lost and came back in time. */
   forgiven: number;
 }
 
 /** The messages that the holder of a lease was working on when it ended. */
 export type Unfinished = [seq: number, message: InFlightMessage][];
 
+/** A holder that is away. `until` is the epoch millisecond until which it may come back. */
 interface Absence {
   until: number;
   messages: Unfinished;
 }
 
+/** The dependencies of {@link Attempts}. */
 export interface AttemptsDeps {
   commits: CommitQueue;
   settler: Settler;
   redeliveries: Redeliveries;
   waiting: WaitingRequests;
+  /** The number of failed attempts after which a message becomes a dead letter. */
   maxDeliver: number;
   now: () => number;
 }
 
-/** Counts the tries of messages and ends those that were tried often enough. */
+/** Counts the failed attempts to handle messages, and gives up the messages that failed too often. */
 export class Attempts {
   readonly #deps: AttemptsDeps;
-  readonly #histories = new Map<number, TryHistory>();
-  /** By address: the holders of ended leases that may come back. */
+  readonly #histories = new Map<number, AttemptHistory>();
+  /** The holders of ended leases that may come back, by address. */
   readonly #absences = new Map<string, Absence>();
 
   constructor(deps: AttemptsDeps) {
     this.#deps = deps;
   }
 
-  /** A consumer gave a message back, dead or to be offered again after `delayMs`. */
+  /** Counts an attempt of a message that a consumer gave back. The message is pushed again after `delayMs`, unless it is `dead`. */
   givenBack(
     seq: number,
     message: InFlightMessage,
@@ -59,24 +64,24 @@ export class Attempts {
     redeliveries.schedule(inbox, seq, delayMs);
   }
 
-  /** Another connection took the inbox from one that was working on these. */
+  /** Counts an attempt of each message that a holder worked on when another connection took its inbox over. */
   takenOver(messages: Unfinished): void {
     for (const [seq, message] of messages)
       this.#failed(seq, message, 'the inbox was taken over by another connection');
   }
 
-  /** A lease ended while its holder was working on these. It may come back. */
+  /** Remembers the messages that the holder of a lease worked on when the lease ended. The holder may still come back. */
   leftUnfinished(address: string, messages: Unfinished): void {
-    this.#absences.set(address, { until: this.#deps.now() + comeBackMs, messages });
+    this.#absences.set(address, { until: this.#deps.now() + reconnectGraceMs, messages });
   }
 
-  /** Returns what the holder of an ended lease was working on, while it may still come back. */
+  /** Returns the sequence numbers of the messages that the holder of an ended lease worked on, while it may still come back. */
   unfinishedAt(address: string): number[] {
     const unfinished = this.#absences.get(address)?.messages ?? [];
     return unfinished.flatMap(([seq, { ended }]) => (ended ? [] : [seq]));
   }
 
-  /** An inbox has a holder again. If that is in time, what was worked on there costs no try. */
+  /** Notes that an inbox has a holder again. If that is in time, the messages that were worked on there have no failed attempt. */
   cameBack(address: string): void {
     const absence = this.#absences.get(address);
     if (!absence) return;
@@ -92,7 +97,7 @@ export class Attempts {
     }
   }
 
-  /** Counts a try for what was left by those that did not come back in time. */
+  /** Counts an attempt of each message whose holder did not come back in time. */
   countOverdue(now: number): void {
     for (const [address, absence] of this.#absences) {
       if (absence.until > now) continue;
@@ -107,7 +112,7 @@ export class Attempts {
     }
   }
 
-  /** A try failed. True if the message is to be tried again. */
+  /** Counts a failed attempt. Returns true if the message is to be pushed again; if not, it has been settled. */
   #failed(seq: number, message: InFlightMessage, reason: string, dead = false): boolean {
     const { commits, settler, maxDeliver, now } = this.#deps;
     if (message.ended) return false;
@@ -126,12 +131,12 @@ export class Attempts {
     return false;
   }
 
-  #historyOf(seq: number): TryHistory {
+  #historyOf(seq: number): AttemptHistory {
     const known = this.#histories.get(seq);
     if (known) return known;
     const history = { reasons: [], forgiven: 0 };
     this.#histories.set(seq, history);
-    if (this.#histories.size > remembered) {
+    if (this.#histories.size > maxHistories) {
       const oldest = this.#histories.keys().next();
       if (!oldest.done) this.#histories.delete(oldest.value);
     }
@@ -139,10 +144,10 @@ export class Attempts {
   }
 }
 
-/** The reasons in their order; the same one in a row is told once. */
+/** Joins the reasons in their order. Equal ones in a row are told once. */
 function summary(reasons: readonly string[]): string {
   return reasons
     .filter((reason, i) => reason !== reasons[i - 1])
-    .map((reason) => reason.slice(0, maxReason))
+    .map((reason) => reason.slice(0, maxReasonLength))
     .join('; ');
 }

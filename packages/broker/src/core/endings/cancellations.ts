@@ -6,9 +6,10 @@ import { headerOf, headerOfNew } from '../message-header.ts';
 import type { Settler } from '../settling/settler.ts';
 import { EarlyCancels } from './early-cancels.ts';
 
-/** Most requests of one token that are taken back when it goes: more than its quotas let it have. */
-const maxForbidden = 10_000;
+/** The most requests of one token that are given up at once. The quotas of a sender allow it fewer. */
+const maxSentWith = 10_000;
 
+/** The dependencies of {@link Cancellations}. */
 export interface CancellationsDeps {
   store: InboxStore;
   commits: CommitQueue;
@@ -17,7 +18,7 @@ export interface CancellationsDeps {
   now: () => number;
 }
 
-/** Takes requests back: because their sender cancels them, or because its token is gone. */
+/** Cancels requests, either for their sender or because the token that they were sent with is gone. */
 export class Cancellations {
   readonly #deps: CancellationsDeps;
   readonly #early = new EarlyCancels({ lifeMs: 60_000, limit: 10_000 });
@@ -27,8 +28,8 @@ export class Cancellations {
   }
 
   /**
-   * Cancels a request of `sender`. One that was not pushed is settled, and never will be pushed; one that was is
-   * announced to its holder; one that has not arrived yet is cancelled when it does.
+   * Cancels the request `id` that `sender` sent to the inbox `to`. If it was not pushed, it is settled. If it was pushed, its holder is
+   * told. If it has not arrived yet, it is cancelled when it arrives.
    */
   async cancel(sender: Sender, to: string, id: string): Promise<void> {
     const { store, leases, settler, now } = this.#deps;
@@ -47,8 +48,8 @@ export class Cancellations {
     lease.consumer.send({ type: 'cancel', correlation_id: id, from: sender });
   }
 
-  /** True if the message that was just stored had been cancelled before. It has ended then. */
-  endIfCancelled(message: NewMessage, seq: number): boolean {
+  /** Settles a message that was just stored if its cancel came before it. Returns true if so. */
+  settleIfCancelled(message: NewMessage, seq: number): boolean {
     if (this.#early.isEmpty) return false;
     const key = cancelKey(message.inbox, message.sender, message.id);
     if (!this.#early.take(key, this.#deps.now())) return false;
@@ -57,13 +58,13 @@ export class Cancellations {
   }
 
   /**
-   * Takes back the stored requests of a token that is gone, and tells each holder of one that it doesn't work on yet.
-   * Requests in the hands of a handler run on.
+   * Gives up the stored requests that were sent with a token which is gone. A holder that has not begun to work on one is told;
+   * requests that a handler works on go on. Their senders get `why` in a notice. Resolves when this is durable.
    */
   async cancelSentWith(tokenId: string, why: string): Promise<void> {
     const { store, commits, settler, leases } = this.#deps;
     await commits.written();
-    for (const stored of await store.sentWith(tokenId, maxForbidden)) {
+    for (const stored of await store.sentWith(tokenId, maxSentWith)) {
       const { inbox, seq } = stored;
       const lease = leases.at(inbox);
       const pushed = lease?.inFlight.get(seq);

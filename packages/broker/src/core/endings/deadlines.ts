@@ -7,8 +7,8 @@ import { expired, type GiveUpReason, type Settler } from '../settling/settler.ts
 import type { WaitingRequests } from '../settling/waiting-requests.ts';
 import type { Attempts } from './attempts.ts';
 
-/** Most requests that expire in one check; the others do so in the next. */
-const expiredPerCheck = 1000;
+/** The most waiting requests that one check gives up. The next check gives up more. */
+const maxExpiredPerCheck = 1000;
 const readBatch = 128;
 const abandoned: GiveUpReason = {
   outcome: 'expired',
@@ -16,6 +16,7 @@ const abandoned: GiveUpReason = {
   detail: 'nobody held the sub-inbox',
 };
 
+/** The dependencies of {@link Deadlines}. */
 export interface DeadlinesDeps {
   store: InboxStore;
   leases: LeaseTable;
@@ -25,7 +26,7 @@ export interface DeadlinesDeps {
   waiting: WaitingRequests;
 }
 
-/** Ends messages whose time is over. Its steps are small; each is called again and again. */
+/** Gives up messages whose time is over. `now` is in epoch milliseconds. Each method does a small step and is called repeatedly. */
 export class Deadlines {
   readonly #deps: DeadlinesDeps;
   #isClosed = false;
@@ -34,7 +35,7 @@ export class Deadlines {
     this.#deps = deps;
   }
 
-  /** Checks the deadlines of requests, pushed or not, of acks, and of consumers that were lost. */
+  /** Checks the lifetimes of requests, the ack deadlines, and the time in which lost consumers may come back. */
   async check(now: number): Promise<void> {
     if (this.#isClosed) return;
     const { leases, attempts } = this.#deps;
@@ -43,7 +44,7 @@ export class Deadlines {
     await this.#checkWaiting(now);
   }
 
-  /** Settles some messages that are past their lifetime and that nobody holds. Called often enough, it finds all. */
+  /** Gives up some stored messages that have expired and are not in flight. Repeated calls find all of them. */
   async sweep(now: number): Promise<void> {
     const { store, settler } = this.#deps;
     const found = await store.sweep(now);
@@ -53,7 +54,7 @@ export class Deadlines {
     }
   }
 
-  /** Settles everything in an inbox that nobody holds. The senders of its requests are told. */
+  /** Gives up every message of an inbox that nobody holds. The senders of its requests get a notice. */
   async clear(address: string): Promise<void> {
     const { store, leases, settler } = this.#deps;
     let after = 0;
@@ -65,6 +66,7 @@ export class Deadlines {
     }
   }
 
+  /** Ends the checks: nothing is settled afterwards. */
   close(): void {
     this.#isClosed = true;
   }
@@ -87,12 +89,12 @@ export class Deadlines {
 
   async #checkWaiting(now: number): Promise<void> {
     const { store, settler, waiting } = this.#deps;
-    for (const { inbox, seq } of waiting.due(now, expiredPerCheck)) {
+    for (const { inbox, seq } of waiting.expired(now, maxExpiredPerCheck)) {
       const [message] = await store.read(inbox, seq - 1, 1, 1);
       if (this.#isClosed) return;
       if (this.#isInFlight({ inbox, seq })) continue;
       if (message?.seq === seq) settler.giveUp(seq, headerOf(message), expired);
-      else waiting.take(seq);
+      else waiting.remove(seq);
     }
   }
 

@@ -3,50 +3,58 @@ import type { MessageHeader } from '../message-header.ts';
 
 /** A message that was pushed and is not settled yet. */
 export interface InFlightMessage extends MessageHeader {
-  /** So many consumers tried it before this one. */
+  /** The number of attempts that failed before this one. */
   attempts: number;
-  /** Since when its ack deadline runs. */
+  /** The start of its ack deadline, in epoch milliseconds. */
   renewedAt: number;
-  /** The consumer handed it to its handler. */
+  /** True once the consumer has handed it to its handler. */
   working: boolean;
-  /** Its sender cancelled it: it is not offered again when the lease ends. */
+  /** True once its sender has cancelled it. It is not pushed again when the lease ends. */
   cancelled: boolean;
-  /** It was settled while its consumer had it: what the consumer says of it changes nothing. */
+  /** True if it was settled while its consumer had it. The consumer's ack or nack then changes nothing. */
   ended: boolean;
 }
 
+/** The bounds that a subscriber sets on what is pushed to it. */
 export interface LeaseOptions {
-  /** Most un-acked messages, and bytes of their bodies. */
+  /** The most messages that may be pushed and not settled. */
   window: number;
+  /** The most bytes of bodies that may be pushed and not settled. */
   windowBytes: number;
-  /** A message that is neither settled nor renewed by `working` in this time is taken back. */
+  /** The time in which a message must be settled, or renewed by `working`. Then its attempt has failed. */
   ackDeadlineMs?: number;
 }
 
 /**
- * One consumer's hold on one inbox. `cursor` is the highest sequence number handed on; `behind` says that the
- * store may hold messages after it that were not pushed live, so that the cut-over is by sequence number alone.
+ * One consumer's hold on one inbox. Messages up to `cursor` were pushed. While `behind` is true, the messages after it are read from
+ * the store; while it is false, they are pushed as they are stored.
  */
 export class Lease {
   readonly id: string;
   readonly address: string;
   readonly consumer: Consumer;
   readonly inFlight = new Map<number, InFlightMessage>();
-  /** Sequence numbers below the cursor that are due again. */
+  /** Sequence numbers up to the cursor whose messages are to be pushed again. */
   readonly retries: number[] = [];
+  /** The highest sequence number that was pushed or passed over. */
   cursor = 0;
+  /** True if the store may hold messages after the cursor. */
   behind = true;
-  /** A read of the inbox runs. */
+  /** True while a read of the inbox runs. */
   reading = false;
-  /** Something was committed to the inbox since the running read began. */
+  /** True if a message was stored in the inbox since the running read began. */
   missed = false;
-  /** The messages that were settled since the running read began: it may still return them. */
+  /** Sequence numbers of messages that were settled since the running read began. The read may still return them. */
   readonly settledSinceRead = new Set<number>();
+  /** True once messages may be pushed: the consumer has been told of its lease. */
   started = false;
+  /** True once the lease is over. */
   ended = false;
+  /** {@link LeaseOptions.ackDeadlineMs} */
   readonly ackDeadlineMs: number | undefined;
   readonly #window: number;
   readonly #windowBytes: number;
+  /** Bytes of the bodies in flight. */
   #bytes = 0;
 
   constructor(id: string, address: string, consumer: Consumer, options: LeaseOptions) {
@@ -58,7 +66,7 @@ export class Lease {
     this.#windowBytes = options.windowBytes;
   }
 
-  /** Returns how much more fits. A message larger than the whole window still travels alone. */
+  /** Returns how much more may be pushed. A message that is larger than the whole window is still pushed alone. */
   room(): { messages: number; bytes: number } {
     if (!this.consumer.writable || this.#bytes >= this.#windowBytes) return { messages: 0, bytes: 0 };
     return { messages: this.#window - this.inFlight.size, bytes: this.#windowBytes - this.#bytes };
@@ -73,19 +81,19 @@ export class Lease {
     );
   }
 
-  /** The message is pushed: it counts against the window until it is released. */
+  /** Counts a message that is pushed against the window, until it is released. */
   hold(seq: number, message: InFlightMessage): void {
     this.inFlight.set(seq, message);
     this.#bytes += message.size;
     if (seq > this.cursor) this.cursor = seq;
   }
 
-  /** A message ends, and not by what its consumer says of it. */
+  /** Notes that a message is settled otherwise than by its consumer's ack or nack, so that a running read does not push it. */
   settledElsewhere(seq: number): void {
     if (this.reading) this.settledSinceRead.add(seq);
   }
 
-  /** The message is no longer this consumer's. */
+  /** Removes a message from those in flight and returns it. Returns `undefined` if the consumer does not hold it. */
   release(seq: number): InFlightMessage | undefined {
     const message = this.inFlight.get(seq);
     if (!message) return undefined;

@@ -8,18 +8,22 @@ import type { Tail, TailMessage } from '../tail.ts';
 import { undeliverableNotice } from './undeliverable-notice.ts';
 import type { WaitingRequests } from './waiting-requests.ts';
 
-const maxReason = 500;
+/** The longest reason that is stored, in characters. */
+const maxReasonLength = 500;
 
-/** The reason why a message is given up. */
+/** The reason why a message is given up: how it is settled, and what the sender of a request is told. */
 export interface GiveUpReason {
   outcome: Exclude<Outcome, 'acked'>;
-  /** The reason that the sender of a request is told. */
+  /** The reason in the notice to the sender of a request. */
   reason: Undeliverable['reason'];
+  /** A text for people. */
   detail?: string;
 }
 
+/** The reason of a message whose lifetime is over. */
 export const expired: GiveUpReason = { outcome: 'expired', reason: 'expired' };
 
+/** The dependencies of the {@link Settler}. */
 export interface SettlerDeps {
   commits: CommitQueue;
   leases: LeaseTable;
@@ -28,7 +32,7 @@ export interface SettlerDeps {
   now: () => number;
 }
 
-/** Settles messages, and tells the tail. The sender of a request that is given up is told in the same commit. */
+/** Settles messages and reports that to the tail. If a request is given up, the same commit stores a notice to its sender. */
 export class Settler {
   readonly #deps: SettlerDeps;
 
@@ -36,24 +40,24 @@ export class Settler {
     this.#deps = deps;
   }
 
-  /** The consumer is done with a message. */
+  /** Settles a message that its consumer acked. */
   ack(seq: number, message: InFlightMessage): void {
     this.#deps.commits.settle({ inbox: message.inbox, seq, outcome: 'acked' });
     this.ackedByReply(seq, message);
   }
 
-  /** A message was acked in the commit that stored its reply. */
+  /** Reports a message that was acked by the commit that stored its reply. */
   ackedByReply(seq: number, message: InFlightMessage): void {
     const { tail } = this.#deps;
-    if (tail.isOn && !message.ended) tail.saw({ what: 'settled', outcome: 'acked' }, seq, message);
+    if (tail.isOn && !message.ended) tail.report({ what: 'settled', outcome: 'acked' }, seq, message);
   }
 
-  /** Gives a message up: it will never be dealt with. */
+  /** Settles a message that no consumer will handle any more. */
   giveUp(seq: number, message: MessageHeader, { outcome, reason, detail }: GiveUpReason): void {
     const { commits, leases, waiting, tail, now } = this.#deps;
-    const waited = waiting.take(seq);
-    const kept = detail?.slice(0, maxReason);
-    const told = {
+    const waited = waiting.remove(seq);
+    const kept = detail?.slice(0, maxReasonLength);
+    const why = {
       reason,
       may_have_run: waited?.wasPushed ?? true,
       ...(kept !== undefined && { detail: kept }),
@@ -64,17 +68,17 @@ export class Settler {
       seq,
       outcome,
       ...(kept !== undefined && { reason: kept }),
-      ...(isRequest(message.kind) && { notice: undeliverableNotice(message, told, now()) }),
+      ...(isRequest(message.kind) && { notice: undeliverableNotice(message, why, now()) }),
     });
-    if (tail.isOn) tail.saw({ what: 'settled', outcome, reason: kept }, seq, message);
+    if (tail.isOn) tail.report({ what: 'settled', outcome, reason: kept }, seq, message);
   }
 
-  /** The sender took the message back itself, so that nobody has to be told. */
+  /** Settles a message that its sender cancelled. The sender gets no notice. */
   cancel(seq: number, message: TailMessage): void {
     const { commits, leases, waiting, tail } = this.#deps;
-    waiting.take(seq);
+    waiting.remove(seq);
     leases.at(message.inbox)?.settledElsewhere(seq);
     commits.settle({ inbox: message.inbox, seq, outcome: 'cancelled' });
-    if (tail.isOn) tail.saw({ what: 'settled', outcome: 'cancelled' }, seq, message);
+    if (tail.isOn) tail.report({ what: 'settled', outcome: 'cancelled' }, seq, message);
   }
 }

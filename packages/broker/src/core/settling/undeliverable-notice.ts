@@ -3,10 +3,13 @@ import type { NewMessage } from '@signalbox/store';
 import { sentByBroker } from '../broker-sender.ts';
 import type { MessageHeader } from '../message-header.ts';
 
-/** The notice outlives its request by as long as that was meant to live, and never by less. */
-const shortestLifeMs = 5 * 60_000;
+/** The shortest lifetime of a notice. A longer one is that of its request, counted from the notice on. */
+const minLifetimeMs = 5 * 60_000;
 
-/** The notice that the sender of a request gets in place of the reply. Its id is always the same, so that it is stored once. */
+/**
+ * Makes the notice that the sender of a request gets in place of the reply. It has the id of the reply, so that only one of them is
+ * stored.
+ */
 export function undeliverableNotice(request: MessageHeader, why: Undeliverable, now: number): NewMessage {
   return {
     inbox: request.from.address,
@@ -15,7 +18,7 @@ export function undeliverableNotice(request: MessageHeader, why: Undeliverable, 
     kind: 'undeliverable',
     correlationId: request.id,
     createdAt: now,
-    expiresAt: now + Math.max(shortestLifeMs, request.expiresAt - request.createdAt),
+    expiresAt: now + Math.max(minLifetimeMs, request.expiresAt - request.createdAt),
     body: JSON.stringify(why),
   };
 }

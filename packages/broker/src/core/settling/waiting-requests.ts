@@ -1,29 +1,29 @@
-/** A request that waits to be pushed. */
+/** A request that waits to be pushed. `expiresAt` is in epoch milliseconds. */
 export interface WaitingRequest {
   inbox: string;
   seq: number;
   expiresAt: number;
-  /** A consumer had it before. */
+  /** True if a consumer had it before. */
   wasPushed: boolean;
 }
 
 const bucketMs = 1000;
-/** Deadlines further away are left to the sweep, which is in no hurry then. */
+/** Deadlines that are further away than this are left to `Deadlines.sweep`. */
 const horizonMs = 10 * 60_000;
-const limit = 100_000;
+const maxRequests = 100_000;
 
 /**
- * Remembers the requests of this run that wait to be pushed: when they expire, and whether a consumer had them before.
- * Bounded; a request that is not here is found by the sweep, and may have been pushed.
+ * Remembers when the requests that wait to be pushed expire, and whether a consumer had them before. It holds at most 100,000
+ * requests of this run. `Deadlines.sweep` finds the others, which may have been pushed.
  */
 export class WaitingRequests {
   readonly #bySeq = new Map<number, WaitingRequest>();
   readonly #buckets = new Map<number, Set<WaitingRequest>>();
 
-  /** A request waits from now on. */
+  /** Adds a request. `now` is in epoch milliseconds. */
   add(request: WaitingRequest, now: number): void {
-    this.take(request.seq);
-    if (this.#bySeq.size >= limit) return;
+    this.remove(request.seq);
+    if (this.#bySeq.size >= maxRequests) return;
     this.#bySeq.set(request.seq, request);
     if (request.expiresAt - now > horizonMs) return;
     const number = bucketOf(request);
@@ -31,8 +31,8 @@ export class WaitingRequests {
     this.#buckets.set(number, bucket.add(request));
   }
 
-  /** Removes a request that no longer waits. */
-  take(seq: number): WaitingRequest | undefined {
+  /** Removes a request that no longer waits, and returns it. */
+  remove(seq: number): WaitingRequest | undefined {
     const request = this.#bySeq.get(seq);
     if (!request) return undefined;
     this.#bySeq.delete(seq);
@@ -42,17 +42,17 @@ export class WaitingRequests {
     return request;
   }
 
-  /** At most `most` of the requests that have expired. */
-  due(now: number, most: number): WaitingRequest[] {
-    const due: WaitingRequest[] = [];
+  /** Returns at most `limit` of the requests that have expired. They stay. */
+  expired(now: number, limit: number): WaitingRequest[] {
+    const expired: WaitingRequest[] = [];
     for (const [number, bucket] of this.#buckets) {
       if (number > now) continue;
       for (const request of bucket) {
-        if (due.length >= most) return due;
-        if (request.expiresAt <= now) due.push(request);
+        if (expired.length >= limit) return expired;
+        if (request.expiresAt <= now) expired.push(request);
       }
     }
-    return due;
+    return expired;
   }
 }
 
