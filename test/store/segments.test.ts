@@ -292,6 +292,20 @@ describe('Messages on their way through the store', () => {
     expect(select(setup.file, 'SELECT * FROM pending_range')).toEqual([]);
   });
 
+  it('counts what is pending as before when there is no room to take a dead letter back', async () => {
+    await using setup = await openStore({ caps: { maxTotalBytes: 400_000 } });
+    const [buried] = await commit(setup, [{ ...message('large'), body: 'x'.repeat(120_000) }]);
+    await settle(setup, [buried!], 'dead');
+    let headSeq = 0;
+    for (let i = 0; i < 200; i++)
+      [headSeq = 0] = await commit(setup, [{ ...message(`m${i}`), body: 'x'.repeat(1000) }]);
+    expect(await setup.store.dead.retry(buried!, setup.now())).toEqual({ result: 'storage_full' });
+    for (const isReopened of [false, true]) {
+      const store = isReopened ? await setup.reopen() : setup.store;
+      expect(await store.stats('inbox')).toEqual({ pending: 200, bytes: 200_000, headSeq });
+    }
+  });
+
   it('finds all that is expired in segments, step by step', async () => {
     const count = 5000;
     await using setup = await openStore({ memtableMessages: 10, caps: { maxPendingPerSender: count } });

@@ -65,18 +65,10 @@ export class BatchWriter {
 
   /** Puts a dead letter into its inbox again. Its id may be settled, since that was the same message, but not pending. */
   retry(seq: number, now: number): Retried {
-    const letter = this.dead.find(seq);
-    if (!letter) return { result: 'unknown' };
-    const { id, sender, size, createdAt, expiresAt } = letter;
-    const inbox = this.messages.inbox(letter.inbox);
-    const refusal = this.#refusal(inbox, size);
-    if (refusal) return { result: refusal };
-    if (this.messages.reader.isPending(inbox, id, sender)) return { result: 'id_conflict' };
-    this.dead.drop(seq);
-    const times = { createdAt: now, expiresAt: now + expiresAt - createdAt };
-    const again = this.#add({ ...letter, ...times }, size, inbox, now);
+    const retried = this.#retry(seq, now);
+    // Also if it was refused: looking for room may have compacted the memtable.
     this.#save();
-    return { result: 'stored', inbox: inbox.name, seq: again };
+    return retried;
   }
 
   /** Does a small step of housekeeping. */
@@ -94,6 +86,20 @@ export class BatchWriter {
   #save(): void {
     this.messages.save();
     this.#unsaved = 0;
+  }
+
+  #retry(seq: number, now: number): Retried {
+    const letter = this.dead.find(seq);
+    if (!letter) return { result: 'unknown' };
+    const { id, sender, size, createdAt, expiresAt } = letter;
+    const inbox = this.messages.inbox(letter.inbox);
+    const refusal = this.#refusal(inbox, size);
+    if (refusal) return { result: refusal };
+    if (this.messages.reader.isPending(inbox, id, sender)) return { result: 'id_conflict' };
+    this.dead.drop(seq);
+    const times = { createdAt: now, expiresAt: now + expiresAt - createdAt };
+    const again = this.#add({ ...letter, ...times }, size, inbox, now);
+    return { result: 'stored', inbox: inbox.name, seq: again };
   }
 
   #appendAll(messages: readonly NewMessage[], now: number): Appended[] {
