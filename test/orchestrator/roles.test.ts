@@ -116,7 +116,7 @@ test('a change of policy reaches only the agents of the role concerned, and appl
   const forBuilders = await eventsOf(await stack.client('bob', 'builder'));
 
   const readerChanged = changeOf(reader);
-  stack.orchestrator.setAllowlist(readers.withRole('reader', ['mcp_counter__count']));
+  stack.orchestrator.setPolicy({ allowlist: readers.withRole('reader', ['mcp_counter__count']) });
   await readerChanged;
   expect(reader.listTools().map((tool) => tool.name)).toEqual(['mcp_counter__count']);
   expect(await reader.execute({ name: 'mcp_counter__count' })).toHaveProperty('result.success', true);
@@ -130,9 +130,9 @@ test('a change of policy reaches only the agents of the role concerned, and appl
 
   // The next change is the builder's own. Had the first one gone to builders too, it would have come before it.
   const builderChanged = changeOf(builder);
-  stack.orchestrator.setAllowlist(
-    readers.withRole('reader', ['mcp_counter__count']).withRole('builder', ['mcp_counter__gate']),
-  );
+  stack.orchestrator.setPolicy({
+    allowlist: readers.withRole('reader', ['mcp_counter__count']).withRole('builder', ['mcp_counter__gate']),
+  });
   await builderChanged;
   expect(await forBuilders.next()).toMatchObject({ version: builder.version, added: [] });
   expect(forReaders.waiting).toBe(0);

@@ -81,22 +81,22 @@ test('a changed list is told to the clients whom it concerns and to nobody else,
   await using waltNow = await connectHttpFace(face.url, tokens.walt, 'modern');
   await ritaNow.client.listen({ toolsListChanged: true });
   await waltNow.client.listen({ toolsListChanged: true });
-  stack.orchestrator.setAllowlist(
-    RoleToolAllowlist.fromEntries([
+  stack.orchestrator.setPolicy({
+    allowlist: RoleToolAllowlist.fromEntries([
       ['reader', ['mcp_counter__echo', 'mcp_counter__big']],
       ['writer', ['mcp_counter__count']],
     ]),
-  );
+  });
   await expect.poll(() => [ritaThen.changes.length, ritaNow.changes.length]).toEqual([1, 1]);
   for (const rita of [ritaThen, ritaNow]) {
     expect(await rita.hostedTools()).toEqual(['mcp_counter__big', 'mcp_counter__echo']);
   }
-  stack.orchestrator.setAllowlist(
-    RoleToolAllowlist.fromEntries([
+  stack.orchestrator.setPolicy({
+    allowlist: RoleToolAllowlist.fromEntries([
       ['reader', ['mcp_counter__echo', 'mcp_counter__big']],
       ['writer', []],
     ]),
-  );
+  });
   await expect.poll(() => [waltThen.changes.length, waltNow.changes.length]).toEqual([1, 1]);
   expect([ritaThen.changes.length, ritaNow.changes.length]).toEqual([1, 1]);
   expect(await waltThen.hostedTools()).toEqual([]);
@@ -114,13 +114,17 @@ test('a change that no stream could tell of is told to the session once its stre
     return (JSON.parse(text) as { result: { tools: unknown[] } }).result.tools.length;
   };
   const before = await names();
-  stack.orchestrator.setAllowlist(RoleToolAllowlist.fromEntries([['worker', ['mcp_counter__echo']]]));
+  stack.orchestrator.setPolicy({
+    allowlist: RoleToolAllowlist.fromEntries([['worker', ['mcp_counter__echo']]]),
+  });
   await expect.poll(names).toBe(before - 5);
   await using stream = openRequest(face.port, { method: 'GET', headers: within });
   await expect.poll(() => stream.text()).toContain('notifications/tools/list_changed');
   await using another = openRequest(face.port, { method: 'GET', headers: within });
   await stream.ended;
-  stack.orchestrator.setAllowlist(RoleToolAllowlist.fromEntries([['worker', ['mcp_counter__big']]]));
+  stack.orchestrator.setPolicy({
+    allowlist: RoleToolAllowlist.fromEntries([['worker', ['mcp_counter__big']]]),
+  });
   await expect.poll(() => another.text()).toContain('notifications/tools/list_changed');
 });
 

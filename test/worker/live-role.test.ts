@@ -35,7 +35,7 @@ test('a change of policy changes the lists of live clients and refuses a call th
   const open = await occupy(stack);
   const waiting = faces.map((face) => [face.call(count), face.call(echo, { n: 1 })] as const);
   await expect.poll(() => queued(operator)).toBe(4);
-  stack.orchestrator.setAllowlist(allowlist.withRole('writer', [echo, gate]));
+  stack.orchestrator.setPolicy({ allowlist: allowlist.withRole('writer', [echo, gate]) });
   for (const [at, face] of faces.entries()) {
     await changes[at]!.reached(1);
     expect(await namesOf(face)).toEqual([echo, gate]);
@@ -48,7 +48,7 @@ test('a change of policy changes the lists of live clients and refuses a call th
   }
   expect(stack.ran('count')).toEqual([]);
 
-  stack.orchestrator.setAllowlist(allowlist);
+  stack.orchestrator.setPolicy({ allowlist });
   for (const change of changes) await change.reached(2);
   expect(await legacy.call(count)).toMatchObject({ structuredContent: { n: 1 } });
 });

@@ -104,7 +104,9 @@ test('a change of the list is told to the client', async () => {
   const told = new Promise<void>((resolve) =>
     connection.client.setNotificationHandler('notifications/tools/list_changed', () => resolve()),
   );
-  stack.orchestrator.setAllowlist(RoleToolAllowlist.fromEntries([['worker', ['mcp_counter__echo']]]));
+  stack.orchestrator.setPolicy({
+    allowlist: RoleToolAllowlist.fromEntries([['worker', ['mcp_counter__echo']]]),
+  });
   await told;
   expect((await connection.list()).map((tool) => tool.name)).toEqual(['mcp_counter__echo']);
 });

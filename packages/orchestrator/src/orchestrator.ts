@@ -1,6 +1,6 @@
 import type { BrokerClient, Log, ServeAnswer, ServedRequest } from '@signalbox/client';
 import type { McpHost } from '@signalbox/mcp-host';
-import { type Fault, messageOf, noFault, toolCallError } from '@signalbox/protocol';
+import { type Fault, type McpReply, messageOf, noFault, toolCallError } from '@signalbox/protocol';
 import { BudgetLedger } from './budgets/budget-ledger.ts';
 import type { CallBudgets } from './budgets/call-budgets.ts';
 import { boundedReply } from './calls/bounded-reply.ts';
@@ -35,12 +35,13 @@ export interface OrchestratorOptions {
    * calls that ran during a crash run again after it.
    */
   journal?: Journal | undefined;
-  /** Tools that may or must not be called again, whatever their servers declare. */
+  /** Tools that may or must not be called again. This overrides the declarations of their servers. */
   repeat?: RepeatLists;
   /** Which mailbox tools each role may see; by default all. */
   mailbox?: MailboxRules;
   /** How often tools may be called; by default only `concurrency` limits that. */
   budgets?: CallBudgets;
+  /** How many calls may run and wait; by default {@link defaultCallLimits}. */
   concurrency?: Partial<CallLimits>;
   /** Limits the run of a call that sets no timeout; default 60 s. */
   callTimeoutMs?: number;
@@ -67,8 +68,6 @@ export interface Orchestrator extends AsyncDisposable {
    * Throws `SignalboxError` `bad_config` before anything has changed.
    */
   setPolicy(changes: PolicyChanges): void;
-  /** Replaces only the allowlist; see {@link setPolicy}. */
-  setAllowlist(allowlist: RoleToolAllowlist): void;
   /** Requests that wait, run, or whose reply the broker has not confirmed yet. */
   readonly inFlight: number;
 }
@@ -114,10 +113,8 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
       ...inboxWindow,
       ...ownership.serveOptions,
       tellsStart: true,
-      badBody: ({ message }) => ({
-        kind: 'mcp_reply',
-        body: { error: toolCallError('invalid_arguments', message, { mayHaveRun: false }) },
-      }),
+      badBody: ({ message }) =>
+        answerOf({ error: toolCallError('invalid_arguments', message, { mayHaveRun: false }) }),
     }),
   );
   const otherMessages = starting.use(await client.subscribe());
@@ -144,7 +141,6 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   return {
     stop,
     setPolicy,
-    setAllowlist: (changed) => setPolicy({ allowlist: changed }),
     get inFlight() {
       return requests.inFlight;
     },
@@ -162,7 +158,11 @@ async function answerRequest(
   const reply = refusal
     ? { error: refusal }
     : await answerOperation(operationDeps, served.message.from, request);
-  return { kind: 'mcp_reply', body: boundedReply(reply, operationDeps.maxReplyBytes()).reply };
+  return answerOf(boundedReply(reply, operationDeps.maxReplyBytes()).reply);
+}
+
+function answerOf(body: McpReply) {
+  return { kind: 'mcp_reply', body };
 }
 
 /** Waits for `work`, but no longer than `ms`. */

@@ -12,12 +12,15 @@ export interface BudgetedCall {
   request?: string | undefined;
 }
 
-/** The decision on a call: it is within its budgets, and `takeBack` uncounts it if it is not made after all; or it is refused. */
-export type BudgetTurn =
+/**
+ * The decision on a call. A call within its budgets has been counted, and `takeBack` undoes that if it is not made after
+ * all. Any other call is refused with an error for its caller.
+ */
+export type BudgetDecision =
   | { takeBack: () => void; refusal?: undefined }
   | { takeBack?: undefined; refusal: ToolCallError };
 
-const uncounted: BudgetTurn = { takeBack: () => {} };
+const uncounted: BudgetDecision = { takeBack: () => {} };
 
 /** One budget that a call counts against, with the window that counts it. */
 interface AppliedBudget {
@@ -52,23 +55,23 @@ export class BudgetLedger {
     this.#budgets = budgets;
   }
 
-  /** How many workers and roles it remembers calls of. */
+  /** The number of workers and roles whose calls it remembers. */
   get size(): number {
     return this.#workers.size + this.#roles.size;
   }
 
   /** Counts a call once, however often its request is delivered. A refused call is not counted. */
-  take(call: BudgetedCall): BudgetTurn {
+  take(call: BudgetedCall): BudgetDecision {
     const { request } = call;
     const applied = this.#budgetsOf(call);
-    // Where nothing is limited, nothing is remembered.
+    // Without limits there is nothing to count.
     if (applied.length === 0 && this.size === 0) return uncounted;
     if (request !== undefined && this.#counted.has(request)) return uncounted;
     const now = this.#now();
     for (const windows of [this.#workers, this.#roles]) forgetIdle(windows, now);
     const waits = applied.map(({ window, budget }) => window.waitMs(budget, now));
     const longest = Math.max(0, ...waits);
-    if (longest > 0) return { refusal: usedUp(applied[waits.indexOf(longest)]!, longest) };
+    if (longest > 0) return { refusal: overBudget(applied[waits.indexOf(longest)]!, longest) };
     const takeBacks = applied.map((one) => count(one, now));
     if (request !== undefined && applied.length > 0) this.#remember(request);
     return {
@@ -81,21 +84,14 @@ export class BudgetLedger {
 
   #budgetsOf({ agent, role }: BudgetedCall): AppliedBudget[] {
     const { perWorker, roles = {}, perRole = {} } = this.#budgets;
-    const applied = (
-      windows: Map<string, CallWindow>,
-      key: string,
-      budget: Budget,
-      subject: string,
-    ): AppliedBudget => {
-      return { budget, windows, key, window: windows.get(key) ?? new CallWindow(), subject };
-    };
     const own = Object.hasOwn(roles, role) ? roles[role] : perWorker;
     const shared = Object.hasOwn(perRole, role) ? perRole[role] : undefined;
-    if (!own && !shared) return [];
-    return [
-      ...(own ? [applied(this.#workers, agent, own, `'${agent}' has`)] : []),
-      ...(shared ? [applied(this.#roles, role, shared, `the workers of role '${role}' have together`)] : []),
-    ];
+    const applied: AppliedBudget[] = [];
+    if (own) applied.push(applyBudget(own, this.#workers, agent, `'${agent}' has`));
+    if (shared) {
+      applied.push(applyBudget(shared, this.#roles, role, `the workers of role '${role}' have together`));
+    }
+    return applied;
   }
 
   #remember(request: string): void {
@@ -106,6 +102,15 @@ export class BudgetLedger {
       return;
     }
   }
+}
+
+function applyBudget(
+  budget: Budget,
+  windows: Map<string, CallWindow>,
+  key: string,
+  subject: string,
+): AppliedBudget {
+  return { budget, windows, key, window: windows.get(key) ?? new CallWindow(), subject };
 }
 
 /** Counts a call and moves its window to the end, where the most recently used are. */
@@ -122,7 +127,7 @@ function forgetIdle(windows: Map<string, CallWindow>, now: number): void {
   }
 }
 
-function usedUp({ budget, subject }: AppliedBudget, waitMs: number): ToolCallError {
+function overBudget({ budget, subject }: AppliedBudget, waitMs: number): ToolCallError {
   const { calls, windowMs } = budget;
   const amount = calls === 1 ? '1 call' : `${calls} calls`;
   const seconds = Math.max(1, Math.ceil(waitMs / 1000));

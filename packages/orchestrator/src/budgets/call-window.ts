@@ -11,15 +11,16 @@ interface Entry {
 }
 
 /**
- * Counts the calls of the most recent period. It never lets more calls through than the budget allows. To remember only
- * a few dozen numbers, it frees places up to a 64th of the window late. Times are monotonic milliseconds.
+ * Counts the calls of the most recent period. It never lets more calls through than the budget allows. It remembers
+ * groups of calls instead of single ones, so a call may leave the window up to a 64th of its length late. Times are
+ * monotonic milliseconds.
  */
 export class CallWindow {
   readonly #entries: Entry[] = [];
   #calls = 0;
   #windowMs = 0;
 
-  /** Milliseconds until one more call is allowed; 0 if it is allowed now. */
+  /** Returns the milliseconds until one more call is allowed; 0 if it is allowed now. */
   waitMs(budget: Budget, now: number): number {
     this.#forget(budget.windowMs, now);
     let excess = this.#calls - budget.calls + 1;

@@ -1,6 +1,6 @@
 import { bodyLimits, type McpReply, toolCallError } from '@signalbox/protocol';
 
-/** A reply and its JSON text. */
+/** A reply that can be delivered, with its JSON text. */
 export interface BoundedReply {
   reply: McpReply;
   text: string;
@@ -12,12 +12,12 @@ export interface BoundedReply {
  */
 export function boundedReply(reply: McpReply, maxBytes: number): BoundedReply {
   const text = JSON.stringify(reply);
-  // No character takes more than three bytes: most replies need no counting.
+  // A character takes at most three bytes, so the bytes of most replies need not be counted.
   const bytes = text.length * 3 > maxBytes ? Buffer.byteLength(text) : 0;
   if (bytes > maxBytes) {
     return tooLarge(`the result is ${bytes} bytes long; at most ${maxBytes} can be delivered`, reply);
   }
-  // Each level takes two characters: short replies need no look at their levels.
+  // Each level takes two characters, so the levels of a short reply need not be counted.
   if (text.length > 2 * bodyLimits.maxDepth && isDeeperThan(reply, bodyLimits.maxDepth)) {
     return tooLarge(`the result nests deeper than ${bodyLimits.maxDepth} levels`, reply);
   }

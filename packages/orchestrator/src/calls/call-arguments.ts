@@ -1,6 +1,6 @@
 import { messageOf, parseJson } from '@signalbox/protocol';
 
-/** Arguments as an object, or what is wrong with them. */
+/** The arguments of a call as an object, or the problem that keeps them from being read. */
 export type ParsedArguments =
   | { arguments: Record<string, unknown>; problem?: undefined }
   | { arguments?: undefined; problem: string };

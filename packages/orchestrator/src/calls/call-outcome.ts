@@ -25,8 +25,8 @@ export function replyOf(ended: ToolCallResult, { tool, round }: CallRequest): Mc
 }
 
 /**
- * Returns a reply in one word: `ok`, `tool_error` or `input_required` where the tool itself says so, or the code of the
- * error.
+ * Returns the outcome of a reply as call records show it: the code of its error, `input_required`, `tool_error` if the
+ * tool itself reports an error, else `ok`.
  */
 export function outcomeOf(reply: McpReply): CallRecordOutcome {
   if ('error' in reply) return reply.error.code;

@@ -12,8 +12,8 @@ const defaultLimits: RegistryLimits = { calls: 1_000, replyBytes: 16 * 1024 * 10
 
 /**
  * Holds the calls that wait or run, and those that ended last, whether or not they are safe to repeat. Its memory is
- * bounded and ends with the process. Every call passes it and hardly anybody asks for one, so it keeps no index: a
- * query looks through all calls.
+ * bounded and ends with the process. Calls are added all the time and rarely looked up, so there is no index: a query
+ * goes through all calls.
  */
 export class CallRegistry {
   readonly #limits: RegistryLimits;
@@ -39,7 +39,7 @@ export class CallRegistry {
     return tracked;
   }
 
-  /** The status of one call; `undefined` if this process does not know it. */
+  /** Returns the status of one call; `undefined` if this process does not know it. */
   status(key: CallKey): CallStatus | undefined {
     for (const call of this.#active) {
       if (call.hasKey(key)) return { state: call.state };
@@ -54,12 +54,12 @@ export class CallRegistry {
     };
   }
 
-  /** The calls that wait or run. */
+  /** Lists the calls that wait or run. */
   active(): CallRecord[] {
     return [...this.#active].map((call) => call.toRecord());
   }
 
-  /** The calls that ended last, oldest first. A request that was answered more than once appears once. */
+  /** Lists the calls that ended last, oldest first. A request that was answered more than once appears once. */
   recent(): CallRecord[] {
     const records = new Map<string, CallRecord>();
     for (const call of this.#newestFirst()) {

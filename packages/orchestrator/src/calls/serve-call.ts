@@ -30,7 +30,7 @@ export interface CallDeps extends RunCallDeps {
 /**
  * Answers a call. A call that has ended already gets the same reply again. A call that another process may have started
  * and that is not safe to repeat gets the error `outcome_unknown`. Any other call runs. Rejects only if the journal
- * cannot be read, because then nobody knows which of these it is.
+ * cannot be read, because the case is unknown then.
  */
 export async function serveCall(
   deps: CallDeps,
@@ -43,7 +43,7 @@ export async function serveCall(
   fault('orchestrator.call.received');
   const journaled = deps.journal && new JournaledCall(deps.journal, name);
   const end = journaled?.earlier?.end;
-  // A reply that is no longer kept was delivered: all that is missing is the ack.
+  // The journal deletes a reply when it has been delivered. Then only the ack is missing.
   if (end) return end.reply === undefined ? undefined : answer(fault, journaled, JSON.parse(end.reply));
 
   const mayHaveStarted = journaled?.earlier !== undefined || deps.ownership.mayHaveStartedElsewhere(seq);
@@ -72,7 +72,7 @@ export async function serveCall(
   return answer(fault, journaled, reply);
 }
 
-/** Reports a fault of the orchestrator itself as the end of the call. */
+/** Runs the call, and turns a fault of the orchestrator itself into an error of the call. */
 async function runSafely(deps: CallDeps, call: IncomingCall): Promise<ToolCallResult | typeof handBack> {
   try {
     return await runCall(deps, call);
@@ -104,11 +104,8 @@ function wasInterrupted({ aborted, reason }: AbortSignal, ended: ToolCallResult)
   return isClosed && 'error' in ended && ended.error.code === 'cancelled';
 }
 
-/**
- * Whether a call of the tool may be repeated, by what is known of the tool now; a tool that is gone is not repeated.
- */
+/** Whether a call of the tool may be repeated, as the present catalog says. A tool that is gone is not repeated. */
 async function isRepeatable({ catalog }: CallDeps, name: string): Promise<boolean> {
-  const present = await catalog();
-  const tool = present.everything().find(name) ?? present.hidden(name);
+  const tool = (await catalog()).tool(name);
   return tool !== undefined && mayRepeat(tool, true);
 }

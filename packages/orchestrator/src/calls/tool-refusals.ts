@@ -4,8 +4,8 @@ import { closest } from 'fastest-levenshtein';
 import type { Catalog, RoleView } from '../catalog/catalog.ts';
 
 /**
- * The tool, if `role` may call it now. A refusal reads the same whether a forbidden tool exists or not, and hints
- * only at tools of the role's own view.
+ * Returns the tool if `role` may call it now, or else the error for the caller. The error for a forbidden tool is the
+ * same whether the tool exists or not, and it suggests only tools that the role sees.
  */
 export function admit(
   catalog: Catalog,
@@ -13,11 +13,11 @@ export function admit(
   name: string,
 ): { tool: Tool; refusal?: undefined } | { tool?: undefined; refusal: ToolCallError } {
   const view = catalog.view(role);
-  // The allowlist made the view: what stands there is allowed.
+  // A view holds only tools that the allowlist allows.
   const listed = view.find(name);
   if (listed) return { tool: listed };
   const isAllowed = catalog.allowlist.allows(role, name);
-  const tool = isAllowed ? catalog.hidden(name) : undefined;
+  const tool = isAllowed ? catalog.tool(name) : undefined;
   if (tool) return { tool };
   const nearest = nearestTool(view, name);
   const options = {

@@ -7,11 +7,11 @@ export interface CallName extends CallKey {
   readonly tool: string;
 }
 
-/**
- * What a {@link TrackedCall} needs. `now` is in epoch milliseconds; `onLeave` runs when the call ends or is dropped.
- */
+/** The dependencies of a {@link TrackedCall}. */
 export interface TrackedCallDeps {
+  /** Epoch milliseconds. */
   now: () => number;
+  /** Called when the call ends or is dropped. */
   onLeave: (call: TrackedCall) => void;
 }
 
@@ -39,6 +39,7 @@ export class TrackedCall {
     this.#server = earlier?.server;
   }
 
+  /** Whether this is the call with that key. */
   hasKey({ agent, requestId }: CallKey): boolean {
     return this.name.requestId === requestId && this.name.agent === agent;
   }
@@ -63,10 +64,12 @@ export class TrackedCall {
     this.#deps.onLeave(this);
   }
 
+  /** The state of a call that has not ended. */
   get state(): 'queued' | 'running' {
     return this.#isRunning ? 'running' : 'queued';
   }
 
+  /** Returns the call as operators are shown it. */
   toRecord(): CallRecord {
     const { agent, requestId, role, tool } = this.name;
     const { outcome } = this;

@@ -21,8 +21,9 @@ export interface CatalogTracker {
   readonly policy: ToolPolicy;
   /** Replaces the given parts of the policy as one change. */
   setPolicy(changes: Partial<ToolPolicy>): void;
-  /** When the definition of a tool last changed, in epoch milliseconds; `undefined` if this process saw no change. */
+  /** Returns when the definition of a tool last changed, in epoch milliseconds; `undefined` if this process saw no change. */
   changedAt(tool: string): number | undefined;
+  /** Stops following the host's inventory. */
   stop(): void;
 }
 
@@ -73,7 +74,7 @@ export function trackCatalog(
   };
 }
 
-/** Marks each tool with what the operator says about repeating it. */
+/** Marks each tool that the operator's lists name. */
 function withRepeatOverrides(inventory: Inventory, repeat: RepeatLists): Inventory {
   const withWord = (tool: Tool) => withRepeatOverride(tool, repeatOverrideFor(repeat, tool.name));
   return { ...inventory, tools: inventory.tools.map(withWord), hidden: inventory.hidden.map(withWord) };

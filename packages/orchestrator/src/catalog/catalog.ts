@@ -4,7 +4,7 @@ import type { MailboxAccess, Tool } from '@signalbox/protocol';
 import type { RoleToolAllowlist } from '../roles/role-tool-allowlist.ts';
 import { createToolIndex, type FoundTool, type ToolIndex } from '../search/tool-index.ts';
 
-/** The tools that one role sees. */
+/** The part of a catalog that one role sees. */
 export interface RoleView {
   /** Changes exactly when the tools change, or what the role may see of unlisted and mailbox tools. */
   version: string;
@@ -13,8 +13,9 @@ export interface RoleView {
   hasUnlisted: boolean;
   /** Which mailbox tools the role may see; `undefined` for all. */
   mailbox: MailboxAccess | undefined;
+  /** Finds a tool of this view by its exact name. */
   find(tool: string): Tool | undefined;
-  /** The tools that match the words of a query, best first. */
+  /** Finds up to `limit` tools that match the words of a query, best first. */
   search(query: string, limit: number): FoundTool[];
 }
 
@@ -25,20 +26,22 @@ export type MailboxRules = Readonly<Record<string, MailboxAccess>>;
 export interface Catalog {
   readonly inventory: Inventory;
   readonly allowlist: RoleToolAllowlist;
+  /** Returns what `role` sees. */
   view(role: string): RoleView;
-  /** All listed tools, whatever the allowlist says. */
+  /** Returns the view of all listed tools, which no allowlist restricts. */
   everything(): RoleView;
-  /** A tool that no list shows but that can be called by its exact name. */
-  hidden(tool: string): Tool | undefined;
+  /** Finds any tool by its exact name. The allowlist does not restrict it, and the tool need not be listed. */
+  tool(name: string): Tool | undefined;
 }
 
+/** Creates the catalog of one inventory. Without an entry in `mailbox`, a role sees all mailbox tools. */
 export function createCatalog(
   inventory: Inventory,
   allowlist: RoleToolAllowlist,
   mailbox: MailboxRules = {},
 ): Catalog {
   const views = new Map<string, RoleView>();
-  const hidden = new Map(inventory.hidden.map((tool) => [tool.name, tool]));
+  const byName = new Map([...inventory.tools, ...inventory.hidden].map((tool) => [tool.name, tool]));
   let everything: RoleView | undefined;
   return {
     inventory,
@@ -54,10 +57,10 @@ export function createCatalog(
       return view;
     },
     everything() {
-      everything ??= createView(inventory.tools, hidden.size > 0, undefined);
+      everything ??= createView(inventory.tools, inventory.hidden.length > 0, undefined);
       return everything;
     },
-    hidden: (tool) => hidden.get(tool),
+    tool: (name) => byName.get(name),
   };
 }
 

@@ -1,6 +1,5 @@
 import type { BrokerClient, Log } from '@signalbox/client';
 import { messageOf } from '@signalbox/protocol';
-
 import { type Catalog, type ViewChange, viewChange } from './catalog.ts';
 
 const noNames: ViewChange = { added: [], removed: [], changed: [] };

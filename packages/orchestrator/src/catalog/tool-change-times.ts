@@ -1,6 +1,6 @@
 import type { Tool } from '@signalbox/protocol';
 
-/** How many changed tools are remembered. */
+/** The number of changed tools that are remembered. */
 const maxRemembered = 10_000;
 
 /** Remembers when the definition of each tool last changed: when it was added, removed or altered. */
@@ -9,7 +9,7 @@ export class ToolChangeTimes {
   /** Oldest change first. */
   readonly #changedAt = new Map<string, number>();
 
-  /** Compares the tools with those of the previous call; the first call sets what counts as unchanged. `now` is in epoch milliseconds. */
+  /** Compares the tools with those of the previous call. The first call records no changes. `now` is in epoch milliseconds. */
   record(tools: readonly Tool[], now: number): void {
     const before = this.#known;
     this.#known = new Map(tools.map((tool) => [tool.name, tool]));
@@ -19,7 +19,7 @@ export class ToolChangeTimes {
     }
   }
 
-  /** The time of the last change in epoch milliseconds; `undefined` if the tool has not changed since the first call of `record`. */
+  /** Returns the time of the last change, in epoch milliseconds; `undefined` if no change was recorded. */
   changedAt(tool: string): number | undefined {
     return this.#changedAt.get(tool);
   }

@@ -25,8 +25,8 @@ export interface CallEnd {
 }
 
 /**
- * What the journal holds of one call. An entry without `end` says only that the call was started. An `end` without a
- * `reply` means that the reply was delivered.
+ * The entry of one call in the journal. Without `end`, the call was started and its outcome is unknown. An `end` without
+ * a `reply` means that the reply was delivered.
  */
 export interface JournalEntry extends StartedCall {
   end?: Omit<CallEnd, 'reply'> & { reply?: string };
@@ -39,7 +39,7 @@ export interface JournalEntry extends StartedCall {
 export interface Journal extends AsyncDisposable {
   /** Identifies this journal among all journals, and never changes. */
   readonly id: string;
-  /** The entry of a call, if there is one. */
+  /** Returns the entry of a call, if there is one. */
   find(key: CallKey): JournalEntry | undefined;
   /** Resolves when the entry is fsynced. It replaces an entry with the same key. Concurrent starts share one fsync. */
   start(call: StartedCall): Promise<void>;
@@ -56,12 +56,12 @@ export interface Journal extends AsyncDisposable {
   /** Lists calls received at or after `since` (epoch milliseconds), newest first. */
   list(options: { since?: number; limit: number }): Promise<JournalEntry[]>;
 
-  /** Call this before subscribing an inbox. What it notes is on disk when it returns. */
+  /** Notes that an inbox is about to be subscribed. The note is on disk when this returns. */
   subscribing(inbox: string): void;
   /**
-   * Call this with the answer to a subscription, before any message is handled. What it notes is on disk when it
-   * returns. If another journal may have held the inbox since the last answer, the messages up to `headSeq` are foreign
-   * from now on. An answer that never came could have said so, and counts as if it had.
+   * Notes the answer to a subscription, before any message is handled. The note is on disk when this returns. If another
+   * journal may have held the inbox since the last answer, the messages up to `headSeq` are foreign from now on. An
+   * earlier subscription that was never answered counts as such a case.
    */
   subscribed(inbox: string, answer: { sameJournal: boolean; headSeq: number }): void;
   /** Whether an orchestrator with another journal may have started the request with this sequence number. */

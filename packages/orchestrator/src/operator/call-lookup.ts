@@ -13,8 +13,8 @@ import type { Journal, JournalEntry } from '../journal/journal.ts';
 const defaultLimit = 100;
 
 /**
- * Where calls are looked up. The registry knows all calls of this process; the journal outlives the process but knows
- * only the calls that are not safe to repeat.
+ * The dependencies of the status of calls. The registry knows all calls of this process; the journal outlives the
+ * process but knows only the calls that are not safe to repeat.
  */
 export interface CallLookupDeps {
   registry: CallRegistry;
@@ -28,10 +28,11 @@ export async function answerStatus(
   { request_id: requestId }: StatusRequest,
 ): Promise<McpReply> {
   const key = { agent: asker.agent, requestId };
-  const here = registry.status(key);
-  if (here && !(here.state === 'finished' && here.reply === undefined)) return { data: here };
+  const known = registry.status(key);
+  const isWithoutReply = known?.state === 'finished' && known.reply === undefined;
+  if (known && !isWithoutReply) return { data: known };
   const entry = journal?.find(key);
-  const status: CallStatus = (entry && statusOf(entry)) ?? here ?? { state: 'unknown' };
+  const status: CallStatus = entry ? statusOf(entry) : (known ?? { state: 'unknown' });
   return { data: status };
 }
 

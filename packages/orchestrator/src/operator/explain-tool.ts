@@ -1,4 +1,4 @@
-import type { McpHost, ServerStatus } from '@signalbox/mcp-host';
+import type { McpHost } from '@signalbox/mcp-host';
 import type { ExplainRequest, Explanation } from '@signalbox/protocol';
 import { nearestTool } from '../calls/tool-refusals.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
@@ -11,31 +11,27 @@ export async function explainTool(
   { role, tool: name }: ExplainRequest,
 ): Promise<Explanation> {
   const catalog = await catalogs.current();
-  const listed = catalog.everything().find(name);
-  const tool = listed ?? catalog.hidden(name);
+  const tool = catalog.tool(name);
+  const isListed = catalog.everything().find(name) !== undefined;
   const { allowed, rule } = catalog.allowlist.explain(role, name);
   const nearest = tool && allowed ? undefined : nearestTool(catalog.view(role), name);
   const changedAt = catalogs.changedAt(name);
-  const server = tool && host.route(name)?.server;
+  const server = tool && host.route(name).server;
+  const status = host.servers().find((one) => one.name === server);
   return {
     tool: name,
     role,
     allowed,
     rule,
     exists: tool !== undefined,
-    hidden: tool !== undefined && listed === undefined,
+    hidden: tool !== undefined && !isListed,
     ...(server !== undefined && {
       server,
-      ...conditionOf(host.servers().find((status) => status.name === server)),
+      ...(status && { state: status.state, circuit: status.circuit }),
       ...scheduler.serverLoad(server),
     }),
     ...(tool ? explainRepeat(catalogs.policy.repeat, tool) : { repeat: 'unsafe' }),
     ...(changedAt !== undefined && { changed_at: changedAt }),
     ...(nearest !== undefined && { nearest }),
   };
-}
-
-/** State and circuit of the tool's server; empty for a tool that no server provides. */
-function conditionOf(status: ServerStatus | undefined) {
-  return status && { state: status.state, circuit: status.circuit };
 }

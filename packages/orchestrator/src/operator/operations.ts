@@ -32,8 +32,8 @@ export interface OperationDeps extends CallLookupDeps, ServerOperationDeps {
 type OperationRequest = Exclude<McpRequest, { op: 'call' }>;
 
 /**
- * Answers a request for any operation but a tool call. What the asker may see and do depends on the role that the broker
- * attests. Never rejects.
+ * Answers a request for any operation but a tool call. The role that the broker attests decides what the asker may see
+ * and do. Never rejects.
  */
 export async function answerOperation(
   deps: OperationDeps,
@@ -41,7 +41,8 @@ export async function answerOperation(
   request: OperationRequest,
 ): Promise<McpReply> {
   const { op } = request;
-  if (isForOperators(op) && asker.role !== 'operator') {
+  const isForAll = openOps.some((open) => open === op);
+  if (!isForAll && asker.role !== 'operator') {
     const message = `op '${op}' is not allowed for role '${asker.role}'; it is for operators only`;
     return { error: toolCallError('permission_denied', message, { mayHaveRun: false }) };
   }
@@ -82,10 +83,6 @@ async function answerAllowed(
     case 'explain':
       return { data: await explainTool(deps, request) };
   }
-}
-
-function isForOperators(op: string): boolean {
-  return !openOps.some((open) => open === op);
 }
 
 function manifestOf({ version, tools, hasUnlisted, mailbox }: RoleView, request: ManifestRequest): Manifest {

@@ -15,7 +15,7 @@ import {
 import type { CallScheduler } from '../scheduling/call-scheduler.ts';
 
 /** The most characters of standard error that one reply shows, of all servers together. */
-const maxTails = 1024 * 1024;
+const maxStderrCharacters = 1024 * 1024;
 /** A character takes up to six bytes as JSON; the rest is room for the other fields of a report. */
 const bytesPerCharacter = 8;
 
@@ -48,7 +48,7 @@ export async function answerServer(
     return { data };
   } catch (thrown) {
     if (!(thrown instanceof SignalboxError)) throw thrown;
-    return { error: refusal(deps.host, server, thrown) };
+    return { error: serverError(deps.host, server, thrown) };
   }
 }
 
@@ -70,9 +70,10 @@ export async function answerDiscover({ host, log }: ServerOperationDeps, asker: 
   return { data };
 }
 
-function refusal(host: McpHost, server: string, { code, message, retryable }: SignalboxError) {
-  if (code !== 'server_not_found')
+function serverError(host: McpHost, server: string, { code, message, retryable }: SignalboxError) {
+  if (code !== 'server_not_found') {
     return toolCallError('internal', message, { mayHaveRun: false, retryable });
+  }
   const names = host.servers().map(({ name }) => name);
   const nearest = nearestName(server, names);
   const known = names.length > 0 ? `There are: ${names.join(', ')}.` : 'This orchestrator hosts no servers.';
@@ -81,13 +82,13 @@ function refusal(host: McpHost, server: string, { code, message, retryable }: Si
   return toolCallError('invalid_arguments', text, { mayHaveRun: false, hint });
 }
 
-/** One of the `servers` reports in a reply. Each shows so little of standard error that the reply can be delivered. */
+/** Makes one of the `servers` reports of a reply. Standard error is cut so that the whole reply can be delivered. */
 function reportOf(
   { host, scheduler, maxReplyBytes }: ServerOperationDeps,
   status: ServerStatus,
   servers: number,
 ): ServerReport {
-  const maxTail = Math.ceil(Math.min(maxTails, maxReplyBytes() / bytesPerCharacter) / servers);
+  const maxTail = Math.ceil(Math.min(maxStderrCharacters, maxReplyBytes() / bytesPerCharacter) / servers);
   const { name, pid, uptimeMs, p50Ms, p95Ms, auth, lastError } = status;
   return {
     name,

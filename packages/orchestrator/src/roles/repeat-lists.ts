@@ -1,7 +1,10 @@
 import { mayRepeat, type RepeatOverride, type Tool, withRepeatOverride } from '@signalbox/protocol';
 import { matchesPattern } from './tool-pattern.ts';
 
-/** The operator's lists of tools that may or may not be called again. Entries are names or patterns with `*`; where both lists match, `never` decides. */
+/**
+ * The operator's lists of tools that may or must not be called again. Entries are names or patterns with `*`; if both
+ * lists match a tool, `never` decides.
+ */
 export interface RepeatLists {
   /** Tools that may be called again although nobody knows how the first call ended. */
   safe?: readonly string[];
@@ -9,13 +12,13 @@ export interface RepeatLists {
   never?: readonly string[];
 }
 
-/** What the operator's lists say about repeating this tool; `undefined` if neither list names it. */
+/** Returns what the operator's lists say about repeating this tool; `undefined` if neither list names it. */
 export function repeatOverrideFor(lists: RepeatLists, tool: string): RepeatOverride | undefined {
   if (patternFor(lists.never, tool) !== undefined) return 'never';
   return patternFor(lists.safe, tool) === undefined ? undefined : 'safe';
 }
 
-/** Whether a call of the tool that was sent to its server may be made again, and the rule that decides it. */
+/** Says whether a call that was sent to the tool's server may be made again, and which rule decides that. */
 export function explainRepeat(
   lists: RepeatLists,
   tool: Tool,

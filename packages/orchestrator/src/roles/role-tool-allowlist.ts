@@ -11,9 +11,9 @@ export interface AllowlistRule {
 }
 
 /**
- * Which tools each role may see and call. Immutable: a change is a new allowlist.
- * An entry holds exact tool names or globs in which `*` stands for any run of characters (`mcp_github__*`);
- * an empty entry locks the role out.
+ * Says which tools each role may see and call. It never changes; `withRole` returns a new allowlist. The entry of a role
+ * holds exact tool names and patterns in which `*` stands for any run of characters (`mcp_github__*`); an empty entry
+ * locks the role out.
  */
 export class RoleToolAllowlist {
   readonly #patterns: ReadonlyMap<string, readonly string[]>;
@@ -24,7 +24,7 @@ export class RoleToolAllowlist {
     this.#unlisted = unlisted;
   }
 
-  /** An allowlist under which every role may use every tool. */
+  /** Returns an allowlist under which every role may use every tool. */
   static unrestricted(): RoleToolAllowlist {
     return new RoleToolAllowlist(new Map(), 'allow');
   }
@@ -69,7 +69,7 @@ export class RoleToolAllowlist {
     return this.#unlisted === 'deny' || this.#patternsOf(role) !== undefined;
   }
 
-  /** The tools of the list that `role` may use, in the same order. */
+  /** Returns the tools of the list that `role` may use, in the same order. */
   filterManifest(role: string | undefined, tools: readonly Tool[]): Tool[] {
     return tools.filter((tool) => this.allows(role, tool.name));
   }

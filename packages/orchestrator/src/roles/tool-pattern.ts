@@ -1,6 +1,7 @@
 /**
  * Whether `name` matches `pattern`, in which each `*` stands for any run of characters and every other character for
- * itself. The segments between stars are found left to right without backtracking, so no pattern is slow.
+ * itself. The parts between the stars are searched from left to right and never again, so
+ * no pattern is slow.
  */
 export function matchesPattern(pattern: string, name: string): boolean {
   const segments = pattern.split('*');

@@ -3,9 +3,9 @@ import { FairQueue, type QueuedCall, type Refusal } from './fair-queue.ts';
 import { RetryEstimate } from './retry-estimate.ts';
 
 /**
- * What became of a call. Only a call that `ran` was started. `aborted`: its caller gave up while it waited.
- * `handed_back`: the scheduler was closed while it waited. `refused`: it may not wait; `waiting` counts the calls of its
- * worker that do.
+ * How the wait of a call ended. Only a call that `ran` was started. `aborted`: its caller cancelled it while it waited.
+ * `handed_back`: the scheduler was closed while it waited. `refused`: it may not wait, because the `waiting` calls of its
+ * worker, or those of all workers, take up the room.
  */
 export type CallTurn<T> =
   | { status: 'ran'; value: T }
@@ -34,10 +34,10 @@ interface Entry extends QueuedCall {
   handBack(): void;
 }
 
-/** Weight of the newest call in the average time that calls run. */
+/** The weight of the newest call in the average duration of calls. */
 const newestWeight = 0.1;
 
-/** `now` is in monotonic milliseconds. */
+/** Creates a scheduler. `now` is in monotonic milliseconds. */
 export function createCallScheduler(
   limits: CallLimits,
   now: () => number = () => performance.now(),

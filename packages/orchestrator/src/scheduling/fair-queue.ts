@@ -1,13 +1,16 @@
 import type { CallLimits, ServerLimits } from './call-limits.ts';
 
-/** A call in the queue: its worker, its server, and the size of its request. The object itself identifies the call. */
+/** A call in the queue. The object itself identifies the call; `bytes` is the size of its request. */
 export interface QueuedCall {
   readonly worker: string;
   readonly server: string;
   readonly bytes: number;
 }
 
-/** Why a call may not wait. `queue_full`: its worker has too many waiting. `no_room`: the remaining room is kept for other workers. */
+/**
+ * The reason why a call may not wait. `queue_full`: too many calls of its worker wait already. `no_room`: the remaining
+ * room is kept for other workers.
+ */
 export type Refusal = 'queue_full' | 'no_room';
 
 /** The calls of one worker on all servers. `turn` orders workers by when they were last served. */
@@ -37,7 +40,8 @@ interface Server<C> {
 /**
  * Decides which call runs next. It knows neither time nor promises.
  *
- * A call takes all its places (global, of its server, of its worker) at once, or waits without any. On each server the
+ * A call needs one place of each limit (global, of its server, of its worker). It takes all three at once, or waits
+ * without any. On each server the
  * workers take turns: a worker that was served goes to the end. If several servers have room and only the global limit
  * binds, the worker that was served longest ago goes first. So a worker with a thousand calls and one with a single call
  * alternate.
@@ -132,7 +136,7 @@ export class FairQueue<C extends QueuedCall> {
     this.#forget(call, worker, server);
   }
 
-  /** Whether the call is waiting. */
+  /** Whether the call waits in this queue. */
   has(call: C): boolean {
     return this.#servers.get(call.server)?.lines.get(call.worker)?.calls.has(call) ?? false;
   }

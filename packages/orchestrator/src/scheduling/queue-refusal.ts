@@ -1,7 +1,7 @@
 import { type ToolCallError, toolCallError } from '@signalbox/protocol';
 import type { CallTurn } from './call-scheduler.ts';
 
-/** The error for a call that the scheduler refused because it may not wait. */
+/** Returns the error for a call that the scheduler refused because it may not wait. */
 export function queueRefusal(
   worker: string,
   { reason, waiting, retryAfterSeconds }: Extract<CallTurn<never>, { status: 'refused' }>,

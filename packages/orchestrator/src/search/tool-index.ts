@@ -16,12 +16,12 @@ export interface ToolIndex {
   search(query: string, limit: number): FoundTool[];
 }
 
-/** How much of a field is read, as servers may write as much as they like. */
+/** The most characters of a field that are indexed; servers may send fields of any length. */
 const maxFieldLength = 4000;
 const maxParameterDepth = 4;
 const maxFuzzyLength = 24;
 
-/** How much a word counts in each field. */
+/** The weight of a word in each field. */
 const boost = { name: 2, title: 2, description: 1, parameters: 0.5, parameterTexts: 0.2 };
 
 /**

@@ -41,9 +41,9 @@ export class CallTable {
   readonly #settleStored: Statement<[number, string, string]>;
   readonly #settleRefused: Statement<[number, string, string]>;
   readonly #size: Statement<[], { rows: number; bytes: number }>;
-  readonly #dropSettled: Statement<[before: number, limit: number]>;
-  readonly #dropExpired: Statement<[before: number, limit: number]>;
-  readonly #dropReplies: Statement<[before: number, limit: number]>;
+  readonly #deleteSettled: Statement<[before: number, limit: number]>;
+  readonly #deleteExpired: Statement<[before: number, limit: number]>;
+  readonly #deleteReplies: Statement<[before: number, limit: number]>;
 
   constructor(db: Database) {
     this.#find = db.prepare(`SELECT ${columns} FROM call WHERE agent = ? AND request_id = ?`);
@@ -66,15 +66,15 @@ export class CallTable {
     this.#settleStored = settle(', reply = NULL, reply_bytes = 0');
     this.#settleRefused = settle('');
     this.#size = db.prepare('SELECT COUNT(*) AS rows, COALESCE(SUM(reply_bytes), 0) AS bytes FROM call');
-    this.#dropSettled = db.prepare(
+    this.#deleteSettled = db.prepare(
       `DELETE FROM call WHERE rowid IN
          (SELECT rowid FROM call WHERE settled_at <= ? ORDER BY settled_at LIMIT ?)`,
     );
-    this.#dropExpired = db.prepare(
+    this.#deleteExpired = db.prepare(
       `DELETE FROM call WHERE rowid IN
          (SELECT rowid FROM call WHERE settled_at IS NULL AND expires_at <= ? ORDER BY expires_at LIMIT ?)`,
     );
-    this.#dropReplies = db.prepare(
+    this.#deleteReplies = db.prepare(
       `UPDATE call SET reply = NULL, reply_bytes = 0 WHERE rowid IN
          (SELECT rowid FROM call WHERE settled_at <= ? AND reply_bytes > 0 ORDER BY settled_at LIMIT ?)`,
     );
@@ -103,21 +103,21 @@ export class CallTable {
   }
 
   /**
-   * A small step of forgetting; true if there may be more to do. Never takes a call whose request could still be
-   * delivered.
+   * Deletes one small batch of old calls or replies. Returns true if there may be more to delete. A call whose request
+   * could still be delivered is always kept.
    */
   prune({ maxAgeMs, maxRows, maxBytes }: JournalRetention, now: number): boolean {
     const { rows, bytes } = this.#size.get()!;
     const over = rows > maxRows ? Math.min(pruneBatch, rows - maxRows) : 0;
-    if (over > 0 && this.#drop(now, over) === over) return true;
-    if (bytes > maxBytes && this.#dropReplies.run(now, replyBatch).changes === replyBatch) return true;
-    return this.#drop(now - maxAgeMs, pruneBatch) === pruneBatch;
+    if (over > 0 && this.#deleteCalls(now, over) === over) return true;
+    if (bytes > maxBytes && this.#deleteReplies.run(now, replyBatch).changes === replyBatch) return true;
+    return this.#deleteCalls(now - maxAgeMs, pruneBatch) === pruneBatch;
   }
 
-  /** Drops up to `limit` calls that were settled, or could no longer be delivered, before that time. */
-  #drop(before: number, limit: number): number {
-    const settled = this.#dropSettled.run(before, limit).changes;
-    return settled + this.#dropExpired.run(before, limit - settled).changes;
+  /** Deletes up to `limit` calls that were settled, or whose lifetime ended, by that time. Returns how many it deleted. */
+  #deleteCalls(before: number, limit: number): number {
+    const settled = this.#deleteSettled.run(before, limit).changes;
+    return settled + this.#deleteExpired.run(before, limit - settled).changes;
   }
 }
 

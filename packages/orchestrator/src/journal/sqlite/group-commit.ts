@@ -30,14 +30,14 @@ export class GroupCommit {
     });
   }
 
-  /** Resolves when the write is committed; with `sync`, when it is on disk. */
+  /** Queues a write. Resolves when it is committed; with `sync`, when it is on disk. */
   write(write: Write, options: { sync: boolean }): Promise<void> {
     this.#mustSync ||= options.sync;
     this.#immediate ??= setImmediate(() => this.flush());
     return new Promise((resolve, reject) => this.#pending.push({ write, resolve, reject }));
   }
 
-  /** Commits at once what waits for the end of this turn. */
+  /** Commits the queued writes now. */
   flush(): void {
     if (this.#immediate) clearImmediate(this.#immediate);
     const [pending, sync] = [this.#pending, this.#mustSync];

@@ -1,15 +1,16 @@
 import type { Database, Statement } from 'better-sqlite3';
 
-/**
- * What the journal knows of one inbox. `unanswered` counts the subscriptions requested since the last answer; messages
- * up to the sequence number `foreignUpTo` may have been handled by an orchestrator with another journal.
- */
 interface Inbox {
+  /** The number of subscriptions that were requested since the last answer to one. */
   unanswered: number;
+  /** An orchestrator with another journal may have handled the messages up to this sequence number. */
   foreignUpTo: number;
 }
 
-/** The inboxes that this journal was used with. */
+/**
+ * Keeps the inboxes that this journal was used with. A change counts from now on; the function that it returns writes
+ * the change to the database.
+ */
 export class InboxTable {
   readonly #save: Statement<[string, number, number]>;
   readonly #inboxes: Map<string, Inbox>;
@@ -24,13 +25,13 @@ export class InboxTable {
     );
   }
 
-  /** Notes that a subscription was requested. Holds at once; the returned write makes it last. */
+  /** Notes that a subscription was requested. Returns the write. */
   requested(name: string): () => void {
     const { unanswered, foreignUpTo } = this.#get(name);
     return this.#change(name, { unanswered: unanswered + 1, foreignUpTo });
   }
 
-  /** Notes the answer to a subscription. Holds at once; the returned write makes it last. */
+  /** Notes the answer to a subscription. Returns the write. */
   answered(name: string, { sameJournal, headSeq }: { sameJournal: boolean; headSeq: number }): () => void {
     const { unanswered, foreignUpTo } = this.#get(name);
     const isOurs = sameJournal && unanswered <= 1;
@@ -40,6 +41,7 @@ export class InboxTable {
     });
   }
 
+  /** Returns the sequence number up to which messages are foreign; 0 if none are. */
   foreignUpTo(name: string): number {
     return this.#get(name).foreignUpTo;
   }

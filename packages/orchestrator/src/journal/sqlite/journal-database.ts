@@ -39,7 +39,7 @@ const busyTimeoutMs = 1000;
 
 /**
  * Opens or creates the database. Only its owner can read it, and no other process can open it until it is closed.
- * Throws as {@link journalError} says.
+ * Throws the errors of {@link journalError}.
  */
 export function openJournalDatabase(file: string): Database.Database {
   let db: Database.Database | undefined;
@@ -90,7 +90,7 @@ function makePrivate(file: string): void {
   }
 }
 
-/** Creates parent by parent: Node's own recursive mode can hang where a file system refuses with ENOENT. */
+/** Creates the directory, parents first. Node's own recursive mode can hang if a file system refuses with ENOENT. */
 function makeDirectory(directory: string): void {
   if (existsSync(directory)) return;
   makeDirectory(dirname(directory));

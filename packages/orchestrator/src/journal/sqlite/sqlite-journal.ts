@@ -6,7 +6,7 @@ import { GroupCommit } from './group-commit.ts';
 import { InboxTable } from './inbox-table.ts';
 import { journalError, openJournalDatabase } from './journal-database.ts';
 
-/** Where a journal is kept, and for how long. */
+/** The file of a journal, and how long it keeps calls. */
 export interface SqliteJournalOptions {
   /** A file that nothing else uses. It is created when missing (0600, its folder 0700); one process may hold it at a time. */
   file: string;
