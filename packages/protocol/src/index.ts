@@ -45,7 +45,7 @@ export {
   parseBrokerFrame,
   parseClientFrame,
 } from './wire/parse-frame.ts';
-export { type JsonLimits, parseJson } from './wire/parse-json.ts';
+export { isJsonObject, type JsonLimits, parseJson } from './wire/parse-json.ts';
 export { type Undeliverable, undeliverableReasons, undeliverableSchema } from './wire/undeliverable.ts';
 
 // Names of agents, messages and tokens.
@@ -136,5 +136,5 @@ export {
 // Errors, faults and texts that every package uses.
 
 export { type Fault, faultAt, faultPoints, faultVariable, noFault } from './faults.ts';
-export { messageOf, SignalboxError } from './signalbox-error.ts';
+export { errnoOf, messageOf, SignalboxError } from './signalbox-error.ts';
 export { visible } from './visible-text.ts';

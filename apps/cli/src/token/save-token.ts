@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { rename, rm, writeFile } from 'node:fs/promises';
-import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { errnoOf, messageOf, SignalboxError } from '@signalbox/protocol';
 
 /** Throws `usage` if a file exists that must not be replaced. */
 export function checkFree(file: string, force: boolean): void {
@@ -12,7 +12,7 @@ export async function saveToken(file: string, token: string, force: boolean): Pr
   try {
     await (force ? replaceFile : writeNew)(file, `${token}\n`);
   } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'EEXIST') throw exists(file);
+    if (errnoOf(cause) === 'EEXIST') throw exists(file);
     throw new SignalboxError('usage', `the token could not be written to ${file}: ${messageOf(cause)}`, {
       cause,
     });

@@ -1,6 +1,6 @@
 import { newMessageId } from '@signalbox/client';
 import { replyError, sendOrchestratorRequest } from '@signalbox/operator';
-import { type CallRequest, messageOf, parseJson, SignalboxError } from '@signalbox/protocol';
+import { type CallRequest, isJsonObject, messageOf, parseJson, SignalboxError } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { textArgument } from '../messages/text-argument.ts';
@@ -82,7 +82,6 @@ function toolArguments(text: string): Record<string, unknown> {
     const message = `the arguments cannot be read: ${messageOf(cause)}`;
     throw new SignalboxError('usage', message, { cause, details: { hint: example } });
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return value as Record<string, unknown>;
+  if (isJsonObject(value)) return value;
   throw new SignalboxError('usage', 'the arguments must be a JSON object', { details: { hint: example } });
 }

@@ -1,5 +1,5 @@
+import { isJsonObject } from '@signalbox/protocol';
 import { canonicalText } from '../json/canonical-text.ts';
-import { isObject } from '../schema/keywords.ts';
 import { nodeAt, type SchemaGraph, type SchemaNode, type SchemaObject } from '../schema/schema-graph.ts';
 import { allowsValue } from '../schema/value-keywords.ts';
 import type { SchemaValidator } from '../validator/schema-validator.ts';
@@ -43,7 +43,7 @@ export class Coercion {
     let value = node.$ref === undefined ? given : this.fit(nodeAt(this.#graph, node.$ref), given);
     value = this.#converted(node, value);
     if (Array.isArray(value)) value = this.#items(node, value);
-    else if (isObject(value)) value = this.#properties(node, value);
+    else if (isJsonObject(value)) value = this.#properties(node, value);
     for (const part of node.allOf ?? []) value = this.fit(part, value);
     if (node.anyOf) value = this.#union(node.anyOf, value, (accepting) => accepting > 0);
     if (node.oneOf) value = this.#union(node.oneOf, value, (accepting) => accepting === 1);

@@ -1,3 +1,4 @@
+import { isJsonObject } from '@signalbox/protocol';
 import type { SchemaNode } from './schema-graph.ts';
 
 /** Describes a kind of keyword: the values that it may have, and the schemas in them. */
@@ -104,7 +105,7 @@ export function subschemas(of: Record<string, unknown>, keywords = Object.keys(o
     const value = of[keyword];
     if (holds === undefined || value === undefined) return [];
     if (Array.isArray(value)) return value;
-    return holds === 'map of schemas' && isObject(value) ? Object.values(value) : [value];
+    return holds === 'map of schemas' && isJsonObject(value) ? Object.values(value) : [value];
   });
 }
 
@@ -116,17 +117,12 @@ export function subschemasInPlace(of: Record<string, unknown>): SchemaNode[] {
   return subschemas(of, inPlaceKeywords) as SchemaNode[];
 }
 
-/** Tells whether a JSON value is an object, and neither null nor an array. */
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function isText(value: unknown): boolean {
   return typeof value === 'string';
 }
 
 function isSchema(value: unknown): boolean {
-  return typeof value === 'boolean' || isObject(value);
+  return typeof value === 'boolean' || isJsonObject(value);
 }
 
 function isListOf(accepts: (entry: unknown) => boolean, value: unknown): value is unknown[] {
@@ -134,7 +130,7 @@ function isListOf(accepts: (entry: unknown) => boolean, value: unknown): value i
 }
 
 function isMapOf(accepts: (entry: unknown) => boolean, value: unknown): boolean {
-  return isObject(value) && Object.values(value).every(accepts);
+  return isJsonObject(value) && Object.values(value).every(accepts);
 }
 
 function isNames(value: unknown): boolean {

@@ -1,4 +1,4 @@
-import { isObject } from './keywords.ts';
+import { isJsonObject } from '@signalbox/protocol';
 
 /** Tells whether a document says that it is written in draft-07 or an older dialect. */
 export function isDraft07(document: Record<string, unknown>): boolean {
@@ -21,7 +21,7 @@ export function toPresentDialect(schema: Record<string, unknown>, draft07: boole
     delete translated.items;
     if (translated.additionalItems !== undefined) translated.items = translated.additionalItems;
   }
-  if (draft07 && isObject(translated.dependencies)) {
+  if (draft07 && isJsonObject(translated.dependencies)) {
     const entries = Object.entries(translated.dependencies);
     translated.dependentRequired = Object.fromEntries(entries.filter(([, value]) => Array.isArray(value)));
     translated.dependentSchemas = Object.fromEntries(entries.filter(([, value]) => !Array.isArray(value)));

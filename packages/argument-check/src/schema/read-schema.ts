@@ -1,5 +1,6 @@
+import { isJsonObject } from '@signalbox/protocol';
 import { refuseEndless } from './endless-schema.ts';
-import { isObject, type KeywordKind, kindOf } from './keywords.ts';
+import { type KeywordKind, kindOf } from './keywords.ts';
 import { linearPattern } from './linear-pattern.ts';
 import { isDraft07, toPresentDialect } from './older-dialects.ts';
 import { indexReferences, type References } from './references.ts';
@@ -17,7 +18,7 @@ const limits = { length: 256 * 1024, depth: 64, references: 1_000, objects: 3_00
 
 /** Takes a tool's schema apart. Throws `SchemaProblem` if it is no JSON Schema, too large, or refers outside itself. */
 export function readSchema(document: unknown): SchemaGraph {
-  if (!isObject(document)) throw new SchemaProblem('it is no JSON object');
+  if (!isJsonObject(document)) throw new SchemaProblem('it is no JSON object');
   refuseLarge(document);
   const graph = new SchemaReader(document).read();
   refuseEndless(graph);
@@ -122,7 +123,7 @@ class SchemaReader {
       throw new SchemaProblem(`it has more than ${limits.references} references`);
     }
     const target = this.#references.target(ref, from);
-    if (typeof target !== 'boolean' && !isObject(target)) {
+    if (typeof target !== 'boolean' && !isJsonObject(target)) {
       throw new SchemaProblem(`it refers to '${ref}', which is no schema`);
     }
     const node = this.#node(target, ref);

@@ -1,5 +1,6 @@
+import { isJsonObject } from '@signalbox/protocol';
 import { valueAt } from '../json/json-pointer.ts';
-import { isObject, subschemas } from './keywords.ts';
+import { subschemas } from './keywords.ts';
 import { SchemaProblem } from './schema-graph.ts';
 
 /** Resolves the references of one schema document. */
@@ -18,7 +19,7 @@ export function indexReferences(document: Record<string, unknown>): References {
   visit(document, documentBase);
 
   function visit(schema: unknown, outerBase: string): void {
-    if (!isObject(schema) || bases.has(schema)) return;
+    if (!isJsonObject(schema) || bases.has(schema)) return;
     const base = baseOf(schema, outerBase);
     bases.set(schema, base);
     for (const keyword of ['$anchor', '$dynamicAnchor']) {

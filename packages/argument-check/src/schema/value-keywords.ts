@@ -1,3 +1,4 @@
+import { isJsonObject } from '@signalbox/protocol';
 import { canonicalText } from '../json/canonical-text.ts';
 import type { SchemaObject } from './schema-graph.ts';
 
@@ -15,7 +16,7 @@ function isOfType(value: unknown, type: string): boolean {
     case 'array':
       return Array.isArray(value);
     case 'object':
-      return typeof value === 'object' && value !== null && !Array.isArray(value);
+      return isJsonObject(value);
     case 'integer':
       return Number.isInteger(value);
     case 'number':

@@ -1,6 +1,7 @@
+import { isJsonObject } from '@signalbox/protocol';
 import type { Capability } from '../document/compile-capability.ts';
 import type { Provider } from '../document/compile-provider.ts';
-import { isRecord, type Reading } from '../services/service.ts';
+import type { Reading } from '../services/service.ts';
 import { textOf } from '../templates/template.ts';
 import { valueAt } from '../templates/value-path.ts';
 
@@ -23,7 +24,7 @@ export function resultOf(
   const value = responsePath ? valueAt(reading.value, responsePath) : reading.value;
   if (value === undefined) return { unusable: `the answer of ${host} has nothing at its response_path` };
   const text = textOf(value);
-  if (!isRecord(value)) return { result: outputCheck ? misshapen(host, text) : textResult(text) };
+  if (!isJsonObject(value)) return { result: outputCheck ? misshapen(host, text) : textResult(text) };
   const checked = outputCheck?.check(value);
   if (checked && ('error' in checked || checked.coerced.length > 0)) return { result: misshapen(host, text) };
   return { result: { ...textResult(text), structuredContent: value } };

@@ -1,8 +1,7 @@
 import { type ArgumentCheck, compileArgumentCheck } from '@signalbox/argument-check';
 import { ResponseCache } from '@signalbox/mcp-host';
-import type { Tool } from '@signalbox/protocol';
+import { isJsonObject, type Tool } from '@signalbox/protocol';
 import type { SecretSources } from '../secrets/secret.ts';
-import { isRecord } from '../services/service.ts';
 import type { Values } from '../templates/template.ts';
 import { type DocumentProblem, type InputNames, TemplateCompiler } from '../templates/template-compiler.ts';
 import type { CapabilityDocument } from './capability-document.ts';
@@ -68,11 +67,11 @@ function toolOf({ name, title, description, schema, metadata = {} }: CapabilityD
 }
 
 function inputOf({ inputSchema }: Tool): { names: InputNames; defaults: Values } {
-  const properties = isRecord(inputSchema.properties) ? inputSchema.properties : {};
+  const properties = isJsonObject(inputSchema.properties) ? inputSchema.properties : {};
   const required = Array.isArray(inputSchema.required) ? inputSchema.required : [];
   const defaults = Object.fromEntries(
     Object.entries(properties).flatMap(([name, property]) =>
-      isRecord(property) && property.default !== undefined ? [[name, property.default]] : [],
+      isJsonObject(property) && property.default !== undefined ? [[name, property.default]] : [],
     ),
   );
   const known = new Set(Object.keys(properties));

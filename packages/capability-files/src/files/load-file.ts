@@ -1,5 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { errnoOf } from '@signalbox/protocol';
 import { type Capability, compileCapability } from '../document/compile-capability.ts';
 import { type FileProblem, parseCapabilityFile } from './parse-file.ts';
 
@@ -124,6 +125,6 @@ function inLine({ line, column, path, message }: FileProblem): string {
 }
 
 function unreadable(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
+  const code = errnoOf(error) ?? 'unreadable';
   return code === 'ENOENT' ? 'there is no such file or folder' : `cannot be read (${code})`;
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { SignalboxError } from '@signalbox/protocol';
+import { errnoOf, SignalboxError } from '@signalbox/protocol';
 import { parse } from 'yaml';
 import { parseValuePath, valueAt } from '../templates/value-path.ts';
 
@@ -31,8 +31,7 @@ function readFileSecret(reference: string, directory: string): string {
   try {
     text = readFileSync(resolve(directory, path), 'utf8');
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
-    throw badSecret(reference, `the file cannot be read (${code})`);
+    throw badSecret(reference, `the file cannot be read (${errnoOf(error) ?? 'unreadable'})`);
   }
   if (field === undefined) return text;
   const found = valueAt(parsed(text), parseValuePath(field) ?? [field]);

@@ -1,9 +1,9 @@
+import { isJsonObject } from '@signalbox/protocol';
 import { z } from 'zod';
 import { oneLine, text } from '../schema-parts.ts';
 import { fillValue } from '../templates/template.ts';
 import { compileTarget, targetShape } from './request-target.ts';
 import {
-  isRecord,
   isSuccess,
   jsonPost,
   parsedJson,
@@ -43,7 +43,7 @@ export const graphql = {
 function read(answer: ServiceAnswer): Reading | undefined {
   const body = parsedJson(answer.text)?.value;
   const succeeded = isSuccess(answer);
-  if (!isRecord(body)) {
+  if (!isJsonObject(body)) {
     return succeeded ? { unusable: 'answers with something that is not GraphQL' } : undefined;
   }
   const { errors, data } = body;
@@ -55,7 +55,7 @@ function read(answer: ServiceAnswer): Reading | undefined {
 }
 
 function messageIn(error: unknown): string {
-  if (!isRecord(error) || typeof error.message !== 'string') return JSON.stringify(error);
+  if (!isJsonObject(error) || typeof error.message !== 'string') return JSON.stringify(error);
   const where = Array.isArray(error.path) ? ` (at ${error.path.join('.')})` : '';
   return `${error.message}${where}`;
 }

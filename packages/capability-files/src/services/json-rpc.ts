@@ -1,9 +1,9 @@
+import { isJsonObject } from '@signalbox/protocol';
 import { z } from 'zod';
 import { oneLine } from '../schema-parts.ts';
 import { fillValue } from '../templates/template.ts';
 import { compileTarget, targetShape } from './request-target.ts';
 import {
-  isRecord,
   isSuccess,
   jsonPost,
   parsedJson,
@@ -43,9 +43,9 @@ export const jsonRpc = {
 
 function read(answer: ServiceAnswer, id: string): Reading | undefined {
   const body = parsedJson(answer.text)?.value;
-  const isReply = isRecord(body) && body.jsonrpc === '2.0';
+  const isReply = isJsonObject(body) && body.jsonrpc === '2.0';
   // A server that could not read the request doesn't know its id.
-  if (isReply && isRecord(body.error) && (body.id === id || body.id === null)) {
+  if (isReply && isJsonObject(body.error) && (body.id === id || body.id === null)) {
     return { refusal: messageIn(body.error) };
   }
   if (!isSuccess(answer)) return undefined;

@@ -1,14 +1,8 @@
+import { isJsonObject } from '@signalbox/protocol';
 import { z } from 'zod';
 import { fillValue, soleName, textOf, type Values, type ValueTemplate } from '../templates/template.ts';
 import { compileQuery, compileTarget, targetShape } from './request-target.ts';
-import {
-  isRecord,
-  isSuccess,
-  parsedJson,
-  type Reading,
-  type ServiceAnswer,
-  type ServiceKind,
-} from './service.ts';
+import { isSuccess, parsedJson, type Reading, type ServiceAnswer, type ServiceKind } from './service.ts';
 
 const config = z.strictObject({
   ...targetShape,
@@ -65,7 +59,7 @@ function writeBody(
 ): { type: string; text: string } | undefined {
   const value = fillValue(template, values);
   if (value === undefined) return undefined;
-  if (isRecord(value) && type?.toLowerCase().startsWith(formType)) {
+  if (isJsonObject(value) && type?.toLowerCase().startsWith(formType)) {
     const pairs = Object.entries(value).flatMap(([key, item]) =>
       (Array.isArray(item) ? item : [item]).map((each): [string, string] => [key, textOf(each)]),
     );

@@ -70,8 +70,3 @@ export function parsedJson(text: string): { value: unknown } | undefined {
     return undefined;
   }
 }
-
-/** Tells whether a JSON value is an object, and neither null nor an array. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

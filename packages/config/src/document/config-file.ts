@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { messageOf } from '@signalbox/protocol';
+import { errnoOf, messageOf } from '@signalbox/protocol';
 import type { ConfigProblem } from './config-problem.ts';
 import type { ReferenceSources } from './references.ts';
 
@@ -65,7 +65,7 @@ function readBytes(path: string): Buffer {
 }
 
 function unreadable(cause: unknown): string {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : messageOf(cause);
+  const code = errnoOf(cause) ?? messageOf(cause);
   if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return 'is no UTF-8 text';
   if (code === tooLarge) return 'is larger than 4 MiB';
   return `cannot be read (${code === 'EISDIR' ? 'it is a directory' : code})`;

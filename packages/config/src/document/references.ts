@@ -1,4 +1,4 @@
-import { messageOf } from '@signalbox/protocol';
+import { errnoOf, messageOf } from '@signalbox/protocol';
 import { type Document, isMap, isPair, isScalar, isSeq, visit } from 'yaml';
 
 /** The environment and the files that references may read. */
@@ -78,10 +78,6 @@ export function readReferredFile(name: string, { readFile }: ReferenceSources): 
   try {
     return { value: readFile(name).replace(/\r?\n$/, '') };
   } catch (error) {
-    return { problem: `the file cannot be read (${errnoOf(error)})` };
+    return { problem: `the file cannot be read (${errnoOf(error) ?? messageOf(error)})` };
   }
-}
-
-function errnoOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : messageOf(error);
 }

@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { type BrokerFacts, brokerFiles } from '@signalbox/broker/files';
 import { type Config, formatListenAddress } from '@signalbox/config';
-import { SignalboxError } from '@signalbox/protocol';
+import { errnoOf, SignalboxError } from '@signalbox/protocol';
 import { readTokenFile } from './token-file.ts';
 
 /** Returns the absolute path of the data directory: the one that is named, else that of the configuration, else the default. */
@@ -46,9 +46,8 @@ export async function checkDataDirectory(directory: string): Promise<void> {
   try {
     names = await readdir(directory);
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
     // The store makes a directory that is missing, and explains one that cannot be read.
-    if (code !== 'ENOTDIR') return;
+    if (errnoOf(cause) !== 'ENOTDIR') return;
     throw badDataDirectory(`${directory} is no directory`, cause);
   }
   if (names.length === 0 || names.some((name) => knownFiles.includes(name))) return;
@@ -83,7 +82,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+    return errnoOf(error) === 'EPERM';
   }
 }
 

@@ -3,6 +3,7 @@ import { type BrokerFrame, brokerFrameSchemas } from './broker-frames.ts';
 import { type ClientFrame, clientFrameSchemas } from './client-frames.ts';
 import type { ErrorCode } from './error-codes.ts';
 import { frameLimits } from './limits.ts';
+import { isJsonObject } from './parse-json.ts';
 
 /** The reason why a header line was refused. `id` and `request_id` are those of the line, so that the answer can be matched. */
 export interface FrameRefusal {
@@ -64,9 +65,7 @@ function readObject(header: string): Record<string, unknown> | string {
   } catch {
     return 'the header line is not JSON; send one JSON object per line';
   }
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : 'the header line must be a JSON object';
+  return isJsonObject(value) ? value : 'the header line must be a JSON object';
 }
 
 function unknownFrame(object: Record<string, unknown>): FrameRefusal {

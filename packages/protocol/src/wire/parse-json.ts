@@ -60,3 +60,8 @@ function stringEnd(text: string, start: number): number {
     if (slashes % 2 === 0) return at;
   }
 }
+
+/** Tells whether a JSON value is an object, and neither null nor an array. */
+export function isJsonObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

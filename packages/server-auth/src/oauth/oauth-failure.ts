@@ -1,5 +1,5 @@
 import { networkFailure } from '@signalbox/guarded-fetch';
-import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { errnoOf, messageOf, SignalboxError } from '@signalbox/protocol';
 import { AuthorizationResponseError, ResponseBodyError, WWWAuthenticateChallengeError } from 'openid-client';
 
 /** The advice for an operator, by OAuth error code. */
@@ -37,7 +37,10 @@ export function oauthFailure(thrown: unknown, redact: (text: string) => string):
     const reason = `the authorization server refused (${code}${description})${hint}`;
     return failed(redact(reason), passingErrors.has(code));
   }
-  if (isCode(thrown, 'OAUTH_TIMEOUT') || (thrown instanceof DOMException && thrown.name === 'TimeoutError')) {
+  if (
+    errnoOf(thrown) === 'OAUTH_TIMEOUT' ||
+    (thrown instanceof DOMException && thrown.name === 'TimeoutError')
+  ) {
     return failed('the authorization server did not answer in time', true);
   }
   const unreachable = networkFailure(thrown);
@@ -65,8 +68,4 @@ function descriptionOf(thrown: unknown, redact: (text: string) => string): strin
 function statusOf(thrown: unknown): string {
   const { cause } = thrown as Error;
   return cause instanceof Response ? ` (HTTP ${cause.status})` : '';
-}
-
-function isCode(thrown: unknown, code: string): boolean {
-  return thrown instanceof Error && 'code' in thrown && thrown.code === code;
 }

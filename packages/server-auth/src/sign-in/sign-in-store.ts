@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { errnoOf, messageOf, SignalboxError } from '@signalbox/protocol';
 import { z } from 'zod';
 import { signInCommand } from './sign-in-command.ts';
 
@@ -39,7 +39,7 @@ export function openRefreshTokenFiles(directory: string): RefreshTokenStore {
     async read(server) {
       const path = pathOf(server);
       const text = await readFile(path, 'utf8').catch((error) => {
-        if (error.code === 'ENOENT') return undefined;
+        if (errnoOf(error) === 'ENOENT') return undefined;
         throw unreadable(server, path, messageOf(error));
       });
       return text === undefined ? undefined : parse(server, path, text);
@@ -54,7 +54,7 @@ export function openRefreshTokenFiles(directory: string): RefreshTokenStore {
         await rm(pathOf(server));
         return true;
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+        if (errnoOf(error) === 'ENOENT') return false;
         throw error;
       }
     },

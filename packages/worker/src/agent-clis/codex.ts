@@ -1,3 +1,4 @@
+import { isJsonObject } from '@signalbox/protocol';
 import { stringify } from 'smol-toml';
 import { type Inject, serverName, toolTimeoutMs } from './injection.ts';
 
@@ -28,7 +29,7 @@ export const injectCodex: Inject = ([program = '', ...rest], { faceCommand }) =>
 
 /** Writes a TOML value on one line. */
 function tomlValue(value: unknown): string {
-  if (isTable(value)) {
+  if (isJsonObject(value)) {
     const pairs = Object.entries(value).map(([key, item]) => `${tomlKey(key)} = ${tomlValue(item)}`);
     return pairs.length === 0 ? '{}' : `{ ${pairs.join(', ')} }`;
   }
@@ -37,8 +38,4 @@ function tomlValue(value: unknown): string {
 
 function tomlKey(key: string): string {
   return /^[\w-]+$/.test(key) ? key : tomlValue(key);
-}
-
-function isTable(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

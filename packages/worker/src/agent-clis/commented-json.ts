@@ -1,3 +1,4 @@
+import { isJsonObject } from '@signalbox/protocol';
 /**
  * Parses JSON as editors write it: with comments and trailing commas. Throws `SyntaxError` as `JSON.parse` does.
  */
@@ -16,7 +17,5 @@ export function parseCommentedJson(text: string): unknown {
 
 /** Returns a JSON object as it is, and `undefined` for any other value. */
 export function asObject(value: unknown): Record<string, unknown> | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : undefined;
+  return isJsonObject(value) ? value : undefined;
 }

@@ -5,7 +5,7 @@ import {
   type Server,
   type Transport,
 } from '@modelcontextprotocol/server';
-import { type CallRound, messageOf } from '@signalbox/protocol';
+import { type CallRound, isJsonObject, messageOf } from '@signalbox/protocol';
 import { type AnswerDeps, type ClientCall, startCall } from './answer-call.ts';
 import { untouched } from './legacy-input.ts';
 
@@ -124,11 +124,11 @@ const plainFields = new Set(['name', 'arguments', '_meta']);
 /** Whether a call has only the fields of those revisions; the SDK's server handles any other. */
 function isPlainCall(message: object): message is CallMessage {
   const { id, params, jsonrpc } = message as { id?: unknown; params?: unknown; jsonrpc?: unknown };
-  if ((typeof id !== 'string' && !Number.isSafeInteger(id)) || jsonrpc !== '2.0' || !isRecord(params))
+  if ((typeof id !== 'string' && !Number.isSafeInteger(id)) || jsonrpc !== '2.0' || !isJsonObject(params))
     return false;
   for (const field in params) if (!plainFields.has(field)) return false;
   const { _meta } = params;
-  return _meta === undefined || (isRecord(_meta) && isPlainMeta(_meta));
+  return _meta === undefined || (isJsonObject(_meta) && isPlainMeta(_meta));
 }
 
 function isPlainMeta(meta: Record<string, unknown>): boolean {
@@ -136,13 +136,9 @@ function isPlainMeta(meta: Record<string, unknown>): boolean {
   return true;
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** Makes the same error of what a call threw as the SDK's server does. */
 function errorOf(thrown: unknown) {
-  const { code, data } = isRecord(thrown) ? thrown : {};
+  const { code, data } = isJsonObject(thrown) ? thrown : {};
   return {
     code: wireCode(code),
     message: messageOf(thrown),

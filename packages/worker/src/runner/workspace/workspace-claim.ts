@@ -1,6 +1,6 @@
 import { mkdir, readFile, realpath, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { SignalboxError } from '@signalbox/protocol';
+import { errnoOf, SignalboxError } from '@signalbox/protocol';
 import type { WorkspaceEntry } from '../../agent-clis/injection.ts';
 import { putIn } from '../../agent-clis/workspace-entry.ts';
 import { identityOf, isRunning, type ProcessIdentity } from '../process/process-start.ts';
@@ -70,7 +70,7 @@ async function createRecord(recordPath: string, record: WorkspaceRecord): Promis
   try {
     await writeFile(recordPath, `${JSON.stringify(record)}\n`, { mode: 0o600, flag: 'wx' });
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    if (errnoOf(error) !== 'EEXIST') throw error;
     throw taken(recordPath, ownerIn(await readFile(recordPath, 'utf8')));
   }
 }

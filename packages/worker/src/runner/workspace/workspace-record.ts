@@ -1,5 +1,6 @@
 import { chmod, readFile, rename, rmdir, stat, unlink, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { errnoOf } from '@signalbox/protocol';
 import type { WorkspaceEntry } from '../../agent-clis/injection.ts';
 import { takenOut } from '../../agent-clis/workspace-entry.ts';
 import type { ProcessIdentity } from '../process/process-start.ts';
@@ -53,7 +54,7 @@ export async function textOf(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (errnoOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 }
