@@ -9,7 +9,7 @@ import { withoutUndefined } from './without-undefined.ts';
 /** A role's tools, mailbox and budgets, and to whom it may send which kinds of messages. */
 export type RoleEntry = NonNullable<ConfigDocument['roles']>[string];
 
-/** At most so many calls in so many seconds. */
+/** A budget: at most `calls` calls in any `perSeconds` seconds. */
 export type BudgetEntry = NonNullable<RoleEntry['budget']>;
 
 /** Names of tools, or patterns, that may or must not be called again. `never` wins over `safe`. */
@@ -29,13 +29,13 @@ export interface Config {
     callTimeoutMs?: number;
     maxProcesses?: number;
     budgets: { perWorker?: BudgetEntry };
-    /** By the names under which tools are offered. */
+    /** The lists that name tools as they are offered. */
     repeat: RepeatEntry;
   };
   mcpServers: Record<string, McpServerConfig>;
-  /** By server, in the names that its tools have there. */
+  /** The lists of each server, which name tools as the server does. */
   serverRepeat: Record<string, RepeatEntry>;
-  /** By server. */
+  /** The file of each server's entry. */
   origins: Record<string, ServerOrigin>;
   /** Absolute paths of capability files and folders. */
   capabilities: string[];

@@ -5,8 +5,9 @@ import { type FileProblem, openConfigFile, problemText } from './document/config
 import { type ConfigPart, parseConfig } from './parse-config.ts';
 import { mergeServers } from './servers/merge-servers.ts';
 
-/** Which parts of a configuration are read, and who is told of what is found. */
+/** Selects the parts of a configuration to read, and receives the names that are found in it. */
 export interface LoadOptions {
+  /** The environment for `${env:…}`; by default that of the process. */
   env?: NodeJS.ProcessEnv;
   /** Only these parts are resolved and checked. */
   parts?: readonly ConfigPart[];

@@ -1,5 +1,6 @@
 import { type Config, configJsonSchema, loadConfig } from '@signalbox/config';
-import { count, printJson, printLines, tableLines, visible } from '../terminal/output.ts';
+import { visible } from '@signalbox/protocol';
+import { count, printJson, printLines, tableLines } from '../terminal/output.ts';
 
 /** Prints the configuration's JSON Schema. */
 export async function printConfigSchema(): Promise<void> {

@@ -18,15 +18,15 @@ export async function withSession<T>(
   options: { as?: 'request' | 'agent' } = {},
 ): Promise<T> {
   const connection = await resolveConnection(flags);
-  const { agent, minting } = connection;
-  const ownAddress = options.as !== 'agent' && !minting && !agent.includes('#');
+  const { agent, mintingPattern } = connection;
+  const ownAddress = options.as !== 'agent' && mintingPattern === undefined && !agent.includes('#');
   const address = ownAddress ? requestAddress(agent) : agent;
   await using client = await openClient(connection, address);
   try {
     return await use({ client, connection });
   } catch (error) {
     // A token can be revoked at any time, not only before the connection.
-    throw error instanceof SignalboxError ? explain(error, connection.url) : error;
+    throw withConnectionHint(error, connection.url);
   }
 }
 
@@ -40,7 +40,7 @@ export async function openClient(
   try {
     return await connectBroker({ url, token, agent: address, ...(log && { log }), ...options });
   } catch (error) {
-    throw error instanceof SignalboxError ? explain(error, url) : error;
+    throw withConnectionHint(error, url);
   }
 }
 
@@ -51,8 +51,9 @@ async function connectionLog(): Promise<Log | undefined> {
   return logInto(await openLog('client', 'warn'), 'debug');
 }
 
-/** Adds to the error of a connection what it means and what to do. */
-export function explain(error: SignalboxError, url: string): SignalboxError {
+/** Adds to the error of a connection what it means and what to do. Any other thrown value is returned as it is. */
+export function withConnectionHint(error: unknown, url: string): unknown {
+  if (!(error instanceof SignalboxError)) return error;
   const hint = error.code === 'unreachable' && namesNoPort(url) ? portHint : hints[error.code];
   if (hint === undefined || error.details.hint !== undefined) return error;
   const message = error.code === 'unreachable' ? `no broker answers at ${url}` : error.message;

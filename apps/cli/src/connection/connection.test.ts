@@ -79,7 +79,7 @@ test('The agent is the one that is named, else the one that the token names.', a
 test('A minting token connects as an agent under its own pattern.', async () => {
   expect(await resolveConnection({}, { SIGNALBOX_TOKEN: tokenText('ci-*', secret) })).toMatchObject({
     agent: 'ci-minting',
-    minting: true,
+    mintingPattern: 'ci-*',
   });
 });
 

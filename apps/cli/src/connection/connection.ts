@@ -22,8 +22,11 @@ export interface Connection {
   url: string;
   token: string;
   agent: string;
-  /** True for a token that can only issue others; it connects as an exact agent id, without sub-inbox. */
-  minting: boolean;
+  /**
+   * The agents that a minting token may issue tokens for, as in `ci-*`; absent for any other token. With such a token `agent`
+   * is an agent id under the pattern, and has no sub-inbox.
+   */
+  mintingPattern?: string;
   /** Agent id of the orchestrator that serves tools. */
   orchestrator: string;
 }
@@ -51,11 +54,12 @@ export async function resolveConnection(
       `'${agent}' is not an agent id; ids are lower-case, as in 'researcher-1'`,
     );
   }
+  const mintingPattern = mintingPatternOf(found.token);
   return {
     url,
     token: found.token,
     agent,
-    minting: mintingAgentOf(found.token) !== undefined,
+    ...(mintingPattern !== undefined && { mintingPattern }),
     orchestrator: config.orchestrator.id,
   };
 }
@@ -125,10 +129,14 @@ function agentFor(flags: ConnectionFlags, { token, from }: FoundToken, env: Node
   });
 }
 
-/** Returns an agent id under the pattern in a minting token's text: the broker accepts the token for no other name. */
+/** Returns the pattern of agents in the text of a minting token, as in `ci-*`; `undefined` for any other token. */
+function mintingPatternOf(token: string): string | undefined {
+  return /^sbx_([^~*]+\*)~/.exec(token)?.[1];
+}
+
+/** Returns an agent id under the pattern of a minting token: the broker accepts the token for no other name. */
 function mintingAgentOf(token: string): string | undefined {
-  const prefix = /^sbx_([^~*]+)\*~/.exec(token)?.[1];
-  return prefix === undefined ? undefined : `${prefix}minting`;
+  return mintingPatternOf(token)?.replace('*', 'minting');
 }
 
 function checkUrl(text: string): string {

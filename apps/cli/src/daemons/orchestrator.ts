@@ -1,7 +1,7 @@
 import { findConfigFile, loadConfig } from '@signalbox/config';
 import { runOrchestrator } from '@signalbox/daemon/orchestrator';
 import { SignalboxError } from '@signalbox/protocol';
-import { explain } from '../connection/client-session.ts';
+import { withConnectionHint } from '../connection/client-session.ts';
 import { brokerUrl, hasAgentEnvironment, namedToken } from '../connection/connection.ts';
 import { faultFromEnvironment } from '../process/fault-environment.ts';
 import { logInto, openLog } from '../process/log.ts';
@@ -37,7 +37,7 @@ export async function orchestratorProcess(flags: OrchestratorFlags): Promise<voi
     fault,
     log: logInto(log),
   }).catch((error) => {
-    throw error instanceof SignalboxError ? explain(error, url) : error;
+    throw withConnectionHint(error, url);
   });
   const ready = await Promise.race([orchestrator.ready, stop]);
   if (typeof ready === 'string') return;

@@ -1,8 +1,9 @@
 import { readTimeline, type TimelineEntry, type TimelineGroup } from '@signalbox/operator';
+import { visible } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
 import { orchestratorOf } from '../connection/orchestrator-request.ts';
 import { formatDuration, formatElapsed } from '../terminal/duration.ts';
-import { oneLine, printJson, printLines, tableLines, visible } from '../terminal/output.ts';
+import { oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
 import type { HistoryFlags } from './history-flags.ts';
 
 const hourMs = 3_600_000;

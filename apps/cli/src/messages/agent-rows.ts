@@ -35,7 +35,7 @@ function row(agent: string, connections: readonly ConnectedAgent[], now: number)
   const inbox = connections.find((one) => one.inbox)?.inbox;
   return [
     agent,
-    together(connections.map(({ role }) => role)),
+    joinDistinct(connections.map(({ role }) => role)),
     state(statuses),
     client(statuses),
     lastOutput(statuses, now) ?? otherStatus(connections) ?? '-',
@@ -63,7 +63,7 @@ function client(statuses: readonly WorkerStatus[]): string {
     return status.worker === 'mcp' ? (status.client ?? []) : [];
   });
   const commands = statuses.flatMap((status) => (status.worker === 'run' ? status.command : []));
-  return together(clients) || together(commands) || '-';
+  return joinDistinct(clients) || joinDistinct(commands) || '-';
 }
 
 function lastOutput(statuses: readonly WorkerStatus[], now: number): string | undefined {
@@ -81,9 +81,9 @@ function otherStatus(connections: readonly ConnectedAgent[]): string | undefined
   const own = connections.filter(({ status }) => status !== undefined && !workerStatus(status));
   return own.length === 0
     ? undefined
-    : together(own.map(({ status }) => oneLine(bodyText(status), outputLength)));
+    : joinDistinct(own.map(({ status }) => oneLine(bodyText(status), outputLength)));
 }
 
-function together(texts: readonly string[]): string {
+function joinDistinct(texts: readonly string[]): string {
   return [...new Set(texts)].join(', ');
 }

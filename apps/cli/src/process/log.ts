@@ -1,6 +1,6 @@
 import type { LogLevel } from '@signalbox/daemon';
+import { visible } from '@signalbox/protocol';
 import pino, { type Logger } from 'pino';
-import { visible } from '../terminal/output.ts';
 
 const secret = ['authorization', 'Authorization', 'token', 'headers', 'env'];
 const redact = { paths: secret.flatMap((key) => [key, `*.${key}`, `*.*.${key}`]), censor: '[redacted]' };

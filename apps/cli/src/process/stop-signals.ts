@@ -27,7 +27,7 @@ export function stopRequested(options: { onHangup?: () => void } = {}): Promise<
   });
 }
 
-const parentLookMs = 1000;
+const parentCheckMs = 1000;
 
 /**
  * Resolves when the process that started this one has ended: its other descendants may keep our standard input open. Does
@@ -40,7 +40,7 @@ export function parentEnded(): Promise<string> {
       if (process.ppid === parent) return;
       clearInterval(timer);
       resolve('parent ended');
-    }, parentLookMs).unref();
+    }, parentCheckMs).unref();
   });
 }
 
@@ -49,14 +49,14 @@ export function parentEnded(): Promise<string> {
  * request ends it at once, and so does any after this was disposed.
  */
 export function withdrawOnSignal(): Disposable & { readonly signal: AbortSignal } {
-  const given = new AbortController();
+  const withdrawal = new AbortController();
   const ask = (): void => {
-    if (given.signal.aborted) process.exit(exitCodes.interrupted);
-    given.abort();
+    if (withdrawal.signal.aborted) process.exit(exitCodes.interrupted);
+    withdrawal.abort();
   };
   for (const signal of endSignals) process.on(signal, ask);
   return {
-    signal: given.signal,
+    signal: withdrawal.signal,
     [Symbol.dispose]: () => {
       for (const signal of endSignals) process.off(signal, ask);
     },

@@ -1,5 +1,5 @@
 import type { Failure } from '@signalbox/daemon/supervisor';
-import { visible } from './output.ts';
+import { visible } from '@signalbox/protocol';
 
 /** Writes a failure for people: what happened, and what to do about it. */
 export function failureText({ code, message, hint, request_id, ask_again }: Failure): string {

@@ -1,7 +1,5 @@
 import { visible } from '@signalbox/protocol';
 
-export { visible };
-
 /** Prints one line of JSON on standard output. */
 export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value)}\n`);

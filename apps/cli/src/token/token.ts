@@ -35,7 +35,7 @@ export async function runTokenIssue(flags: TokenIssueFlags): Promise<void> {
     }
     return token;
   });
-  if (!json) return printLines(...issuedLines(issued, out));
+  if (!json) return printLines(...issuedLines(issued, flags));
   const { id, expires_at = null, token } = issued;
   const secret = out === undefined ? { token } : { file: out };
   printJson({ id, agent: issued.agent, role: issued.role, expiresAt: expires_at, ...secret });
@@ -72,9 +72,15 @@ export async function runTokenRevoke(id: string, flags: TokenFlags): Promise<voi
   printLines(`token ${id} is revoked; who was connected with it is cut off.`);
 }
 
-function issuedLines({ id, agent, role, expires_at, token }: IssuedToken, out: string | undefined): string[] {
+function issuedLines(
+  { id, agent, role, expires_at, token }: IssuedToken,
+  { out, url, config, data }: TokenIssueFlags,
+): string[] {
   const life = expires_at == null ? 'until it is revoked' : `for ${formatDuration(expires_at - Date.now())}`;
-  const file = out === undefined ? 'FILE' : shellWords(out);
+  const broker = Object.entries({ url, config, data }).flatMap(([option, value]) =>
+    value === undefined ? [] : [`--${option}`, value],
+  );
+  const connection = shellWords('--token-file', out ?? 'FILE', ...broker);
   const minting = agent.endsWith('*');
   return [
     `token ${id} for ${minting ? `any agent named ${agent}` : `agent ${agent}`} in role ${role}, valid ${life}`,
@@ -85,7 +91,7 @@ function issuedLines({ id, agent, role, expires_at, token }: IssuedToken, out: s
     '',
     'Next:',
     minting
-      ? `  signalbox token issue --agent ${agent.replace('*', '1')} --role ${role} --token-file ${file}`
-      : `  signalbox tools list --token-file ${file}`,
+      ? `  signalbox token issue --agent ${agent.replace('*', '1')} --role ${role} ${connection}`
+      : `  signalbox tools list ${connection}`,
   ];
 }

@@ -9,6 +9,7 @@ import { exitCodes } from '../terminal/exit-codes.ts';
 import { printJson } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { printResult } from './print-result.ts';
+import { checkToolName } from './tool-name.ts';
 
 /** The options of `signalbox tools call`. */
 export interface ToolsCallFlags extends ToolsFlags {
@@ -21,9 +22,10 @@ export interface ToolsCallFlags extends ToolsFlags {
  * carries the id of the request and the command that asks what became of it.
  */
 export async function callTool(name: string, text: string, flags: ToolsCallFlags): Promise<void> {
+  checkToolName(name);
   const request: CallRequest = {
     op: 'call',
-    tool: toolName(name),
+    tool: name,
     arguments: toolArguments(await textArgument(text)),
     options: { timeout_ms: flags.timeout },
   };
@@ -61,16 +63,9 @@ function withRequestId(error: SignalboxError, id: string, flags: ToolsCallFlags)
   });
 }
 
-/** True where the end of the call may be known elsewhere, or later: what is refused before it ran is settled. */
+/** Returns true if the end of the call may be known elsewhere or later. A call that was refused before it ran has ended. */
 function isOpen({ code, details }: SignalboxError): boolean {
   return details.may_have_run !== false || code === 'tool_timeout';
-}
-
-function toolName(name: string): string {
-  if (name !== '' && name.length <= 256) return name;
-  throw new SignalboxError('usage', 'the name of the tool is empty or longer than 256 characters', {
-    details: { hint: 'signalbox tools list shows the names' },
-  });
 }
 
 function toolArguments(text: string): Record<string, unknown> {

@@ -1,24 +1,23 @@
 import { type Explanation, roleSchema, SignalboxError } from '@signalbox/protocol';
 import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { printJson, printLines } from '../terminal/output.ts';
+import { checkToolName } from './tool-name.ts';
 
 /** Prints what would become of a role's call of a tool, and why. */
 export async function explainTool(role: string, tool: string, flags: ToolsFlags): Promise<void> {
-  check(role, tool);
+  checkRole(role);
+  checkToolName(tool);
   const explanation = await askOrchestrator(flags, { op: 'explain', role, tool });
   if (flags.json) printJson(explanation);
   else printLines(...explanationLines(explanation));
 }
 
-function check(role: string, tool: string): void {
+function checkRole(role: string): void {
   const parsed = roleSchema.safeParse(role);
-  if (!parsed.success) {
-    throw new SignalboxError('usage', `'${role}' is not a role: ${parsed.error.issues[0]?.message}`, {
-      details: { hint: 'the role comes first, then the tool: signalbox tools explain ROLE TOOL' },
-    });
-  }
-  if (tool !== '' && tool.length <= 256) return;
-  throw new SignalboxError('usage', 'the name of the tool is empty or longer than 256 characters');
+  if (parsed.success) return;
+  throw new SignalboxError('usage', `'${role}' is not a role: ${parsed.error.issues[0]?.message}`, {
+    details: { hint: 'the role comes first, then the tool: signalbox tools explain ROLE TOOL' },
+  });
 }
 
 function explanationLines(explanation: Explanation): string[] {

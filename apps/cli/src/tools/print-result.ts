@@ -1,6 +1,6 @@
-import type { ProxiedResult } from '@signalbox/protocol';
+import { type ProxiedResult, visible } from '@signalbox/protocol';
 import { exitCodes } from '../terminal/exit-codes.ts';
-import { printLines, visible } from '../terminal/output.ts';
+import { printLines } from '../terminal/output.ts';
 
 /** Prints the text of a tool's result; one that reports a failure of its own ends the command with 1. */
 export function printResult(result: ProxiedResult, name: string): void {

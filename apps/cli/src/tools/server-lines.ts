@@ -7,7 +7,7 @@ export function tookText(ms: number | undefined): string {
   return ms < 1000 ? `${Math.round(ms)} ms` : formatElapsed(ms);
 }
 
-/** What an operator can do about a state. */
+/** The advice to an operator for each state that needs some. */
 const remedies: Partial<Record<ServerReport['state'], string>> = {
   ejected: 'it failed too often; restart it with: signalbox tools reload',
   needs_auth: 'a person has to sign in with: signalbox tools auth',

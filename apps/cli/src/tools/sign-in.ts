@@ -35,7 +35,7 @@ async function signInTo(name: string, found: SignInServer, flags: ToolsAuthFlags
       auth,
       fetch,
       tokens: tokensOf(found, flags),
-      onUrl: (link) => sayUrl(link, name, flags),
+      onUrl: (link) => printUrl(link, name, flags),
       signal,
       ...(flags.port !== undefined && { listen: { port: flags.port } }),
     });
@@ -45,25 +45,25 @@ async function signInTo(name: string, found: SignInServer, flags: ToolsAuthFlags
       details: { interrupted: true },
     });
   }
-  const after = await reload(name, flags);
-  if (flags.json) printJson({ server: name, signed_in: true, ...after });
-  else printLines(`signed in to ${name}`, ...restLines(after));
+  const restart = await reload(name, flags);
+  if (flags.json) printJson({ server: name, signed_in: true, ...restart });
+  else printLines(`signed in to ${name}`, ...restartLines(restart));
 }
 
 /** Forgets a sign-in, and asks a connected orchestrator to restart the server. */
 async function signOutOf(name: string, found: SignInServer, flags: ToolsAuthFlags): Promise<void> {
   const forgotten = await tokensOf(found, flags).forget(name);
-  const after = forgotten ? await reload(name, flags) : {};
-  if (flags.json) return printJson({ server: name, signed_out: forgotten, ...after });
+  const restart = forgotten ? await reload(name, flags) : {};
+  if (flags.json) return printJson({ server: name, signed_out: forgotten, ...restart });
   const said = forgotten ? `the sign-in to ${name} is forgotten` : `nobody was signed in to ${name}`;
-  printLines(said, ...restLines(after), ...lastTokenLines(after, name));
+  printLines(said, ...restartLines(restart), ...lastTokenLines(restart, name));
 }
 
 function tokensOf({ config }: SignInServer, { data }: ToolsAuthFlags) {
   return openRefreshTokenFiles(orchestratorFiles(dataDirectory(data, config)).signIns);
 }
 
-function sayUrl(url: string, name: string, { json }: ToolsAuthFlags): void {
+function printUrl(url: string, name: string, { json }: ToolsAuthFlags): void {
   if (json) printJson({ server: name, url });
   else
     printLines(
@@ -73,7 +73,8 @@ function sayUrl(url: string, name: string, { json }: ToolsAuthFlags): void {
     );
 }
 
-interface After {
+/** The outcome of asking the orchestrator to restart the server; empty if it was not asked. */
+interface Restart {
   /** The state of the server after its restart. */
   state?: string;
   text?: string;
@@ -82,7 +83,7 @@ interface After {
 }
 
 /** Asks the orchestrator to restart the server. A failure is part of the result, because the sign-in is stored all the same. */
-async function reload(name: string, flags: ToolsAuthFlags): Promise<After> {
+async function reload(name: string, flags: ToolsAuthFlags): Promise<Restart> {
   try {
     const { server } = await askOrchestrator(flags, { op: 'reload', server: name }, 60_000);
     return { state: server.state, text: serverText(server) };
@@ -92,14 +93,14 @@ async function reload(name: string, flags: ToolsAuthFlags): Promise<After> {
   }
 }
 
-function restLines({ text, not_reloaded }: After): string[] {
+function restartLines({ text, not_reloaded }: Restart): string[] {
   if (text !== undefined) return [text];
   return not_reloaded === undefined
     ? []
     : [`the orchestrator was not asked to start it anew: ${not_reloaded}`];
 }
 
-function lastTokenLines({ state }: After, name: string): string[] {
+function lastTokenLines({ state }: Restart, name: string): string[] {
   if (state !== 'ready') return [];
   return [
     'It still has a token, which ends by itself. To end its use now:',

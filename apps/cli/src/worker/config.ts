@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
-import { agentOf, agentOfToken, SignalboxError, suggestion } from '@signalbox/protocol';
+import { agentOf, agentOfToken, SignalboxError, suggestion, visible } from '@signalbox/protocol';
 import { clientSnippet, type FaceTarget, type SnippetClient, snippetClients } from '@signalbox/worker';
-import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts';
+import { type Connection, type ConnectionFlags, resolveConnection } from '../connection/connection.ts';
 import { ownCommand } from '../process/own-command.ts';
-import { printJson, printLines, visible } from '../terminal/output.ts';
+import { printJson, printLines } from '../terminal/output.ts';
 
 /** The options of `signalbox worker config`. */
 export interface WorkerConfigFlags extends ConnectionFlags {
@@ -57,12 +57,8 @@ async function ownFace(flags: WorkerConfigFlags): Promise<FaceTarget> {
 }
 
 /** Throws `usage` if the broker would refuse a worker with this token. */
-function checkToken(
-  { token, minting }: { token: string; minting: boolean },
-  agent: string,
-  tokenFile: string,
-): void {
-  if (minting) {
+function checkToken({ token, mintingPattern }: Connection, agent: string, tokenFile: string): void {
+  if (mintingPattern !== undefined) {
     throw new SignalboxError(
       'usage',
       `${tokenFile} holds a minting token, with which no worker can connect`,

@@ -1,6 +1,6 @@
 import { type Message, SignalboxError } from '@signalbox/protocol';
 import { startEchoWorker } from '@signalbox/worker';
-import { explain, openClient } from '../connection/client-session.ts';
+import { openClient, withConnectionHint } from '../connection/client-session.ts';
 import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts';
 import { announceReady } from '../daemons/announce-ready.ts';
 import { bodyText, printable } from '../messages/message-text.ts';
@@ -10,7 +10,7 @@ import { noOwnToken, requireOwnToken } from './own-token.ts';
 
 /** The options of `signalbox worker echo`. */
 export interface EchoFlags extends ConnectionFlags {
-  /** In milliseconds. */
+  /** The time that each answer takes, in milliseconds. */
   delay?: number;
   json?: boolean;
 }
@@ -19,7 +19,8 @@ export interface EchoFlags extends ConnectionFlags {
 export async function runEcho(flags: EchoFlags): Promise<void> {
   requireOwnToken(flags);
   const connection = await resolveConnection(flags);
-  if (connection.minting) throw noOwnToken('a minting token is for no agent, so that nobody can write to it');
+  if (connection.mintingPattern !== undefined)
+    throw noOwnToken('a minting token is for no agent, so that nobody can write to it');
   const stop = stopRequested();
   await using client = await openClient(connection, connection.agent);
   if (client.role === 'operator') throw noOwnToken('this is the operator’s token; a worker needs its own');
@@ -40,7 +41,7 @@ export async function runEcho(flags: EchoFlags): Promise<void> {
   );
   announced.resolve();
   const end = await Promise.race([client.closed, stop]);
-  if (end instanceof SignalboxError) throw explain(end, connection.url);
+  if (end instanceof SignalboxError) throw withConnectionHint(end, connection.url);
 }
 
 function print(message: Message, { json }: EchoFlags): void {

@@ -1,12 +1,11 @@
 import { formatListenAddress, listenError, loadConfig, parseListenAddress } from '@signalbox/config';
-import { isLoopback, SignalboxError } from '@signalbox/protocol';
+import { isLoopback, SignalboxError, visible } from '@signalbox/protocol';
 import { type HttpFace, type HttpFaceOptions, serveHttpFace } from '@signalbox/worker';
 import { brokerUrl } from '../connection/connection.ts';
 import { faultFromEnvironment } from '../process/fault-environment.ts';
 import { logInto, openLog } from '../process/log.ts';
 import { stopRequested } from '../process/stop-signals.ts';
 import { ownVersion } from '../process/version.ts';
-import { visible } from '../terminal/output.ts';
 import type { WorkerMcpFlags } from './mcp.ts';
 
 /** The options of `signalbox worker mcp --http`. */

@@ -1,6 +1,6 @@
 import { SignalboxError } from '@signalbox/protocol';
 import { type ExecutorOptions, McpProxyExecutor, serveMcpFace } from '@signalbox/worker';
-import { explain } from '../connection/client-session.ts';
+import { withConnectionHint } from '../connection/client-session.ts';
 import {
   type Connection,
   type ConnectionFlags,
@@ -21,7 +21,7 @@ export interface WorkerMcpFlags extends ConnectionFlags {
   wait: number;
   /** The longest time for one tool call, in milliseconds. */
   timeout: number;
-  /** Whether all tools are listed, or only two to search and to call them. */
+  /** `all` lists every tool; `search` lists two, one to search tools and one to call them. */
   tools: 'all' | 'search';
 }
 
@@ -49,7 +49,7 @@ export async function runWorkerMcp(flags: WorkerMcpFlags): Promise<void> {
     const lost = executor.closed.then((reason) => reason ?? 'closed');
     const end = await Promise.race([face.closed.then(() => 'client hung up'), stop, lost]);
     log.info({ reason: String(end) }, 'ending');
-    if (end instanceof SignalboxError) throw explain(end, connection.url);
+    if (end instanceof SignalboxError) throw withConnectionHint(end, connection.url);
   } finally {
     await executor.close();
     process.stdin.destroy();
@@ -63,11 +63,11 @@ async function connect(
   stop: Promise<string>,
   ports: Pick<ExecutorOptions, 'log' | 'fault'>,
 ): Promise<McpProxyExecutor | undefined> {
-  const given = new AbortController();
-  const timer = setTimeout(() => given.abort('waited'), flags.wait);
+  const giveUp = new AbortController();
+  const timer = setTimeout(() => giveUp.abort('waited'), flags.wait);
   // Once connected, the connection lives on until the calls that run are answered.
   let connecting = true;
-  void stop.then(() => connecting && given.abort('stopped'));
+  void stop.then(() => connecting && giveUp.abort('stopped'));
   try {
     return await McpProxyExecutor.connect({
       url: connection.url,
@@ -76,13 +76,13 @@ async function connect(
       agent: connection.agent,
       orchestrator: flags.orchestrator ?? connection.orchestrator,
       timeoutMs: flags.timeout,
-      signal: given.signal,
+      signal: giveUp.signal,
       waitForBroker: true,
       ...ports,
     });
   } catch (error) {
-    if (given.signal.reason === 'stopped') return undefined;
-    if (given.signal.reason === 'waited') {
+    if (giveUp.signal.reason === 'stopped') return undefined;
+    if (giveUp.signal.reason === 'waited') {
       const message = `no broker answered at ${connection.url} for ${formatDuration(flags.wait)}`;
       throw new SignalboxError('unreachable', message, {
         cause: error,
@@ -90,7 +90,7 @@ async function connect(
         details: { url: connection.url, hint: 'start one with: signalbox up   (or wait longer with --wait)' },
       });
     }
-    throw error instanceof SignalboxError ? explain(error, connection.url) : error;
+    throw withConnectionHint(error, connection.url);
   } finally {
     connecting = false;
     clearTimeout(timer);

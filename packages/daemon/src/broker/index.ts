@@ -1,1 +1,1 @@
-export { type BrokerOptions, type RunningBroker, runBroker } from './run-broker.ts';
+export { type RunBrokerOptions, type RunningBroker, runBroker } from './run-broker.ts';

@@ -1,11 +1,12 @@
-import { type Broker, type BrokerOptions as StartOptions, startBroker } from '@signalbox/broker';
+import { type Broker, type BrokerOptions, startBroker } from '@signalbox/broker';
 import { type Config, formatListenAddress, type ListenAddress, listenError } from '@signalbox/config';
 import { type Fault, isLoopback } from '@signalbox/protocol';
 import { checkDataDirectory, dataDirectory } from '../data-directory/data-directory.ts';
 import type { Log } from '../log.ts';
+import { sendPolicies } from '../policy/send-policies.ts';
 
-/** The configuration that a broker runs with, and what replaces parts of it. */
-export interface BrokerOptions {
+/** The configuration that a broker runs with. The other options replace or add to parts of it. */
+export interface RunBrokerOptions {
   config: Config;
   /** Replaces `broker.data`. */
   dataDir?: string;
@@ -41,7 +42,7 @@ export interface RunningBroker extends AsyncDisposable {
  * Runs a broker in this process; resolves when it listens. Rejects with `bad_data_directory`, `data_directory_locked`,
  * `insecure_listen`, `address_in_use` or `cannot_listen`.
  */
-export async function runBroker(options: BrokerOptions): Promise<RunningBroker> {
+export async function runBroker(options: RunBrokerOptions): Promise<RunningBroker> {
   const { config, insecure = false, log = () => {}, fault } = options;
   const { host, port } = options.listen ?? config.broker.listen;
   const dataDir = dataDirectory(options.dataDir, config);
@@ -51,7 +52,7 @@ export async function runBroker(options: BrokerOptions): Promise<RunningBroker> 
     host,
     port,
     durability: options.durability ?? config.broker.durability,
-    policies: sendPolicies(config),
+    policies: sendPolicies(config.roles),
     insecure,
     log,
     ...(fault && { fault }),
@@ -75,16 +76,10 @@ export async function runBroker(options: BrokerOptions): Promise<RunningBroker> 
   };
 }
 
-async function listen(options: StartOptions & ListenAddress): Promise<Broker> {
+async function listen(options: BrokerOptions & ListenAddress): Promise<Broker> {
   try {
     return await startBroker(options);
   } catch (cause) {
     throw listenError(cause, formatListenAddress(options)) ?? cause;
   }
-}
-
-function sendPolicies({ roles }: Config): NonNullable<StartOptions['policies']> {
-  return Object.fromEntries(
-    Object.entries(roles).flatMap(([role, { send }]) => (send === undefined ? [] : [[role, send]])),
-  );
 }

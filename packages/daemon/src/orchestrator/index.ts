@@ -1,7 +1,7 @@
 export { checkPolicy } from '../policy/policy.ts';
 export type { OrchestratorReport } from './orchestrator-report.ts';
 export {
-  type OrchestratorOptions,
   type RunningOrchestrator,
+  type RunOrchestratorOptions,
   runOrchestrator,
 } from './run-orchestrator.ts';

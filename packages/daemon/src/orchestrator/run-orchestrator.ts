@@ -13,7 +13,7 @@ import { ensureOrchestratorToken } from './orchestrator-token.ts';
 import { openToolSources } from './tool-sources.ts';
 
 /** The configuration that an orchestrator runs with, and how it reaches its broker. */
-export interface OrchestratorOptions {
+export interface RunOrchestratorOptions {
   config: Config;
   /** The file of `config`: it is watched, and its changes are put in force. Without it nothing is reloaded. */
   configFile?: string;
@@ -58,7 +58,7 @@ const eventLevels: Readonly<Record<string, LogLevel>> = {
  * Runs an orchestrator in this process: it hosts the configured MCP servers and serves their tools by role. Resolves when it
  * takes requests, which may be before its servers have started. Rejects with `bad_config`, `unreachable` or `unauthorized`.
  */
-export async function runOrchestrator(options: OrchestratorOptions): Promise<RunningOrchestrator> {
+export async function runOrchestrator(options: RunOrchestratorOptions): Promise<RunningOrchestrator> {
   const { config, configFile, log = () => {} } = options;
   const dataDir = dataDirectory(options.dataDir, config);
   const url = options.url ?? localBrokerUrl(dataDir, config);
@@ -112,7 +112,7 @@ interface Parts {
 /** Starts journal, capability files, MCP host, connection and orchestrator, which end with the stack in reverse order. */
 async function startParts(
   resources: AsyncDisposableStack,
-  options: OrchestratorOptions & { dataDir: string; url: string; log: Log },
+  options: RunOrchestratorOptions & { dataDir: string; url: string; log: Log },
 ): Promise<Parts> {
   const { config, dataDir, url, log, fault = noFault } = options;
   const { id, concurrency, callTimeoutMs, maxProcesses } = config.orchestrator;

@@ -1,5 +1,6 @@
 import type { BudgetEntry, Config } from '@signalbox/config';
 import { type PolicyChanges, RoleToolAllowlist } from '@signalbox/orchestrator';
+import { definedValues } from './defined-values.ts';
 import { type RenamedTool, repeatLists } from './repeat-lists.ts';
 
 /** The rules that an orchestrator can take over while it runs. */
@@ -19,16 +20,8 @@ export function policyOf(config: Config, renamed: readonly RenamedTool[]): Polic
     allowlist: withOperator(configuredAllowlist(config), config),
     repeat: repeatLists(config, renamed),
     budgets: budgetsOf(config),
-    mailbox: Object.fromEntries(
-      Object.entries(config.roles).flatMap(([role, { mailbox }]) =>
-        mailbox === undefined ? [] : [[role, mailbox]],
-      ),
-    ),
-    serverConcurrency: Object.fromEntries(
-      Object.entries(config.mcpServers).flatMap(([name, { concurrency }]) =>
-        concurrency === undefined ? [] : [[name, concurrency]],
-      ),
-    ),
+    mailbox: definedValues(config.roles, ({ mailbox }) => mailbox),
+    serverConcurrency: definedValues(config.mcpServers, ({ concurrency }) => concurrency),
   };
 }
 
@@ -65,17 +58,10 @@ function withOperator(allowlist: RoleToolAllowlist, { roles }: Pick<Config, 'rol
 
 function budgetsOf({ orchestrator, roles }: Config): Policy['budgets'] {
   const { perWorker } = orchestrator.budgets;
-  const each = (pick: (role: Config['roles'][string]) => BudgetEntry | undefined) =>
-    Object.fromEntries(
-      Object.entries(roles).flatMap(([role, entry]) => {
-        const budget = pick(entry);
-        return budget === undefined ? [] : [[role, budgetOf(budget)]];
-      }),
-    );
   return {
     ...(perWorker && { perWorker: budgetOf(perWorker) }),
-    roles: each((entry) => entry.budget),
-    perRole: each((entry) => entry.sharedBudget),
+    roles: definedValues(roles, ({ budget }) => budget && budgetOf(budget)),
+    perRole: definedValues(roles, ({ sharedBudget }) => sharedBudget && budgetOf(sharedBudget)),
   };
 }
 

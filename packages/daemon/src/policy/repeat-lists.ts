@@ -22,17 +22,17 @@ export function repeatLists(
 ): RepeatLists {
   const { safe = [], never = [] } = config.orchestrator.repeat;
   const lists = { safe: new Set(safe), never: new Set(never) };
-  for (const [server, words] of Object.entries(config.serverRepeat)) {
+  for (const [server, own] of Object.entries(config.serverRepeat)) {
     const hasPrefix = config.mcpServers[server]?.prefix !== false;
     if (hasPrefix) checkApart(config, server);
-    for (const word of ['safe', 'never'] as const) {
-      for (const pattern of words[word] ?? []) {
-        if (hasPrefix) lists[word].add(offeredPattern(server, pattern));
-        // A name alone may be another server's tool, for which only the cautious word does no harm.
-        else if (word === 'never' && !pattern.includes('*')) lists.never.add(ownName(pattern));
+    for (const list of ['safe', 'never'] as const) {
+      for (const pattern of own[list] ?? []) {
+        if (hasPrefix) lists[list].add(offeredPattern(server, pattern));
+        // Without a prefix the name may belong to another server's tool, for which only `never` does no harm.
+        else if (list === 'never' && !pattern.includes('*')) lists.never.add(ownName(pattern));
       }
       for (const other of renamed) {
-        if (other.server === server && matches(words[word], other.tool)) lists[word].add(other.name);
+        if (other.server === server && matches(own[list], other.tool)) lists[list].add(other.name);
       }
     }
   }
@@ -49,6 +49,7 @@ function matches(patterns: readonly string[] = [], tool: string): boolean {
   return RoleToolAllowlist.fromEntries([['list', patterns]]).allows('list', tool);
 }
 
+/** Throws `bad_config` if the names of another server's tools begin like those of this server. */
 function checkApart({ mcpServers, origins }: Pick<Config, 'mcpServers' | 'origins'>, server: string): void {
   const rival = Object.keys(mcpServers).find(
     (other) => other !== server && prefixOf(other).startsWith(prefixOf(server)),

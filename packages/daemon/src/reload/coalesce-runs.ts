@@ -1,6 +1,4 @@
-/**
- * Runs `work` once at a time. Calls during a run share one more run after it. `work` must not reject.
- */
+/** Runs `work` once at a time. Calls during a run share one more run after it. `work` must not reject. */
 export function coalesceRuns(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
   let again = false;

@@ -1,21 +1,22 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '@signalbox/config';
+import { sendPolicies } from '../policy/send-policies.ts';
 
-/** The names that were added or removed, and those whose meaning changed. */
+/** The names that were added or removed, and those whose entry changed. */
 export interface NameChanges {
   added: string[];
   removed: string[];
   changed: string[];
 }
 
-/** Lists the roles whose tools, mailbox or budgets changed. */
+/** Lists the roles whose tools, mailbox or budgets changed. `send` is left out, because the broker reads it at its start. */
 export function roleChanges(before: Config, after: Config): NameChanges {
-  const own = ({ roles }: Config) =>
-    Object.fromEntries(Object.entries(roles).map(([role, { send: _brokers, ...entry }]) => [role, entry]));
-  return nameChanges(own(before), own(after));
+  const withoutSend = ({ roles }: Config) =>
+    Object.fromEntries(Object.entries(roles).map(([role, { send: _send, ...entry }]) => [role, entry]));
+  return nameChanges(withoutSend(before), withoutSend(after));
 }
 
-/** Lists the keys of other rules that changed and can be put in force at once. */
+/** Lists the keys outside of servers and roles that changed and can be put in force at once. */
 export function policyChanges(before: Config, after: Config): string[] {
   return differing(before, after, {
     unlisted: ({ unlisted }) => unlisted,
@@ -28,7 +29,7 @@ export function policyChanges(before: Config, after: Config): string[] {
 
 /** Lists the keys that differ from what the process was started with, and that take effect after a restart only. */
 export function restartNeeds(started: Config, now: Config): string[] {
-  const { added, removed, changed } = nameChanges(sendPolicies(started), sendPolicies(now));
+  const { added, removed, changed } = nameChanges(sendPolicies(started.roles), sendPolicies(now.roles));
   return [
     ...differing(started, now, {
       'broker.listen': ({ broker }) => broker.listen,
@@ -64,12 +65,6 @@ function namedLines(noun: string, changes: NameChanges): string[] {
     if (names.length === 0) return [];
     return [`${noun}${names.length === 1 ? '' : 's'} ${how}: ${names.join(', ')}`];
   });
-}
-
-function sendPolicies({ roles }: Config): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(roles).flatMap(([role, { send }]) => (send === undefined ? [] : [[role, send]])),
-  );
 }
 
 function differing(

@@ -28,7 +28,7 @@ export class ConfigReload implements AsyncDisposable {
   readonly #applyFiles = coalesceRuns(() => this.#apply());
   #current: Config;
   #renamed: readonly RenamedTool[] = [];
-  /** Somebody asked for a reload and waits for its outcome in the log. */
+  /** True if somebody asked for a reload and waits for its outcome in the log. */
   #isAsked = false;
   #wasRefused = false;
   #loggedRestart: readonly string[] = [];
@@ -102,7 +102,7 @@ export class ConfigReload implements AsyncDisposable {
     this.#targets.log(refusedEvent(this.#file, error));
   }
 
-  /** Logs that nothing changed only to those who wait for it: after a question, and after a refusal. */
+  /** Logs what changed. That nothing changed is logged only after a request, and after a refusal. */
   #logApplied(before: Config, next: Config, servers: NameChanges, isAsked: boolean): void {
     const restart = restartNeeds(this.#started, next);
     const changes = {

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { SignalboxError } from '@signalbox/protocol';
 import { type ChildReport, errorOf, supervisedVariable } from './child-report.ts';
 
-/** How a child is started, and who is told of its life. */
+/** The command line of a child, and the functions that are called when it is restarted or has died. */
 export interface SupervisedOptions<Ready> {
   name: string;
   /** The command line; called at each start with the last report, so that a restart can listen at the same address. */
@@ -35,6 +35,7 @@ export class SupervisedChild<Ready> implements AsyncDisposable {
     this.#options = options;
   }
 
+  /** The process id of the child that runs or ran last; `undefined` before the first start. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }

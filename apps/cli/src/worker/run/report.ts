@@ -1,18 +1,19 @@
+import { visible } from '@signalbox/protocol';
 import type { ProcessEnd, RunEvent } from '@signalbox/worker';
 import { formatElapsed } from '../../terminal/duration.ts';
-import { count, visible } from '../../terminal/output.ts';
+import { count } from '../../terminal/output.ts';
 
 /** Returns a function that writes events to standard error, as lines of JSON or lines for people. */
 export function reportRun(options: { json: boolean; terminal: boolean }): (event: RunEvent) => void {
   return (event) => {
     if (options.json) process.stderr.write(`${JSON.stringify(event)}\n`);
-    else if (!(options.terminal && drawsOver(event)))
+    else if (!(options.terminal && isRoutine(event)))
       process.stderr.write(`signalbox: ${visible(textOf(event))}\n`);
   };
 }
 
-/** Returns true for events that are not worth a line in the middle of an agent's own screen. */
-function drawsOver(event: RunEvent): boolean {
+/** Returns true for events that would only disturb an agent's own screen. */
+function isRoutine(event: RunEvent): boolean {
   return event.event === 'started' || event.event === 'ready' || isNotReady(event);
 }
 

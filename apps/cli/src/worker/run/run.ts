@@ -48,7 +48,7 @@ export async function runWorkers(argv: readonly string[], flags: WorkerRunFlags)
       })
     : sameToken(identity.connection.token);
   await using cleanup = startCleanupProcess(flags.stopTimeout);
-  sayFirst(setups[0]!, identity, flags);
+  printNotes(setups[0]!, identity, flags);
   const [stdout, stderr] = [outputSink(process.stdout), outputSink(process.stderr)];
   const agents = setups.map((setup) =>
     superviseAgent({
@@ -109,7 +109,7 @@ function codeOf(end: ProcessEnd | undefined): number {
   return end.code ?? 128 + (end.signal === null ? 0 : constants.signals[end.signal]);
 }
 
-function sayFirst(setup: AgentSetup, { kind }: RunIdentity, { json }: WorkerRunFlags): void {
+function printNotes(setup: AgentSetup, { kind }: RunIdentity, { json }: WorkerRunFlags): void {
   if (json) return;
   const { notes } = planAgent(setup, '/').injection;
   const own =

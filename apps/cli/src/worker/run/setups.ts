@@ -19,7 +19,7 @@ export function runSetups(
   return setups;
 }
 
-function checkedNames(flags: WorkerRunFlags, { kind, pattern, connection }: RunIdentity): string[] {
+function checkedNames(flags: WorkerRunFlags, { kind, connection }: RunIdentity): string[] {
   const { agent, count, role, ttl } = flags;
   const made = role !== undefined ? '--role' : ttl !== undefined ? '--ttl' : undefined;
   if (kind === 'plain' && made !== undefined) {
@@ -34,7 +34,7 @@ function checkedNames(flags: WorkerRunFlags, { kind, pattern, connection }: RunI
   const names = agentNames({
     count,
     ...(agent !== undefined && { agent }),
-    ...(pattern !== undefined && { pattern }),
+    ...(connection.mintingPattern !== undefined && { pattern: connection.mintingPattern }),
     ...(kind === 'plain' && { own: connection.agent }),
   });
   if (kind === 'operator' && role === undefined && !flags.dryRun) {
