@@ -3,10 +3,10 @@ import { SignalboxError } from './signalbox-error.ts';
 /** Called at a named point of a process's work. An ordinary run passes {@link noFault}; a fault test makes the process die there. */
 export type Fault = (point: string) => void;
 
-/** The fault port of every ordinary run. */
+/** A fault port that does nothing, for every run that is no fault test. */
 export const noFault: Fault = () => {};
 
-/** The points between "stored" and "acked" at which a process can be made to die. docs/guide/reliability.md explains each. */
+/** The points of a message's way at which a fault test can make a process die. docs/guide/reliability.md explains each. */
 export const faultPoints = [
   'broker.deliver.before_commit',
   'broker.deliver.after_commit',
@@ -26,12 +26,12 @@ export const faultPoints = [
   'worker.reply.received',
 ] as const;
 
-/** The environment variable from which the entry of a process reads its fault. */
+/** The environment variable that sets the fault of a process. Its value is the `setting` of {@link faultAt}. */
 export const faultVariable = 'SIGNALBOX_FAULT';
 
 /**
  * Makes the fault port for a setting `<point>[:n]`. It calls `strike` once, at the n-th passing of that point; `n` is 1 unless given.
- * Throws `SignalboxError` `usage` for an unknown point or a malformed number, so that a misspelt setting is noticed.
+ * Throws a `SignalboxError` with the code `usage` for an unknown point or a malformed number, so that a misspelt setting is noticed.
  */
 export function faultAt(setting: string, strike: () => void): Fault {
   const [point = '', count = '1', ...rest] = setting.split(':');

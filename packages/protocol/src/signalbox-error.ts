@@ -1,11 +1,11 @@
-/**
- * The one error class of Signalbox. Branch on `code`, never on `message`.
- * `retryable` tells whether the same attempt may succeed later. `details` hold the facts behind the message.
- */
+/** The only error class of Signalbox. Callers branch on `code`, never on `message`. */
 export class SignalboxError extends Error {
   override readonly name = 'SignalboxError';
+  /** The stable name of the failure, such as `data_directory_locked`. */
   readonly code: string;
+  /** True if the same attempt may succeed later. Default: false. */
   readonly retryable: boolean;
+  /** The facts that the message states, for programs. */
   readonly details: Readonly<Record<string, unknown>>;
 
   constructor(
@@ -20,7 +20,7 @@ export class SignalboxError extends Error {
   }
 }
 
-/** Returns the message of anything that was thrown. */
+/** Returns the message of an error, or any other thrown value as text. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

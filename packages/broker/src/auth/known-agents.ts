@@ -2,8 +2,8 @@ import type { TokenStore } from '@signalbox/store';
 import type { TokenRegistry } from './token-registry.ts';
 
 /**
- * Knows the agents that can be written to: those of live tokens, and those that ever connected. A new one is on disk a
- * second later at the latest; until then its token shows that it exists.
+ * Keeps the agents that messages can be sent to: those of live tokens, and those that ever connected. {@link save} writes new ones
+ * to the store. Until then they are known by their tokens, also after a restart.
  */
 export class KnownAgents {
   readonly #store: TokenStore;
@@ -17,23 +17,24 @@ export class KnownAgents {
     this.#connected = connected;
   }
 
+  /** Loads the agents that ever connected from the store. */
   static async load(store: TokenStore, tokens: TokenRegistry): Promise<KnownAgents> {
     return new KnownAgents(store, tokens, new Set(await store.agents()));
   }
 
-  /** True if this agent can be written to. */
+  /** Tells whether messages can be sent to this agent. */
   has(agent: string): boolean {
     return this.#connected.has(agent) || this.#tokens.hasLive(agent);
   }
 
-  /** An agent said hello. */
+  /** Adds an agent that said `hello`. */
   add(agent: string): void {
     if (this.#connected.has(agent)) return;
     this.#connected.add(agent);
     this.#unsaved.push(agent);
   }
 
-  /** Writes the new agents to disk. */
+  /** Writes the new agents to the store. Those of a failed write are written by the next call. */
   async save(): Promise<void> {
     if (this.#unsaved.length === 0) return;
     const agents = this.#unsaved;

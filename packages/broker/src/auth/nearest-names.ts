@@ -1,9 +1,9 @@
-/** So many edits still count as a misspelling. */
+/** The most edits that count as a misspelling. */
 const maxEdits = 3;
-/** At most so many names are compared, so that a flood of misspelt ones stays cheap. */
+/** The most names that are compared, so that a flood of misspelt ones stays cheap. */
 const maxCandidates = 2000;
 
-/** Returns up to three of the names that may have been meant, nearest first. */
+/** Returns up to three candidates that are similar to `name`, the most similar first. */
 export function nearestNames(name: string, candidates: Iterable<string>): string[] {
   const near: { candidate: string; edits: number }[] = [];
   let seen = 0;
@@ -16,7 +16,7 @@ export function nearestNames(name: string, candidates: Iterable<string>): string
   return near.slice(0, 3).map(({ candidate }) => candidate);
 }
 
-/** Counts letters to insert, delete, replace or swap with their neighbour, up to one more than {@link maxEdits}. */
+/** Counts the letters to insert, delete, replace or swap with their neighbour. Stops at one more than {@link maxEdits}. */
 function editsBetween(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > maxEdits) return maxEdits + 1;
   let beforeLast: number[] = [];

@@ -1,28 +1,28 @@
 import { agentOf } from '@signalbox/protocol';
 import type { TokenRegistry } from './token-registry.ts';
 
-/** The rules of a role beyond the fixed ones. Patterns are agent ids, or a beginning and `*`. */
+/** The configurable rules of a role. An entry is a name, or the beginning of names followed by `*`. */
 export interface RolePolicy {
-  /** Agents it may write to; default every agent. */
+  /** The agents that it may send to. Default: every agent. */
   to?: readonly string[];
-  /** Kinds it may send unasked; default ask, task, note. */
+  /** The kinds that it may send without being asked, by their exact names. Default: ask, task and note. */
   kinds?: readonly string[];
-  /** Roles it may list as connected; default every role. */
+  /** The roles of the agents that it may list as connected. Default: every role. */
   list?: readonly string[];
 }
 
 const defaultKinds = ['ask', 'task', 'note'];
 const answers = new Set(['reply', 'progress']);
 
-/** True for the roles that no policy holds back. */
+/** Tells whether a role is `operator` or `orchestrator`, to which no policy applies. */
 export function isPrivileged(role: string): boolean {
   return role === 'operator' || role === 'orchestrator';
 }
 
-/** The judgement of a deliver: allowed, allowed only as the answer to a request that the sender was sent, or refused. */
+/** The decision on a `deliver`: allowed, allowed only as the answer to a request that the sender was sent, or refused. */
 export type Verdict = 'allowed' | 'only_as_answer' | { refusal: string };
 
-/** Judges a deliver by roles, kind and address alone. Asks for the recipient's role where that matters. */
+/** Decides by the sender's role whether it may send a message of this kind to this address. */
 export function judgeDeliver(
   role: string,
   policy: RolePolicy | undefined,
@@ -39,7 +39,7 @@ export function judgeDeliver(
   if (!kinds.includes(kind)) {
     return { refusal: `role '${role}' may not send kind '${kind}'; it may send: ${kinds.join(', ')}` };
   }
-  if (!mayWriteTo(policy, agentOf(to))) {
+  if (!maySendTo(policy, agentOf(to))) {
     return { refusal: `role '${role}' may not send to '${to}'` };
   }
   return 'allowed';
@@ -49,12 +49,12 @@ function isOrchestrator(agent: string, roles: Pick<TokenRegistry, 'rolesOf'>): b
   return agent === 'orchestrator' || roles.rolesOf(agent).has('orchestrator');
 }
 
-/** True if this role may write to that agent at all. */
-export function mayWriteTo(policy: RolePolicy | undefined, agent: string): boolean {
+/** Tells whether a role with this policy may send to an agent. */
+export function maySendTo(policy: RolePolicy | undefined, agent: string): boolean {
   return policy?.to?.some((pattern) => covers(pattern, agent)) ?? true;
 }
 
-/** True if this role may see agents of that role in `list_connected`. */
+/** Tells whether a role with this policy may list agents of another role as connected. */
 export function mayList(policy: RolePolicy | undefined, role: string): boolean {
   return policy?.list?.some((pattern) => covers(pattern, role)) ?? true;
 }

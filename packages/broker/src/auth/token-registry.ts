@@ -4,12 +4,13 @@ import type { TokenRecord, TokenStore } from '@signalbox/store';
 import { permissionsOf, type TokenRequest } from './token-rules.ts';
 import { hashToken, newSecret } from './token-secret.ts';
 
-/** Keeps every token in memory, in step with the store, so that a hello costs one hash and one look-up. */
+/** Keeps the records of all tokens in memory, in step with the store, so that a `hello` costs one hash and one look-up. */
 export class TokenRegistry {
   readonly #store: TokenStore;
   readonly #byHash = new Map<string, TokenRecord>();
   readonly #byId = new Map<string, TokenRecord>();
   readonly #byAgent = new Map<string, Set<TokenRecord>>();
+  /** Ids of expired tokens that {@link takeExpired} has returned. */
   readonly #expired = new Set<string>();
   readonly #now: () => number;
   readonly #newId: () => string;
@@ -20,13 +21,14 @@ export class TokenRegistry {
     this.#newId = newId;
   }
 
+  /** Loads every token from the store. */
   static async load(store: TokenStore, now: () => number, newId: () => string): Promise<TokenRegistry> {
     const registry = new TokenRegistry(store, now, newId);
     for (const record of await store.all()) registry.#remember(record);
     return registry;
   }
 
-  /** Returns the record of a presented token, or why it is not good. */
+  /** Returns the record of a token by its text, or why the token is not good. */
   authenticate(text: string): TokenRecord | 'unknown' | 'expired' {
     const hash = hashToken(text);
     const record = this.#byHash.get(hash);
@@ -39,7 +41,7 @@ export class TokenRegistry {
     return this.#byId.has(record.id) && (record.expiresAt === undefined || record.expiresAt > this.#now());
   }
 
-  /** Returns the roles that live tokens give an agent id. */
+  /** Returns the roles that live tokens give an agent. */
   rolesOf(agent: string): Set<string> {
     const roles = new Set<string>();
     for (const record of this.#byAgent.get(agent) ?? []) {
@@ -48,20 +50,20 @@ export class TokenRegistry {
     return roles;
   }
 
-  /** True if a live token is for exactly this agent id. */
+  /** True if a live token is for exactly this agent. */
   hasLive(agent: string): boolean {
     for (const record of this.#byAgent.get(agent) ?? []) if (this.isLive(record)) return true;
     return false;
   }
 
-  /** Yields agents and roles of live tokens for exact ids. */
+  /** Yields the agent and the role of each live token that is no minting token. */
   *liveAgents(): Generator<{ agent: string; role: string }> {
     for (const record of this.#byId.values()) {
       if (isAgentId(record.agent) && this.isLive(record)) yield record;
     }
   }
 
-  /** Returns the ids of tokens that expired since the last call, or before this run. */
+  /** Returns the ids of tokens that expired since the last call. The first call returns all expired ones. */
   takeExpired(): string[] {
     const expired: string[] = [];
     for (const record of this.#byId.values()) {
@@ -72,15 +74,17 @@ export class TokenRegistry {
     return expired;
   }
 
+  /** Returns every token, expired ones included. */
   list(): TokenRecord[] {
     return [...this.#byId.values()];
   }
 
+  /** Returns the token with this id. */
   get(id: string): TokenRecord | undefined {
     return this.#byId.get(id);
   }
 
-  /** Makes a token that the rules allow; its text is returned once and kept nowhere. */
+  /** Issues a token that the rules allow. Only its hash is stored, so that its text can't be had again. */
   async issue(request: TokenRequest, parent?: TokenRecord): Promise<{ record: TokenRecord; token: string }> {
     const token = tokenText(request.agent, newSecret());
     const now = this.#now();
@@ -100,9 +104,9 @@ export class TokenRegistry {
     return { record, token };
   }
 
-  /** Forgets a token and those it issued. Returns the ids that are gone. */
+  /** Removes a token and its child tokens. Returns their ids. */
   async revoke(id: string): Promise<string[]> {
-    const gone: string[] = [];
+    const revoked: string[] = [];
     for (const record of this.list()) {
       if (record.id !== id && record.parentId !== id) continue;
       await this.#store.remove(record.id);
@@ -110,9 +114,9 @@ export class TokenRegistry {
       this.#byHash.delete(record.hash);
       this.#byAgent.get(record.agent)?.delete(record);
       this.#expired.delete(record.id);
-      gone.push(record.id);
+      revoked.push(record.id);
     }
-    return gone;
+    return revoked;
   }
 
   #remember(record: TokenRecord): void {

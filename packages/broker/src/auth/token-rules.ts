@@ -1,14 +1,14 @@
 import { isAgentId, isReservedName } from '@signalbox/protocol';
 import type { Permission, TokenRecord } from '@signalbox/store';
 
-/** A wish for a token. Without `ttlMs` it lives as long as the issuer's own, or for ever. */
+/** The token that an issuer asks for. Without `ttlMs` it lives as long as the minting token that issues it, or for ever. */
 export interface TokenRequest {
   agent: string;
   role: string;
   ttlMs?: number;
 }
 
-/** The reason why a token is not issued. `field` names what to change. */
+/** The reason why a token is not issued. `field` names the part of the request to change. */
 export interface TokenRefusal {
   code: 'bad_frame' | 'forbidden';
   field: string;
@@ -17,17 +17,17 @@ export interface TokenRefusal {
 
 const mintingPattern = /^[a-z0-9][a-z0-9_.-]{0,126}\*$/;
 
-/** True for `ci-*`: the name of a minting token, which stands for every agent id with that beginning. */
+/** Tells whether a name is the pattern of a minting token, such as `ci-*`, which covers every agent id with that beginning. */
 export function isMintingPattern(agent: string): boolean {
   return mintingPattern.test(agent);
 }
 
-/** True if an exact agent id falls under a minting pattern. */
+/** Tells whether a minting pattern covers an agent id. */
 export function patternCovers(pattern: string, agent: string): boolean {
   return isAgentId(agent) && agent.startsWith(pattern.slice(0, -1));
 }
 
-/** Applies the rules that every new token obeys. */
+/** Checks the rules for every new token. Returns `undefined` if it may be issued. */
 export function refuseToken(request: TokenRequest): TokenRefusal | undefined {
   const { agent, role } = request;
   if (!isAgentId(agent) && !isMintingPattern(agent)) {
@@ -58,7 +58,7 @@ export function refuseToken(request: TokenRequest): TokenRefusal | undefined {
 
 const reservedPairs = new Set(['orchestrator orchestrator', 'operator operator', 'human operator']);
 
-/** Applies the further rules for a token of a minting token: an exact id under its pattern, its role, a shorter life. */
+/** Checks the further rules for a child token: an agent id under the minting token's pattern, its role, and no longer lifetime. */
 export function refuseChild(
   parent: TokenRecord,
   request: TokenRequest,
@@ -92,7 +92,7 @@ export function refuseChild(
   return undefined;
 }
 
-/** Returns what a new token may do beyond being its agent. */
+/** Returns the permissions of a new token. */
 export function permissionsOf(request: TokenRequest): Permission[] {
   if (isMintingPattern(request.agent)) return ['mint'];
   return request.role === 'operator' ? ['operator'] : [];

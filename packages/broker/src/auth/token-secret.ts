@@ -5,7 +5,7 @@ export function newSecret(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** Hashes a token's text (SHA-256, hex). Tokens are kept in no other form. */
+/** Hashes the text of a token (SHA-256, in hex). Only the hash is stored. */
 export function hashToken(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }

@@ -5,26 +5,26 @@ import type { Consumer } from '../core/consumer.ts';
 import type { Producer } from '../core/producer.ts';
 import type { RateLimit } from './rate-limit.ts';
 
-/** The sender of a connection's frames, with what it may do. */
+/** The sender of a connection's frames, with its permissions and its connection to the core. */
 export interface Caller {
   readonly token: TokenRecord;
   readonly sender: Sender;
   readonly isOperator: boolean;
-  /** A minting token's connection may only issue and revoke child tokens. */
+  /** True for a minting token, with which a caller may only issue and revoke child tokens. */
   readonly mintsOnly: boolean;
-  /** The rules of its role, where they differ from the default. */
+  /** The rules of its role. `undefined` if its role has the default rules. */
   readonly policy: RolePolicy | undefined;
-  /** Bounds its messages; `undefined` for roles without a bound. */
+  /** Bounds how many messages it sends a second. `undefined` for roles without a bound. */
   readonly rateLimit: RateLimit | undefined;
-  /** Takes the messages of its inbox. */
+  /** Receives the messages of its inbox. */
   readonly consumer: Consumer;
-  /** Is told what became of the messages that it sends. */
+  /** Receives the results of the messages that it sends. */
   readonly producer: Producer;
-  /** False once its connection is over: nothing may be stored for it any more. */
+  /** False once its connection is over. No message of its may be stored then. */
   isConnected: boolean;
 }
 
-/** Notes in the audit log what a caller did, or was refused. */
+/** Records in the audit log what a caller did, or what it was refused. */
 export function auditCaller(
   { token, sender }: Pick<Caller, 'token' | 'sender'>,
   code: string,

@@ -3,7 +3,7 @@ import type { Caller } from './caller.ts';
 import type { FrameDeps } from './frame-deps.ts';
 import type { Outcome } from './outcome.ts';
 
-/** Handles `cancel`: the caller takes back a request of its own. */
+/** Handles `cancel`: cancels a request that the caller sent. */
 export function cancel(
   { to, correlation_id: id }: CancelFrame,
   { sender }: Caller,

@@ -1,15 +1,15 @@
 import type { Caller } from './caller.ts';
 
-/** A connection that said hello, as others may see it. */
+/** A caller whose connection said `hello`. `connectedAt` is in epoch milliseconds. */
 export interface ConnectedCaller {
   readonly caller: Caller;
   readonly connectedAt: number;
-  /** The status that it announced last. */
+  /** The status that it announced last, or `undefined`. */
   status: unknown;
 }
 
 interface Entry extends ConnectedCaller {
-  /** Orders connections by address; unique. */
+  /** A unique key that orders callers by address. */
   key: string;
   announcedAt: number;
   end: (why: string) => void;
@@ -17,7 +17,7 @@ interface Entry extends ConnectedCaller {
 
 const announceEveryMs = 1000;
 
-/** Keeps the connections that said hello: who is there, since when, and with what status. */
+/** Keeps the callers that are connected, each with its status. */
 export class ConnectedCallers {
   readonly #entries = new Map<Caller, Entry>();
   readonly #now: () => number;
@@ -28,11 +28,12 @@ export class ConnectedCallers {
     this.#newSerial = newSerial;
   }
 
+  /** The number of callers that are connected. */
   get size(): number {
     return this.#entries.size;
   }
 
-  /** `end` is called where its token is no longer good. */
+  /** Adds a caller. `end` closes its connection, and is called if its token is no longer good. */
   add(caller: Caller, end: (why: string) => void): void {
     this.#entries.set(caller, {
       caller,
@@ -44,11 +45,12 @@ export class ConnectedCallers {
     });
   }
 
+  /** Removes a caller whose connection is over. */
   remove(caller: Caller): void {
     this.#entries.delete(caller);
   }
 
-  /** Sets what others see of a caller, at most once a second. Returns the milliseconds to wait, or 0 if it is set. */
+  /** Sets the status of a caller, at most once a second. Returns 0 if it is set, else the milliseconds to wait. */
   announce(caller: Caller, status: unknown): number {
     const entry = this.#entries.get(caller);
     if (!entry) return 0;
@@ -60,12 +62,12 @@ export class ConnectedCallers {
     return 0;
   }
 
-  /** Ends every connection whose token is no longer good. */
-  endWhere(isOver: (caller: Caller) => boolean, why: string): void {
-    for (const { caller, end } of [...this.#entries.values()]) if (isOver(caller)) end(why);
+  /** Ends the connections of all callers for which `matches` returns true. They are told `why`. */
+  endWhere(matches: (caller: Caller) => boolean, why: string): void {
+    for (const { caller, end } of [...this.#entries.values()]) if (matches(caller)) end(why);
   }
 
-  /** Connections after `cursor` in address order, at most `limit`. The cursor returned leads to the next page. */
+  /** Returns at most `limit` callers after `cursor`, in the order of their addresses, and the cursor of the next page if there is one. */
   page(cursor: string, limit: number): { connected: ConnectedCaller[]; cursor?: string } {
     const rest = [...this.#entries.values()].filter(({ key }) => key > cursor);
     rest.sort((a, b) => (a.key < b.key ? -1 : 1));

@@ -9,22 +9,22 @@ import type { ConnectedCallers } from './connected-callers.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { TailFollowers } from './tail-followers.ts';
 
-/** The dependencies of all handlers of frames. Each handler names the few that it needs. */
+/** The dependencies of the handlers of frames. Each handler names the few that it needs. */
 export interface FrameDeps {
   delivery: Delivery;
-  /** Serves look-ups only: messages come and go through `delivery`. */
+  /** The store, for look-ups only. Messages are stored and settled by `delivery`. */
   store: Pick<InboxStore, 'read' | 'find' | 'stats' | 'usage' | 'history' | 'dead'>;
   tokens: TokenRegistry;
   agents: KnownAgents;
-  /** By role: what it may send, where that differs from the default. */
+  /** The rules of each role that differ from the default, by role. */
   policies: Readonly<Record<string, RolePolicy>>;
   connected: ConnectedCallers;
-  /** Bounds how often a misspelt recipient is answered with suggestions. */
+  /** Bounds how often a refusal of an unknown recipient suggests names. */
   suggestions: RateLimit;
   followers: TailFollowers;
   audit: AuditLog;
   limits: Limits;
-  /** The promise of a receipt, as `welcome` and the operation `stats` tell it. */
+  /** What a message with a receipt survives, as `welcome.receipt_means` states it. */
   receiptMeans: string;
   now: () => number;
   log: Log;

@@ -10,7 +10,7 @@ import { announce, listConnected } from './presence.ts';
 import { ack, nack, working } from './settle.ts';
 import { subscribe } from './subscribe.ts';
 
-/** Handles the frames of one type. Returns a promise only where the frames behind this one have to wait. */
+/** Handles the frames of one type. Returns a promise only if later frames of the connection must wait for the outcome. */
 type FrameHandler<F extends ClientFrame> = (
   frame: F,
   caller: Caller,
@@ -34,7 +34,7 @@ const handlers: { [T in ClientFrame['type']]: FrameHandler<Extract<ClientFrame, 
   admin,
 };
 
-/** Handles one frame of a connection that said hello. */
+/** Handles one frame of a connection that said `hello`. Returns a promise only if later frames of the connection must wait for it. */
 export function handleFrame(
   frame: ClientFrame,
   caller: Caller,

@@ -1,19 +1,19 @@
 import type { BrokerFrame, ErrorCode } from '@signalbox/protocol';
 
-/** The reason why a frame is refused. A code that has a close code in the protocol's table closes the connection. */
+/** The reason why a frame is refused. The connection is closed if the protocol's table has a close code for `code`. */
 export interface Refusal {
   code: ErrorCode;
   message: string;
   field?: string;
 }
 
-/** The result of handling a frame. `undefined` says nothing: the receipt of a message follows when it is durable. */
+/** The result of handling a frame. `undefined` sends nothing now; the receipt of a message follows when it is durable. */
 export type Outcome =
   | undefined
   | { answer: BrokerFrame }
-  /** The answer leaves behind the messages that wait to leave. `afterwards` runs then: its messages leave behind the answer. */
+  /** The answer is sent behind the messages that wait to be sent. Then `afterwards` runs; its messages are sent behind the answer. */
   | { answer: BrokerFrame; behindMessages: true; afterwards: () => void }
-  /** Nothing more is read from the connection for `readOnAfterMs`. */
-  | { refusal: Refusal; retryAfterMs?: number; readOnAfterMs?: number }
-  /** The frames behind this one do not wait for its outcome. */
+  /** The connection's later frames are handled only after `resumeAfterMs`. `retryAfterMs` is told to the caller. */
+  | { refusal: Refusal; retryAfterMs?: number; resumeAfterMs?: number }
+  /** The connection's later frames are handled before this outcome is known. */
   | { later: Promise<Outcome> };

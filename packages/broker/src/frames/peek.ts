@@ -4,9 +4,10 @@ import type { Caller } from './caller.ts';
 import type { FrameDeps } from './frame-deps.ts';
 import type { Outcome } from './outcome.ts';
 
+/** The most bytes of bodies in one answer. */
 const peekBytes = 1024 * 1024;
 
-/** Handles `peek`: shows what waits in an inbox of the caller's, or in any for the operator, without claiming it. */
+/** Handles `peek`: returns messages that wait in an inbox of the caller, or in any inbox for the operator, without claiming them. */
 export async function peek(
   frame: PeekFrame,
   { sender, isOperator }: Caller,

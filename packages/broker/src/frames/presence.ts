@@ -7,7 +7,7 @@ import type { Outcome } from './outcome.ts';
 
 const pageSize = 200;
 
-/** Handles `announce`: sets the status of the caller that others see. */
+/** Handles `announce`: sets the status of the caller. */
 export function announce(
   { status }: AnnounceFrame,
   caller: Caller,
@@ -18,7 +18,7 @@ export function announce(
   return { refusal: { code: 'rate_limited', message: 'announce at most once a second' }, retryAfterMs };
 }
 
-/** Handles `list_connected`: tells who is connected, as far as the caller's role may know. */
+/** Handles `list_connected`: returns a page of the connected agents that the caller's role may list. */
 export function listConnected(
   frame: ListConnectedFrame,
   caller: Caller,
@@ -49,7 +49,7 @@ function describe({ caller, connectedAt }: ConnectedCaller): ConnectedAgent {
   return { agent, address, role, connected_at: connectedAt };
 }
 
-/** Only the agent itself and the operator are told what waits for it. */
+/** Describes agents with their status. The counts of an inbox are only for its agent and for the operator. */
 async function describeWithStatus(
   shown: readonly ConnectedCaller[],
   asker: Caller,

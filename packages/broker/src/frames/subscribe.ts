@@ -3,7 +3,7 @@ import type { Caller } from './caller.ts';
 import type { FrameDeps } from './frame-deps.ts';
 import type { Outcome } from './outcome.ts';
 
-/** Handles `subscribe`: the caller takes the messages of its inbox from now on. */
+/** Handles `subscribe`: gives the caller the lease on its inbox, whose messages are pushed behind the answer. */
 export async function subscribe(
   frame: SubscribeFrame,
   caller: Caller,

@@ -6,29 +6,30 @@ import { Session, type SessionDeps } from '../session/session.ts';
 /** The fields of `welcome` that are the same for every connection. */
 export type Greeting = Omit<WelcomeFrame, 'agent' | 'address' | 'role'>;
 
+/** The options of a {@link Connection}. */
 export interface ConnectionOptions {
   deps: SessionDeps;
   greeting: Greeting;
   helloTimeoutMs: number;
-  /** The token of the upgrade's Authorization header, if any. */
+  /** The token of the upgrade request's `Authorization` header, if it has one. */
   bearer: string | undefined;
-  /** Called when it said hello and was let in. */
+  /** Called when its `hello` was accepted. */
   onAdmitted: () => void;
-  /** Called once when it is over. */
+  /** Called when it is over, perhaps more than once. */
   onEnded: () => void;
 }
 
-/** A connection is dead after so many heartbeats without a sign of life. */
+/** The number of heartbeats without a sign of life after which a connection is ended. */
 const maxMissedHeartbeats = 2;
 
-/** One WebSocket from its opening to its end. Its first message is its hello; after that its session takes over. */
+/** One WebSocket from its opening to its end. Its first frame is `hello`; its session handles the frames after that. */
 export class Connection {
   readonly #socket: WebSocket;
   readonly #options: ConnectionOptions;
   readonly #helloTimer: NodeJS.Timeout;
   #session: Session | undefined;
   #missedHeartbeats = 0;
-  /** It was answered with an error and is closing: nothing more is read. */
+  /** True once its `hello` was refused. It is closing and nothing more is read. */
   #isTurnedAway = false;
 
   constructor(socket: WebSocket, options: ConnectionOptions) {
@@ -46,7 +47,7 @@ export class Connection {
     socket.on('close', () => this.#ended());
   }
 
-  /** Asks for a sign of life, or ends a connection that gave none. */
+  /** Sends a ping, or ends a connection that gave no sign of life for two heartbeats. */
   heartbeat(): void {
     const socket = this.#socket;
     if (this.#missedHeartbeats < maxMissedHeartbeats) {
@@ -63,16 +64,17 @@ export class Connection {
     this.terminate();
   }
 
-  /** Tells that the broker stops, and when to come again. */
+  /** Tells the client that the broker stops, and after how many milliseconds to connect again. */
   sayGoingAway(reconnectAfterMs: number): void {
     this.#session?.send({ type: 'going_away', reconnect_after_ms: reconnectAfterMs });
   }
 
+  /** Closes the WebSocket after the frames that wait. */
   close(code: number, reason: string): void {
     (this.#session ?? this.#socket).close(code, reason);
   }
 
-  /** Ends the connection without a goodbye. */
+  /** Ends the connection without a closing handshake. */
   terminate(): void {
     this.#ended();
     this.#socket.terminate();
@@ -121,7 +123,7 @@ export class Connection {
 
   #ended(): void {
     clearTimeout(this.#helloTimer);
-    this.#session?.gone();
+    this.#session?.dispose();
     this.#options.onEnded();
   }
 }

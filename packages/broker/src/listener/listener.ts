@@ -8,9 +8,10 @@ import { Connection, type Greeting } from './connection.ts';
 import { UnauthenticatedConnections } from './unauthenticated-connections.ts';
 import { refuseUpgrade } from './upgrade-check.ts';
 
-/** An import statement reads all that `node:http` exports, and some of it loads the whole of `fetch`. */
+/** An import statement would read every export of `node:http`, and some of them load all of `fetch`. */
 const { createServer } = process.getBuiltinModule('node:http');
 
+/** The options of a {@link Listener}. */
 export interface ListenerOptions {
   host: string;
   port: number;
@@ -20,10 +21,10 @@ export interface ListenerOptions {
   deps: SessionDeps;
 }
 
-/** Connections that don't answer a goodbye are cut off after so long. */
+/** The time after which connections that don't answer the closing handshake are terminated. */
 const closeTimeoutMs = 500;
 
-/** Accepts WebSockets, and keeps their connections alive until the broker stops. */
+/** Accepts WebSocket connections, sends them heartbeats, and closes them when the broker stops. */
 export class Listener {
   readonly #options: ListenerOptions;
   readonly #http: Server;
@@ -54,13 +55,14 @@ export class Listener {
     this.#http.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head));
   }
 
+  /** Listens on `host` and `port`. Rejects with the error of the socket, such as `EADDRINUSE`. */
   static async open(options: ListenerOptions): Promise<Listener> {
     const listener = new Listener(options);
     await new Promise<void>((resolve, reject) => {
       listener.#http.once('error', reject);
       listener.#http.listen(options.port, options.host, () => resolve());
     });
-    // A server that is closing has no address any more, and connections still come in.
+    // The port is kept, because a server that is closing has no address although upgrades still arrive.
     listener.#port = (listener.#http.address() as AddressInfo).port;
     listener.#heartbeats = setInterval(() => {
       for (const connection of listener.#connections) connection.heartbeat();
@@ -68,11 +70,12 @@ export class Listener {
     return listener;
   }
 
+  /** The port that it listens on. */
   get port(): number {
     return this.#port;
   }
 
-  /** Accepts no more connections, and tells those that are there that the broker stops. */
+  /** Accepts no more connections, and tells the open ones that the broker stops. */
   sayGoingAway(reconnectAfterMs: number): void {
     clearInterval(this.#heartbeats);
     this.#httpClosed = new Promise((resolve) => this.#http.close(() => resolve()));

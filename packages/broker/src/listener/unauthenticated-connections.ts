@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 
-/** All unauthenticated connections together may have sent so much. */
+/** The most bytes that all unauthenticated connections together may have sent. */
 const maxBytes = 8 * 1024 * 1024;
 
 interface Received {
@@ -9,8 +9,8 @@ interface Received {
 }
 
 /**
- * Bounds the connections that have not said hello. They can crowd out only each other: of too many the oldest is
- * evicted, and when together they sent too much, the one that sent most.
+ * Bounds the connections that have not said `hello`, so that they can displace only each other. If there are too many, the oldest is
+ * evicted. If together they sent too much, the one that sent most is evicted.
  */
 export class UnauthenticatedConnections<T> {
   readonly #limit: number;
@@ -24,7 +24,7 @@ export class UnauthenticatedConnections<T> {
     this.#evict = evict;
   }
 
-  /** `source`: the bytes that come in on the connection. */
+  /** Adds a connection. `source` is the stream of its incoming bytes. */
   add(connection: T, source: Duplex): void {
     const count = (chunk: Buffer): void => this.#count(connection, chunk.length);
     source.on('data', count);
@@ -33,7 +33,7 @@ export class UnauthenticatedConnections<T> {
     if (this.#received.size > this.#limit && oldest !== undefined) this.#evict(oldest);
   }
 
-  /** The connection said hello, or it is over. */
+  /** Removes a connection that said `hello` or is over. */
   remove(connection: T): void {
     const received = this.#received.get(connection);
     if (!received) return;

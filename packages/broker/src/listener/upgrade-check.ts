@@ -3,16 +3,17 @@ import { isLoopback, subprotocol } from '@signalbox/protocol';
 
 const loopbackNames = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-/** The reason why an upgrade is refused before a WebSocket exists. */
+/** The reason why an HTTP upgrade is refused. */
 export interface UpgradeRefusal {
+  /** The status of the HTTP response, with its phrase. */
   status: string;
   code: 'forbidden_origin' | 'forbidden_host' | 'bad_subprotocol' | 'too_many_connections';
   message: string;
 }
 
 /**
- * Refuses an upgrade by its headers. Browsers send an Origin, other clients don't: a page of another site must not reach
- * a broker on this machine, nor by a host name that was rebound to it.
+ * Checks the headers of an HTTP upgrade. Browsers send `Origin`, and other clients do not. A page of another site must not reach
+ * a broker on this machine, not even by a host name that was rebound to it.
  */
 export function refuseUpgrade(
   headers: IncomingHttpHeaders,

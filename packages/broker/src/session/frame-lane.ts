@@ -1,18 +1,19 @@
-/** The longest batch, in characters. The other side would have to wait for the end of a longer one before it can begin. */
-const longestBatch = 64 * 1024;
+/** The longest batch, in characters. The other side can begin to read a batch only when all of it has arrived. */
+const maxBatchLength = 64 * 1024;
 
-/** Joins frames in their order to batches. A batch ends where a frame does. */
+/** Joins frames, in their order, into batches of at most 64 Ki characters. A longer frame is a batch of its own. */
 export class FrameLane {
   #full: string[] = [];
   #last = '';
 
+  /** True if no frame waits. */
   get isEmpty(): boolean {
     return this.#last.length === 0;
   }
 
-  /** Adds one frame, or some that stay together. */
+  /** Adds the text of one frame, or of several that must stay together. */
   add(text: string): void {
-    const isRoom = this.#last.length + text.length <= longestBatch;
+    const isRoom = this.#last.length + text.length <= maxBatchLength;
     if (isRoom || this.isEmpty) this.#last += text;
     else {
       this.#full.push(this.#last);
@@ -20,7 +21,7 @@ export class FrameLane {
     }
   }
 
-  /** Returns the batches so far. The lane is empty afterwards. */
+  /** Removes all batches and returns them. */
   take(): string[] {
     const batches = this.#full;
     if (!this.isEmpty) batches.push(this.#last);

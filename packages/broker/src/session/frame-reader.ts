@@ -1,35 +1,38 @@
 import { FrameCursor } from '@signalbox/protocol';
 
-/** So many frames are handled before other connections get their turn. */
+/** The number of frames that are handled before other connections get a turn. */
 const framesPerTurn = 2000;
-/** So many characters may wait here before nothing more is read from the socket. */
-const pauseLength = 1024 * 1024;
+/** The number of waiting characters above which nothing more is read from the socket. */
+const maxWaitingLength = 1024 * 1024;
 
+/** The dependencies of a {@link FrameReader}. */
 export interface FrameReaderDeps {
-  /** Handles one frame, and never fails. Returns a promise where the frames behind it have to wait. */
+  /** Handles one frame. It neither throws nor rejects. Returns a promise if later frames must wait for it. */
   handle(header: string, body: string | undefined): Promise<void> | undefined;
-  /** False once the connection is over: what waits is dropped. */
+  /** Returns false once the connection is over. Frames that wait are then dropped. */
   isOpen(): boolean;
-  /** False while the connection's answers pile up unread: nothing is handled until {@link FrameReader.wake}. */
+  /** Returns false while too many answers wait unread. No frame is then handled until {@link FrameReader.wake}. */
   mayAnswer(): boolean;
-  /** Stops and restarts reading from the socket. */
+  /** Stops reading from the socket. */
   pause(): void;
+  /** Reads from the socket again. */
   resume(): void;
 }
 
 /**
- * Hands on the frames of one connection, one after the other in the order they came. However many a message holds, they
- * neither keep the other connections waiting nor make more answers than their sender reads.
+ * Has the frames of one connection handled one after the other, in the order in which they came. However many frames a WebSocket
+ * message holds, other connections get their turn, and no more answers are made than the sender reads.
  */
 export class FrameReader {
   readonly #deps: FrameReaderDeps;
-  /** Messages behind the one whose frames are handled. */
+  /** WebSocket messages behind the one whose frames are handled. */
   readonly #waiting: string[] = [];
-  /** The frames of one message that are left, and the characters of all of it. */
+  /** The frames that are left of the message that is handled, and the length of that message in characters. */
   #frames: FrameCursor | undefined;
-  #frameLength = 0;
-  /** Characters of all messages that are not done with. */
+  #messageLength = 0;
+  /** Characters of all messages that are not handled to their end. */
   #length = 0;
+  /** The number of frames that may be handled in this turn. */
   #left = framesPerTurn;
   #state: 'idle' | 'handling' | 'waiting' = 'idle';
   #paused = false;
@@ -38,7 +41,7 @@ export class FrameReader {
     this.#deps = deps;
   }
 
-  /** Takes all frames of one WebSocket message. */
+  /** Takes one WebSocket message with all of its frames. */
   receive(message: string): void {
     this.#length += message.length;
     if (this.#frames) this.#waiting.push(message);
@@ -47,12 +50,12 @@ export class FrameReader {
       this.#left = framesPerTurn;
       this.#run();
     }
-    if (this.#length <= pauseLength) return;
+    if (this.#length <= maxWaitingLength) return;
     this.#paused = true;
     this.#deps.pause();
   }
 
-  /** The connection takes answers again. */
+  /** Continues when answers may be made again. */
   wake(): void {
     if (this.#state === 'waiting') this.#run();
   }
@@ -90,7 +93,7 @@ export class FrameReader {
 
   #begin(message: string): void {
     this.#frames = new FrameCursor(message);
-    this.#frameLength = message.length;
+    this.#messageLength = message.length;
   }
 
   /** Moves to the next frame, if there is one. */
@@ -98,7 +101,7 @@ export class FrameReader {
     while (this.#frames) {
       if (this.#frames.next()) return this.#frames;
       this.#frames = undefined;
-      this.#length -= this.#frameLength;
+      this.#length -= this.#messageLength;
       const message = this.#waiting.shift();
       if (message !== undefined) this.#begin(message);
     }

@@ -12,18 +12,21 @@ import type { TokenRecord } from '@signalbox/store';
 import type { TokenRegistry } from '../auth/token-registry.ts';
 import { patternCovers } from '../auth/token-rules.ts';
 
-/** The token of a connection, and the sender that it makes of its frames. */
+/** The identity of a connection: its token, and the sender that all its messages have. */
 export interface Identity {
   token: TokenRecord;
   sender: Sender;
 }
 
-/** The answer to a connection's first message: it is let in with the rest of the message, or turned away. */
+/** The result of a connection's first message: its identity and the frames behind `hello`, or a refusal. */
 export type Admission =
   | { identity: Identity; rest: string }
   | { refusal: { code: ErrorCode; message: string; field?: string; agent?: string } };
 
-/** Judges the first message of a connection. `bearer`: the token of the upgrade's Authorization header, if any. */
+/**
+ * Checks the first WebSocket message of a connection, which must begin with `hello`. `bearer` is the token of the upgrade request's
+ * `Authorization` header, if it has one.
+ */
 export function admit(message: string, bearer: string | undefined, tokens: TokenRegistry): Admission {
   const first = splitFrames(message).next();
   if (first.done) return refuse('bad_hello', "the first frame must be 'hello'");

@@ -2,8 +2,8 @@ import type { Fault } from '@signalbox/protocol';
 import type { Outbox } from './outbox.ts';
 
 /**
- * Decides when the frames that wait in outboxes leave: when the running step of the event loop is over, with all that its
- * promises still do. So what one commit, one sync or one read makes for a connection leaves as one WebSocket message.
+ * Flushes outboxes at the end of the running step of the event loop (`process.nextTick`). So all frames that one commit, one sync or
+ * one read makes for a connection are sent as one WebSocket message.
  */
 export class OutboxFlusher {
   readonly #fault: Fault;
@@ -13,7 +13,7 @@ export class OutboxFlusher {
     this.#fault = fault;
   }
 
-  /** An outbox got its first frame since it was flushed. */
+  /** Adds an outbox that got its first frame since it was flushed. */
   readonly add = (outbox: Outbox): void => {
     if (this.#dirty.length === 0) process.nextTick(this.#flush);
     this.#dirty.push(outbox);
@@ -22,7 +22,7 @@ export class OutboxFlusher {
   readonly #flush = (): void => {
     const dirty = this.#dirty;
     this.#dirty = [];
-    // A consumer can start working on a message, and nobody is held up by a receipt.
+    // Messages go before receipts, because consumers can begin to work on them.
     for (const outbox of dirty) {
       if (!outbox.hasMessages) continue;
       outbox.flush();

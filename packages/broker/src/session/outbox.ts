@@ -4,18 +4,19 @@ import type { WebSocket } from 'ws';
 import type { Consumer } from '../core/consumer.ts';
 import { FrameLane } from './frame-lane.ts';
 
+/** The bounds of an {@link Outbox}. */
 export interface OutboxBounds {
-  /** Above this many unsent bytes nothing more is pushed and nothing more is read from the socket. */
+  /** The number of unsent bytes above which nothing is pushed and nothing is read from the socket. */
   pauseBytes: number;
-  /** Above this many the connection is closed as a slow consumer. */
+  /** The number of unsent bytes above which the connection is closed as a slow consumer. */
   closeBytes: number;
-  /** Ephemeral frames that may wait at once; further ones are dropped. */
+  /** The most ephemeral messages that may wait. Further ones are dropped. */
   liveLaneMessages: number;
 }
 
 /**
- * Gathers frames for one socket. At a flush they travel in one WebSocket message, control frames ahead of messages, as
- * {@link FrameLane} bounds it.
+ * Gathers frames for one socket. A flush sends them in one WebSocket message, or in several if they are long ({@link FrameLane}).
+ * Control frames are sent ahead of messages.
  */
 export class Outbox implements Consumer {
   readonly #socket: WebSocket;
@@ -25,7 +26,7 @@ export class Outbox implements Consumer {
   readonly #onOverflow: () => void;
   readonly #controls = new FrameLane();
   readonly #messages = new FrameLane();
-  /** Characters of the frames above. */
+  /** The length of the frames that wait for the flush, in characters. */
   #queued = 0;
   #ephemeral = 0;
   #hasMessages = false;
@@ -44,7 +45,7 @@ export class Outbox implements Consumer {
     this.#onOverflow = on.overflow;
   }
 
-  /** False while more waits than the pause bound, be it for the flush or for the other side to read. */
+  /** False while more than `pauseBytes` wait, for the flush or for the other side to read. */
   get writable(): boolean {
     return !this.#paused && this.#queued < this.#bounds.pauseBytes;
   }
@@ -59,7 +60,7 @@ export class Outbox implements Consumer {
     this.#add(this.#controls, encodeFrame(frame));
   }
 
-  /** Adds a control frame that marks a place in the order of messages. */
+  /** Adds a control frame that is sent behind the messages that wait, and ahead of later ones. */
   sendBehindMessages(frame: BrokerFrame): void {
     this.#add(this.#messages, encodeFrame(frame));
   }
@@ -70,7 +71,7 @@ export class Outbox implements Consumer {
     this.#add(this.#messages, encodeFrame(frame, body));
   }
 
-  /** Adds a message that is stored nowhere. False if it was dropped, because too much waits already. */
+  /** Adds a message that is not stored. Returns false if it was dropped because too many wait already. */
   pushEphemeral(frame: MessageFrame, body: string | undefined): boolean {
     if (!this.writable || this.#ephemeral >= this.#bounds.liveLaneMessages) return false;
     this.#ephemeral++;
@@ -78,7 +79,7 @@ export class Outbox implements Consumer {
     return true;
   }
 
-  /** Hands all that waits to the socket. */
+  /** Gives the socket every frame that waits. */
   flush(): void {
     if (this.#queued === 0) return;
     // The end of one lane and the beginning of the other share a batch.
@@ -113,7 +114,7 @@ export class Outbox implements Consumer {
     return this.#paused || this.#socket.bufferedAmount + 3 * this.#queued > this.#bounds.pauseBytes / 2;
   }
 
-  /** Runs once: closing the connection flushes its last words, which overflow again. */
+  /** Reports an overflow once. The connection is then closed, which flushes its last frames and overflows again. */
   #overflow(): void {
     if (this.#isOver) return;
     this.#isOver = true;

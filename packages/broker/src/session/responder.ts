@@ -7,9 +7,10 @@ import type { FrameDeps } from '../frames/frame-deps.ts';
 import type { Identity } from './handshake.ts';
 import type { Outbox } from './outbox.ts';
 
+/** The dependencies of a {@link Responder}. */
 export type ResponderDeps = Pick<FrameDeps, 'audit' | 'followers' | 'limits' | 'now' | 'log'>;
 
-/** Tells a connection what came of its frames: answers, refusals and receipts. Refusals are audited, and followers are told. */
+/** Sends refusals and receipts to a connection. Refusals are also recorded in the audit log and reported to the tail. */
 export class Responder implements Producer {
   readonly sender: Sender;
   readonly #identity: Identity;
@@ -23,6 +24,7 @@ export class Responder implements Producer {
     this.#deps = deps;
   }
 
+  /** Refuses a frame, or the connection if `refusal` has no id. */
   refuse(refusal: FrameRefusal, retryAfterMs?: number): void {
     const { code, message, field, id, request_id } = refusal;
     this.#outbox.send({
@@ -40,7 +42,7 @@ export class Responder implements Producer {
     if (followers.isOn) followers.refused(this.sender, refusal);
   }
 
-  /** The receipt of a message, or why it was not stored. */
+  /** Sends the receipt of a message, or the reason why it was not stored. */
   answer(message: NewMessage, result: DeliverResult): void {
     if (result.result === 'failed') {
       this.#deps.log({ level: 'error', event: 'commit_failed', error: result.error });
@@ -50,7 +52,7 @@ export class Responder implements Producer {
     else this.refuse({ ...receipt, id: message.id });
   }
 
-  /** The broker failed while it handled a frame. */
+  /** Logs an error that was thrown while a frame was handled, and refuses the frame as `internal`. */
   failed(error: unknown, ids: FrameIds): void {
     this.#deps.log({ level: 'error', event: 'session_failed', agent: this.sender.agent, error });
     const message = 'the broker failed to handle this frame; its log says why';
@@ -58,5 +60,5 @@ export class Responder implements Producer {
   }
 }
 
-/** The ids that a refusal repeats of its frame, so that the other side knows which one is meant. */
+/** The ids that a refusal copies from its frame, so that the client can tell which frame was refused. */
 export type FrameIds = Pick<FrameRefusal, 'id' | 'request_id'>;

@@ -22,12 +22,12 @@ import { type FrameIds, Responder } from './responder.ts';
 
 const MiB = 1024 * 1024;
 
-/** The dependencies of every session. */
+/** The dependencies that all sessions share. */
 export interface SessionDeps extends FrameDeps {
   flusher: OutboxFlusher;
 }
 
-/** One authenticated connection: frames come in, are handled one after the other, and what comes of them goes out. */
+/** One authenticated connection. It reads frames, has each handled, and sends the answers. */
 export class Session {
   readonly caller: Caller;
   readonly #socket: WebSocket;
@@ -69,37 +69,40 @@ export class Session {
     return this.#outbox.writable;
   }
 
-  /** All frames of one WebSocket message. Each is answered on its own. */
+  /** Takes one WebSocket message. Each of its frames is answered on its own. */
   receive(message: string): void {
     this.#reader.receive(message);
   }
 
+  /** Sends a frame ahead of the messages that wait. */
   send(frame: BrokerFrame): void {
     this.#outbox.send(frame);
   }
 
+  /** Refuses a WebSocket message or a frame. The connection stays open. */
   refuse(refusal: FrameRefusal): void {
     this.#responder.refuse(refusal);
   }
 
-  /** Answers with an error that closes the connection. */
+  /** Sends an error and closes the connection with the close code of `code`, or 1011. */
   end(code: ErrorCode, message: string): void {
     if (!this.caller.isConnected) return;
     this.#responder.refuse({ code, message });
     this.close(closeCodeOf(code) ?? 1011, code);
   }
 
+  /** Sends the frames that wait, closes the WebSocket, and frees what the connection held. */
   close(code: number, reason: string): void {
     if (!this.caller.isConnected) return;
     this.#outbox.flush();
     this.#socket.close(code, reason);
-    // A socket that was paused would not read the other side's goodbye.
+    // A paused socket would not read the other side's closing handshake.
     this.#socket.resume();
-    this.gone();
+    this.dispose();
   }
 
-  /** The socket is closed or closing: what the connection held is free again. */
-  gone(): void {
+  /** Frees what the connection held, because its socket is closed or closing. */
+  dispose(): void {
     if (!this.caller.isConnected) return;
     this.caller.isConnected = false;
     const { delivery, connected, followers } = this.#deps;
@@ -108,7 +111,7 @@ export class Session {
     followers.remove(this.#outbox);
   }
 
-  /** Handles one frame. If that fails the frame is refused: it must end neither the connection nor the broker. */
+  /** Handles one frame. An error refuses the frame and ends neither the connection nor the broker. */
   #handle(header: string, body: string | undefined): Promise<void> | undefined {
     const { frame, refusal } = parseClientFrame(header);
     if (refusal) {
@@ -123,7 +126,7 @@ export class Session {
     }
   }
 
-  /** Does what comes of a frame. Returns a promise where the frames behind it have to wait. */
+  /** Carries out the outcome of a frame. Returns a promise if later frames must wait. */
   #conclude(frame: ClientFrame, outcome: Outcome | Promise<Outcome>): Promise<void> | undefined {
     if (outcome === undefined) return undefined;
     if (outcome instanceof Promise) return this.#concludeWhenKnown(frame, outcome);
@@ -140,10 +143,10 @@ export class Session {
       this.#outbox.send(outcome.answer);
       return undefined;
     }
-    const { refusal, retryAfterMs, readOnAfterMs } = outcome;
+    const { refusal, retryAfterMs, resumeAfterMs } = outcome;
     if (closeCodeOf(refusal.code) !== undefined) this.end(refusal.code, refusal.message);
     else this.#responder.refuse({ ...refusal, ...idsOf(frame) }, retryAfterMs);
-    return readOnAfterMs === undefined ? undefined : pause(readOnAfterMs);
+    return resumeAfterMs === undefined ? undefined : pause(resumeAfterMs);
   }
 
   async #concludeWhenKnown(frame: ClientFrame, outcome: Promise<Outcome>): Promise<void> {

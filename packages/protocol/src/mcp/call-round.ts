@@ -3,13 +3,14 @@ import { z } from 'zod';
 const maxNames = 64;
 const maxStateLength = 262_144;
 
-const named = z
+const boundedRecord = z
   .record(z.string(), z.unknown())
   .refine((value) => Object.keys(value).length <= maxNames, `must have at most ${maxNames} entries`);
 
+/** Accepts a round in the body of a call. */
 export const callRoundSchema = z.object({
-  client_capabilities: named.optional(),
-  input_responses: named.optional(),
+  client_capabilities: boundedRecord.optional(),
+  input_responses: boundedRecord.optional(),
   request_state: z.string().max(maxStateLength).optional(),
 });
 

@@ -7,6 +7,7 @@ const outcomeSchema = z.union([
   z.enum(Object.keys(toolErrorCodes) as [ToolErrorCode, ...ToolErrorCode[]]),
 ]);
 
+/** Accepts the answer to op `status`. */
 export const callStatusSchema = z.discriminatedUnion('state', [
   z.object({ state: z.enum(['queued', 'running', 'unknown']) }),
   z.object({ state: z.literal('finished'), outcome: outcomeSchema, reply: mcpReplySchema.optional() }),
@@ -17,6 +18,7 @@ export const callStatusSchema = z.discriminatedUnion('state', [
  */
 export type CallStatus = z.infer<typeof callStatusSchema>;
 
+/** Accepts one call of the answer to op `calls`. */
 export const callRecordSchema = z.object({
   request_id: z.string(),
   agent: z.string(),

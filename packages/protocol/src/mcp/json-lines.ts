@@ -38,7 +38,7 @@ export class JsonLineReader {
     return lines;
   }
 
-  /** Searches for each line end only in a chunk that is large enough to hold a whole line over the limit. */
+  /** Checks the first line end always, and the others only in a chunk that is large enough to hold a whole line over the limit. */
   #checkLengths(bytes: Uint8Array): void {
     let end = bytes.indexOf(lineFeed);
     this.#checkLength(this.#restBytes + (end < 0 ? bytes.length : end));

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { serverReportSchema } from './server-report.ts';
 
+/** Accepts the answer to op `explain`. */
 export const explanationSchema = z.object({
   tool: z.string(),
   role: z.string(),
@@ -33,6 +34,7 @@ export const explanationSchema = z.object({
 /** The answer to op `explain`, in `data`: whether this role could call this tool now, and the rules that decide it. */
 export type Explanation = z.infer<typeof explanationSchema>;
 
+/** Accepts the answer to op `search`. */
 export const searchReplySchema = z.object({
   tools: z.array(
     z.object({

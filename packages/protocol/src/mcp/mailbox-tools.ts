@@ -12,5 +12,5 @@ export const mailboxToolNames = [
 /** The name of a mailbox tool. */
 export type MailboxToolName = (typeof mailboxToolNames)[number];
 
-/** The mailbox tools that a role sees: none, or those of a list. */
+/** The names of the mailbox tools that a role sees, or `false` if it sees none. */
 export type MailboxAccess = false | readonly string[];

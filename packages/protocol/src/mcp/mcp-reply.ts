@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { manifestSchema } from './tool.ts';
 import { toolCallErrorSchema } from './tool-call-error.ts';
 
+/** Accepts the MCP result of a call with `success` and `text`. */
 export const proxiedResultSchema = z.looseObject({
   success: z.boolean(),
   text: z.string(),
@@ -20,6 +21,7 @@ const inputRequiredSchema = z.looseObject({ resultType: z.literal('input_require
 /** The result of a tool that asks its caller for input (MCP 2026-07-28), as its server gave it. Only calls with a `round` get one. */
 export type InputRequired = z.infer<typeof inputRequiredSchema>;
 
+/** Accepts the body of an `mcp_reply` message. */
 export const mcpReplySchema = z.union([
   z.object({ manifest: manifestSchema }),
   z.object({ result: proxiedResultSchema }),

@@ -50,6 +50,7 @@ const searchRequestSchema = z.object({
   limit: z.int().min(1).max(50).optional(),
 });
 
+/** Accepts the body of an `mcp_request` message. */
 export const mcpRequestSchema = z.discriminatedUnion('op', [
   manifestRequestSchema,
   callRequestSchema,
@@ -70,10 +71,17 @@ export const operatorOps = ['calls', 'servers', 'reload', 'stop', 'start', 'disc
 
 /** The body of an `mcp_request` message. `arguments` is an object, or the JSON text of one as language models emit it. */
 export type McpRequest = z.infer<typeof mcpRequestSchema>;
+/** Asks the orchestrator to call a tool. */
 export type CallRequest = z.infer<typeof callRequestSchema>;
+/** Asks for the state of an earlier call of the asker. */
 export type StatusRequest = z.infer<typeof statusRequestSchema>;
+/** Asks for a list of tool calls. */
 export type CallsRequest = z.infer<typeof callsRequestSchema>;
+/** Asks for the tools of the asker’s role. The answer says `unchanged` if `known_version` is still current. */
 export type ManifestRequest = z.infer<typeof manifestRequestSchema>;
+/** Asks for tools that match a text. */
 export type SearchRequest = z.infer<typeof searchRequestSchema>;
+/** Asks to reload, stop or start a server. */
 export type ServerRequest = z.infer<typeof serverRequestSchema>;
+/** Asks whether a role could call a tool, and why. */
 export type ExplainRequest = z.infer<typeof explainRequestSchema>;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+/** Accepts the state of a hosted MCP server. */
 export const serverReportSchema = z.object({
   name: z.string(),
   state: z
@@ -30,14 +31,17 @@ export const serverReportSchema = z.object({
 /** The state of a hosted MCP server, with all its instances together. Times are in milliseconds. It holds no secrets. */
 export type ServerReport = z.infer<typeof serverReportSchema>;
 
+/** Accepts the answer to op `servers`. */
 export const serversReplySchema = z.object({ servers: z.array(serverReportSchema) });
 /** The answer to op `servers`, in `data`. */
 export type ServersReply = z.infer<typeof serversReplySchema>;
 
+/** Accepts the answer to the ops `reload`, `stop` and `start`. */
 export const serverReplySchema = z.object({ server: serverReportSchema });
 /** The answer to the ops `reload`, `stop` and `start`, in `data`: the state of the server afterwards. */
 export type ServerReply = z.infer<typeof serverReplySchema>;
 
+/** Accepts the answer to op `discover`. */
 export const discoveryReplySchema = z.object({
   servers: z.array(
     z.object({

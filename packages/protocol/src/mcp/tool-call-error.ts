@@ -66,6 +66,7 @@ export type ToolErrorCode = keyof typeof toolErrorCodes;
 
 const codes = Object.keys(toolErrorCodes) as [ToolErrorCode, ...ToolErrorCode[]];
 
+/** Accepts a failed tool call, also with a code or category that this version does not know. */
 export const toolCallErrorSchema = z.object({
   code: z.enum(codes).catch('unknown'),
   message: z.string(),

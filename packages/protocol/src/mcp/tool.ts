@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+/** Accepts a tool in MCP's own form. */
 export const toolSchema = z.looseObject({
   name: z.string().min(1),
   title: z.string().optional(),
@@ -13,6 +14,7 @@ export const toolSchema = z.looseObject({
 /** A tool in MCP's own form. Unknown fields are kept, so that nothing a server declares is lost on the way. */
 export type Tool = z.infer<typeof toolSchema>;
 
+/** Accepts the manifest of a role. */
 export const manifestSchema = z.object({
   version: z.string(),
   unchanged: z.literal(true).optional(),

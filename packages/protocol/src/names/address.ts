@@ -3,7 +3,7 @@ const agentPattern = /^[a-z0-9][a-z0-9_.-]{0,127}$/;
 /** Matches an agent id (`agent`) or the address of one of its sub-inboxes (`agent#sub`). */
 export const addressPattern = /^[a-z0-9][a-z0-9_.-]{0,127}(?:#[A-Za-z0-9_.-]{1,64})?$/;
 
-/** An address in its parts: an agent's inbox, or one of its sub-inboxes (`agent#sub`). */
+/** The parts of an address. `sub` is absent for the inbox of the agent itself. */
 export interface Address {
   agent: string;
   sub?: string;
@@ -26,7 +26,7 @@ export function parseAddress(text: string): Address | undefined {
   return hash < 0 ? { agent: text } : { agent: text.slice(0, hash), sub: text.slice(hash + 1) };
 }
 
-/** Returns the agent id of an address that is known to be valid. */
+/** Returns the agent id of an address. The address must be valid. */
 export function agentOf(address: string): string {
   const hash = address.indexOf('#');
   return hash < 0 ? address : address.slice(0, hash);

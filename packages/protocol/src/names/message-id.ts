@@ -7,7 +7,7 @@ const half = base ** 4;
 
 /**
  * Makes an id that sorts by time: 8 characters of milliseconds (enough until the year 9000), then `random`.
- * Such ids keep the store's unique index close to append-only.
+ * Ids in the order of their time let an index grow at its end.
  */
 export function timeSortedId(nowMs: number, random: string): string {
   const high = Math.floor(nowMs / half);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { addressPattern } from './address.ts';
 
-/** Matches the id of a message or request. `re:` before it makes the id of the reply. */
+/** Matches the id of a message. A reply has the id of its request with `re:` before it. */
 export const idPattern = /^(re:)?[!-~]{1,64}$/;
 /** Matches the kind of a message. */
 export const kindPattern = /^[a-z][a-z_]{0,31}$/;
@@ -21,6 +21,7 @@ export const wellKnownKinds = [
   'undeliverable',
 ] as const;
 
+/** Accepts an address. */
 export const addressSchema = z
   .string()
   .regex(addressPattern, {
@@ -28,6 +29,7 @@ export const addressSchema = z
   })
   .meta({ id: 'Address', title: 'address', description: 'An agent id, or `agent#sub` for a sub-inbox.' });
 
+/** Accepts the id of a message, or a client’s id for a request of its own. */
 export const idSchema = z
   .string()
   .regex(idPattern, { error: 'must be 1 to 64 printable ASCII characters without spaces' })
@@ -37,6 +39,7 @@ export const idSchema = z
     description: 'Printable ASCII without spaces, chosen by the sender. `re:` may stand before it.',
   });
 
+/** Accepts the kind of a message. */
 export const kindSchema = z
   .string()
   .regex(kindPattern, { error: 'must be lower-case letters and underscores, at most 32' })
@@ -46,11 +49,13 @@ export const kindSchema = z
     description: `The kind of a message. Well-known kinds: ${wellKnownKinds.map((kind) => `\`${kind}\``).join(', ')}.`,
   });
 
+/** Accepts the role of an agent. */
 export const roleSchema = z
   .string()
   .regex(rolePattern, { error: 'must be [a-z0-9][a-z0-9_.-]*, at most 64 characters' })
   .meta({ id: 'Role', title: 'role', description: 'The role of an agent, which its token states.' });
 
+/** Accepts the sequence number of a message. */
 export const seqSchema = z.int().positive().meta({
   id: 'Seq',
   title: 'sequence number',

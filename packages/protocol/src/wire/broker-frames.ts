@@ -5,7 +5,7 @@ import { messageHeaderFields, senderSchema } from './message.ts';
 
 const requestId = z.string().describe('Copied from the frame that this answers.');
 
-/** Reads the limits of any broker: a newer one may tell limits that are unknown here, and none has to be told. */
+/** Accepts the limits of any broker. A newer broker may have limits that are unknown here, and an older one may lack some. */
 const limitsSchema = z
   .object(
     Object.fromEntries(
@@ -35,7 +35,7 @@ const peekedMessageSchema = z.object({ ...messageHeaderFields, body: z.string().
   description: 'The header of a message, and its body as text.',
 });
 
-/** Every frame that the broker sends, by its `type`, without its body line. */
+/** The schema of every frame that the broker sends, by its `type`, without its body line. */
 export const brokerFrameSchemas = {
   welcome: frameSchema('welcome', 'Answers `hello`, with the identity that the token proves.', {
     broker_id: z.string(),
@@ -123,10 +123,15 @@ type FrameOf<T extends keyof typeof brokerFrameSchemas> = z.infer<(typeof broker
 
 /** A frame that the broker sends, without its body line. */
 export type BrokerFrame = FrameOf<keyof typeof brokerFrameSchemas>;
+/** The frame `welcome`, which accepts a `hello`. */
 export type WelcomeFrame = FrameOf<'welcome'>;
+/** The frame `message`, which pushes a message to the holder of its inbox. */
 export type MessageFrame = FrameOf<'message'>;
+/** The frame `subscribed`, which grants a lease. */
 export type SubscribedFrame = FrameOf<'subscribed'>;
+/** The frame `cancel` as the broker sends it to the holder of a request. A client's own `cancel` is a `CancelFrame`. */
 export type CancelNotice = FrameOf<'cancel'>;
+/** The frame `error`, which refuses a frame. */
 export type ErrorFrame = FrameOf<'error'>;
 
 /**

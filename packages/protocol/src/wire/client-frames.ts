@@ -14,8 +14,8 @@ const setByBroker = z
   .describe('Refused: the broker sets it.');
 
 /**
- * Every frame that a client may send, by its `type`, without its body line. Its types, its reader, its refusals and the page of the
- * protocol come from here.
+ * The schema of every frame that a client may send, by its `type`, without its body line. The types, the reader, the refusals and the
+ * page of the protocol come from it.
  */
 export const clientFrameSchemas = {
   hello: frameSchema(
@@ -179,16 +179,27 @@ type FrameOf<T extends keyof typeof clientFrameSchemas> = z.infer<(typeof client
 
 /** A frame that a client may send, without its body line. */
 export type ClientFrame = FrameOf<keyof typeof clientFrameSchemas>;
+/** The frame `hello`, by which a client says who it is and proves it. */
 export type HelloFrame = FrameOf<'hello'>;
+/** The frame `deliver`, which sends a message. */
 export type DeliverFrame = FrameOf<'deliver'>;
+/** The frame `subscribe`, which asks for the lease on the inbox of the connection. */
 export type SubscribeFrame = FrameOf<'subscribe'>;
+/** The frame `ack`, which settles messages. */
 export type AckFrame = FrameOf<'ack'>;
+/** The frame `nack`, which gives messages back. */
 export type NackFrame = FrameOf<'nack'>;
+/** The frame `working`, which says that a handler works on messages. */
 export type WorkingFrame = FrameOf<'working'>;
+/** The frame `cancel`, by which a client cancels a request that it sent. */
 export type CancelFrame = FrameOf<'cancel'>;
+/** The frame `announce`, which sets the status of the connection. */
 export type AnnounceFrame = FrameOf<'announce'>;
+/** The frame `list_connected`, which asks for the connected agents. */
 export type ListConnectedFrame = FrameOf<'list_connected'>;
+/** The frame `peek`, which reads messages without claiming them. */
 export type PeekFrame = FrameOf<'peek'>;
+/** The frame `admin`, which asks for an administrative operation. */
 export type AdminFrame = FrameOf<'admin'>;
 
 /** Refuses a value that nests too deep to be written as JSON like one that is too long. */

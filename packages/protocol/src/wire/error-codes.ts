@@ -1,6 +1,6 @@
 /**
- * The codes of `error` frames. `retryable`: the same frame may succeed later, unchanged.
- * `closes`: the broker closes the connection with this WebSocket close code right after the error.
+ * The codes of `error` frames. `retryable` tells whether the same frame may succeed later. If a code has `closes`, the broker closes
+ * the connection with that WebSocket close code right after the error.
  */
 export const errorCodes = {
   bad_frame: { retryable: false, meaning: 'The frame breaks a rule of this page; `field` names the field.' },

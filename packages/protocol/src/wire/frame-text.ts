@@ -18,12 +18,13 @@ export function encodeFrame(header: object, body?: string): string {
 const announcesBody = /"body"\s*:\s*true/;
 
 /**
- * Walks the frames of one WebSocket message: after each `next()` that is true, `header` is the raw header line and `body`
- * the raw line after it if the header says `"body":true`. A body that is announced but missing is `undefined`.
- * The decision is made on the header's text, so that a broken header cannot turn its body into a frame.
+ * Walks the frames of one WebSocket message without an object for each. A header announces its body by the text `"body":true`, even
+ * if it is not JSON, so that a broken header cannot turn its body into a frame.
  */
 export class FrameCursor {
+  /** The header line of the current frame. */
   header = '';
+  /** The body line of the current frame. `undefined` if the header announces none, or if it is missing. */
   body: string | undefined;
   readonly #message: string;
   #at = 0;
@@ -32,6 +33,7 @@ export class FrameCursor {
     this.#message = message;
   }
 
+  /** Moves to the next frame. Returns false if there is none. */
   next(): boolean {
     const header = this.#nextLine();
     if (header === undefined) return false;

@@ -8,8 +8,8 @@ export const subprotocol = 'signalbox.v1';
 export const protocolVersion = 1;
 
 /**
- * The limits that a broker enforces and tells in `welcome.limits`, with their defaults. An operator may change them.
- * This table is their only place: the schema of `welcome`, the store's caps and the page of the protocol come from it.
+ * The limits that a broker enforces and states in `welcome.limits`, with their defaults. An operator may change them. The schema of
+ * `welcome`, the store's caps and the page of the protocol come from this table.
  */
 export const brokerLimits = {
   maxConnections: { default: 4096, meaning: 'Connections at a time.' },
@@ -30,7 +30,7 @@ export const brokerLimits = {
   liveLaneMessages: { default: 256, meaning: 'Ephemeral messages that wait for one connection.' },
 } as const satisfies Record<string, { default: number; meaning: string }>;
 
-/** The limits of one broker: bytes, counts, milliseconds and rates per second. {@link brokerLimits} says what each of them bounds. */
+/** The limits of one broker, under the names of {@link brokerLimits}, which gives the meaning and the unit of each. */
 export type Limits = { [Name in keyof typeof brokerLimits]: number };
 
 /** The limits of a broker whose operator changed none. */
@@ -67,5 +67,5 @@ export const frameDefaults = {
   peekMessages: 100,
 } as const;
 
-/** The JSON that readers of message bodies accept. `maxDepth` counts nested arrays and objects. */
+/** The bounds of JSON in message bodies. `maxLength` is in UTF-16 units, and `maxDepth` counts nested arrays and objects. */
 export const bodyLimits = { maxLength: defaultLimits.maxMessageBytes, maxDepth: 64 } as const;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { seqSchema } from '../names/name-schemas.ts';
 
+/** Accepts the sender of a message. */
 export const senderSchema = z
   .object({ agent: z.string(), address: z.string(), role: z.string() })
   .meta({ id: 'Sender', title: 'sender', description: 'The sender of a message, as its token proves it.' });
@@ -8,6 +9,7 @@ export const senderSchema = z
 /** The sender of a message, as its token proves it to the broker. */
 export type Sender = z.infer<typeof senderSchema>;
 
+/** The fields of a message's header, which the frame `message` and the messages of `peeked` share. */
 export const messageHeaderFields = {
   id: z.string().describe('The id that its sender chose.'),
   seq: seqSchema.optional().describe('Absent on ephemeral messages.'),
@@ -21,6 +23,7 @@ export const messageHeaderFields = {
   traceparent: z.string().optional(),
 };
 
+/** Accepts the header of a message as its recipient sees it. */
 export const messageHeaderSchema = z.object(messageHeaderFields);
 
 /** The header of a message as its recipient sees it. */
@@ -28,5 +31,6 @@ export type MessageHeader = z.infer<typeof messageHeaderSchema>;
 
 /** A message with its opaque body text, as the client library hands it on. */
 export interface Message extends MessageHeader {
+  /** The text of the body. Absent if the message has none. */
   body?: string;
 }

@@ -47,7 +47,7 @@ const values = [
 const otherFields = ['id', 'from', 'role', 'attempt', 'seq', 'request_id', 'body', 'more'];
 
 describe('a frame', () => {
-  it('is read as its schema alone would read it, whatever a field holds', () => {
+  it('reads each value of a field as its schema alone would read it', () => {
     for (const line of variants('client-')) {
       const fields = JSON.parse(line);
       const { success, data, error } = clientFrameSchemas[fields.type as 'deliver'].safeParse(fields);

@@ -5,7 +5,7 @@ import type { ErrorCode } from './error-codes.ts';
 import { frameLimits } from './limits.ts';
 import { isJsonObject } from './parse-json.ts';
 
-/** The reason why a header line was refused. `id` and `request_id` are those of the line, so that the answer can be matched. */
+/** The reason why a header line was refused. `id` and `request_id` are copied from the line, so that the client can tell which frame was refused. */
 export interface FrameRefusal {
   code: ErrorCode;
   message: string;
@@ -57,7 +57,7 @@ function schemasByType<F>(
   };
 }
 
-/** Returns the object of a header line, or a sentence that says why there is none. */
+/** Parses a header line. Returns its object, or a text that says why it is none. */
 function readObject(header: string): Record<string, unknown> | string {
   let value: unknown;
   try {

@@ -1,15 +1,15 @@
 import { SignalboxError } from '../signalbox-error.ts';
 import { bodyLimits } from './limits.ts';
 
-/** The JSON that a reader accepts. `maxLength` is in UTF-16 units, `maxDepth` counts nested arrays and objects. */
+/** The bounds of the JSON that a reader accepts. `maxLength` is in UTF-16 units, and `maxDepth` counts nested arrays and objects. */
 export interface JsonLimits {
   maxLength: number;
   maxDepth: number;
 }
 
 /**
- * Parses JSON after checking its length and depth, so that hostile JSON costs one scan and no recursion.
- * Throws `SignalboxError` `bad_body` with the reason.
+ * Parses JSON after checking its length and depth, so that hostile JSON costs one scan and no recursion. Throws a `SignalboxError`
+ * with the code `bad_body` if a bound is exceeded or the text is not JSON.
  */
 export function parseJson(text: string, limits: JsonLimits = bodyLimits): unknown {
   if (text.length > limits.maxLength) {
@@ -28,10 +28,14 @@ export function parseJson(text: string, limits: JsonLimits = bodyLimits): unknow
   }
 }
 
-const quote = 34;
-const backslash = 92;
+const quote = '"'.charCodeAt(0);
+const backslash = '\\'.charCodeAt(0);
+const openBracket = '['.charCodeAt(0);
+const closeBracket = ']'.charCodeAt(0);
+const openBrace = '{'.charCodeAt(0);
+const closeBrace = '}'.charCodeAt(0);
 
-/** Counts the deepest nesting of `[` and `{` outside strings; stops one past `stopAt`. */
+/** Counts the deepest nesting of `[` and `{` outside strings. Stops at one more than `stopAt`. */
 function jsonDepth(text: string, stopAt: number): number {
   let depth = 0;
   let deepest = 0;
@@ -39,17 +43,18 @@ function jsonDepth(text: string, stopAt: number): number {
     const c = text.charCodeAt(i);
     if (c === quote) {
       i = stringEnd(text, i);
-    } else if (c === 91 || c === 123) {
+    } else if (c === openBracket || c === openBrace) {
       depth++;
       if (depth > deepest) deepest = depth;
       if (deepest > stopAt) return deepest;
-    } else if (c === 93 || c === 125) {
+    } else if (c === closeBracket || c === closeBrace) {
       depth--;
     }
   }
   return deepest;
 }
 
+/** Returns the index of the quote that ends the string which begins at `start`. */
 function stringEnd(text: string, start: number): number {
   let at = start;
   for (;;) {

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 
-/** The reasons why a request ended without an answer: its lifetime passed, too many attempts failed, its inbox was emptied or its sender lost its token. */
+/** The reasons why a request ended without an answer: it expired, it became a dead letter, its inbox was emptied, or the token of its sender is gone. */
 export const undeliverableReasons = ['expired', 'dead', 'dropped', 'forbidden'] as const;
 
+/** Accepts the body of an `undeliverable` message. */
 export const undeliverableSchema = z.object({
   reason: z.enum(undeliverableReasons),
   may_have_run: z.boolean(),

@@ -8,22 +8,22 @@ import { audit, history, stats } from './reports.ts';
 import { tail } from './tail.ts';
 import { issueToken, listTokens, revokeToken } from './tokens.ts';
 
-/** `mint`: open to minting tokens too. */
-const operations: Record<string, { mint: boolean; run: Operation }> = {
-  token_issue: { mint: true, run: issueToken },
-  token_list: { mint: false, run: listTokens },
-  token_revoke: { mint: true, run: revokeToken },
-  dead_list: { mint: false, run: listDead },
-  dead_show: { mint: false, run: showDead },
-  dead_retry: { mint: false, run: retryDead },
-  dead_drop: { mint: false, run: dropDead },
-  history: { mint: false, run: history },
-  audit: { mint: false, run: audit },
-  stats: { mint: false, run: stats },
-  tail: { mint: false, run: tail },
+/** The operations by name. `forMintingTokens` tells whether it is open to minting tokens too. */
+const operations: Record<string, { forMintingTokens: boolean; run: Operation }> = {
+  token_issue: { forMintingTokens: true, run: issueToken },
+  token_list: { forMintingTokens: false, run: listTokens },
+  token_revoke: { forMintingTokens: true, run: revokeToken },
+  dead_list: { forMintingTokens: false, run: listDead },
+  dead_show: { forMintingTokens: false, run: showDead },
+  dead_retry: { forMintingTokens: false, run: retryDead },
+  dead_drop: { forMintingTokens: false, run: dropDead },
+  history: { forMintingTokens: false, run: history },
+  audit: { forMintingTokens: false, run: audit },
+  stats: { forMintingTokens: false, run: stats },
+  tail: { forMintingTokens: false, run: tail },
 };
 
-/** Handles `admin`, which is for the operator, and for a minting token as far as its own children go. */
+/** Handles `admin`: runs an operation for the operator. A caller with a minting token may issue and revoke its own child tokens. */
 export async function admin(frame: AdminFrame, caller: Caller, deps: FrameDeps): Promise<Outcome> {
   const { op, params = {}, request_id } = frame;
   const operation = Object.hasOwn(operations, op) ? operations[op] : undefined;
@@ -33,7 +33,7 @@ export async function admin(frame: AdminFrame, caller: Caller, deps: FrameDeps):
     const known = Object.keys(operations).join(', ');
     return refuse('unknown_op', `unknown operation '${op}'; known: ${known}`);
   }
-  if (!caller.isOperator && !operation.mint) {
+  if (!caller.isOperator && !operation.forMintingTokens) {
     return refuse('forbidden', `a minting token may not '${op}'`);
   }
   const outcome = await operation.run(params, deps, caller);

@@ -4,7 +4,7 @@ import type { FrameDeps } from '../frame-deps.ts';
 import type { OperationResult, Params } from './operation.ts';
 import { limit, readParams, seq, seqs, text, wholeNumber } from './params.ts';
 
-/** `dead_list`: messages that were given up, by sequence number. */
+/** Runs `dead_list`: returns dead letters in the order of their sequence numbers. */
 export async function listDead(params: Params, { store }: Pick<FrameDeps, 'store'>): OperationResult {
   const read = readParams(params, {}, { inbox: text, after: wholeNumber(0), limit });
   if ('refusal' in read) return read;
@@ -13,7 +13,7 @@ export async function listDead(params: Params, { store }: Pick<FrameDeps, 'store
   return { result: { messages: found.slice(0, most).map(describe), more: found.length > most } };
 }
 
-/** `dead_show`: one dead letter with its body. */
+/** Runs `dead_show`: returns one dead letter with its body. */
 export async function showDead(params: Params, { store }: Pick<FrameDeps, 'store'>): OperationResult {
   const read = readParams(params, { seq }, {});
   if ('refusal' in read) return read;
@@ -26,7 +26,7 @@ export async function showDead(params: Params, { store }: Pick<FrameDeps, 'store
   return { result: { message: { ...describe(found), ...(body !== undefined && { body }) } } };
 }
 
-/** `dead_retry`: puts dead letters back into their inboxes. One that can't be stored stays dead and is told as `refused`. */
+/** Runs `dead_retry`: puts dead letters back into their inboxes. One that can't be stored stays dead and is listed as `refused`. */
 export async function retryDead(
   params: Params,
   deps: Pick<FrameDeps, 'delivery' | 'audit' | 'now'>,
@@ -37,11 +37,11 @@ export async function retryDead(
   const retried: number[] = [];
   const unknown: number[] = [];
   const refused: { seq: number; code: string }[] = [];
-  for (const one of read.values.seqs) {
-    const { result } = await deps.delivery.retryDead(one);
-    if (result === 'stored') retried.push(one);
-    else if (result === 'unknown') unknown.push(one);
-    else refused.push({ seq: one, code: result });
+  for (const number of read.values.seqs) {
+    const { result } = await deps.delivery.retryDead(number);
+    if (result === 'stored') retried.push(number);
+    else if (result === 'unknown') unknown.push(number);
+    else refused.push({ seq: number, code: result });
   }
   if (retried.length > 0) {
     auditCaller(caller, 'dead_letters_retried', `sequence numbers ${retried.join(', ')}`, deps);
@@ -49,7 +49,7 @@ export async function retryDead(
   return { result: { retried, unknown, ...(refused.length > 0 && { refused }) } };
 }
 
-/** `dead_drop`: forgets dead letters for good. */
+/** Runs `dead_drop`: deletes dead letters. */
 export async function dropDead(
   params: Params,
   deps: Pick<FrameDeps, 'store' | 'audit' | 'now'>,
@@ -59,9 +59,9 @@ export async function dropDead(
   if ('refusal' in read) return read;
   const dropped: number[] = [];
   const unknown: number[] = [];
-  for (const one of read.values.seqs) {
-    if (await deps.store.dead.drop(one)) dropped.push(one);
-    else unknown.push(one);
+  for (const number of read.values.seqs) {
+    if (await deps.store.dead.drop(number)) dropped.push(number);
+    else unknown.push(number);
   }
   if (dropped.length > 0) {
     auditCaller(caller, 'dead_letters_dropped', `sequence numbers ${dropped.join(', ')}`, deps);

@@ -1,15 +1,17 @@
 import type { AdminRefusal, Params } from './operation.ts';
 
-/** Reads one parameter. `read` returns `undefined` for a value that it must not have. */
+/** A reader of one parameter. */
 export interface Field<T> {
+  /** Completes the sentence "must be …" of a refusal. */
   expected: string;
+  /** Returns the value, or `undefined` if the parameter must not have it. */
   read(value: unknown): T | undefined;
 }
 
 type Fields = Record<string, Field<unknown>>;
 type Values<F extends Fields> = { [K in keyof F]: F[K] extends Field<infer T> ? T : never };
 
-/** Reads parameters. The first one that is not as it must be is refused by name. */
+/** Reads the parameters of an operation. Refuses the first one that is missing or has a wrong value. */
 export function readParams<R extends Fields, O extends Fields>(
   params: Params,
   required: R,
@@ -32,11 +34,13 @@ export function badParam(name: string, expected: string): AdminRefusal {
   return { refusal: { code: 'bad_frame', field, message: `field '${field}' must be ${expected}` } };
 }
 
+/** A text of at most 256 characters. */
 export const text: Field<string> = {
   expected: 'a text of at most 256 characters',
   read: (value) => (typeof value === 'string' && value.length <= 256 ? value : undefined),
 };
 
+/** Makes a reader of a whole number from `min` to `max`. */
 export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): Field<number> {
   return {
     expected:
@@ -48,11 +52,14 @@ export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): Field<n
   };
 }
 
-/** Epoch milliseconds. */
+/** A time in epoch milliseconds. */
 export const time = wholeNumber(0);
+/** A sequence number. */
 export const seq = wholeNumber(1);
+/** The most entries of an answer. */
 export const limit = wholeNumber(1, 1000);
 
+/** A list of sequence numbers, which loses repeated ones. */
 export const seqs: Field<number[]> = {
   expected: 'a list of 1 to 1000 sequence numbers',
   read: (value) =>

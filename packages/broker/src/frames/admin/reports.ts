@@ -3,7 +3,7 @@ import type { FrameDeps } from '../frame-deps.ts';
 import type { OperationResult, Params } from './operation.ts';
 import { limit, readParams, text, time } from './params.ts';
 
-/** `history`: messages by time of creation, settled or not. */
+/** Runs `history`: returns pending and settled messages in the order of their creation. */
 export async function history(params: Params, { store }: Pick<FrameDeps, 'store'>): OperationResult {
   const read = readParams(
     params,
@@ -28,7 +28,7 @@ export async function history(params: Params, { store }: Pick<FrameDeps, 'store'
   };
 }
 
-/** `audit`: refusals, token events and other things worth keeping, oldest first. */
+/** Runs `audit`: returns rows of the audit log, oldest first. */
 export async function audit(params: Params, { audit: log }: Pick<FrameDeps, 'audit'>): OperationResult {
   const read = readParams(params, { since: time }, { limit });
   if ('refusal' in read) return read;
@@ -36,7 +36,7 @@ export async function audit(params: Params, { audit: log }: Pick<FrameDeps, 'aud
   return { result: { rows: rows.map(describeRow) } };
 }
 
-/** `stats`: how much there is of everything. */
+/** Runs `stats`: returns the number of connections and leases, and the bytes that are stored. */
 export async function stats(
   _params: Params,
   deps: Pick<FrameDeps, 'store' | 'connected' | 'delivery' | 'receiptMeans'>,

@@ -13,7 +13,7 @@ const agentId: Field<string> = {
   read: (value) => (typeof value === 'string' && isAgentId(value) ? value : undefined),
 };
 
-/** `tail`: from now on, or no longer, the caller is told what happens to the messages of one agent or of all. */
+/** Runs `tail`: starts or stops telling the caller what happens to the messages of one agent, or of all. */
 export async function tail(
   params: Params,
   { followers }: Pick<FrameDeps, 'followers'>,

@@ -11,7 +11,7 @@ type RevokeDeps = WorkerExitDeps & Pick<FrameDeps, 'tokens' | 'connected' | 'aud
 
 const revokedToken = 'the token of this connection was revoked';
 
-/** `token_issue`: makes a token; a minting token makes only children of its own. */
+/** Runs `token_issue`: issues a token. A caller with a minting token issues child tokens. */
 export async function issueToken(
   params: Params,
   deps: Pick<FrameDeps, 'tokens' | 'audit' | 'now'>,
@@ -42,7 +42,7 @@ function readTokenRequest(params: Params): { request: TokenRequest } | AdminRefu
   return { request: { agent, role, ...(ttlMs !== undefined && { ttlMs: ttlMs as number }) } };
 }
 
-/** `token_list`: every token, without its secret. */
+/** Runs `token_list`: returns every token without its secret. */
 export async function listTokens(_params: Params, { tokens }: Pick<FrameDeps, 'tokens'>): OperationResult {
   return { result: { tokens: tokens.list().map(describeToken) } };
 }
@@ -60,7 +60,7 @@ function describeToken(record: TokenRecord): Record<string, unknown> {
   };
 }
 
-/** `token_revoke`: ends a token and those that it issued, with their connections and requests. */
+/** Runs `token_revoke`: revokes a token and its child tokens, ends their connections and gives up their requests. */
 export async function revokeToken(params: Params, deps: RevokeDeps, caller: Caller): OperationResult {
   const { id, exited } = params;
   if (typeof id !== 'string') return badParam('id', "a token's id");
@@ -76,8 +76,8 @@ export async function revokeToken(params: Params, deps: RevokeDeps, caller: Call
   }
   const read = exited === undefined ? undefined : readWorkerExit(exited, record);
   if (read && 'refusal' in read) return read;
-  // Told before the token is gone: a caller that gets no answer, because the broker dies in between, can ask again.
-  const told = read && (await tellEnd(record, read.exit, deps));
+  // The exit is told before the token is removed. If the broker dies in between, the caller can revoke again.
+  const told = read && (await endWorker(record, read.exit, deps));
   const gone = new Set(await deps.tokens.revoke(id));
   auditCaller(caller, 'token_revoked', `token ${id} of '${record.agent}'`, deps);
   deps.connected.endWhere(({ token }) => gone.has(token.id), revokedToken);
@@ -87,8 +87,8 @@ export async function revokeToken(params: Params, deps: RevokeDeps, caller: Call
   return { result: { id, revoked: true, ...told } };
 }
 
-/** An exit that can't be told is logged, and the revocation goes on. */
-async function tellEnd(
+/** Ends the worker's connections and tells of its exit. If that fails, it is logged and the revocation goes on. */
+async function endWorker(
   record: TokenRecord,
   exit: WorkerExit,
   deps: RevokeDeps,

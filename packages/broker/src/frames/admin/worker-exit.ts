@@ -1,6 +1,6 @@
 import { frameDefaults, isAgentId } from '@signalbox/protocol';
 import type { NewMessage, TokenRecord } from '@signalbox/store';
-import { isPrivileged, mayWriteTo } from '../../auth/role-policy.ts';
+import { isPrivileged, maySendTo } from '../../auth/role-policy.ts';
 import { isMintingPattern } from '../../auth/token-rules.ts';
 import { brokerSender, sentByBroker } from '../../core/broker-sender.ts';
 import type { Delivery } from '../../core/delivery.ts';
@@ -10,20 +10,22 @@ import type { FrameDeps } from '../frame-deps.ts';
 import type { AdminRefusal } from './operation.ts';
 import { badParam } from './params.ts';
 
+/** The dependencies of {@link tellWorkerExit}. */
 export type WorkerExitDeps = Pick<FrameDeps, 'delivery' | 'policies' | 'agents' | 'store' | 'now'>;
 
-/** Ids that the event lists at most. */
+/** The most ids that the event lists. */
 const maxHeldIds = 100;
-const maxCode = 2 ** 32 - 1;
+const maxExitCode = 2 ** 32 - 1;
 
-/** Tells how the process of a worker ended, and which agent is to know. */
+/** The end of a worker's process: its exit code or the signal that ended it. */
 export interface WorkerExit {
+  /** The id of the agent that is told. */
   tell: string;
   code: number | null;
   signal: string | null;
 }
 
-/** Reads `params.exited` of a revocation, which goes with the token of one agent. */
+/** Reads the parameter `exited` of a revocation. It is refused for a minting token, which belongs to no single agent. */
 export function readWorkerExit(value: unknown, record: TokenRecord): { exit: WorkerExit } | AdminRefusal {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return badParam('exited', 'an object with tell, code and signal');
@@ -41,7 +43,7 @@ export function readWorkerExit(value: unknown, record: TokenRecord): { exit: Wor
 }
 
 function isExitCode(value: unknown): value is number {
-  return Number.isInteger(value) && Math.abs(value as number) <= maxCode;
+  return Number.isInteger(value) && Math.abs(value as number) <= maxExitCode;
 }
 
 function isSignalName(value: unknown): value is string {
@@ -49,8 +51,8 @@ function isSignalName(value: unknown): value is string {
 }
 
 /**
- * Stores the event for the agent that is to know, if it exists and the worker's role may write to it. The connections of the
- * worker have ended before, so that what it was working on counts as left behind.
+ * Stores an event for the agent that is to be told, if it exists and the worker's role may send to it. The caller has ended the
+ * worker's connections before, so that the messages it worked on are listed as left behind. Rejects if the commit fails.
  */
 export async function tellWorkerExit(
   { id, agent, role }: TokenRecord,
@@ -58,7 +60,7 @@ export async function tellWorkerExit(
   { delivery, policies, agents, store, now }: WorkerExitDeps,
 ): Promise<{ told: boolean; held_ids: string[] }> {
   const heldIds = await delivery.held.leftBehind(agent, maxHeldIds);
-  const allowed = isPrivileged(role) || mayWriteTo(policies[role], tell);
+  const allowed = isPrivileged(role) || maySendTo(policies[role], tell);
   const exists = agents.has(tell) || (await hasInbox(tell, store));
   if (!allowed || !exists) return { told: false, held_ids: heldIds };
   const createdAt = now();
@@ -75,7 +77,7 @@ export async function tellWorkerExit(
   return { told: await storeEvent(event, delivery), held_ids: heldIds };
 }
 
-/** Stores the event. False if the inbox has no room; a repeat counts as stored. */
+/** Stores the event. Resolves with false if the inbox has no room. A repeated event counts as stored. */
 function storeEvent(event: NewMessage, delivery: Delivery): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const answer = (_event: NewMessage, stored: DeliverResult): void => {

@@ -3,7 +3,7 @@ import type { Delivery } from '../../core/delivery.ts';
 import type { Caller } from '../caller.ts';
 import type { Refusal } from '../outcome.ts';
 
-/** Refuses a claim about the sender that differs from what the token says. The connection ends with it. */
+/** Refuses a frame with a claim about its sender that the token does not prove. That closes the connection. */
 export function refuseForgedClaim(frame: DeliverFrame, sender: Sender): Refusal | undefined {
   const message = forgedClaim(frame, sender);
   return message === undefined ? undefined : { code: 'forged_sender', message };
@@ -35,7 +35,7 @@ export function refuseSize(body: string | undefined, max: number): Refusal | und
   };
 }
 
-/** Refuses to settle a request where the caller can't hold it. */
+/** Refuses a frame with `settles` if it is ephemeral, or if the caller holds no inbox. */
 export function refuseSettles(
   frame: DeliverFrame,
   { consumer }: Caller,

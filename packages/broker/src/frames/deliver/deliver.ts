@@ -10,13 +10,13 @@ import { judgeDeliver } from '../../auth/role-policy.ts';
 import type { Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { Outcome } from '../outcome.ts';
-import { restMs } from '../rate-limit.ts';
+import { refillMs } from '../rate-limit.ts';
 import { refuseForgedClaim, refuseSettles, refuseSize } from './deliver-checks.ts';
 import { hasInbox, unknownRecipient } from './recipient.ts';
 
 type Deps = Pick<FrameDeps, 'delivery' | 'store' | 'tokens' | 'agents' | 'suggestions' | 'limits' | 'now'>;
 
-/** Handles `deliver`, from its claims until it is handed to the core. Returns a promise where a look-up comes first. */
+/** Handles `deliver`: checks the frame and gives its message to the core. Returns a promise if the store must be read first, or does not keep up. */
 export function deliver(
   frame: DeliverFrame,
   caller: Caller,
@@ -37,17 +37,17 @@ export function deliver(
   if (verdict !== 'allowed') return { refusal: { code: 'forbidden', message: verdict.refusal } };
   const waitMs = caller.rateLimit?.take(now()) ?? 0;
   if (waitMs > 0) return tooFast(waitMs, limits.deliverPerSecond);
-  // Only agents that exist can be written to. A live consumer shows that it exists, and a request that its sender does.
+  // Only agents that exist can be written to. An agent exists if it holds its inbox, is known, or sent the request that this answers.
   const exists = frame.ephemeral || delivery.isHeld(frame.to) || agents.has(agentOf(frame.to));
   if (exists || settlesItsRequest(frame, caller, deps)) return submit(frame, caller, deps, body);
   return submitIfInboxExists(frame, caller, deps, body);
 }
 
-/** Nothing more is read before some of it may pass: refusing a flood would cost what the others need. */
+/** Refuses a message above the rate, and pauses the connection, because refusing a flood frame by frame would slow down other callers. */
 function tooFast(waitMs: number, perSecond: number): Outcome {
   const message = `more than ${perSecond} messages a second`;
   const refusal = { code: 'rate_limited', message } as const;
-  return { refusal, retryAfterMs: waitMs, readOnAfterMs: Math.min(waitMs, restMs) };
+  return { refusal, retryAfterMs: waitMs, resumeAfterMs: Math.min(waitMs, refillMs) };
 }
 
 async function submitIfInboxExists(
@@ -69,14 +69,14 @@ async function submitIfAnswer(
   deps: Deps,
   body: string | undefined,
 ): Promise<Outcome> {
-  const answers = await answersARequest(frame, caller.sender, deps);
+  const isAnswer = await answersARequest(frame, caller.sender, deps);
   if (!caller.isConnected) return undefined;
-  if (answers) return submit(frame, caller, deps, body);
+  if (isAnswer) return submit(frame, caller, deps, body);
   const message = `kind '${frame.kind}' goes only to the sender of a request you were sent, with its id as correlation_id`;
   return { refusal: { code: 'forbidden', message, field: 'correlation_id' } };
 }
 
-/** True if this answers, and settles, a request that the caller holds. */
+/** True if the frame answers and settles a request that the caller holds. */
 function settlesItsRequest(
   frame: DeliverFrame,
   { consumer }: Caller,
@@ -89,7 +89,7 @@ function settlesItsRequest(
   );
 }
 
-/** True if the sender was sent a message with that id by the agent that it now answers. */
+/** True if the recipient sent the caller a message with the id that the frame gives as its `correlation_id`. */
 async function answersARequest(
   { correlation_id: id, to }: DeliverFrame,
   { agent, address }: Sender,

@@ -5,7 +5,7 @@ import type { Refusal } from '../outcome.ts';
 
 type Refused = Exclude<Appended['result'], 'stored' | 'duplicate'>;
 
-/** Makes the answer for the sender of a message once it is durable: its receipt, or why it was not stored. */
+/** Makes the answer to the sender of a message from its result: the receipt, or a refusal that says why it was not stored. */
 export function receiptOf(
   { id, inbox }: NewMessage,
   { result }: DeliverResult,

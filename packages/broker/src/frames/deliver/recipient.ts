@@ -6,7 +6,7 @@ import type { TokenRegistry } from '../../auth/token-registry.ts';
 import type { Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 
-/** True if messages wait at this address, or for its agent: somebody wrote to it when it was known. */
+/** Tells whether messages wait in this inbox or in that of its agent. If so, the agent was known when they were sent. */
 export async function hasInbox(address: string, store: Pick<InboxStore, 'stats'>): Promise<boolean> {
   for (const inbox of new Set([address, agentOf(address)])) {
     if ((await store.stats(inbox)).pending > 0) return true;
@@ -14,7 +14,7 @@ export async function hasInbox(address: string, store: Pick<InboxStore, 'stats'>
   return false;
 }
 
-/** Says that nobody has this name, and suggests names that the caller may know of. */
+/** Returns the message of a refusal for an unknown agent. It suggests similar names of agents that the caller may list. */
 export function unknownRecipient(
   agent: string,
   caller: Caller,
