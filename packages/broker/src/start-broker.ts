@@ -4,12 +4,12 @@ import type { TokenRegistry } from './auth/token-registry.ts';
 import { refuseToken, type TokenRequest } from './auth/token-rules.ts';
 import { brokerFiles, removeFile, writePrivate } from './broker-files.ts';
 import { type BrokerOptions, type BrokerSettings, settingsOf } from './broker-options.ts';
-import { startChores } from './chores/start-chores.ts';
-import { createSessionDeps } from './create-session-deps.ts';
+import { startChores } from './chores/chores.ts';
 import { Listener } from './listener/listener.ts';
-import { openStores } from './open-stores.ts';
 import { ensureOperatorToken } from './operator-token.ts';
 import type { SessionDeps } from './session/session.ts';
+import { createSessionDeps } from './session-deps.ts';
+import { openStores } from './stores.ts';
 
 /** A running broker. Disposing it stops it. */
 export interface Broker extends AsyncDisposable {

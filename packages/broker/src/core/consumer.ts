@@ -2,7 +2,7 @@ import type { BrokerFrame, MessageFrame } from '@signalbox/protocol';
 
 /** A consumer of an inbox's messages. It is the part of a connection that the core needs. */
 export interface Consumer {
-  /** False while the other side reads too slowly. Nothing is pushed then, until `Delivery.resume` is called. */
+  /** False while the other side reads too slowly. Nothing is pushed then, until `Subscriptions.resume` is called. */
   readonly writable: boolean;
   /** Pushes a stored message. */
   push(frame: MessageFrame, body: string | undefined): void;

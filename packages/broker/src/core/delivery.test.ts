@@ -78,8 +78,11 @@ it('does not push what its sender cancels while a slow store reads it', async ()
     pushEphemeral: () => true,
     send: () => {},
   };
-  const subscription = await delivery.subscribe('reader', consumer, { window: 10, windowBytes: 1e6 });
-  delivery.start(subscription!.lease);
+  const subscription = await delivery.subscriptions.subscribe('reader', consumer, {
+    window: 10,
+    windowBytes: 1e6,
+  });
+  delivery.subscriptions.start(subscription!.lease);
   await vi.waitFor(() => expect(reads).toHaveLength(1));
   await delivery.cancellations.cancel(brokerSender, 'reader', 'cancelled');
   await delivery.flushed();
@@ -104,7 +107,8 @@ it('leaves the inbox free when the store fails while it is subscribed to', async
   const { delivery } = opened;
   const ignore = (): void => {};
   const consumer = { writable: true, push: ignore, pushEphemeral: () => true, send: ignore };
-  const subscribe = () => delivery.subscribe('reader', consumer, { window: 10, windowBytes: 1e6 });
+  const subscribe = () =>
+    delivery.subscriptions.subscribe('reader', consumer, { window: 10, windowBytes: 1e6 });
   await expect(subscribe()).rejects.toThrow('the medium failed');
   expect(delivery.isHeld('reader')).toBe(false);
   isBroken = false;

@@ -3,22 +3,24 @@ import type { InboxStore, NewMessage, Retried } from '@signalbox/store';
 import { CommitQueue } from './commits/commit-queue.ts';
 import type { Consumer } from './consumer.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
-import { Attempts, type Unfinished } from './endings/attempts.ts';
+import { Attempts } from './endings/attempts.ts';
 import { Cancellations } from './endings/cancellations.ts';
 import { Deadlines } from './endings/deadlines.ts';
 import { HeldMessages } from './held-messages.ts';
-import { type InFlightMessage, Lease, type LeaseOptions } from './leases/lease.ts';
+import type { InFlightMessage } from './leases/lease.ts';
 import { LeaseTable } from './leases/lease-table.ts';
-import { headerOfNew, isRequest } from './message-header.ts';
+import { headerOfNew } from './message-header.ts';
 import type { DeliverResult, Producer } from './producer.ts';
 import { Settler } from './settling/settler.ts';
 import { WaitingRequests } from './settling/waiting-requests.ts';
+import { Subscriptions } from './subscriptions.ts';
 import type { Tail } from './tail.ts';
 
 /** The dependencies of {@link Delivery}. */
 export interface DeliveryDeps {
   store: InboxStore;
   now: () => number;
+  /** Returns a new id for a lease. */
   newLeaseId: () => string;
   /** The number of failed attempts after which a message becomes a dead letter. */
   maxDeliver: number;
@@ -28,21 +30,6 @@ export interface DeliveryDeps {
   onStoreFailed: (error: unknown) => void;
   fault: Fault;
   tail: Tail;
-}
-
-/** The options of a subscriber. */
-export interface SubscribeOptions extends LeaseOptions {
-  /** The id of the execution journal in which the subscriber notes what it has done. */
-  journalId?: string;
-}
-
-/** A lease that was granted, with the number of messages in its inbox and the highest of their sequence numbers. */
-export interface Subscription {
-  lease: Lease;
-  pending: number;
-  headSeq: number;
-  /** True if the previous subscriber gave the same `journalId`. */
-  sameJournal: boolean;
 }
 
 /** The sequence numbers of an ack or nack: `accepted` if the consumer held the message, else `rejected`. */
@@ -62,10 +49,12 @@ export interface NackOptions {
 const lazyMs = 4;
 
 /**
- * The entrance to the core. A message comes in by {@link deliver}, is stored, and is pushed to the consumer that holds its inbox,
- * which acks or nacks it. The core knows neither sockets nor permissions.
+ * The entrance to the core. A message comes in by {@link deliver}, is stored, and is pushed to the consumer that holds its inbox
+ * ({@link subscriptions}), which acks or nacks it. The core knows neither sockets nor permissions.
  */
 export class Delivery {
+  /** Grants and ends the leases of consumers. */
+  readonly subscriptions: Subscriptions;
   /** Cancels requests. */
   readonly cancellations: Cancellations;
   /** Gives up messages whose time is over. Its methods are to be called repeatedly. */
@@ -112,6 +101,17 @@ export class Delivery {
     this.#settler = settler;
     this.#dispatcher = dispatcher;
     this.#attempts = attempts;
+    this.subscriptions = new Subscriptions({
+      store,
+      commits,
+      leases,
+      dispatcher,
+      settler,
+      attempts,
+      waiting,
+      now,
+      newLeaseId: deps.newLeaseId,
+    });
     this.held = new HeldMessages({ store, commits, leases, attempts });
     this.cancellations = new Cancellations({ store, commits, leases, settler, now });
     this.deadlines = new Deadlines({ store, leases, dispatcher, settler, attempts, waiting });
@@ -167,54 +167,6 @@ export class Delivery {
     const retried = await this.#store.dead.retry(seq, this.#deps.now());
     if (retried.result === 'stored') this.#dispatcher.wake(retried.inbox);
     return retried;
-  }
-
-  /**
-   * Gives a consumer the lease on an inbox; a previous holder loses it. The lease is in force at once, but nothing is pushed before
-   * {@link start}. Resolves with `undefined` if the lease has ended meanwhile.
-   */
-  async subscribe(
-    address: string,
-    consumer: Consumer,
-    options: SubscribeOptions,
-  ): Promise<Subscription | undefined> {
-    const lease = new Lease(this.#deps.newLeaseId(), address, consumer, options);
-    const previous = this.#leases.at(address);
-    if (previous) this.#takeOver(previous, consumer);
-    this.#attempts.cameBack(address);
-    this.#leases.add(lease);
-    try {
-      await this.#commits.written();
-      const [{ pending, headSeq }, sameJournal] = await Promise.all([
-        this.#store.stats(address),
-        options.journalId === undefined ? true : this.#store.bindJournal(address, options.journalId),
-      ]);
-      return lease.ended ? undefined : { lease, pending, headSeq, sameJournal };
-    } catch (error) {
-      // The subscriber is refused. A lease that never starts would keep messages from the next one.
-      if (!lease.ended) this.#leases.end(lease);
-      throw error;
-    }
-  }
-
-  /** Begins to push the messages of a lease. The caller has answered the subscriber before. */
-  start(lease: Lease): void {
-    lease.started = true;
-    this.#dispatcher.pump(lease);
-  }
-
-  /** Continues to push to a consumer that is writable again. */
-  resume(consumer: Consumer): void {
-    const lease = this.#leases.of(consumer);
-    if (lease) this.#dispatcher.pump(lease);
-  }
-
-  /** Ends the lease of a consumer, if it has one. Its unsettled messages wait for the next holder. */
-  release(consumer: Consumer): void {
-    const lease = this.#leases.of(consumer);
-    if (!lease) return;
-    const unfinished = this.#end(lease);
-    if (unfinished.length > 0) this.#attempts.leftUnfinished(lease.address, unfinished);
   }
 
   /** The number of leases in force. */
@@ -285,31 +237,6 @@ export class Delivery {
     }
     this.#dispatcher.pump(lease);
     return { accepted, rejected };
-  }
-
-  #takeOver(previous: Lease, consumer: Consumer): void {
-    const unfinished = this.#end(previous);
-    if (previous.consumer === consumer) return;
-    this.#attempts.takenOver(unfinished);
-    previous.consumer.send({ type: 'lease_lost', reason: 'taken_over' });
-  }
-
-  /** Ends a lease. Returns the unsettled messages that its holder worked on. */
-  #end(lease: Lease): Unfinished {
-    const now = this.#deps.now();
-    const unfinished: Unfinished = [];
-    this.#leases.end(lease);
-    for (const [seq, message] of lease.inFlight) {
-      if (message.ended) continue;
-      if (message.cancelled) this.#settler.cancel(seq, message);
-      else {
-        const { inbox, expiresAt, kind } = message;
-        if (isRequest(kind)) this.#waiting.add({ inbox, seq, expiresAt, wasPushed: true }, now);
-        if (message.working) unfinished.push([seq, message]);
-      }
-    }
-    lease.inFlight.clear();
-    return unfinished;
   }
 }
 

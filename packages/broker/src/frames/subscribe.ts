@@ -9,7 +9,7 @@ export async function subscribe(
   caller: Caller,
   { delivery }: Pick<FrameDeps, 'delivery'>,
 ): Promise<Outcome> {
-  const subscription = await delivery.subscribe(caller.sender.address, caller.consumer, {
+  const subscription = await delivery.subscriptions.subscribe(caller.sender.address, caller.consumer, {
     window: frame.window ?? frameDefaults.windowMessages,
     windowBytes: frame.window_bytes ?? frameDefaults.windowBytes,
     ...(frame.journal_id !== undefined && { journalId: frame.journal_id }),
@@ -27,6 +27,6 @@ export async function subscribe(
       same_journal: sameJournal,
     },
     behindMessages: true,
-    afterwards: () => delivery.start(lease),
+    afterwards: () => delivery.subscriptions.start(lease),
   };
 }

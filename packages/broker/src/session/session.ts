@@ -43,7 +43,7 @@ export class Session {
       {
         dirty: deps.flusher.add,
         drained: () => {
-          deps.delivery.resume(outbox);
+          deps.delivery.subscriptions.resume(outbox);
           this.#reader.wake();
         },
         overflow: () => this.end('slow_consumer', 'more than 24 MiB wait unread on this connection'),
@@ -106,7 +106,7 @@ export class Session {
     if (!this.caller.isConnected) return;
     this.caller.isConnected = false;
     const { delivery, connected, followers } = this.#deps;
-    delivery.release(this.#outbox);
+    delivery.subscriptions.end(this.#outbox);
     connected.remove(this.caller);
     followers.remove(this.#outbox);
   }

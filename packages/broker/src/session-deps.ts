@@ -7,9 +7,9 @@ import { Delivery } from './core/delivery.ts';
 import { ConnectedCallers } from './frames/connected-callers.ts';
 import { RateLimit } from './frames/rate-limit.ts';
 import { TailFollowers } from './frames/tail-followers.ts';
-import type { Stores } from './open-stores.ts';
 import { OutboxFlusher } from './session/outbox-flusher.ts';
 import type { SessionDeps } from './session/session.ts';
+import type { Stores } from './stores.ts';
 
 const maxDeliver = 5;
 const suggestionsPerSecond = 20;

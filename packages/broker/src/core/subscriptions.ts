@@ -1,0 +1,125 @@
+import type { InboxStore } from '@signalbox/store';
+import type { CommitQueue } from './commits/commit-queue.ts';
+import type { Consumer } from './consumer.ts';
+import type { Dispatcher } from './dispatch/dispatcher.ts';
+import type { Attempts, Unfinished } from './endings/attempts.ts';
+import { Lease, type LeaseOptions } from './leases/lease.ts';
+import type { LeaseTable } from './leases/lease-table.ts';
+import { isRequest } from './message-header.ts';
+import type { Settler } from './settling/settler.ts';
+import type { WaitingRequests } from './settling/waiting-requests.ts';
+
+/** The options of a subscriber. */
+export interface SubscribeOptions extends LeaseOptions {
+  /** The id of the execution journal in which the subscriber notes what it has done. */
+  journalId?: string;
+}
+
+/** A lease that was granted, with the number of messages in its inbox and the highest of their sequence numbers. */
+export interface Subscription {
+  lease: Lease;
+  pending: number;
+  headSeq: number;
+  /** True if the previous subscriber gave the same `journalId`, and if this one gave none. */
+  sameJournal: boolean;
+}
+
+/** The dependencies of {@link Subscriptions}. */
+export interface SubscriptionsDeps {
+  store: InboxStore;
+  commits: CommitQueue;
+  leases: LeaseTable;
+  dispatcher: Dispatcher;
+  settler: Settler;
+  attempts: Attempts;
+  waiting: WaitingRequests;
+  now: () => number;
+  /** Returns a new id for a lease. */
+  newLeaseId: () => string;
+}
+
+/** Grants leases on inboxes to consumers, and ends them. The newest subscriber of an inbox gets its lease. */
+export class Subscriptions {
+  readonly #deps: SubscriptionsDeps;
+
+  constructor(deps: SubscriptionsDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Gives a consumer the lease on an inbox; a previous holder loses it. The lease is in force at once, but nothing is pushed before
+   * {@link start}. Resolves with `undefined` if the lease has ended meanwhile.
+   */
+  async subscribe(
+    address: string,
+    consumer: Consumer,
+    options: SubscribeOptions,
+  ): Promise<Subscription | undefined> {
+    const { store, commits, leases, attempts, newLeaseId } = this.#deps;
+    const lease = new Lease(newLeaseId(), address, consumer, options);
+    const previous = leases.at(address);
+    if (previous) this.#takeOver(previous, consumer);
+    attempts.cameBack(address);
+    leases.add(lease);
+    try {
+      await commits.written();
+      const [{ pending, headSeq }, sameJournal] = await Promise.all([
+        store.stats(address),
+        options.journalId === undefined ? true : store.bindJournal(address, options.journalId),
+      ]);
+      return lease.ended ? undefined : { lease, pending, headSeq, sameJournal };
+    } catch (error) {
+      // The subscriber is refused. A lease that never starts would keep messages from the next one.
+      if (!lease.ended) leases.end(lease);
+      throw error;
+    }
+  }
+
+  /** Begins to push the messages of a lease. The caller has answered the subscriber before. */
+  start(lease: Lease): void {
+    lease.started = true;
+    this.#deps.dispatcher.pump(lease);
+  }
+
+  /** Continues to push to a consumer that is writable again. */
+  resume(consumer: Consumer): void {
+    const { leases, dispatcher } = this.#deps;
+    const lease = leases.of(consumer);
+    if (lease) dispatcher.pump(lease);
+  }
+
+  /** Ends the lease of a consumer, if it has one. Its unsettled messages wait for the next holder. */
+  end(consumer: Consumer): void {
+    const { leases, attempts } = this.#deps;
+    const lease = leases.of(consumer);
+    if (!lease) return;
+    const unfinished = this.#endLease(lease);
+    if (unfinished.length > 0) attempts.leftUnfinished(lease.address, unfinished);
+  }
+
+  #takeOver(previous: Lease, consumer: Consumer): void {
+    const unfinished = this.#endLease(previous);
+    if (previous.consumer === consumer) return;
+    this.#deps.attempts.takenOver(unfinished);
+    previous.consumer.send({ type: 'lease_lost', reason: 'taken_over' });
+  }
+
+  /** Ends a lease. Returns the unsettled messages that its holder worked on. */
+  #endLease(lease: Lease): Unfinished {
+    const { leases, settler, waiting, now } = this.#deps;
+    const at = now();
+    const unfinished: Unfinished = [];
+    leases.end(lease);
+    for (const [seq, message] of lease.inFlight) {
+      if (message.ended) continue;
+      if (message.cancelled) settler.cancel(seq, message);
+      else {
+        const { inbox, expiresAt, kind } = message;
+        if (isRequest(kind)) waiting.add({ inbox, seq, expiresAt, wasPushed: true }, at);
+        if (message.working) unfinished.push([seq, message]);
+      }
+    }
+    lease.inFlight.clear();
+    return unfinished;
+  }
+}
