@@ -17,11 +17,11 @@ export interface RequestLimits {
   signal: AbortSignal;
 }
 
-/** The bounds of a call, and what it carries besides its arguments. */
+/** The bounds of a call, its callback, and its data besides the arguments. */
 export interface ToolRequest extends RequestLimits {
   /** Called with each progress report of the server. */
   onProgress?: ((progress: ToolProgress) => void) | undefined;
-  /** What the caller can be asked for; a server of a revision before 2026-07-28 is not told. */
+  /** The input that the caller can be asked for; sent only to servers of revision 2026-07-28. */
   round?: CallRound | undefined;
 }
 
@@ -32,7 +32,7 @@ export type ServerAnswer = { result: Record<string, unknown> } | { failure: Fail
 export interface ServerConnection {
   /** The process id of a stdio server. */
   readonly pid: number | undefined;
-  /** Whether it takes new requests. Requests under way may still be answered after it stopped to. */
+  /** Whether it takes new requests. Requests that were sent before it closed may still be answered. */
   readonly isOpen: boolean;
   /** Resolves with the reason when it stops being open. */
   readonly lost: Promise<string>;

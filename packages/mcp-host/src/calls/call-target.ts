@@ -1,7 +1,7 @@
 import type { McpServerConfig } from '../config/server-config.ts';
 import type { ServerConnection } from '../server-connection.ts';
 
-/** What a call needs of the instance that serves it. */
+/** The instance that serves a call. */
 export interface CallTarget {
   /** The name of the server in the configuration. */
   readonly name: string;
@@ -11,7 +11,7 @@ export interface CallTarget {
   readonly config: McpServerConfig;
   /** Takes the secrets of the server's configuration out of a text. */
   readonly redact: (text: string) => string;
-  /** Why the instance is down or was last; free of secrets. */
+  /** The reason why the instance is down, or why it was down last; free of secrets. */
   readonly lastError: string | undefined;
   /** The connection that is open now, if there is one. */
   readonly openConnection: ServerConnection | undefined;

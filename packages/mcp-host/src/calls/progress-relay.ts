@@ -1,22 +1,24 @@
 import type { ToolProgress } from '../server-connection.ts';
 
-/** Hands a call's progress on while it is under way. */
+/** Passes the progress of a call on to its caller until the call ends. */
 export class ProgressRelay {
   readonly #onProgress: (progress: ToolProgress) => void;
   #isPending = true;
-  /** Whether the server reported any. */
+  /** Whether the server reported any progress. */
   sawSome = false;
 
   constructor(onProgress: (progress: ToolProgress) => void) {
     this.#onProgress = onProgress;
   }
 
+  /** Passes one report on, unless the call has ended. */
   readonly report = (progress: ToolProgress): void => {
     if (!this.#isPending) return;
     this.sawSome = true;
     this.#onProgress(progress);
   };
 
+  /** Ends the call: later reports are dropped. */
   end(): void {
     this.#isPending = false;
   }

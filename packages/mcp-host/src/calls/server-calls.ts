@@ -26,10 +26,10 @@ import { ProgressRelay } from './progress-relay.ts';
 import type { FailedCall, ToolCall, ToolCallResult } from './tool-call.ts';
 
 const cachedPerTool = 64;
-/** How long a call rests before it is made a second time. */
+/** The pause before a call is made a second time. */
 const retryPauseMs = 250;
 
-/** How the calls of one server went. Times are in milliseconds, of the last 512 calls that reached it. */
+/** The statistics of the calls of one server. Times are in milliseconds, of the last 512 calls that reached it. */
 export interface CallStats {
   /** The state of the circuit breaker of the instance that is worst off. */
   circuit: CircuitState;
@@ -44,7 +44,7 @@ export interface CallStats {
   p95Ms?: number;
 }
 
-/** What the calls of a server need from the host. */
+/** The dependencies of {@link ServerCalls}. */
 export interface ServerCallsDeps {
   /** Monotonic milliseconds. */
   now: () => number;
@@ -60,7 +60,7 @@ interface OutgoingCall extends ToolCall {
 }
 
 /**
- * Makes the calls of one hosted server, whichever of its instances serves them. The methods stand in the order of the
+ * Makes the calls of one hosted server on all its instances. The methods stand in the order of the
  * steps: check the arguments, ask the cache, pass the circuit breaker, get a connection, send the call, keep the
  * answer.
  */
@@ -102,7 +102,7 @@ export class ServerCalls {
     }
   }
 
-  /** Answers from the cache, or waits for a call of the same that is under way, or makes the call. */
+  /** Answers from the cache, or joins a running call with the same arguments, or makes the call. */
   async #sendUnlessCached(key: CacheKey, call: OutgoingCall): Promise<ToolCallResult> {
     const { options } = call;
     const progress = options.onProgress && new ProgressRelay(options.onProgress);
@@ -131,7 +131,7 @@ export class ServerCalls {
     return 'result' in second ? second : { ...second, error: withEarlierTry(second.error, first.failure) };
   }
 
-  /** Makes the call once, if the circuit breaker lets it through. `earlier`: how the first attempt failed. */
+  /** Makes the call once, if the circuit breaker lets it through. `earlier` is the failure of the first attempt. */
   async #attempt(call: OutgoingCall, breaker: CircuitBreaker, earlier?: Failure): Promise<ToolCallResult> {
     const { target, options } = call;
     const permit = breaker.enter();
@@ -151,7 +151,7 @@ export class ServerCalls {
     }
   }
 
-  /** Returns the connection for a call that has nothing to wait for, as nearly all calls: they leave in the same turn. */
+  /** Returns the connection for a call that has to wait for nothing, as nearly all calls, and so is sent in this turn. */
   #readyConnection(call: OutgoingCall, { isProbe }: Permit): ServerConnection | undefined {
     const { target, options } = call;
     const mayGo = !isProbe && !options.beforeSend && !options.signal.aborted && this.#timeLeft(call) > 0;
@@ -197,7 +197,7 @@ export class ServerCalls {
     const progress = options.onProgress && new ProgressRelay(options.onProgress);
     const request = { signal, timeoutMs, round, onProgress: progress?.report };
     const answering = connection.callTool(tool.name, call.args, request);
-    // What is sent in a turn of the event loop leaves at its end.
+    // Messages that are sent in one turn of the event loop are written at its end.
     if (onSent) process.nextTick(onSent);
     const answer = await answering;
     progress?.end();
@@ -231,7 +231,7 @@ export class ServerCalls {
     return Math.min(deadline - this.#deps.now(), target.config.timeoutMs ?? Number.POSITIVE_INFINITY);
   }
 
-  /** Reports how the calls went so far. */
+  /** Returns the statistics of the calls so far. */
   stats(): CallStats {
     const [p50Ms, p95Ms] = this.#latencies.quantiles(0.5, 0.95);
     return {
@@ -277,12 +277,12 @@ function cacheKeyOf({ target, tool, args, repeatable, options }: OutgoingCall): 
   const { round, caller } = options;
   const isFirstRound = round?.inputResponses === undefined && round?.requestState === undefined;
   if (!repeatable || !isFirstRound || tool.annotations?.readOnlyHint !== true) return undefined;
-  // The length tells where the instance ends, whatever stands in the two names.
+  // The length shows where the name of the instance ends, as both names may hold any character.
   const name = `${target.instance.length} ${target.instance} ${tool.name}`;
   return { tool: name, args, scope: caller?.agent };
 }
 
-/** Leaves out the facts that only the steps of a call need. */
+/** Leaves out the fields that only the steps of a call need. */
 function forCaller(ended: ToolCallResult): ToolCallResult {
   return 'result' in ended ? ended : { error: ended.error };
 }
@@ -308,7 +308,7 @@ function failedCall(failure: Failure, { target, tool, options, repeatable }: Out
   return { error, failure: redacted, ...(isAboutCapabilities(error) && { isCallersOwn: true }) };
 }
 
-/** Whether the server wants something of this very client, which another one may well have. */
+/** Whether the server needs a capability that this caller's client lacks, and another caller's may have. */
 function isAboutCapabilities({ rpc_error: answered }: ToolCallError): boolean {
   return answered?.code === mcpErrorCode.missingRequiredClientCapability;
 }

@@ -1,4 +1,4 @@
-/** How long a process is given to end by itself, in milliseconds: after its input ended, and after SIGTERM. */
+/** The time that a process is given to end by itself, in milliseconds: after its input ended, and after SIGTERM. */
 export interface CloseGrace {
   inputEndMs: number;
   terminateMs: number;

@@ -23,6 +23,11 @@ export function instanceFor(share: ServerSharing, caller: Caller | undefined): s
   return share === 'role' ? `role:${caller.role}` : `worker:${caller.agent}`;
 }
 
+/** Returns the fields of a log event that name an instance; `instance` is left out for the one that serves everybody. */
+export function instanceFacts(server: string, instance: string): { server: string; instance?: string } {
+  return { server, ...(instance !== '' && { instance }) };
+}
+
 /**
  * Returns the name of an instance in a form that fits a file name, for example `worker-rosa`. A name that is long or
  * has other characters than `a-z0-9_-` ends in a hash, and so does one that looks like such a name: no two instances
@@ -46,8 +51,7 @@ export function namesInstance(config: StdioServerConfig): boolean {
 }
 
 /**
- * Returns the configuration of one instance: in `args`, `env` and `cwd`, its file name stands in place of
- * `${instance}`.
+ * Returns the configuration of one instance: in `args`, `env` and `cwd`, `${instance}` is replaced by its file name.
  */
 export function instanceConfig(instance: string, config: McpServerConfig): McpServerConfig {
   if (config.type !== 'stdio' || instance === '' || !namesInstance(config)) return config;

@@ -3,7 +3,7 @@ import type { ServerAuth } from '@signalbox/server-auth';
 /** Who shares an instance of a server: everybody, the agents of one role, or nobody but one agent. */
 export type ServerSharing = 'all' | 'role' | 'worker';
 
-/** How a server is kept and used, whatever its transport. Times are in milliseconds. */
+/** The settings of a server that do not depend on its transport. Times are in milliseconds. */
 export interface ServerPolicy {
   /**
    * Default `all`. With `role` or `worker`, `${instance}` in a stdio server's `args`, `env` and `cwd` stands for the

@@ -1,6 +1,6 @@
 import type { McpServerConfig, ServerSharing } from './server-config.ts';
 
-/** How a server is kept, with the defaults for what its configuration leaves out. */
+/** The policy of a server, with defaults for the settings that its configuration leaves out. */
 export interface EffectivePolicy {
   share: ServerSharing;
   lazy: boolean;

@@ -6,12 +6,11 @@ import type { HostTuning } from '../config/host-tuning.ts';
 import type { HttpServerConfig, McpServerConfig } from '../config/server-config.ts';
 import type { HostEvent } from '../host-event.ts';
 import type { Inventory } from '../inventory/inventory.ts';
-import type { ClientInfo } from '../sdk/sdk-client.ts';
 import type { ServerChanges } from '../servers/server-registry.ts';
 import type { ServerStatus } from '../servers/server-status.ts';
 import type { ToolRoute } from './inventory-tracker.ts';
 
-/** What a host is made of. */
+/** The servers of a host, and its settings. */
 export interface McpHostOptions {
   /** The servers by the names that people gave them; the order decides which tool keeps a disputed name. */
   servers: Record<string, McpServerConfig>;
@@ -21,8 +20,6 @@ export interface McpHostOptions {
   random?: () => number;
   /** The longest tool name on offer, in characters; 48 unless set. */
   toolNameMax?: number;
-  /** How we introduce ourselves to the servers. */
-  clientInfo?: ClientInfo;
   tuning?: Partial<HostTuning>;
   /**
    * The directory where the processes of servers are recorded, so that the next start ends those that a killed host
@@ -70,7 +67,7 @@ export interface McpHost extends AsyncDisposable {
     args: Record<string, unknown>,
     options: CallOptions,
   ): Promise<ToolCallResult>;
-  /** Reports how each hosted server fares, in the order of the configuration. */
+  /** Reports the status of each hosted server, in the order of the configuration. */
   servers(): ServerStatus[];
   /** Returns the last 64 KiB of a server's standard error, without the secrets of its configuration. */
   stderrTail(server: string): string;

@@ -11,7 +11,8 @@ import type { McpHostOptions } from './host-api.ts';
 const defaultMaxProcesses = 64;
 
 /**
- * Makes what the host gives its servers. No server starts before the processes that a killed host left behind are gone.
+ * Creates the dependencies of the hosted servers. No server starts before the processes that a killed host left behind
+ * are gone. `onChanged` is called when the tools or problems of a server may have changed.
  */
 export function serverDeps(
   options: McpHostOptions,
@@ -27,7 +28,6 @@ export function serverDeps(
     records.reap(tuning.terminateMs).finally(() => starts.start());
   }
   return {
-    clientInfo: options.clientInfo ?? { name: 'signalbox', version: '0.1.0' },
     tuning,
     now,
     random: options.random ?? Math.random,

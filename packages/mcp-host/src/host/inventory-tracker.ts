@@ -2,7 +2,7 @@ import { messageOf, type Tool } from '@signalbox/protocol';
 import type { HostEvent } from '../host-event.ts';
 import type { Inventory, InventoryBuild, RouteTarget } from '../inventory/inventory.ts';
 
-/** Keeps the present inventory, and tells its listeners of the next. */
+/** Keeps the present inventory, and passes each new one to its listeners. */
 export class InventoryTracker {
   readonly #buildNow: () => InventoryBuild;
   readonly #log: (event: HostEvent) => void;
@@ -10,7 +10,7 @@ export class InventoryTracker {
   #build: InventoryBuild;
   #isWarm = false;
 
-  /** `buildNow` reads every source as it is now, at once: there is no older build that could finish later. */
+  /** `buildNow` reads all sources synchronously, so an older build never replaces a newer one. */
   constructor(buildNow: () => InventoryBuild, log: (event: HostEvent) => void) {
     this.#buildNow = buildNow;
     this.#log = log;
@@ -21,13 +21,13 @@ export class InventoryTracker {
     return this.#build.inventory;
   }
 
-  /** Where each name of the present inventory leads. */
+  /** The targets of the names of the present inventory. */
   get targets(): ReadonlyMap<string, RouteTarget> {
     return this.#build.targets;
   }
 
   /** Returns every tool that can be called, as its source describes it, with the name it is called by. */
-  bySource(): Map<string, (Tool & { as: string })[]> {
+  toolsBySource(): Map<string, (Tool & { as: string })[]> {
     const found = new Map<string, (Tool & { as: string })[]>();
     for (const [as, { server, tool }] of this.#build.targets) {
       const tools = found.get(server) ?? [];
@@ -75,8 +75,8 @@ export class InventoryTracker {
 }
 
 /**
- * Where a call by an inventory's name goes. The name is looked up once, and again only when the inventory has changed,
- * so a route that was kept while its call waited leads where the name leads now.
+ * Leads from a name of the inventory to its server and tool. The name is looked up once, and again only when the inventory
+ * has changed, so a route that was kept while its call waited is never out of date.
  */
 export class ToolRoute {
   readonly name: string;

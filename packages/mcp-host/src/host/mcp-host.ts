@@ -138,7 +138,7 @@ class RunningHost implements McpHost {
   async discover(): Promise<DiscoveredServer[]> {
     const servers = [...this.#registry.servers.values()];
     const errors = await Promise.all(servers.map((server) => server.discover()));
-    const named = this.#inventory.bySource();
+    const named = this.#inventory.toolsBySource();
     const found = servers.map(({ name }, i) => ({ server: name, error: errors[i] }));
     const provided = [...this.#providers.keys()].map((server) => ({ server, error: undefined }));
     return [...found, ...provided].map(({ server, error }) => ({
@@ -203,8 +203,8 @@ class RunningHost implements McpHost {
   }
 
   /**
-   * A name that no list has may belong to a server that has not listed its tools yet, which is no reason to deny the
-   * tool. Resolves with an error if the name leads nowhere after the wait.
+   * Waits for the server that a name without a tool may belong to, if that server has not listed its tools yet. Resolves
+   * with an error if the name has no tool after the wait.
    */
   async #waitForTool(
     route: ToolRoute,

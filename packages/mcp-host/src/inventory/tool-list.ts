@@ -22,8 +22,8 @@ const maxPages = 1_000;
 const maxTools = 20_000;
 
 /**
- * Reads a paginated tool list to its end. A tool that isn't one is left out and reported; a list that never ends is cut
- * and reported. Throws `SignalboxError` `bad_tool_list` for what is no list at all, and what `readPage` throws.
+ * Reads a paginated tool list to its end. Invalid tools are left out and reported; a list that never ends is cut and
+ * reported. Throws `SignalboxError` `bad_tool_list` if a page holds no array of tools, and the errors of `readPage`.
  */
 export async function readToolList(
   readPage: (cursor: string | undefined) => Promise<ToolPage>,
@@ -52,8 +52,8 @@ export async function readToolList(
 }
 
 /**
- * Redacts what the problems of a list quote of the server. It cuts names only then, because half a secret is not
- * recognised.
+ * Takes secrets out of the names and texts in the problems of a list. Names are cut to 128 characters after that, because
+ * a secret that was cut would not be recognised.
  */
 export function redactedList({ tools, problems }: ToolList, redact: (text: string) => string): ToolList {
   return {

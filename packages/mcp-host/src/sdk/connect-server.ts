@@ -2,12 +2,13 @@ import type { Client, StreamableHTTPClientTransport, Transport } from '@modelcon
 import { SignalboxError } from '@signalbox/protocol';
 import { type Authorizer, isAboutScope } from '@signalbox/server-auth';
 import type { HttpServerConfig, McpServerConfig } from '../config/server-config.ts';
+import { happensWithin } from '../happens-within.ts';
 import type { RequestLimits, ServerConnection } from '../server-connection.ts';
 import { type ProcessOptions, StdioTransport } from '../stdio/stdio-transport.ts';
 import { httpTransport } from './http-transport.ts';
 import { LegacyCalls } from './legacy-calls.ts';
 import { deliverProgressFirst } from './progress-order.ts';
-import { type ClientOptions, newClient } from './sdk-client.ts';
+import { type ClientEvents, newClient } from './sdk-client.ts';
 import { SdkConnection } from './sdk-connection.ts';
 import { failureOf } from './sdk-failure.ts';
 import { SessionLoss } from './session-loss.ts';
@@ -16,8 +17,8 @@ import { keepResultsUntouched } from './untouched-results.ts';
 const sessionEndMs = 1_000;
 const subscriptionEnded = 'the server ended the stream of change notices';
 
-/** How a server is reached, and who is told of what happens on the connection. */
-export interface ConnectOptions extends RequestLimits, ClientOptions {
+/** The bounds, the access and the callbacks of a connection to a server. */
+export interface ConnectOptions extends RequestLimits, ClientEvents {
   process: ProcessOptions;
   /** The access to an HTTP server that has `auth`. */
   authorizer?: Authorizer;
@@ -53,8 +54,8 @@ async function connectStdio(
   transport.onclose = () => loss.lose(transport.end ?? 'was closed');
   if (mode === 'auto') {
     keepResultsUntouched(transport);
-    // The SDK (2.4.0) takes a transport with this property and a process id for a stdio server. It takes the silence of such
-    // a server for the older revision; from any other transport it would be a failure.
+    // Workaround for the SDK 2.4.0: it recognises a stdio server by this property and a process id. If such a server does
+    // not answer, it has an older revision; if any other does not answer, the connection has failed.
     Object.assign(transport, { stderr: null });
   }
   const client = newClient(mode, Math.ceil(options.timeoutMs / 2), options);
@@ -114,7 +115,7 @@ async function connectHttp(config: HttpServerConfig, options: ConnectOptions): P
   return new SdkConnection(client, endpoint, loss);
 }
 
-/** The SDK (2.4.0) asks for the revision without heeding the signal, so an abort closes the transport besides. */
+/** Workaround for the SDK 2.4.0: it ignores the signal while it asks for the revision, so an abort closes the transport. */
 async function shakeHands(
   client: Client,
   transport: Transport,
@@ -132,8 +133,6 @@ async function shakeHands(
 /** Ends a legacy session on the server too, unless that takes longer than a second. */
 async function endSession(transport: StreamableHTTPClientTransport): Promise<void> {
   if (transport.sessionId === undefined) return;
-  const { promise: late, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, sessionEndMs);
-  await Promise.race([transport.terminateSession().catch(() => {}), late]);
-  clearTimeout(timer);
+  const ended = transport.terminateSession().catch(() => {});
+  await happensWithin(sessionEndMs, ended);
 }

@@ -4,19 +4,14 @@ import { failureOf } from './sdk-failure.ts';
 /** A result of the SDK's client that no schema has touched. */
 export type UntouchedResult = Record<PropertyKey, unknown>;
 
-/** How we introduce ourselves to servers. */
-export interface ClientInfo {
-  name: string;
-  version: string;
-  title?: string;
-}
+/** The name and version that servers are told. */
+const clientInfo = { name: 'signalbox', version: '0.1.0' };
 
-/** Who the client is, and who is told of what happens outside of requests. */
-export interface ClientOptions {
-  clientInfo: ClientInfo;
-  /** The server announced that its tools have changed. */
+/** The callbacks for events that belong to no request. */
+export interface ClientEvents {
+  /** Called when the server announces that its tools have changed. */
   onToolsChanged: () => void;
-  /** Something went wrong without ending a request. The reason is for the log and may hold the server's own words. */
+  /** Called when something goes wrong without ending a request. The reason may hold the server's own words. */
   onNoise: (reason: string) => void;
 }
 
@@ -38,7 +33,7 @@ export const untouched: StandardSchemaV1<unknown, UntouchedResult> = {
 export function newClient(
   mode: 'legacy' | 'auto',
   probeMs: number,
-  { clientInfo, onToolsChanged, onNoise }: ClientOptions,
+  { onToolsChanged, onNoise }: ClientEvents,
 ): Client {
   const client = new Client(clientInfo, {
     versionNegotiation: { mode, probe: { timeoutMs: probeMs } },

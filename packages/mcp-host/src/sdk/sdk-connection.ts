@@ -16,7 +16,7 @@ import type { SessionLoss } from './session-loss.ts';
 import { rawResult, rawTools } from './untouched-results.ts';
 
 /** The process or the endpoint at the other end of a session. */
-interface Peer extends Pick<ServerConnection, 'pid' | 'isOpen' | 'stderrTail' | 'close'> {}
+type Peer = Pick<ServerConnection, 'pid' | 'isOpen' | 'stderrTail' | 'close'>;
 
 /** A session over the SDK's client, which must be connected. */
 export class SdkConnection implements ServerConnection {
@@ -136,7 +136,7 @@ export class SdkConnection implements ServerConnection {
   }
 }
 
-/** The SDK would judge the result by the output schema, and we relay what the server sent. */
+/** Leaves out the output schema: with it, the SDK would refuse results that do not match, and we relay all results. */
 function withoutOutputSchema({ name, inputSchema }: Tool) {
   return { name, inputSchema: inputSchema as { type: 'object' } };
 }

@@ -28,7 +28,7 @@ interface SlotWait {
   stop(): void;
 }
 
-/** One configured server: its instances, its calls, and what is known of its tools. */
+/** One configured server, with its instances, its calls and its tools. */
 export class HostedServer {
   readonly name: string;
   readonly config: McpServerConfig;
@@ -39,13 +39,13 @@ export class HostedServer {
   readonly #tools: ServerTools;
   readonly #instances: ServerInstances;
   readonly #ended = new AbortController();
-  /** Set while it is down on purpose. */
+  /** Set while it is down because an operator or the configuration says so. */
   #halted: 'stopped' | 'disabled' | undefined;
   #cardRead: Promise<void> = Promise.resolve();
   #cardProblem: string | undefined;
   #slotWait: SlotWait | undefined;
 
-  /** `inherited` stands in for its tools until it has listed them. */
+  /** `inherited` is offered as its tools until it has listed them. */
   constructor(name: string, config: McpServerConfig, deps: ServerDeps, inherited?: ToolList) {
     this.name = name;
     this.config = config;
@@ -55,19 +55,13 @@ export class HostedServer {
     if (config.type === 'http' && config.auth) this.#authorizer = deps.authorizerFor?.(name, config);
     this.#tools = new ServerTools(inherited);
     if (config.disabled) this.#halted = 'disabled';
-    const onReady = (key: string) => {
-      if (key === listingInstance) this.#instances.end(key, 'listed');
-    };
     const onList = (list: ToolList) => {
       if (this.#tools.setListed(list)) this.#calls.forgetAnswers();
     };
-    this.#instances = new ServerInstances(
-      { name, config, authorizer: this.#authorizer, onReady, onList },
-      deps,
-    );
+    this.#instances = new ServerInstances({ name, config, authorizer: this.#authorizer, onList }, deps);
   }
 
-  /** Starts what has to run for the tools to be known. Resolves when that is up, or has failed to start. */
+  /** Starts an instance if the tools can't be known without. Resolves when it is up, or has failed to start. */
   async begin(): Promise<void> {
     if (this.#halted) return;
     this.#cardRead = this.#readCard();
@@ -118,7 +112,7 @@ export class HostedServer {
     return this.#instances.lastError;
   }
 
-  /** Reports how the server fares. */
+  /** Returns the status of the server. */
   status(): ServerStatus {
     return statusOf({
       name: this.name,
@@ -156,13 +150,12 @@ export class HostedServer {
     const instance = this.#instances.obtain(key);
     if (!instance) return { error: noSlotError(this.name, this.#deps.slots.max) };
     const { session } = instance;
-    if (session.isParked) return { error: this.#parkedError(session) };
+    if (session.isGivenUp) return { error: this.#givenUpError(session) };
     instance.occupy();
     try {
       const ended = await this.#calls.call(session, call);
-      // It may have been given up while the call waited for it.
-      const isGivenUp = session.isParked && 'error' in ended && isUnsent(ended);
-      return isGivenUp ? { error: this.#parkedError(session) } : ended;
+      const gaveUpMeanwhile = session.isGivenUp && 'error' in ended && isUnsent(ended);
+      return gaveUpMeanwhile ? { error: this.#givenUpError(session) } : ended;
     } finally {
       instance.vacate();
     }
@@ -219,7 +212,7 @@ export class HostedServer {
     await this.stop();
   }
 
-  #parkedError({ state, lastError }: SupervisedSession): ToolCallError {
+  #givenUpError({ state, lastError }: SupervisedSession): ToolCallError {
     return unavailableError(this.name, state, lastError)!;
   }
 

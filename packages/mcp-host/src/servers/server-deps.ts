@@ -3,12 +3,10 @@ import type PQueue from 'p-queue';
 import type { HostTuning } from '../config/host-tuning.ts';
 import type { HttpServerConfig } from '../config/server-config.ts';
 import type { HostEvent } from '../host-event.ts';
-import type { ClientInfo } from '../sdk/sdk-client.ts';
 import type { ProcessSlots } from './processes/process-slots.ts';
 
-/** What every hosted server is given by the host. */
+/** The dependencies of all hosted servers, which the host provides. */
 export interface ServerDeps {
-  clientInfo: ClientInfo;
   tuning: HostTuning;
   /** Monotonic milliseconds. */
   now: () => number;

@@ -29,7 +29,7 @@ export class ServerRegistry {
     return this.#servers;
   }
 
-  /** The servers whose names are alike as far as tool names go. */
+  /** The servers whose names give the same prefix for tool names. */
   get alike(): ReadonlySet<string> {
     return this.#alike;
   }
@@ -39,7 +39,7 @@ export class ServerRegistry {
     return this.#spawned.has(name);
   }
 
-  /** Whether this very server is still among them, and was not replaced or removed. */
+  /** Whether this server is still hosted, and was not replaced or removed. */
   has(server: HostedServer): boolean {
     return this.#servers.get(server.name) === server;
   }
@@ -59,7 +59,7 @@ export class ServerRegistry {
     });
   }
 
-  /** Makes the configured servers what `servers` says. Returns the new ones too, which must be begun. */
+  /** Replaces the configured servers by `servers`. Also returns the new ones, whose `begin` must be called. */
   apply(servers: Readonly<Record<string, McpServerConfig>>): {
     changes: ServerChanges;
     added: HostedServer[];

@@ -92,7 +92,7 @@ export interface StatusFacts {
 
 const isUp = new Set<ServerState>(['starting', 'ready', 'backing_off']);
 
-/** Puts the status of a server together. */
+/** Returns the status of a server from its facts. */
 export function statusOf(facts: StatusFacts): ServerStatus {
   const { name, config, state, instances, auth, lastError } = facts;
   const { share, lazy } = policyOf(config);

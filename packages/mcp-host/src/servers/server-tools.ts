@@ -4,8 +4,8 @@ import type { ToolList } from '../inventory/tool-list.ts';
 const nothing: ToolList = { tools: [], problems: [] };
 
 /**
- * Holds what is known of a server's tools: its last good list or, until it has listed them, a list that stands in for
- * it.
+ * Holds the tools of a server: its last good list or, until it has listed them, the list of its card or of the server that
+ * it replaces.
  */
 export class ServerTools {
   #listed: ToolList | undefined;
@@ -26,12 +26,12 @@ export class ServerTools {
     return (this.#listed ?? this.#standIn) !== undefined;
   }
 
-  /** Takes the list of the server's card, to stand in until the server lists its tools. */
+  /** Takes the list of the server's card, which is offered until the server lists its tools. */
   setCard(list: ToolList): void {
     this.#standIn = list;
   }
 
-  /** Takes the list of the server itself. Returns false if nothing is new; then the objects stay the same too. */
+  /** Takes the list of the server itself. Returns false, and keeps the present objects, if it is the same list. */
   setListed(list: ToolList): boolean {
     if (isDeepStrictEqual(list, this.#listed)) return false;
     this.#listed = list;

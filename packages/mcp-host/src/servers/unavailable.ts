@@ -2,8 +2,8 @@ import { type ToolCallError, toolCallError } from '@signalbox/protocol';
 import type { ServerState } from './server-status.ts';
 
 /**
- * Returns the error for a call of a server in this state, with what to do about it; `undefined` if it takes calls, or
- * will.
+ * Returns the error for a call of a server in this state, with advice for its operator; `undefined` if the server takes
+ * calls or is about to.
  */
 export function unavailableError(
   server: string,

@@ -5,18 +5,19 @@ import { JsonLineReader, messageOf, SignalboxError } from '@signalbox/protocol';
 import { withoutCutSecret } from '../config/config-redaction.ts';
 import type { CloseGrace } from '../config/host-tuning.ts';
 import type { StdioServerConfig } from '../config/server-config.ts';
+import { happensWithin } from '../happens-within.ts';
 import { ByteRing } from './byte-ring.ts';
 import { childEnvironment } from './child-environment.ts';
 import { LineWriter } from './line-writer.ts';
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
-/** A JSON-RPC 2.0 message; its other fields are not looked at here. */
+/** A JSON-RPC 2.0 message. The transport reads no other field of it. */
 interface JsonRpcMessage {
   jsonrpc: '2.0';
 }
 
-/** How a process is ended, and who is told that it runs. */
+/** How long a process is given to end, and the callback for its start. */
 export interface ProcessOptions extends CloseGrace {
   /** Called with the id of the process as soon as there is one. Returns the function to call when it is gone. */
   onProcess?: (pid: number) => () => void;
@@ -25,13 +26,16 @@ export interface ProcessOptions extends CloseGrace {
 /** The promise of every send that has nothing to wait for. */
 const sent = Promise.resolve();
 
-/** An exited process may have left answers in the pipe; a grandchild may hold the pipe open for ever. */
+/**
+ * The longest wait for the last output of a process that has exited. Answers may still be in the pipe, and a process that
+ * it started may hold the pipe open for ever.
+ */
 const lastOutputMs = 250;
 
 /**
  * A child process that speaks JSON lines. It has the shape of a transport of the MCP SDK. The child leads a process
- * group of its own, and the whole group ends when the child exits or the transport is closed. Closed means that the
- * process is gone.
+ * group of its own, and the whole group ends when the child exits or the transport is closed. The transport counts as
+ * closed when the process has exited.
  */
 export class StdioTransport {
   onclose?: () => void;
@@ -127,9 +131,9 @@ export class StdioTransport {
     if (child && this.#end === undefined) {
       this.#input?.flush();
       child.stdin.end();
-      if (!(await this.#goneWithin(this.#options.inputEndMs))) {
+      if (!(await this.#exitsWithin(this.#options.inputEndMs))) {
         this.#signalGroup('SIGTERM');
-        if (!(await this.#goneWithin(this.#options.terminateMs))) this.#signalGroup('SIGKILL');
+        if (!(await this.#exitsWithin(this.#options.terminateMs))) this.#signalGroup('SIGKILL');
       }
     }
     if (child) await this.#gone.promise;
@@ -176,7 +180,7 @@ export class StdioTransport {
     if (this.#writable) this.#fail(`closed its input (${codeOf(error)})`);
   }
 
-  /** The process is up but useless: end it, and say why. */
+  /** Ends a process that runs but can't be used any more. */
   #fail(reason: string): void {
     this.#end ??= reason;
     this.#writable = false;
@@ -189,7 +193,7 @@ export class StdioTransport {
     this.#signalGroup('SIGKILL');
     const child = this.#child!;
     if (!child.stdout.readableEnded)
-      await within(lastOutputMs, new Promise((resolve) => child.stdout.once('close', resolve)));
+      await happensWithin(lastOutputMs, new Promise((resolve) => child.stdout.once('close', resolve)));
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
     this.#gone.resolve();
     this.onclose?.();
@@ -205,8 +209,8 @@ export class StdioTransport {
     }
   }
 
-  #goneWithin(ms: number): Promise<boolean> {
-    return within(ms, this.#gone.promise);
+  #exitsWithin(ms: number): Promise<boolean> {
+    return happensWithin(ms, this.#gone.promise);
   }
 }
 
@@ -217,16 +221,6 @@ function spawnServer({ command, args = [], env, cwd }: StdioServerConfig): Child
     detached: true,
     ...(cwd !== undefined && { cwd }),
   });
-}
-
-async function within(ms: number, event: Promise<unknown>): Promise<boolean> {
-  const { promise: late, resolve } = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => resolve(false), ms);
-  try {
-    return await Promise.race([event.then(() => true), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 function jsonRpcOf(line: string): JsonRpcMessage | undefined {

@@ -1,7 +1,7 @@
 /** The state of a circuit: calls pass, no call passes, or a single probe passes. */
 export type CircuitState = 'closed' | 'open' | 'half_open';
 
-/** What the end of a call says about its server. `neutral`: nothing, for example because the call was cancelled. */
+/** How a call counts for the circuit. `neutral` does not count, for example because the call was cancelled. */
 export type Verdict = 'success' | 'failure' | 'neutral';
 
 /** When a circuit opens, and for how long. */

@@ -1,18 +1,24 @@
+import { instanceFacts } from '../../config/instance-name.ts';
 import type { ServerPolicy } from '../../config/server-config.ts';
 import type { HostEvent } from '../../host-event.ts';
 import type { CallTarget } from '../call-target.ts';
-import { CircuitBreaker, type CircuitChange, type CircuitState } from './circuit-breaker.ts';
+import {
+  CircuitBreaker,
+  type CircuitChange,
+  type CircuitOptions,
+  type CircuitState,
+} from './circuit-breaker.ts';
 
 const defaultThreshold = 5;
 const defaultResetMs = 30_000;
-/** Instances come and go with their agents, so only so many are remembered. */
-const mostBreakers = 256;
-const badness: CircuitState[] = ['closed', 'half_open', 'open'];
+/** The number of instances whose breakers are remembered; instances come and go with their agents. */
+const maxBreakers = 256;
+const bestFirst: CircuitState[] = ['closed', 'half_open', 'open'];
 
 /** The circuit breakers of one server, one for each of its instances. */
 export class CircuitBreakers {
   readonly #breakers = new Map<string, CircuitBreaker>();
-  readonly #options: { threshold: number; resetMs: number; now: () => number };
+  readonly #options: CircuitOptions;
   readonly #log: (event: HostEvent) => void;
 
   constructor(
@@ -26,7 +32,7 @@ export class CircuitBreakers {
   /** Returns the breaker of an instance. */
   breakerOf(instance: string): CircuitBreaker {
     const known = this.#breakers.get(instance);
-    if (!known && this.#breakers.size === mostBreakers) this.#forgetOne();
+    if (!known && this.#breakers.size === maxBreakers) this.#forgetOne();
     const breaker = known ?? new CircuitBreaker(this.#options);
     // The one that was used last stands at the end.
     this.#breakers.delete(instance);
@@ -41,19 +47,19 @@ export class CircuitBreakers {
     change: CircuitChange,
   ): void {
     if (change === undefined || this.#breakers.get(instance) !== breaker) return;
-    const where = { server: name, ...(instance !== '' && { instance }) };
+    const facts = instanceFacts(name, instance);
     if (change === 'opened') {
       const { consecutiveFailures: failures } = breaker;
-      this.#log({ event: 'circuit_opened', ...where, failures, resetMs: this.#options.resetMs });
+      this.#log({ event: 'circuit_opened', ...facts, failures, resetMs: this.#options.resetMs });
     }
-    if (change === 'closed') this.#log({ event: 'circuit_closed', ...where });
+    if (change === 'closed') this.#log({ event: 'circuit_closed', ...facts });
   }
 
   /** Returns the worst state and the most failures of any instance. */
   worst(): { circuit: CircuitState; consecutiveFailures: number } {
     const all = [...this.#breakers.values()];
     return {
-      circuit: badness[Math.max(0, ...all.map(({ state }) => badness.indexOf(state)))]!,
+      circuit: bestFirst[Math.max(0, ...all.map(({ state }) => bestFirst.indexOf(state)))]!,
       consecutiveFailures: Math.max(0, ...all.map(({ consecutiveFailures }) => consecutiveFailures)),
     };
   }
@@ -63,7 +69,7 @@ export class CircuitBreakers {
     this.#breakers.clear();
   }
 
-  /** Forgets a breaker that has nothing to remember, else the one that was not used for the longest time. */
+  /** Removes a breaker that has nothing to remember, else the one that was not used for the longest time. */
   #forgetOne(): void {
     const [oldest] = this.#breakers.keys();
     const pristine = [...this.#breakers].find(([, { isPristine }]) => isPristine)?.[0];

@@ -10,20 +10,20 @@ export interface CallWait {
   sawProgress?: boolean | undefined;
 }
 
-/** A server without a limit of its own may be called unresponsive after this. */
+/** A server that has not answered for so long is unresponsive, unless a lower limit is configured for it. */
 const fairWaitMs = 30_000;
 
 /**
- * Whether a wait was long enough to hold it against the server; a caller in a hurry must not open the circuit for the
- * others.
+ * Whether the server had enough time to answer and showed no sign of life. A shorter wait is no failure, so that a caller
+ * with a short deadline cannot open the circuit for others.
  */
 export function wasFairWait({ waitedMs, limitMs, sawProgress }: CallWait): boolean {
   return !sawProgress && waitedMs >= Math.min(limitMs ?? fairWaitMs, fairWaitMs);
 }
 
 /**
- * Says what the failure of a call tells about the way to its server. An answer of any kind, errors and refusals too,
- * shows that the server can be reached. `aborted`: the caller took the call back.
+ * Says whether a failed call counts for or against its server. An answer of any kind, errors and refusals too, shows that
+ * the server can be reached. `aborted` means that the caller cancelled the call.
  */
 export function verdictOf(failure: Failure | undefined, aborted: boolean): Verdict {
   switch (failure?.kind) {

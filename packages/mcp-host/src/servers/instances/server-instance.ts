@@ -6,17 +6,17 @@ import type { SlotHolder } from '../processes/process-slots.ts';
 import type { ServerDeps } from '../server-deps.ts';
 import { type SessionEvents, SupervisedSession } from './supervised-session.ts';
 
-/** Idle time is measured on the given clock; a timer looks at it after at most so long. */
+/** The idle time is read from the given clock. A timer does that at least once in this time. */
 const longestTimerMs = 60_000;
 const shortestTimerMs = 5;
 
 /**
- * Why an instance ends: nobody used it for as long as it is kept; another one needs its slot; it only had to list its
- * tools; its server was removed.
+ * The reason why an instance ends. `idle`: nobody used it for as long as it is kept. `slot_needed`: another instance needs
+ * its slot. `listed`: it only had to list the tools. `removed`: its server was removed.
  */
 export type EndReason = 'idle' | 'slot_needed' | 'listed' | 'removed';
 
-/** What an instance is made of. */
+/** The server of an instance, its place in that server, and its callbacks. */
 export interface ServerInstanceOptions {
   /** The name of the server in the configuration. */
   server: string;
@@ -31,8 +31,8 @@ export interface ServerInstanceOptions {
 }
 
 /**
- * One instance of a hosted server. It knows whether it is in use, and ends when it was idle for long or another needs
- * its slot.
+ * One instance of a hosted server. It counts its users, and ends when it was idle for as long as it is kept or when another
+ * instance needs its slot.
  */
 export class ServerInstance implements SlotHolder {
   readonly key: string;
@@ -71,6 +71,7 @@ export class ServerInstance implements SlotHolder {
 
   get idleSinceMs(): number | undefined {
     if (this.#users > 0) return undefined;
+    // An instance that is ending is evicted before all others.
     if (this.#isEnding) return Number.NEGATIVE_INFINITY;
     return this.session.state === 'ready' ? this.#usedAtMs : undefined;
   }
@@ -85,6 +86,7 @@ export class ServerInstance implements SlotHolder {
     clearTimeout(this.#idleTimer);
   }
 
+  /** Takes one {@link occupy} back. */
   vacate(): void {
     this.#users--;
     this.#touch();
@@ -124,13 +126,13 @@ export class ServerInstance implements SlotHolder {
   #startIdleTimer(): void {
     clearTimeout(this.#idleTimer);
     // An instance that was given up is kept, so that it stays given up.
-    if (this.session.isParked) return;
+    if (this.session.isGivenUp) return;
     const leftMs = this.#usedAtMs + this.#keepAliveMs - this.#deps.now();
     if (leftMs <= 0) {
       this.end('idle');
       return;
     }
-    const timerMs = Math.min(Math.max(leftMs, shortestTimerMs), longestTimerMs);
-    this.#idleTimer = setTimeout(() => this.#startIdleTimer(), timerMs).unref();
+    const waitMs = Math.min(Math.max(leftMs, shortestTimerMs), longestTimerMs);
+    this.#idleTimer = setTimeout(() => this.#startIdleTimer(), waitMs).unref();
   }
 }

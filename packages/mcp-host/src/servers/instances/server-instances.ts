@@ -1,4 +1,5 @@
 import type { Authorizer } from '@signalbox/server-auth';
+import { instanceFacts, listingInstance } from '../../config/instance-name.ts';
 import type { McpServerConfig } from '../../config/server-config.ts';
 import type { ToolList } from '../../inventory/tool-list.ts';
 import type { ServerDeps } from '../server-deps.ts';
@@ -7,19 +8,18 @@ import { type EndReason, ServerInstance } from './server-instance.ts';
 
 const stderrCharacters = 64 * 1024;
 
-/** The server whose instances these are, and who is told of them. */
+/** The server of the instances, and the callback for its tools. */
 export interface ServerInstancesOptions {
   name: string;
   config: McpServerConfig;
   authorizer: Authorizer | undefined;
-  /** Called when the instance with that key is ready. */
-  onReady: (key: string) => void;
-  /** Called when an instance listed its tools. */
+  /** Called with each tool list of an instance. */
   onList: (list: ToolList) => void;
 }
 
 /**
- * The instances of one hosted server, by key. There is at most one at a time for a key, whoever asks for it at once.
+ * The instances of one hosted server, by key. There is never more than one for a key. The instance that only lists the
+ * tools is ended when it has listed them.
  */
 export class ServerInstances {
   readonly #options: ServerInstancesOptions;
@@ -47,9 +47,12 @@ export class ServerInstances {
   obtain(key: string): ServerInstance | undefined {
     const present = this.#present.get(key);
     if (present) return present;
-    const { name: server, config, authorizer, onReady, onList } = this.#options;
-    const events = { onReady: () => onReady(key), onList, onChanged: this.#deps.onChanged };
+    const { name: server, config, authorizer, onList } = this.#options;
+    const onReady = () => {
+      if (key === listingInstance) instance.end('listed');
+    };
     const onEnding = (ending: ServerInstance, reason: EndReason) => this.#forget(ending, reason);
+    const events = { onReady, onList };
     const instance = new ServerInstance({ server, key, config, authorizer, events, onEnding }, this.#deps);
     if (!instance.start()) return undefined;
     this.#present.set(key, instance);
@@ -61,11 +64,6 @@ export class ServerInstances {
     for (const instance of this.all) if (!instance.reload()) this.#forget(instance, 'slot_needed');
   }
 
-  /** Ends an instance when the calls under way on it have ended. */
-  end(key: string, reason: EndReason): void {
-    this.#present.get(key)?.end(reason);
-  }
-
   /** Ends all, each when the calls under way on it have ended. Resolves when their processes have exited. */
   async retire(): Promise<void> {
     for (const instance of this.all) instance.end('removed');
@@ -74,13 +72,13 @@ export class ServerInstances {
 
   /** Ends all now. Resolves when their processes have exited. */
   async close(): Promise<void> {
-    const everyone = [...this.all, ...this.#ending.keys()];
+    const instances = [...this.all, ...this.#ending.keys()];
     for (const instance of this.all) this.#remember(instance);
     this.#present.clear();
-    await Promise.all(everyone.map((instance) => instance.close()));
+    await Promise.all(instances.map((instance) => instance.close()));
   }
 
-  /** Reports how each instance fares. */
+  /** Returns the status of each instance. */
   statuses(): InstanceStatus[] {
     return this.all.map(({ session }) => session.status());
   }
@@ -106,8 +104,8 @@ export class ServerInstances {
     if (this.#present.get(instance.key) === instance) this.#present.delete(instance.key);
     const ended = instance.retire().finally(() => this.#ending.delete(instance));
     this.#ending.set(instance, ended);
-    const named = instance.key !== '' && { instance: instance.key };
-    this.#deps.log({ event: 'instance_stopped', server: this.#options.name, ...named, reason });
+    const facts = instanceFacts(this.#options.name, instance.key);
+    this.#deps.log({ event: 'instance_stopped', ...facts, reason });
     this.#deps.onChanged();
   }
 

@@ -1,28 +1,36 @@
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import type { Authorizer } from '@signalbox/server-auth';
+import { instanceFacts } from '../../config/instance-name.ts';
 import type { McpServerConfig } from '../../config/server-config.ts';
 import type { ToolList } from '../../inventory/tool-list.ts';
 import { type ConnectOptions, connectServer } from '../../sdk/connect-server.ts';
 import type { ServerConnection } from '../../server-connection.ts';
 import type { ServerDeps } from '../server-deps.ts';
 
-/** A connection with the tools of its server, or the reason why there is none. Then nothing is left running. */
+/** A connection and the tools of its server, or the reason why there is none. In that case no process is left running. */
 export type StartResult =
   | { connection: ServerConnection; list: ToolList }
   | { reason: string; needsAuth: boolean; stderrTail: string };
 
-/** The instance that is started. */
-export interface StartTarget {
-  /** The name of its server. */
+/** Identifies one instance of a server. */
+export interface InstanceIdentity {
+  /** The name of the server in the configuration. */
   readonly name: string;
-  /** Its own name; empty for the instance that serves everybody. */
+  /** The name of the instance; empty for the one that serves everybody. */
   readonly instance: string;
+  /** The configuration of the instance. */
   readonly config: McpServerConfig;
+  /** The access to an HTTP server that has `auth`. */
   readonly authorizer: Authorizer | undefined;
+}
+
+/** The instance to start. */
+export interface StartTarget extends InstanceIdentity {
+  /** Takes the secrets of the server's configuration out of a text. */
   readonly redact: (text: string) => string;
 }
 
-/** Starts or reaches a server when its turn in the queue comes, shakes hands and lists the tools. Never rejects. */
+/** Waits for a turn in the queue of starts, connects to the server and lists its tools. Never rejects. */
 export async function startServer(
   target: StartTarget,
   deps: ServerDeps,
@@ -50,14 +58,13 @@ export async function startServer(
 
 function connectOptions(
   { name, instance, authorizer, redact }: StartTarget,
-  { clientInfo, tuning, log, onProcess }: ServerDeps,
+  { tuning, log, onProcess }: ServerDeps,
   events: Pick<ConnectOptions, 'signal' | 'onToolsChanged'>,
 ): ConnectOptions {
-  const facts = { server: name, ...(instance !== '' && { instance }) };
+  const facts = instanceFacts(name, instance);
   return {
     ...events,
     timeoutMs: tuning.startMs,
-    clientInfo,
     process: { ...tuning, onProcess: (pid) => onProcess(name, pid) },
     ...(authorizer && { authorizer }),
     onNoise: (reason) => log({ event: 'server_noise', ...facts, reason: redact(reason) }),

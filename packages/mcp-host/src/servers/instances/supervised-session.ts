@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Authorizer } from '@signalbox/server-auth';
 import type { CallTarget } from '../../calls/call-target.ts';
 import { redactor } from '../../config/config-redaction.ts';
+import { instanceFacts } from '../../config/instance-name.ts';
 import type { McpServerConfig } from '../../config/server-config.ts';
 import { policyOf } from '../../config/server-policy.ts';
 import { redactedList, type ToolList } from '../../inventory/tool-list.ts';
@@ -12,29 +13,16 @@ import { unavailableProblem } from '../unavailable.ts';
 import { untilAborted } from '../until-aborted.ts';
 import { backoffMs } from './backoff.ts';
 import { RestartBudget } from './restart-budget.ts';
-import { type StartTarget, startServer } from './start-server.ts';
+import { type InstanceIdentity, type StartTarget, startServer } from './start-server.ts';
 import { ToolListRefresh } from './tool-list-refresh.ts';
 import { Waiters } from './waiters.ts';
 
-/** The server and instance that a session belongs to. */
-export interface SessionIdentity {
-  /** The name of the server in the configuration. */
-  name: string;
-  /** The name of the instance; empty for the one that serves everybody. */
-  instance: string;
-  /** The configuration of the instance. */
-  config: McpServerConfig;
-  authorizer: Authorizer | undefined;
-}
-
-/** Who is told how a session fares. */
+/** The callbacks of a session. */
 export interface SessionEvents {
-  /** The server is up and has listed its tools. */
+  /** Called when the server is up and has listed its tools. */
   onReady: () => void;
-  /** The server listed its tools. */
+  /** Called with each tool list of the server. */
   onList: (list: ToolList) => void;
-  /** The state or the problem may have changed. */
-  onChanged: () => void;
 }
 
 /**
@@ -57,8 +45,8 @@ export class SupervisedSession implements CallTarget, StartTarget {
   readonly #restartBudget: RestartBudget;
   readonly #listRefresh: ToolListRefresh;
   #firstAttempt = Promise.withResolvers<void>();
-  /** Aborted to begin the next round of the supervision at once. */
-  #round = new AbortController();
+  /** Aborted when the present session has to be replaced or ended at once. */
+  #renewal = new AbortController();
   #supervision: Promise<void> | undefined;
   #connection: ServerConnection | undefined;
   #state: ServerState = 'idle';
@@ -68,7 +56,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
   #upSinceMs = 0;
   #stderrTail = '';
 
-  constructor(identity: SessionIdentity, deps: ServerDeps, events: SessionEvents) {
+  constructor(identity: InstanceIdentity, deps: ServerDeps, events: SessionEvents) {
     const { name, instance, config, authorizer } = identity;
     this.name = name;
     this.instance = instance;
@@ -78,7 +66,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
     this.redact = authorizer ? (text) => authorizer.redact(redact(text)) : redact;
     this.#deps = deps;
     this.#events = events;
-    this.#facts = { server: name, ...(instance !== '' && { instance }) };
+    this.#facts = instanceFacts(name, instance);
     const { maxRestarts, restartWindowMs } = policyOf(config);
     this.#restartBudget = new RestartBudget(maxRestarts, restartWindowMs);
     const limits = { timeoutMs: deps.tuning.startMs, signal: this.#stop.signal };
@@ -91,7 +79,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
       onList: (list) => events.onList(redactedList(list, this.redact)),
       onProblem: (problem) => {
         this.#problem = problem && this.redact(problem);
-        events.onChanged();
+        deps.onChanged();
       },
     });
   }
@@ -122,12 +110,12 @@ export class SupervisedSession implements CallTarget, StartTarget {
     return this.#lastError;
   }
 
-  /** Whether it was given up or ended: nothing happens by itself. */
-  get isParked(): boolean {
+  /** Whether it is not kept running any more: it was ejected, needs a sign-in, or was stopped. */
+  get isGivenUp(): boolean {
     return this.#state === 'ejected' || this.#state === 'needs_auth' || this.#state === 'stopped';
   }
 
-  /** Reports how the instance fares. */
+  /** Returns the status of the instance. */
   status(): InstanceStatus {
     const connections = new Set(this.#retired);
     if (this.#connection) connections.add(this.#connection);
@@ -151,29 +139,29 @@ export class SupervisedSession implements CallTarget, StartTarget {
   }
 
   connection(timeoutMs: number, signal: AbortSignal): Promise<ServerConnection | undefined> {
-    if (this.isParked) return Promise.resolve(undefined);
+    if (this.isGivenUp) return Promise.resolve(undefined);
     const open = this.openConnection;
     return open ? Promise.resolve(open) : this.#waiters.wait(timeoutMs, signal);
   }
 
   freshConnection(timeoutMs: number, signal: AbortSignal): Promise<ServerConnection | undefined> {
-    if (this.isParked) return Promise.resolve(undefined);
+    if (this.isGivenUp) return Promise.resolve(undefined);
     if (this.#state === 'ready') this.#renew();
     return this.#waiters.wait(timeoutMs, signal);
   }
 
   /**
    * Replaces the present session, without waiting; calls under way may finish. Past restarts don't count any more.
-   * Returns true if it was parked and has to be {@link run} again.
+   * Returns true if it was given up and has to be {@link run} again.
    */
   reload(): boolean {
     if (this.#stop.signal.aborted) return false;
-    const wasParked = this.isParked;
+    const wasGivenUp = this.isGivenUp;
     this.#restartBudget.clear();
     this.#firstAttempt.resolve();
     this.#firstAttempt = Promise.withResolvers();
-    if (!wasParked) this.#renew();
-    return wasParked;
+    if (!wasGivenUp) this.#renew();
+    return wasGivenUp;
   }
 
   /** Ends it when the calls under way have ended; takes no new ones. Resolves when its process has exited. */
@@ -194,7 +182,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
 
   #end(): void {
     this.#stop.abort();
-    this.#round.abort();
+    this.#renewal.abort();
     this.#state = 'stopped';
     this.#waiters.close();
     this.#firstAttempt.resolve();
@@ -202,7 +190,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
 
   #renew(): void {
     this.#state = 'starting';
-    this.#round.abort();
+    this.#renewal.abort();
   }
 
   async #supervise(after: Promise<void>): Promise<void> {
@@ -216,21 +204,21 @@ export class SupervisedSession implements CallTarget, StartTarget {
 
   async #keepRunning(): Promise<void> {
     const { now, random, log, tuning } = this.#deps;
-    for (let attempt = 0; !this.isParked; attempt++) {
-      this.#round = new AbortController();
-      const round = this.#round.signal;
-      await this.#startOnce(round);
+    for (let attempt = 0; !this.isGivenUp; attempt++) {
+      this.#renewal = new AbortController();
+      const renewal = this.#renewal.signal;
+      await this.#startOnce(renewal);
       if (this.#connection) {
-        await this.#untilLost(this.#connection, round);
+        await this.#untilLost(this.#connection, renewal);
         if (now() - this.#upSinceMs >= tuning.sustainedUptimeMs) attempt = 0;
       }
-      if (this.isParked) return;
-      if (round.aborted) continue;
-      if (!this.#restartBudget.spend(now())) return this.#park('ejected', this.#lastError ?? 'unknown');
+      if (this.isGivenUp) return;
+      if (renewal.aborted) continue;
+      if (!this.#restartBudget.spend(now())) return this.#giveUp('ejected', this.#lastError ?? 'unknown');
       const delayMs = backoffMs(attempt, random());
       this.#state = 'backing_off';
       log({ event: 'server_backing_off', ...this.#facts, delayMs, reason: this.#lastError });
-      await delay(delayMs, undefined, { signal: round }).catch(() => {});
+      await delay(delayMs, undefined, { signal: renewal }).catch(() => {});
     }
   }
 
@@ -247,7 +235,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
     }
     this.#stderrTail = start.stderrTail;
     if (signal.aborted) return;
-    if (start.needsAuth) this.#park('needs_auth', start.reason);
+    if (start.needsAuth) this.#giveUp('needs_auth', start.reason);
     else this.#fail(start.reason);
   }
 
@@ -261,17 +249,17 @@ export class SupervisedSession implements CallTarget, StartTarget {
     this.#firstAttempt.resolve();
     const tools = list.tools.length;
     this.#deps.log({ event: 'server_ready', ...this.#facts, tools, pid: connection.pid });
-    this.#events.onChanged();
+    this.#deps.onChanged();
     this.#events.onReady();
     this.#listRefresh.resume();
   }
 
-  async #untilLost(connection: ServerConnection, round: AbortSignal): Promise<void> {
-    const reason = await untilAborted(connection.lost, round);
+  async #untilLost(connection: ServerConnection, renewal: AbortSignal): Promise<void> {
+    const reason = await untilAborted(connection.lost, renewal);
     this.#connection = undefined;
     this.#stderrTail = connection.stderrTail();
     this.#retire(connection);
-    if (reason === undefined || this.isParked) return;
+    if (reason === undefined || this.isGivenUp) return;
     this.#state = 'backing_off';
     this.#deps.log({ event: 'server_lost', ...this.#facts, reason: this.redact(reason) });
     this.#fail(reason);
@@ -287,7 +275,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
     await Promise.all([...this.#retired].map((connection) => connection.retire()));
   }
 
-  #park(state: 'ejected' | 'needs_auth', reason: string): void {
+  #giveUp(state: 'ejected' | 'needs_auth', reason: string): void {
     this.#state = state;
     this.#fail(reason, unavailableProblem(state));
     this.#waiters.release(undefined);
@@ -300,6 +288,6 @@ export class SupervisedSession implements CallTarget, StartTarget {
     this.#lastError = this.redact(reason);
     this.#problem = `${what}: ${this.#lastError}`;
     this.#firstAttempt.resolve();
-    this.#events.onChanged();
+    this.#deps.onChanged();
   }
 }

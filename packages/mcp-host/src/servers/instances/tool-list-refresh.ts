@@ -4,10 +4,10 @@ import type { ToolList } from '../../inventory/tool-list.ts';
 import type { ServerConnection } from '../../server-connection.ts';
 import { backoffMs } from './backoff.ts';
 
-/** A server that was quiet for so long may announce a change and be read at once. */
+/** After a reading, a server that announces nothing for so long is read at once on its next announcement. */
 const quietMs = 5_000;
 
-/** How lists are read, and who is told of them. */
+/** The dependencies of a {@link ToolListRefresh}. */
 export interface ToolListRefreshDeps {
   /** Monotonic milliseconds. */
   now: () => number;
@@ -16,7 +16,9 @@ export interface ToolListRefreshDeps {
   stop: AbortSignal;
   /** Returns the connection to list over, while the server is ready. */
   connection: () => ServerConnection | undefined;
+  /** Reads the list once. */
   read: (connection: ServerConnection) => Promise<ToolList>;
+  /** Called with each list that was read. */
   onList: (list: ToolList) => void;
   /** Called after each reading with the problem of the list, if it has one. */
   onProblem: (problem: string | undefined) => void;

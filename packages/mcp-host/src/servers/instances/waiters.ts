@@ -1,12 +1,9 @@
 import { timerMs } from '../../timer-ms.ts';
 
-interface Waiter<T> {
-  leave(value: T | undefined): void;
-}
-
-/** Callers that wait for a value that comes later, each until its own time is up. */
+/** Lets callers wait for a value that comes later, each until its own time is up. */
 export class Waiters<T> {
-  readonly #waiters = new Set<Waiter<T>>();
+  /** Each function ends one wait with the value. */
+  readonly #waiters = new Set<(value: T | undefined) => void>();
   #isClosed = false;
 
   /**
@@ -15,24 +12,22 @@ export class Waiters<T> {
   wait(timeoutMs: number, signal: AbortSignal): Promise<T | undefined> {
     if (this.#isClosed || signal.aborted || timeoutMs <= 0) return Promise.resolve(undefined);
     const { promise, resolve } = Promise.withResolvers<T | undefined>();
-    const giveUp = () => waiter.leave(undefined);
+    const giveUp = () => end(undefined);
     const timer = setTimeout(giveUp, timerMs(timeoutMs));
-    const waiter: Waiter<T> = {
-      leave: (value) => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', giveUp);
-        this.#waiters.delete(waiter);
-        resolve(value);
-      },
+    const end = (value: T | undefined) => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', giveUp);
+      this.#waiters.delete(end);
+      resolve(value);
     };
     signal.addEventListener('abort', giveUp, { once: true });
-    this.#waiters.add(waiter);
+    this.#waiters.add(end);
     return promise;
   }
 
   /** Gives `value` to all who wait now; `undefined` tells them that none will come. */
   release(value: T | undefined): void {
-    for (const waiter of [...this.#waiters]) waiter.leave(value);
+    for (const end of [...this.#waiters]) end(value);
   }
 
   /** Tells all who wait, now or later, that no value will come. */
