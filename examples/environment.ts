@@ -84,7 +84,7 @@ async function issueTokens(
   return files;
 }
 
-/** Our environment without the variables that say who this shell is, with this Node and the installed MCP servers first. */
+/** Returns our environment without the variables of Signalbox, and with this Node and the installed MCP servers first on the path. */
 function neutralEnvironment(): Record<string, string> {
   const kept = Object.entries(process.env).filter(
     (entry): entry is [string, string] => entry[1] !== undefined && !entry[0].startsWith('SIGNALBOX_'),

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { agentOfToken } from '@signalbox/protocol';
 
-/** What `connectBroker` and `McpProxyExecutor.connect` need to know. */
+/** The broker and the token that `connectBroker` and `McpProxyExecutor.connect` need. */
 export interface Identity {
   url: string;
   token: string;
@@ -9,8 +9,8 @@ export interface Identity {
 }
 
 /**
- * Who we are, from the environment that `signalbox worker run` also gives: `SIGNALBOX_URL`, and the token in the file that
- * `variable` names. Tokens travel in files, because arguments and environments are easily seen and logged. A minting token
+ * Reads our identity from the environment that `signalbox worker run` also gives: `SIGNALBOX_URL`, and the token in the file
+ * that `variable` names. Tokens travel in files, because arguments and environments are easily seen and logged. A minting token
  * names no single agent: then `agent` says which of its pattern to be.
  */
 export function identityFrom(

@@ -9,7 +9,7 @@ export interface WantedCall {
   arguments: Record<string, unknown>;
 }
 
-/** The conversation so far, in the parts that every model API has under some name. */
+/** An entry of the conversation. Every model API has these three under some name. */
 export type Turn =
   | { role: 'user'; text: string }
   | { role: 'assistant'; calls: WantedCall[] }
@@ -21,12 +21,15 @@ export type Decide = (request: {
   tools: readonly Tool[];
 }) => Promise<{ calls: WantedCall[] } | { text: string }>;
 
+/** The options of {@link runAgent}. */
 export interface LoopOptions {
-  /** Told each thing that happens, in words. */
+  /** Called with a line for people about each thing that happens. */
   say: (line: string) => void;
-  /** How long a call of this tool may take, in milliseconds. */
+  /** Returns the longest time for a call of a tool, in milliseconds; by default 60,000. */
   timeoutMs?: (tool: string) => number;
+  /** The number of times that the model is asked before the loop gives up; by default 20. */
   maxTurns?: number;
+  /** The number of times that a call is made while its error is retryable; by default 5. */
   maxTries?: number;
   /** Ends the loop; calls that run are cancelled, down to the MCP server. */
   signal?: AbortSignal;
@@ -79,7 +82,7 @@ async function makeCall(executor: McpProxyExecutor, call: WantedCall, options: L
   }
 }
 
-/** What went wrong, and what to make of it. Decided by the code: messages are for reading only. */
+/** Tells the model what went wrong and what to do about it. Only the code decides: messages are for reading only. */
 function tellModel(error: ToolCallError): string {
   const advice = adviceFor(error);
   return [`${error.code}: ${error.message}.`, error.hint, advice]

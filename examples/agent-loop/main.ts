@@ -4,7 +4,7 @@ import { runAgent } from './agent-loop.ts';
 import { scriptedModel } from './scripted-model.ts';
 
 const task = 'Add up the numbers in the files of the folder, and save the total.';
-/** What could not be had is told by the ids of its calls: nothing is passed over in silence. */
+/** Names each call that failed by its id, so that no failure passes in silence. */
 const expected = 'The total is 42. Without: april.txt, march.txt, save, slow.';
 
 const say = (line: string): void => {

@@ -3,8 +3,8 @@ import type { Decide, Turn, WantedCall } from './agent-loop.ts';
 const slowTool = 'mcp_everything__trigger-long-running-operation';
 
 /**
- * Stands where a model would: it decides from the conversation alone, by a script. With `inventsTotal` it does not read what
- * the tool that adds has told it, as models sometimes do.
+ * Stands in for a model: it decides from the conversation alone, by a script. With `inventsTotal` it ignores the result of
+ * the tool that adds, as models sometimes do.
  */
 export function scriptedModel({ inventsTotal }: { inventsTotal: boolean }): Decide {
   return async ({ turns }) => {

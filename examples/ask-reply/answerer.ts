@@ -1,17 +1,18 @@
 import { once } from 'node:events';
 import type { BrokerClient, ServedReply, ServedRequest, ServeLoop } from '@signalbox/client';
 
+/** An agent that counts, and what it does when a question is withdrawn. */
 export interface Answerer {
-  /** Up to which number it can count. */
+  /** The largest number that it can count to. */
   limit: number;
-  /** Told when a question was withdrawn, so that nobody works for an answer that nobody waits for. */
+  /** Called when a question was withdrawn, so that nobody works for an answer that nobody waits for. */
   onWithdrawn: () => void;
 }
 
 /** Answers the asks that come to the client's inbox, until the loop is stopped. */
 export function serveAsks(client: BrokerClient, answerer: Answerer): Promise<ServeLoop> {
   return client.serve(['ask'], async (request) => {
-    // Anybody may write to us, so the body can be anything. Who wrote it, in message.from, the broker attests.
+    // Anybody may write to us, so the body can be anything. The broker attests the sender in message.from.
     const ask = request.json as { count_to?: unknown; ponder?: unknown } | null | undefined;
     if (typeof ask?.count_to === 'number') return count(request, ask.count_to, answerer.limit);
     if (ask?.ponder === true) return ponder(request, answerer.onWithdrawn);
@@ -26,7 +27,7 @@ function count(request: ServedRequest, to: number, limit: number): ServedReply {
   return { kind: 'reply', body: { text: `counted to ${to}` } };
 }
 
-/** Never comes to an end by itself, as work that takes too long. */
+/** Runs until it is cancelled, as work that takes too long. */
 async function ponder(request: ServedRequest, onWithdrawn: () => void): Promise<undefined> {
   const { signal } = request;
   request.progress({ pondering: true });
@@ -35,7 +36,7 @@ async function ponder(request: ServedRequest, onWithdrawn: () => void): Promise<
   if (signal.reason.code === 'aborted') onWithdrawn();
 }
 
-/** What will never work is said in a reply. To throw means "try again": up to five times, then the ask is `undeliverable`. */
+/** Replies with the reason why an ask can never work. Throwing means "try again": after five tries the ask is `undeliverable`. */
 function refusal(message: string): ServedReply {
   return { kind: 'reply', body: { error: { code: 'refused', message } } };
 }

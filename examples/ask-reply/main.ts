@@ -18,13 +18,13 @@ await using _serving = await serveAsks(answerer, {
 });
 
 const me = identityFrom();
-// Who only asks takes an address of its own, so that two of the same agent never take each other's replies.
+// A client that only asks takes an address of its own, so that two of the same agent never take each other's replies.
 await using asker = await connectBroker({ ...me, agent: requestAddress(me.agent) });
 
-const scenes: Record<string, { expected: unknown; play: (asker: BrokerClient) => Promise<unknown> }> = {
+const cases: Record<string, { expected: unknown; run: (asker: BrokerClient) => Promise<unknown> }> = {
   'an ask with progress': {
     expected: ['1', '2', '3', 'answered: counted to 3'],
-    play: async (asker) => {
+    run: async (asker) => {
       const seen: string[] = [];
       const outcome = await asker.request(
         'answerer',
@@ -41,12 +41,12 @@ const scenes: Record<string, { expected: unknown; play: (asker: BrokerClient) =>
   },
   'an ask that is refused': {
     expected: 'refused: I can count to 3 at most',
-    play: async (asker) =>
+    run: async (asker) =>
       inWords(await asker.request('answerer', 'ask', { count_to: 1e9 }, { timeoutMs: 30_000 })),
   },
   'an ask that is cancelled': {
     expected: ['cancelled, may have run', 'withdrawn'],
-    play: async (asker) => {
+    run: async (asker) => {
       const second = new AbortController();
       const options = { timeoutMs: 30_000, signal: second.signal, onProgress: () => second.abort() };
       const outcome = await asker.request('answerer', 'ask', { ponder: true }, options);
@@ -55,26 +55,26 @@ const scenes: Record<string, { expected: unknown; play: (asker: BrokerClient) =>
   },
   'an ask whose deadline passes': {
     expected: 'timed_out, may have run',
-    play: async (asker) =>
+    run: async (asker) =>
       inWords(await asker.request('answerer', 'ask', { ponder: true }, { timeoutMs: 500 })),
   },
   'an ask to a name that nobody has': {
     expected: 'rejected with unknown_recipient, has not run',
-    play: async (asker) =>
+    run: async (asker) =>
       inWords(await asker.request('anwserer', 'ask', { count_to: 3 }, { timeoutMs: 30_000 })),
   },
 };
 
 let wrong = 0;
-for (const [title, { expected, play }] of Object.entries(scenes)) {
-  const seen = await play(asker);
+for (const [title, { expected, run }] of Object.entries(cases)) {
+  const seen = await run(asker);
   const isRight = isDeepStrictEqual(seen, expected);
   if (!isRight) wrong++;
   say(
     `${title}: ${[seen].flat().join(', ')}${isRight ? '' : `   WRONG: expected ${[expected].flat().join(', ')}`}`,
   );
 }
-say(wrong === 0 ? 'All ended as they should.' : `${wrong} of ${Object.keys(scenes).length} ended otherwise.`);
+say(wrong === 0 ? 'All ended as they should.' : `${wrong} of ${Object.keys(cases).length} ended otherwise.`);
 if (wrong > 0) process.exitCode = 1;
 
 /** Every end of a request is a value. `mayHaveRun` says whether it is safe to ask again. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BrokerClient, connectBroker } from '@signalbox/client';
 import { issueToken, revokeToken } from '@signalbox/operator';
-import type { Part } from './worker.ts';
+import type { Behaviour } from './worker.ts';
 
 /** A worker in a process of its own. Disposing it ends the process and revokes its token. */
 export interface Worker extends AsyncDisposable {
@@ -19,7 +19,7 @@ export interface Worker extends AsyncDisposable {
 /** Starts a worker under a child token and resolves when it takes tasks. `minter` is connected with a minting token. */
 export async function startWorker(
   minter: BrokerClient,
-  { url, agent, part }: { url: string; agent: string; part: Part },
+  { url, agent, behaviour }: { url: string; agent: string; behaviour: Behaviour },
 ): Promise<Worker> {
   await using started = new AsyncDisposableStack();
   const { id, token } = await issueToken(minter, { agent, role: minter.role, ttlMs: 3_600_000 });
@@ -30,7 +30,7 @@ export async function startWorker(
   leaving.defer(() => rm(directory, { recursive: true, force: true }));
   const tokenFile = join(directory, 'token');
   await writeFile(tokenFile, token, { mode: 0o600 });
-  const child = fork(fileURLToPath(new URL('./worker.ts', import.meta.url)), [part], {
+  const child = fork(fileURLToPath(new URL('./worker.ts', import.meta.url)), [behaviour], {
     env: { ...process.env, SIGNALBOX_URL: url, SIGNALBOX_TOKEN_FILE: tokenFile },
   });
   const exited = once(child, 'exit');

@@ -2,14 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { connectBroker, type RequestOutcome, requestAddress } from '@signalbox/client';
 import { identityFrom } from '../identity.ts';
 import { startWorker } from './fleet.ts';
-import type { Part } from './worker.ts';
+import type { Behaviour } from './worker.ts';
 
 const isBroken = process.argv.includes('--break');
-// Broken, nothing happens that is worth waiting for.
+// With --break nothing happens that is worth waiting for.
 const deadlineMs = isBroken ? 1_000 : 3_000;
 const task = { text: 'how many words does this little sentence have here' };
 
-const parts: Record<string, Part> = {
+const behaviours: Record<string, Behaviour> = {
   'fan-1': 'answers',
   'fan-2': 'answers',
   'fan-3': 'answers',
@@ -42,8 +42,8 @@ await using minter = await connectBroker(minting);
 
 await using started = new AsyncDisposableStack();
 const workers = await Promise.all(
-  Object.entries(parts).map(async ([agent, part]) =>
-    started.use(await startWorker(minter, { url: me.url, agent, part })),
+  Object.entries(behaviours).map(async ([agent, behaviour]) =>
+    started.use(await startWorker(minter, { url: me.url, agent, behaviour })),
   ),
 );
 say(`${workers.length} workers wait for tasks; the deadline is ${deadlineMs / 1000} s from now`);
@@ -54,7 +54,7 @@ const ends = await Promise.all(
   workers.map(async (worker) => {
     const outcome = await boss.request(worker.agent, 'task', task, {
       timeoutMs: deadline - performance.now(),
-      // In the midst of its work, which cannot be seen from outside but by what it says.
+      // Its first progress shows that it works: then it is killed.
       onProgress: () => worker.agent === victim && worker.kill(),
     });
     return [worker.agent, inWords(outcome)] as const;
@@ -62,7 +62,7 @@ const ends = await Promise.all(
 );
 
 // An answer after the deadline is taken and dropped by the client: it can't be mistaken for that of a later task.
-const late = workers.find(({ agent }) => parts[agent] === 'is late')!;
+const late = workers.find(({ agent }) => behaviours[agent] === 'is late')!;
 await late.answerLate(10_000);
 
 const report = Object.fromEntries(ends);

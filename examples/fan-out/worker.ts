@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { connectBroker, type ServedReply, type ServedRequest } from '@signalbox/client';
 import { identityFrom } from '../identity.ts';
 
-/** How this worker behaves: what goes wrong with real ones, to order. */
-export type Part = 'answers' | 'fails' | 'stalls' | 'is late';
+/** The ways in which a worker of this example behaves: real ones fail, stall and are late, too. */
+export type Behaviour = 'answers' | 'fails' | 'stalls' | 'is late';
 
-const parts: Record<Part, (request: ServedRequest) => Promise<ServedReply>> = {
+const behaviours: Record<Behaviour, (request: ServedRequest) => Promise<ServedReply>> = {
   answers: async ({ json }) => {
     const { text } = json as { text: string };
     return { kind: 'reply', body: { words: text.split(' ').length } };
@@ -17,14 +17,14 @@ const parts: Record<Part, (request: ServedRequest) => Promise<ServedReply>> = {
     return new Promise(() => {});
   },
   'is late': async () => {
-    // To order: when the supervisor says that the deadline is over.
+    // It answers when the supervisor says that the deadline is over.
     await once(process, 'message');
     return { kind: 'reply', body: { words: 9 }, settled: () => process.send?.({ answered: true }) };
   },
 };
 
 const client = await connectBroker(identityFrom());
-await client.serve(['task'], parts[process.argv[2] as Part]);
+await client.serve(['task'], behaviours[process.argv[2] as Behaviour]);
 // Without the supervisor nobody wants our work. What is stored in our inbox stays there.
 process.once('disconnect', () => process.exit(0));
 process.send?.({ ready: true });

@@ -15,6 +15,14 @@ export function withConnectionOptions(command: Command, { agent = true } = {}): 
     .option('--data <dir>', 'find broker and operator token in this data directory');
 }
 
+/** Adds the option that names the orchestrator. */
+export function withOrchestratorOption(command: Command): Command {
+  return command.option(
+    '--orchestrator <name>',
+    'agent id of the orchestrator; default from the config, else orchestrator',
+  );
+}
+
 /** Adds `--json`. */
 export function withJsonOption(command: Command): Command {
   return command.option('--json', 'print JSON for machines, failures as {"error":…}');

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
+import type { AgentsFlags } from '../agents/agents.ts';
 import { withConnectionOptions, withExamples, withJsonOption } from '../command-options.ts';
-import type { AgentsFlags } from '../messages/agents.ts';
 
 /** Defines `signalbox agents`, also `signalbox ps`. */
 export function agentsCommand(): Command {
@@ -13,7 +13,7 @@ export function agentsCommand(): Command {
     .addHelpText('after', legend);
   withExamples(withJsonOption(command), 'signalbox agents --config signalbox.yaml');
   return command.action(async (flags: AgentsFlags) => {
-    const { listAgents } = await import('../messages/agents.ts');
+    const { listAgents } = await import('../agents/agents.ts');
     await listAgents(flags);
   });
 }

@@ -6,6 +6,7 @@ import {
   withConnectionOptions,
   withExamples,
   withJsonOption,
+  withOrchestratorOption,
 } from '../command-options.ts';
 import type { HistoryFlags } from '../history/history-flags.ts';
 
@@ -21,15 +22,11 @@ export function historyCommand(): Command {
     .option('--agent <name>', 'only what this agent sent, got or called', agentOption)
     .option('--correlation <id>', 'only the request with this id, and what belongs to it')
     .option('--limit <n>', 'show at most this many messages, or rows of the audit', countOption, 200)
-    .option('--audit', 'instead: requests that were refused, and tokens that were issued or revoked')
-    .option(
-      '--orchestrator <name>',
-      'agent id of the orchestrator; default from the config, else orchestrator',
-    )
-    .addHelpText(
-      'after',
-      '\nWithout an orchestrator the messages are shown all the same; standard error says that the calls are missing.',
-    );
+    .option('--audit', 'instead: requests that were refused, and tokens that were issued or revoked');
+  withOrchestratorOption(command).addHelpText(
+    'after',
+    '\nWithout an orchestrator the messages are shown all the same; standard error says that the calls are missing.',
+  );
   withExamples(
     withJsonOption(command),
     'signalbox history --since 1h --config signalbox.yaml',

@@ -1,7 +1,12 @@
 import { Command } from 'commander';
-import { agentOption, withConnectionOptions, withExamples, withJsonOption } from '../command-options.ts';
+import {
+  agentOption,
+  withConnectionOptions,
+  withExamples,
+  withJsonOption,
+  withOrchestratorOption,
+} from '../command-options.ts';
 import type { TailFlags } from '../tail/tail.ts';
-import { orchestratorOption } from './tools/orchestrator-option.ts';
 
 /** Defines `signalbox tail`. */
 export function tailCommand(): Command {
@@ -11,7 +16,7 @@ export function tailCommand(): Command {
     ),
     { agent: false },
   ).option('--agent <name>', 'only what this agent sends, gets, calls or is refused', agentOption);
-  orchestratorOption(command);
+  withOrchestratorOption(command);
   command.addHelpText(
     'after',
     '\nBodies are never shown. Events that come faster than they can be shown are left out and counted. With --json each line\nis one object. Past events: signalbox history.',

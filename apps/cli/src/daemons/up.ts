@@ -76,7 +76,7 @@ function supervise<Ready>(
   });
 }
 
-/** Removes what says who this shell is: the children find their broker and tokens in the data directory. */
+/** Removes the variables that name this shell's broker and agent: the children find theirs in the data directory. */
 function withoutIdentity(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { SIGNALBOX_URL, SIGNALBOX_AGENT, SIGNALBOX_TOKEN, SIGNALBOX_TOKEN_FILE, ...rest } = env;
   return rest;

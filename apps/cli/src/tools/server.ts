@@ -1,11 +1,11 @@
-import type { ServerReport } from '@signalbox/protocol';
+import type { ServerReport, ServerRequest } from '@signalbox/protocol';
 import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
 import { printJson, printLines } from '../terminal/output.ts';
-import { serverText } from './server-text.ts';
+import { serverSummary } from './server-report.ts';
 
-/** The actions on a server. */
-export type ServerAction = 'reload' | 'stop' | 'start';
+/** An action on a server. */
+export type ServerAction = ServerRequest['op'];
 
 /** A start may take long, because npx fetches packages first. */
 const timeoutMs = 60_000;
@@ -27,5 +27,5 @@ function outcome(action: ServerAction, server: ServerReport): string {
   const { name, state } = server;
   return action === 'stop' && state === 'stopped'
     ? `${name} is stopped; start it again with: signalbox tools start ${name}`
-    : serverText(server);
+    : serverSummary(server);
 }

@@ -6,7 +6,7 @@ import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-req
 import { withdrawOnSignal } from '../process/stop-signals.ts';
 import { printJson, printLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
-import { serverText } from './server-text.ts';
+import { serverSummary } from './server-report.ts';
 import { findSignInServer, type SignInServer } from './sign-in-server.ts';
 
 /** The options of `signalbox tools auth`. */
@@ -86,7 +86,7 @@ interface Restart {
 async function reload(name: string, flags: ToolsAuthFlags): Promise<Restart> {
   try {
     const { server } = await askOrchestrator(flags, { op: 'reload', server: name }, 60_000);
-    return { state: server.state, text: serverText(server) };
+    return { state: server.state, text: serverSummary(server) };
   } catch (error) {
     if (error instanceof SignalboxError) return { not_reloaded: error.message };
     throw error;

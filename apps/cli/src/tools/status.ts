@@ -1,7 +1,7 @@
 import { type ServerReport, SignalboxError, suggestion } from '@signalbox/protocol';
 import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
-import { serverLines, tookText } from './server-lines.ts';
+import { serverDetails, tookText } from './server-report.ts';
 
 /** The options of `signalbox tools status`. */
 export interface ToolsStatusFlags extends ToolsFlags {
@@ -15,7 +15,7 @@ export async function toolsStatus(name: string | undefined, flags: ToolsStatusFl
   if (flags.json) return printJson({ servers });
   if (servers.length === 0)
     return printLines('no MCP servers are configured; add some under mcpServers in signalbox.yaml');
-  if (flags.verbose) return printLines(...servers.flatMap((server) => [...serverLines(server), '']));
+  if (flags.verbose) return printLines(...servers.flatMap((server) => [...serverDetails(server), '']));
   printLines(...statusTable(servers), '', summary(servers));
 }
 
@@ -28,7 +28,7 @@ function printOne(servers: readonly ServerReport[], name: string, { json }: Tool
     });
   }
   if (json) printJson({ server });
-  else printLines(...serverLines(server));
+  else printLines(...serverDetails(server));
 }
 
 function statusTable(servers: readonly ServerReport[]): string[] {

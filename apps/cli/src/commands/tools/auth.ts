@@ -1,7 +1,11 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { withConnectionOptions, withExamples, withJsonOption } from '../../command-options.ts';
+import {
+  withConnectionOptions,
+  withExamples,
+  withJsonOption,
+  withOrchestratorOption,
+} from '../../command-options.ts';
 import type { ToolsAuthFlags } from '../../tools/sign-in.ts';
-import { orchestratorOption } from './orchestrator-option.ts';
 
 /** Defines `signalbox tools auth`. */
 export function toolsAuthCommand(): Command {
@@ -16,7 +20,7 @@ export function toolsAuthCommand(): Command {
       'port of 127.0.0.1 to which the browser comes back; any free one unless given',
       port,
     );
-  orchestratorOption(command);
+  withOrchestratorOption(command);
   command.addHelpText(
     'after',
     `

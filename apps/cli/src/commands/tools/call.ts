@@ -1,7 +1,12 @@
 import { Command } from 'commander';
-import { timeOption, withConnectionOptions, withExamples, withJsonOption } from '../../command-options.ts';
+import {
+  timeOption,
+  withConnectionOptions,
+  withExamples,
+  withJsonOption,
+  withOrchestratorOption,
+} from '../../command-options.ts';
 import type { ToolsCallFlags } from '../../tools/call.ts';
-import { orchestratorOption } from './orchestrator-option.ts';
 
 /** Defines `signalbox tools call`. */
 export function toolsCallCommand(): Command {
@@ -11,7 +16,7 @@ export function toolsCallCommand(): Command {
       .argument('<name>', 'the tool, as tools list shows it')
       .argument('[arguments]', 'its arguments as one JSON object; - reads them from standard input', '{}'),
   ).addOption(timeOption('--timeout <time>', 'give up after this time, as in 30s', '60s'));
-  orchestratorOption(command);
+  withOrchestratorOption(command);
   withExamples(
     withJsonOption(command),
     `signalbox tools call mcp_everything__echo '{"message":"hello"}' --token-file researcher.token`,

@@ -5,9 +5,9 @@ import {
   withConnectionOptions,
   withExamples,
   withJsonOption,
+  withOrchestratorOption,
 } from '../../command-options.ts';
 import type { ToolsCallsFlags } from '../../tools/calls.ts';
-import { orchestratorOption } from './orchestrator-option.ts';
 
 /** Defines `signalbox tools calls`. */
 export function toolsCallsCommand(): Command {
@@ -19,7 +19,7 @@ export function toolsCallsCommand(): Command {
     .option('--running', 'only those that wait or run now')
     .addOption(timeOption('--since <time>', 'only those that came in within this time, as in 1h'))
     .option('--limit <n>', 'show at most this many, up to 1000', countOption, 100);
-  orchestratorOption(command);
+  withOrchestratorOption(command);
   withExamples(
     withJsonOption(command),
     'signalbox tools calls --running --config signalbox.yaml',

@@ -1,7 +1,11 @@
 import { Command } from 'commander';
-import { withConnectionOptions, withExamples, withJsonOption } from '../../command-options.ts';
+import {
+  withConnectionOptions,
+  withExamples,
+  withJsonOption,
+  withOrchestratorOption,
+} from '../../command-options.ts';
 import type { ToolsFlags } from '../../connection/orchestrator-request.ts';
-import { orchestratorOption } from './orchestrator-option.ts';
 
 /** Defines `signalbox tools discover`. */
 export function toolsDiscoverCommand(): Command {
@@ -10,7 +14,7 @@ export function toolsDiscoverCommand(): Command {
       'Ask every MCP server what it offers, and start those that were not needed yet. For the operator.',
     ),
   );
-  orchestratorOption(command);
+  withOrchestratorOption(command);
   command.addHelpText('after', '\nExit code 1: a server could not be asked; it is listed with its error.');
   withExamples(withJsonOption(command), 'signalbox tools discover --config signalbox.yaml');
   return command.action(async (flags: ToolsFlags) => {

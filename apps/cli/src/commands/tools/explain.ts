@@ -1,7 +1,11 @@
 import { Command } from 'commander';
-import { withConnectionOptions, withExamples, withJsonOption } from '../../command-options.ts';
+import {
+  withConnectionOptions,
+  withExamples,
+  withJsonOption,
+  withOrchestratorOption,
+} from '../../command-options.ts';
 import type { ToolsFlags } from '../../connection/orchestrator-request.ts';
-import { orchestratorOption } from './orchestrator-option.ts';
 
 /** Defines `signalbox tools explain`. */
 export function toolsExplainCommand(): Command {
@@ -13,7 +17,7 @@ export function toolsExplainCommand(): Command {
       .argument('<role>', 'the role, as tokens have it')
       .argument('<tool>', 'the tool, as tools list shows it'),
   );
-  orchestratorOption(command);
+  withOrchestratorOption(command);
   command.addHelpText('after', '\nExit code 0 for either answer; --json has it under "allowed".');
   withExamples(
     withJsonOption(command),

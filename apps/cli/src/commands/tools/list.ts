@@ -1,14 +1,18 @@
 import { Command } from 'commander';
-import { withConnectionOptions, withExamples, withJsonOption } from '../../command-options.ts';
+import {
+  withConnectionOptions,
+  withExamples,
+  withJsonOption,
+  withOrchestratorOption,
+} from '../../command-options.ts';
 import type { ToolsFlags } from '../../connection/orchestrator-request.ts';
-import { orchestratorOption } from './orchestrator-option.ts';
 
 /** Defines `signalbox tools list`. */
 export function toolsListCommand(): Command {
   const command = withConnectionOptions(
     new Command('list').description('List the tools that your role may use.'),
   );
-  orchestratorOption(command);
+  withOrchestratorOption(command);
   withExamples(
     withJsonOption(command),
     'signalbox tools list --token-file researcher.token',

@@ -1,7 +1,11 @@
 import { Command } from 'commander';
-import { withConnectionOptions, withExamples, withJsonOption } from '../../command-options.ts';
+import {
+  withConnectionOptions,
+  withExamples,
+  withJsonOption,
+  withOrchestratorOption,
+} from '../../command-options.ts';
 import type { ToolsFlags } from '../../connection/orchestrator-request.ts';
-import { orchestratorOption } from './orchestrator-option.ts';
 
 /** Defines `signalbox tools result`. */
 export function toolsResultCommand(): Command {
@@ -10,7 +14,7 @@ export function toolsResultCommand(): Command {
       .description('Ask what became of a call of your own: queued, running, or finished with its reply.')
       .argument('<request-id>', 'id of the request, as a failed tools call says it'),
   );
-  orchestratorOption(command);
+  withOrchestratorOption(command);
   command.addHelpText(
     'after',
     '\nA call is found by who made it: use the token it was made with. Exit codes: 75 while it waits or runs, 1 if it is\nunknown, else that of the call itself.',

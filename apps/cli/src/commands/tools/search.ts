@@ -1,7 +1,12 @@
 import { Command } from 'commander';
-import { countOption, withConnectionOptions, withExamples, withJsonOption } from '../../command-options.ts';
+import {
+  countOption,
+  withConnectionOptions,
+  withExamples,
+  withJsonOption,
+  withOrchestratorOption,
+} from '../../command-options.ts';
 import type { ToolsSearchFlags } from '../../tools/search.ts';
-import { orchestratorOption } from './orchestrator-option.ts';
 
 /** Defines `signalbox tools search`. */
 export function toolsSearchCommand(): Command {
@@ -10,7 +15,7 @@ export function toolsSearchCommand(): Command {
       .description('Find tools that your role may use by what they do, best first.')
       .argument('<query...>', 'words of their names and descriptions'),
   ).option('--limit <n>', 'show at most this many, up to 50', countOption, 10);
-  orchestratorOption(command);
+  withOrchestratorOption(command);
   withExamples(
     withJsonOption(command),
     'signalbox tools search read a file --token-file researcher.token',

@@ -1,8 +1,12 @@
 import { Command } from 'commander';
-import { withConnectionOptions, withExamples, withJsonOption } from '../../command-options.ts';
+import {
+  withConnectionOptions,
+  withExamples,
+  withJsonOption,
+  withOrchestratorOption,
+} from '../../command-options.ts';
 import type { ToolsFlags } from '../../connection/orchestrator-request.ts';
 import type { ServerAction } from '../../tools/server.ts';
-import { orchestratorOption } from './orchestrator-option.ts';
 
 /** Defines `signalbox tools reload`. */
 export function toolsReloadCommand(): Command {
@@ -35,7 +39,7 @@ function serverCommand(action: ServerAction, description: string, remark: string
   const command = withConnectionOptions(
     new Command(action).description(description).argument('<server>', 'its name, as tools status shows it'),
   );
-  orchestratorOption(command);
+  withOrchestratorOption(command);
   command.addHelpText('after', `\n${remark} Exit code 1: it is not up after a reload or start.`);
   withExamples(withJsonOption(command), `signalbox tools ${action} everything --config signalbox.yaml`);
   return command.action(async (server: string, flags: ToolsFlags) => {

@@ -1,7 +1,11 @@
 import { Command } from 'commander';
-import { withConnectionOptions, withExamples, withJsonOption } from '../../command-options.ts';
+import {
+  withConnectionOptions,
+  withExamples,
+  withJsonOption,
+  withOrchestratorOption,
+} from '../../command-options.ts';
 import type { ToolsStatusFlags } from '../../tools/status.ts';
-import { orchestratorOption } from './orchestrator-option.ts';
 
 /** Defines `signalbox tools status`. */
 export function toolsStatusCommand(): Command {
@@ -10,7 +14,7 @@ export function toolsStatusCommand(): Command {
       .description('Show how each MCP server is doing. For the operator.')
       .argument('[server]', 'only this one, with all that is known of it'),
   ).option('--verbose', 'all that is known of each, with the end of its standard error');
-  orchestratorOption(command);
+  withOrchestratorOption(command);
   command.addHelpText(
     'after',
     `

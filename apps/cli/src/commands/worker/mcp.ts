@@ -1,19 +1,22 @@
 import { Command, Option } from 'commander';
-import { timeOption, withConnectionOptions, withExamples } from '../../command-options.ts';
+import {
+  timeOption,
+  withConnectionOptions,
+  withExamples,
+  withOrchestratorOption,
+} from '../../command-options.ts';
 import type { WorkerHttpFlags } from '../../worker/http.ts';
 import type { WorkerMcpFlags } from '../../worker/mcp.ts';
 
 /** Defines `signalbox worker mcp`. */
 export function mcpCommand(): Command {
-  const command = withConnectionOptions(
-    new Command('mcp').description(
-      'Be an MCP server on standard input and output, with the tools that the agent’s role may use.',
+  const command = withOrchestratorOption(
+    withConnectionOptions(
+      new Command('mcp').description(
+        'Be an MCP server on standard input and output, with the tools that the agent’s role may use.',
+      ),
     ),
   )
-    .option(
-      '--orchestrator <name>',
-      'agent id of the orchestrator; default from the config, else orchestrator',
-    )
     .addOption(timeOption('--wait <time>', 'how long to wait for a broker that is not there yet', '20s'))
     .addOption(timeOption('--timeout <time>', 'longest time for one tool call', '10m'))
     .addOption(

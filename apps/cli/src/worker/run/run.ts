@@ -6,6 +6,7 @@ import {
   findProgram,
   outputSink,
   type ProcessEnd,
+  type ProcessTokenOptions,
   planAgent,
   processTokens,
   runRoots,
@@ -35,17 +36,22 @@ export async function runWorkers(argv: readonly string[], flags: WorkerRunFlags)
     return exitCodes.ok;
   }
 
-  const terminal = process.stdin.isTTY && setups.length === 1;
+  return await superviseAll(setups, program, identity, flags);
+}
+
+/** Supervises agents until all have ended, and returns the highest of their exit codes. */
+async function superviseAll(
+  setups: readonly AgentSetup[],
+  program: string,
+  identity: RunIdentity,
+  flags: WorkerRunFlags,
+): Promise<number> {
+  const isAlone = setups.length === 1;
+  const terminal = process.stdin.isTTY && isAlone;
   const onEvent = reportRun({ json: flags.json === true, terminal });
-  const parent = flags.parent ?? (process.env.SIGNALBOX_AGENT || undefined);
   await using issuer = await openIssuer(identity);
   const issueToken = issuer
-    ? processTokens(issuer, {
-        ...(flags.role !== undefined && { role: flags.role }),
-        ...(flags.ttl !== undefined && { ttlMs: flags.ttl }),
-        ...(parent !== undefined && { parent }),
-        onEvent,
-      })
+    ? processTokens(issuer, tokenOptions(flags, onEvent))
     : sameToken(identity.connection.token);
   await using cleanup = startCleanupProcess(flags.stopTimeout);
   printNotes(setups[0]!, identity, flags);
@@ -54,10 +60,8 @@ export async function runWorkers(argv: readonly string[], flags: WorkerRunFlags)
     superviseAgent({
       setup,
       program,
-      stdin: setups.length === 1 ? 'inherit' : 'ignore',
-      ...(!terminal && {
-        output: { stdout, stderr, ...(setups.length > 1 && { prefix: `[${setup.agent}] ` }) },
-      }),
+      stdin: isAlone ? 'inherit' : 'ignore',
+      ...(!terminal && { output: { stdout, stderr, ...(!isAlone && { prefix: `[${setup.agent}] ` }) } }),
       roots: runRoots(process.env),
       issueToken,
       cleanup,
@@ -70,6 +74,19 @@ export async function runWorkers(argv: readonly string[], flags: WorkerRunFlags)
     }),
   );
   return await exitCodeOfAll(agents, terminal);
+}
+
+/** Returns the options of the tokens that are issued for the agents. The agent that started us is told of their ends. */
+function tokenOptions(
+  { role, ttl, parent = process.env.SIGNALBOX_AGENT || undefined }: WorkerRunFlags,
+  onEvent: ProcessTokenOptions['onEvent'],
+): ProcessTokenOptions {
+  return {
+    ...(role !== undefined && { role }),
+    ...(ttl !== undefined && { ttlMs: ttl }),
+    ...(parent !== undefined && { parent }),
+    onEvent,
+  };
 }
 
 /** Connects with a token that may issue others; a plain token, which may not, is used as it is. */

@@ -1,5 +1,14 @@
 import type { ServerReport } from '@signalbox/protocol';
 import { formatElapsed } from '../terminal/duration.ts';
+import { count } from '../terminal/output.ts';
+
+/** Writes the state of a server on one line. */
+export function serverSummary({ name, state, tool_count, pid, last_error }: ServerReport): string {
+  if (state === 'ready')
+    return `${name} is ready: ${count(tool_count, 'tool')}${pid === undefined ? '' : `, process ${pid}`}`;
+  if (state === 'idle') return `${name} is idle: the first call starts it`;
+  return `${name} is ${state}${last_error === undefined ? '' : `: ${last_error}`}`;
+}
 
 /** Writes a time of calls, or `-` if none was measured. */
 export function tookText(ms: number | undefined): string {
@@ -15,8 +24,8 @@ const remedies: Partial<Record<ServerReport['state'], string>> = {
   disabled: 'take disabled out of its configuration to use it',
 };
 
-/** All that is known of a server, with the end of its standard error. */
-export function serverLines(server: ServerReport): string[] {
+/** Writes all facts about a server, with the end of its standard error. */
+export function serverDetails(server: ServerReport): string[] {
   const remedy = remedies[server.state];
   const command = remedy?.includes('signalbox') ? `${remedy} ${server.name}` : remedy;
   const facts: [string, string | undefined][] = [
@@ -37,15 +46,15 @@ export function serverLines(server: ServerReport): string[] {
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `  ${name.padEnd(12)}${value}`);
   const tail = server.stderr_tail.trimEnd();
-  const heard =
+  const stderrLines =
     tail === '' ? [] : ['  standard error, its end:', ...tail.split('\n').map((line) => `    ${line}`)];
-  return [server.name, ...lines, ...heard];
+  return [server.name, ...lines, ...stderrLines];
 }
 
 const shared = { all: 'everybody', role: 'each role', worker: 'each worker' };
 
 function instancesText({ transport, instances, pids }: ServerReport): string {
-  if (transport === 'http') return `${instances} sessions`.replace(/^1 sessions/, '1 session');
+  if (transport === 'http') return count(instances, 'session');
   if (pids.length === 0) return 'no process';
   return `${pids.length === 1 ? 'process' : 'processes'} ${pids.join(', ')}`;
 }

@@ -1,7 +1,7 @@
 import type { ConnectedAgent } from '@signalbox/protocol';
+import { bodyText } from '../messages/message-text.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { oneLine } from '../terminal/output.ts';
-import { bodyText } from './message-text.ts';
 import { type WorkerStatus, workerStatus } from './worker-status.ts';
 
 /** The headings of the table of agents. */
