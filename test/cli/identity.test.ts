@@ -113,7 +113,10 @@ test('A minting token issues tokens under its pattern, and for no other name.', 
   await using broker = await startTestBroker();
   const file = join(broker.dataDir, 'ci.token');
   const mint = ['token', 'issue', '--agent', 'ci-*', '--role', 'ci', '--out', file, '--data', broker.dataDir];
-  expect((await signalbox(mint)).code).toBe(0);
+  const minted = await signalbox(mint);
+  expect(minted.code).toBe(0);
+  // The command that it proposes reaches the same broker.
+  expect(minted.stdout).toContain(`--token-file ${file} --data ${broker.dataDir}`);
   const at = ['--role', 'ci', '--token-file', file, '--url', broker.url, '--json'];
   expect(jsonOf(await signalbox(['token', 'issue', '--agent', 'ci-7', ...at]))).toMatchObject({
     agent: 'ci-7',

@@ -9,7 +9,7 @@ import {
 import { SignalboxError } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
-import { bodyText, printable } from '../messages/message-text.ts';
+import { bodyText, parsedBody } from '../messages/message-text.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
 import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
@@ -59,7 +59,7 @@ export async function listDead(flags: DeadListFlags): Promise<void> {
 export async function showDead(seq: number, flags: DeadFlags): Promise<void> {
   const message = await withSession(flags, ({ client }) => readDeadLetter(client, seq));
   const { body, ...header } = message;
-  const { body: value } = printable({ ...header, to: header.inbox, ...(body !== undefined && { body }) });
+  const value = parsedBody(body);
   if (flags.json) return printJson({ message: { ...header, body: value } });
   printLines(...headerLines(header), '', body === undefined ? '(no body)' : bodyText(value));
 }

@@ -3,7 +3,7 @@ import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { count, oneLine, printed, printJson, printLines, tableLines } from '../terminal/output.ts';
-import { bodyText, printable } from './message-text.ts';
+import { bodyText, parsedBody, withParsedBody } from './message-text.ts';
 import { readWaiting } from './read-waiting.ts';
 import { takeWaiting } from './take-waiting.ts';
 
@@ -42,7 +42,7 @@ function moreNote(n: number): string {
 }
 
 function print(messages: readonly Message[], flags: InboxFlags, note?: string): void {
-  if (flags.json) printJson({ messages: messages.map(printable) });
+  if (flags.json) printJson({ messages: messages.map(withParsedBody) });
   else if (messages.length === 0) printLines('no messages are waiting');
   else printLines(...messageLines(messages), ...(note === undefined ? [] : ['', note]));
 }
@@ -53,7 +53,7 @@ function messageLines(messages: readonly Message[]): string[] {
     message.from.agent,
     message.kind,
     `${formatDuration(Date.now() - message.created_at)} ago`,
-    oneLine(bodyText(printable(message).body), 80),
+    oneLine(bodyText(parsedBody(message.body)), 80),
   ]);
   return tableLines(['ID', 'FROM', 'KIND', 'SENT', 'TEXT'], rows);
 }

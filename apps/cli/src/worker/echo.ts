@@ -3,7 +3,7 @@ import { startEchoWorker } from '@signalbox/worker';
 import { openClient, withConnectionHint } from '../connection/client-session.ts';
 import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts';
 import { announceReady } from '../daemons/announce-ready.ts';
-import { bodyText, printable } from '../messages/message-text.ts';
+import { bodyText, parsedBody, withParsedBody } from '../messages/message-text.ts';
 import { stopRequested } from '../process/stop-signals.ts';
 import { oneLine, printJson, printLines } from '../terminal/output.ts';
 import { noOwnToken, requireOwnToken } from './own-token.ts';
@@ -45,9 +45,8 @@ export async function runEcho(flags: EchoFlags): Promise<void> {
 }
 
 function print(message: Message, { json }: EchoFlags): void {
-  const readable = printable(message);
-  const text = oneLine(bodyText(readable.body), 100);
-  if (json) printJson({ message: readable });
+  const text = oneLine(bodyText(parsedBody(message.body)), 100);
+  if (json) printJson({ message: withParsedBody(message) });
   else
     printLines(`${new Date().toISOString().slice(11)}  ${message.kind} from ${message.from.agent}: ${text}`);
 }

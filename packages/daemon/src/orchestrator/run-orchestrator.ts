@@ -86,7 +86,7 @@ export async function runOrchestrator(options: RunOrchestratorOptions): Promise<
   }
 
   const ready = becomeReady();
-  // Its failure is for those who wait for it; nobody has to.
+  // Nobody has to wait for it: a failure must not end the process as an unhandled rejection.
   ready.catch(() => {});
   return {
     ready,

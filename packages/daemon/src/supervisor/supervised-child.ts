@@ -2,11 +2,14 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { SignalboxError } from '@signalbox/protocol';
 import { type ChildReport, errorOf, supervisedVariable } from './child-report.ts';
 
+/** A program and its arguments. */
+type CommandLine = readonly [program: string, ...args: string[]];
+
 /** The command line of a child, and the functions that are called when it is restarted or has died. */
 export interface SupervisedOptions<Ready> {
   name: string;
   /** The command line; called at each start with the last report, so that a restart can listen at the same address. */
-  command: (last: Ready | undefined) => readonly [program: string, ...args: string[]];
+  command: (last: Ready | undefined) => CommandLine;
   env: NodeJS.ProcessEnv;
   /** Called when a restarted child is ready. */
   onRestarted: () => void;
@@ -69,14 +72,7 @@ export class SupervisedChild<Ready> implements AsyncDisposable {
 
   #launch(first?: { resolve: (ready: Ready) => void; reject: (error: Error) => void }): void {
     const { name, command, env, onRestarted } = this.#options;
-    const [program, ...args] = command(this.#lastReady);
-    // A group of its own: Ctrl-C reaches the supervisor alone, which then stops its children in order. If the supervisor
-    // dies, the channel closes, and they end by themselves.
-    const child = spawn(program, args, {
-      detached: true,
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-      env: { ...env, [supervisedVariable]: '1' },
-    });
+    const child = spawnSupervised(command(this.#lastReady), env);
     this.#child = child;
     this.#isReady = false;
     this.#startedAt = performance.now();
@@ -118,6 +114,18 @@ export class SupervisedChild<Ready> implements AsyncDisposable {
 export function restartDelayMs(deathsInARow: number, random: number): number {
   const full = Math.min(longestDelayMs, firstDelayMs * 2 ** (deathsInARow - 1));
   return Math.round(full / 2 + (full / 2) * random);
+}
+
+/**
+ * Starts a child in a process group of its own: Ctrl-C reaches the supervisor alone, which then stops its children in order.
+ * If the supervisor dies, the channel closes, and they end by themselves.
+ */
+function spawnSupervised([program, ...args]: CommandLine, env: NodeJS.ProcessEnv): ChildProcess {
+  return spawn(program, args, {
+    detached: true,
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    env: { ...env, [supervisedVariable]: '1' },
+  });
 }
 
 function hasEnded(child: ChildProcess): boolean {
