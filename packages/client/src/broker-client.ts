@@ -11,11 +11,15 @@ import type {
  * closed for good, methods reject with the reason (`closed` if its owner closed it).
  */
 export interface BrokerClient extends AsyncDisposable {
+  /** The address of the client's inbox: `agent`, or `agent#sub`. */
   readonly address: string;
+  /** The agent's id: the address without its sub-inbox. */
   readonly agent: string;
+  /** The role of the token, as the broker attests it. A renewed token may have another. */
   readonly role: string;
-  /** The broker's newest welcome. */
+  /** The welcome of the newest connection, with the broker's identity and limits. */
   readonly welcome: WelcomeFrame;
+  /** The present state of the connection. */
   readonly state: ClientState;
   /** Calls `listener` at each change of the state; returns a function that removes it. */
   onState(listener: (state: ClientState) => void): () => void;
@@ -23,32 +27,33 @@ export interface BrokerClient extends AsyncDisposable {
   readonly closed: Promise<SignalboxError | undefined>;
 
   /**
-   * Sends a message and resolves with the broker's receipt. After a reconnect it is sent again with the same id, so that it is
-   * stored once. Rejects with the broker's code, or `timed_out`, `connection_lost` (timed out while disconnected), `aborted`,
-   * `invalid_message`, `message_too_large`; `details.mayBeStored` tells whether it may have arrived all the same.
-   * An ephemeral message has no receipt: it resolves when the message has left, and a refusal is only logged.
+   * Sends a message and resolves with the broker's receipt. After a reconnect the message is sent again with the same id, so
+   * that the broker stores it once. Rejects with the broker's code, or `timed_out`, `connection_lost` (timed out while disconnected),
+   * `aborted`, `invalid_message`, `message_too_large`; `details.mayBeStored` tells whether it may have arrived all the same.
+   * An ephemeral message has no receipt: the promise resolves when the message has left, and a refusal is only logged.
    */
   deliver(message: Outgoing, options?: DeliverCallOptions): Promise<Receipt>;
   /** Sends a request and waits for the reply. Never rejects for an expected end: see {@link RequestOutcome}. */
   request(to: string, kind: string, body: unknown, options: RequestOptions): Promise<RequestOutcome>;
   /**
-   * Answers the messages of some kinds. The reply goes to the request's address with its id as `correlation_id`, and
-   * acks it in the same commit. Other kinds are left alone. Rejects if a kind is served already.
+   * Answers the messages of some kinds. A reply goes to the requester's address, with the request's id as `correlation_id`; the
+   * commit that stores it acks the request. Messages of other kinds are left alone. Rejects with `invalid_message` if a kind is
+   * served already.
    */
   serve(kinds: readonly string[], handler: ServeHandler, options?: ServeOptions): Promise<ServeLoop>;
   /** Calls `listener` with each ephemeral message that no request and no serve loop takes (`event`, for example). */
   onMessage(listener: (message: ParsedMessage) => void): () => void;
-  /** Hands out the messages of the client's own inbox, which the caller acks by itself. */
+  /** Hands out the messages of the client's own inbox. The caller acks them with {@link ack}. */
   subscribe(options?: SubscribeOptions): Promise<Subscription>;
 
-  /** Acks messages by `seq`. Without a connection all are rejected: they will be delivered again. */
+  /** Acks messages by `seq`. Without a connection all of them are rejected, and the broker delivers them again. */
   ack(seqs: readonly number[]): Promise<AckResult>;
-  /** Gives messages back, to be tried again after `delayMs`, or never again if `dead`. */
+  /** Gives messages back. The broker delivers them again after `delayMs`, or makes dead letters of them if `dead` is true. */
   nack(
     seqs: readonly number[],
     options?: { delayMs?: number; dead?: boolean; reason?: string },
   ): Promise<AckResult>;
-  /** Says that work on messages has begun: their ack deadline is renewed, and a later loss counts as an attempt. */
+  /** Tells the broker that work on messages has begun: it renews their ack deadlines, and a later loss counts as an attempt. */
   working(seqs: readonly number[]): void;
   /** Withdraws the client's own request; `correlationId` is its id. */
   cancel(to: string, correlationId: string): void;
@@ -58,9 +63,9 @@ export interface BrokerClient extends AsyncDisposable {
   listConnected(options?: { role?: string; withStatus?: boolean }): Promise<ConnectedAgent[]>;
   /** Reads an inbox without taking anything; `after` is a `seq`. */
   peek(options?: { address?: string; after?: number; limit?: number }): Promise<Message[]>;
-  /** Runs an operation of the operator; needs the operator's permission. */
+  /** Runs an operation of section 9 of the protocol. The token needs the permission for it. */
   admin(op: string, params?: Record<string, unknown>): Promise<unknown>;
-  /** Sends what is waiting, aborts what is being served, and ends the connection for good. */
+  /** Sends the frames that wait, aborts the handlers that run, and ends the connection for good. */
   close(): Promise<void>;
 }
 
@@ -71,57 +76,66 @@ export type ClientState =
 
 /** A message to be delivered. */
 export interface Outgoing {
-  /** `agent` or `agent#sub`. */
+  /** The recipient's address: `agent` or `agent#sub`. */
   to: string;
+  /** The kind of the message, as in `ask`: lower-case letters and underscores. */
   kind: string;
-  /** A JSON value; left out for a message without a body. */
+  /** A JSON value. Leave it out for a message without a body. */
   body?: unknown;
-  /** The same id again is the same message: the broker stores it once. The client makes one if it is left out. */
+  /** The broker stores messages with the same id once. The client makes an id if it is left out. */
   id?: string;
+  /** The id of the message that this one answers. */
   correlationId?: string;
-  /** Lifetime in milliseconds; the broker's default is 7 days. */
+  /** The lifetime in milliseconds; the broker's default is 7 days. */
   ttlMs?: number;
-  /** `seq` of a message of the present lease, acked in the commit that stores this one. */
+  /** The `seq` of a message that the client holds: the commit that stores this message acks it. */
   settles?: number;
-  /** Only for a recipient that is connected; never stored, and without a receipt. */
+  /** True: the message goes only to a recipient that is connected, is never stored, and has no receipt. */
   ephemeral?: boolean;
+  /** The W3C trace context, which the broker passes on. */
   traceparent?: string;
 }
 
+/** The time limits of one `deliver`. */
 export interface DeliverCallOptions {
+  /** Aborting it ends the wait for the receipt; the message may be stored all the same. */
   signal?: AbortSignal;
   /** The longest wait for the receipt, reconnects included; default 30 s. */
   timeoutMs?: number;
 }
 
-/** The broker's word that it holds a message. `duplicate`: it held one of this id already. */
+/** The broker's confirmation that it holds a message. */
 export interface Receipt {
+  /** The id of the message. */
   id: string;
+  /** Whether the broker held a message with this id before. */
   duplicate: boolean;
 }
 
+/** How a request is sent and how long its sender waits. */
 export interface RequestOptions {
-  /** Id of the request, unique per sender, so that it can be asked about after a crash; the client makes one by default. */
+  /** The id of the request, unique for each sender, so that it can be asked about after a crash. The client makes one by default. */
   id?: string;
-  /** One deadline for receipt, reply and ack together, in milliseconds from now. */
+  /** One time limit for receipt and reply together, in milliseconds from now. The request's lifetime is the same. */
   timeoutMs: number;
+  /** Aborting it withdraws the request. */
   signal?: AbortSignal;
-  /** Gets the bodies of the recipient's `progress` messages. */
+  /** Called with the bodies of the recipient's `progress` messages. */
   onProgress?: (body: unknown) => void;
   /**
-   * For reads without effect: never stored, and sent again after a reconnect or while nobody holds the recipient's inbox.
-   * `no_consumer` is reported (as `rejected`) only when the deadline ends.
+   * True: the request is never stored. It is sent again after a reconnect and while nobody holds the recipient's inbox, so it must
+   * be a read without effect. `no_consumer` is reported (as `rejected`) only at the deadline.
    */
   ephemeral?: boolean;
-  /** Default `mcp_reply` for an `mcp_request`, else `reply`. */
+  /** The kind of the expected reply; by default `mcp_reply` for an `mcp_request`, else `reply`. */
   replyKind?: string;
 }
 
 /**
- * How a request ended. `mayHaveRun` is false only where the recipient can't have got it.
- * `not_sent`: it never left this client. `rejected`: the broker refused it (`error.retryable` says if for now).
- * `undeliverable`: the broker gave it up, or the reply was no JSON (`bad_body`).
- * `connection_lost`: the client was closed for good, or the broker refused a repeat of a send whose fate is unknown.
+ * How a request ended. `mayHaveRun` is false only if the recipient can't have received the request.
+ * `not_sent`: it never left this client. `rejected`: the broker refused it; if `error.retryable`, it may be accepted later.
+ * `undeliverable`: the broker gave it up, or the reply was not JSON (`bad_body`).
+ * `connection_lost`: the client was closed for good, or the broker refused to take the request again after a lost connection.
  */
 export type RequestOutcome =
   | { status: 'completed'; reply: ParsedMessage; mayHaveRun: true }
@@ -132,72 +146,82 @@ export type RequestOutcome =
 /** A message with its body read as JSON (`undefined` if it has no body). */
 export type ParsedMessage = Message & { json: unknown };
 
-/** Limits of the messages that the broker may push ahead of acks: `window` in messages (default 64), `windowBytes` of bodies (8 MiB). */
+/** How a client subscribes to its own inbox. */
 export interface SubscribeOptions {
+  /** The most messages that the broker pushes ahead of acks; default 64. */
   window?: number;
+  /** The most bytes of bodies that the broker pushes ahead of acks; default 8 MiB. */
   windowBytes?: number;
-  /** Names the execution journal behind this inbox; `subscribed.same_journal` tells whether the last subscriber named the same. */
+  /** Names this consumer's execution journal; `subscribed.same_journal` says whether the previous subscriber named the same. */
   journalId?: string;
   /** Called before each `subscribe` frame leaves. */
   onSubscribing?: () => void;
-  /** Called with each answer to one, before any message of that subscription is handled. */
+  /** Called with the answer to each `subscribe` frame, before any message of that subscription is handled. */
   onSubscribed?: (frame: SubscribedFrame) => void;
 }
 
 /**
  * The un-acked messages of the client's own inbox that no request and no serve loop takes, in order. Ack them by `seq`
- * with `client.ack`. After a reconnect the un-acked ones are offered again. Ends when it is disposed or the client is
- * closed by its owner; throws the reason if the client is closed for another.
+ * with `client.ack`. After a reconnect the un-acked ones come again. The iteration ends when the subscription is disposed or the
+ * owner closes the client; it throws the reason if the client is closed for another one.
  */
 export interface Subscription extends AsyncDisposable {
+  /** The broker's answer to the subscription. */
   readonly subscribed: SubscribedFrame;
+  /** Iterates over the messages. */
   readonly messages: AsyncIterableIterator<Message>;
 }
 
-/** The `seqs` that counted, and those that did not. One is rejected if it isn't un-acked in the present lease. */
+/** The answer to an ack or nack. */
 export interface AckResult {
+  /** The `seqs` that were settled. */
   accepted: number[];
+  /** The `seqs` that this client does not hold, or no longer. */
   rejected: number[];
 }
 
+/** How a serve loop runs its handlers. */
 export interface ServeOptions extends SubscribeOptions {
-  /** Handlers that run at a time; default 64. */
+  /** The most handlers that run at a time; default 64. */
   concurrency?: number;
+  /** Answers the requests whose bodies can't be read; without it they become dead letters. */
   badBody?: BadBodyHandler;
   /**
-   * The handler tells when work begins, with `request.started()`: until then a request waits with it, and losing this
-   * consumer costs the request no attempt. By default work begins with the handler.
+   * True: the handler itself says when work begins, by `request.started()`. Until then the loss of this consumer costs the request
+   * no attempt. By default work begins when the handler is called.
    */
   tellsStart?: boolean;
 }
 
-/** A running serve loop. `subscribed` is the broker's answer of the time it began. Disposing it is `stop()`. */
+/** A running serve loop. Disposing it is the same as `stop()`. */
 export interface ServeLoop extends AsyncDisposable {
+  /** The broker's answer to the subscription with which the loop began. */
   readonly subscribed: SubscribedFrame;
-  /** Requests that wait, run, or whose reply has no receipt yet. */
+  /** The number of requests that wait, run, or whose replies have no receipt yet. */
   readonly inFlight: number;
-  /** Takes nothing new, and resolves when what runs is answered and receipted (or the client is closed). */
+  /** Takes no more requests. Resolves when the replies to the running ones have their receipts, or the client is closed. */
   stop(): Promise<void>;
 }
 
-/** Answers a request. A rejection has it tried again later, by the broker's rules. */
+/** Answers a request. If it rejects, the request is given back and comes again later, by the broker's rules. */
 export type ServeHandler = (request: ServedRequest) => Promise<ServeAnswer>;
 
-/** Answers a request whose body is not JSON, or too large or deep to read; without one, such a request becomes a dead letter. */
+/** Answers a request whose body is not JSON, or too large or too deep to read. */
 export type BadBodyHandler = (problem: SignalboxError) => ServedReply;
 
 /** A request as a {@link ServeHandler} gets it. */
 export interface ServedRequest {
+  /** The message with its header, which the broker attests, and its body as text. */
   readonly message: Message;
-  /** The body read as JSON; `undefined` without one. */
+  /** The body, read as JSON; `undefined` if the message has none. */
   readonly json: unknown;
   /** Aborted when the requester cancels, when the deadline passes, and when the client is closed. */
   readonly signal: AbortSignal;
-  /** Monotonic milliseconds (the client's `now`, by default `performance.now()`); `undefined` without a lifetime. */
+  /** The end of the request's lifetime on the client's clock (`performance.now()` by default); `undefined` without a lifetime. */
   readonly deadline: number | undefined;
-  /** Returns what is left of its lifetime, never below 0. */
+  /** Returns what is left of the request's lifetime in milliseconds, never below 0; `undefined` without one. */
   remainingMs(): number | undefined;
-  /** Tells the requester how the work goes; may be lost, never stored. */
+  /** Sends the requester a `progress` message, which is never stored and may be lost. */
   progress(body: unknown): void;
   /**
    * Says that work begins: from now on, losing this consumer counts as an attempt. The loop says so itself before it calls the
@@ -209,16 +233,18 @@ export interface ServedRequest {
 /** The answer of a handler: a reply; `undefined` to ack the request without one; {@link handBack} to leave it un-acked. */
 export type ServeAnswer = ServedReply | typeof handBack | undefined;
 
-/** The answer to a request; `body` is a JSON value. */
+/** The reply to a request. */
 export interface ServedReply {
+  /** The kind of the reply, as in `reply`. */
   kind: string;
+  /** A JSON value. */
   body: unknown;
   /** Called once when the reply is stored at the broker, or refused for good. Not called if the client is closed before. */
   settled?: (how: 'stored' | 'refused') => void;
 }
 
-/** Returned for a request on which the handler has not begun to work: it stays un-acked, for the next one that serves it. */
+/** A handler returns this for a request on which it has not begun to work: the request stays un-acked, for the next consumer. */
 export const handBack = Symbol('hand back');
 
-/** Takes what the client reports: `event` names it, the rest are facts. Never holds a token or a body. */
+/** Called with each event that the client reports: its name, and facts about it. No fact is a token or a body. */
 export type Log = (event: { event: string; [fact: string]: unknown }) => void;

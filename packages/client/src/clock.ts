@@ -3,10 +3,10 @@ export type StartTimer = (run: () => void, delayMs: number) => () => void;
 
 /** Time and randomness as the client sees them; tests replace all of it. */
 export interface Clock {
-  /** Monotonic milliseconds. */
+  /** Returns monotonic milliseconds. */
   now: () => number;
   startTimer: StartTimer;
-  /** 0 ≤ value < 1 */
+  /** Returns a random number: 0 ≤ value < 1. */
   random: () => number;
 }
 

@@ -9,8 +9,9 @@ import { backoffPolicies } from './socket/backoff.ts';
 
 /** Options of a connection to the broker. Times in milliseconds. */
 export interface ConnectOptions {
-  /** `ws://host:port` */
+  /** The broker's address: `ws://host:port`. */
   url: string;
+  /** The agent's token. */
   token: string;
   /**
    * Called when the broker no longer accepts the token, because it was revoked or has expired. With another token of the same
@@ -23,25 +24,27 @@ export interface ConnectOptions {
   backoff?: keyof typeof backoffPolicies;
   /** Aborting it closes the client for good. */
   signal?: AbortSignal;
-  /** Limit of one attempt to connect, hello included; default 10 s. */
+  /** The longest time of one attempt to connect, up to the broker's welcome; default 10 s. */
   connectTimeoutMs?: number;
-  /** Keep trying the first connection too, until it is refused for good or aborted. Default: one attempt. */
+  /** True: the first connection is tried until it succeeds, is refused for good or is aborted. By default there is one attempt. */
   waitForBroker?: boolean;
-  /** Monotonic milliseconds. */
+  /** Returns monotonic milliseconds; by default `performance.now()`. */
   now?: () => number;
-  /** Random numbers for jitter: 0 ≤ value < 1. */
+  /** Returns a random number for jitter: 0 ≤ value < 1. */
   random?: () => number;
+  /** Starts the client's timers; by default those of Node. */
   startTimer?: StartTimer;
   /** Makes message ids, which the client does not check. */
   newId?: () => string;
+  /** Called with each event that the client reports. */
   log?: Log;
 }
 
 const defaultConnectTimeoutMs = 10_000;
 
 /**
- * Connects to a broker and resolves at its welcome. Rejects with `unreachable`, `unauthorized`, another code of the
- * broker's, `aborted`, or `invalid_message` for a bad url or address.
+ * Connects to a broker and resolves when the broker has welcomed the client. Rejects with `unreachable`, `aborted`, `unauthorized`
+ * or another code of the broker, or with `invalid_message` for a wrong url or address.
  */
 export async function connectBroker(options: ConnectOptions): Promise<BrokerClient> {
   const { url, token, agent, signal } = options;

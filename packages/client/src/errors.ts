@@ -32,7 +32,7 @@ export function clientError(
   return new SignalboxError(code, message, { ...options, retryable: clientErrorCodes[code].retryable });
 }
 
-/** The broker's `error` frame as an error; `retry_after_ms` is in `details.retryAfterMs`. */
+/** Turns the broker's `error` frame into an error; its `retry_after_ms` is in `details.retryAfterMs`. */
 export function brokerError(frame: ErrorFrame): SignalboxError {
   return new SignalboxError(frame.code, frame.message, {
     retryable: frame.retryable,

@@ -27,7 +27,10 @@ export interface DeliveryOptions {
   owner: DeliveryOwner;
   /** End of the lifetime in monotonic milliseconds; `ttl_ms` is set to what is left of it each time the frame leaves. */
   expiresAt?: number | undefined;
-  /** Ends the delivery of an ephemeral message, which has no receipt, when it has left. Otherwise it stays, to hear of a refusal, until dropped. */
+  /**
+   * For ephemeral messages, which have no receipt. True: the delivery ends when the message has left. Otherwise it stays until it
+   * is dropped, so that its owner hears of a refusal.
+   */
   sentIsEnough?: boolean;
 }
 

@@ -16,7 +16,7 @@ export interface ReceiptDeps {
 export interface MessageToSend {
   frame: DeliverFrame;
   body: string | undefined;
-  /** How long to wait for the receipt. */
+  /** The longest wait for the receipt. */
   timeoutMs: number;
   signal: AbortSignal | undefined;
 }
@@ -30,6 +30,7 @@ export function awaitReceipt(message: MessageToSend, deps: ReceiptDeps): Promise
   });
 }
 
+/** Waits for the receipt of one message, up to its time limit. */
 class ReceiptWaiter implements DeliveryOwner {
   readonly #message: MessageToSend;
   readonly #deps: ReceiptDeps;

@@ -27,15 +27,15 @@ export interface RequestTableDeps {
 const rememberedRequests = 10_000;
 
 /**
- * The multiplexer: matches replies to the requests that wait for them. A request outlives the connection; its reply, its
- * deadline, an abort or the end of the client ends it.
+ * Matches replies to the requests that wait for them. A request outlives the connection: it ends with its reply, at its deadline,
+ * when it is aborted, or when the client is closed.
  */
 export class RequestTable {
   readonly #deps: RequestTableDeps;
   readonly #pending = new PassingMap<PendingRequest>();
   /** The replies that ended requests expected, so that late and repeated replies can be acked. */
   readonly #ended = new RecentMap<string, ExpectedReply>(rememberedRequests);
-  /** The reply that the newest request expects. Requests in a row mostly expect the same, and `#ended` keeps one object for all of them. */
+  /** The reply that the newest request expects. Most requests in a row expect the same, so that they share one object (ADR 10). */
   #lastExpected: ExpectedReply | undefined;
 
   constructor(deps: RequestTableDeps) {

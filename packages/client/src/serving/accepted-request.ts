@@ -14,14 +14,14 @@ export interface AcceptedRequestDeps {
 }
 
 /** Why a handler's signal was aborted. */
-export type EndedBy = 'cancelled' | 'expired' | 'closed';
+export type AbortCause = 'cancelled' | 'expired' | 'closed';
 
 /** One request that a runner has accepted: it waits, runs, or is answered and the reply has no receipt yet. */
 export class AcceptedRequest implements ServedRequest {
   readonly key: string;
   readonly message: Message;
   readonly json: unknown;
-  /** Why its body could not be read. */
+  /** The reason why the body could not be read. */
   readonly problem: SignalboxError | undefined;
   readonly deadline: number | undefined;
   /** The `seq` to ack it by, and the epoch in which that `seq` counts; both change when it is redelivered. */
@@ -29,7 +29,8 @@ export class AcceptedRequest implements ServedRequest {
   epoch: number;
   /** The epoch in which the reply was sent with `settles`, so that no ack is needed. */
   settledIn: number | undefined;
-  endedBy: EndedBy | undefined;
+  /** Why the handler's signal was aborted. */
+  abortedBy: AbortCause | undefined;
   expiry: Deadline | undefined;
   isStarted = false;
   /** Its runner has finished with it. */
@@ -52,7 +53,7 @@ export class AcceptedRequest implements ServedRequest {
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
-      if (this.endedBy !== undefined) this.#controller.abort(abortReason(this.endedBy));
+      if (this.abortedBy !== undefined) this.#controller.abort(abortReason(this.abortedBy));
     }
     return this.#controller.signal;
   }
@@ -81,10 +82,10 @@ export class AcceptedRequest implements ServedRequest {
     if (!this.isOver) this.#deps.sendWorking(this);
   }
 
-  /** Aborts the handler's signal. */
-  end(by: EndedBy): void {
-    if (this.endedBy !== undefined) return;
-    this.endedBy = by;
+  /** Aborts the handler's signal. Only the first cause counts. */
+  abort(by: AbortCause): void {
+    if (this.abortedBy !== undefined) return;
+    this.abortedBy = by;
     this.#controller?.abort(abortReason(by));
   }
 
@@ -100,7 +101,7 @@ export class AcceptedRequest implements ServedRequest {
   }
 }
 
-function abortReason(by: EndedBy): Error {
+function abortReason(by: AbortCause): Error {
   if (by === 'expired') return clientError('timed_out', 'the deadline of the request passed');
   if (by === 'closed') return clientError('closed', 'the client was closed');
   return clientError('aborted', 'the requester cancelled');

@@ -28,7 +28,8 @@ export class InboxSubscription {
   #current: SubscribedFrame | undefined;
   #waiting: PromiseWithResolvers<SubscribedFrame>[] = [];
   #connected = false;
-  #asked = 0;
+  /** Numbers the `subscribe` frames: only the answer to the newest one counts. */
+  #newestAsk = 0;
   #refusals = 0;
   #epoch = 0;
 
@@ -46,7 +47,7 @@ export class InboxSubscription {
     if (this.#wanted === undefined) this.#change({});
   }
 
-  /** Resolves when there is a subscription with these options; those that are left out may have any value. Rejects if the broker refuses. */
+  /** Resolves when there is a subscription with these options; an option that is left out may have any value. Rejects if refused. */
   ensure(options: SubscribeOptions): Promise<SubscribedFrame> {
     const wanted = this.#wanted;
     if (wanted === undefined || !covers(wanted, options)) this.#change({ ...wanted, ...options });
@@ -56,7 +57,7 @@ export class InboxSubscription {
     return waiting.promise;
   }
 
-  /** Asks on the new connection. Returns true if messages must wait for `onSettled`. */
+  /** Asks for the subscription on a new connection. Returns true if messages must wait for `onSettled`. */
   connected(): boolean {
     this.#connected = true;
     if (this.#wanted === undefined) return false;
@@ -74,7 +75,7 @@ export class InboxSubscription {
     this.#connected = false;
     this.#current = undefined;
     this.#epoch++;
-    this.#asked++;
+    this.#newestAsk++;
   }
 
   /** Asks again after the lease was lost. */
@@ -99,7 +100,7 @@ export class InboxSubscription {
   }
 
   #ask(options: SubscribeOptions): void {
-    const round = ++this.#asked;
+    const ask = ++this.#newestAsk;
     this.#deps.onPending();
     const { window, windowBytes, journalId } = options;
     options.onSubscribing?.();
@@ -111,13 +112,13 @@ export class InboxSubscription {
         ...(journalId !== undefined && { journal_id: journalId }),
       })
       .then(
-        (frame) => this.#subscribed(round, frame),
-        (error: SignalboxError) => this.#refused(round, error),
+        (frame) => this.#subscribed(ask, frame),
+        (error: SignalboxError) => this.#refused(ask, error),
       );
   }
 
-  #subscribed(round: number, frame: SubscribedFrame): void {
-    if (round !== this.#asked) return;
+  #subscribed(ask: number, frame: SubscribedFrame): void {
+    if (ask !== this.#newestAsk) return;
     this.#refusals = 0;
     this.#current = frame;
     this.#deps.log({ event: 'subscribed', pending: frame.pending });
@@ -125,14 +126,14 @@ export class InboxSubscription {
     this.#deps.onSettled();
   }
 
-  #refused(round: number, error: SignalboxError): void {
-    if (round !== this.#asked || !this.#connected) return;
+  #refused(ask: number, error: SignalboxError): void {
+    if (ask !== this.#newestAsk || !this.#connected) return;
     this.#deps.log({ event: 'subscribe_refused', code: error.code, message: error.message });
     if (error.retryable) {
       const { deadlines, clock } = this.#deps;
       const delayMs = refusalDelayMs(error, this.#refusals++, clock.random());
       deadlines.add(clock.now() + delayMs, () => {
-        if (round === this.#asked && this.#wanted !== undefined) this.#ask(this.#wanted);
+        if (ask === this.#newestAsk && this.#wanted !== undefined) this.#ask(this.#wanted);
       });
       return;
     }

@@ -4,7 +4,7 @@ import type { MessageSink } from './message-router.ts';
 type Next = IteratorResult<Message, undefined>;
 const ended: Next = { done: true, value: undefined };
 
-/** The messages of one subscription: the router pushes them, and the owner of the subscription iterates over them. The broker's window bounds the queue. */
+/** The messages of one subscription. The router pushes them, the owner iterates over them; the broker's window bounds the queue. */
 export class MessageStream implements MessageSink, AsyncIterableIterator<Message> {
   readonly #onEnd: () => void;
   #queue: Message[] = [];

@@ -23,7 +23,9 @@ export interface RequestRunnerOptions {
   tellsStart?: boolean | undefined;
 }
 
-const remembered = 10_000;
+/** How many answered requests and early cancels are remembered. */
+const rememberedRequests = 10_000;
+/** Further ephemeral requests are dropped; the broker's window bounds the stored ones. */
 const maxWaitingEphemeral = 1_024;
 /** The longest reason that the broker keeps, in characters. */
 const maxReasonLength = 500;
@@ -37,7 +39,7 @@ export class RequestRunner {
   /** Accepted requests that wait until a handler is free. */
   readonly #waiting = new Set<AcceptedRequest>();
   /** Ids of answered requests by `seq`. */
-  readonly #answered = new RecentMap<number, string>(remembered);
+  readonly #answered = new RecentMap<number, string>(rememberedRequests);
   #newestAnswered = 0;
   readonly #earlyCancels: EarlyCancels;
   readonly #onIdle: (() => void)[] = [];
@@ -46,7 +48,7 @@ export class RequestRunner {
 
   constructor(options: RequestRunnerOptions, deps: RequestRunnerDeps) {
     this.#options = options;
-    this.#earlyCancels = new EarlyCancels(remembered, deps.clock.now);
+    this.#earlyCancels = new EarlyCancels(rememberedRequests, deps.clock.now);
     const replyDeps = { ...deps, onReplied: (request: AcceptedRequest) => this.#settle(request) };
     this.#deps = replyDeps;
     this.#requestDeps = {
@@ -95,7 +97,7 @@ export class RequestRunner {
       this.#earlyCancels.add(key);
       return;
     }
-    request.end('cancelled');
+    request.abort('cancelled');
     if (this.#waiting.delete(request)) {
       sendAck(this.#deps, request);
       this.#forget(request);
@@ -115,7 +117,7 @@ export class RequestRunner {
   close(): void {
     this.#isStopping = true;
     for (const request of this.#accepted.values()) {
-      request.end('closed');
+      request.abort('closed');
       this.#forget(request);
     }
     this.#waiting.clear();
@@ -198,14 +200,14 @@ export class RequestRunner {
 
   #failed(request: AcceptedRequest, error: unknown): void {
     const message = messageOf(error);
-    this.#deps.log({ event: 'handler_failed', id: request.message.id, message, ended: request.endedBy });
-    if (request.endedBy === 'cancelled') this.#settle(request);
+    this.#deps.log({ event: 'handler_failed', id: request.message.id, message, ended: request.abortedBy });
+    if (request.abortedBy === 'cancelled') this.#settle(request);
     else this.#nack(request, message.slice(0, maxReasonLength));
     this.#startNext();
   }
 
   #expire(request: AcceptedRequest): void {
-    request.end('expired');
+    request.abort('expired');
     // The broker decides about the lifetime: it expires what is nacked, and tells the sender.
     if (this.#waiting.delete(request)) this.#nack(request, 'its deadline passed before a handler was free');
   }

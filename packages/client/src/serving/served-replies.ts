@@ -74,7 +74,18 @@ class ReplyOwner implements DeliveryOwner {
   }
 
   refused(error: SignalboxError): boolean {
-    if (maySendAgain(this.#deps, this.#request, error, this.#refusals++)) return true;
+    const request = this.#request;
+    const refusals = this.#refusals++;
+    if (isLeaseOver(error) && request.settledIn !== undefined) {
+      // The `seq` of the request no longer counts: the reply is sent again without `settles`.
+      request.epoch = this.#deps.epoch() - 1;
+      return true;
+    }
+    if (error.retryable && refusals < maxReplyRefusals && request.remainingMs() !== 0) return true;
+    // The refused reply neither stops the serve loop nor makes the request run again: the request is acked by itself.
+    const { code, message } = error;
+    this.#deps.log({ event: 'reply_refused', id: request.message.id, code, message });
+    request.settledIn = undefined;
     this.#end('refused');
     return false;
   }
@@ -85,24 +96,9 @@ class ReplyOwner implements DeliveryOwner {
   }
 }
 
-/** A reply that the broker refuses must not stop the loop, nor have the request run again. */
-function maySendAgain(
-  deps: ReplyDeps,
-  request: AcceptedRequest,
-  error: SignalboxError,
-  refusals: number,
-): boolean {
-  if ((error.code === 'no_lease' || error.code === 'not_yours') && request.settledIn !== undefined) {
-    // Its `seq` does not count any more: the reply is sent again without `settles`.
-    request.epoch = deps.epoch() - 1;
-    return true;
-  }
-  const hasTime = request.remainingMs() !== 0;
-  if (error.retryable && refusals < maxReplyRefusals && hasTime) return true;
-  const { code, message } = error;
-  deps.log({ event: 'reply_refused', id: request.message.id, code, message });
-  request.settledIn = undefined;
-  return false;
+/** Whether the broker refused `settles`, because this client no longer holds the request. */
+function isLeaseOver({ code }: SignalboxError): boolean {
+  return code === 'no_lease' || code === 'not_yours';
 }
 
 /** Sends progress to the requester; it may be lost. */

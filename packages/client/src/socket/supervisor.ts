@@ -11,7 +11,7 @@ export interface SupervisorOptions {
   renewToken: (() => Promise<string | undefined>) | undefined;
   address: string;
   connectTimeoutMs: number;
-  /** Whether the first connection is retried, too. */
+  /** Whether a first connection that failed is tried again. */
   waitForBroker: boolean;
   policy: BackoffPolicy;
   signal: AbortSignal | undefined;
