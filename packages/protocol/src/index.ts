@@ -76,7 +76,7 @@ export { agentOfToken, tokenText } from './names/token-text.ts';
 
 // Tool calls: the bodies of their messages, and MCP itself.
 
-export { type CallRound, fromWireRound, isInputRequired, toWireRound } from './mcp/call-round.ts';
+export { type CallRound, fromWireRound, toWireRound } from './mcp/call-round.ts';
 export {
   type CallRecord,
   type CallRecordOutcome,
@@ -95,6 +95,7 @@ export { type MailboxAccess, type MailboxToolName, mailboxToolNames } from './mc
 export { mayRepeat, type RepeatOverride, withRepeatOverride } from './mcp/may-repeat.ts';
 export {
   type InputRequired,
+  isInputRequired,
   type McpReply,
   mcpReplySchema,
   type ProxiedResult,

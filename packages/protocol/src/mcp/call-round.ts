@@ -43,8 +43,3 @@ export function fromWireRound(wire: z.infer<typeof callRoundSchema>): CallRound 
     ...(state !== undefined && { requestState: state }),
   };
 }
-
-/** Tells whether a result asks its caller for input instead of ending the call. The caller then calls again, with the answers. */
-export function isInputRequired(result: Record<string, unknown>): boolean {
-  return result.resultType === 'input_required';
-}

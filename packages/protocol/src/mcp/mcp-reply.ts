@@ -21,6 +21,13 @@ const inputRequiredSchema = z.looseObject({ resultType: z.literal('input_require
 /** The result of a tool that asks its caller for input (MCP 2026-07-28), as its server gave it. Only calls with a `round` get one. */
 export type InputRequired = z.infer<typeof inputRequiredSchema>;
 
+/** Tells whether a result asks its caller for input instead of ending the call. The caller then calls again, with the answers. */
+export function isInputRequired<Result extends Record<string, unknown>>(
+  result: Result | InputRequired,
+): result is InputRequired {
+  return result.resultType === 'input_required';
+}
+
 /** Accepts the body of an `mcp_reply` message. */
 export const mcpReplySchema = z.union([
   z.object({ manifest: manifestSchema }),

@@ -1,8 +1,6 @@
 import { isJsonObject } from '@signalbox/protocol';
 import { stringify } from 'smol-toml';
-import { type Inject, serverName, toolTimeoutMs } from './injection.ts';
-
-const startupTimeoutSec = 20;
+import { type Inject, serverName, startTimeoutMs, toolTimeoutMs } from './injection.ts';
 
 /** Tells Codex by options `-c key=value`, the value in TOML. Its MCP servers get few variables beside those named here. */
 export const injectCodex: Inject = ([program = '', ...rest], { faceCommand }) => {
@@ -11,7 +9,7 @@ export const injectCodex: Inject = ([program = '', ...rest], { faceCommand }) =>
     ['args', faceCommand.args],
     ['env', faceCommand.env],
     ['required', true],
-    ['startup_timeout_sec', startupTimeoutSec],
+    ['startup_timeout_sec', startTimeoutMs / 1000],
     ['tool_timeout_sec', toolTimeoutMs / 1000],
     ['default_tools_approval_mode', 'approve'],
   ];

@@ -1,4 +1,10 @@
-import type { FaceCommand } from './face-command.ts';
+/** The command by which an agent's CLI starts its MCP face, with the variables that say who the agent is. It holds no secret. */
+export interface FaceCommand {
+  /** An absolute path. */
+  command: string;
+  args: string[];
+  env: Record<string, string>;
+}
 
 /** Everything on which an injection depends: texts and paths only, so that it can be shown without being done. */
 export interface InjectionContext {
@@ -50,6 +56,9 @@ export type Inject = (argv: readonly string[], context: InjectionContext) => Omi
 
 /** The name under which agents see our MCP server. */
 export const serverName = 'signalbox';
+
+/** How long an agent's CLI waits for the start of our MCP server, in milliseconds. */
+export const startTimeoutMs = 20_000;
 
 /** The longest time of one tool call, in milliseconds: as long as `worker mcp` waits for one. */
 export const toolTimeoutMs = 600_000;

@@ -1,21 +1,13 @@
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import { asObject, parseCommentedJson } from './commented-json.ts';
-import { type Inject, serverName } from './injection.ts';
+import { type FaceCommand, type Inject, serverName, startTimeoutMs } from './injection.ts';
 
 const variable = 'OPENCODE_CONFIG_CONTENT';
-const startTimeoutMs = 20_000;
 
 /** Tells opencode in a variable that holds configuration. Every process that it starts inherits the variable, so it holds no secret. */
 export const injectOpencode: Inject = (argv, { faceCommand, env }) => {
   const config = ownConfig(env[variable]);
-  const server = {
-    type: 'local',
-    command: [faceCommand.command, ...faceCommand.args],
-    environment: faceCommand.env,
-    enabled: true,
-    timeout: startTimeoutMs,
-  };
-  const mcp = { ...asObject(config.mcp), [serverName]: server };
+  const mcp = { ...asObject(config.mcp), [serverName]: opencodeServer(faceCommand) };
   return {
     argv: [...argv],
     env: { [variable]: JSON.stringify({ ...config, mcp }) },
@@ -23,6 +15,17 @@ export const injectOpencode: Inject = (argv, { faceCommand, env }) => {
     notes: ["opencode's own MCP servers stay: it has no option to leave them out"],
   };
 };
+
+/** Returns opencode's entry for an MCP server that it starts. */
+export function opencodeServer({ command, args, env }: FaceCommand): Record<string, unknown> {
+  return {
+    type: 'local',
+    command: [command, ...args],
+    environment: env,
+    enabled: true,
+    timeout: startTimeoutMs,
+  };
+}
 
 function ownConfig(text: string | undefined): Record<string, unknown> {
   if (text === undefined || text.trim() === '') return {};

@@ -1,6 +1,6 @@
 import { stringify } from 'smol-toml';
-import type { FaceCommand } from './face-command.ts';
-import { serverName, toolTimeoutMs } from './injection.ts';
+import { type FaceCommand, serverName, startTimeoutMs, toolTimeoutMs } from './injection.ts';
+import { opencodeServer } from './opencode.ts';
 
 /** How a client reaches its MCP face: a process that it starts, or a URL, with the token in the variable `SIGNALBOX_TOKEN`. */
 export type FaceTarget =
@@ -23,8 +23,6 @@ export const snippetClients = ['claude', 'codex', 'opencode', 'gemini', 'cursor'
 export type SnippetClient = (typeof snippetClients)[number];
 
 const tokenVariable = 'SIGNALBOX_TOKEN';
-const codexStartTimeoutSec = 20;
-const opencodeStartTimeoutMs = 20_000;
 
 const fromEnvironment = `start it with the agent's token in the variable ${tokenVariable}; no file has to hold it`;
 
@@ -39,7 +37,7 @@ const builders: Readonly<Record<SnippetClient, (target: FaceTarget) => Snippet>>
 
   codex: ({ faceCommand, url }) => {
     const own = faceCommand
-      ? { ...faceCommand, startup_timeout_sec: codexStartTimeoutSec }
+      ? { ...faceCommand, startup_timeout_sec: startTimeoutMs / 1000 }
       : { url, bearer_token_env_var: tokenVariable };
     const server = { ...own, tool_timeout_sec: toolTimeoutMs / 1000 };
     return {
@@ -52,13 +50,7 @@ const builders: Readonly<Record<SnippetClient, (target: FaceTarget) => Snippet>>
 
   opencode: ({ faceCommand, url }) => {
     const server = faceCommand
-      ? {
-          type: 'local',
-          command: [faceCommand.command, ...faceCommand.args],
-          environment: faceCommand.env,
-          enabled: true,
-          timeout: opencodeStartTimeoutMs,
-        }
+      ? opencodeServer(faceCommand)
       : { type: 'remote', url, headers: bearer(`{env:${tokenVariable}}`), enabled: true };
     const config = { $schema: 'https://opencode.ai/config.json', mcp: { [serverName]: server } };
     return json('opencode.json', config, [

@@ -1,7 +1,6 @@
 import type { RequestOutcome } from '@signalbox/client';
 import {
   type InputRequired,
-  isInputRequired,
   mayRepeat,
   mcpReplySchema,
   type ProxiedResult,
@@ -22,13 +21,6 @@ export type CallResult<Result = ProxiedResult> =
 
 /** How one round of a tool call ended. A result that asks the caller for input (MCP 2026-07-28) wants another round. */
 export type RoundResult = CallResult<ProxiedResult | InputRequired>;
-
-/** Whether a result asks the caller for input and does not end the call. */
-export function asksForInput<Result extends { [field: string]: unknown }>(
-  result: Result | InputRequired,
-): result is InputRequired {
-  return isInputRequired(result);
-}
 
 /** Turns the outcome of a call's request into its result or error. */
 export function callResultOf(outcome: RequestOutcome, tool: Tool): RoundResult {

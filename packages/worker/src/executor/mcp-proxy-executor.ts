@@ -8,6 +8,7 @@ import {
 import {
   type CallRound,
   type Fault,
+  isInputRequired,
   type MailboxAccess,
   noFault,
   type Tool,
@@ -15,7 +16,7 @@ import {
   toolCallError,
 } from '@signalbox/protocol';
 import { closest } from 'fastest-levenshtein';
-import { asksForInput, type CallResult, callResultOf, type RoundResult } from './call-result.ts';
+import { type CallResult, callResultOf, type RoundResult } from './call-result.ts';
 import { CurrentManifest } from './current-manifest.ts';
 import { callBody, type ExecuteOptions, relayProgress, type ToolCall, unlistedTool } from './tool-call.ts';
 
@@ -26,21 +27,23 @@ const defaultManifestTimeoutMs = 30_000;
 export interface ExecutorOptions {
   /** The broker's address, `ws://host:port`. */
   url: string;
+  /** The agent's token. */
   token: string;
-  /** Called for another token of the same agent when the token was revoked or has expired; its role may be another. */
+  /** Called when the token was revoked or has expired, for another token of the same agent, whose role may be another. */
   renewToken?: () => Promise<string | undefined>;
-  /** Agent id of the token. The executor takes a sub-inbox of it for the replies. */
+  /** The agent id that the token names. The executor takes a sub-inbox of it for the replies. */
   agent: string;
-  /** Agent id of the orchestrator; default `orchestrator`. */
+  /** The agent id of the orchestrator; default `orchestrator`. */
   orchestrator?: string;
-  /** Deadline of a call, waiting included; default 5 min. If given, it is also the tool's own timeout. */
+  /** The deadline of a call, waiting included; default 5 min. If given, it is also the tool's own timeout. */
   timeoutMs?: number;
   /** How long to wait for a list of tools, also while no orchestrator is connected; default 30 s. */
   manifestTimeoutMs?: number;
   /** Aborting it closes the connection for good. */
   signal?: AbortSignal;
-  /** Whether to keep trying a broker that cannot be reached yet. */
+  /** True: a broker that cannot be reached yet is tried until it can be. By default there is one attempt. */
   waitForBroker?: boolean;
+  /** Called with each event of the connection. */
   log?: Log;
   /** Called at the fault points `worker.call.sent` and `worker.reply.received`. */
   fault?: Fault;
@@ -96,7 +99,7 @@ export class McpProxyExecutor implements AsyncDisposable {
   async execute(call: ToolCall, options: ExecuteOptions = {}): Promise<CallResult> {
     const { result, error } = await this.#call(call, options);
     if (error) return { error };
-    if (!asksForInput(result)) return { result };
+    if (!isInputRequired(result)) return { result };
     const message = `'${call.name}' asks its caller for input, which was not offered`;
     return { error: toolCallError('internal', message, { mayHaveRun: true }) };
   }
@@ -142,10 +145,12 @@ export class McpProxyExecutor implements AsyncDisposable {
     return [...this.#manifest.tools.values()];
   }
 
+  /** Returns the tool of this name, if the role may call it and it is listed. */
   findTool(name: string): Tool | undefined {
     return this.#manifest.tools.get(name);
   }
 
+  /** The number of tools that are listed. */
   get toolCount(): number {
     return this.#manifest.tools.size;
   }
@@ -192,7 +197,7 @@ export class McpProxyExecutor implements AsyncDisposable {
     return this.#client.role;
   }
 
-  /** Agent id of the orchestrator whose tools these are. */
+  /** The agent id of the orchestrator whose tools these are. */
   get orchestrator(): string {
     return this.#orchestrator;
   }
@@ -202,6 +207,7 @@ export class McpProxyExecutor implements AsyncDisposable {
     return this.#client.closed;
   }
 
+  /** Closes the connection for good. Calls that run end with `connection_lost` or, if they were not sent, a refusal. */
   async close(): Promise<void> {
     this.#manifest.close();
     await this.#client.close();

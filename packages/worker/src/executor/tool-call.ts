@@ -1,18 +1,22 @@
 import { type CallRequest, type CallRound, type Tool, toWireRound } from '@signalbox/protocol';
 
-/** A tool call; `arguments` is an object, or the JSON text of one. */
+/** A call of a tool. */
 export interface ToolCall {
+  /** The name of the tool, as the executor lists it. */
   name: string;
+  /** An object, or the JSON text of one. */
   arguments?: unknown;
 }
 
+/** How long a call may take, and who hears of it meanwhile. */
 export interface ExecuteOptions {
   /** Aborting it cancels the call, down to the MCP server. */
   signal?: AbortSignal | undefined;
+  /** The deadline of the call, waiting included, and the tool's own timeout, in milliseconds; by default those of the executor. */
   timeoutMs?: number | undefined;
-  /** Id of the call's request, unique per agent, so that it can be asked about after a crash; by default a new one. */
+  /** The id of the call's request, unique for each agent, so that it can be asked about after a crash; by default a new one. */
   requestId?: string | undefined;
-  /** Gets what the MCP server reports while the call runs. */
+  /** Called with the progress that the MCP server reports while the call runs. */
   onProgress?: ((progress: ToolProgress) => void) | undefined;
 }
 
@@ -44,7 +48,7 @@ export function unlistedTool(name: string): Tool {
   return { name, inputSchema: { type: 'object' } };
 }
 
-/** Passes the progress on that the orchestrator reports, if it can be read. */
+/** Passes on the progress that the orchestrator or another agent reports, if it can be read. */
 export function relayProgress(body: unknown, onProgress: (progress: ToolProgress) => void): void {
   const reported = body as Partial<ToolProgress> | null;
   if (typeof reported?.progress === 'number') onProgress(reported as ToolProgress);

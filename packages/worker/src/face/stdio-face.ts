@@ -6,6 +6,7 @@ import { serveConnection } from '../sdk/face-connection.ts';
 import { StdioTransport, type Transport } from '../sdk/stdio-transport.ts';
 import { type AgentToolsOptions, openAgentTools } from './agent-tools.ts';
 
+/** How a face serves one connection, and which tools it shows. */
 export interface McpFaceOptions extends AgentToolsOptions {
   /** The version that we report to the client. */
   version: string;
@@ -13,8 +14,9 @@ export interface McpFaceOptions extends AgentToolsOptions {
   streams?: { input: Readable; output: Writable };
   /** A transport of the MCP SDK in place of streams. The face starts it and closes it. */
   transport?: Transport;
-  /** Longest silence while a call runs whose client asked for progress; default 15 s. */
+  /** The longest silence while a call runs whose client asked for progress, in milliseconds; default 15 s. */
   heartbeatMs?: number;
+  /** Called with each event of the face. */
   log?: Log;
 }
 

@@ -1,15 +1,11 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Log } from '@signalbox/client';
 import { isLoopback, messageOf, SignalboxError } from '@signalbox/protocol';
 import type { AgentToolsOptions } from '../face/agent-tools.ts';
 import { AgentTable, type AgentTableOptions } from './agent-table.ts';
 import { openFaceAgent } from './face-agent.ts';
+import { startHttpServer } from './http-server.ts';
 import { facePath } from './request-check.ts';
 import { createRequestHandler } from './request-handler.ts';
-
-/** An import statement reads all that `node:http` exports, and some of it loads the whole of `fetch`. */
-const { createServer } = process.getBuiltinModule('node:http');
 
 /** Bounds of an HTTP face; times in milliseconds. */
 export interface HttpFaceLimits {
@@ -29,10 +25,11 @@ export interface HttpFaceLimits {
   sessionIdleMs: number;
 }
 
+/** How an HTTP face listens, and what its agents are shown. */
 export interface HttpFaceOptions extends AgentToolsOptions {
-  /** Port 0 takes any free one. */
+  /** The address to listen on. Port 0 takes any free one. */
   listen: { host: string; port: number };
-  /** Allow an address that other machines can reach: there is no encryption, tokens travel in the clear. */
+  /** Allows an address that other machines can reach, although nothing is encrypted, tokens included. */
   insecure?: boolean;
   /** How to reach the broker; the token and the agent come with each request. */
   connect: AgentTableOptions['connect'];
@@ -40,11 +37,13 @@ export interface HttpFaceOptions extends AgentToolsOptions {
   version: string;
   /** Host names by which clients may reach the face, besides this machine's own; IPv6 addresses in brackets. */
   allowedHosts?: readonly string[];
-  /** Longest silence while a call runs whose client asked for progress; default 15 s. */
+  /** The longest silence while a call runs whose client asked for progress, in milliseconds; default 15 s. */
   heartbeatMs?: number;
+  /** Limits that replace the defaults. */
   limits?: Partial<HttpFaceLimits>;
-  /** Monotonic milliseconds. */
+  /** Returns monotonic milliseconds. */
   now?: () => number;
+  /** Called with each event of the face and of its agents' connections. */
   log?: Log;
 }
 
@@ -52,6 +51,7 @@ export interface HttpFaceOptions extends AgentToolsOptions {
 export interface HttpFace extends AsyncDisposable {
   /** The address at which MCP is served, path included. */
   readonly url: string;
+  /** The port at which the face listens. */
   readonly port: number;
   /** The number of agents that are connected to the broker now. */
   readonly agentCount: number;
@@ -71,8 +71,8 @@ const defaultLimits: HttpFaceLimits = {
 
 /**
  * Serves the tools of many agents at one address. Each request names its agent by a token; the broker checks the token when it
- * is first used. Rejects with `insecure_listen` for an address beyond loopback without
- * `insecure`, or with the error of node's `listen`.
+ * is first used. Rejects with `insecure_listen` for an address beyond loopback without `insecure`, or with the error of Node's
+ * `listen`.
  */
 export async function serveHttpFace(options: HttpFaceOptions): Promise<HttpFace> {
   const { listen, connect, now = () => performance.now(), log = () => {} } = options;
@@ -99,46 +99,32 @@ export async function serveHttpFace(options: HttpFaceOptions): Promise<HttpFace>
         log,
       }),
   });
-  const serving = new Set<Promise<void>>();
   let ending = false;
-  const serve = createRequestHandler({
+  const handle = createRequestHandler({
     agents,
     hosts: ownNames(listen.host, options.allowedHosts ?? []),
     maxBodyBytes: limits.maxBodyBytes,
     isEnding: () => ending,
   });
-  const server = createServer({
-    requestTimeout: limits.requestTimeoutMs,
-    headersTimeout: Math.min(limits.requestTimeoutMs, 10_000),
-    connectionsCheckingInterval: Math.min(limits.requestTimeoutMs, 5_000),
-    keepAliveTimeout: 65_000,
-  });
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    const served = serve(request, response).catch((thrown) => {
-      log({ event: 'http_face_failed', reason: messageOf(thrown) });
-      response.destroy();
-    });
-    serving.add(served);
-    void served.then(() => serving.delete(served));
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(listen.port, listen.host, resolve);
+  const reportFailure = (thrown: unknown): void =>
+    log({ event: 'http_face_failed', reason: messageOf(thrown) });
+  const server = await startHttpServer(handle, {
+    ...listen,
+    requestTimeoutMs: limits.requestTimeoutMs,
+    onFailure: reportFailure,
   });
   const sweepMs = Math.max(10, Math.min(30_000, limits.agentIdleMs / 4, limits.sessionIdleMs / 4));
   const sweeper = setInterval(() => {
-    agents.sweep().catch((thrown) => log({ event: 'http_face_failed', reason: messageOf(thrown) }));
+    agents.sweep().catch(reportFailure);
   }, sweepMs);
   sweeper.unref();
-  const { port } = server.address() as AddressInfo;
 
   async function end(): Promise<void> {
     clearInterval(sweeper);
     ending = true;
-    const stopped = new Promise<void>((resolve) => server.close(() => resolve()));
+    const stopped = server.stopListening();
     await agents.close();
-    await Promise.race([Promise.all(serving), new Promise((resolve) => setTimeout(resolve, 2_000).unref())]);
-    server.closeAllConnections();
+    await server.closeConnections();
     await stopped;
   }
   let ended: Promise<void> | undefined;
@@ -148,8 +134,8 @@ export async function serveHttpFace(options: HttpFaceOptions): Promise<HttpFace>
   };
   const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
   return {
-    url: `http://${host}:${port}${facePath}`,
-    port,
+    url: `http://${host}:${server.port}${facePath}`,
+    port: server.port,
     get agentCount() {
       return agents.size;
     },

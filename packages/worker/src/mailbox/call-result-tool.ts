@@ -1,20 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type CallStatus, SignalboxError } from '@signalbox/protocol';
-import { asksForInput } from '../executor/call-result.ts';
+import { type CallStatus, callStatusSchema, isInputRequired, SignalboxError } from '@signalbox/protocol';
+import type { CallResult } from '../executor/call-result.ts';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
+import { askOrchestrator, unreadableAnswer } from '../executor/orchestrator-question.ts';
 import type { RecentCall, RecentCalls } from '../tools/recent-calls.ts';
 import { failedResultOf, type ToolResult, toolResultOf } from '../tools/tool-result.ts';
-import { requestCallStatus } from './call-status-request.ts';
 import { failure, failureResult } from './failure.ts';
 import { answer, type MailboxTool, mailboxTool, reading } from './mailbox-tool.ts';
 import { late, within } from './time-limit.ts';
 
+const statusTimeoutMs = 10_000;
+
 export interface CallResultToolDeps {
   executor: McpProxyExecutor;
   calls: RecentCalls;
-  /** The longest wait of one call. */
+  /** The longest wait of one call, in milliseconds. */
   maxWaitMs: number;
-  /** The pause between two questions about a call that does not run in this process. */
+  /** The pause between two questions about a call that does not run in this process, in milliseconds. */
   askAgainMs: number;
   /** Monotonic milliseconds. */
   now: () => number;
@@ -66,7 +68,7 @@ async function resultOf(
   if (known?.result) {
     const ended = await within(known.result, maxWaitMs, signal);
     if (ended === late) return pending(id, known.tool);
-    if (ended.result && !asksForInput(ended.result)) return toolResultOf(ended.result);
+    if (ended.result && !isInputRequired(ended.result)) return toolResultOf(ended.result);
   }
   for (;;) {
     const { result: status, error } = await requestCallStatus(executor, id, signal);
@@ -77,6 +79,21 @@ async function resultOf(
     if (left <= 0 || signal.aborted) return pending(id, known?.tool);
     await delay(Math.min(askAgainMs, left), undefined, { signal }).catch(() => {});
   }
+}
+
+/** Asks the orchestrator what became of one of the agent's own calls. Every failure is a return value. */
+async function requestCallStatus(
+  executor: McpProxyExecutor,
+  callId: string,
+  signal: AbortSignal,
+): Promise<CallResult<CallStatus>> {
+  const body = { op: 'status', request_id: callId };
+  const answer = await askOrchestrator(executor, body, { timeoutMs: statusTimeoutMs, signal });
+  if (answer.error) return answer;
+  const read = callStatusSchema.safeParse(answer.result);
+  // The reply inside is a tool's own result, which is passed on as it came.
+  if (read.success) return { result: answer.result as CallStatus };
+  return { error: unreadableAnswer('no status of a call') };
 }
 
 function finished(id: string, { outcome, reply }: CallStatus & { state: 'finished' }): ToolResult {

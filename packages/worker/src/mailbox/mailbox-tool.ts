@@ -49,6 +49,14 @@ export const writing: Annotations = {
   openWorldHint: false,
 };
 
+/** The hints of a tool that changes something, and nothing more when it is called again with the same arguments. */
+export const idempotent: Annotations = {
+  readOnlyHint: false,
+  destructiveHint: false,
+  idempotentHint: true,
+  openWorldHint: false,
+};
+
 /** Makes a mailbox tool, which checks its arguments and turns errors into results. */
 export function mailboxTool<const F extends Fields, const R extends keyof F & string = never>(
   options: MailboxToolOptions<F, R>,

@@ -1,14 +1,6 @@
 import { answer, type MailboxTool, mailboxTool, writing } from './mailbox-tool.ts';
 import type { MainConnection } from './main-connection.ts';
-import { bodyFields, bodyOf } from './message-body.ts';
-
-/** The argument that names a recipient: an agent id, or `agent#sub`. */
-export const toField = {
-  type: 'string',
-  description: 'Agent id of the recipient, such as walt. signalbox_list_agents shows who is connected.',
-  minLength: 1,
-  maxLength: 193,
-} as const;
+import { bodyFields, bodyOf, toField } from './message-arguments.ts';
 
 /** Makes the tool that sends messages. It sends under the agent's own address, so that replies and notices come to its inbox. */
 export function sendTool(main: MainConnection): MailboxTool {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Injection } from '../agent-clis/injection.ts';
+import type { FaceCommand, Injection } from '../agent-clis/injection.ts';
 import { injectionFor, notInjected } from '../agent-clis/injection-table.ts';
 import { agentVariables } from './child-environment.ts';
 
@@ -9,23 +9,28 @@ export interface AgentSetup {
   /** The broker's address. */
   url: string;
   /** The command that serves an MCP face on standard input and output; `command` is an absolute path. */
-  faceCommand: { command: string; args: string[] };
+  faceCommand: Omit<FaceCommand, 'env'>;
   /** The agent's command line as it was given. */
   argv: readonly string[];
+  /** The working directory of the agent. */
   cwd: string;
   /** The environment that the agent inherits, without `SIGNALBOX_*`. */
   env: Readonly<Record<string, string>>;
+  /** Whether its CLI is told of the MCP face. */
   inject: boolean;
+  /** Whether the agent keeps the MCP servers that it has of its own. */
   keepMcp: boolean;
-  /** See `InjectionContext`. */
+  /** A settings file of the machine's administrator, which ours would replace. */
   systemSettings?: string;
 }
 
 /** Everything that one process of an agent is given. */
 export interface AgentPlan {
+  /** How its CLI is told of the MCP face. */
   injection: Injection;
   /** Variables that are set in addition to those that it inherits. */
   variables: Record<string, string>;
+  /** The file that will hold the token. */
   tokenFile: string;
 }
 

@@ -17,13 +17,17 @@ export interface AgentProcessOptions {
   stdin: 'inherit' | 'ignore';
   /** Where its output goes. Without it the process has our terminal and our process group, and its output is not seen here. */
   output?: { stdout: OutputWriter; stderr: OutputWriter };
+  /** Called with each chunk of output that is seen here. */
   onOutput: () => void;
+  /** The time between TERM and KILL, in milliseconds. */
   graceMs: number;
 }
 
 /** A running agent. */
 export interface AgentProcess {
+  /** The process and its group, as signals reach them. */
   readonly own: OwnProcess;
+  /** The end of its output. */
   readonly tail: OutputTail;
   /** Resolves when the process itself has ended. */
   readonly exited: Promise<ProcessEnd>;
@@ -31,6 +35,7 @@ export interface AgentProcess {
   cleanUp(): Promise<void>;
   /** Sends TERM, and KILL after the grace. */
   stop(): void;
+  /** Sends KILL. */
   kill(): void;
 }
 
@@ -78,7 +83,7 @@ export async function startAgentProcess(options: AgentProcessOptions): Promise<A
 
 async function passOn(
   stream: Readable,
-  lane: OutputWriter,
+  writer: OutputWriter,
   tail: OutputTail,
   onOutput: () => void,
 ): Promise<void> {
@@ -86,12 +91,12 @@ async function passOn(
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       tail.add(chunk);
       onOutput();
-      await lane.write(chunk);
+      await writer.write(chunk);
     }
   } catch {
     // Cut off: a process outside of the group still has the other end.
   }
-  await lane.end();
+  await writer.end();
 }
 
 async function spawnFailure(name: string, failed: Promise<unknown[]>): Promise<SignalboxError> {

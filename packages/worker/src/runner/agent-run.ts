@@ -22,8 +22,9 @@ export interface AgentRunOptions {
   roots: readonly RunRoot[];
   issueToken: IssueToken;
   cleanup: CleanupProcess;
-  /** The time between TERM and KILL. */
+  /** The time between TERM and KILL, in milliseconds. */
   graceMs: number;
+  /** How long to wait for the agent's MCP face before a warning, in milliseconds. */
   readyTimeoutMs: number;
   onEvent: (event: RunEvent) => void;
 }
@@ -50,12 +51,13 @@ export async function runOnce(
   }
 }
 
-interface TokenlessRun extends AgentRunOptions {
+/** One process of an agent, from its files to its end. */
+interface Run extends AgentRunOptions {
   restarts: number;
   control: RunControl;
 }
 
-async function withToken(files: RunFiles, run: TokenlessRun): Promise<ProcessEnd | undefined> {
+async function withToken(files: RunFiles, run: Run): Promise<ProcessEnd | undefined> {
   const { url, agent } = run.setup;
   const token = await run.issueToken(agent);
   let retired = false;
@@ -73,12 +75,13 @@ async function withToken(files: RunFiles, run: TokenlessRun): Promise<ProcessEnd
   }
 }
 
-interface PreparedRun extends TokenlessRun {
+/** A run whose process has a token and a connection of its own. */
+interface RunWithToken extends Run {
   presence: AgentPresence;
   retire: ChildToken['retire'];
 }
 
-async function runProcess({ plan, processStarted }: RunFiles, run: PreparedRun): Promise<ProcessEnd> {
+async function runProcess({ plan, processStarted }: RunFiles, run: RunWithToken): Promise<ProcessEnd> {
   const { setup, program, stdin, output, graceMs, restarts, control, onEvent } = run;
   const { agent, cwd, env } = setup;
   let onOutput = (): void => {};

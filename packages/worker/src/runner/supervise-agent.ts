@@ -4,14 +4,15 @@ import { type AgentRunOptions, hasFailed, type RunControl, runOnce } from './age
 import { RestartBudget, type RestartPolicy } from './restart-budget.ts';
 import type { ProcessEnd } from './run-event.ts';
 
+/** How one agent is run, and when it is started again. */
 export interface SuperviseOptions extends AgentRunOptions {
   /** When a process that failed is started again; by default never. */
   restart?: RestartPolicy;
   /** How often a restart tries a broker that is away, in milliseconds; default 2 s. */
   brokerRetryMs?: number;
-  /** 0 ≤ value < 1 */
+  /** Returns a random number for the waits: 0 ≤ value < 1. */
   random?: () => number;
-  /** Monotonic milliseconds. */
+  /** Returns monotonic milliseconds. */
   now?: () => number;
 }
 
@@ -24,6 +25,7 @@ export interface SupervisedAgent {
   readonly ended: Promise<ProcessEnd | undefined>;
   /** Sends TERM, and KILL after the grace, and restarts no more. */
   stop(): void;
+  /** Sends KILL, and restarts no more. */
   kill(): void;
 }
 

@@ -1,13 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CallToolResult, ProgressToken, Server } from '@modelcontextprotocol/server';
-import type { CallRound } from '@signalbox/protocol';
-import { asksForInput } from '../executor/call-result.ts';
+import { type CallRound, isInputRequired } from '@signalbox/protocol';
 import type { AgentStatus } from '../tools/agent-status.ts';
 import { startCallProgress } from '../tools/call-progress.ts';
 import type { FaceAnswer, FaceTools } from '../tools/face-tools.ts';
 import { invalidParams, JsonRpcError } from '../tools/json-rpc-error.ts';
 import { type AskClient, askLegacyClient } from './legacy-input.ts';
-import type { RunningCalls } from './running-calls.ts';
+import type { RunningCalls, StartedCall } from './running-calls.ts';
 
 /** Clients commonly give up after 60 s without a notification. */
 const defaultHeartbeatMs = 15_000;
@@ -38,14 +37,13 @@ export interface ClientCall {
 }
 
 /**
- * Starts a call. `answer` is the result, ready to be sent; it rejects with `JsonRpcError` where MCP wants an error instead.
- * `abort` cancels the call.
+ * Starts a call. Its answer is the result, ready to be sent; it rejects with `JsonRpcError` where MCP wants an error instead.
  */
 export function startCall(
   server: Server,
   deps: AnswerDeps,
   callWith: (signal: AbortSignal) => ClientCall,
-): { answer: Promise<Record<string, unknown>>; abort: (reason: unknown) => void } {
+): StartedCall<Record<string, unknown>> {
   const { tools, running, heartbeatMs = defaultHeartbeatMs } = deps;
   return running.start((signal) => answerCall(server, tools, callWith(signal), heartbeatMs));
 }
@@ -86,12 +84,12 @@ async function answerCall(
   };
   try {
     let answer = await again(call.round);
-    if (asksForInput(answer.result) && !call.isModern) {
+    if (isInputRequired(answer.result) && !call.isModern) {
       const capabilities = server.getClientCapabilities();
       answer = await askLegacyClient({ ask: call.ask, signal, capabilities, again }, answer);
     }
     const { result, outputSchema } = answer;
-    if (asksForInput(result)) return result;
+    if (isInputRequired(result)) return result;
     return server.projectCallToolResult(result as CallToolResult, outputSchema);
   } finally {
     if (progress) await progress.end();

@@ -6,8 +6,7 @@ import type {
   RequestOptions,
   StandardSchemaV1,
 } from '@modelcontextprotocol/server';
-import { type CallRound, messageOf, toolCallError } from '@signalbox/protocol';
-import { asksForInput } from '../executor/call-result.ts';
+import { type CallRound, isInputRequired, messageOf, toolCallError } from '@signalbox/protocol';
 import type { FaceAnswer } from '../tools/face-tools.ts';
 import { failedResultOf } from '../tools/tool-result.ts';
 
@@ -48,7 +47,7 @@ export interface AskingCall {
  */
 export async function askLegacyClient(asking: AskingCall, first: FaceAnswer): Promise<FaceAnswer> {
   let answer = first;
-  for (let rounds = 0; asksForInput(answer.result); rounds++) {
+  for (let rounds = 0; isInputRequired(answer.result); rounds++) {
     if (rounds === maxRounds) return failed(answer, `still asks for input after ${maxRounds} rounds`);
     const { inputRequests, requestState } = answer.result as Questions;
     try {

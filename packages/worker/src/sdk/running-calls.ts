@@ -1,13 +1,16 @@
+/** A call that runs. `abort` cancels it. */
+export interface StartedCall<Answer> {
+  answer: Promise<Answer>;
+  abort: (reason: unknown) => void;
+}
+
 /** Knows the calls that run, and can cancel all of them. */
 export class RunningCalls {
   readonly #calls = new Map<AbortController, Promise<unknown>>();
   #isCancelled = false;
 
   /** Starts a call with a signal of its own, which `abort` and {@link cancelAll} abort. */
-  start<T>(work: (signal: AbortSignal) => Promise<T>): {
-    answer: Promise<T>;
-    abort: (reason: unknown) => void;
-  } {
+  start<Answer>(work: (signal: AbortSignal) => Promise<Answer>): StartedCall<Answer> {
     const controller = new AbortController();
     if (this.#isCancelled) controller.abort();
     const answer = work(controller.signal);

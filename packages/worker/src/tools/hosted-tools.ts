@@ -1,6 +1,5 @@
 import { newMessageId } from '@signalbox/client';
-import type { ToolCallError } from '@signalbox/protocol';
-import { asksForInput } from '../executor/call-result.ts';
+import { isInputRequired, type ToolCallError } from '@signalbox/protocol';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import type { FaceAnswer, FaceCall, FaceTools } from './face-tools.ts';
 import { invalidParams, JsonRpcError } from './json-rpc-error.ts';
@@ -51,7 +50,7 @@ export async function callHosted(
   }
   const outputSchema = tool?.outputSchema;
   if (error) return { result: failedResultOf(error, tool, requestId), outputSchema };
-  return { result: asksForInput(result) ? result : toolResultOf(result), outputSchema };
+  return { result: isInputRequired(result) ? result : toolResultOf(result), outputSchema };
 }
 
 function refuse({ message, hint }: ToolCallError): never {

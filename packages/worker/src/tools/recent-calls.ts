@@ -1,4 +1,5 @@
-import { asksForInput, type RoundResult } from '../executor/call-result.ts';
+import { isInputRequired } from '@signalbox/protocol';
+import type { RoundResult } from '../executor/call-result.ts';
 
 /** A call of a hosted tool by this agent. */
 export interface RecentCall {
@@ -60,6 +61,6 @@ export class RecentCalls {
 
 function stateOf({ result, error }: RoundResult): string {
   if (error) return error.code;
-  if (asksForInput(result)) return 'input_required';
+  if (isInputRequired(result)) return 'input_required';
   return result.isError === true ? 'tool_error' : 'ok';
 }

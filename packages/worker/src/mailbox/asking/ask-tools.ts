@@ -1,9 +1,8 @@
 import { SignalboxError } from '@signalbox/protocol';
 import type { FaceCall } from '../../tools/face-tools.ts';
 import type { ToolResult } from '../../tools/tool-result.ts';
-import { type MailboxTool, mailboxTool, writing } from '../mailbox-tool.ts';
-import { bodyFields, bodyOf } from '../message-body.ts';
-import { toField } from '../send-tool.ts';
+import { type MailboxTool, mailboxTool, reading, writing } from '../mailbox-tool.ts';
+import { bodyFields, bodyOf, toField } from '../message-arguments.ts';
 import { late, within } from '../time-limit.ts';
 import { askSchema, endedResult, pendingResult } from './ask-outcome.ts';
 import type { Ask, AskTable } from './ask-table.ts';
@@ -69,7 +68,7 @@ export function askTools(asks: AskTable, maxWaitMs: number): MailboxTool[] {
       },
       required: ['ask_id'],
       outputSchema: askSchema,
-      annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+      annotations: reading,
       async run({ ask_id: id, timeout_s: seconds }, { signal, onProgress }) {
         const ask = asks.find(id);
         if (!ask) throw unknownAsk(id, asks.pending());

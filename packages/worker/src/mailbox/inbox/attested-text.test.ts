@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { attestedText, type InboxMessage, quotedText } from './attested-text.ts';
+import { attestedText, quotedText } from './attested-text.ts';
+import type { InboxMessage } from './inbox-message.ts';
 
 const message = (body: unknown): InboxMessage => ({
   id: 'm1',

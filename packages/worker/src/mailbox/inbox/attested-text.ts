@@ -1,25 +1,6 @@
 import { visible } from '@signalbox/protocol';
-
-/** A message as an agent gets it. The broker attests everything but `body`. */
-export interface InboxMessage {
-  id: string;
-  /** The agent that sent it. */
-  from: string;
-  /** The address from which it was sent, and to which a reply goes. */
-  from_address: string;
-  from_role: string;
-  kind: string;
-  age_seconds: number;
-  /** The number of this attempt to have it handled. */
-  attempt: number;
-  /** The rest of its lifetime. */
-  expires_in_seconds?: number;
-  /** Id of the message that it answers. */
-  in_reply_to?: string;
-  /** It was returned by an earlier read, and not acked. */
-  offered_before?: true;
-  body: unknown;
-}
+import { isQuestion } from './held-messages.ts';
+import type { InboxMessage } from './inbox-message.ts';
 
 /** Every character that some reader takes for the end of a line. */
 const lineEnd = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
@@ -56,9 +37,4 @@ export function attestedText(message: InboxMessage, title: string): string {
     'body:',
   ];
   return `${header.filter(Boolean).join('\n')}\n${quotedBody(message.body)}\n`;
-}
-
-/** Whether the sender of a message of this kind waits for a reply. */
-function isQuestion(kind: string): boolean {
-  return kind === 'ask' || kind === 'task';
 }

@@ -16,10 +16,23 @@ export interface HeldMessage {
 }
 
 /** Whether a request has expired before it was offered, so that its sender needs no answer any more. `now` is monotonic. */
-export function hasExpiredUnread({ message, receivedAt, offeredBy }: HeldMessage, now: number): boolean {
-  const { kind, remaining_ms: remainingMs } = message;
-  const isRequest = kind === 'ask' || kind === 'task';
-  return isRequest && offeredBy === undefined && remainingMs !== undefined && receivedAt + remainingMs <= now;
+export function hasExpiredUnread(held: HeldMessage, now: number): boolean {
+  if (!isQuestion(held.message.kind) || held.offeredBy !== undefined) return false;
+  const leftMs = remainingMs(held, now);
+  return leftMs !== undefined && leftMs <= 0;
+}
+
+/** Whether the sender of a message of this kind waits for a reply. */
+export function isQuestion(kind: string): boolean {
+  return kind === 'ask' || kind === 'task';
+}
+
+/**
+ * Returns what is left of a message's lifetime, in milliseconds: negative after its end, `undefined` without one. `now` is
+ * monotonic.
+ */
+export function remainingMs({ message, receivedAt }: HeldMessage, now: number): number | undefined {
+  return message.remaining_ms === undefined ? undefined : receivedAt + message.remaining_ms - now;
 }
 
 /** The most messages that are remembered from former leases. */
@@ -51,6 +64,11 @@ export class HeldMessages {
   /** Returns the live messages that the agent is not done with. */
   waiting(): HeldMessage[] {
     return this.#inOrder().filter(({ isLive, isDone }) => isLive && !isDone);
+  }
+
+  /** Returns the live messages that a read has returned and the agent is not done with. */
+  unacked(): HeldMessage[] {
+    return this.waiting().filter(({ offeredBy }) => offeredBy !== undefined);
   }
 
   /** Returns the messages that were returned by reads up to this one, and are not done. */

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { HeldMessage } from './held-messages.ts';
-import { inboxMessage, pageOf } from './inbox-page.ts';
+import { inboxMessage } from './inbox-message.ts';
+import { pageOf } from './inbox-page.ts';
 
 const held = (seq: number, body: string): HeldMessage => ({
   seq,

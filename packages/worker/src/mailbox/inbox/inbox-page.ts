@@ -1,5 +1,24 @@
-import { attestedText, type InboxMessage } from './attested-text.ts';
+import type { Tool } from '@signalbox/protocol';
+import { attestedText } from './attested-text.ts';
 import type { HeldMessage } from './held-messages.ts';
+import { type InboxMessage, messageSchema } from './inbox-message.ts';
+
+const count = { type: 'integer', minimum: 0 } as const;
+
+/** The output schema of the tools that read the inbox. */
+export const pageSchema = {
+  type: 'object',
+  properties: {
+    messages: { type: 'array', items: messageSchema },
+    cursor: { type: 'string', description: 'Acks these messages when it is given as ack; absent with none.' },
+    more: { ...count, description: 'How many more are here, beyond these.' },
+    at_broker: { const: true, description: 'The broker has more than that.' },
+    unacked: { ...count, description: 'How many reads have returned and nobody acked, these included.' },
+    acked: count,
+    ack_pending: count,
+  },
+  required: ['messages', 'more', 'unacked', 'acked', 'ack_pending'],
+} satisfies Tool['outputSchema'];
 
 /** How much one read returns. A message that is larger than `bytes` comes alone. */
 export interface PageLimits {
@@ -16,26 +35,6 @@ export function pageOf(waiting: readonly HeldMessage[], limits: PageLimits): Hel
     return at > 0 && (at >= limits.messages || bytes > limits.bytes);
   });
   return waiting.slice(0, end < 0 ? waiting.length : end);
-}
-
-/** Turns a held message into the form that the agent gets. `now` is monotonic, `wallNow` in epoch milliseconds. */
-export function inboxMessage(held: HeldMessage, now: number, wallNow: number): InboxMessage {
-  const { message, json, offeredBy, receivedAt } = held;
-  const { id, from, kind, created_at, attempt = 1, correlation_id, remaining_ms } = message;
-  const expiresInMs = remaining_ms === undefined ? undefined : receivedAt + remaining_ms - now;
-  return {
-    id,
-    from: from.agent,
-    from_address: from.address,
-    from_role: from.role,
-    kind,
-    age_seconds: Math.max(0, Math.round((wallNow - created_at) / 1000)),
-    attempt,
-    ...(expiresInMs !== undefined && { expires_in_seconds: Math.max(0, Math.round(expiresInMs / 1000)) }),
-    ...(correlation_id !== undefined && { in_reply_to: correlation_id }),
-    ...(offeredBy !== undefined && { offered_before: true as const }),
-    body: json,
-  };
 }
 
 /** Writes messages for a model, each under its header. */

@@ -1,12 +1,12 @@
 import { SignalboxError } from '@signalbox/protocol';
 import type { ToolResult } from '../../tools/tool-result.ts';
-import { answer, type MailboxTool, mailboxTool } from '../mailbox-tool.ts';
+import { answer, idempotent, type MailboxTool, mailboxTool } from '../mailbox-tool.ts';
 import { late } from '../time-limit.ts';
 import type { HeldMessage } from './held-messages.ts';
 import { type Inbox, inboxWindow } from './inbox.ts';
 import type { InboxCursors } from './inbox-cursors.ts';
-import { inboxMessage, pageOf, pageText } from './inbox-page.ts';
-import { inboxSchema } from './inbox-schema.ts';
+import { inboxMessage } from './inbox-message.ts';
+import { pageOf, pageSchema, pageText } from './inbox-page.ts';
 
 const defaultLimit = 10;
 /** The total size of the bodies of one read. Clients commonly cut results off at about twice that. */
@@ -41,12 +41,6 @@ const limitField = {
 export function inboxTools(deps: InboxToolsDeps): MailboxTool[] {
   const { inbox, maxWaitMs, now } = deps;
   const maxSeconds = Math.max(1, Math.floor(maxWaitMs / 1000));
-  const annotations = {
-    readOnlyHint: false,
-    destructiveHint: false,
-    idempotentHint: true,
-    openWorldHint: false,
-  };
   return [
     mailboxTool({
       name: 'signalbox_inbox_read',
@@ -54,8 +48,8 @@ export function inboxTools(deps: InboxToolsDeps): MailboxTool[] {
       description:
         'Returns the messages that other agents sent you, oldest first, and a cursor. What you do not ack is returned again by the next read (offered_before: true): when you are done with what a read returned, give its cursor as "ack" to the next read or wait. To answer a message of kind ask or task use signalbox_reply, which acks that message by itself. Returns at once, also with nothing.',
       fields: { ack: ackField, limit: limitField },
-      outputSchema: inboxSchema,
-      annotations,
+      outputSchema: pageSchema,
+      annotations: idempotent,
       async run({ ack, limit = defaultLimit }, { signal }) {
         const acked = await ackUpTo(deps, ack, signal);
         const hasMore = await inbox.fill(signal);
@@ -77,8 +71,8 @@ export function inboxTools(deps: InboxToolsDeps): MailboxTool[] {
         ack: ackField,
         limit: limitField,
       },
-      outputSchema: inboxSchema,
-      annotations,
+      outputSchema: pageSchema,
+      annotations: idempotent,
       async run({ timeout_s: seconds, ack, limit = defaultLimit }, { signal }) {
         const waitMs = Math.min(maxWaitMs, seconds === undefined ? maxWaitMs : seconds * 1000);
         const deadline = now() + waitMs;
@@ -137,7 +131,7 @@ async function page(
   const named = taken.length > 0 ? cursors.next() : undefined;
   if (named) await inbox.offered(taken, named.read, signal);
   const more = waiting.length - taken.length;
-  const unacked = inbox.held.waiting().filter(({ offeredBy }) => offeredBy !== undefined).length;
+  const unacked = inbox.held.unacked().length;
   const data = {
     messages,
     ...(named && { cursor: named.cursor }),

@@ -9,7 +9,8 @@ export const inboxWindow = 64;
 
 /** How long to wait for messages that the broker has. It delivers them at once, unless the window is full. */
 const arrivalMs = 1_000;
-const holdMs = 40_000;
+/** How long to wait for the lease on the inbox. */
+const takeMs = 40_000;
 
 export interface InboxDeps {
   main: MainConnection;
@@ -18,17 +19,12 @@ export interface InboxDeps {
   now: () => number;
 }
 
-/** The lease on the agent's inbox, while this process has it. */
-interface Hold {
-  client: BrokerClient;
-}
-
 /** The agent's own inbox. It is held from the first read on; a read after a loss takes it again. */
 export class Inbox {
   readonly held = new HeldMessages();
   readonly #deps: InboxDeps;
   readonly #stop = new AbortController();
-  #holding: Promise<Hold> | undefined;
+  #holding: Promise<BrokerClient> | undefined;
   #isHeld = false;
   /** The calls that wait for the next message. */
   readonly #waiters = new Set<PromiseWithResolvers<void>>();
@@ -42,20 +38,20 @@ export class Inbox {
     return this.#isHeld;
   }
 
-  /** Takes the inbox, unless it is held already. Throws `SignalboxError`. */
-  async hold(signal: AbortSignal): Promise<Hold> {
+  /** Takes the inbox, unless it is held already, and returns the connection that holds it. Throws `SignalboxError`. */
+  async hold(signal: AbortSignal): Promise<BrokerClient> {
     this.#holding ??= this.#take().catch((thrown) => {
       this.#holding = undefined;
       throw thrown;
     });
-    const hold = await within(this.#holding, holdMs, signal);
-    if (hold !== late) return hold;
+    const client = await within(this.#holding, takeMs, signal);
+    if (client !== late) return client;
     throw new SignalboxError('timed_out', 'the broker did not hand the inbox over', { retryable: true });
   }
 
   /** Waits for the messages that the broker has, as far as the window allows. Returns true if there are more. */
   async fill(signal: AbortSignal): Promise<boolean> {
-    const { client } = await this.hold(signal);
+    const client = await this.hold(signal);
     const deadline = this.#deps.now() + arrivalMs;
     for (;;) {
       const after = this.held.highestLiveSeq;
@@ -93,7 +89,7 @@ export class Inbox {
   /** Acks messages. Returns how many of these acks could not reach the broker yet. */
   async ack(done: readonly HeldMessage[], signal: AbortSignal): Promise<{ pending: number }> {
     if (done.length === 0) return { pending: 0 };
-    const { client } = await this.hold(signal);
+    const client = await this.hold(signal);
     for (const held of done) held.isDone = true;
     const { accepted } = await client.ack(done.map(({ seq }) => seq));
     this.held.remove(accepted);
@@ -102,7 +98,7 @@ export class Inbox {
 
   /** Marks messages as returned by a read: from now on their loss counts as an attempt. */
   async offered(messages: readonly HeldMessage[], read: number, signal: AbortSignal): Promise<void> {
-    const { client } = await this.hold(signal);
+    const client = await this.hold(signal);
     for (const held of messages) held.offeredBy ??= read;
     client.working(messages.map(({ seq }) => seq));
   }
@@ -122,7 +118,7 @@ export class Inbox {
     return this.held.waiting().filter((held) => !expired.includes(held));
   }
 
-  async #take(): Promise<Hold> {
+  async #take(): Promise<BrokerClient> {
     const client = await this.#deps.main.client(this.#stop.signal);
     const subscription = await client.subscribe({
       window: inboxWindow,
@@ -135,7 +131,7 @@ export class Inbox {
       this.held.leaseEnded();
       for (const waiter of this.#waiters) waiter.reject(lost);
     });
-    return { client };
+    return client;
   }
 
   /** Receives messages. Resolves when the lease is lost, with the reason: `taken_over`, or why the connection ended. */

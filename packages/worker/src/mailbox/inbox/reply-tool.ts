@@ -1,7 +1,7 @@
 import { replyIdOf, SignalboxError } from '@signalbox/protocol';
-import { answer, type MailboxTool, mailboxTool } from '../mailbox-tool.ts';
-import { bodyFields, bodyOf } from '../message-body.ts';
-import type { HeldMessage } from './held-messages.ts';
+import { answer, idempotent, type MailboxTool, mailboxTool } from '../mailbox-tool.ts';
+import { bodyFields, bodyOf } from '../message-arguments.ts';
+import { type HeldMessage, remainingMs } from './held-messages.ts';
 import type { Inbox } from './inbox.ts';
 
 /** A reply outlives its request by this much, so that an asker that reconnects late still finds it. */
@@ -35,14 +35,14 @@ export function replyTool(inbox: Inbox, now: () => number): MailboxTool {
       properties: { replied_to: { type: 'string' }, to: { type: 'string' } },
       required: ['replied_to', 'to'],
     },
-    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+    annotations: idempotent,
     async run({ message_id: id, from, ...given }, { signal }) {
       const body = bodyOf(given);
-      const { client } = await inbox.hold(signal);
-      const { message, seq, receivedAt } = answerable(inbox, { id, from, answered });
-      const { address, agent } = message.from;
-      const leftMs =
-        message.remaining_ms === undefined ? undefined : receivedAt + message.remaining_ms - now();
+      const client = await inbox.hold(signal);
+      const held = answerable(inbox, { id, from, answered });
+      const { seq } = held;
+      const { address, agent } = held.message.from;
+      const leftMs = remainingMs(held, now());
       await client
         .deliver(
           {
@@ -79,8 +79,10 @@ function answerable(
   if (!one) {
     const done = [...answered].find((key) => key.startsWith(`${id} `) && (!from || key === keyOf(id, from)));
     if (done !== undefined) throw repeated(id, done.slice(id.length + 1));
-    const ids = held.waiting().filter(({ offeredBy }) => offeredBy !== undefined);
-    const named = ids.slice(0, maxNamed).map(({ message }) => `${message.id} (${message.kind})`);
+    const named = held
+      .unacked()
+      .slice(0, maxNamed)
+      .map(({ message }) => `${message.id} (${message.kind})`);
     const rest = named.length > 0 ? `you hold: ${named.join(', ')}` : 'you hold none; read the inbox first';
     throw new SignalboxError(
       'not_held',

@@ -1,6 +1,5 @@
 import type { BrokerClient, Log } from '@signalbox/client';
-import { messageOf } from '@signalbox/protocol';
-import { asksForInput } from '../../executor/call-result.ts';
+import { isInputRequired, messageOf } from '@signalbox/protocol';
 import type { FaceTools } from '../../tools/face-tools.ts';
 import type { Inbox } from './inbox.ts';
 
@@ -59,7 +58,7 @@ export function mentionUnread(tools: FaceTools, unread: Unread): FaceTools {
       tools.call(call)?.then((answer) => {
         const { count } = unread;
         unread.look();
-        if (count === 0 || asksForInput(answer.result)) return answer;
+        if (count === 0 || isInputRequired(answer.result)) return answer;
         const _meta = { ...(answer.result._meta as object | undefined), 'signalbox/unread': count };
         return { ...answer, result: { ...answer.result, _meta } };
       }),

@@ -3,6 +3,14 @@ import { SignalboxError } from '@signalbox/protocol';
 /** The longest text, in characters; the broker's own limit is 4 MiB, in bytes. */
 const maxText = 4 * 1024 * 1024;
 
+/** The argument that names a recipient: an agent id, or `agent#sub`. */
+export const toField = {
+  type: 'string',
+  description: 'Agent id of the recipient, such as walt. signalbox_list_agents shows who is connected.',
+  minLength: 1,
+  maxLength: 193,
+} as const;
+
 /** The two arguments of which one is the message. */
 export const bodyFields = {
   text: { type: 'string', description: 'The message as plain text.', minLength: 1, maxLength: maxText },

@@ -1,0 +1,65 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** An import statement reads all that `node:http` exports, and some of it loads the whole of `fetch`. */
+const { createServer } = process.getBuiltinModule('node:http');
+
+const headersTimeoutMs = 10_000;
+const connectionsCheckMs = 5_000;
+const keepAliveTimeoutMs = 65_000;
+/** How long the last answers may take to leave. */
+const lastAnswersMs = 2_000;
+
+export interface HttpServerOptions {
+  host: string;
+  /** Port 0 takes any free one. */
+  port: number;
+  /** How long a request may take to arrive whole, in milliseconds. */
+  requestTimeoutMs: number;
+  /** Called if a request could not be handled; its connection is closed then. */
+  onFailure: (thrown: unknown) => void;
+}
+
+/** A running HTTP server. */
+export interface HttpServer {
+  readonly port: number;
+  /** Accepts no more connections. Resolves when all of them are closed. */
+  stopListening(): Promise<void>;
+  /** Closes all connections when the requests that are being served are answered, or after 2 s. */
+  closeConnections(): Promise<void>;
+}
+
+/** Starts an HTTP server. Rejects with the error of Node's `listen`. */
+export async function startHttpServer(
+  handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
+  { host, port, requestTimeoutMs, onFailure }: HttpServerOptions,
+): Promise<HttpServer> {
+  const serving = new Set<Promise<void>>();
+  const server = createServer({
+    requestTimeout: requestTimeoutMs,
+    headersTimeout: Math.min(requestTimeoutMs, headersTimeoutMs),
+    connectionsCheckingInterval: Math.min(requestTimeoutMs, connectionsCheckMs),
+    keepAliveTimeout: keepAliveTimeoutMs,
+  });
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const served = handle(request, response).catch((thrown) => {
+      onFailure(thrown);
+      response.destroy();
+    });
+    serving.add(served);
+    void served.then(() => serving.delete(served));
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    stopListening: () => new Promise((resolve) => server.close(() => resolve())),
+    async closeConnections() {
+      const timeout = new Promise((resolve) => setTimeout(resolve, lastAnswersMs).unref());
+      await Promise.race([Promise.all(serving), timeout]);
+      server.closeAllConnections();
+    },
+  };
+}
