@@ -63,9 +63,9 @@ export interface BrokerClient extends AsyncDisposable {
   listConnected(options?: { role?: string; withStatus?: boolean }): Promise<ConnectedAgent[]>;
   /** Reads an inbox without taking anything; `after` is a `seq`. */
   peek(options?: { address?: string; after?: number; limit?: number }): Promise<Message[]>;
-  /** Runs an operation of section 9 of the protocol. The token needs the permission for it. */
+  /** Runs an operation of the operator; needs the operator's permission. */
   admin(op: string, params?: Record<string, unknown>): Promise<unknown>;
-  /** Sends the frames that wait, aborts the handlers that run, and ends the connection for good. */
+  /** Sends what is waiting, aborts what is being served, and ends the connection for good. */
   close(): Promise<void>;
 }
 

@@ -234,7 +234,7 @@ export class Client implements BrokerClient {
   async peek(options: { address?: string; after?: number; limit?: number } = {}): Promise<Message[]> {
     this.#parts.requireOpen();
     const { messages } = await this.#parts.calls.call({ type: 'peek', ...options }, { repeatable: true });
-    return messages.map(({ body, ...header }) => ({ ...header, ...(body !== undefined && { body }) }));
+    return messages as Message[];
   }
 
   async admin(op: string, params?: Record<string, unknown>): Promise<unknown> {

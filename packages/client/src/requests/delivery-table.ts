@@ -8,7 +8,7 @@ import { PassingMap } from './passing-map.ts';
 
 /** Learns what became of a delivery, unless it drops the delivery before. */
 export interface DeliveryOwner {
-  /** Called when the broker holds the message; with `sentIsEnough`, when it has left. */
+  /** Called when the broker holds the message; with `endsWhenSent`, when the message has left. */
   receipted(duplicate: boolean): void;
   /**
    * Called when the broker refused the message; returns true to have it tried again after a while.
@@ -31,7 +31,7 @@ export interface DeliveryOptions {
    * For ephemeral messages, which have no receipt. True: the delivery ends when the message has left. Otherwise it stays until it
    * is dropped, so that its owner hears of a refusal.
    */
-  sentIsEnough?: boolean;
+  endsWhenSent?: boolean;
 }
 
 /** One message that is to be delivered. It is sent again with the same id on each new connection, until it has its receipt. */
@@ -40,7 +40,7 @@ export class Delivery {
   readonly owner: DeliveryOwner;
   readonly #body: string | undefined;
   readonly #expiresAt: number | undefined;
-  readonly #sentIsEnough: boolean;
+  readonly #endsWhenSent: boolean;
   readonly #table: DeliveryTable;
   /** Sent on the present connection, and not answered. */
   inFlight = false;
@@ -57,7 +57,7 @@ export class Delivery {
     this.owner = options.owner;
     this.#body = options.body;
     this.#expiresAt = options.expiresAt;
-    this.#sentIsEnough = options.sentIsEnough === true;
+    this.#endsWhenSent = options.endsWhenSent === true;
     this.#table = table;
   }
 
@@ -74,7 +74,7 @@ export class Delivery {
     if (expiresAt !== undefined) frame.ttl_ms = Math.max(1, Math.ceil(expiresAt - now));
     if (owner.settles !== undefined) frame.settles = owner.settles();
     this.inFlight = true;
-    if (this.#sentIsEnough) this.#table.receipted(frame.id, false);
+    if (this.#endsWhenSent) this.#table.receipted(frame.id, false);
     return encodeFrame(frame, this.#body);
   }
 }

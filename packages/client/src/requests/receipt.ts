@@ -60,7 +60,7 @@ class ReceiptWaiter implements DeliveryOwner {
       body,
       owner: this,
       expiresAt: undefined,
-      sentIsEnough: frame.ephemeral === true,
+      endsWhenSent: frame.ephemeral === true,
     });
     this.#deadline = deadlines.add(clock.now() + timeoutMs, () => this.#timedOut());
     if (signal === undefined) return;

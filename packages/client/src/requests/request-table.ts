@@ -101,7 +101,7 @@ export class RequestTable {
       request.onAbort = () => this.#giveUp(request, 'cancelled');
       signal.addEventListener('abort', request.onAbort, { once: true });
     }
-    request.delivery = deliveries.add({ frame, body, owner: request, expiresAt, sentIsEnough: false });
+    request.delivery = deliveries.add({ frame, body, owner: request, expiresAt, endsWhenSent: false });
   }
 
   #expect({ to, kind }: DeliverFrame, options: RequestOptions): ExpectedReply {

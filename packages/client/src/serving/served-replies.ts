@@ -42,7 +42,7 @@ export function sendReply(deps: ReplyDeps, request: AcceptedRequest, reply: Serv
     body,
     owner: new ReplyOwner(deps, request, reply, isStored),
     expiresAt: deadline === undefined ? undefined : Math.max(deadline, deps.clock.now()) + replyGraceMs,
-    sentIsEnough: !isStored,
+    endsWhenSent: !isStored,
   });
   return true;
 }

@@ -2,9 +2,9 @@ import type { Clock } from '../clock.ts';
 import type { Outbox } from './outbox.ts';
 
 /** The broker accepts one status a second by its own clock. */
-const brokerEveryMs = 1_000;
+const brokerIntervalMs = 1_000;
 /** A little longer, because frames are delayed by different times on their way. */
-const everyMs = 1_100;
+const intervalMs = 1_100;
 
 /** Sends the newest status, at most once a second, and again on each new connection. */
 export class Announcer {
@@ -24,7 +24,7 @@ export class Announcer {
   announce(status: unknown): void {
     this.#status = status;
     if (!this.#connected || this.#cancelTimer !== undefined) return;
-    const waitMs = this.#sentAt + everyMs - this.#clock.now();
+    const waitMs = this.#sentAt + intervalMs - this.#clock.now();
     if (waitMs <= 0) this.#send();
     else this.#cancelTimer = this.#clock.startTimer(() => this.#send(), waitMs);
   }
@@ -32,7 +32,10 @@ export class Announcer {
   /** Sends the newest status again: one frame was delayed on its way, so that two arrived within a second. */
   refused(retryAfterMs: number): void {
     if (!this.#connected || this.#cancelTimer !== undefined) return;
-    this.#cancelTimer = this.#clock.startTimer(() => this.#send(), retryAfterMs + everyMs - brokerEveryMs);
+    this.#cancelTimer = this.#clock.startTimer(
+      () => this.#send(),
+      retryAfterMs + intervalMs - brokerIntervalMs,
+    );
   }
 
   /** Sends the status on a new connection. */

@@ -5,21 +5,25 @@ import type { WorkspaceEntry } from './injection.ts';
 type Json = Record<string, unknown>;
 
 /** Returns the text of a file with our entry in it; `undefined` if the text can't hold one. `text` is `undefined` if there is no file. */
-export function putIn(text: string | undefined, { keys, value }: WorkspaceEntry): string | undefined {
+export function withEntry(text: string | undefined, { keys, value }: WorkspaceEntry): string | undefined {
   const top = text === undefined || text.trim() === '' ? {} : objectIn(text);
-  return top && written(top, keys, value);
+  return top && textWith(top, keys, value);
 }
 
 /**
  * Returns the text of an edited file without our entry: the value that stood there `before` is put back, all other changes stay.
  * An entry that was edited, too, stays. Returns `undefined` if the text is no JSON object.
  */
-export function takenOut(text: string, { keys, value }: WorkspaceEntry, before?: string): string | undefined {
+export function withoutEntry(
+  text: string,
+  { keys, value }: WorkspaceEntry,
+  before?: string,
+): string | undefined {
   const top = objectIn(text);
   if (top === undefined) return undefined;
-  if (!isDeepStrictEqual(at(top, keys), value)) return text;
-  const old = before === undefined ? undefined : at(objectIn(before), keys);
-  return written(top, keys, old);
+  if (!isDeepStrictEqual(valueAt(top, keys), value)) return text;
+  const old = before === undefined ? undefined : valueAt(objectIn(before), keys);
+  return textWith(top, keys, old);
 }
 
 function objectIn(text: string): Json | undefined {
@@ -30,11 +34,11 @@ function objectIn(text: string): Json | undefined {
   }
 }
 
-function at(top: unknown, keys: readonly string[]): unknown {
+function valueAt(top: unknown, keys: readonly string[]): unknown {
   return keys.reduce<unknown>((value, key) => asObject(value)?.[key], top);
 }
 
-function written(top: Json, keys: readonly string[], value: unknown): string | undefined {
+function textWith(top: Json, keys: readonly string[], value: unknown): string | undefined {
   const changed = withValue(top, keys, value);
   return changed && `${JSON.stringify(changed, undefined, 2)}\n`;
 }

@@ -61,7 +61,7 @@ export class AgentTable {
     const key = createHash('sha256').update(bearer.token).digest('base64');
     const known = this.#refused.get(key);
     if (known) return refuse(known);
-    const entry = this.#entries.get(key) ?? this.#enter(key, bearer);
+    const entry = this.#entries.get(key) ?? this.#add(key, bearer);
     if ('status' in entry) return refuse(entry);
     entry.inUse++;
     try {
@@ -77,20 +77,20 @@ export class AgentTable {
     const since = this.#options.now() - this.#options.idleMs;
     for (const [key, entry] of this.#entries) {
       await entry.opened?.sweep();
-      if (idleSince(entry) <= since) await this.#leave(key, entry, 'idle');
+      if (idleSince(entry) <= since) await this.#remove(key, entry, 'idle');
     }
   }
 
   /** Closes all agents. */
   async close(): Promise<void> {
-    const leaving = [...this.#entries].map(async ([key, entry]) => {
+    const removals = [...this.#entries].map(async ([key, entry]) => {
       await entry.agent;
-      await this.#leave(key, entry, 'the face ends');
+      await this.#remove(key, entry, 'the face ends');
     });
-    await Promise.all(leaving);
+    await Promise.all(removals);
   }
 
-  #enter(key: string, bearer: BearerToken): Entry | HttpRefusal {
+  #add(key: string, bearer: BearerToken): Entry | HttpRefusal {
     if (this.#connecting >= maxConnecting) return unavailable('too many agents are being connected', 1_000);
     if (this.#entries.size >= this.#options.maxAgents && !this.#makeRoom()) {
       return unavailable(`this face serves ${this.#options.maxAgents} agents already`, 10_000);
@@ -107,7 +107,7 @@ export class AgentTable {
       entry.opened = agent;
       void agent.executor.closed.then((reason) => {
         if (reason && isRefusal(reason)) this.#refused.add(key, refusalOf(reason));
-        return this.#leave(key, entry, reason?.code ?? 'closed');
+        return this.#remove(key, entry, reason?.code ?? 'closed');
       });
     });
     return entry;
@@ -115,12 +115,12 @@ export class AgentTable {
 
   async #connect(key: string, { token, agent }: BearerToken): Promise<FaceAgent | HttpRefusal> {
     const { connect, connectTimeoutMs, open, log } = this.#options;
-    const given = new AbortController();
-    const timer = setTimeout(() => given.abort(), connectTimeoutMs);
+    const timeLimit = new AbortController();
+    const timer = setTimeout(() => timeLimit.abort(), connectTimeoutMs);
     // Half of the time, so that what is missing can be told: the orchestrator, not the broker.
     const manifestTimeoutMs = connectTimeoutMs / 2;
     try {
-      const { signal } = given;
+      const { signal } = timeLimit;
       const executor = await McpProxyExecutor.connect({
         ...connect,
         token,
@@ -150,12 +150,12 @@ export class AgentTable {
       .filter(([, entry]) => idleSince(entry) < Number.POSITIVE_INFINITY)
       .sort(([, a], [, b]) => idleSince(a) - idleSince(b))[0];
     if (!idle) return false;
-    void this.#leave(...idle, 'another needs its place');
+    void this.#remove(...idle, 'another needs its place');
     return true;
   }
 
   /** Closes an agent and forgets it. Never rejects. */
-  async #leave(key: string, entry: Entry, reason: string): Promise<void> {
+  async #remove(key: string, entry: Entry, reason: string): Promise<void> {
     const { log } = this.#options;
     const agent = entry.opened?.executor.agent;
     if (this.#entries.get(key) === entry) {

@@ -18,8 +18,8 @@ export async function readJsonBody(
 }
 
 /**
- * The SDK's adapter iterates over the request and leaves it half-read when it is too long, which tears the connection
- * down before the refusal is out. Here the rest is read and thrown away, for as long as the server's own time limit allows.
+ * Reads a request's body as text. The rest of a body that is too long is read and thrown away, for as long as the server's time
+ * limit allows. (The SDK's adapter leaves it unread, which closes the connection before the refusal is out.)
  */
 function readText(request: IncomingMessage, maxBytes: number): Promise<string | HttpRefusal> {
   return new Promise((resolve) => {

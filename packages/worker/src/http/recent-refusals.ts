@@ -1,4 +1,4 @@
-/** Remembers for a while what was refused, the newest `maxEntries` of it. */
+/** Remembers the newest refusals, at most `maxEntries`, each for `forMs` milliseconds. */
 export class RecentRefusals<Refusal> {
   readonly #entries = new Map<string, { refusal: Refusal; until: number }>();
   readonly #options: { forMs: number; maxEntries: number; now: () => number };

@@ -1,6 +1,6 @@
 import type { BrokerClient } from '@signalbox/client';
 import { type ConnectedAgent, visible } from '@signalbox/protocol';
-import { answer, type MailboxTool, mailboxTool, reading } from './mailbox-tool.ts';
+import { answer, type MailboxTool, mailboxTool, readOnly } from './mailbox-tool.ts';
 
 /** The most agents that one answer names. */
 const maxAgents = 100;
@@ -49,7 +49,7 @@ export function agentsTool(client: BrokerClient): MailboxTool {
       },
       required: ['agents', 'more'],
     },
-    annotations: reading,
+    annotations: readOnly,
     async run({ role }) {
       const connected = await client.listConnected({ withStatus: true, ...(role !== undefined && { role }) });
       const all = byAgent(connected, client.agent);

@@ -6,7 +6,7 @@ import { askOrchestrator, unreadableAnswer } from '../executor/orchestrator-ques
 import type { RecentCall, RecentCalls } from '../tools/recent-calls.ts';
 import { failedResultOf, type ToolResult, toolResultOf } from '../tools/tool-result.ts';
 import { failure, failureResult } from './failure.ts';
-import { answer, type MailboxTool, mailboxTool, reading } from './mailbox-tool.ts';
+import { answer, type MailboxTool, mailboxTool, readOnly } from './mailbox-tool.ts';
 import { late, within } from './time-limit.ts';
 
 const statusTimeoutMs = 10_000;
@@ -33,7 +33,7 @@ export function callResultTool(deps: CallResultToolDeps): MailboxTool {
     fields: {
       call_id: { type: 'string', description: 'Leave it out for the list.', minLength: 1, maxLength: 64 },
     },
-    annotations: reading,
+    annotations: readOnly,
     async run({ call_id: id }, { signal }) {
       if (id === undefined) return listed(calls.list());
       if (!/^[!-~]+$/.test(id))

@@ -34,7 +34,7 @@ interface Annotations {
 }
 
 /** The hints of a tool that changes nothing. */
-export const reading: Annotations = {
+export const readOnly: Annotations = {
   readOnlyHint: true,
   destructiveHint: false,
   idempotentHint: true,
@@ -42,7 +42,7 @@ export const reading: Annotations = {
 };
 
 /** The hints of a tool that adds something at each call and removes nothing. */
-export const writing: Annotations = {
+export const additive: Annotations = {
   readOnlyHint: false,
   destructiveHint: false,
   idempotentHint: false,

@@ -1,4 +1,4 @@
-import { answer, type MailboxTool, mailboxTool, writing } from './mailbox-tool.ts';
+import { additive, answer, type MailboxTool, mailboxTool } from './mailbox-tool.ts';
 import type { MainConnection } from './main-connection.ts';
 import { bodyFields, bodyOf, toField } from './message-arguments.ts';
 
@@ -27,7 +27,7 @@ export function sendTool(main: MainConnection): MailboxTool {
       },
       required: ['id'],
     },
-    annotations: writing,
+    annotations: additive,
     async run({ to, kind = 'note', ...given }, { signal }) {
       const body = bodyOf(given);
       const client = await main.client(signal);

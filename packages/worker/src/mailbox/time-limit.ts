@@ -8,12 +8,12 @@ export async function within<T>(
   signal?: AbortSignal,
 ): Promise<T | typeof late> {
   if (signal?.aborted) return late;
-  const given = Promise.withResolvers<typeof late>();
-  const giveUp = () => given.resolve(late);
+  const timeUp = Promise.withResolvers<typeof late>();
+  const giveUp = () => timeUp.resolve(late);
   const timer = setTimeout(giveUp, waitMs);
   signal?.addEventListener('abort', giveUp, { once: true });
   try {
-    return await Promise.race([promise, given.promise]);
+    return await Promise.race([promise, timeUp.promise]);
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', giveUp);

@@ -1,7 +1,7 @@
 import { SignalboxError } from '@signalbox/protocol';
 import type { FaceCall } from '../../tools/face-tools.ts';
 import type { ToolResult } from '../../tools/tool-result.ts';
-import { type MailboxTool, mailboxTool, reading, writing } from '../mailbox-tool.ts';
+import { additive, type MailboxTool, mailboxTool, readOnly } from '../mailbox-tool.ts';
 import { bodyFields, bodyOf, toField } from '../message-arguments.ts';
 import { late, within } from '../time-limit.ts';
 import { askSchema, endedResult, pendingResult } from './ask-outcome.ts';
@@ -33,7 +33,7 @@ export function askTools(asks: AskTable, maxWaitMs: number): MailboxTool[] {
       },
       required: ['to'],
       outputSchema: askSchema,
-      annotations: writing,
+      annotations: additive,
       async run({ to, timeout_s: seconds = defaultSeconds, ...given }, call) {
         const ask = asks.start(to, bodyOf(given), seconds * 1000);
         const { signal } = call;
@@ -68,7 +68,7 @@ export function askTools(asks: AskTable, maxWaitMs: number): MailboxTool[] {
       },
       required: ['ask_id'],
       outputSchema: askSchema,
-      annotations: reading,
+      annotations: readOnly,
       async run({ ask_id: id, timeout_s: seconds }, { signal, onProgress }) {
         const ask = asks.find(id);
         if (!ask) throw unknownAsk(id, asks.pending());

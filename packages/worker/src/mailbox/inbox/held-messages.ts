@@ -43,7 +43,7 @@ export class HeldMessages {
   readonly #bySeq = new Map<number, HeldMessage>();
 
   /** Adds a delivered message; one that came before keeps its marks. */
-  take(seq: number, message: Message, json: unknown, receivedAt: number): HeldMessage {
+  add(seq: number, message: Message, json: unknown, receivedAt: number): HeldMessage {
     const known = this.#bySeq.get(seq);
     const held = { seq, message, json, receivedAt, offeredBy: undefined, isDone: false, ...known };
     Object.assign(held, { message, json, receivedAt, isLive: true });

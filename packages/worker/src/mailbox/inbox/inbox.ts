@@ -158,7 +158,7 @@ export class Inbox {
       void client.nack([seq], { dead: true, reason: 'bad_body' }).catch(() => {});
       return;
     }
-    const held = this.held.take(seq, message, json, this.#deps.now());
+    const held = this.held.add(seq, message, json, this.#deps.now());
     if (held.isDone) {
       void client.ack([seq]).then(
         ({ accepted }) => this.held.remove(accepted),

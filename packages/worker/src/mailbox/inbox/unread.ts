@@ -22,7 +22,7 @@ export class Unread {
   readonly #inbox: Inbox;
   readonly #options: UnreadOptions;
   #lastCount = 0;
-  #lookedAt = Number.NEGATIVE_INFINITY;
+  #peekedAt = Number.NEGATIVE_INFINITY;
 
   constructor(client: BrokerClient, inbox: Inbox, options: UnreadOptions) {
     this.#client = client;
@@ -36,11 +36,11 @@ export class Unread {
     return this.#inbox.isHeld ? this.#inbox.fresh().length : this.#lastCount;
   }
 
-  /** Peeks into the inbox in the background, if that is due. */
-  look(): void {
+  /** Counts again in the background, by a peek into the inbox, if that is due. */
+  refresh(): void {
     const { everyMs, isWanted, now, log } = this.#options;
-    if (this.#inbox.isHeld || !isWanted() || now() - this.#lookedAt < everyMs) return;
-    this.#lookedAt = now();
+    if (this.#inbox.isHeld || !isWanted() || now() - this.#peekedAt < everyMs) return;
+    this.#peekedAt = now();
     this.#client.peek({ address: this.#client.agent, limit: countedTo }).then(
       (messages) => {
         this.#lastCount = messages.length;
@@ -57,7 +57,7 @@ export function mentionUnread(tools: FaceTools, unread: Unread): FaceTools {
     call: (call) =>
       tools.call(call)?.then((answer) => {
         const { count } = unread;
-        unread.look();
+        unread.refresh();
         if (count === 0 || isInputRequired(answer.result)) return answer;
         const _meta = { ...(answer.result._meta as object | undefined), 'signalbox/unread': count };
         return { ...answer, result: { ...answer.result, _meta } };

@@ -2,7 +2,7 @@ import { mkdir, readFile, realpath, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errnoOf, SignalboxError } from '@signalbox/protocol';
 import type { WorkspaceEntry } from '../../agent-clis/injection.ts';
-import { putIn } from '../../agent-clis/workspace-entry.ts';
+import { withEntry } from '../../agent-clis/workspace-entry.ts';
 import { identityOf, isRunning, type ProcessIdentity } from '../process/process-start.ts';
 import {
   recordPathOf,
@@ -25,9 +25,9 @@ export async function claimWorkspace(
   const entry = { ...wanted, path };
   const recordPath = recordPathOf(path);
   const madeDirectory = (await mkdir(dirname(path), { recursive: true })) !== undefined;
-  await settleEarlier(recordPath);
+  await undoCrashedRun(recordPath);
   const before = await textOf(path);
-  const written = putIn(before, entry);
+  const written = withEntry(before, entry);
   if (written === undefined) {
     throw new SignalboxError('usage', `${path} holds no JSON object that an MCP server could be added to`, {
       details: { hint: 'correct it, or run with --no-inject' },
@@ -48,11 +48,11 @@ export async function claimWorkspace(
 }
 
 /** Undoes the entry of a crashed run. Of two runs that find its record, only one succeeds in moving it. */
-async function settleEarlier(recordPath: string): Promise<void> {
+async function undoCrashedRun(recordPath: string): Promise<void> {
   const text = await textOf(recordPath);
   if (text === undefined) return;
   const owner = ownerIn(text);
-  if (owner === undefined || isRunning(owner)) throw taken(recordPath, owner);
+  if (owner === undefined || isRunning(owner)) throw claimedBy(owner, recordPath);
   const moved = `${recordPath}.${process.pid}`;
   await rename(recordPath, moved);
   await restoreWorkspace(moved);
@@ -71,11 +71,12 @@ async function createRecord(recordPath: string, record: WorkspaceRecord): Promis
     await writeFile(recordPath, `${JSON.stringify(record)}\n`, { mode: 0o600, flag: 'wx' });
   } catch (error) {
     if (errnoOf(error) !== 'EEXIST') throw error;
-    throw taken(recordPath, ownerIn(await readFile(recordPath, 'utf8')));
+    throw claimedBy(ownerIn(await readFile(recordPath, 'utf8')), recordPath);
   }
 }
 
-function taken(recordPath: string, owner: ProcessIdentity | undefined): SignalboxError {
+/** Makes the error for a file in which another run has its entry. */
+function claimedBy(owner: ProcessIdentity | undefined, recordPath: string): SignalboxError {
   const who = owner ? `another worker run (process ${owner.pid})` : `the damaged record ${recordPath}`;
   return new SignalboxError('usage', `${who} has its entry in ${recordPath.replace(/\.signalbox$/, '')}`, {
     details: { hint: 'use one directory per agent, or run with --no-inject' },

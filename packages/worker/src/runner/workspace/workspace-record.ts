@@ -2,7 +2,7 @@ import { chmod, readFile, rename, rmdir, stat, unlink, writeFile } from 'node:fs
 import { dirname } from 'node:path';
 import { errnoOf } from '@signalbox/protocol';
 import type { WorkspaceEntry } from '../../agent-clis/injection.ts';
-import { takenOut } from '../../agent-clis/workspace-entry.ts';
+import { withoutEntry } from '../../agent-clis/workspace-entry.ts';
 import type { ProcessIdentity } from '../process/process-start.ts';
 
 /** The facts that are needed to take an entry out of the user's file again, also after a crash of the supervisor that put it in. */
@@ -28,18 +28,18 @@ export function recordPathOf(file: string): string {
 /** Takes our entry out of the file that the record names, and removes the record. */
 export async function restoreWorkspace(recordPath: string): Promise<Restored> {
   const record = JSON.parse(await readFile(recordPath, 'utf8')) as WorkspaceRecord;
-  const restored = await takeOut(record);
+  const restored = await removeEntry(record);
   await unlink(recordPath);
   if (record.madeDirectory) await rmdir(dirname(record.entry.path)).catch(() => {});
   return restored;
 }
 
-async function takeOut({ entry, before, written }: WorkspaceRecord): Promise<Restored> {
+async function removeEntry({ entry, before, written }: WorkspaceRecord): Promise<Restored> {
   const now = await textOf(entry.path);
   if (now === before) return 'restored';
   if (now === undefined) return 'edited';
   if (now !== written) {
-    const text = takenOut(now, entry, before);
+    const text = withoutEntry(now, entry, before);
     if (text === undefined) return 'unreadable';
     await replaceFile(entry.path, text);
     return 'edited';
