@@ -18,13 +18,13 @@ export interface BrokerOptions {
   /** The port to listen on. Default: 7420. With 0 the system chooses a free one. */
   port?: number;
   /**
-   * What a message with a receipt survives. With `full`, the default, it is synced to disk and survives the machine. With
-   * `process` it is written and survives only the process.
+   * The meaning of a receipt. With `full`, the default, the message is synced to disk and survives a crash of the machine. With
+   * `process` it is written and survives only the end of the process.
    */
   durability?: 'full' | 'process';
   /** The limits that differ from the protocol's defaults. */
   limits?: Partial<Limits>;
-  /** The time between two pings. Default: 15 seconds. A connection that answers none of two is ended. */
+  /** The time between two pings. Default: 15 seconds. A connection that answers neither of them is ended. */
   heartbeatMs?: number;
   /** The time in which a connection must say `hello`. Default: 5 seconds. */
   helloTimeoutMs?: number;

@@ -24,7 +24,7 @@ export interface FrameDeps {
   followers: TailFollowers;
   audit: AuditLog;
   limits: Limits;
-  /** What a message with a receipt survives, as `welcome.receipt_means` states it. */
+  /** The meaning of a receipt, as `welcome.receipt_means` states it. */
   receiptMeans: string;
   now: () => number;
   log: Log;

@@ -21,6 +21,8 @@ import type { OutboxFlusher } from './outbox-flusher.ts';
 import { type FrameIds, Responder } from './responder.ts';
 
 const MiB = 1024 * 1024;
+const pauseBytes = 4 * MiB;
+const closeBytes = 24 * MiB;
 
 /** The dependencies that all sessions share. */
 export interface SessionDeps extends FrameDeps {
@@ -39,14 +41,15 @@ export class Session {
   constructor(socket: WebSocket, identity: Identity, deps: SessionDeps) {
     const outbox = new Outbox(
       socket,
-      { pauseBytes: 4 * MiB, closeBytes: 24 * MiB, liveLaneMessages: deps.limits.liveLaneMessages },
+      { pauseBytes, closeBytes, liveLaneMessages: deps.limits.liveLaneMessages },
       {
         dirty: deps.flusher.add,
         drained: () => {
           deps.delivery.subscriptions.resume(outbox);
           this.#reader.wake();
         },
-        overflow: () => this.end('slow_consumer', 'more than 24 MiB wait unread on this connection'),
+        overflow: () =>
+          this.end('slow_consumer', `more than ${closeBytes / MiB} MiB wait unread on this connection`),
       },
     );
     this.#socket = socket;

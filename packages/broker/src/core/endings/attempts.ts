@@ -5,10 +5,11 @@ import { isRequest } from '../message-header.ts';
 import { expired, type Settler } from '../settling/settler.ts';
 import type { WaitingRequests } from '../settling/waiting-requests.ts';
 
-/** The time in which the holder of a lease that ended may come back without a failed attempt of the messages it worked on. */
+/** If the holder of a lease that ended comes back within this time, the messages that it worked on have no failed attempt. */
 const reconnectGraceMs = 10_000;
 /** How often a message may lose its holder without a failed attempt. After that it is suspected to be the cause. */
 const maxForgiven = 10;
+/** The most messages whose failed attempts are remembered. Beyond it, the oldest are forgotten. */
 const maxHistories = 10_000;
 /** The longest reason of one attempt in the summary of all, in characters. */
 const maxReasonLength = 90;

@@ -13,8 +13,8 @@ const horizonMs = 10 * 60_000;
 const maxRequests = 100_000;
 
 /**
- * Remembers when the requests that wait to be pushed expire, and whether a consumer had them before. It holds at most 100,000
- * requests of this run. `Deadlines.sweep` finds the others, which may have been pushed.
+ * Remembers when the requests that wait to be pushed expire, and whether a consumer had them before. Their
+ * number is bounded. `Deadlines.sweep` finds those that are not here, which may have been pushed.
  */
 export class WaitingRequests {
   readonly #bySeq = new Map<number, WaitingRequest>();
