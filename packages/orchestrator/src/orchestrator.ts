@@ -22,7 +22,7 @@ import { createCallScheduler } from './scheduling/call-scheduler.ts';
 const defaultCallTimeoutMs = 60_000;
 const defaultDrainMs = 5000;
 
-/** The parts and settings of an orchestrator. */
+/** The dependencies and settings of an orchestrator. */
 export interface OrchestratorOptions {
   /** A client that is connected as the orchestrator. The caller closes it. */
   client: BrokerClient;

@@ -11,7 +11,7 @@ export interface ServerPolicy {
    * `MEMORY_FILE_PATH: /data/memory-${instance}.jsonl`.
    */
   share?: ServerSharing;
-  /** Whether the first call starts it; else it is started at once. */
+  /** Whether the server is started by its first call; else it is started with the host. */
   lazy?: boolean;
   /** How long an idle instance of a lazy or unshared server stays up; 0 means for ever. Default 5 min. */
   keepAliveMs?: number;
@@ -23,18 +23,19 @@ export interface ServerPolicy {
   restartWindowMs?: number;
   /** The number of consecutive transport failures that opens the circuit breaker. Default 5. */
   circuitThreshold?: number;
-  /** How long it then stays open. Default 30 s. */
+  /** How long the circuit breaker then stays open. Default 30 s. */
   circuitResetMs?: number;
-  /** The number of calls that may run on it at once. Default: the orchestrator's limit per server. */
+  /** The number of calls that may run on the server at once. Default: the orchestrator's limit per server. */
   concurrency?: number;
   /** The longest a single call may take; the caller's deadline applies as well. */
   timeoutMs?: number;
   /**
-   * `legacy` speaks 2025-11-25 and earlier; `auto` asks for the current revision first; a stdio server that
-   * ends on that question is started once more. Default: `legacy` for stdio, `auto` for HTTP.
+   * The revisions of MCP to speak: with `legacy`, 2025-11-25 and earlier; with `auto`, the current one if the server knows
+   * it. A stdio server that exits when it is asked for the current one is started once more. Default: `legacy` for stdio,
+   * `auto` for HTTP.
    */
   protocol?: 'legacy' | 'auto';
-  /** Whether it is only known by name and never started. */
+  /** Whether the server is only known by name and never started. */
   disabled?: boolean;
   /** False: its tools may be called by their exact names, but are not listed. */
   toolDiscovery?: boolean;

@@ -105,9 +105,4 @@ export class ToolRoute {
   get server(): string | undefined {
     return this.target?.server;
   }
-
-  /** The tool as its server named it. */
-  get tool(): Tool | undefined {
-    return this.target?.tool;
-  }
 }

@@ -22,7 +22,7 @@ export interface InventoryProblem {
 export interface Inventory {
   version: string;
   tools: Tool[];
-  /** The tools that may be called by these exact names, and are not to be shown. */
+  /** The tools that may be called by these exact names but are not listed. */
   hidden: Tool[];
   renamed: RenamedTool[];
   /** The tools of servers with `prefix: false`, whose names don't tell their servers. */
@@ -64,7 +64,7 @@ export interface ToolSource extends ToolList {
   prefix?: boolean;
 }
 
-/** An inventory with the targets of its names. */
+/** An inventory, and the server and tool that each of its names leads to. */
 export interface InventoryBuild {
   inventory: Inventory;
   targets: ReadonlyMap<string, RouteTarget>;

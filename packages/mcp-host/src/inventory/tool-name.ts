@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** The longest tool name by default: clients prefix tool names again and cap the whole at 60 to 64 characters. */
+/** The default for the longest tool name: clients add a prefix of their own and allow 60 to 64 characters in all. */
 export const defaultToolNameMax = 48;
 
 const hashLength = 8;
@@ -21,8 +21,8 @@ export function mcpToolName(server: string, tool: string, max = defaultToolNameM
 }
 
 /**
- * Reads a name as {@link mcpToolName} spells it. Both parts are as sanitised (and perhaps cut), so they name a server
- * and a tool for people, not for routing: the host routes by table.
+ * Splits a name of the form that {@link mcpToolName} returns. Both parts are sanitised and may be cut, so they are fit for
+ * messages but not for routing.
  */
 export function parseMcpToolName(name: string): { server: string; tool: string } | undefined {
   const match = /^mcp_([a-z0-9_]+?)__([A-Za-z0-9_-]+)$/.exec(name);
@@ -34,7 +34,7 @@ export function isMcpTool(name: string): boolean {
   return parseMcpToolName(name) !== undefined;
 }
 
-/** Whether `name` could be the (perhaps cut) name of a tool of this server. Never enough to route by. */
+/** Whether `name` could be the name of a tool of this server. Several servers may fit, so it does not decide a route. */
 export function mayBelongTo(server: string, name: string, prefix = true): boolean {
   const parsed = parseMcpToolName(name);
   if (!prefix && !parsed) return true;

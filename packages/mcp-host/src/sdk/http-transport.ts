@@ -10,7 +10,7 @@ import { type FetchObserver, requestFetch } from './request-fetch.ts';
 import { streamLost } from './sdk-failure.ts';
 import { keepResultsUntouched } from './untouched-results.ts';
 
-// A stream that broke off is resumed if the server is soon back; a call must not hang on one that is not.
+/** A stream that broke off is resumed if the server is back soon. After that, its calls fail instead of waiting. */
 const reconnectionOptions = {
   initialReconnectionDelay: 1_000,
   maxReconnectionDelay: 5_000,

@@ -13,9 +13,8 @@ const inherited = new Set([
 ]);
 
 /**
- * Returns the environment of a server: the few variables that a program needs to run here, and those of its
- * configuration. No other variable of ours is passed on, and none named `SIGNALBOX_…` even if it is configured, so
- * tokens stay with us.
+ * Returns the environment of a server: the few variables of this process that a program needs to run, and those of its
+ * configuration. Variables named `SIGNALBOX_…` are left out even if they are configured, because they hold tokens.
  */
 export function childEnvironment(
   configured: Readonly<Record<string, string>> = {},

@@ -19,7 +19,7 @@ export class LineWriter {
     });
   }
 
-  /** Whether the reader is behind. More lines are taken, but pile up here. */
+  /** Whether the reader is behind. Further lines are accepted and kept in memory. */
   get isFull(): boolean {
     return this.#isFull;
   }

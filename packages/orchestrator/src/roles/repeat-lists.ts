@@ -8,7 +8,7 @@ import { matchesPattern } from './tool-pattern.ts';
 export interface RepeatLists {
   /** Tools that may be called again although nobody knows how the first call ended. */
   safe?: readonly string[];
-  /** Tools that must not be called again, whatever their server declares. */
+  /** Tools that must not be called again, even if their server declares that they may be. */
   never?: readonly string[];
 }
 

@@ -28,9 +28,7 @@ export class ProcessRecords {
     this.#self = { pid: process.pid, start: startOfProcess(process.pid) ?? 'unknown' };
   }
 
-  /**
-   * Ends the processes that a host that is gone has left running: SIGTERM to the group, SIGKILL after `terminateMs`.
-   */
+  /** Ends the processes that an earlier host left running: SIGTERM to the group, SIGKILL after `terminateMs`. */
   async reap(terminateMs: number): Promise<void> {
     const found = this.#read();
     const orphans = found.filter(({ owner }) => !isRunning(owner));
@@ -73,7 +71,7 @@ export class ProcessRecords {
   async #end(orphan: ProcessRecord, terminateMs: number): Promise<void> {
     signalGroup(orphan.pid, 'SIGTERM');
     const gone = await goneWithin(orphan, terminateMs);
-    // Whether or not it went: a child of it may have stayed. The id stays taken as long as the group has members.
+    // Even if it has exited, a child of it may run. No other process gets the id while the group has members.
     signalGroup(orphan.pid, 'SIGKILL');
     if (!gone) await goneWithin(orphan, terminateMs);
     const { server, pid } = orphan;
