@@ -151,7 +151,9 @@ export class ServerCalls {
     }
   }
 
-  /** Returns the connection for a call that has to wait for nothing, as nearly all calls, and so is sent in this turn. */
+  /**
+   * Returns the connection for a call that has to wait for nothing, as nearly all calls, and so is sent in this turn.
+   */
   #readyConnection(call: OutgoingCall, { isProbe }: Permit): ServerConnection | undefined {
     const { target, options } = call;
     const mayGo = !isProbe && !options.beforeSend && !options.signal.aborted && this.#timeLeft(call) > 0;

@@ -23,7 +23,9 @@ export function instanceFor(share: ServerSharing, caller: Caller | undefined): s
   return share === 'role' ? `role:${caller.role}` : `worker:${caller.agent}`;
 }
 
-/** Returns the fields of a log event that name an instance; `instance` is left out for the one that serves everybody. */
+/**
+ * Returns the fields of a log event that name an instance; `instance` is left out for the one that serves everybody.
+ */
 export function instanceFacts(server: string, instance: string): { server: string; instance?: string } {
   return { server, ...(instance !== '' && { instance }) };
 }

@@ -30,9 +30,9 @@ export interface ServerPolicy {
   /** The longest a single call may take; the caller's deadline applies as well. */
   timeoutMs?: number;
   /**
-   * The revisions of MCP to speak: with `legacy`, 2025-11-25 and earlier; with `auto`, the current one if the server knows
-   * it. A stdio server that exits when it is asked for the current one is started once more. Default: `legacy` for stdio,
-   * `auto` for HTTP.
+   * The revisions of MCP to speak: with `legacy`, 2025-11-25 and earlier; with `auto`, the current one if the server
+   * knows it. A stdio server that exits when it is asked for the current one is started once more. Default: `legacy`
+   * for stdio, `auto` for HTTP.
    */
   protocol?: 'legacy' | 'auto';
   /** Whether the server is only known by name and never started. */

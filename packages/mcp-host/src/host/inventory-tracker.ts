@@ -75,8 +75,8 @@ export class InventoryTracker {
 }
 
 /**
- * Leads from a name of the inventory to its server and tool. The name is looked up once, and again only when the inventory
- * has changed, so a route that was kept while its call waited is never out of date.
+ * Leads from a name of the inventory to its server and tool. The name is looked up once, and again only when the
+ * inventory has changed, so a route that was kept while its call waited is never out of date.
  */
 export class ToolRoute {
   readonly name: string;

@@ -203,8 +203,8 @@ class RunningHost implements McpHost {
   }
 
   /**
-   * Waits for the server that a name without a tool may belong to, if that server has not listed its tools yet. Resolves
-   * with an error if the name has no tool after the wait.
+   * Waits for the server that a name without a tool may belong to, if that server has not listed its tools yet.
+   * Resolves with an error if the name has no tool after the wait.
    */
   async #waitForTool(
     route: ToolRoute,

@@ -52,8 +52,8 @@ export async function readToolList(
 }
 
 /**
- * Takes secrets out of the names and texts in the problems of a list. Names are cut to 128 characters after that, because
- * a secret that was cut would not be recognised.
+ * Takes secrets out of the names and texts in the problems of a list. Names are cut to 128 characters after that,
+ * because a secret that was cut would not be recognised.
  */
 export function redactedList({ tools, problems }: ToolList, redact: (text: string) => string): ToolList {
   return {

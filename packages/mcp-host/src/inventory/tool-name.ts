@@ -21,8 +21,8 @@ export function mcpToolName(server: string, tool: string, max = defaultToolNameM
 }
 
 /**
- * Splits a name of the form that {@link mcpToolName} returns. Both parts are sanitised and may be cut, so they are fit for
- * messages but not for routing.
+ * Splits a name of the form that {@link mcpToolName} returns. Both parts are sanitised and may be cut, so they are fit
+ * for messages but not for routing.
  */
 export function parseMcpToolName(name: string): { server: string; tool: string } | undefined {
   const match = /^mcp_([a-z0-9_]+?)__([A-Za-z0-9_-]+)$/.exec(name);
@@ -34,7 +34,9 @@ export function isMcpTool(name: string): boolean {
   return parseMcpToolName(name) !== undefined;
 }
 
-/** Whether `name` could be the name of a tool of this server. Several servers may fit, so it does not decide a route. */
+/**
+ * Whether `name` could be the name of a tool of this server. Several servers may fit, so it does not decide a route.
+ */
 export function mayBelongTo(server: string, name: string, prefix = true): boolean {
   const parsed = parseMcpToolName(name);
   if (!prefix && !parsed) return true;

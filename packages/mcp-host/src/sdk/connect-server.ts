@@ -54,8 +54,8 @@ async function connectStdio(
   transport.onclose = () => loss.lose(transport.end ?? 'was closed');
   if (mode === 'auto') {
     keepResultsUntouched(transport);
-    // Workaround for the SDK 2.4.0: it recognises a stdio server by this property and a process id. If such a server does
-    // not answer, it has an older revision; if any other does not answer, the connection has failed.
+    // Workaround for the SDK 2.4.0: it recognises a stdio server by this property and a process id. If such a server
+    // does not answer, the SDK assumes an older revision; for any other server it reports a failure.
     Object.assign(transport, { stderr: null });
   }
   const client = newClient(mode, Math.ceil(options.timeoutMs / 2), options);
@@ -115,7 +115,9 @@ async function connectHttp(config: HttpServerConfig, options: ConnectOptions): P
   return new SdkConnection(client, endpoint, loss);
 }
 
-/** Workaround for the SDK 2.4.0: it ignores the signal while it asks for the revision, so an abort closes the transport. */
+/**
+ * Workaround for the SDK 2.4.0: it ignores the signal while it asks for the revision, so an abort closes the transport.
+ */
 async function shakeHands(
   client: Client,
   transport: Transport,

@@ -8,9 +8,9 @@ export const rawTools = Symbol('tools as the server sent them');
 export const rawResult = Symbol('result as the server sent it');
 
 /**
- * Hides tool lists and `input_required` results from the SDK. The transport must not be connected yet. Workaround for the
- * SDK 2.4.0: on a connection of the 2026 revision it ignores the schema of the caller, refuses a whole list for one bad
- * tool, and rebuilds `input_required` results from the fields that it knows.
+ * Hides tool lists and `input_required` results from the SDK. The transport must not be connected yet. Workaround for
+ * the SDK 2.4.0: on a connection of the 2026 revision it ignores the schema of the caller, refuses a whole list for one
+ * bad tool, and rebuilds `input_required` results from the fields that it knows.
  */
 export function keepResultsUntouched(transport: Transport): void {
   const listings = new Set<RequestId>();

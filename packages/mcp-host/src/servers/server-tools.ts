@@ -4,8 +4,8 @@ import type { ToolList } from '../inventory/tool-list.ts';
 const nothing: ToolList = { tools: [], problems: [] };
 
 /**
- * Holds the tools of a server: its last good list or, until it has listed them, the list of its card or of the server that
- * it replaces.
+ * Holds the tools of a server: its last good list or, until it has listed them, the list of its card or of the server
+ * that it replaces.
  */
 export class ServerTools {
   #listed: ToolList | undefined;

@@ -27,8 +27,8 @@ export interface ProcessOptions extends CloseGrace {
 const sent = Promise.resolve();
 
 /**
- * The longest wait for the last output of a process that has exited. Answers may still be in the pipe, and a process that
- * it started may hold the pipe open for ever.
+ * The longest wait for the last output of a process that has exited. Answers may still be in the pipe, and a process
+ * that it started may hold the pipe open for ever.
  */
 const lastOutputMs = 250;
 

@@ -13,8 +13,8 @@ export interface BudgetedCall {
 }
 
 /**
- * The decision on a call. A call within its budgets has been counted, and `takeBack` undoes that if it is not made after
- * all. Any other call is refused with an error for its caller.
+ * The decision on a call. A call within its budgets has been counted, and `takeBack` undoes that if it is not made
+ * after all. Any other call is refused with an error for its caller.
  */
 export type BudgetDecision =
   | { takeBack: () => void; refusal?: undefined }
@@ -33,8 +33,8 @@ interface AppliedBudget {
 }
 
 /**
- * Counts calls against the budgets of their worker and of its role. It forgets workers and roles whose calls are all too
- * old to matter.
+ * Counts calls against the budgets of their worker and of its role. It forgets workers and roles whose calls are all
+ * too old to matter.
  */
 export class BudgetLedger {
   readonly #now: () => number;

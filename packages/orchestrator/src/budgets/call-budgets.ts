@@ -16,7 +16,10 @@ export interface CallBudgets {
   perRole?: Readonly<Record<string, Budget>>;
 }
 
-/** Checks budgets from a configuration. Throws `SignalboxError` `bad_config`, naming the field, for one that makes no sense. */
+/**
+ * Checks budgets from a configuration. Throws `SignalboxError` `bad_config`, naming the field, for one that makes no
+ * sense.
+ */
 export function checkBudgets({ perWorker, roles = {}, perRole = {} }: CallBudgets): void {
   if (perWorker) checkBudget('budgets.perWorker', perWorker);
   for (const [role, budget] of Object.entries(roles)) checkBudget(`budgets.roles.${role}`, budget);

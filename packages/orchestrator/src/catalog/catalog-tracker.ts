@@ -21,7 +21,10 @@ export interface CatalogTracker {
   readonly policy: ToolPolicy;
   /** Replaces the given parts of the policy as one change. */
   setPolicy(changes: Partial<ToolPolicy>): void;
-  /** Returns when the definition of a tool last changed, in epoch milliseconds; `undefined` if this process saw no change. */
+  /**
+   * Returns when the definition of a tool last changed, in epoch milliseconds; `undefined` if this process saw no
+   * change.
+   */
   changedAt(tool: string): number | undefined;
   /** Stops following the host's inventory. */
   stop(): void;

@@ -9,7 +9,10 @@ export class ToolChangeTimes {
   /** Oldest change first. */
   readonly #changedAt = new Map<string, number>();
 
-  /** Compares the tools with those of the previous call. The first call records no changes. `now` is in epoch milliseconds. */
+  /**
+   * Compares the tools with those of the previous call. The first call records no changes. `now` is in epoch
+   * milliseconds.
+   */
   record(tools: readonly Tool[], now: number): void {
     const before = this.#known;
     this.#known = new Map(tools.map((tool) => [tool.name, tool]));

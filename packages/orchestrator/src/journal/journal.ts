@@ -25,8 +25,8 @@ export interface CallEnd {
 }
 
 /**
- * The entry of one call in the journal. Without `end`, the call was started and its outcome is unknown. An `end` without
- * a `reply` means that the reply was delivered.
+ * The entry of one call in the journal. Without `end`, the call was started and its outcome is unknown. An `end`
+ * without a `reply` means that the reply was delivered.
  */
 export interface JournalEntry extends StartedCall {
   end?: Omit<CallEnd, 'reply'> & { reply?: string };
@@ -59,9 +59,9 @@ export interface Journal extends AsyncDisposable {
   /** Notes that an inbox is about to be subscribed. The note is on disk when this returns. */
   subscribing(inbox: string): void;
   /**
-   * Notes the answer to a subscription, before any message is handled. The note is on disk when this returns. If another
-   * journal may have held the inbox since the last answer, the messages up to `headSeq` are foreign from now on. An
-   * earlier subscription that was never answered counts as such a case.
+   * Notes the answer to a subscription, before any message is handled. The note is on disk when this returns. If
+   * another journal may have held the inbox since the last answer, the messages up to `headSeq` are foreign from now
+   * on. An earlier subscription that was never answered counts as such a case.
    */
   subscribed(inbox: string, answer: { sameJournal: boolean; headSeq: number }): void;
   /** Whether an orchestrator with another journal may have started the request with this sequence number. */

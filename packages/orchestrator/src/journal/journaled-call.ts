@@ -21,7 +21,8 @@ export class JournaledCall {
   }
 
   /**
-   * Writes the start of the call to the disk, once. Resolves with an error if that fails; the call must not be sent then.
+   * Writes the start of the call to the disk, once. Resolves with an error if that fails; the call must not be sent
+   * then.
    */
   async start(call: Omit<StartedCall, keyof CallKey>): Promise<ToolCallError | undefined> {
     if (this.#isWritten) return undefined;

@@ -17,8 +17,8 @@ export interface AllowlistWarning {
 
 /**
  * Finds what is probably mistyped in a policy: patterns of the allowlist and of the repeat lists that match none of
- * `tools` (listed or hidden), and roles of the allowlist and the budgets that are not in `roles`. `roles` are those that
- * tokens have; if they are left out, roles are not checked.
+ * `tools` (listed or hidden), and roles of the allowlist and the budgets that are not in `roles`. `roles` are those
+ * that tokens have; if they are left out, roles are not checked.
  */
 export function allowlistWarnings(
   allowlist: RoleToolAllowlist,

@@ -11,9 +11,9 @@ export interface AllowlistRule {
 }
 
 /**
- * Says which tools each role may see and call. It never changes; `withRole` returns a new allowlist. The entry of a role
- * holds exact tool names and patterns in which `*` stands for any run of characters (`mcp_github__*`); an empty entry
- * locks the role out.
+ * Says which tools each role may see and call. It never changes; `withRole` returns a new allowlist. The entry of a
+ * role holds exact tool names and patterns in which `*` stands for any run of characters (`mcp_github__*`); an empty
+ * entry locks the role out.
  */
 export class RoleToolAllowlist {
   readonly #patterns: ReadonlyMap<string, readonly string[]>;

@@ -39,7 +39,10 @@ export const defaultCallLimits: CallLimits = {
   heldBytes: inboxWindow.windowBytes - 4 * MiB,
 };
 
-/** Checks limits from a configuration. Throws `SignalboxError` `bad_config`, naming the server, for one that makes no sense. */
+/**
+ * Checks limits from a configuration. Throws `SignalboxError` `bad_config`, naming the server, for one that makes no
+ * sense.
+ */
 export function checkServerLimits(limits: ServerLimits): void {
   for (const [server, limit] of Object.entries(limits)) {
     if (Number.isSafeInteger(limit) && limit >= 1) continue;

@@ -4,8 +4,8 @@ import { RetryEstimate } from './retry-estimate.ts';
 
 /**
  * How the wait of a call ended. Only a call that `ran` was started. `aborted`: its caller cancelled it while it waited.
- * `handed_back`: the scheduler was closed while it waited. `refused`: it may not wait, because the `waiting` calls of its
- * worker, or those of all workers, take up the room.
+ * `handed_back`: the scheduler was closed while it waited. `refused`: it may not wait, because the `waiting` calls of
+ * its worker, or those of all workers, take up the room.
  */
 export type CallTurn<T> =
   | { status: 'ran'; value: T }
@@ -15,7 +15,10 @@ export type CallTurn<T> =
 
 /** Runs calls within {@link CallLimits}, in the order of {@link FairQueue}. */
 export interface CallScheduler {
-  /** Runs the task when it is the call's turn, and holds the call's places until the task ends. Rejects if the task does. */
+  /**
+   * Runs the task when it is the call's turn, and holds the call's places until the task ends. Rejects if the task
+   * does.
+   */
   run<T>(call: QueuedCall, signal: AbortSignal, task: () => Promise<T>): Promise<CallTurn<T>>;
   /** Hands back all waiting calls, and all that come later. Running calls go on. */
   close(): void;

@@ -39,12 +39,10 @@ interface Server<C> {
 
 /**
  * Decides which call runs next. It knows neither time nor promises.
- *
  * A call needs one place of each limit (global, of its server, of its worker). It takes all three at once, or waits
- * without any. On each server the
- * workers take turns: a worker that was served goes to the end. If several servers have room and only the global limit
- * binds, the worker that was served longest ago goes first. So a worker with a thousand calls and one with a single call
- * alternate.
+ * without any. On each server the workers take turns: a worker that was served goes to the end. If several servers have
+ * room and only the global limit binds, the worker that was served longest ago goes first. So a worker with a thousand
+ * calls and one with a single call alternate.
  */
 export class FairQueue<C extends QueuedCall> {
   readonly #limits: CallLimits;
@@ -210,7 +208,10 @@ export class FairQueue<C extends QueuedCall> {
   }
 }
 
-/** Whether line `a` is served before `b`: the worker served longest ago is first, and of one worker the line served longest ago. */
+/**
+ * Whether line `a` is served before `b`: the worker served longest ago is first, and of one worker the line served
+ * longest ago.
+ */
 function goesBefore<C>(a: Line<C>, b: Line<C>): boolean {
   return a.worker === b.worker ? a.turn < b.turn : a.worker.turn < b.worker.turn;
 }

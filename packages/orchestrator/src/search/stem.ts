@@ -2,8 +2,8 @@ const vowel = /[aeiouy]/;
 const doubled = /([^aeiouylsz])\1$/;
 
 /**
- * Removes the ending of an English word, so that `merges`, `merged` and `merging` have the same stem. A stem serves only
- * for comparing and need not be a word. Text with anything but the letters a to z stays as it is.
+ * Removes the ending of an English word, so that `merges`, `merged` and `merging` have the same stem. A stem serves
+ * only for comparing and need not be a word. Text with anything but the letters a to z stays as it is.
  */
 export function stemOf(word: string): string {
   if (word.length < 4 || !/^[a-z]+$/.test(word)) return word;

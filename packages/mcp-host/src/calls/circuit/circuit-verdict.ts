@@ -14,16 +14,16 @@ export interface CallWait {
 const fairWaitMs = 30_000;
 
 /**
- * Whether the server had enough time to answer and showed no sign of life. A shorter wait is no failure, so that a caller
- * with a short deadline cannot open the circuit for others.
+ * Whether the server had enough time to answer and showed no sign of life. A shorter wait is no failure, so that a
+ * caller with a short deadline cannot open the circuit for others.
  */
 export function wasFairWait({ waitedMs, limitMs, sawProgress }: CallWait): boolean {
   return !sawProgress && waitedMs >= Math.min(limitMs ?? fairWaitMs, fairWaitMs);
 }
 
 /**
- * Says whether a failed call counts for or against its server. An answer of any kind, errors and refusals too, shows that
- * the server can be reached. `aborted` means that the caller cancelled the call.
+ * Says whether a failed call counts for or against its server. An answer of any kind, errors and refusals too, shows
+ * that the server can be reached. `aborted` means that the caller cancelled the call.
  */
 export function verdictOf(failure: Failure | undefined, aborted: boolean): Verdict {
   switch (failure?.kind) {

@@ -11,8 +11,8 @@ const longestTimerMs = 60_000;
 const shortestTimerMs = 5;
 
 /**
- * The reason why an instance ends. `idle`: nobody used it for as long as it is kept. `slot_needed`: another instance needs
- * its slot. `listed`: it only had to list the tools. `removed`: its server was removed.
+ * The reason why an instance ends. `idle`: nobody used it for as long as it is kept. `slot_needed`: another instance
+ * needs its slot. `listed`: it only had to list the tools. `removed`: its server was removed.
  */
 export type EndReason = 'idle' | 'slot_needed' | 'listed' | 'removed';
 
@@ -31,8 +31,8 @@ export interface ServerInstanceOptions {
 }
 
 /**
- * One instance of a hosted server. It counts its users, and ends when it was idle for as long as it is kept or when another
- * instance needs its slot.
+ * One instance of a hosted server. It counts its users, and ends when it was idle for as long as it is kept or when
+ * another instance needs its slot.
  */
 export class ServerInstance implements SlotHolder {
   readonly key: string;

@@ -7,7 +7,9 @@ import { type ConnectOptions, connectServer } from '../../sdk/connect-server.ts'
 import type { ServerConnection } from '../../server-connection.ts';
 import type { ServerDeps } from '../server-deps.ts';
 
-/** A connection and the tools of its server, or the reason why there is none. In that case no process is left running. */
+/**
+ * A connection and the tools of its server, or the reason why there is none. In that case no process is left running.
+ */
 export type StartResult =
   | { connection: ServerConnection; list: ToolList }
   | { reason: string; needsAuth: boolean; stderrTail: string };

@@ -2,14 +2,17 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 /**
- * Returns the start time of a process as a text that can only be compared. Together with the id, it tells a process from a
- * later one with the same id. Returns `undefined` if there is no such process, or if it is a zombie.
+ * Returns the start time of a process as a text that can only be compared. Together with the id, it tells a process
+ * from a later one with the same id. Returns `undefined` if there is no such process, or if it is a zombie.
  */
 export function startOfProcess(pid: number): string | undefined {
   return process.platform === 'linux' ? startFromProc(pid) : startFromPs(pid);
 }
 
-/** Reads the state and the start time (proc(5), fields 3 and 22). The time counts from the boot, so the boot's id is added. */
+/**
+ * Reads the state and the start time (proc(5), fields 3 and 22). The time counts from the boot, so the boot's id is
+ * added.
+ */
 function startFromProc(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -114,7 +114,9 @@ export class CallTable {
     return this.#deleteCalls(now - maxAgeMs, pruneBatch) === pruneBatch;
   }
 
-  /** Deletes up to `limit` calls that were settled, or whose lifetime ended, by that time. Returns how many it deleted. */
+  /**
+   * Deletes up to `limit` calls that were settled, or whose lifetime ended, by that time. Returns how many it deleted.
+   */
   #deleteCalls(before: number, limit: number): number {
     const settled = this.#deleteSettled.run(before, limit).changes;
     return settled + this.#deleteExpired.run(before, limit - settled).changes;

@@ -8,7 +8,10 @@ import { journalError, openJournalDatabase } from './journal-database.ts';
 
 /** The file of a journal, and how long it keeps calls. */
 export interface SqliteJournalOptions {
-  /** A file that nothing else uses. It is created when missing (0600, its folder 0700); one process may hold it at a time. */
+  /**
+   * A file that nothing else uses. It is created when missing (0600, its folder 0700); one process may hold it at a
+   * time.
+   */
   file: string;
   /** Default: 24 hours, 50,000 calls, 256 MiB of replies. */
   retention?: Partial<JournalRetention>;
@@ -26,8 +29,8 @@ const defaultRetention: JournalRetention = {
 };
 
 /**
- * Opens a journal in an SQLite file. Rejects with `SignalboxError` `journal_in_use`, `journal_corrupt`, `journal_too_new`,
- * `journal_full` or `journal_failed`.
+ * Opens a journal in an SQLite file. Rejects with `SignalboxError` `journal_in_use`, `journal_corrupt`,
+ * `journal_too_new`, `journal_full` or `journal_failed`.
  */
 export async function openSqliteJournal(options: SqliteJournalOptions): Promise<Journal> {
   const db = openJournalDatabase(options.file);
