@@ -306,6 +306,60 @@ describe('Messages on their way through the store', () => {
     }
   });
 
+  it('forgets settled messages in time although the clock ran an hour ahead for a while', async () => {
+    await using setup = await openStore({ memtableMessages: 4 });
+    const settled = async (id: string) => {
+      await settle(setup, await commit(setup, [message(id)]));
+      // Others push it out of the memtable.
+      await commit(
+        setup,
+        Array.from({ length: 5 }, (_, i) => message(`${id}-${i}`)),
+      );
+    };
+    setup.advance(hour);
+    await settled('ahead');
+    setup.advance(-hour);
+    await settled('right');
+    const found = async () =>
+      Promise.all(
+        ['ahead', 'right'].map(async (id) => (await setup.store.find('inbox', 'ann', id))?.outcome),
+      );
+    setup.advance(24 * hour - 1);
+    await setup.store.sweep(setup.now());
+    expect(await found()).toEqual(['acked', 'acked']);
+    setup.advance(1);
+    await setup.store.sweep(setup.now());
+    expect(await found()).toEqual(['acked', undefined]);
+    setup.advance(hour);
+    await setup.store.sweep(setup.now());
+    expect(await found()).toEqual([undefined, undefined]);
+    expect(await setup.store.stats('inbox')).toMatchObject({ pending: 10 });
+  });
+
+  it('knows what is in each of 12,000 inboxes, although most of them are not in memory', async () => {
+    const count = 12_000;
+    await using setup = await openStore({ memtableMessages: 100, caps: { maxInboxMessages: 2 } });
+    const send = (name: string) =>
+      commit(
+        setup,
+        Array.from({ length: count }, (_, i) => ({ ...message(`${name}-${i}`), inbox: `inbox-${i}` })),
+      );
+    const seqs = await send('a');
+    await setup.store.sweep(setup.now());
+    await send('b');
+    await setup.store.sweep(setup.now());
+    for (const i of [0, 7000, count - 1]) {
+      const inbox = `inbox-${i}`;
+      const full = { messages: [{ ...message('c'), inbox }], settlements: [], attempts: [] };
+      expect(await setup.store.commit(full)).toEqual([{ result: 'inbox_full' }]);
+      await settle(setup, [seqs[i]!], 'acked', inbox);
+      expect(await setup.store.stats(inbox)).toMatchObject({ pending: 1, bytes: 6 });
+      expect(await setup.store.read(inbox, 0, 9, 1e9)).toMatchObject([{ id: `b-${i}` }]);
+      expect(await setup.store.commit(full)).toMatchObject([{ result: 'stored' }]);
+    }
+    expect(await setup.store.inboxes('', count + 1)).toHaveLength(count);
+  });
+
   it('finds all that is expired in segments, step by step', async () => {
     const count = 5000;
     await using setup = await openStore({ memtableMessages: 10, caps: { maxPendingPerSender: count } });

@@ -36,7 +36,7 @@ it('finds messages of one id by their senders, the newest first, in whatever ord
     }
     expect(inbox.find('a', 'ann')).toBeUndefined();
     expect(inbox.pendingEntries.size).toBe(0);
-    expect(inbox.isEmpty).toBe(true);
+    expect(inbox.hasEntries).toBe(false);
   }
 });
 
@@ -45,11 +45,11 @@ it('counts what is pending, in segments and in the memtable, by sender', () => {
   const entry = entryOf(3, '__proto__', 7);
   inbox.add(entry);
   inbox.count('__proto__', 7);
-  expect(inbox).toMatchObject({ pending: 3, bytes: 27, isEmpty: false });
+  expect(inbox).toMatchObject({ pending: 3, bytes: 27, hasEntries: true });
   expect([inbox.pendingOf('ann'), inbox.pendingOf('__proto__'), inbox.pendingOf('eve')]).toEqual([2, 1, 0]);
   inbox.settle(entry);
   for (const seq of [1, 2]) inbox.settle(entryOf(seq, 'ann', 10));
-  expect(inbox).toMatchObject({ pending: 0, bytes: 0, isEmpty: false });
+  expect(inbox).toMatchObject({ pending: 0, bytes: 0, hasEntries: true });
   expect([inbox.pendingOf('ann'), inbox.pendingOf('__proto__')]).toEqual([0, 0]);
   expect(inbox.find('a', '__proto__')).toBe(entry);
 });

@@ -23,8 +23,8 @@ export class Inbox {
     }
   }
 
-  get isEmpty(): boolean {
-    return this.pending === 0 && this.#byId.size === 0;
+  get hasEntries(): boolean {
+    return this.#byId.size > 0;
   }
 
   pendingOf(sender: string): number {

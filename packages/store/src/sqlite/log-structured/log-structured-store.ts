@@ -108,7 +108,7 @@ export class LogStructuredStore {
 
   /** A small step of housekeeping in a transaction of its own. */
   tidy(now: number): void {
-    this.#memtable.forgetEmptyInboxes();
+    this.#memtable.forgetIdleInboxes();
     const { oldestAt } = this.#memtable;
     if (oldestAt !== undefined && now - oldestAt >= 2 * memtableMs) {
       this.#compact(this.#memtable.countPutBy(now - memtableMs));
@@ -131,6 +131,7 @@ export class LogStructuredStore {
     now: number,
     how: 'with body' | 'without body',
   ): MemtableEntry | undefined {
+    // The inbox is counted before the message leaves its segment, so that the message is counted once.
     const inbox = this.#memtable.inbox(name);
     const message = this.#pending.take(name, seq);
     if (!message) return undefined;

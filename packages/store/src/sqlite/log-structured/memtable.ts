@@ -3,8 +3,8 @@ import type { Ending } from './logged-message.ts';
 import type { MemtableEntry } from './memtable-entry.ts';
 import type { PendingCount } from './pending-counts.ts';
 
-/** Inboxes without messages that may stay in memory, because the next message to them is likely near. */
-const maxEmptyInboxes = 10_000;
+/** With more inboxes than this in memory, those without entries are forgotten. Below it, the next message to them finds their counts. */
+const maxIdleInboxes = 10_000;
 
 /** The entries that were put by one commit. */
 interface Commit {
@@ -122,10 +122,13 @@ export class Memtable {
     for (const inbox of this.#inboxes.values()) inbox.sort();
   }
 
-  /** Forgets inboxes without messages when there are many: memory must not grow with every inbox that ever was. */
-  forgetEmptyInboxes(): void {
-    if (this.#inboxes.size <= maxEmptyInboxes) return;
-    for (const [name, inbox] of this.#inboxes) if (inbox.isEmpty) this.#inboxes.delete(name);
+  /**
+   * Forgets inboxes without entries when there are many, because memory must not grow with the number of inboxes. What they have
+   * in segments is counted again when they are next asked for. Call it between transactions.
+   */
+  forgetIdleInboxes(): void {
+    if (this.#inboxes.size <= maxIdleInboxes) return;
+    for (const [name, inbox] of this.#inboxes) if (!inbox.hasEntries) this.#inboxes.delete(name);
   }
 
   clear(): void {

@@ -155,11 +155,14 @@ export class Segments {
   dropOld({ dedupeWindowMs, retentionMs, retentionBytes }: RetentionLimits, now: number): void {
     const settled = [...this.#byNumber.values()].filter(({ kind }) => kind === 'settled');
     let bytes = settled.reduce((sum, segment) => sum + segment.bytes, 0);
-    for (const segment of settled.slice(0, dropsPerStep)) {
+    let dropped = 0;
+    for (const segment of settled) {
       const age = now - segment.until;
-      if (age < dedupeWindowMs || (age < retentionMs && bytes <= retentionBytes)) break;
+      // A segment that was written while the clock ran ahead stays longer, but does not keep those behind it.
+      if (age < dedupeWindowMs || (age < retentionMs && bytes <= retentionBytes)) continue;
       bytes -= segment.bytes;
       this.drop(segment);
+      if (++dropped === dropsPerStep) break;
     }
   }
 
@@ -172,7 +175,7 @@ export class Segments {
   #include(segment: Segment): void {
     this.#byNumber.set(segment.number, segment);
     this.#index.add(segment);
-    // Never used again, not even after the segment was dropped: who goes through the segments goes by their order.
+    // A number is not used again while the store is open, because a scan and the search for expired messages go on by number.
     this.#lastNumber = Math.max(this.#lastNumber, segment.number);
   }
 
