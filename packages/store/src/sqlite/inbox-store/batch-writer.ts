@@ -1,22 +1,24 @@
-import type { Database } from 'better-sqlite3';
 import type { Retried } from '../../dead-letters.ts';
 import type { Appended, Batch, StoreCaps } from '../../inbox-store.ts';
 import type { NewMessage, Outcome } from '../../message.ts';
-import { usedBytesReader } from '../database.ts';
 import type { Inbox } from '../log-structured/inbox.ts';
-import { type LogStructuredLimits, LogStructuredStore } from '../log-structured/log-structured-store.ts';
-import { type DeadLetterLimits, DeadLetterTable, defaultDeadLetterLimits } from './dead-letter-table.ts';
-import { SequenceNumbers } from './sequence-numbers.ts';
+import type { LogStructuredStore } from '../log-structured/log-structured-store.ts';
+import type { DeadLetterTable } from './dead-letter-table.ts';
+import type { SequenceNumbers } from './sequence-numbers.ts';
 
 /** Roughly what a message takes in the file besides its body. */
 const messageOverheadBytes = 512;
 /** So many bytes may be stored before the size of the database is read again. */
 const trustedBytes = 16 * 1024 * 1024;
 
-export interface WriterLimits {
+export interface BatchWriterDeps {
+  messages: LogStructuredStore;
+  dead: DeadLetterTable;
+  /** The caller reserves as many numbers as a change may need, before its transaction. */
+  sequence: SequenceNumbers;
   caps: StoreCaps;
-  messages: LogStructuredLimits;
-  deadLetters: Partial<DeadLetterLimits> | undefined;
+  /** The bytes of everything that is stored, but for the transaction that is under way. */
+  usedBytes: () => number;
 }
 
 /**
@@ -24,43 +26,34 @@ export interface WriterLimits {
  * Transactions are the caller's.
  */
 export class BatchWriter {
-  readonly messages: LogStructuredStore;
-  readonly dead: DeadLetterTable;
-  readonly #caps: StoreCaps;
+  readonly #messages: LogStructuredStore;
+  readonly #dead: DeadLetterTable;
   readonly #sequence: SequenceNumbers;
+  readonly #caps: StoreCaps;
   readonly #usedBytes: () => number;
   /** Bytes that surely fit under the cap on all that is stored; at most {@link trustedBytes}. */
   #room = 0;
   /** Bytes of the messages of this transaction, which the size of the database does not tell yet. */
   #unsaved = 0;
 
-  constructor(db: Database, limits: WriterLimits, now: number) {
-    this.#caps = limits.caps;
-    this.messages = new LogStructuredStore(db, limits.messages, now);
-    this.dead = new DeadLetterTable(db, { ...defaultDeadLetterLimits, ...limits.deadLetters });
-    this.#sequence = new SequenceNumbers(db);
-    this.#usedBytes = usedBytesReader(db);
-  }
-
-  /** Reserves sequence numbers, before the transaction that may use them. True if that wrote something. */
-  reserveNumbers(messages: number): boolean {
-    return this.#sequence.reserve(messages);
+  constructor({ messages, dead, sequence, caps, usedBytes }: BatchWriterDeps) {
+    this.#messages = messages;
+    this.#dead = dead;
+    this.#sequence = sequence;
+    this.#caps = caps;
+    this.#usedBytes = usedBytes;
   }
 
   /** Applies a batch and answers for each of its messages, in order. */
   apply({ messages, attempts, settlements }: Batch, now: number): Appended[] {
     const appended = this.#appendAll(messages, now);
-    for (const { inbox, seq, attempts: count } of attempts) this.messages.setAttempts(inbox, seq, count, now);
+    for (const { inbox, seq, attempts: count } of attempts) this.#messages.setAttempts(inbox, seq, count, now);
     for (const { inbox, seq, outcome, reason = null, notice } of settlements) {
       const isSettled = this.#settle(inbox, seq, now, outcome, reason);
       if (isSettled && notice) this.#notify(notice, now);
     }
     this.#save();
     return appended;
-  }
-
-  usage(): { usedBytes: number; maxBytes: number } {
-    return { usedBytes: this.#usedBytes(), maxBytes: this.#caps.maxTotalBytes };
   }
 
   /** Puts a dead letter into its inbox again. Its id may be settled, since that was the same message, but not pending. */
@@ -71,32 +64,26 @@ export class BatchWriter {
     return retried;
   }
 
-  /** Does a small step of housekeeping. */
-  tidy(now: number): void {
-    this.messages.tidy(now);
-  }
-
-  /** Reads again what is in memory, after a rollback. */
-  reload(now: number): void {
-    this.messages.reload(now);
+  /** Forgets what it knew of the room that is left, after a rollback. */
+  reset(): void {
     this.#room = 0;
     this.#unsaved = 0;
   }
 
   #save(): void {
-    this.messages.save();
+    this.#messages.save();
     this.#unsaved = 0;
   }
 
   #retry(seq: number, now: number): Retried {
-    const letter = this.dead.find(seq);
+    const letter = this.#dead.find(seq);
     if (!letter) return { result: 'unknown' };
     const { id, sender, size, createdAt, expiresAt } = letter;
-    const inbox = this.messages.inbox(letter.inbox);
+    const inbox = this.#messages.inbox(letter.inbox);
     const refusal = this.#refusal(inbox, size);
     if (refusal) return { result: refusal };
-    if (this.messages.reader.isPending(inbox, id, sender)) return { result: 'id_conflict' };
-    this.dead.drop(seq);
+    if (this.#messages.reader.isPending(inbox, id, sender)) return { result: 'id_conflict' };
+    this.#dead.drop(seq);
     const times = { createdAt: now, expiresAt: now + expiresAt - createdAt };
     const again = this.#add({ ...letter, ...times }, size, inbox, now);
     return { result: 'stored', inbox: inbox.name, seq: again };
@@ -114,9 +101,9 @@ export class BatchWriter {
   }
 
   #append(message: NewMessage, size: number, now: number): Appended {
-    const inbox = this.messages.inbox(message.inbox);
+    const inbox = this.#messages.inbox(message.inbox);
     // A repeat is recognised in a full inbox too: its sender only missed the receipt.
-    const repeat = this.messages.reader.repeatOf(inbox, message);
+    const repeat = this.#messages.reader.repeatOf(inbox, message);
     if (repeat) return { result: repeat };
     const isOverQuota = inbox.pendingOf(message.sender) >= this.#caps.maxPendingPerSender;
     const refusal = isOverQuota ? 'quota_exceeded' : this.#refusal(inbox, size);
@@ -125,7 +112,7 @@ export class BatchWriter {
 
   #add(message: NewMessage, size: number, inbox: Inbox, now: number): number {
     const seq = this.#sequence.next();
-    this.messages.put(seq, inbox, message, size, now);
+    this.#messages.put(seq, inbox, message, size, now);
     this.#room -= size + messageOverheadBytes;
     this.#unsaved += size + messageOverheadBytes;
     return seq;
@@ -146,7 +133,7 @@ export class BatchWriter {
     this.#measureRoom();
     if (bytes <= this.#room) return true;
     // The bodies of messages that were settled lately are still in the commit log.
-    this.messages.compactAll();
+    this.#messages.compactAll();
     this.#measureRoom();
     return bytes <= this.#room;
   }
@@ -158,17 +145,17 @@ export class BatchWriter {
   /** False if the message was not pending. */
   #settle(inbox: string, seq: number, now: number, outcome: Outcome, reason: string | null): boolean {
     if (outcome === 'dead') {
-      const message = this.messages.reader.get(inbox, seq);
-      if (message) this.dead.add(message, reason, now);
+      const message = this.#messages.reader.get(inbox, seq);
+      if (message) this.#dead.add(message, reason, now);
     }
-    return this.messages.settle(inbox, seq, now, outcome, reason);
+    return this.#messages.settle(inbox, seq, now, outcome, reason);
   }
 
   /** Stores a notice. Notices are small and no more than the settled messages, so only the caps of the inbox count. */
   #notify(notice: NewMessage, now: number): void {
-    const inbox = this.messages.inbox(notice.inbox);
+    const inbox = this.#messages.inbox(notice.inbox);
     const size = sizeOf(notice);
-    if (this.#isFull(inbox, size) || this.messages.reader.repeatOf(inbox, notice)) return;
+    if (this.#isFull(inbox, size) || this.#messages.reader.repeatOf(inbox, notice)) return;
     this.#add(notice, size, inbox, now);
   }
 }

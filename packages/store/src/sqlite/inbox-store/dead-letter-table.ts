@@ -11,7 +11,7 @@ export interface DeadLetterLimits {
 
 const MiB = 1024 * 1024;
 
-export const defaultDeadLetterLimits: DeadLetterLimits = {
+const defaultLimits: DeadLetterLimits = {
   maxAgeMs: 30 * 24 * 60 * 60 * 1000,
   maxCount: 10_000,
   maxBytes: 256 * MiB,
@@ -35,8 +35,8 @@ export class DeadLetterTable {
   #isChanged = true;
   #trimmedAt = 0;
 
-  constructor(db: Database, limits: DeadLetterLimits) {
-    this.#limits = limits;
+  constructor(db: Database, limits: Partial<DeadLetterLimits> = {}) {
+    this.#limits = { ...defaultLimits, ...limits };
     this.#insert = db.prepare('INSERT INTO dead_letter VALUES (?, ?, ?, ?, ?, ?, ?)');
     this.#list = db.prepare(
       `SELECT dead_at AS deadAt, reason, entries, '' AS bodies FROM dead_letter

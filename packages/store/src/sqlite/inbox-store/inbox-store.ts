@@ -3,13 +3,13 @@ import type { DeadLetter, DeadLetters, Retried } from '../../dead-letters.ts';
 import type { HistoryPage, HistoryQuery } from '../../history.ts';
 import type { Appended, Batch, FoundMessage, InboxStats, InboxStore, StoreCaps } from '../../inbox-store.ts';
 import type { StoredMessage, StoredMetadata } from '../../message.ts';
-import { closeDatabase, openDatabase, toStoreError } from '../database.ts';
-import type { LogStructuredLimits } from '../log-structured/log-structured-store.ts';
-import type { MessageReader } from '../log-structured/message-reader.ts';
+import { closeDatabase, openDatabase, toStoreError, usedBytesReader } from '../database.ts';
+import { type LogStructuredLimits, LogStructuredStore } from '../log-structured/log-structured-store.ts';
 import { BatchWriter } from './batch-writer.ts';
-import type { DeadLetterLimits } from './dead-letter-table.ts';
+import { type DeadLetterLimits, DeadLetterTable } from './dead-letter-table.ts';
 import { readHistory } from './history-reader.ts';
 import { inboxSchema } from './inbox-schema.ts';
+import { SequenceNumbers } from './sequence-numbers.ts';
 import { Transactions } from './transactions.ts';
 import { WalSync } from './wal-sync.ts';
 
@@ -65,33 +65,47 @@ export class SqliteInboxStore implements InboxStore {
   readonly #db: Database;
   readonly #file: string;
   readonly #now: () => number;
+  readonly #messages: LogStructuredStore;
+  readonly #deadLetters: DeadLetterTable;
+  readonly #sequence: SequenceNumbers;
+  readonly #maxTotalBytes: number;
+  readonly #usedBytes: () => number;
   readonly #writer: BatchWriter;
-  readonly #reader: MessageReader;
   readonly #transactions: Transactions;
   /** Undefined where written is durable enough. */
   readonly #walSync: WalSync | undefined;
 
   constructor(db: Database, options: SqliteInboxStoreOptions) {
     const { file, durability, caps, deadLetters, reserveBytes, now = Date.now, ...messages } = options;
+    const storeCaps = { ...uncapped, ...caps };
+    const limits = { ...defaultLimits, ...messages };
     this.caps = { receiptMeans: durability === 'full' ? 'fsynced' : 'written', maxBodyBytes };
     this.#db = db;
     this.#file = file;
     this.#now = now;
-    const limits = {
-      caps: { ...uncapped, ...caps },
-      messages: { ...defaultLimits, ...messages },
-      deadLetters,
-    };
-    this.dedupeWindowMs = limits.messages.dedupeWindowMs;
-    this.#writer = new BatchWriter(db, limits, now());
-    this.#reader = this.#writer.messages.reader;
+    this.dedupeWindowMs = limits.dedupeWindowMs;
+    this.#messages = new LogStructuredStore(db, limits, now());
+    this.#deadLetters = new DeadLetterTable(db, deadLetters);
+    this.#sequence = new SequenceNumbers(db);
+    this.#maxTotalBytes = storeCaps.maxTotalBytes;
+    this.#usedBytes = usedBytesReader(db);
+    this.#writer = new BatchWriter({
+      messages: this.#messages,
+      dead: this.#deadLetters,
+      sequence: this.#sequence,
+      caps: storeCaps,
+      usedBytes: this.#usedBytes,
+    });
     this.#transactions = new Transactions(db, {
       file,
       reserveBytes: reserveBytes ?? defaultReserveBytes,
-      onRollback: () => this.#writer.reload(now()),
+      reload: () => {
+        this.#messages.reload(now());
+        this.#writer.reset();
+      },
     });
     this.#walSync = durability === 'full' ? new WalSync(file) : undefined;
-    this.dead = this.#deadLetters();
+    this.dead = this.#openDeadLetters();
   }
 
   async commit(batch: Batch): Promise<Appended[]> {
@@ -110,46 +124,47 @@ export class SqliteInboxStore implements InboxStore {
   }
 
   async read(inbox: string, afterSeq: number, limit: number, maxBytes: number): Promise<StoredMessage[]> {
-    return this.#attempt(() => this.#reader.read(inbox, afterSeq, limit, maxBytes));
+    return this.#attempt(() => this.#messages.reader.read(inbox, afterSeq, limit, maxBytes));
   }
 
   async find(inbox: string, sender: string, id: string): Promise<FoundMessage | undefined> {
-    return this.#attempt(() => this.#reader.find(id, inbox, sender));
+    return this.#attempt(() => this.#messages.reader.find(id, inbox, sender));
   }
 
   async sentWith(tokenId: string, limit: number): Promise<StoredMetadata[]> {
-    return this.#attempt(() => this.#reader.sentWith(tokenId, limit));
+    return this.#attempt(() => this.#messages.reader.sentWith(tokenId, limit));
   }
 
   async tried(inbox: string, seqs: readonly number[], limit: number): Promise<StoredMetadata[]> {
-    return this.#attempt(() => this.#reader.tried(inbox, seqs, limit));
+    return this.#attempt(() => this.#messages.reader.tried(inbox, seqs, limit));
   }
 
   async stats(inbox: string): Promise<InboxStats> {
-    return this.#attempt(() => this.#reader.stats(inbox));
+    return this.#attempt(() => this.#messages.reader.stats(inbox));
   }
 
   async usage(): Promise<{ usedBytes: number; maxBytes: number }> {
-    return this.#attempt(() => this.#writer.usage());
+    return this.#attempt(() => ({ usedBytes: this.#usedBytes(), maxBytes: this.#maxTotalBytes }));
   }
 
   async history(query: HistoryQuery): Promise<HistoryPage> {
     try {
-      return await readHistory(this.#reader, query);
+      this.#transactions.recover();
+      return await readHistory(this.#messages.reader, query);
     } catch (thrown) {
       throw toStoreError(thrown, this.#file);
     }
   }
 
   async inboxes(after: string, limit: number): Promise<string[]> {
-    return this.#attempt(() => this.#reader.inboxes(after, limit));
+    return this.#attempt(() => this.#messages.reader.inboxes(after, limit));
   }
 
   async sweep(now: number): Promise<StoredMetadata[]> {
     return this.#attempt(() => {
       this.#transactions.regainRoom();
-      const expired = this.#reader.expired(now);
-      if (this.#transactions.hasRoom) this.#freeing(() => this.#writer.tidy(now));
+      const expired = this.#messages.reader.expired(now);
+      if (this.#transactions.hasRoom) this.#freeing(() => this.#messages.tidy(now));
       return expired;
     });
   }
@@ -186,8 +201,8 @@ export class SqliteInboxStore implements InboxStore {
     closeDatabase(this.#db);
   }
 
-  #deadLetters(): DeadLetters {
-    const { dead } = this.#writer;
+  #openDeadLetters(): DeadLetters {
+    const dead = this.#deadLetters;
     return {
       list: async (inbox, afterSeq, limit) => this.#attempt(() => dead.list(inbox, afterSeq, limit)),
       find: async (seq) => this.#attempt(() => dead.find(seq)),
@@ -212,7 +227,7 @@ export class SqliteInboxStore implements InboxStore {
 
   /** Sequence numbers are known to others before the messages that bear them are durable, so their mark must be. */
   #reserveNumbers(count: number): void {
-    if (this.#writer.reserveNumbers(count)) this.#walSync?.syncNow();
+    if (this.#sequence.reserve(count)) this.#walSync?.syncNow();
   }
 
   #retry(seq: number, now: number): Retried {
@@ -226,10 +241,10 @@ export class SqliteInboxStore implements InboxStore {
   }
 
   #trim(now: number): DeadLetter[] {
-    const surplus = this.#writer.dead.surplus(now);
+    const surplus = this.#deadLetters.surplus(now);
     if (surplus.length === 0) return [];
     this.#freeing(() => {
-      for (const { seq } of surplus) this.#writer.dead.drop(seq);
+      for (const { seq } of surplus) this.#deadLetters.drop(seq);
     });
     return surplus;
   }
@@ -247,6 +262,7 @@ export class SqliteInboxStore implements InboxStore {
   #attempt<T>(action: () => T): T {
     try {
       if (!this.#db.open) throw new Error('the store is closed');
+      this.#transactions.recover();
       return action();
     } catch (thrown) {
       throw toStoreError(thrown, this.#file);

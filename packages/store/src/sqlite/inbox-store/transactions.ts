@@ -7,8 +7,8 @@ export interface TransactionsOptions {
   file: string;
   /** Size of the reserve beside it. */
   reserveBytes: number;
-  /** Called after each rollback, which leaves what is in memory in doubt. */
-  onRollback: () => void;
+  /** Reads again what is in memory, which is in doubt after a rollback. */
+  reload: () => void;
 }
 
 /**
@@ -19,15 +19,17 @@ export class Transactions {
   readonly #db: Database;
   readonly #file: string;
   readonly #reserve: DiskReserve;
-  readonly #onRollback: () => void;
+  readonly #reload: () => void;
   readonly #begin: Statement<[]>;
   readonly #end: Statement<[]>;
+  /** Whether a transaction failed and what is in memory was not read again since. */
+  #isInDoubt = false;
 
-  constructor(db: Database, { file, reserveBytes, onRollback }: TransactionsOptions) {
+  constructor(db: Database, { file, reserveBytes, reload }: TransactionsOptions) {
     this.#db = db;
     this.#file = file;
     this.#reserve = new DiskReserve(`${file}.reserve`, reserveBytes);
-    this.#onRollback = onRollback;
+    this.#reload = reload;
     this.#begin = db.prepare('BEGIN IMMEDIATE');
     this.#end = db.prepare('COMMIT');
   }
@@ -39,16 +41,29 @@ export class Transactions {
 
   /** Runs a change in one transaction. If it throws, nothing is changed. */
   run<T>(change: () => T): T {
+    this.recover();
     this.#begin.run();
     try {
       const result = change();
       this.#end.run();
       return result;
     } catch (thrown) {
-      if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
-      this.#onRollback();
+      this.#isInDoubt = true;
+      try {
+        this.recover();
+      } catch {
+        // The next use tries again, and fails with the reason if it can't either.
+      }
       throw thrown;
     }
+  }
+
+  /** Rolls back what failed and reads memory again. Call it before memory is used: a medium that fails may fail in this, too. */
+  recover(): void {
+    if (!this.#isInDoubt) return;
+    if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
+    this.#reload();
+    this.#isInDoubt = false;
   }
 
   /** Runs a change that needs room on the disk. If there is none, releases the reserve and returns what `otherwise` returns. */
