@@ -47,7 +47,8 @@ export class BatchWriter {
   /** Applies a batch and answers for each of its messages, in order. */
   apply({ messages, attempts, settlements }: Batch, now: number): Appended[] {
     const appended = this.#appendAll(messages, now);
-    for (const { inbox, seq, attempts: count } of attempts) this.#messages.setAttempts(inbox, seq, count, now);
+    for (const { inbox, seq, attempts: count } of attempts)
+      this.#messages.setAttempts(inbox, seq, count, now);
     for (const { inbox, seq, outcome, reason = null, notice } of settlements) {
       const isSettled = this.#settle(inbox, seq, now, outcome, reason);
       if (isSettled && notice) this.#notify(notice, now);

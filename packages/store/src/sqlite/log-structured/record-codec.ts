@@ -1,5 +1,4 @@
 import type { Outcome } from '../../message.ts';
-import { jsonNumber, jsonText, jsonTextOrNull } from './json-text.ts';
 import type { Ending, LoggedMessage, SharedFields } from './logged-message.ts';
 
 /**
@@ -48,55 +47,52 @@ export interface RecordReader {
   setAttempts(inbox: string, seq: number, attempts: number): void;
 }
 
-/**
- * Encodes operations as they happen. The JSON is written by hand: making objects for `JSON.stringify` took as long as all
- * the rest of a commit.
- */
+/** Collects operations as they happen, and encodes them. */
 export class RecordEncoder {
-  /** Each entry with a comma before it. */
-  #entries = '';
+  #entries: Entry[] = [];
   #bodies = '';
   #shared: SharedFields | undefined;
   #ending: Ending | undefined;
   #settledIn: string | undefined;
 
   get isEmpty(): boolean {
-    return this.#entries === '';
+    return this.#entries.length === 0;
   }
 
   put(message: LoggedMessage): void {
     if (message.shared !== this.#shared) this.#share(message.shared);
     const { seq, size, id, body, correlationId, traceparent } = message;
-    let text = `,[${seq},${size},${body === undefined ? 'null' : body.length},${jsonText(id)}`;
-    if (correlationId !== undefined || traceparent !== undefined) text += `,${jsonTextOrNull(correlationId)}`;
-    if (traceparent !== undefined) text += `,${jsonText(traceparent)}`;
-    this.#entries += `${text}]`;
+    const bodyLength = body === undefined ? null : body.length;
+    if (traceparent !== undefined)
+      this.#entries.push([seq, size, bodyLength, id, correlationId ?? null, traceparent]);
+    else if (correlationId !== undefined) this.#entries.push([seq, size, bodyLength, id, correlationId]);
+    else this.#entries.push([seq, size, bodyLength, id]);
     if (body !== undefined) this.#bodies += body;
   }
 
   settle({ seq, shared: { inbox } }: LoggedMessage, ending: Ending): void {
     if (ending !== this.#ending || inbox !== this.#settledIn) {
       const { at, outcome, reason } = ending;
-      this.#entries += `,["settled",${jsonText(inbox)},${at},"${outcome}",${jsonTextOrNull(reason)}]`;
+      this.#entries.push(['settled', inbox, at, outcome, reason]);
       this.#ending = ending;
       this.#settledIn = inbox;
     }
-    this.#entries += `,${seq}`;
+    this.#entries.push(seq);
   }
 
   setAttempts({ seq, shared: { inbox }, attempts }: LoggedMessage): void {
-    this.#entries += `,["attempts",${jsonText(inbox)},${seq},${jsonNumber(attempts)}]`;
+    this.#entries.push(['attempts', inbox, seq, attempts]);
   }
 
   /** The record of all operations since the last call. A checksum over both texts belongs here. */
   take(): EncodedRecord {
-    const record = { entries: `[${this.#entries.slice(1)}]`, bodies: this.#bodies };
+    const record = { entries: JSON.stringify(this.#entries), bodies: this.#bodies };
     this.clear();
     return record;
   }
 
   clear(): void {
-    this.#entries = '';
+    this.#entries = [];
     this.#bodies = '';
     this.#shared = undefined;
     this.#ending = undefined;
@@ -105,9 +101,8 @@ export class RecordEncoder {
 
   #share(shared: SharedFields): void {
     const { inbox, sender, senderAddress, senderRole, tokenId, kind, createdAt, expiresAt } = shared;
-    const from = `${jsonText(sender)},${jsonText(senderAddress)},${jsonText(senderRole)},${jsonTextOrNull(tokenId)}`;
-    const times = `${jsonNumber(createdAt)},${jsonNumber(expiresAt)}`;
-    this.#entries += `,["shared",${jsonText(inbox)},${from},${jsonText(kind)},${times}]`;
+    const from = [sender, senderAddress, senderRole, tokenId ?? null] as const;
+    this.#entries.push(['shared', inbox, ...from, kind, createdAt, expiresAt]);
     this.#shared = shared;
   }
 }
