@@ -16,15 +16,16 @@ export type Retried =
 
 /**
  * The messages that were settled as `dead`, under the sequence numbers that they had. They are kept for 30 days, up to 10,000
- * of them and 256 MiB of bodies; beyond that the oldest are dropped.
+ * of them and 256 MiB of bodies; beyond that {@link DeadLetters.trim} drops those that died first.
  */
 export interface DeadLetters {
-  /** Dead letters of one inbox, or of all, after `afterSeq`, in order. */
+  /** Dead letters of one inbox, or of all, after `afterSeq`, by ascending sequence numbers. */
   list(inbox: string | undefined, afterSeq: number, limit: number): Promise<DeadLetter[]>;
   find(seq: number): Promise<(DeadLetter & { body?: string | undefined }) | undefined>;
   /**
    * Moves a dead letter back into its inbox as a new message with the same id. It has a new sequence number, no attempts, and
-   * from `now` on the lifetime that it had at first. Its id is no repeat, although it was settled.
+   * from `now` on the lifetime that it had at first. Its id is no repeat, although it was settled; a pending message of its sender
+   * with the same id is a conflict. The quota of its sender does not apply, all other caps do.
    */
   retry(seq: number, now: number): Promise<Retried>;
   /** Drops a dead letter; false if there is none. */

@@ -2,15 +2,16 @@ import type { Outcome } from './message.ts';
 
 /** Which messages a history shows. Times are epoch milliseconds of their creation. */
 export interface HistoryQuery {
+  /** Included. */
   since: number;
   /** Excluded. */
   until?: number;
   /** Only messages that this agent sent, or that were sent to one of its inboxes. */
   agent?: string;
-  /** Only messages with this correlation id, and the message with this id. */
+  /** Only messages with this correlation id, and messages with this id. */
   correlationId?: string;
   limit: number;
-  /** The cursor of the page before. */
+  /** The cursor of the page before, which is given with the same conditions as that page. */
   cursor?: string;
 }
 
@@ -28,7 +29,10 @@ export interface HistoryEntry {
   settled?: { at: number; outcome: Outcome; reason?: string };
 }
 
-/** Messages in the order of their creation, and a `cursor` if there are more. */
+/**
+ * Messages in the order of their creation, those of one millisecond by sequence number, and a `cursor` if there are more. A message
+ * that is stored or settled while pages are read may be told as it was before or after, or be left out if it is new.
+ */
 export interface HistoryPage {
   entries: HistoryEntry[];
   cursor?: string;

@@ -27,7 +27,10 @@ export interface Settlement {
   notice?: NewMessage;
 }
 
-/** The changes of one commit, applied in this order: messages with their `settles`, attempts, settlements with their `notice`. */
+/**
+ * The changes of one commit, applied in this order: messages with their `settles`, attempts, settlements with their `notice`. Each
+ * change sees those before it: a repeated id within the batch is a duplicate, and a message that was just stored may be settled.
+ */
 export interface Batch {
   messages: readonly NewMessage[];
   attempts: readonly { inbox: string; seq: number; attempts: number }[];
@@ -43,14 +46,20 @@ export interface FoundMessage {
   outcome?: Outcome;
 }
 
-/** Counts of the pending messages of an inbox. `headSeq` is the highest of their sequence numbers, 0 for none. */
+/**
+ * Counts of the pending messages of an inbox; `bytes` are those of their bodies. `headSeq` is the highest of their sequence numbers, 0
+ * for none.
+ */
 export interface InboxStats {
   pending: number;
   bytes: number;
   headSeq: number;
 }
 
-/** Hard caps, checked in the storing commit. The caller knows the figures; a cap that is not given does not bound anything. */
+/**
+ * Hard caps, checked in the storing commit; a cap that is not given does not bound anything. `maxPendingPerSender` holds for each
+ * sender in each inbox. `maxTotalBytes` bounds {@link InboxStore.usage}, which may be estimated between two measurements.
+ */
 export interface StoreCaps {
   maxInboxMessages: number;
   maxInboxBytes: number;
@@ -60,9 +69,14 @@ export interface StoreCaps {
 
 /**
  * Keeps pending messages, and the metadata of settled ones. Leases, windows and deadlines belong to the broker and not to the
- * store. Sequence numbers are opaque, unique in the whole store, and ascend within an inbox. They are never used again, not even if
- * a power cut took the message before it was durable. Methods reject with a `StoreError`, and only when the medium fails; a rejected `commit` has changed
- * nothing.
+ * store.
+ *
+ * Sequence numbers are positive, unique in the whole store, and never used again, not even if a power cut took the message before it
+ * was durable. Within an inbox they ascend in the order in which messages can be read: once a message was read, no other one appears
+ * with a lower number. They have gaps, and the order of numbers of different inboxes means nothing.
+ *
+ * Methods see all commits that resolved before they were called. They reject with a `StoreError`, and only when the medium fails; a
+ * rejected `commit` has changed nothing.
  */
 export interface InboxStore extends AsyncDisposable {
   /** The messages that were settled as `dead`, whole. */
@@ -74,7 +88,7 @@ export interface InboxStore extends AsyncDisposable {
   /**
    * Applies a batch as one step and answers for each message in order. When it resolves, the changes can be read and survive the
    * end of the process; they are durable after the next {@link sync}. Settling a message twice, or with another inbox than its
-   * own, changes nothing. The caller keeps bodies within `caps.maxBodyBytes`.
+   * own, changes nothing, and its notice is not stored. The caller keeps bodies within `caps.maxBodyBytes`.
    */
   commit(batch: Batch): Promise<Appended[]>;
   /**
@@ -85,9 +99,12 @@ export interface InboxStore extends AsyncDisposable {
   sync(): Promise<void> | undefined;
   /** Reads pending messages of an inbox after `afterSeq`, in order, up to `limit` messages and `maxBytes` of bodies, but at least one. */
   read(inbox: string, afterSeq: number, limit: number, maxBytes: number): Promise<StoredMessage[]>;
-  /** Finds a message by the id that its sender gave it. Settled messages are found while the dedupe window lasts. */
+  /**
+   * Finds a message by the id that its sender gave it: the pending one, or else the one that was stored last. Settled messages are
+   * found while the dedupe window lasts, and perhaps longer.
+   */
   find(inbox: string, sender: string, id: string): Promise<FoundMessage | undefined>;
-  /** Pending messages that were stored with this `tokenId`, in order. */
+  /** Pending messages of all inboxes that were stored with this `tokenId`, by ascending sequence numbers. */
   sentWith(tokenId: string, limit: number): Promise<StoredMetadata[]>;
   /**
    * Pending messages of an inbox that have attempts, or whose sequence numbers are among `seqs`, in order. Only the first 10,000
@@ -99,11 +116,12 @@ export interface InboxStore extends AsyncDisposable {
   usage(): Promise<{ usedBytes: number; maxBytes: number }>;
   /** Pending and settled messages by time of creation. It may take a while, during which the store goes on with its work. */
   history(query: HistoryQuery): Promise<HistoryPage>;
-  /** Inboxes with pending messages, in the order of their names, after `after`. */
+  /** Names of inboxes with pending messages, after `after`, in ascending order of their code units and not of a locale. */
   inboxes(after: string, limit: number): Promise<string[]>;
   /**
    * Does one small step of housekeeping: forgets old settled messages, checks whether a full medium has room again, and returns
-   * some pending messages that have expired, which the caller settles. Repeated calls cover everything.
+   * some pending messages whose `expiresAt` is `now` or earlier, which the caller settles. Repeated calls cover everything, and
+   * return a message again until it is settled.
    */
   sweep(now: number): Promise<StoredMetadata[]>;
   /**
