@@ -144,7 +144,7 @@ test('The audit says what was refused, and belongs to no agent’s timeline.', a
   const token = (await readFile(join(workspace.directory, 'researcher-1.token'), 'utf8')).trim();
   const { url } = workspace.ready.broker;
   await using client = await connectBroker({ url, token, agent: 'researcher-1' });
-  await expect(client.admin('token_list')).rejects.toMatchObject({ code: 'forbidden' });
+  await expect(client.admin('token_list', {})).rejects.toMatchObject({ code: 'forbidden' });
   await vi.waitFor(
     async () => {
       const run = await workspace.run(['history', '--audit', '--since', '1d', '--json', ...operator]);

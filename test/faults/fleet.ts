@@ -173,13 +173,13 @@ async function issueTokens(
   const token = (await readFile(operatorTokenFile, 'utf8')).trim();
   await using operator = await connectBroker({ url, token, agent: 'operator#fleet' });
   const agents = [
-    ['orchestrator', 'orchestrator'],
-    ...[...workers, sinkAgent].map((agent) => [agent, 'worker']),
+    { agent: 'orchestrator', role: 'orchestrator' },
+    ...[...workers, sinkAgent].map((agent) => ({ agent, role: 'worker' })),
   ];
   const tokens = new Map<string, string>();
-  for (const [agent, role] of agents) {
-    const issued = (await operator.admin('token_issue', { agent, role })) as { token: string };
-    tokens.set(agent!, issued.token);
+  for (const { agent, role } of agents) {
+    const issued = await operator.admin('token_issue', { agent, role });
+    tokens.set(agent, issued.token);
   }
   return tokens;
 }

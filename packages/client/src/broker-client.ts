@@ -1,4 +1,7 @@
 import type {
+  AdminOp,
+  AdminParams,
+  AdminResult,
   ConnectedAgent,
   Message,
   SignalboxError,
@@ -63,8 +66,8 @@ export interface BrokerClient extends AsyncDisposable {
   listConnected(options?: { role?: string; withStatus?: boolean }): Promise<ConnectedAgent[]>;
   /** Reads an inbox without taking anything; `after` is a `seq`. */
   peek(options?: { address?: string; after?: number; limit?: number }): Promise<Message[]>;
-  /** Runs an operation of the operator; needs the operator's permission. */
-  admin(op: string, params?: Record<string, unknown>): Promise<unknown>;
+  /** Runs an operation of the operator; needs the operator's permission. Rejects with `internal` if the result can't be read. */
+  admin<Op extends AdminOp>(op: Op, params: AdminParams<Op>): Promise<AdminResult<Op>>;
   /** Sends what is waiting, aborts what is being served, and ends the connection for good. */
   close(): Promise<void>;
 }

@@ -1,8 +1,12 @@
 import {
+  type AdminOp,
+  type AdminParams,
+  type AdminResult,
   agentOf,
   type ConnectedAgent,
   type Message,
   messageOf,
+  parseAdminResult,
   SignalboxError,
   type WelcomeFrame,
 } from '@signalbox/protocol';
@@ -237,14 +241,10 @@ export class Client implements BrokerClient {
     return messages as Message[];
   }
 
-  async admin(op: string, params?: Record<string, unknown>): Promise<unknown> {
+  async admin<Op extends AdminOp>(op: Op, params: AdminParams<Op>): Promise<AdminResult<Op>> {
     this.#parts.requireOpen();
-    const answer = await this.#parts.calls.call({
-      type: 'admin',
-      op,
-      ...(params !== undefined && { params }),
-    });
-    return answer.result;
+    const answer = await this.#parts.calls.call({ type: 'admin', op, params });
+    return parseAdminResult(op, answer.result);
   }
 
   async close(): Promise<void> {

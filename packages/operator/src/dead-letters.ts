@@ -1,29 +1,8 @@
 import type { BrokerClient } from '@signalbox/client';
-import { z } from 'zod';
-
-const deadLetterSchema = z.object({
-  seq: z.int(),
-  inbox: z.string(),
-  id: z.string(),
-  from: z.object({ agent: z.string(), address: z.string(), role: z.string() }),
-  kind: z.string(),
-  correlation_id: z.string().optional(),
-  created_at: z.number(),
-  dead_at: z.number(),
-  attempts: z.int(),
-  size: z.int(),
-  reason: z.string(),
-});
+import type { AdminResult } from '@signalbox/protocol';
 
 /** A message that was given up. Times are epoch milliseconds of the broker's clock, `size` is that of the body in bytes. */
-export type DeadLetter = z.infer<typeof deadLetterSchema>;
-
-const pageSchema = z.object({ messages: z.array(deadLetterSchema), more: z.boolean() });
-const shownSchema = z.object({ message: deadLetterSchema.extend({ body: z.string().optional() }) });
-const seqs = z.array(z.int());
-const refusedSchema = z.array(z.object({ seq: z.int(), code: z.string() }));
-const retriedSchema = z.object({ retried: seqs, unknown: seqs, refused: refusedSchema.optional() });
-const droppedSchema = z.object({ dropped: seqs, unknown: seqs });
+export type DeadLetter = AdminResult<'dead_list'>['messages'][number];
 
 const pageSize = 100;
 const seqsPerRequest = 500;
@@ -43,13 +22,11 @@ export async function listDeadLetters(
   const messages: DeadLetter[] = [];
   let last = after;
   for (;;) {
-    const page = pageSchema.parse(
-      await client.admin('dead_list', {
-        ...(inbox !== undefined && { inbox }),
-        ...(last !== undefined && { after: last }),
-        limit: Math.min(pageSize, limit - messages.length),
-      }),
-    );
+    const page = await client.admin('dead_list', {
+      inbox,
+      after: last,
+      limit: Math.min(pageSize, limit - messages.length),
+    });
     messages.push(...page.messages);
     last = page.messages.at(-1)?.seq;
     if (!page.more || last === undefined) return { messages, more: false };
@@ -61,8 +38,8 @@ export async function listDeadLetters(
 export async function readDeadLetter(
   client: BrokerClient,
   seq: number,
-): Promise<DeadLetter & { body?: string | undefined }> {
-  return shownSchema.parse(await client.admin('dead_show', { seq })).message;
+): Promise<AdminResult<'dead_show'>['message']> {
+  return (await client.admin('dead_show', { seq })).message;
 }
 
 /** What was done with each of the named dead letters, by sequence number. */
@@ -80,11 +57,7 @@ export async function retryDeadLetters(
   seqs: readonly number[],
 ): Promise<DeadLetterChanges> {
   return await inBatches(seqs, async (batch) => {
-    const {
-      retried,
-      unknown,
-      refused = [],
-    } = retriedSchema.parse(await client.admin('dead_retry', { seqs: batch }));
+    const { retried, unknown, refused = [] } = await client.admin('dead_retry', { seqs: batch });
     return { done: retried, unknown, refused };
   });
 }
@@ -95,7 +68,7 @@ export async function dropDeadLetters(
   seqs: readonly number[],
 ): Promise<DeadLetterChanges> {
   return await inBatches(seqs, async (batch) => {
-    const { dropped, unknown } = droppedSchema.parse(await client.admin('dead_drop', { seqs: batch }));
+    const { dropped, unknown } = await client.admin('dead_drop', { seqs: batch });
     return { done: dropped, unknown, refused: [] };
   });
 }

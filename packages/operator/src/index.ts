@@ -19,5 +19,5 @@ export {
   sendOrchestratorRequest,
 } from './orchestrator/orchestrator-request.ts';
 export { followTail, type Tail, type TailOptions } from './tail/follow-tail.ts';
-export type { BrokerEvent, TailEvent } from './tail/tail-event.ts';
+export type { TailEvent } from './tail/tail-event.ts';
 export { type IssuedToken, issueToken, type ListedToken, listTokens, revokeToken } from './tokens.ts';

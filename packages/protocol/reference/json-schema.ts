@@ -4,6 +4,8 @@ import { explanationSchema, searchReplySchema } from '../src/mcp/lookup-replies.
 import { mcpReplySchema } from '../src/mcp/mcp-reply.ts';
 import { mcpRequestSchema } from '../src/mcp/mcp-request.ts';
 import { discoveryReplySchema, serverReplySchema, serversReplySchema } from '../src/mcp/server-report.ts';
+import { adminOperations } from '../src/wire/admin/operations.ts';
+import { tailNoticeSchemas } from '../src/wire/admin/tail.ts';
 import { brokerFrameSchemas } from '../src/wire/broker-frames.ts';
 import { clientFrameSchemas } from '../src/wire/client-frames.ts';
 import { undeliverableSchema } from '../src/wire/undeliverable.ts';
@@ -30,6 +32,9 @@ export interface SchemaNode {
   maxItems?: number;
 }
 
+/** The frames of one side, the operations of `admin`, and the notices of `tail`. */
+type DefinitionGroup = 'Client' | 'Broker' | 'Admin' | 'TailNotice';
+
 /** The bodies of messages that the protocol defines. The replies to single operations stand in `data` of an `mcp_reply`. */
 const bodySchemas: Record<string, z.ZodType> = {
   UndeliverableBody: undeliverableSchema,
@@ -47,8 +52,10 @@ const bodySchemas: Record<string, z.ZodType> = {
 /** Converts the schemas of all frames and bodies into one JSON Schema document, which describes a header line of either side. */
 export function protocolJsonSchema(): SchemaNode & { $defs: Record<string, SchemaNode> } {
   const shared: Record<string, SchemaNode> = {};
-  const client = framesOf('Client', clientFrameSchemas, shared);
-  const broker = framesOf('Broker', brokerFrameSchemas, shared);
+  const client = schemasOf('Client', clientFrameSchemas, shared);
+  const broker = schemasOf('Broker', brokerFrameSchemas, shared);
+  const admin = operations(shared);
+  const notices = schemasOf('TailNotice', tailNoticeSchemas(), shared);
   const bodies = Object.fromEntries(
     Object.entries(bodySchemas).map(([name, schema]) => [name, definitionOf(schema, shared)]),
   );
@@ -56,7 +63,7 @@ export function protocolJsonSchema(): SchemaNode & { $defs: Record<string, Schem
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Signalbox protocol, version 1',
     description:
-      'A header line of either side, without its `body` mark. `#/$defs/ClientFrame` and `#/$defs/BrokerFrame` are those of one side. Definitions that end in `Body` or `Reply` describe bodies.',
+      'A header line of either side, without its `body` mark. `#/$defs/ClientFrame` and `#/$defs/BrokerFrame` are those of one side. Definitions that begin with `Admin` describe `params` and `result` of the operations of `admin`, and `TailNotice` and those that end in `Body` or `Reply` describe bodies.',
     anyOf: [reference('ClientFrame'), reference('BrokerFrame')],
     $defs: {
       ClientFrame: { anyOf: Object.keys(client).map(reference) },
@@ -64,24 +71,39 @@ export function protocolJsonSchema(): SchemaNode & { $defs: Record<string, Schem
       ...shared,
       ...client,
       ...broker,
+      ...admin,
+      ...notices,
       ...bodies,
     },
   } as SchemaNode & { $defs: Record<string, SchemaNode> };
 }
 
-/** Names the definition of a frame: `list_connected` of a client is `ClientListConnected`. */
-export function definitionName(side: 'Client' | 'Broker', type: string): string {
-  return side + type.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+/** Names a definition: the frame `list_connected` of a client is `ClientListConnected`. */
+export function definitionName(group: DefinitionGroup, type: string): string {
+  return group + type.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-function framesOf(
-  side: 'Client' | 'Broker',
+/** Converts the schemas of every operation of `admin`: `AdminDeadListParams` and `AdminDeadListResult`. */
+function operations(shared: Record<string, SchemaNode>): Record<string, SchemaNode> {
+  return Object.fromEntries(
+    Object.entries(adminOperations()).flatMap(([op, { params, result, meaning }]) => {
+      const name = definitionName('Admin', op);
+      return [
+        [`${name}Params`, { description: meaning, ...definitionOf(params, shared) }],
+        [`${name}Result`, definitionOf(result, shared)],
+      ];
+    }),
+  );
+}
+
+function schemasOf(
+  group: DefinitionGroup,
   schemas: Record<string, z.ZodType>,
   shared: Record<string, SchemaNode>,
 ): Record<string, SchemaNode> {
   return Object.fromEntries(
     Object.entries(schemas).map(([type, schema]) => [
-      definitionName(side, type),
+      definitionName(group, type),
       definitionOf(schema, shared),
     ]),
   );

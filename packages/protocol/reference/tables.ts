@@ -1,4 +1,6 @@
 import { toolErrorCodes } from '../src/mcp/tool-call-error.ts';
+import { adminOperations } from '../src/wire/admin/operations.ts';
+import { tailNoticeSchemas } from '../src/wire/admin/tail.ts';
 import { brokerFrameSchemas } from '../src/wire/broker-frames.ts';
 import { clientFrameSchemas } from '../src/wire/client-frames.ts';
 import { closeCodes } from '../src/wire/close-codes.ts';
@@ -7,6 +9,14 @@ import { bodyLimits, brokerLimits, frameLimits } from '../src/wire/limits.ts';
 import { definitionName, protocolJsonSchema, type SchemaNode } from './json-schema.ts';
 
 const { $defs: definitions } = protocolJsonSchema();
+
+/** The names of the definitions that frames refer to. */
+const frameObjects = new Set(
+  [
+    ...Object.keys(clientFrameSchemas).map((type) => definitionName('Client', type)),
+    ...Object.keys(brokerFrameSchemas).map((type) => definitionName('Broker', type)),
+  ].flatMap(referencesOf),
+);
 
 /** Renders the generated parts of the page of the protocol as Markdown, by the names of their markers. */
 export function protocolTables(): Record<string, string> {
@@ -19,10 +29,23 @@ export function protocolTables(): Record<string, string> {
     ),
     'client-frames': frames('Client', Object.keys(clientFrameSchemas)),
     'broker-frames': frames('Broker', Object.keys(brokerFrameSchemas)),
-    objects: Object.values(definitions)
-      .filter(({ title, type }) => title !== undefined && type === 'object')
-      .map((node) => section(node.title!, node))
+    objects: objects((name) => frameObjects.has(name)),
+    operations: Object.entries(adminOperations())
+      .map(([op, { minting }]) => operation(op, minting))
       .join('\n\n'),
+    notices: table(
+      ['`what`', 'further fields', 'when'],
+      Object.keys(tailNoticeSchemas()).map((what) => {
+        const {
+          properties = {},
+          required = [],
+          description = '',
+        } = definitions[definitionName('TailNotice', what)]!;
+        const { what: _, at: __, ...further } = properties;
+        return [`\`${what}\``, `\`${namesOf({ properties: further, required })}\``, description];
+      }),
+    ),
+    'admin-objects': objects((name) => !frameObjects.has(name)),
     'error-codes': table(
       ['code', 'retryable', 'closes with', 'meaning'],
       Object.entries(errorCodes).map(([code, entry]) => [
@@ -75,11 +98,41 @@ export function withTables(page: string, tables: Record<string, string>): string
   return text;
 }
 
+/** Renders the objects that have a title, and a name for which `isWanted`. */
+function objects(isWanted: (name: string) => boolean): string {
+  return Object.entries(definitions)
+    .filter(([name, { title, type }]) => title !== undefined && type === 'object' && isWanted(name))
+    .map(([, node]) => section(node.title!, node))
+    .join('\n\n');
+}
+
+/** Returns the names of the definitions that a definition refers to, also through others. */
+function referencesOf(name: string): string[] {
+  const found = JSON.stringify(definitions[name]).matchAll(/"#\/\$defs\/(\w+)"/g);
+  return [...found].flatMap(([, other]) => [other!, ...referencesOf(other!)]);
+}
+
+function operation(op: string, minting: boolean): string {
+  const name = definitionName('Admin', op);
+  const [params, result] = [definitions[`${name}Params`]!, definitions[`${name}Result`]!];
+  return [
+    `### \`${op}\`${minting ? ' °' : ''}`,
+    params.description!,
+    ...(Object.keys(params.properties ?? {}).length > 0 ? [fieldTable('parameter', params)] : []),
+    fieldTable('field of the result', result),
+  ].join('\n\n');
+}
+
 function frames(side: 'Client' | 'Broker', types: string[]): string {
   return types.map((type) => section(`\`${type}\``, definitions[definitionName(side, type)]!)).join('\n\n');
 }
 
-function section(heading: string, { description, properties = {}, required = [] }: SchemaNode): string {
+function section(heading: string, node: SchemaNode): string {
+  const text = node.description === undefined ? '' : `${node.description}\n\n`;
+  return `### ${heading}\n\n${text}${fieldTable('field', node)}`;
+}
+
+function fieldTable(heading: string, { properties = {}, required = [] }: SchemaNode): string {
   const rows = Object.entries(properties)
     .filter(([name]) => name !== 'type')
     .map(([name, node]) => [
@@ -87,8 +140,7 @@ function section(heading: string, { description, properties = {}, required = [] 
       formOf(node),
       node.description ?? '',
     ]);
-  const text = description === undefined ? '' : `${description}\n\n`;
-  return `### ${heading}\n\n${text}${table(['field', 'value', 'meaning'], rows)}`;
+  return table([heading, 'value', 'meaning'], rows);
 }
 
 /** Describes the values that a schema accepts, in a few words. */
@@ -103,7 +155,7 @@ function formOf(node: SchemaNode & { pattern?: string }): string {
     case 'integer':
       return `integer${range(leastOf(node), node.maximum, '')}`;
     case 'array':
-      return `list of ${formOf(node.items ?? {})}s${range(node.minItems, node.maxItems, ' items')}`;
+      return `list of ${plural(formOf(node.items ?? {}))}${range(node.minItems, node.maxItems, ' items')}`;
     case 'object':
       return node.properties ? `\`{${namesOf(node)}}\`` : 'object';
     case undefined:
@@ -111,6 +163,11 @@ function formOf(node: SchemaNode & { pattern?: string }): string {
     default:
       return node.type;
   }
+}
+
+/** Leaves a list of fields such as `{seq, code}` as it is. */
+function plural(form: string): string {
+  return form.startsWith('`') ? form : `${form}s`;
 }
 
 function leastOf({ minimum, exclusiveMinimum }: SchemaNode): number | undefined {

@@ -1,6 +1,15 @@
 // Frames, their bodies, and the codes and limits of the protocol.
 
 export {
+  type AdminOp,
+  type AdminParams,
+  type AdminResult,
+  adminOperations,
+  isAdminOp,
+} from './wire/admin/operations.ts';
+export { type ParsedAdminParams, parseAdminParams, parseAdminResult } from './wire/admin/parse-admin.ts';
+export { parseTailNotice, type TailNotice } from './wire/admin/tail.ts';
+export {
   type BrokerFrame,
   brokerFrameSchemas,
   type CancelNotice,

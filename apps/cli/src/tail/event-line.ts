@@ -1,9 +1,9 @@
-import type { BrokerEvent, TailEvent } from '@signalbox/operator';
-import type { CallRecord } from '@signalbox/protocol';
+import type { TailEvent } from '@signalbox/operator';
+import type { CallRecord, TailNotice } from '@signalbox/protocol';
 import { formatElapsed } from '../terminal/duration.ts';
 import { oneLine } from '../terminal/output.ts';
 
-type MessageEvent = Extract<BrokerEvent, { message: unknown }>;
+type MessageEvent = Extract<TailNotice, { message: unknown }>;
 
 const shortIdLength = 8;
 const wordLength = 9;

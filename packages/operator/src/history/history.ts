@@ -1,40 +1,11 @@
 import type { BrokerClient } from '@signalbox/client';
-import { z } from 'zod';
-
-const historyMessageSchema = z.object({
-  seq: z.int(),
-  inbox: z.string(),
-  id: z.string(),
-  from_agent: z.string(),
-  kind: z.string(),
-  correlation_id: z.string().optional(),
-  created_at: z.number(),
-  settled_at: z.number().optional(),
-  outcome: z.string().optional(),
-  reason: z.string().optional(),
-  size: z.int(),
-});
+import type { AdminResult } from '@signalbox/protocol';
 
 /** The metadata of a stored message, settled or not, without its body. Times in epoch milliseconds. */
-export type HistoryMessage = z.infer<typeof historyMessageSchema>;
-
-const pageSchema = z.object({ messages: z.array(historyMessageSchema), cursor: z.string().optional() });
-
-const auditRowSchema = z.object({
-  minute: z.number(),
-  token_id: z.string().optional(),
-  agent: z.string().optional(),
-  code: z.string(),
-  count: z.int(),
-  first_at: z.number(),
-  last_at: z.number(),
-  detail: z.string(),
-});
+export type HistoryMessage = AdminResult<'history'>['messages'][number];
 
 /** The refusals, token events or policy changes of one token, agent and code within one minute. */
-export type AuditRow = z.infer<typeof auditRowSchema>;
-
-const auditSchema = z.object({ rows: z.array(auditRowSchema) });
+export type AuditRow = AdminResult<'audit'>['rows'][number];
 
 const pageSize = 200;
 
@@ -56,15 +27,13 @@ export async function readHistory(
   const messages: HistoryMessage[] = [];
   let cursor: string | undefined;
   do {
-    const page = pageSchema.parse(
-      await client.admin('history', {
-        since,
-        ...(agent !== undefined && { agent }),
-        ...(correlationId !== undefined && { correlation_id: correlationId }),
-        ...(cursor !== undefined && { cursor }),
-        limit: Math.min(pageSize, limit - messages.length),
-      }),
-    );
+    const page: AdminResult<'history'> = await client.admin('history', {
+      since,
+      agent,
+      correlation_id: correlationId,
+      cursor,
+      limit: Math.min(pageSize, limit - messages.length),
+    });
     messages.push(...page.messages);
     ({ cursor } = page);
   } while (cursor !== undefined && messages.length < limit);
@@ -76,5 +45,5 @@ export async function readAudit(
   client: BrokerClient,
   query: { since: number; limit: number },
 ): Promise<AuditRow[]> {
-  return auditSchema.parse(await client.admin('audit', query)).rows;
+  return (await client.admin('audit', query)).rows;
 }

@@ -1,6 +1,5 @@
-import type { CallRecord } from '@signalbox/protocol';
+import type { CallRecord, TailNotice } from '@signalbox/protocol';
 import { FollowedCalls } from './followed-calls.ts';
-import type { BrokerEvent } from './tail-event.ts';
 
 /** The time in milliseconds for which events are collected before one question is asked about all of them. */
 const gatherMs = 100;
@@ -34,7 +33,7 @@ export class CallWatch implements Disposable {
   }
 
   /** Takes note of an event, and asks soon if the orchestrator may know more now. */
-  observe(event: BrokerEvent): void {
+  observe(event: TailNotice): void {
     if (!this.#followed.observe(event)) return;
     if (this.#isAsking) this.#isBehind = true;
     else this.#askIn(gatherMs);

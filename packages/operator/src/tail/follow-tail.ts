@@ -1,8 +1,8 @@
 import type { BrokerClient } from '@signalbox/client';
-import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { messageOf, parseTailNotice, SignalboxError } from '@signalbox/protocol';
 import { listCalls, queryCalls } from '../orchestrator/calls.ts';
 import { CallWatch } from './call-watch.ts';
-import { readBrokerEvent, type TailEvent } from './tail-event.ts';
+import type { TailEvent } from './tail-event.ts';
 
 /** The events that a tail reports, and to whom. */
 export interface TailOptions {
@@ -31,13 +31,13 @@ export async function followTail(client: BrokerClient, options: TailOptions): Pr
     client.onMessage(({ kind, from, json }) => {
       // Only the broker itself is believed, by the identity that it attests.
       if (kind !== 'event' || from.agent !== 'broker' || from.role !== 'broker') return;
-      const event = readBrokerEvent(json);
+      const event = parseTailNotice(json);
       if (!event) return;
       onEvent(event);
       calls.observe(event);
     }),
   );
-  const register = () => client.admin('tail', { on: true, ...(agent !== undefined && { agent }) });
+  const register = () => client.admin('tail', { on: true, agent });
   await register();
   const refused = Promise.withResolvers<SignalboxError>();
   starting.defer(

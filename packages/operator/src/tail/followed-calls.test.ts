@@ -1,11 +1,10 @@
-import type { CallRecord } from '@signalbox/protocol';
+import type { CallRecord, TailNotice } from '@signalbox/protocol';
 import { expect, test } from 'vitest';
 import { FollowedCalls } from './followed-calls.ts';
-import type { BrokerEvent } from './tail-event.ts';
 
 const from = { agent: 'rosa', address: 'rosa#x', role: 'researcher' };
 
-function stored(kind: string, id: string, at: number, correlation?: string): BrokerEvent {
+function stored(kind: string, id: string, at: number, correlation?: string): TailNotice {
   const about = correlation === undefined ? {} : { correlation_id: correlation };
   return {
     what: 'stored',

@@ -1,5 +1,4 @@
-import type { CallRecord } from '@signalbox/protocol';
-import type { BrokerEvent } from './tail-event.ts';
+import type { CallRecord, TailNotice } from '@signalbox/protocol';
 
 /** The largest number of calls that are followed; beyond it the oldest are forgotten. */
 const maxFollowed = 10_000;
@@ -16,7 +15,7 @@ export class FollowedCalls {
   readonly #calls = new Map<string, Followed>();
 
   /** Takes note of an event; returns true if the orchestrator may know more now. */
-  observe(event: BrokerEvent): boolean {
+  observe(event: TailNotice): boolean {
     if (event.what !== 'stored') return false;
     const { id, kind, correlation_id, created_at } = event.message;
     if (kind === 'mcp_request') {

@@ -1,4 +1,5 @@
-const agentPattern = /^[a-z0-9][a-z0-9_.-]{0,127}$/;
+/** Matches an agent id. */
+export const agentPattern = /^[a-z0-9][a-z0-9_.-]{0,127}$/;
 
 /** Matches an agent id (`agent`) or the address of one of its sub-inboxes (`agent#sub`). */
 export const addressPattern = /^[a-z0-9][a-z0-9_.-]{0,127}(?:#[A-Za-z0-9_.-]{1,64})?$/;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { addressPattern } from './address.ts';
+import { addressPattern, agentPattern } from './address.ts';
 
 /** Matches the id of a message. A reply has the id of its request with `re:` before it. */
 export const idPattern = /^(re:)?[!-~]{1,64}$/;
@@ -29,6 +29,14 @@ export const addressSchema = z
   })
   .meta({ id: 'Address', title: 'address', description: 'An agent id, or `agent#sub` for a sub-inbox.' });
 
+/** Accepts an agent id. */
+export const agentIdSchema = z
+  .string({ error: 'must be an agent id' })
+  .regex(agentPattern, {
+    error: 'must be an agent id ([a-z0-9][a-z0-9_.-]*, at most 128 characters)',
+  })
+  .meta({ id: 'AgentId', title: 'agent id', description: 'The name of an agent, and of its inbox.' });
+
 /** Accepts the id of a message, or a client’s id for a request of its own. */
 export const idSchema = z
   .string()
@@ -55,8 +63,9 @@ export const roleSchema = z
   .regex(rolePattern, { error: 'must be [a-z0-9][a-z0-9_.-]*, at most 64 characters' })
   .meta({ id: 'Role', title: 'role', description: 'The role of an agent, which its token states.' });
 
+const seqError = 'must be a sequence number, a whole number from 1';
 /** Accepts the sequence number of a message. */
-export const seqSchema = z.int().positive().meta({
+export const seqSchema = z.int({ error: seqError }).positive({ error: seqError }).meta({
   id: 'Seq',
   title: 'sequence number',
   description: 'Given by the broker, ordered within one inbox, otherwise opaque, and never used twice.',

@@ -56,6 +56,9 @@ export const frameLimits = {
   cursorLength: 256,
   peekMessages: 1000,
   opLength: 64,
+  /** Entries of one page of an `admin` operation, and sequence numbers that one names. */
+  adminItems: 1000,
+  adminTextLength: 256,
 } as const;
 
 /** The values that a broker takes for fields that a frame leaves out. */

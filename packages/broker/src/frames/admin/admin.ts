@@ -1,4 +1,10 @@
-import type { AdminFrame } from '@signalbox/protocol';
+import {
+  type AdminFrame,
+  type AdminOp,
+  adminOperations,
+  isAdminOp,
+  parseAdminParams,
+} from '@signalbox/protocol';
 import type { Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { Outcome, Refusal } from '../outcome.ts';
@@ -8,37 +14,47 @@ import { audit, history, stats } from './reports.ts';
 import { tail } from './tail.ts';
 import { issueToken, listTokens, revokeToken } from './tokens.ts';
 
-/** The operations by name. `forMintingTokens` tells whether it is open to minting tokens too. */
-const operations: Record<string, { forMintingTokens: boolean; run: Operation }> = {
-  token_issue: { forMintingTokens: true, run: issueToken },
-  token_list: { forMintingTokens: false, run: listTokens },
-  token_revoke: { forMintingTokens: true, run: revokeToken },
-  dead_list: { forMintingTokens: false, run: listDead },
-  dead_show: { forMintingTokens: false, run: showDead },
-  dead_retry: { forMintingTokens: false, run: retryDead },
-  dead_drop: { forMintingTokens: false, run: dropDead },
-  history: { forMintingTokens: false, run: history },
-  audit: { forMintingTokens: false, run: audit },
-  stats: { forMintingTokens: false, run: stats },
-  tail: { forMintingTokens: false, run: tail },
+const operations: { [Op in AdminOp]: Operation<Op> } = {
+  token_issue: issueToken,
+  token_list: listTokens,
+  token_revoke: revokeToken,
+  dead_list: listDead,
+  dead_show: showDead,
+  dead_retry: retryDead,
+  dead_drop: dropDead,
+  history,
+  audit,
+  stats,
+  tail,
 };
 
 /** Handles `admin`: runs an operation for the operator. A caller with a minting token may issue and revoke its own child tokens. */
 export async function admin(frame: AdminFrame, caller: Caller, deps: FrameDeps): Promise<Outcome> {
   const { op, params = {}, request_id } = frame;
-  const operation = Object.hasOwn(operations, op) ? operations[op] : undefined;
   if (!caller.isOperator && !caller.mintsOnly)
     return refuse('forbidden', `'${op}' needs the operator's token`);
-  if (!operation) {
-    const known = Object.keys(operations).join(', ');
+  if (!isAdminOp(op)) {
+    const known = Object.keys(adminOperations()).join(', ');
     return refuse('unknown_op', `unknown operation '${op}'; known: ${known}`);
   }
-  if (!caller.isOperator && !operation.forMintingTokens) {
+  if (!caller.isOperator && !adminOperations()[op].minting) {
     return refuse('forbidden', `a minting token may not '${op}'`);
   }
-  const outcome = await operation.run(params, deps, caller);
+  const outcome = await run(op, params, caller, deps);
   if ('refusal' in outcome) return outcome;
   return { answer: { type: 'admin_result', request_id, result: outcome.result } };
+}
+
+async function run<Op extends AdminOp>(
+  op: Op,
+  params: Record<string, unknown>,
+  caller: Caller,
+  deps: FrameDeps,
+): Promise<Awaited<ReturnType<Operation<Op>>> | { refusal: Refusal }> {
+  const parsed = parseAdminParams(op, params);
+  if (parsed.refusal) return { refusal: parsed.refusal };
+  const operation: Operation<Op> = operations[op];
+  return await operation(parsed.params, deps, caller);
 }
 
 function refuse(code: Refusal['code'], message: string): Outcome {

@@ -1,25 +1,26 @@
+import type { AdminParams, AdminResult } from '@signalbox/protocol';
 import type { DeadLetter } from '@signalbox/store';
 import { auditCaller, type Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
-import type { OperationResult, Params } from './operation.ts';
-import { limit, readParams, seq, seqs, text, wholeNumber } from './params.ts';
+import type { OperationOutcome } from './operation.ts';
 
 /** Runs `dead_list`: returns dead letters in the order of their sequence numbers. */
-export async function listDead(params: Params, { store }: Pick<FrameDeps, 'store'>): OperationResult {
-  const read = readParams(params, {}, { inbox: text, after: wholeNumber(0), limit });
-  if ('refusal' in read) return read;
-  const { inbox, after = 0, limit: most = 100 } = read.values;
-  const found = await store.dead.list(inbox, after, most + 1);
-  return { result: { messages: found.slice(0, most).map(describe), more: found.length > most } };
+export async function listDead(
+  { inbox, after = 0, limit = 100 }: AdminParams<'dead_list'>,
+  { store }: Pick<FrameDeps, 'store'>,
+): OperationOutcome<'dead_list'> {
+  const found = await store.dead.list(inbox, after, limit + 1);
+  return { result: { messages: found.slice(0, limit).map(describe), more: found.length > limit } };
 }
 
 /** Runs `dead_show`: returns one dead letter with its body. */
-export async function showDead(params: Params, { store }: Pick<FrameDeps, 'store'>): OperationResult {
-  const read = readParams(params, { seq }, {});
-  if ('refusal' in read) return read;
-  const found = await store.dead.find(read.values.seq);
+export async function showDead(
+  { seq }: AdminParams<'dead_show'>,
+  { store }: Pick<FrameDeps, 'store'>,
+): OperationOutcome<'dead_show'> {
+  const found = await store.dead.find(seq);
   if (!found) {
-    const message = `no dead letter has the number ${read.values.seq}; 'dead list' shows them`;
+    const message = `no dead letter has the number ${seq}; 'dead list' shows them`;
     return { refusal: { code: 'bad_frame', field: 'params.seq', message } };
   }
   const { body } = found;
@@ -28,16 +29,14 @@ export async function showDead(params: Params, { store }: Pick<FrameDeps, 'store
 
 /** Runs `dead_retry`: puts dead letters back into their inboxes. One that can't be stored stays dead and is listed as `refused`. */
 export async function retryDead(
-  params: Params,
+  { seqs }: AdminParams<'dead_retry'>,
   deps: Pick<FrameDeps, 'delivery' | 'audit' | 'now'>,
   caller: Caller,
-): OperationResult {
-  const read = readParams(params, { seqs }, {});
-  if ('refusal' in read) return read;
+): OperationOutcome<'dead_retry'> {
   const retried: number[] = [];
   const unknown: number[] = [];
   const refused: { seq: number; code: string }[] = [];
-  for (const number of read.values.seqs) {
+  for (const number of new Set(seqs)) {
     const { result } = await deps.delivery.retryDead(number);
     if (result === 'stored') retried.push(number);
     else if (result === 'unknown') unknown.push(number);
@@ -51,15 +50,13 @@ export async function retryDead(
 
 /** Runs `dead_drop`: deletes dead letters. */
 export async function dropDead(
-  params: Params,
+  { seqs }: AdminParams<'dead_drop'>,
   deps: Pick<FrameDeps, 'store' | 'audit' | 'now'>,
   caller: Caller,
-): OperationResult {
-  const read = readParams(params, { seqs }, {});
-  if ('refusal' in read) return read;
+): OperationOutcome<'dead_drop'> {
   const dropped: number[] = [];
   const unknown: number[] = [];
-  for (const number of read.values.seqs) {
+  for (const number of new Set(seqs)) {
     if (await deps.store.dead.drop(number)) dropped.push(number);
     else unknown.push(number);
   }
@@ -69,7 +66,7 @@ export async function dropDead(
   return { result: { dropped, unknown } };
 }
 
-function describe(letter: DeadLetter): Record<string, unknown> {
+function describe(letter: DeadLetter): AdminResult<'dead_list'>['messages'][number] {
   const { correlationId } = letter;
   return {
     seq: letter.seq,

@@ -1,20 +1,17 @@
+import type { AdminParams, AdminResult } from '@signalbox/protocol';
 import type { AuditRow, HistoryEntry } from '@signalbox/store';
 import type { FrameDeps } from '../frame-deps.ts';
-import type { OperationResult, Params } from './operation.ts';
-import { limit, readParams, text, time } from './params.ts';
+import type { OperationOutcome } from './operation.ts';
 
 /** Runs `history`: returns pending and settled messages in the order of their creation. */
-export async function history(params: Params, { store }: Pick<FrameDeps, 'store'>): OperationResult {
-  const read = readParams(
-    params,
-    { since: time },
-    { until: time, agent: text, correlation_id: text, limit, cursor: text },
-  );
-  if ('refusal' in read) return read;
-  const { since, until, agent, correlation_id: correlationId, limit: most = 200, cursor } = read.values;
+export async function history(
+  params: AdminParams<'history'>,
+  { store }: Pick<FrameDeps, 'store'>,
+): OperationOutcome<'history'> {
+  const { since, until, agent, correlation_id: correlationId, limit = 200, cursor } = params;
   const page = await store.history({
     since,
-    limit: most,
+    limit,
     ...(until !== undefined && { until }),
     ...(agent !== undefined && { agent }),
     ...(correlationId !== undefined && { correlationId }),
@@ -29,18 +26,19 @@ export async function history(params: Params, { store }: Pick<FrameDeps, 'store'
 }
 
 /** Runs `audit`: returns rows of the audit log, oldest first. */
-export async function audit(params: Params, { audit: log }: Pick<FrameDeps, 'audit'>): OperationResult {
-  const read = readParams(params, { since: time }, { limit });
-  if ('refusal' in read) return read;
-  const rows = await log.query(read.values.since, read.values.limit ?? 200);
+export async function audit(
+  { since, limit = 200 }: AdminParams<'audit'>,
+  { audit: log }: Pick<FrameDeps, 'audit'>,
+): OperationOutcome<'audit'> {
+  const rows = await log.query(since, limit);
   return { result: { rows: rows.map(describeRow) } };
 }
 
 /** Runs `stats`: returns the number of connections and leases, and the bytes that are stored. */
 export async function stats(
-  _params: Params,
+  _params: AdminParams<'stats'>,
   deps: Pick<FrameDeps, 'store' | 'connected' | 'delivery' | 'receiptMeans'>,
-): OperationResult {
+): OperationOutcome<'stats'> {
   const { store, connected, delivery, receiptMeans } = deps;
   const { usedBytes, maxBytes } = await store.usage();
   return {
@@ -54,7 +52,7 @@ export async function stats(
   };
 }
 
-function describeEntry(entry: HistoryEntry): Record<string, unknown> {
+function describeEntry(entry: HistoryEntry): AdminResult<'history'>['messages'][number] {
   const { seq, inbox, id, sender, kind, correlationId, createdAt, size, settled } = entry;
   return {
     seq,
@@ -73,7 +71,7 @@ function describeEntry(entry: HistoryEntry): Record<string, unknown> {
   };
 }
 
-function describeRow(row: AuditRow): Record<string, unknown> {
+function describeRow(row: AuditRow): AdminResult<'audit'>['rows'][number] {
   const { minute, tokenId, agent, code, count, firstAt, lastAt, detail } = row;
   return {
     minute,

@@ -1,11 +1,10 @@
-import { rolePattern } from '@signalbox/protocol';
+import type { AdminParams, AdminResult } from '@signalbox/protocol';
 import type { TokenRecord } from '@signalbox/store';
-import { refuseChild, refuseToken, type TokenRequest } from '../../auth/token-rules.ts';
+import { isMintingPattern, refuseChild, refuseToken } from '../../auth/token-rules.ts';
 import { auditCaller, type Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
-import type { AdminRefusal, OperationResult, Params } from './operation.ts';
-import { badParam } from './params.ts';
-import { readWorkerExit, tellWorkerExit, type WorkerExit, type WorkerExitDeps } from './worker-exit.ts';
+import type { OperationOutcome } from './operation.ts';
+import { tellWorkerExit, type WorkerExit, type WorkerExitDeps } from './worker-exit.ts';
 
 type RevokeDeps = WorkerExitDeps & Pick<FrameDeps, 'tokens' | 'connected' | 'audit' | 'log'>;
 
@@ -13,13 +12,12 @@ const revokedToken = 'the token of this connection was revoked';
 
 /** Runs `token_issue`: issues a token. A caller with a minting token issues child tokens. */
 export async function issueToken(
-  params: Params,
+  params: AdminParams<'token_issue'>,
   deps: Pick<FrameDeps, 'tokens' | 'audit' | 'now'>,
   caller: Caller,
-): OperationResult {
-  const read = readTokenRequest(params);
-  if ('refusal' in read) return read;
-  const { request } = read;
+): OperationOutcome<'token_issue'> {
+  const { ttl_ms: ttlMs, ...wanted } = params;
+  const request = { ...wanted, ...(ttlMs !== undefined && { ttlMs }) };
   const parent = caller.mintsOnly ? caller.token : undefined;
   const refusal = refuseToken(request) ?? (parent && refuseChild(parent, request, deps.now()));
   if (refusal) return { refusal };
@@ -30,24 +28,15 @@ export async function issueToken(
   return { result: { id, agent, role, ...(expiresAt !== undefined && { expires_at: expiresAt }), token } };
 }
 
-function readTokenRequest(params: Params): { request: TokenRequest } | AdminRefusal {
-  const { agent, role, ttl_ms: ttlMs } = params;
-  if (typeof agent !== 'string') return badParam('agent', 'an agent id');
-  if (typeof role !== 'string' || !rolePattern.test(role)) {
-    return badParam('role', 'a role: [a-z0-9][a-z0-9_.-]*');
-  }
-  if (ttlMs !== undefined && !(Number.isSafeInteger(ttlMs) && (ttlMs as number) > 0)) {
-    return badParam('ttl_ms', 'a whole number of milliseconds above 0');
-  }
-  return { request: { agent, role, ...(ttlMs !== undefined && { ttlMs: ttlMs as number }) } };
-}
-
 /** Runs `token_list`: returns every token without its secret. */
-export async function listTokens(_params: Params, { tokens }: Pick<FrameDeps, 'tokens'>): OperationResult {
+export async function listTokens(
+  _params: AdminParams<'token_list'>,
+  { tokens }: Pick<FrameDeps, 'tokens'>,
+): OperationOutcome<'token_list'> {
   return { result: { tokens: tokens.list().map(describeToken) } };
 }
 
-function describeToken(record: TokenRecord): Record<string, unknown> {
+function describeToken(record: TokenRecord): AdminResult<'token_list'>['tokens'][number] {
   const { id, agent, role, permissions, createdAt, expiresAt, parentId } = record;
   return {
     id,
@@ -61,9 +50,11 @@ function describeToken(record: TokenRecord): Record<string, unknown> {
 }
 
 /** Runs `token_revoke`: revokes a token and its child tokens, ends their connections and gives up their requests. */
-export async function revokeToken(params: Params, deps: RevokeDeps, caller: Caller): OperationResult {
-  const { id, exited } = params;
-  if (typeof id !== 'string') return badParam('id', "a token's id");
+export async function revokeToken(
+  { id, exited }: AdminParams<'token_revoke'>,
+  deps: RevokeDeps,
+  caller: Caller,
+): OperationOutcome<'token_revoke'> {
   const record = deps.tokens.get(id);
   if (!record || (caller.mintsOnly && record.parentId !== caller.token.id)) {
     return {
@@ -74,10 +65,13 @@ export async function revokeToken(params: Params, deps: RevokeDeps, caller: Call
       },
     };
   }
-  const read = exited === undefined ? undefined : readWorkerExit(exited, record);
-  if (read && 'refusal' in read) return read;
+  if (exited && isMintingPattern(record.agent)) {
+    const field = 'params.exited';
+    const message = `field '${field}' must be left out: '${record.agent}' is the pattern of a minting token, and no worker`;
+    return { refusal: { code: 'bad_frame', field, message } };
+  }
   // The exit is told before the token is removed. If the broker dies in between, the caller can revoke again.
-  const told = read && (await endWorker(record, read.exit, deps));
+  const told = exited && (await endWorker(record, exited, deps));
   const gone = new Set(await deps.tokens.revoke(id));
   auditCaller(caller, 'token_revoked', `token ${id} of '${record.agent}'`, deps);
   deps.connected.endWhere(({ token }) => gone.has(token.id), revokedToken);

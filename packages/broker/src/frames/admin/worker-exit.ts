@@ -1,54 +1,20 @@
-import { frameDefaults, isAgentId } from '@signalbox/protocol';
+import { type AdminParams, frameDefaults } from '@signalbox/protocol';
 import type { NewMessage, TokenRecord } from '@signalbox/store';
 import { isPrivileged, maySendTo } from '../../auth/role-policy.ts';
-import { isMintingPattern } from '../../auth/token-rules.ts';
 import { brokerSender, sentByBroker } from '../../core/broker-sender.ts';
 import type { Delivery } from '../../core/delivery.ts';
 import type { DeliverResult } from '../../core/producer.ts';
 import { hasInbox } from '../deliver/recipient.ts';
 import type { FrameDeps } from '../frame-deps.ts';
-import type { AdminRefusal } from './operation.ts';
-import { badParam } from './params.ts';
 
 /** The dependencies of {@link tellWorkerExit}. */
 export type WorkerExitDeps = Pick<FrameDeps, 'delivery' | 'policies' | 'agents' | 'store' | 'now'>;
 
 /** The most ids that the event lists. */
 const maxHeldIds = 100;
-const maxExitCode = 2 ** 32 - 1;
 
-/** The end of a worker's process: its exit code or the signal that ended it. */
-export interface WorkerExit {
-  /** The id of the agent that is told. */
-  tell: string;
-  code: number | null;
-  signal: string | null;
-}
-
-/** Reads the parameter `exited` of a revocation. It is refused for a minting token, which belongs to no single agent. */
-export function readWorkerExit(value: unknown, record: TokenRecord): { exit: WorkerExit } | AdminRefusal {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return badParam('exited', 'an object with tell, code and signal');
-  }
-  if (isMintingPattern(record.agent)) {
-    return badParam('exited', `left out: '${record.agent}' is the pattern of a minting token, and no worker`);
-  }
-  const { tell, code, signal } = value as Record<string, unknown>;
-  if (typeof tell !== 'string' || !isAgentId(tell)) return badParam('exited.tell', 'an agent id');
-  if (code !== null && !isExitCode(code)) return badParam('exited.code', 'a whole number, or null');
-  if (signal !== null && !isSignalName(signal)) {
-    return badParam('exited.signal', 'the name of a signal such as SIGKILL, or null');
-  }
-  return { exit: { tell, code, signal } };
-}
-
-function isExitCode(value: unknown): value is number {
-  return Number.isInteger(value) && Math.abs(value as number) <= maxExitCode;
-}
-
-function isSignalName(value: unknown): value is string {
-  return typeof value === 'string' && /^SIG[A-Z0-9+-]{1,16}$/.test(value);
-}
+/** The end of a worker's process: its exit code or the signal that ended it, and the agent that is told. */
+export type WorkerExit = NonNullable<AdminParams<'token_revoke'>['exited']>;
 
 /**
  * Stores an event for the agent that is to be told, if it exists and the worker's role may send to it. The caller has ended the

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { seqSchema } from '../../names/name-schemas.ts';
+import { frameLimits } from '../limits.ts';
+import { senderSchema } from '../message.ts';
+import { filterText, pageLimit, wholeNumber } from './params.ts';
+
+/** Describes the operations on dead letters. */
+export function deadLetterOperations() {
+  const seqs = seqsSchema();
+  const unknown = z.array(seqSchema).describe('No dead letter has these numbers.');
+  const deadLetter = deadLetterSchema();
+  return {
+    dead_list: {
+      minting: false,
+      meaning: 'Lists dead letters by sequence number.',
+      params: z.object({
+        inbox: filterText().optional(),
+        after: wholeNumber(0).optional().describe('Only those with a higher sequence number.'),
+        limit: pageLimit(100),
+      }),
+      result: z.object({ messages: z.array(deadLetter), more: z.boolean() }),
+    },
+    dead_show: {
+      minting: false,
+      meaning: 'Shows one dead letter with its body.',
+      params: z.object({ seq: seqSchema }),
+      result: z.object({ message: z.object({ ...deadLetter.shape, body: z.string().optional() }) }),
+    },
+    dead_retry: {
+      minting: false,
+      meaning:
+        'Stores dead letters again under the same id, with a new `seq`, no attempts and a fresh lifetime as long as the first.',
+      params: z.object({ seqs }),
+      result: z.object({
+        retried: z.array(seqSchema),
+        unknown,
+        refused: z
+          .array(z.object({ seq: seqSchema, code: z.string() }))
+          .optional()
+          .describe('They stay dead: their inbox can’t take them now.'),
+      }),
+    },
+    dead_drop: {
+      minting: false,
+      meaning: 'Forgets dead letters for good.',
+      params: z.object({ seqs }),
+      result: z.object({ dropped: z.array(seqSchema), unknown }),
+    },
+  };
+}
+
+function seqsSchema() {
+  const error = `must be a list of 1 to ${frameLimits.adminItems} sequence numbers`;
+  return z.array(seqSchema, { error }).min(1, { error }).max(frameLimits.adminItems, { error });
+}
+
+function deadLetterSchema() {
+  return z
+    .object({
+      seq: seqSchema,
+      inbox: z.string(),
+      id: z.string(),
+      from: senderSchema,
+      kind: z.string(),
+      correlation_id: z.string().optional(),
+      created_at: z.number(),
+      dead_at: z.number(),
+      attempts: z.int(),
+      size: z.int().describe('Bytes of its body.'),
+      reason: z.string(),
+    })
+    .meta({ id: 'DeadLetter', title: 'dead letter', description: 'A message that was given up.' });
+}

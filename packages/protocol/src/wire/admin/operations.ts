@@ -1,0 +1,36 @@
+import type { z } from 'zod';
+import { deadLetterOperations } from './dead-letters.ts';
+import { reportOperations } from './reports.ts';
+import { tailOperation } from './tail.ts';
+import { tokenOperations } from './tokens.ts';
+
+function describeOperations() {
+  return { ...tokenOperations(), ...deadLetterOperations(), ...reportOperations(), ...tailOperation() };
+}
+
+type Operations = ReturnType<typeof describeOperations>;
+
+/** The name of an operation of `admin`. */
+export type AdminOp = keyof Operations;
+/** The parameters of an operation of `admin`. */
+export type AdminParams<Op extends AdminOp> = z.infer<Operations[Op]['params']>;
+/** The result of an operation of `admin`. Times are epoch milliseconds of the broker's clock. */
+export type AdminResult<Op extends AdminOp> = z.infer<Operations[Op]['result']>;
+
+let operations: Operations | undefined;
+
+/**
+ * Returns every operation of `admin`, by its `op`. The broker's check of parameters, the types of both sides, the reading of results
+ * and the page of the protocol come from here. A minting token may ask for an operation with `minting`, for its own children.
+ *
+ * The schemas are built at the first call: most processes never ask for an operation, and would pay about 4 ms of processor time at their start.
+ */
+export function adminOperations(): Operations {
+  operations ??= describeOperations();
+  return operations;
+}
+
+/** Tells whether a text is the name of an operation of `admin`. */
+export function isAdminOp(op: string): op is AdminOp {
+  return Object.hasOwn(adminOperations(), op);
+}

@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import { agentIdSchema, seqSchema } from '../../names/name-schemas.ts';
+import { senderSchema } from '../message.ts';
+
+/** Describes the operation `tail`. */
+export function tailOperation() {
+  return {
+    tail: {
+      minting: false,
+      meaning: 'Sends this connection notices, below, until `on: false` or its end.',
+      params: z.object({
+        on: z.boolean({ error: 'must be true or false' }),
+        agent: agentIdSchema.optional().describe('Only notices of what this agent sent, got or was refused.'),
+      }),
+      result: z.object({ on: z.boolean(), agent: z.string().optional() }),
+    },
+  };
+}
+
+/** Describes the notices of `tail`, by their `what`, without the mark `event: "tail"`. They never hold a body. */
+export function tailNoticeSchemas() {
+  const at = z.number().describe('Epoch milliseconds of the broker’s clock.');
+  const message = noticedMessageSchema();
+  const refused = z
+    .object({ from: senderSchema, code: z.string(), detail: z.string(), id: z.string().optional() })
+    .meta({
+      id: 'RefusedFrame',
+      title: 'refused frame',
+      description: 'A frame that was answered with `error`.',
+    });
+  return {
+    stored: z
+      .object({ what: z.literal('stored'), at, message })
+      .describe('A message is written. Its sender is told when it is on disk.'),
+    delivered: z
+      .object({ what: z.literal('delivered'), at, message, attempt: z.number() })
+      .describe('A message was handed to a consumer.'),
+    settled: z
+      .object({
+        what: z.literal('settled'),
+        at,
+        message,
+        outcome: z.string().describe('`acked`, `expired`, `cancelled` or `dead`.'),
+        reason: z.string().optional(),
+      })
+      .describe('A message ended. This is on disk within 5 ms.'),
+    refused: z
+      .object({ what: z.literal('refused'), at, refused })
+      .describe('A frame of a connection was answered with `error`.'),
+    missed: z
+      .object({ what: z.literal('missed'), at, missed: z.number().describe('How many.') })
+      .describe('Notices were dropped because this connection did not keep up.'),
+  };
+}
+
+function noticedMessageSchema() {
+  return z
+    .object({
+      id: z.string(),
+      seq: seqSchema,
+      from: senderSchema,
+      to: z.string(),
+      kind: z.string(),
+      correlation_id: z.string().optional(),
+      created_at: z.number().optional(),
+      size: z.number().optional().describe('Bytes of its body.'),
+    })
+    .meta({
+      id: 'NoticedMessage',
+      title: 'noticed message',
+      description: 'The header of a message that a notice is about.',
+    });
+}
+
+type NoticeSchemas = ReturnType<typeof tailNoticeSchemas>;
+
+/** A notice of `tail`: what happened to a message or a frame. Times are epoch milliseconds of the broker's clock. */
+export type TailNotice = z.infer<NoticeSchemas[keyof NoticeSchemas]>;
+
+let noticeSchemas: NoticeSchemas | undefined;
+
+/** Reads the body of an event as a notice of `tail`. Returns `undefined` for anything else. */
+export function parseTailNotice(body: unknown): TailNotice | undefined {
+  const { event, what } = (body ?? {}) as { event?: unknown; what?: unknown };
+  if (event !== 'tail' || typeof what !== 'string') return undefined;
+  noticeSchemas ??= tailNoticeSchemas();
+  if (!Object.hasOwn(noticeSchemas, what)) return undefined;
+  return noticeSchemas[what as keyof NoticeSchemas].safeParse(body).data;
+}

@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import { agentIdSchema, rolePattern } from '../../names/name-schemas.ts';
+
+const maxExitCode = 2 ** 32 - 1;
+
+/** Describes the operations on tokens. */
+export function tokenOperations() {
+  return {
+    token_issue: {
+      minting: true,
+      meaning: 'Issues a token.',
+      params: tokenRequestSchema(),
+      result: z.object({
+        id: z.string(),
+        agent: z.string(),
+        role: z.string(),
+        expires_at: z.number().optional().describe('Absent if it never expires.'),
+        token: z.string().describe('The secret, which the broker does not keep.'),
+      }),
+    },
+    token_list: {
+      minting: false,
+      meaning: 'Lists the valid tokens.',
+      params: z.object({}),
+      result: z.object({ tokens: z.array(listedTokenSchema()) }),
+    },
+    token_revoke: {
+      minting: true,
+      meaning:
+        'Revokes a token and those that it issued. Their connections end, and their `mcp_request`s that were not started are taken back.',
+      params: z.object({
+        id: z.string({ error: "must be a token's id" }),
+        exited: workerExitSchema()
+          .optional()
+          .describe('Given by the supervisor of a worker’s process: below.'),
+      }),
+      result: z.object({
+        id: z.string(),
+        revoked: z.literal(true),
+        told: z.boolean().optional().describe('Given with `exited`: the event was stored.'),
+        held_ids: z
+          .array(z.string())
+          .optional()
+          .describe('Given with `exited`: messages that the worker had and did not settle.'),
+      }),
+    },
+  };
+}
+
+function tokenRequestSchema() {
+  const role = 'must be a role: [a-z0-9][a-z0-9_.-]*';
+  const ttl = 'must be a whole number of milliseconds above 0';
+  return z.object({
+    agent: z
+      .string({ error: 'must be an agent id' })
+      .describe('An agent id, or a pattern such as `ci-*` for a minting token.'),
+    role: z.string({ error: role }).regex(rolePattern, { error: role }),
+    ttl_ms: z
+      .int({ error: ttl })
+      .positive({ error: ttl })
+      .optional()
+      .describe('Default: the rest of the life of the minting token that issues it, else no end.'),
+  });
+}
+
+function listedTokenSchema() {
+  return z
+    .object({
+      id: z.string(),
+      agent: z.string().describe('An agent id, or the pattern of a minting token.'),
+      role: z.string(),
+      permissions: z.array(z.string()).describe('`operator`, `mint`, or nothing.'),
+      created_at: z.number(),
+      expires_at: z.number().optional().describe('Absent if it never expires.'),
+      parent_id: z.string().optional().describe('The minting token that issued it.'),
+    })
+    .meta({ id: 'ListedToken', title: 'token', description: 'A valid token without its secret.' });
+}
+
+function workerExitSchema() {
+  const code = 'must be a whole number, or null';
+  const signal = 'must be the name of a signal such as SIGKILL, or null';
+  return z
+    .object(
+      {
+        tell: agentIdSchema.describe('The agent that is to know.'),
+        code: z
+          .int({ error: code })
+          .min(-maxExitCode, { error: code })
+          .max(maxExitCode, { error: code })
+          .nullable()
+          .describe('The exit code.'),
+        signal: z
+          .string({ error: signal })
+          .regex(/^SIG[A-Z0-9+-]{1,16}$/, { error: signal })
+          .nullable()
+          .describe('The name of the signal.'),
+      },
+      { error: 'must be an object with tell, code and signal' },
+    )
+    .meta({ id: 'WorkerExit', title: 'worker exit', description: 'How the process of a worker ended.' });
+}
