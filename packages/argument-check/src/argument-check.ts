@@ -11,11 +11,11 @@ import { OutOfSteps, StepMeter } from './validator/step-meter.ts';
 
 /** Checks the arguments of calls of one tool. */
 export interface ArgumentCheck {
-  /** The reason why nothing can be checked, such as a schema that refers outside itself. All arguments pass then. */
+  /** The reason why nothing can be checked, for example that the schema refers outside itself. All arguments pass then. */
   readonly problem: string | undefined;
   /** Patterns that can't be matched in linear time. Only these are left unchecked. */
   readonly unchecked: readonly string[];
-  /** Never throws, and never changes its argument. Arguments that fit are returned as they are. */
+  /** Checks the arguments of one call, without changing them. Arguments that fit are returned as they are. Never throws. */
   check(args: Record<string, unknown>): CheckedArguments;
 }
 
@@ -92,19 +92,19 @@ class SchemaCheck {
     return { error: argumentError(this.#graph, args, coerced, this.#findings(coerced)) };
   }
 
-  /** `undefined`: it would cost too much to find out. */
+  /** Tells whether the arguments fit; `undefined` if it would cost too much to find out. */
   #accepts(args: Record<string, unknown>): boolean | undefined {
     return this.#within(maxSteps.validate, () => this.#validator.accepts(this.#validator.root, args));
   }
 
-  /** The arguments as they are, if the coercion would cost too much. */
+  /** Returns the coerced arguments, or the arguments as they are if the coercion would cost too much. */
   #coerced(args: Record<string, unknown>): Record<string, unknown> {
     const coercion = new Coercion(this.#graph, this.#validator, this.#meter);
     const fitted = this.#within(maxSteps.coerce, () => coercion.fit(this.#validator.root, args));
     return (fitted ?? args) as Record<string, unknown>;
   }
 
-  /** All violations, or only the first one if all would cost too much. */
+  /** Finds all violations, or only the first one if all would cost too much. */
   #findings(args: Record<string, unknown>): Findings {
     const validator = this.#validator;
     const all = this.#within(maxSteps.listViolations, () => findViolations(this.#graph, validator, args));

@@ -1,23 +1,23 @@
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 
-/** The error for a URL that the network rules refuse. `hop`: the number of redirects that led to it. */
+/** Returns the error for a URL that the network rules refuse. `hop` is the number of redirects that led to it. */
 export function blocked(message: string, host: string, hop: number): SignalboxError {
   return new SignalboxError('network_blocked', message, { details: { host, hop } });
 }
 
-/** The error for a host that has an address outside the public internet. */
+/** Returns the error for a host that has an address outside the public internet. */
 export function notPublic(host: string, range: string): SignalboxError {
   const message = `${host} is not on the public internet (${range} address); if it is meant, name it in allowHosts`;
   return blocked(message, host, 0);
 }
 
-/** The error for a redirect that can't be followed. `what` completes a sentence about the host. */
+/** Returns the error for a redirect that can't be followed. `what` completes a sentence about the host. */
 export function redirectFailed(what: string, url: URL, hop: number, cause?: unknown): SignalboxError {
   const host = url.hostname;
   return new SignalboxError('redirect_failed', `${host} ${what}`, { cause, details: { host, hop } });
 }
 
-/** The error for a response body that is larger than allowed. */
+/** Returns the error for a response body that is larger than allowed. */
 export function tooLarge(host: string, maxBytes: number): SignalboxError {
   return new SignalboxError('result_too_large', `the answer of ${host} is larger than ${maxBytes} bytes`, {
     details: { host, maxBytes },
@@ -25,8 +25,9 @@ export function tooLarge(host: string, maxBytes: number): SignalboxError {
 }
 
 /**
- * The error that stands for what undici has thrown for a request: our own refusal, which it has wrapped; `not_sent` for what
- * it refused before it went to the network, such as a port of another protocol; or `redirect_failed`. Else it is as it was.
+ * Translates what undici has thrown for a request. It returns our own refusal, if undici has wrapped one; `not_sent` for a
+ * request that undici refused before anything went to the network, for example because of its port; `redirect_failed` for a
+ * failure after a redirect; or else what was thrown.
  */
 export function requestError(thrown: unknown, url: URL, hop: number, wasTried: boolean): unknown {
   const refusal =

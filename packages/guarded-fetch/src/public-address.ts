@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
-/** RFC 8215. The place of the IPv4 address in it depends on the network, so that such an address can't be judged. */
+/** RFC 8215. Where the IPv4 address stands in it depends on the network, so these addresses can't be judged. */
 const localTranslation = ipaddr.IPv6.parseCIDR('64:ff9b:1::/48');
 
 /**

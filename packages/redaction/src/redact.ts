@@ -20,7 +20,7 @@ export function withoutCutSecret(text: string, values: readonly string[]): strin
   return text.slice(Math.max(0, ...lengths));
 }
 
-/** Each value in every form that it may be written in, the longest first. */
+/** Lists each value in every form in which it may be written, the longest first. */
 function formsOf(values: readonly string[], shortest: number): string[] {
   const forms = values.flatMap((value) => [
     value,
@@ -33,7 +33,7 @@ function formsOf(values: readonly string[], shortest: number): string[] {
     .sort((a, b) => b.length - a.length);
 }
 
-/** A value as an HTML form sends it. */
+/** Encodes a value as an HTML form sends it. */
 export function formEncoded(text: string): string {
   return new URLSearchParams({ x: text }).toString().slice(2);
 }

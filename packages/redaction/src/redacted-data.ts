@@ -1,7 +1,7 @@
 const maxBytes = 16_384;
 const maxDepth = 24;
 
-/** Passes every text in JSON data through `redact`. Returns `undefined` for data that are too large or too deep to be passed on. */
+/** Passes every text in JSON data through `redact`. Returns `undefined` for data above 16 KiB or deeper than 24 levels. */
 export function redactedData(data: unknown, redact: (text: string) => string): unknown {
   if (isDeeperThan(data, maxDepth)) return undefined;
   const clean = cleaned(data, redact);

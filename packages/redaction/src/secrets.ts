@@ -1,6 +1,6 @@
 import { formEncoded } from './redact.ts';
 
-/** The user name, the password and all query values of a URL, as written and decoded. */
+/** Lists the user name, the password and all query values of a URL, as written and decoded. */
 export function secretsOfUrl(text: string): string[] {
   const url = URL.parse(text);
   if (!url) return [];
@@ -11,12 +11,12 @@ export function secretsOfUrl(text: string): string[] {
   return [...values, ...basic].filter((value) => value !== '');
 }
 
-/** The value of a header, its words, and the user name and password of Basic credentials in it. */
+/** Lists the value of a header, its words, and the user name and password of Basic credentials in it. */
 export function secretsOfHeader(value: string): string[] {
   return [value, ...value.split(' '), ...basicParts(value)];
 }
 
-/** Basic credentials in Base64. RFC 6749 §2.3.1 encodes both parts first; many clients don't, so all forms are given. */
+/** Lists Basic credentials in Base64. RFC 6749 §2.3.1 encodes both parts first and many clients don't, so all forms are listed. */
 export function basicCredentials(user: string, password: string): string[] {
   return [
     base64(`${user}:${password}`),

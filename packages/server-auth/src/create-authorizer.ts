@@ -65,7 +65,7 @@ function onceLoaded<T>(load: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** Late answers may still quote old tokens, so the last ones are redacted, too. */
+/** The number of tokens that are redacted, because a late answer may still quote an old one. */
 const tokensRemembered = 16;
 
 class RecentSecrets {

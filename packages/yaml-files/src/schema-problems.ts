@@ -4,11 +4,11 @@ import { keysAt } from './schema-keys.ts';
 
 /** A problem that a schema finds in a document. */
 export interface SchemaProblem {
-  /** Leads to the value that is wrong, or to the mapping whose `key` is. */
+  /** Leads to the value that is wrong, or to the mapping whose `key` is wrong. */
   at: readonly PropertyKey[];
-  /** Set if a key itself is wrong, and not its value. */
+  /** The key that is wrong itself; absent if it is its value. */
   key?: string;
-  /** Set if the key may be chosen freely, but not so. */
+  /** Set if the key is a name that people choose, and breaks the rule for these names. */
   isBadName?: true;
   message: string;
 }

@@ -8,7 +8,7 @@ export interface FileWatch extends AsyncDisposable {
   setPaths(paths: Iterable<string>): void;
 }
 
-/** What a watch looks at, and whom it tells. */
+/** The options of {@link watchFiles}. */
 export interface FileWatchOptions {
   /** Files that change within this time after each other are one change; 300 unless given, at least 60. */
   debounceMs?: number;

@@ -5,7 +5,7 @@ import { type AliasRule, type SyntaxProblem, syntaxProblems } from './syntax-pro
 export interface YamlDocument {
   /** The nodes of the document, as the library `yaml` parses them. */
   document: Document;
-  /** What keeps the document from being read as plain data. */
+  /** The problems that keep the document from being read as plain data. */
   syntaxProblems: SyntaxProblem[];
   /** Returns the line and the column of an offset in the text; both count from 1. */
   placeAt: (offset: number) => { line: number; column: number };

@@ -96,7 +96,7 @@ export class Coercion {
     return pattern.test(name);
   }
 
-  /** `suffices`: whether so many branches that accept a value are what the union asks for. */
+  /** Fits a value to a union. `suffices` tells whether the union is content with this number of branches that accept a value. */
   #union(branches: SchemaNode[], value: unknown, suffices: (accepting: number) => boolean): unknown {
     const fits = (candidate: unknown) =>
       suffices(branches.filter((branch) => this.#validator.accepts(branch, candidate)).length);

@@ -58,7 +58,7 @@ function isExact(source: string): boolean {
   return digits.length <= 15 && magnitude < 1e300 && magnitude > 1e-300;
 }
 
-/** The names in a JSON text, repeated ones counted each time: outside strings each colon follows a name. */
+/** Counts the names in a JSON text, repeated ones each time: outside strings each colon follows a name. */
 function countNames(json: string): number {
   return json.replaceAll(/"(?:[^"\\]+|\\.)*"/g, '').split(':').length - 1;
 }

@@ -23,7 +23,7 @@ export function propertiesOf(graph: SchemaGraph, node: SchemaNode): Map<string, 
   return new Map(parts.flatMap(({ properties = {} }) => Object.entries(properties)));
 }
 
-/** The schema itself, and those it reaches by references and these keywords, each once. */
+/** Returns the schema itself and those that it reaches by references and by these keywords, each once. */
 function partsOf(graph: SchemaGraph, node: SchemaNode, keywords: string[]): SchemaObject[] {
   const found = new Set<SchemaObject>();
   const visit = (part: SchemaNode): void => {

@@ -11,7 +11,7 @@ const maxSuggestionsTried = 100;
 /** The violations that were found. */
 export interface Findings {
   violations: Violation[];
-  /** Only the first violation is there: finding the others would cost too much. */
+  /** True if only the first violation was looked for, because finding the others would cost too much. */
   isCut?: boolean;
 }
 

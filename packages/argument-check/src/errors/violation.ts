@@ -7,11 +7,11 @@ const maxText = 300;
 
 /** One thing that is wrong with the arguments. */
 export interface Violation {
-  /** A JSON pointer to the place. */
+  /** A JSON pointer to the value. */
   pointer: string;
   /** Completes a sentence that begins with the pointer, such as "must be a number". */
   text: string;
-  /** Whether the value is there and helps to understand the violation. */
+  /** Whether the message shows the value, because it is there and helps to understand the violation. */
   showsValue: boolean;
   /** The name that was given, and the one that was probably meant. */
   suggestion?: { given: string; name: string } | undefined;

@@ -48,7 +48,7 @@ function isDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
 
-/** Matches every name. */
+/** The pattern that matches every name. */
 const anyName = '';
 
 class SchemaReader {
@@ -61,7 +61,7 @@ class SchemaReader {
   readonly #nodes = new Map<string, SchemaObject>();
   readonly #patterns = new Map<string, LinearPattern>([[anyName, linearPattern(anyName)!]]);
   readonly #unchecked = new Set<string>();
-  /** A keyword in the schema under which a check that is left out refuses values that are right. */
+  /** A keyword of the schema, for example `not`, under which a skipped check would refuse values that are right. */
   #inverting: string | undefined;
   #objects = 0;
   #refs = 0;
@@ -95,7 +95,7 @@ class SchemaReader {
     return name;
   }
 
-  /** `at`: the place in the document, for messages. */
+  /** Reads one schema object. `at` is its place in the document, for messages. */
   #readObject(schema: Record<string, unknown>, at: string): SchemaObject {
     if (++this.#objects > limits.objects) {
       throw new SchemaProblem(`it has more than ${limits.objects} schema objects`);

@@ -41,21 +41,21 @@ export interface SchemaObject {
 
 /** A regular expression that runs in time linear in the text. */
 export interface LinearPattern {
-  /** Whether it matches anywhere in the text. */
+  /** Tells whether it matches anywhere in the text. */
   test(text: string): boolean;
-  /** The steps that matching it in a text is worth at worst. */
+  /** Returns the steps that matching it in this text takes at worst. */
   cost(text: string): number;
 }
 
 /** The beginning of every `$ref` in a graph; the name of the node follows. */
 export const nodePrefix = '#/$defs/';
 
-/** The node that a reference leads to. */
+/** Returns the node to which a reference leads. */
 export function nodeAt(graph: SchemaGraph, ref: string): SchemaObject {
   return graph.nodes.get(ref.slice(nodePrefix.length))!;
 }
 
-/** The reason why a schema can't be used. */
+/** Thrown for a schema that can't be used; the message says why. */
 export class SchemaProblem extends Error {
   override name = 'SchemaProblem';
 }

@@ -27,7 +27,7 @@ export class SchemaValidator {
     functionFor(this.#quickAjv(), this.root);
   }
 
-  /** Whether a value fits; `node` is a boolean or a mere reference. */
+  /** Tells whether a value fits; `node` is a boolean or a mere reference. */
   accepts(node: SchemaNode, value: unknown): boolean {
     if (typeof node === 'boolean') return node;
     return functionFor(this.#quickAjv(), node)(value);
@@ -38,6 +38,7 @@ export class SchemaValidator {
     return errorsOf(functionFor(this.#quickAjv(), node), value).slice(0, 1);
   }
 
+  /** Returns every violation. */
   violations(node: SchemaNode, value: unknown): ErrorObject[] {
     return errorsOf(functionFor(this.#thoroughAjv(), node), value);
   }

@@ -7,11 +7,12 @@ export class OutOfSteps extends Error {
 export class StepMeter {
   #left = 0;
 
+  /** Allows this many steps from now on. */
   refill(steps: number): void {
     this.#left = steps;
   }
 
-  /** Throws `OutOfSteps` when more is spent than was filled in. */
+  /** Counts steps. Throws `OutOfSteps` when there are more than `refill` has allowed. */
   spend(steps: number): void {
     this.#left -= steps;
     if (this.#left < 0) throw new OutOfSteps('out of steps');

@@ -21,16 +21,16 @@ import { refusal, resultOf } from './tool-result.ts';
 /** A `fetch` as `createGuardedFetch` makes it; one that stands in for it has to keep to the same rules. */
 export type CapabilityFetch = (url: string | URL, init?: GuardedInit) => Promise<Response>;
 
-/** One call, as each provider in turn gets it. */
+/** One call with all that a provider needs for it. */
 export interface ProviderCall {
   capability: Capability;
   values: Values;
   options: CallOptions;
   /** Whether the call may be made again although it was sent. */
   repeatable: boolean;
-  /** The time that is left of the caller's, in milliseconds. */
+  /** The time that the caller still allows, in milliseconds. */
   timeoutMs: number;
-  /** For protocols that number their requests. */
+  /** Identifies the request in protocols that number them. */
   id: string;
   fetch: CapabilityFetch;
 }

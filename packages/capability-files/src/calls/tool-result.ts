@@ -30,7 +30,7 @@ export function resultOf(
   return { result: { ...textResult(text), structuredContent: value } };
 }
 
-/** An MCP result that tells a model why the service refused the call. */
+/** Returns an MCP result that tells a model why the service refused the call. */
 export function refusal(text: string): Record<string, unknown> {
   const shown = text.length > longestRefusal ? `${text.slice(0, longestRefusal).toWellFormed()}…` : text;
   return { ...textResult(shown), isError: true };

@@ -38,7 +38,7 @@ export function compileProviders(document: CapabilityDocument, templates: Templa
   });
 }
 
-/** `path` leads to the provider's `config`. */
+/** Compiles one provider. `path` leads to its `config`. */
 function compileProvider(
   provider: ProviderDocument,
   path: readonly PropertyKey[],

@@ -17,7 +17,7 @@ export interface LoadedFile {
   problems: readonly { message: string }[];
 }
 
-/** The ports that loading needs. */
+/** The environment and the clock that loading needs. */
 export interface LoadDeps {
   env: Readonly<Record<string, string | undefined>>;
   now: () => number;
@@ -64,7 +64,7 @@ export async function loadCapabilityFile(
   return problems.length === 0 ? { text, tools, problems: [] } : brokenFile(path, text, problems, before);
 }
 
-/** `problems`: each continues the path of the file. */
+/** Keeps the tools of the version before. Each problem continues the path of the file. */
 function brokenFile(
   path: string,
   text: string,

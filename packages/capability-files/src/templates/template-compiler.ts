@@ -23,6 +23,7 @@ export class TemplateCompiler {
     this.#names = names;
   }
 
+  /** Adds a problem of the document. */
   report(path: readonly PropertyKey[], message: string): void {
     this.problems.push({ path, message });
   }

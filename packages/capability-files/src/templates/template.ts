@@ -88,7 +88,7 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** The error for a value that can't be sent. */
+/** Returns the error for a value that can't be sent. */
 export function badArgument(name: string, what: string): SignalboxError {
   return new SignalboxError('invalid_arguments', `${name}: ${what}`);
 }

@@ -31,13 +31,13 @@ export interface AuthorizationServer {
 }
 
 /** The facts by which an authorization server is found. */
-export interface Search {
+export interface AuthorizationServerSearch {
   /** The URL of the MCP server. */
   url: string;
   auth: OAuthAuth;
-  /** A `secureFetch`. */
+  /** Reaches the server and the authorization server; made by `secureFetch`. */
   fetch: typeof fetch;
-  /** Used if the configuration names no issuer. */
+  /** The issuer that is used if the configuration names none. */
   issuer?: string | undefined;
 }
 
@@ -45,7 +45,9 @@ export interface Search {
  * Finds the authorization server of an MCP server by the configuration, or else by what the server says. Rejects with
  * `auth_failed`, or with an error of openid-client.
  */
-export async function findAuthorizationServer(search: Search): Promise<AuthorizationServer> {
+export async function findAuthorizationServer(
+  search: AuthorizationServerSearch,
+): Promise<AuthorizationServer> {
   const { auth, url, fetch: send } = search;
   const configured = configuredMetadata(auth);
   if (configured) {
@@ -57,7 +59,7 @@ export async function findAuthorizationServer(search: Search): Promise<Authoriza
     known === undefined
       ? await findProtectedResource(url, send, AbortSignal.timeout(timeoutSeconds * 1000))
       : undefined;
-  // Before there were such metadata, servers were their own authorization servers.
+  // Before RFC 9728, servers were their own authorization servers.
   const issuer = known ?? found?.issuer ?? new URL(url).origin;
   const { metadata, algorithm } = await discover(issuer, send);
   return {

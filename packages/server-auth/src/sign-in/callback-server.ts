@@ -13,7 +13,7 @@ export interface Callback {
 
 /** A web server to which the authorization server sends the browser. */
 export interface CallbackServer extends AsyncDisposable {
-  /** The address of this server, for the authorization server. */
+  /** The address to which the authorization server sends the browser. */
   redirectUri: string;
   /** Resolves with the first request that carries `state`; all others are answered with 404. */
   next(state: string, signal: AbortSignal): Promise<Callback>;

@@ -23,7 +23,7 @@ import { type CallbackServer, openCallbackServer } from './callback-server.ts';
 import { type Client, clientFor } from './client-registration.ts';
 import type { RefreshTokenStore, SignIn } from './sign-in-store.ts';
 
-/** The options of `signIn`. */
+/** The options of a sign-in. */
 export interface SignInOptions {
   /** The server's name in the configuration. */
   server: string;
@@ -38,10 +38,10 @@ export interface SignInOptions {
   listen?: { port: number };
 }
 
-/** The time that a person has. */
+/** The time that a person has for a sign-in, in milliseconds. */
 const timeLimitMs = 5 * 60_000;
 
-/** Does what `signIn` promises. */
+/** Runs a sign-in. `signIn`, which loads this file when it is called, describes what it does. */
 export async function runSignIn(options: SignInOptions): Promise<void> {
   const redact = redactorOf(secretsOfAuth(options.auth));
   const timeLimit = AbortSignal.timeout(timeLimitMs);

@@ -22,8 +22,9 @@ export type SignIn = z.infer<typeof signInSchema>;
 
 /** Stores sign-ins by the servers' names in the configuration. */
 export interface RefreshTokenStore {
+  /** Resolves with the sign-in to a server; `undefined` if nobody has signed in. */
   read(server: string): Promise<SignIn | undefined>;
-  /** Resolves when the sign-in is on disk. */
+  /** Stores a sign-in, and resolves when it is on disk. */
   write(server: string, signIn: SignIn): Promise<void>;
   /** Deletes a sign-in, and resolves with whether there was one. */
   forget(server: string): Promise<boolean>;
@@ -61,7 +62,7 @@ export function openRefreshTokenFiles(directory: string): RefreshTokenStore {
   };
 }
 
-/** The hash keeps names apart that look alike as file names or differ only in case. */
+/** Returns the name of a server's file. Its hash keeps servers apart whose names differ only in case or in signs. */
 function fileName(server: string): string {
   const readable = server.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 40);
   const hash = createHash('sha256').update(server).digest('hex').slice(0, 12);
