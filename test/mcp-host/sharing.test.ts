@@ -1,7 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { McpHost, ToolCallResult } from '@signalbox/mcp-host';
+import type { McpHost } from '@signalbox/mcp-host';
 import { tempDir } from '@signalbox/testing';
+import type { ToolCallResult } from '@signalbox/tool-calls';
 import { expect, it, vi } from 'vitest';
 import { call, jsonResult, startTestHost } from '../support/mcp-host/test-host.ts';
 import { misbehavingServer, npmServer } from '../support/mcp-host/test-servers.ts';

@@ -1,8 +1,8 @@
 import { createGuardedFetch } from '@signalbox/guarded-fetch';
-import type { CallOptions, HostEvent, ToolCallResult, ToolProblem, ToolProvider } from '@signalbox/mcp-host';
 import { messageOf, type Tool, toolCallError } from '@signalbox/protocol';
+import type { CallOptions, ToolCallResult, ToolProblem, ToolProvider } from '@signalbox/tool-calls';
 import { watchFiles } from '@signalbox/yaml-files';
-import { callCapability } from './calls/call-capability.ts';
+import { type CapabilityEvent, callCapability } from './calls/call-capability.ts';
 import type { CapabilityFetch } from './calls/call-provider.ts';
 import { buildSnapshot, emptySnapshot } from './catalog-snapshot.ts';
 import {
@@ -22,7 +22,7 @@ export interface CapabilityOptions {
   allowHosts?: readonly string[];
   /** Monotonic milliseconds. */
   now?: () => number;
-  log?: (event: HostEvent) => void;
+  log?: (event: CapabilityEvent) => void;
   /** Replaces the guarded fetch. The network rules are then the caller's task. */
   fetch?: CapabilityFetch;
   /** Whether files are read again when they change. */
@@ -55,7 +55,7 @@ export async function openCapabilities(options: CapabilityOptions): Promise<Capa
 class FileCatalog implements CapabilityCatalog {
   readonly name = 'capabilities';
   readonly #options: CapabilityOptions;
-  readonly #log: (event: HostEvent) => void;
+  readonly #log: (event: CapabilityEvent) => void;
   readonly #now: () => number;
   readonly #fetch: CapabilityFetch;
   readonly #resources = new AsyncDisposableStack();

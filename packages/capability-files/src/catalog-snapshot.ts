@@ -1,5 +1,5 @@
-import type { ToolProblem } from '@signalbox/mcp-host';
 import type { Tool } from '@signalbox/protocol';
+import type { ToolProblem } from '@signalbox/tool-calls';
 import type { Capability } from './document/compile-capability.ts';
 import type { LoadedFile, PlacedCapability } from './files/load-file.ts';
 

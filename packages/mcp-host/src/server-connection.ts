@@ -1,13 +1,6 @@
 import type { CallRound } from '@signalbox/protocol';
-import type { Failure } from './failures/failure.ts';
+import type { Failure, ToolProgress } from '@signalbox/tool-calls';
 import type { ToolList } from './inventory/tool-list.ts';
-
-/** How far a call has come, as its server reports it. */
-export interface ToolProgress {
-  progress: number;
-  total?: number;
-  message?: string;
-}
 
 /** The bounds of one request to a server. */
 export interface RequestLimits {

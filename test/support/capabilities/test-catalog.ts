@@ -6,8 +6,8 @@ import {
   type CapabilityOptions,
   openCapabilities,
 } from '@signalbox/capability-files';
-import type { CallOptions, ToolCallResult } from '@signalbox/mcp-host';
 import { tempDir } from '@signalbox/testing';
+import type { CallOptions, ToolCallResult } from '@signalbox/tool-calls';
 
 export interface TestCatalog extends AsyncDisposable {
   catalog: CapabilityCatalog;

@@ -1,11 +1,5 @@
-import {
-  type CallOptions,
-  type HostEvent,
-  type McpHost,
-  type McpHostOptions,
-  startMcpHost,
-  type ToolCallResult,
-} from '@signalbox/mcp-host';
+import { type HostEvent, type McpHost, type McpHostOptions, startMcpHost } from '@signalbox/mcp-host';
+import type { CallOptions, ToolCallResult } from '@signalbox/tool-calls';
 
 /** A host with a log that tests can wait for. */
 export interface TestHost extends McpHost {

@@ -1,22 +1,28 @@
+import { mayRepeat, messageOf, type Tool, type ToolCallError, toolCallError } from '@signalbox/protocol';
 import {
   type CallOptions,
   cancelledCall,
   type Failure,
   gaveUp,
   type ToolCallResult,
-} from '@signalbox/mcp-host';
-import { mayRepeat, messageOf, type Tool, type ToolCallError, toolCallError } from '@signalbox/protocol';
+} from '@signalbox/tool-calls';
 import type { Capability } from '../document/compile-capability.ts';
 import { type CapabilityFetch, callProvider } from './call-provider.ts';
 
-/** The ports that calls need. */
+/** One line for the log. `event` says what happened, the other fields are its facts. */
+export interface CapabilityEvent {
+  event: string;
+  [fact: string]: unknown;
+}
+
+/** What a call needs besides its tool. */
 export interface CallDeps {
   fetch: CapabilityFetch;
   /** Monotonic milliseconds. */
   now: () => number;
   /** Returns a new id for a request. */
   nextId: () => string;
-  log: (event: { event: string; [fact: string]: unknown }) => void;
+  log: (event: CapabilityEvent) => void;
 }
 
 /**

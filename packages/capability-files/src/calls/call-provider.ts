@@ -1,4 +1,5 @@
 import { type GuardedInit, networkFailure } from '@signalbox/guarded-fetch';
+import { messageOf, SignalboxError, type ToolCallError, toolCallError } from '@signalbox/protocol';
 import {
   type CallOptions,
   cancelledCall,
@@ -7,8 +8,7 @@ import {
   gaveUp,
   type ToolCallResult,
   withDeadline,
-} from '@signalbox/mcp-host';
-import { messageOf, SignalboxError, type ToolCallError, toolCallError } from '@signalbox/protocol';
+} from '@signalbox/tool-calls';
 import type { Capability } from '../document/compile-capability.ts';
 import type { Provider } from '../document/compile-provider.ts';
 import { secretRedactor, withCredential } from '../secrets/credential.ts';

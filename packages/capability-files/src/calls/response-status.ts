@@ -1,4 +1,4 @@
-import type { Failure } from '@signalbox/mcp-host';
+import type { Failure } from '@signalbox/tool-calls';
 
 /** The meaning of a status that is no answer for a model: a failure on the way, or a key that the service refuses. */
 export type StatusVerdict =

@@ -1,6 +1,6 @@
 import { type ArgumentCheck, compileArgumentCheck } from '@signalbox/argument-check';
-import { ResponseCache } from '@signalbox/mcp-host';
 import { isJsonObject, type Tool } from '@signalbox/protocol';
+import { ResponseCache } from '@signalbox/tool-calls';
 import type { SecretSources } from '../secrets/secret.ts';
 import type { Values } from '../templates/template.ts';
 import { type DocumentProblem, type InputNames, TemplateCompiler } from '../templates/template-compiler.ts';

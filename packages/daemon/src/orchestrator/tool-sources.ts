@@ -1,13 +1,14 @@
 import { openCapabilities } from '@signalbox/capability-files';
 import type { Config } from '@signalbox/config';
 import { createGuardedFetch } from '@signalbox/guarded-fetch';
-import type { HostEvent, HttpServerConfig, ToolProvider } from '@signalbox/mcp-host';
+import type { HostEvent, HttpServerConfig } from '@signalbox/mcp-host';
 import {
   type Authorizer,
   createAuthorizer,
   hostsOfAuth,
   openRefreshTokenFiles,
 } from '@signalbox/server-auth';
+import type { ToolProvider } from '@signalbox/tool-calls';
 import { orchestratorFiles } from '../data-directory/data-directory.ts';
 
 /** The capability files, and the access to servers that ask for a login; both end when it is disposed. */

@@ -1,4 +1,4 @@
-import type { ToolProgress } from '../server-connection.ts';
+import type { ToolProgress } from '@signalbox/tool-calls';
 
 /** Passes the progress of a call on to its caller until the call ends. */
 export class ProgressRelay {

@@ -1,29 +1,32 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ArgumentCheck, compileArgumentCheck } from '@signalbox/argument-check';
 import { mayRepeat, messageOf, type Tool, type ToolCallError, toolCallError } from '@signalbox/protocol';
-import type { ServerPolicy } from '../config/server-config.ts';
 import {
+  type CacheKey,
   cancelledCall,
   circuitOpen,
   errorOfFailure,
+  type FailedCall,
+  type Failure,
+  gaveUp,
+  mcpErrorCode,
+  ResponseCache,
+  redactedFailure,
+  type ToolCallResult,
   unreachable,
   withEarlierTry,
-} from '../failures/call-errors.ts';
-import { type Failure, redactedFailure } from '../failures/failure.ts';
-import { mcpErrorCode } from '../failures/mcp-error-code.ts';
+} from '@signalbox/tool-calls';
+import type { ServerPolicy } from '../config/server-config.ts';
 import type { HostEvent } from '../host-event.ts';
 import type { ServerConnection } from '../server-connection.ts';
-import { cacheHintOf } from './cache/cache-hint.ts';
-import type { CacheKey } from './cache/cache-key.ts';
-import { ResponseCache } from './cache/response-cache.ts';
+import { cacheHintOf } from './cache-hint.ts';
 import type { CallTarget } from './call-target.ts';
-import { gaveUp } from './caller-signal.ts';
 import type { CircuitBreaker, CircuitState, Permit } from './circuit/circuit-breaker.ts';
 import { CircuitBreakers } from './circuit/circuit-breakers.ts';
 import { verdictOf, wasFairWait } from './circuit/circuit-verdict.ts';
 import { Latencies } from './latencies.ts';
 import { ProgressRelay } from './progress-relay.ts';
-import type { FailedCall, ToolCall, ToolCallResult } from './tool-call.ts';
+import type { ToolCall } from './tool-call.ts';
 
 const cachedPerTool = 64;
 /** The pause before a call is made a second time. */

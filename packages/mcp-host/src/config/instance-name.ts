@@ -1,11 +1,6 @@
 import { createHash } from 'node:crypto';
+import type { Caller } from '@signalbox/tool-calls';
 import type { McpServerConfig, ServerSharing, StdioServerConfig } from './server-config.ts';
-
-/** The agent that a call is made for, as the broker attests it. */
-export interface Caller {
-  agent: string;
-  role: string;
-}
 
 /** The name of the instance that only lists the tools of an unshared server, and serves nobody. */
 export const listingInstance = 'listing';

@@ -1,7 +1,6 @@
 import type { Tool } from '@signalbox/protocol';
 import type { Authorizer } from '@signalbox/server-auth';
-import type { CallOptions, ToolCallResult } from '../calls/tool-call.ts';
-import type { ToolProvider } from '../calls/tool-provider.ts';
+import type { CallOptions, ToolCallResult, ToolProvider } from '@signalbox/tool-calls';
 import type { HostTuning } from '../config/host-tuning.ts';
 import type { HttpServerConfig, McpServerConfig } from '../config/server-config.ts';
 import type { HostEvent } from '../host-event.ts';

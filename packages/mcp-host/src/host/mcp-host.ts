@@ -1,11 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { SignalboxError, type ToolCallError, toolCallError } from '@signalbox/protocol';
-import { type CallOptions, isUnsent, type ToolCallResult } from '../calls/tool-call.ts';
-import type { ToolProvider } from '../calls/tool-provider.ts';
+import { type CallOptions, type ToolCallResult, type ToolProvider, unreachable } from '@signalbox/tool-calls';
+import { isUnsent } from '../calls/tool-call.ts';
 import { checkServers } from '../config/check-servers.ts';
 import { defaultTuning, type HostTuning } from '../config/host-tuning.ts';
 import type { McpServerConfig } from '../config/server-config.ts';
-import { unreachable } from '../failures/call-errors.ts';
 import { buildInventory, type Inventory, type InventoryBuild } from '../inventory/inventory.ts';
 import { defaultToolNameMax, mayBelongTo } from '../inventory/tool-name.ts';
 import type { HostedServer } from '../servers/hosted-server.ts';

@@ -1,10 +1,5 @@
 import { SignalboxError, type Tool, toolSchema } from '@signalbox/protocol';
-
-/** A problem of a server, or of one of its tools. */
-export interface ToolProblem {
-  tool?: string;
-  message: string;
-}
+import type { ToolProblem } from '@signalbox/tool-calls';
 
 /** The tools of a server as it describes them, and the problems of those that were left out. */
 export interface ToolList {

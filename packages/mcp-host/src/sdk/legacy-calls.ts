@@ -1,6 +1,6 @@
 import { type JSONRPCMessage, ProtocolError, type Transport } from '@modelcontextprotocol/client';
-import type { ServerAnswer, ToolProgress, ToolRequest } from '../server-connection.ts';
-import { timerMs } from '../timer-ms.ts';
+import { type ToolProgress, timerMs } from '@signalbox/tool-calls';
+import type { ServerAnswer, ToolRequest } from '../server-connection.ts';
 import { failureOf } from './sdk-failure.ts';
 
 /**

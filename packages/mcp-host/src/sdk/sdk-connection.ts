@@ -1,14 +1,8 @@
 import { CLIENT_CAPABILITIES_META_KEY, type Client, type Progress } from '@modelcontextprotocol/client';
 import { type CallRound, SignalboxError, type Tool } from '@signalbox/protocol';
+import { type ToolProgress, timerMs } from '@signalbox/tool-calls';
 import { readToolList, type ToolList, type ToolPage } from '../inventory/tool-list.ts';
-import type {
-  RequestLimits,
-  ServerAnswer,
-  ServerConnection,
-  ToolProgress,
-  ToolRequest,
-} from '../server-connection.ts';
-import { timerMs } from '../timer-ms.ts';
+import type { RequestLimits, ServerAnswer, ServerConnection, ToolRequest } from '../server-connection.ts';
 import type { LegacyCalls } from './legacy-calls.ts';
 import { type UntouchedResult, untouched } from './sdk-client.ts';
 import { failureOf } from './sdk-failure.ts';

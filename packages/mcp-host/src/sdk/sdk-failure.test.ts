@@ -1,8 +1,13 @@
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
 import { SignalboxError } from '@signalbox/protocol';
+import {
+  circuitOpen,
+  errorOfFailure,
+  redactedFailure,
+  unreachable,
+  withEarlierTry,
+} from '@signalbox/tool-calls';
 import { describe, expect, it } from 'vitest';
-import { circuitOpen, errorOfFailure, unreachable, withEarlierTry } from '../failures/call-errors.ts';
-import { redactedFailure } from '../failures/failure.ts';
 import { failureOf, streamLost } from './sdk-failure.ts';
 
 const tool = { name: 't', inputSchema: { type: 'object' as const } };

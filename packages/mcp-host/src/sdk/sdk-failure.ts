@@ -1,7 +1,7 @@
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
 import { networkFailure } from '@signalbox/guarded-fetch';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
-import type { Failure } from '../failures/failure.ts';
+import type { Failure } from '@signalbox/tool-calls';
 
 /**
  * The `data` of the error that stands for an answer which can't arrive any more. It is compared by identity, so no

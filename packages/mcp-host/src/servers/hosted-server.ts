@@ -1,11 +1,12 @@
 import { SignalboxError, type ToolCallError } from '@signalbox/protocol';
 import type { Authorizer } from '@signalbox/server-auth';
+import type { ToolCallResult, ToolProblem } from '@signalbox/tool-calls';
 import { ServerCalls } from '../calls/server-calls.ts';
-import { isUnsent, type ToolCall, type ToolCallResult } from '../calls/tool-call.ts';
+import { isUnsent, type ToolCall } from '../calls/tool-call.ts';
 import { instanceFor, listingInstance } from '../config/instance-name.ts';
 import type { McpServerConfig } from '../config/server-config.ts';
 import { type EffectivePolicy, policyOf } from '../config/server-policy.ts';
-import type { ToolList, ToolProblem } from '../inventory/tool-list.ts';
+import type { ToolList } from '../inventory/tool-list.ts';
 import { ServerInstances } from './instances/server-instances.ts';
 import type { SupervisedSession } from './instances/supervised-session.ts';
 import { readServerCard } from './server-card.ts';

@@ -1,4 +1,3 @@
-import type { ToolCallResult } from '@signalbox/mcp-host';
 import {
   type CallRecordOutcome,
   type CallRequest,
@@ -8,6 +7,7 @@ import {
   toolCallError,
   toProxiedResult,
 } from '@signalbox/protocol';
+import type { ToolCallResult } from '@signalbox/tool-calls';
 
 /** Returns the reply that tells a requester how its call ended. */
 export function replyOf(ended: ToolCallResult, { tool, round }: CallRequest): McpReply {

@@ -1,5 +1,5 @@
 import { handBack, type ServedRequest } from '@signalbox/client';
-import type { McpHost, ToolCallResult, ToolProgress, ToolRoute } from '@signalbox/mcp-host';
+import type { McpHost, ToolRoute } from '@signalbox/mcp-host';
 import {
   type CallRequest,
   type Fault,
@@ -11,6 +11,7 @@ import {
   type ToolCallError,
   toolCallError,
 } from '@signalbox/protocol';
+import type { ToolCallResult, ToolProgress } from '@signalbox/tool-calls';
 import type { BudgetLedger } from '../budgets/budget-ledger.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { JournaledCall } from '../journal/journaled-call.ts';

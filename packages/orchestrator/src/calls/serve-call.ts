@@ -1,5 +1,4 @@
 import { handBack, type Log, type ServeAnswer, type ServedRequest } from '@signalbox/client';
-import type { ToolCallResult } from '@signalbox/mcp-host';
 import {
   type CallRequest,
   type Fault,
@@ -9,6 +8,7 @@ import {
   SignalboxError,
   toolCallError,
 } from '@signalbox/protocol';
+import type { ToolCallResult } from '@signalbox/tool-calls';
 import type { InboxOwnership } from '../journal/inbox-ownership.ts';
 import type { Journal } from '../journal/journal.ts';
 import { JournaledCall } from '../journal/journaled-call.ts';

@@ -1,4 +1,4 @@
-import type { Failure } from '../../failures/failure.ts';
+import type { Failure } from '@signalbox/tool-calls';
 import type { Verdict } from './circuit-breaker.ts';
 
 /** How long a call waited for its server, in milliseconds. */

@@ -1,4 +1,4 @@
-import { timerMs } from '../../timer-ms.ts';
+import { timerMs } from '@signalbox/tool-calls';
 
 /** Lets callers wait for a value that comes later, each until its own time is up. */
 export class Waiters<T> {

@@ -1,4 +1,4 @@
-import type { AnswerLifetime } from './response-cache.ts';
+import type { AnswerLifetime } from '@signalbox/tool-calls';
 
 /**
  * Reads how long a result says it holds, and for whom. MCP 2026-07-28 defines `ttlMs` and `cacheScope` for lists and

@@ -1,5 +1,5 @@
 import { SignalboxError, type ToolCallError, toolCallError } from '@signalbox/protocol';
-import { timerMs } from '../timer-ms.ts';
+import { timerMs } from './timer-ms.ts';
 
 /** Whether the caller cancelled the call. A signal that aborted because a deadline passed means a timeout instead. */
 export function gaveUp({ aborted, reason }: AbortSignal): boolean {

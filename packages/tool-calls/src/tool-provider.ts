@@ -1,6 +1,11 @@
 import type { Tool } from '@signalbox/protocol';
-import type { ToolProblem } from '../inventory/tool-list.ts';
 import type { CallOptions, ToolCallResult } from './tool-call.ts';
+
+/** A problem of a source of tools, or of one of its tools. */
+export interface ToolProblem {
+  tool?: string;
+  message: string;
+}
 
 /** A source of tools that is no MCP server, for example the capability files. */
 export interface ToolProvider {

@@ -1,0 +1,15 @@
+export type { CacheKey } from './cache/cache-key.ts';
+export { type AnswerLifetime, ResponseCache } from './cache/response-cache.ts';
+export { gaveUp, withDeadline } from './caller-signal.ts';
+export {
+  cancelledCall,
+  circuitOpen,
+  errorOfFailure,
+  unreachable,
+  withEarlierTry,
+} from './errors/call-errors.ts';
+export { type Failure, redactedFailure } from './errors/failure.ts';
+export { mcpErrorCode } from './errors/mcp-error-code.ts';
+export { timerMs } from './timer-ms.ts';
+export type { Caller, CallOptions, FailedCall, ToolCallResult, ToolProgress } from './tool-call.ts';
+export type { ToolProblem, ToolProvider } from './tool-provider.ts';
