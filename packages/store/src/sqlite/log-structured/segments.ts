@@ -20,7 +20,7 @@ export interface RetentionLimits {
 
 /** Most old segments dropped in one step of housekeeping. */
 const dropsPerStep = 8;
-/** Segments of which the messages stay in memory after they were read: a consumer reads on where it acks. */
+/** Segments of which the messages stay in memory after they were read: each consumer acks what it read before, and then reads on. */
 const maxCached = 4;
 
 /**
