@@ -55,7 +55,7 @@ export async function measureStart({ rounds, signal, tell }: GrowthOptions): Pro
   };
 }
 
-interface Surroundings {
+interface CommandDeps {
   /** Where the command may keep compiled code. */
   home: string;
   signal: AbortSignal;
@@ -64,7 +64,7 @@ interface Surroundings {
 type Command = ChildProcessByStdio<null, Readable, null>;
 
 /** Milliseconds from spawn to its line that it is ready; it is stopped then. */
-async function brokerStart(dataDir: string, { home, signal }: Surroundings): Promise<number> {
+async function brokerStart(dataDir: string, { home, signal }: CommandDeps): Promise<number> {
   const began = performance.now();
   const child = signalbox(['broker', '--json', '--listen', '127.0.0.1:0', '--data', dataDir], home);
   const ended = once(child, 'close');

@@ -3,7 +3,7 @@ import type { Failure } from './failure.ts';
 import { mcpErrorCode } from './mcp-error-code.ts';
 
 const operatorMustHelp =
-  "whoever runs the gateway must look after the server's credentials; calling again will not help";
+  "the operator of the gateway must mend the server's credentials; calling again will not help";
 
 /** The facts that the error of a failed call depends on, besides the failure. */
 export interface CallFacts {

@@ -13,7 +13,7 @@ function recorded() {
 
 const idle = { worker: 'mcp', state: 'idle', calls: 0, listed: false };
 
-test('an agent is told of before its client is there, once it listed the tools, and not with each list', () => {
+test('an agent is announced at once, again when it first lists the tools, and not with each list', () => {
   const { told, status } = recorded();
   expect(told).toEqual([idle]);
   status.listed({ name: 'claude-code', version: '2.1' });
