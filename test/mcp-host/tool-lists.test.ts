@@ -163,7 +163,7 @@ it('keeps the tools of servers apart whose names sanitise alike', async () => {
   );
   expect(problems).toEqual([]);
   for (const tool of tools) {
-    expect(host.route(tool.name)).toMatchObject({
+    expect(host.route(tool.name).target).toMatchObject({
       server: tool.description ? 'o-d' : 'o.d',
       tool: { name: 'fail' },
     });
