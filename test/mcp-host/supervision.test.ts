@@ -225,6 +225,22 @@ it('closes while its servers are still starting', async () => {
   expect((await host.inventory()).problems).toHaveLength(1);
 });
 
+it('is closed only when the process of a server that was still starting has exited', async () => {
+  await using dir = await tempDir();
+  const file = join(dir.path, 'pid');
+  const script = `require('fs').writeFileSync(process.argv[1], String(process.pid)); setInterval(() => {}, 1e6);`;
+  const mute = { type: 'stdio', command: process.execPath, args: ['-e', script, file] } as const;
+  const host = startTestHost({ servers: { mute } });
+  const pid = await vi.waitFor(async () => {
+    const written = Number(await readFile(file, 'utf8'));
+    expect(written).toBeGreaterThan(0);
+    return written;
+  });
+  expect(isRunning(pid)).toBe(true);
+  await host.close();
+  expect(isRunning(pid)).toBe(false);
+});
+
 it('starts one process for all calls that arrive while a server starts', async () => {
   await using dir = await tempDir();
   const file = join(dir.path, 'count');

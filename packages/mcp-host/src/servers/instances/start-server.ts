@@ -40,16 +40,28 @@ export async function startServer(
 ): Promise<StartResult> {
   const { signal } = events;
   const options = connectOptions(target, deps, events);
+  const started: { connection?: Promise<ServerConnection> } = {};
   let connection: ServerConnection | undefined;
   try {
-    connection = await deps.starts.add(() => connectServer(target.config, options), { signal });
+    const connect = () => {
+      started.connection = connectServer(target.config, options);
+      return started.connection;
+    };
+    connection = await deps.starts.add(connect, { signal });
     const list = await connection.listTools(options);
     signal.throwIfAborted();
     if (!connection.isOpen) throw new SignalboxError('server_failed', await connection.lost);
     return { connection, list };
   } catch (error) {
     const needsAuth = error instanceof SignalboxError && error.code === 'needs_auth';
-    if (!connection) return { reason: messageOf(error), needsAuth, stderrTail: stderrTailOf(error) };
+    if (!connection) {
+      // When it is aborted, the queue does not wait for a start that is under way, whose process still has to exit.
+      await started.connection?.then(
+        (late) => late.close(),
+        () => {},
+      );
+      return { reason: messageOf(error), needsAuth, stderrTail: stderrTailOf(error) };
+    }
     const why = connection.isOpen ? messageOf(error) : await connection.lost;
     const stderrTail = connection.stderrTail();
     await connection.close();
