@@ -229,7 +229,7 @@ it('is closed only when the process of a server that was still starting has exit
   await using dir = await tempDir();
   const file = join(dir.path, 'pid');
   const script = `require('fs').writeFileSync(process.argv[1], String(process.pid)); setInterval(() => {}, 1e6);`;
-  const mute = { type: 'stdio', command: process.execPath, args: ['-e', script, file] } as const;
+  const mute = { type: 'stdio' as const, command: process.execPath, args: ['-e', script, file] };
   const host = startTestHost({ servers: { mute } });
   const pid = await vi.waitFor(async () => {
     const written = Number(await readFile(file, 'utf8'));
