@@ -11,7 +11,8 @@ beforeAll(async () => {
       a: misbehavingServer(),
       b: misbehavingServer(),
       liar: misbehavingServer('--lies'),
-      slow: { ...misbehavingServer(), timeoutMs: 150 },
+      // Long enough for an honest call on a busy machine.
+      slow: { ...misbehavingServer(), timeoutMs: 1500 },
     },
     tuning: { inputEndMs: 50, terminateMs: 50 },
   });
