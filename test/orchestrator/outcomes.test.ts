@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectBroker } from '@signalbox/client';
+import { sendOrchestratorRequest } from '@signalbox/operator';
 import { type Journal, openSqliteJournal, startOrchestrator } from '@signalbox/orchestrator';
 import { callRecordSchema, callStatusSchema, timeSortedId } from '@signalbox/protocol';
 import { connectWire, tempDir } from '@signalbox/testing';
@@ -269,4 +270,25 @@ test('progress that comes after the result reaches nobody', async () => {
     );
   }
   expect(seen.filter((progress) => progress !== 1)).toEqual([]);
+});
+
+test('a call that finds the store full says storage_full to the agent and to the operator, and has not run', async () => {
+  await using stack = await startToolStack({ broker: { limits: { maxTotalBytes: 400_000 } } });
+  const rosa = await stack.executor('rosa');
+  const operator = await stack.client('operator', 'operator');
+  const large = { text: 'x'.repeat(100_000) };
+  for (let i = 0; i < 8; i++) {
+    await rosa.client.deliver({ to: 'operator', kind: 'note', body: large }).catch(() => {});
+  }
+  const full = { code: 'storage_full', category: 'transient', retryable: true, may_have_run: false };
+  expect((await rosa.execute({ name: echo, arguments: large })).error).toMatchObject(full);
+  const request = { op: 'call', tool: echo, arguments: large } as const;
+  const { code, retryable, details } = await sendOrchestratorRequest(operator, 'orchestrator', request, {
+    timeoutMs: 5000,
+  }).then(
+    () => expect.fail('the call got through'),
+    (error) => error,
+  );
+  expect({ code, retryable, ...details }).toMatchObject(full);
+  expect(stack.ran('echo')).toEqual([]);
 });

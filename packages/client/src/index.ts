@@ -23,5 +23,6 @@ export {
 export type { StartTimer } from './clock.ts';
 export { type ConnectOptions, connectBroker, requestAddress } from './connect.ts';
 export { type ClientErrorCode, clientErrorCodes } from './errors.ts';
+export { toolErrorCodeOf } from './refused-call.ts';
 export { newMessageId } from './requests/message-id.ts';
 export { type BackoffPolicy, backoffMs, backoffPolicies } from './socket/backoff.ts';

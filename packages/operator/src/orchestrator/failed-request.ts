@@ -1,3 +1,4 @@
+import { toolErrorCodeOf } from '@signalbox/client';
 import { type McpRequest, SignalboxError, type ToolErrorCode, toolCallError } from '@signalbox/protocol';
 import { type FailedOutcome, outcomeError } from './failed-outcome.ts';
 
@@ -41,29 +42,12 @@ function codeOf(outcome: FailedOutcome): ToolErrorCode {
     case 'undeliverable':
       return outcome.reason === 'expired' ? 'tool_timeout' : 'mcp_server_unreachable';
     case 'connection_lost':
-      return outcome.error ? codeOfError(outcome.error) : 'mcp_server_unreachable';
+      return outcome.error ? toolErrorCodeOf(outcome.error) : 'mcp_server_unreachable';
     case 'not_sent':
     case 'rejected':
-      return codeOfError(outcome.error);
+      return toolErrorCodeOf(outcome.error);
   }
 }
-
-function codeOfError({ code, retryable }: SignalboxError): ToolErrorCode {
-  return refusals[code] ?? (retryable ? 'mcp_server_unreachable' : 'internal');
-}
-
-const refusals: Readonly<Record<string, ToolErrorCode>> = {
-  forbidden: 'permission_denied',
-  unauthorized: 'permission_denied',
-  forged_sender: 'permission_denied',
-  quota_exceeded: 'quota_exceeded',
-  rate_limited: 'quota_exceeded',
-  inbox_full: 'quota_exceeded',
-  storage_full: 'quota_exceeded',
-  message_too_large: 'invalid_arguments',
-  invalid_message: 'invalid_arguments',
-  unknown_recipient: 'mcp_server_unreachable',
-};
 
 function nobodyServes({ code }: SignalboxError): boolean {
   return code === 'no_consumer' || code === 'unknown_recipient';

@@ -1,4 +1,4 @@
-import { messageOf, type ToolCallError, toolCallError } from '@signalbox/protocol';
+import { messageOf, SignalboxError, type ToolCallError, toolCallError } from '@signalbox/protocol';
 import type { CallEnd, CallKey, Journal, JournalEntry, StartedCall } from './journal.ts';
 
 /**
@@ -31,12 +31,17 @@ export class JournaledCall {
       this.#isWritten = true;
       return undefined;
     } catch (thrown) {
-      return toolCallError('internal', 'the call was not made, because its start could not be written down', {
-        mayHaveRun: false,
-        retryable: true,
-        hint: "The orchestrator's log says what is wrong with its journal.",
-        causeChain: [messageOf(thrown)],
-      });
+      const isFull = thrown instanceof SignalboxError && thrown.code === 'journal_full';
+      return toolCallError(
+        isFull ? 'storage_full' : 'internal',
+        'the call was not made, because its start could not be written down',
+        {
+          mayHaveRun: false,
+          retryable: true,
+          hint: "The orchestrator's log says what is wrong with its journal.",
+          causeChain: [messageOf(thrown)],
+        },
+      );
     }
   }
 

@@ -9,6 +9,7 @@ const table: [ToolErrorCode, string, boolean][] = [
   ['invalid_arguments', 'validation', false],
   ['permission_denied', 'auth', false],
   ['quota_exceeded', 'transient', true],
+  ['storage_full', 'transient', true],
   ['network_blocked', 'permanent', false],
   ['mcp_server_unreachable', 'transient', true],
   ['outcome_unknown', 'permanent', false],

@@ -28,6 +28,11 @@ export const toolErrorCodes = {
     retryable: true,
     meaning: 'A queue, a rate or a budget is used up; `retry_after_seconds` tells when to try again.',
   },
+  storage_full: {
+    category: 'transient',
+    retryable: true,
+    meaning: 'The broker’s store or a disk is full, so that the call was not made.',
+  },
   network_blocked: {
     category: 'permanent',
     retryable: false,

@@ -50,6 +50,7 @@ test('a cancelled call says whether it may have run', () => {
 test.each([
   ['quota_exceeded', 'quota_exceeded'],
   ['inbox_full', 'quota_exceeded'],
+  ['storage_full', 'storage_full'],
   ['forbidden', 'permission_denied'],
   ['no_consumer', 'mcp_server_unreachable'],
   ['message_too_large', 'invalid_arguments'],

@@ -1,4 +1,4 @@
-import type { RequestOutcome } from '@signalbox/client';
+import { type RequestOutcome, toolErrorCodeOf } from '@signalbox/client';
 import {
   type InputRequired,
   mayRepeat,
@@ -82,32 +82,10 @@ function readReply(json: unknown): RoundResult {
   return { error: toolCallError('internal', message, { mayHaveRun: true }) };
 }
 
-const refusalCodes: Readonly<Record<string, ToolErrorCode>> = {
-  quota_exceeded: 'quota_exceeded',
-  rate_limited: 'quota_exceeded',
-  inbox_full: 'quota_exceeded',
-  storage_full: 'quota_exceeded',
-  forbidden: 'permission_denied',
-  unauthorized: 'permission_denied',
-  message_too_large: 'invalid_arguments',
-  invalid_message: 'invalid_arguments',
-  no_consumer: 'mcp_server_unreachable',
-  unknown_recipient: 'mcp_server_unreachable',
-  shutting_down: 'mcp_server_unreachable',
-  unreachable: 'mcp_server_unreachable',
-  connection_lost: 'mcp_server_unreachable',
-  closed: 'mcp_server_unreachable',
-  taken_over: 'mcp_server_unreachable',
-  closed_by_broker: 'mcp_server_unreachable',
-  timed_out: 'tool_timeout',
-  aborted: 'cancelled',
-};
-
 /** Returns the error of a request that did not reach the orchestrator, so that nothing has run. */
 function refusalOf(error: SignalboxError): ToolCallError {
-  const code = Object.hasOwn(refusalCodes, error.code) ? refusalCodes[error.code]! : 'internal';
   const { retryAfterMs } = error.details;
-  return toolCallError(code, error.message, {
+  return toolCallError(toolErrorCodeOf(error), error.message, {
     mayHaveRun: false,
     retryable: error.retryable,
     causeChain: [error.code],

@@ -50,6 +50,7 @@ const hints: Readonly<Record<string, string>> = {
     'Another process of this agent reads this inbox now. What you read and did not ack is offered there. Call again only if you are to take the inbox back.',
   inbox_full: 'Nothing was sent. Its owner has to read some messages first.',
   quota_exceeded: 'Nothing was sent. Wait until some of your messages were read.',
+  storage_full: 'Nothing was sent. The operator has to make room in the store of the broker.',
 };
 
 /** Makes the result of a failure. For a tool with an output schema it has no `structuredContent`, which could not match that schema. */
