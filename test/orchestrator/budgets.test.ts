@@ -15,7 +15,7 @@ test('a worker that has used up its budget is told when to call again, and its c
   await using stack = await startToolStack({
     allowlist: RoleToolAllowlist.fromEntries([['worker', [count]]]),
     budgets: { perWorker: perMinute(2), roles: { builder: perMinute(1) } },
-    monotonicNow: () => clock.now,
+    monotonic: () => clock.now,
   });
   const [rosa, walt] = [await stack.client('rosa'), await stack.client('walt')];
   const bob = await stack.client('bob', 'builder');

@@ -36,6 +36,8 @@ export interface BrokerOptions {
   fault?: Fault;
   /** Returns the time in epoch milliseconds. */
   now?: () => number;
+  /** Returns monotonic milliseconds, in which durations are measured. Default: `performance.now()`. */
+  monotonic?: () => number;
   /** Receives reports of what happens. */
   log?: Log;
 }
@@ -56,6 +58,7 @@ export function settingsOf({
   insecure = false,
   fault = noFault,
   now = Date.now,
+  monotonic = () => performance.now(),
   log = () => {},
 }: BrokerOptions): BrokerSettings {
   if (!isLoopback(host) && !insecure) {
@@ -76,6 +79,7 @@ export function settingsOf({
     insecure,
     fault,
     now,
+    monotonic,
     log,
   };
 }

@@ -19,7 +19,7 @@ const suggestionsPerSecond = 20;
  * `onStoreFailed` is called once if messages can't be made durable any more.
  */
 export async function createSessionDeps(
-  { limits, policies, fault, now, log }: BrokerSettings,
+  { limits, policies, fault, now, monotonic, log }: BrokerSettings,
   { inboxes: store, tokens: tokenStore, audit }: Stores,
   onStoreFailed: (error: unknown) => void,
 ): Promise<SessionDeps> {
@@ -28,6 +28,7 @@ export async function createSessionDeps(
   const delivery = new Delivery({
     store,
     now,
+    monotonic,
     newLeaseId: () => nanoid(12),
     maxDeliver,
     onError: (error) => log({ level: 'error', event: 'delivery_failed', error }),
@@ -41,14 +42,15 @@ export async function createSessionDeps(
     tokens,
     agents: await KnownAgents.load(tokenStore, tokens),
     policies,
-    connected: new ConnectedCallers(now, () => nanoid(8)),
-    suggestions: new RateLimit(suggestionsPerSecond, suggestionsPerSecond, now()),
+    connected: new ConnectedCallers({ now, monotonic }, () => nanoid(8)),
+    suggestions: new RateLimit(suggestionsPerSecond, suggestionsPerSecond, monotonic()),
     followers,
     audit,
     flusher: new OutboxFlusher(fault),
     limits,
     receiptMeans: store.caps.receiptMeans,
     now,
+    monotonic,
     log,
   };
 }

@@ -22,7 +22,7 @@ export interface Stores {
  * `data_directory_locked` if another broker runs on the directory.
  */
 export async function openStores(
-  { dataDir, durability, limits, now }: BrokerSettings,
+  { dataDir, durability, limits, now, monotonic }: BrokerSettings,
   opened: AsyncDisposableStack,
 ): Promise<Stores> {
   opened.use(await lockDataDirectory(dataDir));
@@ -30,7 +30,9 @@ export async function openStores(
   const { maxInboxMessages, maxInboxBytes, maxPendingPerSender, maxTotalBytes } = limits;
   const caps = { maxInboxMessages, maxInboxBytes, maxPendingPerSender, maxTotalBytes };
   return {
-    inboxes: opened.use(await openSqliteInboxStore({ file: files.messages, durability, caps, now })),
+    inboxes: opened.use(
+      await openSqliteInboxStore({ file: files.messages, durability, caps, now, monotonic }),
+    ),
     tokens: opened.use(await openSqliteTokenStore({ file: files.tokens })),
     audit: opened.use(await openSqliteAuditLog({ file: files.audit })),
   };

@@ -53,7 +53,7 @@ export interface OrchestratorOptions {
   /** Epoch milliseconds. */
   now?: () => number;
   /** Monotonic milliseconds, for queues and budgets. */
-  monotonicNow?: () => number;
+  monotonic?: () => number;
 }
 
 /** Serves `mcp_request` messages until it is stopped. */
@@ -80,14 +80,14 @@ export interface Orchestrator extends AsyncDisposable {
 export async function startOrchestrator(options: OrchestratorOptions): Promise<Orchestrator> {
   const { client, host, journal, budgets = {}, concurrency, log = () => {}, now = Date.now } = options;
   const { allowlist = RoleToolAllowlist.unrestricted(), repeat = {}, mailbox = {} } = options;
-  const { monotonicNow = () => performance.now() } = options;
+  const { monotonic = () => performance.now() } = options;
   checkPolicy({ budgets, serverConcurrency: concurrency?.servers ?? {} });
   await using starting = new AsyncDisposableStack();
 
   const catalogs = trackCatalog(client, host, { allowlist, repeat, mailbox }, { log, now });
   starting.defer(catalogs.stop);
-  const scheduler = createCallScheduler({ ...defaultCallLimits, ...concurrency }, monotonicNow);
-  const ledger = new BudgetLedger(budgets, monotonicNow);
+  const scheduler = createCallScheduler({ ...defaultCallLimits, ...concurrency }, monotonic);
+  const ledger = new BudgetLedger(budgets, monotonic);
   const registry = new CallRegistry(now);
   const ownership = trackInboxOwnership(client, journal, log);
   const maxReplyBytes = () => client.welcome.limits.maxMessageBytes ?? Number.POSITIVE_INFINITY;

@@ -11,4 +11,5 @@ export { processFaults } from './process-faults.ts';
 export { storedRows } from './stored-rows.ts';
 export { tempDir } from './temp-dir.ts';
 export { startTestBroker, type TestBroker } from './test-broker.ts';
+export { type TestClock, testClock } from './test-clock.ts';
 export { connectWire, type WireClient, type WireFrame } from './wire-client.ts';

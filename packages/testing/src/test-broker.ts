@@ -17,8 +17,12 @@ export interface TestBroker extends AsyncDisposable {
   restart(options?: Partial<BrokerOptions>): Promise<void>;
 }
 
-/** Starts a broker. `dataDir` replaces the directory of its own, and stays when the broker is disposed. */
-export async function startTestBroker(options: Partial<BrokerOptions> = {}): Promise<TestBroker> {
+/**
+ * Starts a broker. If only `now` is given, it is the monotonic clock too: then time passes, and the clock is never stepped. `dataDir` replaces the
+ * directory of its own, and stays when the broker is disposed.
+ */
+export async function startTestBroker(given: Partial<BrokerOptions> = {}): Promise<TestBroker> {
+  const options = { ...(given.now && { monotonic: given.now }), ...given };
   const directory = await tempDir();
   const dataDir = options.dataDir ?? `${directory.path}/data`;
   let broker = await startBroker({ port: 0, ...options, dataDir });

@@ -39,7 +39,7 @@ export interface ToolStackOptions
     | 'concurrency'
     | 'drainMs'
     | 'journal'
-    | 'monotonicNow'
+    | 'monotonic'
     | 'now'
     | 'repeat'
   > {

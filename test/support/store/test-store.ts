@@ -20,7 +20,7 @@ export async function openStore(
   const file = join(directory.path, 'messages.db');
   let clock = startedAt;
   const now = () => clock;
-  const open = () => openSqliteInboxStore({ durability: 'process', now, ...options, file });
+  const open = () => openSqliteInboxStore({ durability: 'process', now, monotonic: now, ...options, file });
   let store = await open();
   return {
     file,

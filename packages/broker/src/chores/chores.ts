@@ -18,16 +18,17 @@ export interface ChoreDeps {
   followers: TailFollowers;
   audit: AuditLog;
   now: () => number;
+  monotonic: () => number;
   log: Log;
 }
 
 /** Starts the work that a broker repeats while it runs. Each chore stops when it is disposed. */
 export function startChores(deps: ChoreDeps): AsyncDisposable[] {
-  const { inboxes, delivery, followers, agents, audit, now, log } = deps;
-  const housekeeping = new Housekeeping(inboxes, delivery, audit, now);
+  const { inboxes, delivery, followers, agents, log } = deps;
+  const housekeeping = new Housekeeping({ store: inboxes, ...deps });
   const onError = (error: unknown): void => log({ level: 'error', event: 'housekeeping_failed', error });
   return [
-    repeat(250, () => delivery.deadlines.check(now()), onError),
+    repeat(250, () => delivery.deadlines.check(), onError),
     repeat(250, async () => followers.catchUp(), onError),
     repeat(500, () => endExpiredTokens(deps), onError),
     repeat(1000, () => housekeeping.step(), onError),

@@ -6,46 +6,54 @@ import type { Delivery } from '../core/delivery.ts';
 const subInboxLifetimeMs = 10 * 60 * 1000;
 const inboxesPerStep = 200;
 
+/** The dependencies of {@link Housekeeping}. */
+export interface HousekeepingDeps {
+  store: InboxStore;
+  delivery: Delivery;
+  audit: AuditLog;
+  /** Returns epoch milliseconds. */
+  now: () => number;
+  /** Returns monotonic milliseconds. */
+  monotonic: () => number;
+}
+
 /** Expires messages, drops old dead letters and empties sub-inboxes that nobody holds, in small steps. */
 export class Housekeeping {
-  readonly #store: InboxStore;
-  readonly #delivery: Delivery;
-  readonly #audit: AuditLog;
-  readonly #now: () => number;
-  /** When each sub-inbox was first seen without a holder, in epoch milliseconds. */
+  readonly #deps: HousekeepingDeps;
+  /** When each sub-inbox was first seen without a holder, in monotonic milliseconds. */
   readonly #unheldSince = new Map<string, number>();
   /** The name of the inbox that the last step ended with. */
   #cursor = '';
 
-  constructor(store: InboxStore, delivery: Delivery, audit: AuditLog, now: () => number) {
-    this.#store = store;
-    this.#delivery = delivery;
-    this.#audit = audit;
-    this.#now = now;
+  constructor(deps: HousekeepingDeps) {
+    this.#deps = deps;
   }
 
   /** Does one step. Repeated calls cover everything. */
   async step(): Promise<void> {
-    const now = this.#now();
-    await this.#delivery.deadlines.sweep(now);
-    for (const { seq, id, inbox } of await this.#store.dead.trim(now)) {
+    const { store, delivery, audit, now } = this.#deps;
+    await delivery.deadlines.sweep();
+    const at = now();
+    for (const { seq, id, inbox } of await store.dead.trim(at)) {
       const detail = `dead letter ${seq} ('${id}' to '${inbox}') was dropped to keep within the bounds`;
-      this.#audit.record({ at: now, code: 'dead_letter_expired', detail });
+      audit.record({ at, code: 'dead_letter_expired', detail });
     }
-    const inboxes = await this.#store.inboxes(this.#cursor, inboxesPerStep);
+    const inboxes = await store.inboxes(this.#cursor, inboxesPerStep);
     this.#cursor = inboxes.length < inboxesPerStep ? '' : inboxes.at(-1)!;
-    for (const address of inboxes) if (isSubInbox(address)) await this.#clearIfAbandoned(address, now);
+    for (const address of inboxes) if (isSubInbox(address)) await this.#clearIfAbandoned(address);
   }
 
-  async #clearIfAbandoned(address: string, now: number): Promise<void> {
-    if (this.#delivery.isHeld(address)) {
+  async #clearIfAbandoned(address: string): Promise<void> {
+    const { delivery, monotonic } = this.#deps;
+    const now = monotonic();
+    if (delivery.isHeld(address)) {
       this.#unheldSince.delete(address);
       return;
     }
     const since = this.#unheldSince.get(address);
     if (since === undefined) this.#unheldSince.set(address, now);
     else if (now - since >= subInboxLifetimeMs) {
-      await this.#delivery.deadlines.clear(address);
+      await delivery.deadlines.clear(address);
       this.#unheldSince.delete(address);
     }
   }

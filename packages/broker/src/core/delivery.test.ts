@@ -19,6 +19,7 @@ async function openDelivery(wrap = (store: InboxStore) => store) {
     ...callbacks,
     store: wrap(store),
     now: Date.now,
+    monotonic: () => performance.now(),
     maxDeliver: 5,
     fault: noFault,
     tail,

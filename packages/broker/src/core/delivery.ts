@@ -19,7 +19,10 @@ import type { Tail } from './tail.ts';
 /** The dependencies of {@link Delivery}. */
 export interface DeliveryDeps {
   store: InboxStore;
+  /** Returns epoch milliseconds. */
   now: () => number;
+  /** Returns monotonic milliseconds. */
+  monotonic: () => number;
   /** Returns a new id for a lease. */
   newLeaseId: () => string;
   /** The number of failed attempts after which a message becomes a dead letter. */
@@ -71,7 +74,7 @@ export class Delivery {
   readonly #attempts: Attempts;
 
   constructor(deps: DeliveryDeps) {
-    const { store, now, onError, onStoreFailed, fault, tail, maxDeliver } = deps;
+    const { store, now, monotonic, onError, onStoreFailed, fault, tail, maxDeliver } = deps;
     const [leases, waiting] = [this.#leases, this.#waiting];
     const commits = new CommitQueue(store, {
       onWritten: (message, { sender }, result) => this.#written(message, sender, result),
@@ -89,12 +92,13 @@ export class Delivery {
       settler,
       waiting,
       now,
+      monotonic,
       onError,
       fault,
       tail,
     });
     const { redeliveries } = dispatcher;
-    const attempts = new Attempts({ commits, settler, redeliveries, waiting, maxDeliver, now });
+    const attempts = new Attempts({ commits, settler, redeliveries, waiting, maxDeliver, now, monotonic });
     this.#deps = deps;
     this.#store = store;
     this.#commits = commits;
@@ -113,8 +117,8 @@ export class Delivery {
       newLeaseId: deps.newLeaseId,
     });
     this.held = new HeldMessages({ store, commits, leases, attempts });
-    this.cancellations = new Cancellations({ store, commits, leases, settler, now });
-    this.deadlines = new Deadlines({ store, leases, dispatcher, settler, attempts, waiting });
+    this.cancellations = new Cancellations({ store, commits, leases, settler, monotonic });
+    this.deadlines = new Deadlines({ store, leases, dispatcher, settler, attempts, waiting, now, monotonic });
   }
 
   /**
@@ -142,7 +146,7 @@ export class Delivery {
   working(consumer: Consumer, seqs: readonly number[]): void {
     const lease = this.#leases.of(consumer);
     if (!lease) return;
-    const now = this.#deps.now();
+    const now = this.#deps.monotonic();
     for (const seq of seqs) {
       const message = lease.inFlight.get(seq);
       if (!message) continue;

@@ -11,6 +11,7 @@ export interface ConnectedCaller {
 interface Entry extends ConnectedCaller {
   /** A unique key that orders callers by address. */
   key: string;
+  /** Monotonic milliseconds. */
   announcedAt: number;
   end: (why: string) => void;
 }
@@ -21,10 +22,12 @@ const announceEveryMs = 1000;
 export class ConnectedCallers {
   readonly #entries = new Map<Caller, Entry>();
   readonly #now: () => number;
+  readonly #monotonic: () => number;
   readonly #newSerial: () => string;
 
-  constructor(now: () => number, newSerial: () => string) {
+  constructor({ now, monotonic }: { now: () => number; monotonic: () => number }, newSerial: () => string) {
     this.#now = now;
+    this.#monotonic = monotonic;
     this.#newSerial = newSerial;
   }
 
@@ -54,7 +57,7 @@ export class ConnectedCallers {
   announce(caller: Caller, status: unknown): number {
     const entry = this.#entries.get(caller);
     if (!entry) return 0;
-    const now = this.#now();
+    const now = this.#monotonic();
     const wait = entry.announcedAt + announceEveryMs - now;
     if (wait > 0) return wait;
     entry.announcedAt = now;

@@ -26,6 +26,9 @@ export interface FrameDeps {
   limits: Limits;
   /** The meaning of a receipt, as `welcome.receipt_means` states it. */
   receiptMeans: string;
+  /** Returns epoch milliseconds. */
   now: () => number;
+  /** Returns monotonic milliseconds. */
+  monotonic: () => number;
   log: Log;
 }

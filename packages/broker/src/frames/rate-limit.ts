@@ -17,7 +17,7 @@ export class RateLimit {
     this.#at = now;
   }
 
-  /** Counts one use and returns 0 if it is allowed now. If not, returns the milliseconds to wait. `now` is in milliseconds. */
+  /** Counts one use and returns 0 if it is allowed now. If not, returns the milliseconds to wait. `now` is in monotonic milliseconds. */
   take(now: number): number {
     this.#left = Math.min(this.#burst, this.#left + ((now - this.#at) / 1000) * this.#perSecond);
     this.#at = now;

@@ -165,7 +165,7 @@ function callerOf(
   { token, sender }: Identity,
   consumer: Outbox,
   producer: Responder,
-  { policies, limits, now }: SessionDeps,
+  { policies, limits, monotonic }: SessionDeps,
 ): Caller {
   const { deliverPerSecond, deliverBurst } = limits;
   const { role } = sender;
@@ -175,7 +175,7 @@ function callerOf(
     isOperator: token.permissions.includes('operator'),
     mintsOnly: token.permissions.includes('mint'),
     policy: policies[role],
-    rateLimit: isPrivileged(role) ? undefined : new RateLimit(deliverPerSecond, deliverBurst, now()),
+    rateLimit: isPrivileged(role) ? undefined : new RateLimit(deliverPerSecond, deliverBurst, monotonic()),
     consumer,
     producer,
     isConnected: true,

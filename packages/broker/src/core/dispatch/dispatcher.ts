@@ -21,7 +21,10 @@ export interface DispatcherDeps {
   leases: LeaseTable;
   settler: Settler;
   waiting: WaitingRequests;
+  /** Returns epoch milliseconds. */
   now: () => number;
+  /** Returns monotonic milliseconds. */
+  monotonic: () => number;
   onError: (error: unknown) => void;
   fault: Fault;
   tail: Tail;
@@ -48,7 +51,8 @@ export class Dispatcher {
       this.#deps.waiting.add({ inbox, seq, expiresAt, wasPushed: false }, now);
     }
     if (!lease) return;
-    if (isNext) this.#push(lease, seq, inFlight(message, from, size, 0, now), message, now);
+    if (isNext)
+      this.#push(lease, seq, inFlight(message, from, size, 0, this.#deps.monotonic()), message, now);
     else lease.behind = true;
     if (lease.reading) lease.missed = true;
   }
@@ -132,7 +136,8 @@ export class Dispatcher {
       return;
     }
     const from = { agent: stored.sender, address: stored.senderAddress, role: stored.senderRole };
-    this.#push(lease, seq, inFlight(stored, from, stored.size, stored.attempts, now), stored, now);
+    const renewedAt = this.#deps.monotonic();
+    this.#push(lease, seq, inFlight(stored, from, stored.size, stored.attempts, renewedAt), stored, now);
   }
 
   /** Pushes a message. `content` holds the parts of it that are not kept afterwards. */
@@ -170,7 +175,7 @@ function inFlight(
   from: Sender,
   size: number,
   attempts: number,
-  now: number,
+  renewedAt: number,
 ): InFlightMessage {
   return {
     inbox: message.inbox,
@@ -182,7 +187,7 @@ function inFlight(
     expiresAt: message.expiresAt,
     size,
     attempts,
-    renewedAt: now,
+    renewedAt,
     working: false,
     cancelled: false,
     ended: false,

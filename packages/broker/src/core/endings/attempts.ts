@@ -24,7 +24,7 @@ interface AttemptHistory {
 /** The messages that the holder of a lease was working on when it ended. */
 export type Unfinished = [seq: number, message: InFlightMessage][];
 
-/** A holder that is away. `until` is the epoch millisecond until which it may come back. */
+/** A holder that is away. `until` is the monotonic millisecond until which it may come back. */
 interface Absence {
   until: number;
   messages: Unfinished;
@@ -38,7 +38,10 @@ export interface AttemptsDeps {
   waiting: WaitingRequests;
   /** The number of failed attempts after which a message becomes a dead letter. */
   maxDeliver: number;
+  /** Returns epoch milliseconds. */
   now: () => number;
+  /** Returns monotonic milliseconds. */
+  monotonic: () => number;
 }
 
 /** Counts the failed attempts to handle messages, and gives up the messages that failed too often. */
@@ -73,7 +76,7 @@ export class Attempts {
 
   /** Remembers the messages that the holder of a lease worked on when the lease ended. The holder may still come back. */
   leftUnfinished(address: string, messages: Unfinished): void {
-    this.#absences.set(address, { until: this.#deps.now() + reconnectGraceMs, messages });
+    this.#absences.set(address, { until: this.#deps.monotonic() + reconnectGraceMs, messages });
   }
 
   /** Returns the sequence numbers of the messages that the holder of an ended lease worked on, while it may still come back. */
@@ -87,7 +90,7 @@ export class Attempts {
     const absence = this.#absences.get(address);
     if (!absence) return;
     this.#absences.delete(address);
-    if (absence.until <= this.#deps.now()) {
+    if (absence.until <= this.#deps.monotonic()) {
       this.#count(absence);
       return;
     }
@@ -99,7 +102,8 @@ export class Attempts {
   }
 
   /** Counts an attempt of each message whose holder did not come back in time. */
-  countOverdue(now: number): void {
+  countOverdue(): void {
+    const now = this.#deps.monotonic();
     for (const [address, absence] of this.#absences) {
       if (absence.until > now) continue;
       this.#absences.delete(address);

@@ -15,7 +15,8 @@ export interface CancellationsDeps {
   commits: CommitQueue;
   leases: LeaseTable;
   settler: Settler;
-  now: () => number;
+  /** Returns monotonic milliseconds. */
+  monotonic: () => number;
 }
 
 /** Cancels requests, either for their sender or because the token that they were sent with is gone. */
@@ -32,11 +33,11 @@ export class Cancellations {
    * told. If it has not arrived yet, it is cancelled when it arrives.
    */
   async cancel(sender: Sender, to: string, id: string): Promise<void> {
-    const { store, leases, settler, now } = this.#deps;
+    const { store, leases, settler, monotonic } = this.#deps;
     const key = cancelKey(to, sender.agent, id);
-    this.#early.add(key, now());
+    this.#early.add(key, monotonic());
     const found = await store.find(to, sender.agent, id);
-    if (!found || !this.#early.take(key, now()) || found.outcome !== undefined) return;
+    if (!found || !this.#early.take(key, monotonic()) || found.outcome !== undefined) return;
     const lease = leases.at(to);
     const pushed = lease?.inFlight.get(found.seq);
     if (!lease || !pushed) {
@@ -52,7 +53,7 @@ export class Cancellations {
   settleIfCancelled(message: NewMessage, seq: number): boolean {
     if (this.#early.isEmpty) return false;
     const key = cancelKey(message.inbox, message.sender, message.id);
-    if (!this.#early.take(key, this.#deps.now())) return false;
+    if (!this.#early.take(key, this.#deps.monotonic())) return false;
     this.#deps.settler.cancel(seq, headerOfNew(message));
     return true;
   }

@@ -24,9 +24,13 @@ export interface DeadlinesDeps {
   settler: Settler;
   attempts: Attempts;
   waiting: WaitingRequests;
+  /** Returns epoch milliseconds. */
+  now: () => number;
+  /** Returns monotonic milliseconds. */
+  monotonic: () => number;
 }
 
-/** Gives up messages whose time is over. `now` is in epoch milliseconds. Each method does a small step and is called repeatedly. */
+/** Gives up messages whose time is over. Each method does a small step and is called repeatedly. */
 export class Deadlines {
   readonly #deps: DeadlinesDeps;
   #isClosed = false;
@@ -36,18 +40,19 @@ export class Deadlines {
   }
 
   /** Checks the lifetimes of requests, the ack deadlines, and the time in which lost consumers may come back. */
-  async check(now: number): Promise<void> {
+  async check(): Promise<void> {
     if (this.#isClosed) return;
     const { leases, attempts } = this.#deps;
-    attempts.countOverdue(now);
+    const now = this.#deps.now();
+    attempts.countOverdue();
     for (const lease of leases.all()) if (lease.inFlight.size > 0) this.#checkInFlight(lease, now);
     await this.#checkWaiting(now);
   }
 
   /** Gives up some stored messages that have expired and are not in flight. Repeated calls find all of them. */
-  async sweep(now: number): Promise<void> {
-    const { store, settler } = this.#deps;
-    const found = await store.sweep(now);
+  async sweep(): Promise<void> {
+    const { store, settler, now } = this.#deps;
+    const found = await store.sweep(now());
     if (this.#isClosed) return;
     for (const message of found) {
       if (!this.#isInFlight(message)) settler.giveUp(message.seq, headerOf(message), expired);
@@ -74,12 +79,13 @@ export class Deadlines {
   #checkInFlight(lease: Lease, now: number): void {
     const { settler, attempts, dispatcher } = this.#deps;
     const { ackDeadlineMs } = lease;
+    const monotonicNow = this.#deps.monotonic();
     for (const [seq, message] of lease.inFlight) {
       if (message.expiresAt <= now && isRequest(message.kind) && !message.cancelled && !message.ended) {
         settler.giveUp(seq, message, expired);
         message.ended = true;
       }
-      if (ackDeadlineMs === undefined || now - message.renewedAt < ackDeadlineMs) continue;
+      if (ackDeadlineMs === undefined || monotonicNow - message.renewedAt < ackDeadlineMs) continue;
       lease.release(seq);
       const reason = `neither settled nor renewed within ${ackDeadlineMs} ms`;
       attempts.givenBack(seq, message, { reason, delayMs: 0, dead: false });

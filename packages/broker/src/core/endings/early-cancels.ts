@@ -15,7 +15,7 @@ export class EarlyCancels {
     return this.#expiries.size === 0;
   }
 
-  /** Remembers a cancel under a key. */
+  /** Remembers a cancel under a key. `now` is in monotonic milliseconds, here and in {@link take}. */
   add(key: string, now: number): void {
     this.#expiries.delete(key);
     this.#expiries.set(key, now + this.#lifeMs);

@@ -5,7 +5,7 @@ import type { MessageHeader } from '../message-header.ts';
 export interface InFlightMessage extends MessageHeader {
   /** The number of attempts that failed before this one. */
   attempts: number;
-  /** The start of its ack deadline, in epoch milliseconds. */
+  /** The start of its ack deadline, in monotonic milliseconds. */
   renewedAt: number;
   /** True once the consumer has handed it to its handler. */
   working: boolean;

@@ -14,7 +14,10 @@ import { refillMs } from '../rate-limit.ts';
 import { refuseForgedClaim, refuseSettles, refuseSize } from './deliver-checks.ts';
 import { hasInbox, unknownRecipient } from './recipient.ts';
 
-type Deps = Pick<FrameDeps, 'delivery' | 'store' | 'tokens' | 'agents' | 'suggestions' | 'limits' | 'now'>;
+type Deps = Pick<
+  FrameDeps,
+  'delivery' | 'store' | 'tokens' | 'agents' | 'suggestions' | 'limits' | 'now' | 'monotonic'
+>;
 
 /** Handles `deliver`: checks the frame and gives its message to the core. Returns a promise if the store must be read first, or does not keep up. */
 export function deliver(
@@ -23,7 +26,7 @@ export function deliver(
   deps: Deps,
   body: string | undefined,
 ): Outcome | Promise<Outcome> {
-  const { delivery, tokens, agents, limits, now } = deps;
+  const { delivery, tokens, agents, limits, monotonic } = deps;
   const refusal =
     refuseForgedClaim(frame, caller.sender) ??
     refuseSize(body, limits.maxMessageBytes) ??
@@ -35,7 +38,7 @@ export function deliver(
     return submitIfAnswer(frame, caller, deps, body);
   }
   if (verdict !== 'allowed') return { refusal: { code: 'forbidden', message: verdict.refusal } };
-  const waitMs = caller.rateLimit?.take(now()) ?? 0;
+  const waitMs = caller.rateLimit?.take(monotonic()) ?? 0;
   if (waitMs > 0) return tooFast(waitMs, limits.deliverPerSecond);
   // Only agents that exist can be written to. An agent exists if it holds its inbox, is known, or sent the request that this answers.
   const exists = frame.ephemeral || delivery.isHeld(frame.to) || agents.has(agentOf(frame.to));

@@ -18,9 +18,9 @@ export async function hasInbox(address: string, store: Pick<InboxStore, 'stats'>
 export function unknownRecipient(
   agent: string,
   caller: Caller,
-  { tokens, suggestions, now }: Pick<FrameDeps, 'tokens' | 'suggestions' | 'now'>,
+  { tokens, suggestions, monotonic }: Pick<FrameDeps, 'tokens' | 'suggestions' | 'monotonic'>,
 ): string {
-  const near = suggestions.take(now()) === 0 ? nearestNames(agent, visibleAgents(caller, tokens)) : [];
+  const near = suggestions.take(monotonic()) === 0 ? nearestNames(agent, visibleAgents(caller, tokens)) : [];
   const meant = near.length > 0 ? `; did you mean ${near.map((name) => `'${name}'`).join(' or ')}?` : '';
   return `no agent '${agent}' has a token or ever connected${meant}`;
 }

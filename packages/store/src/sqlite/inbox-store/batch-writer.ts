@@ -47,11 +47,10 @@ export class BatchWriter {
   /** Applies a batch and answers for each of its messages, in order. */
   apply({ messages, attempts, settlements }: Batch, now: number): Appended[] {
     const appended = this.#appendAll(messages, now);
-    for (const { inbox, seq, attempts: count } of attempts)
-      this.#messages.setAttempts(inbox, seq, count, now);
+    for (const { inbox, seq, attempts: count } of attempts) this.#messages.setAttempts(inbox, seq, count);
     for (const { inbox, seq, outcome, reason = null, notice } of settlements) {
       const isSettled = this.#settle(inbox, seq, now, outcome, reason);
-      if (isSettled && notice) this.#notify(notice, now);
+      if (isSettled && notice) this.#notify(notice);
     }
     this.#save();
     return appended;
@@ -86,14 +85,14 @@ export class BatchWriter {
     if (this.#messages.reader.isPending(inbox, id, sender)) return { result: 'id_conflict' };
     this.#dead.drop(seq);
     const times = { createdAt: now, expiresAt: now + expiresAt - createdAt };
-    const again = this.#add({ ...letter, ...times }, size, inbox, now);
+    const again = this.#add({ ...letter, ...times }, size, inbox);
     return { result: 'stored', inbox: inbox.name, seq: again };
   }
 
   #appendAll(messages: readonly NewMessage[], now: number): Appended[] {
     const appended: Appended[] = [];
     for (const message of messages) {
-      const one = this.#append(message, sizeOf(message), now);
+      const one = this.#append(message, sizeOf(message));
       appended.push(one);
       const { settles } = message;
       if (settles && isHere(one)) this.#settle(settles.inbox, settles.seq, now, 'acked', null);
@@ -101,19 +100,19 @@ export class BatchWriter {
     return appended;
   }
 
-  #append(message: NewMessage, size: number, now: number): Appended {
+  #append(message: NewMessage, size: number): Appended {
     const inbox = this.#messages.inbox(message.inbox);
     // A repeat is recognised in a full inbox too: its sender only missed the receipt.
     const repeat = this.#messages.reader.repeatOf(inbox, message);
     if (repeat) return { result: repeat };
     const isOverQuota = inbox.pendingOf(message.sender) >= this.#caps.maxPendingPerSender;
     const refusal = isOverQuota ? 'quota_exceeded' : this.#refusal(inbox, size);
-    return refusal ? { result: refusal } : { result: 'stored', seq: this.#add(message, size, inbox, now) };
+    return refusal ? { result: refusal } : { result: 'stored', seq: this.#add(message, size, inbox) };
   }
 
-  #add(message: NewMessage, size: number, inbox: Inbox, now: number): number {
+  #add(message: NewMessage, size: number, inbox: Inbox): number {
     const seq = this.#sequence.next();
-    this.#messages.put(seq, inbox, message, size, now);
+    this.#messages.put(seq, inbox, message, size);
     this.#room -= size + messageOverheadBytes;
     this.#unsaved += size + messageOverheadBytes;
     return seq;
@@ -153,11 +152,11 @@ export class BatchWriter {
   }
 
   /** Stores a notice. Notices are small and no more than the settled messages, so only the caps of the inbox count. */
-  #notify(notice: NewMessage, now: number): void {
+  #notify(notice: NewMessage): void {
     const inbox = this.#messages.inbox(notice.inbox);
     const size = sizeOf(notice);
     if (this.#isFull(inbox, size) || this.#messages.reader.repeatOf(inbox, notice)) return;
-    this.#add(notice, size, inbox, now);
+    this.#add(notice, size, inbox);
   }
 }
 

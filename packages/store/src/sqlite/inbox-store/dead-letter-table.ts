@@ -33,9 +33,12 @@ export class DeadLetterTable {
   readonly #byAge: Statement<[], { seq: number; size: number; deadAt: number }>;
   readonly #limits: DeadLetterLimits;
   #isChanged = true;
-  #trimmedAt = 0;
+  readonly #monotonic: () => number;
+  /** When the last trim ended, in monotonic milliseconds. */
+  #trimmedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(db: Database, limits: Partial<DeadLetterLimits> = {}) {
+  constructor(db: Database, monotonic: () => number, limits: Partial<DeadLetterLimits> = {}) {
+    this.#monotonic = monotonic;
     this.#limits = { ...defaultLimits, ...limits };
     this.#insert = db.prepare('INSERT INTO dead_letter VALUES (?, ?, ?, ?, ?, ?, ?)');
     this.#list = db.prepare(
@@ -77,7 +80,7 @@ export class DeadLetterTable {
 
   /** Some of the dead letters that are beyond the bounds, oldest first. */
   surplus(now: number): DeadLetter[] {
-    if (!this.#isChanged && now - this.#trimmedAt < quietTrimMs) return [];
+    if (!this.#isChanged && this.#monotonic() - this.#trimmedAt < quietTrimMs) return [];
     const { maxAgeMs, maxCount, maxBytes } = this.#limits;
     const surplus: number[] = [];
     let count = 0;
@@ -88,7 +91,7 @@ export class DeadLetterTable {
       if (count > maxCount || bytes > maxBytes || now - deadAt > maxAgeMs) surplus.push(seq);
     }
     this.#isChanged = surplus.length > dropsPerStep;
-    this.#trimmedAt = now;
+    this.#trimmedAt = this.#monotonic();
     return surplus
       .reverse()
       .slice(0, dropsPerStep)

@@ -45,7 +45,10 @@ export interface SqliteInboxStoreOptions extends Partial<LogStructuredLimits> {
   deadLetters?: Partial<DeadLetterLimits>;
   /** Room kept beside the database for settlements on a full disk; 4 MiB by default. */
   reserveBytes?: number;
+  /** Returns epoch milliseconds. */
   now?: () => number;
+  /** Returns monotonic milliseconds. */
+  monotonic?: () => number;
 }
 
 /** Opens the embedded store. Rejects with a `StoreError`: `store_corrupt`, `store_too_new`, `store_full`, `store_unwritable`, `store_failed`. */
@@ -76,7 +79,8 @@ export class SqliteInboxStore implements InboxStore {
   readonly #walSync: WalSync | undefined;
 
   constructor(db: Database, options: SqliteInboxStoreOptions) {
-    const { file, durability, caps, deadLetters, reserveBytes, now = Date.now, ...messages } = options;
+    const { file, durability, caps, deadLetters, reserveBytes, now = Date.now, ...rest } = options;
+    const { monotonic = () => performance.now(), ...messages } = rest;
     const storeCaps = { ...uncapped, ...caps };
     const limits = { ...defaultLimits, ...messages };
     this.caps = { receiptMeans: durability === 'full' ? 'fsynced' : 'written', maxBodyBytes };
@@ -84,8 +88,8 @@ export class SqliteInboxStore implements InboxStore {
     this.#file = file;
     this.#now = now;
     this.dedupeWindowMs = limits.dedupeWindowMs;
-    this.#messages = new LogStructuredStore(db, limits, now());
-    this.#deadLetters = new DeadLetterTable(db, deadLetters);
+    this.#messages = new LogStructuredStore(db, limits, monotonic);
+    this.#deadLetters = new DeadLetterTable(db, monotonic, deadLetters);
     this.#sequence = new SequenceNumbers(db);
     this.#maxTotalBytes = storeCaps.maxTotalBytes;
     this.#usedBytes = usedBytesReader(db);
@@ -100,7 +104,7 @@ export class SqliteInboxStore implements InboxStore {
       file,
       reserveBytes: reserveBytes ?? defaultReserveBytes,
       reload: () => {
-        this.#messages.reload(now());
+        this.#messages.reload();
         this.#writer.reset();
       },
     });

@@ -357,7 +357,12 @@ function scratch(): Files & Disposable {
       openDatabase({ file, synchronous: 'normal', schema: inboxSchema }, (db) => {
         opened.push(db);
         db.pragma('synchronous = off');
-        const fixed = { durability: 'process', reserveBytes: 0, now: () => clock } as const;
+        const fixed = {
+          durability: 'process',
+          reserveBytes: 0,
+          now: () => clock,
+          monotonic: () => clock,
+        } as const;
         return { db, store: new SqliteInboxStore(db, { file, ...fixed, ...room }) };
       }),
     copy: (part = 1) => {

@@ -40,6 +40,7 @@ const memtableMs = 5 * 60 * 1000;
 export class LogStructuredStore {
   readonly reader: MessageReader;
   readonly #limits: LogStructuredLimits;
+  readonly #monotonic: () => number;
   readonly #memtable: Memtable;
   readonly #log: CommitLog;
   readonly #segments: Segments;
@@ -48,14 +49,16 @@ export class LogStructuredStore {
   #lastShared: SharedFields | undefined;
   #lastEnding: Ending | undefined;
 
-  constructor(db: Database, limits: LogStructuredLimits, now: number) {
+  /** `monotonic` returns the time by which messages age in the memtable. */
+  constructor(db: Database, limits: LogStructuredLimits, monotonic: () => number) {
     this.#limits = limits;
+    this.#monotonic = monotonic;
     this.#log = new CommitLog(db);
     this.#segments = new Segments(db);
     this.#pending = new PendingSegments(db, this.#segments, limits.segmentMessages);
-    this.#memtable = new Memtable((inbox) => this.#pending.counts.of(inbox));
+    this.#memtable = new Memtable((inbox) => this.#pending.counts.of(inbox), monotonic);
     this.reader = new MessageReader(this.#memtable, this.#segments, this.#pending);
-    this.#replay(now);
+    this.#replay();
   }
 
   /** The counts of an inbox. */
@@ -64,15 +67,15 @@ export class LogStructuredStore {
   }
 
   /** Puts a new message, whose id must not be pending. */
-  put(seq: number, inbox: Inbox, message: NewMessage, size: number, now: number): void {
+  put(seq: number, inbox: Inbox, message: NewMessage, size: number): void {
     this.#lastShared = sharedFieldsOf(message, this.#lastShared);
-    this.#putEntry(new MemtableEntry(seq, this.#lastShared, message, size), now);
+    this.#putEntry(new MemtableEntry(seq, this.#lastShared, message, size));
     inbox.count(message.sender, size);
   }
 
   /** Settles a message; false if it is not pending in this inbox. */
   settle(inbox: string, seq: number, at: number, outcome: Outcome, reason: string | null): boolean {
-    const entry = this.#memtable.pendingEntry(inbox, seq) ?? this.#takeBack(inbox, seq, at, 'without body');
+    const entry = this.#memtable.pendingEntry(inbox, seq) ?? this.#takeBack(inbox, seq, 'without body');
     if (!entry) return false;
     let ending = this.#lastEnding;
     if (ending?.at !== at || ending.outcome !== outcome || ending.reason !== reason) {
@@ -85,8 +88,8 @@ export class LogStructuredStore {
   }
 
   /** Notes how often a pending message was tried. */
-  setAttempts(inbox: string, seq: number, attempts: number, now: number): void {
-    const entry = this.#memtable.pendingEntry(inbox, seq) ?? this.#takeBack(inbox, seq, now, 'with body');
+  setAttempts(inbox: string, seq: number, attempts: number): void {
+    const entry = this.#memtable.pendingEntry(inbox, seq) ?? this.#takeBack(inbox, seq, 'with body');
     if (!entry) return;
     entry.attempts = attempts;
     this.#log.record.setAttempts(entry);
@@ -106,44 +109,39 @@ export class LogStructuredStore {
     this.#compact(Number.POSITIVE_INFINITY);
   }
 
-  /** A small step of housekeeping in a transaction of its own. */
+  /** A small step of housekeeping in a transaction of its own. `now` is in epoch milliseconds. */
   tidy(now: number): void {
     this.#memtable.forgetIdleInboxes();
     const { oldestAt } = this.#memtable;
-    if (oldestAt !== undefined && now - oldestAt >= 2 * memtableMs) {
-      this.#compact(this.#memtable.countPutBy(now - memtableMs));
+    if (oldestAt !== undefined && this.#monotonic() - oldestAt >= 2 * memtableMs) {
+      this.#compact(this.#memtable.countPutBy(this.#monotonic() - memtableMs));
       this.save();
     }
     this.#segments.dropOld(this.#limits, now);
   }
 
   /** Reads everything again, after a rollback. */
-  reload(now: number): void {
+  reload(): void {
     this.#segments.reload();
     this.#pending.reload();
-    this.#replay(now);
+    this.#replay();
   }
 
   /** Takes a message that changes from its segment into the memtable. A settled one needs no body. */
-  #takeBack(
-    name: string,
-    seq: number,
-    now: number,
-    how: 'with body' | 'without body',
-  ): MemtableEntry | undefined {
+  #takeBack(name: string, seq: number, how: 'with body' | 'without body'): MemtableEntry | undefined {
     // The inbox is counted before the message leaves its segment, so that the message is counted once.
     const inbox = this.#memtable.inbox(name);
     const message = this.#pending.take(name, seq);
     if (!message) return undefined;
     const content = how === 'with body' ? message : { ...message, body: undefined };
     const entry = new MemtableEntry(seq, message.shared, content, message.size);
-    this.#putEntry(entry, now);
+    this.#putEntry(entry);
     if (how === 'with body') inbox.sort();
     return entry;
   }
 
-  #putEntry(entry: MemtableEntry, now: number): void {
-    this.#memtable.add(entry, this.#log.number, now);
+  #putEntry(entry: MemtableEntry): void {
+    this.#memtable.add(entry, this.#log.number);
     this.#log.record.put(entry);
   }
 
@@ -159,14 +157,14 @@ export class LogStructuredStore {
     this.#log.drop(upTo);
   }
 
-  #replay(now: number): void {
+  #replay(): void {
     const memtable = this.#memtable;
     memtable.clear();
     this.#log.replay({
       put: (message) => {
         const inbox = memtable.inbox(message.shared.inbox);
         const entry = new MemtableEntry(message.seq, message.shared, message, message.size);
-        memtable.add(entry, this.#log.number, now);
+        memtable.add(entry, this.#log.number);
         inbox.count(message.shared.sender, message.size);
       },
       // A message that isn't there has gone to a segment since.

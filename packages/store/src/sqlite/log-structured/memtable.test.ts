@@ -17,11 +17,16 @@ const sent: NewMessage = {
 };
 
 it('removes the entries of whole commits, the oldest first, and keeps nothing of them', () => {
-  const memtable = new Memtable(() => []);
+  let now = 0;
+  const memtable = new Memtable(
+    () => [],
+    () => now,
+  );
   const inbox = memtable.inbox('inbox');
   const entries = [1, 1, 2, 3, 3].map((commit, seq) => {
     const entry = new MemtableEntry(seq, sharedFieldsOf(sent, undefined), sent, 4);
-    memtable.add(entry, commit, 10 * commit);
+    now = 10 * commit;
+    memtable.add(entry, commit);
     inbox.count('ann', 4);
     return entry;
   });

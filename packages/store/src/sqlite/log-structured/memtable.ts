@@ -9,6 +9,7 @@ const maxIdleInboxes = 10_000;
 /** The entries that were put by one commit. */
 interface Commit {
   readonly number: number;
+  /** Monotonic milliseconds. */
   readonly at: number;
   readonly entries: MemtableEntry[];
 }
@@ -16,13 +17,15 @@ interface Commit {
 /** The messages whose records are in the commit log, in memory. Reads the disk only to count what an inbox has in segments. */
 export class Memtable {
   readonly #countsInSegments: (inbox: string) => readonly PendingCount[];
+  readonly #monotonic: () => number;
   readonly #inboxes = new Map<string, Inbox>();
   /** The oldest first. */
   #commits: Commit[] = [];
   #size = 0;
   #loggedBytes = 0;
 
-  constructor(countsInSegments: (inbox: string) => readonly PendingCount[]) {
+  constructor(countsInSegments: (inbox: string) => readonly PendingCount[], monotonic: () => number) {
+    this.#monotonic = monotonic;
     this.#countsInSegments = countsInSegments;
   }
 
@@ -36,7 +39,7 @@ export class Memtable {
     return this.#loggedBytes;
   }
 
-  /** When the oldest entries were put; undefined without any. */
+  /** When the oldest entries were put, in monotonic milliseconds; undefined without any. */
   get oldestAt(): number | undefined {
     return this.#commits[0]?.at;
   }
@@ -77,10 +80,10 @@ export class Memtable {
   }
 
   /** Adds an entry that the commit with this number put. */
-  add(entry: MemtableEntry, commit: number, now: number): void {
+  add(entry: MemtableEntry, commit: number): void {
     const last = this.#commits.at(-1);
     if (last?.number === commit) last.entries.push(entry);
-    else this.#commits.push({ number: commit, at: now, entries: [entry] });
+    else this.#commits.push({ number: commit, at: this.#monotonic(), entries: [entry] });
     this.#size++;
     this.#loggedBytes += entry.loggedBytes;
     this.inbox(entry.shared.inbox).add(entry);
