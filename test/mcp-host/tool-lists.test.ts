@@ -178,3 +178,22 @@ it('refuses a configuration that cannot work', () => {
     expect.objectContaining({ code: 'bad_config' }),
   );
 });
+
+it('leaves a giant tool out by name, serves the other tools, and logs what becomes too large later', async () => {
+  const giant = (name: string) => toolNamed(name, { description: 'x'.repeat(5 * 1024 * 1024) });
+  await using t = await oddHost({ pages: [[toolNamed('announce'), giant('giant')]] });
+  const { tools, problems } = await t.host.inventory();
+  expect(tools.map(({ name }) => name)).toEqual(['mcp_odd__announce']);
+  const why = expect.stringMatching(
+    /^left out: its definition takes 5,242,\d{3} bytes, more than 65,536; raise limits.toolBytes of the server$/,
+  );
+  expect(problems).toEqual([{ server: 'odd', tool: 'giant', message: why }]);
+  expect(t.host.servers()[0]).toMatchObject({
+    state: 'ready',
+    toolCount: 1,
+    toolProblems: [{ tool: 'giant', message: why }],
+  });
+  await t.write({ pages: [[toolNamed('announce'), giant('other')]] });
+  expect(await call(t.host, 'mcp_odd__announce')).toHaveProperty('result');
+  expect(await t.host.seen('tool_problem')).toMatchObject({ server: 'odd', tool: 'other', reason: why });
+});

@@ -78,7 +78,10 @@ export function settleConfig(
       repeat: repeatEntry(orchestrator),
     },
     mcpServers: Object.fromEntries(
-      servers.map(([name, { entry, directory }]) => [name, hostServer(entry, directory)]),
+      servers.map(([name, { entry, directory }]) => [
+        name,
+        hostServer(entry, directory, orchestrator.limits?.perServer),
+      ]),
     ),
     serverRepeat: Object.fromEntries(
       servers

@@ -6,6 +6,7 @@ export type {
   ServerSharing,
   StdioServerConfig,
 } from './config/server-config.ts';
+export { defaultServerLimits, type ServerLimits } from './config/server-limits.ts';
 export type { DiscoveredServer, McpHost, McpHostOptions } from './host/host-api.ts';
 export type { ToolRoute } from './host/inventory-tracker.ts';
 export { startMcpHost } from './host/mcp-host.ts';

@@ -45,10 +45,13 @@ export function serverDetails(server: ServerReport): string[] {
   const lines = facts
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `  ${name.padEnd(12)}${value}`);
+  const problems = server.tool_problems.map(
+    ({ tool, message }) => `  ! ${tool === undefined ? '' : `${tool}: `}${message}`,
+  );
   const tail = server.stderr_tail.trimEnd();
   const stderrLines =
     tail === '' ? [] : ['  standard error, its end:', ...tail.split('\n').map((line) => `    ${line}`)];
-  return [server.name, ...lines, ...stderrLines];
+  return [server.name, ...lines, ...problems, ...stderrLines];
 }
 
 const shared = { all: 'everybody', role: 'each role', worker: 'each worker' };

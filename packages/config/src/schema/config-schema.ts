@@ -1,7 +1,7 @@
 import { kindSchema, mailboxToolNames, roleSchema, suggestion } from '@signalbox/protocol';
 import { z } from 'zod';
 import { parseListenAddress } from '../listen-address.ts';
-import { mcpServerSchema, serverNameSchema } from './server-schema.ts';
+import { mcpServerSchema, serverLimitsSchema, serverNameSchema } from './server-schema.ts';
 import { budgetSchema, limit, milliseconds, nonEmpty, paths, toolPatterns } from './value-schemas.ts';
 
 const agentIdSchema = z.string().regex(/^[a-z0-9][a-z0-9_.-]{0,127}$/, {
@@ -50,6 +50,7 @@ const orchestratorSchema = z.strictObject({
         .describe("calls that each worker may make in a time; a role's own budget replaces it"),
     })
     .optional(),
+  limits: z.strictObject({ perServer: serverLimitsSchema.optional() }).optional(),
   safeToRepeat: toolPatterns
     .optional()
     .describe('tools, or patterns with *, that may be called again after a call with an unknown outcome'),

@@ -72,6 +72,28 @@ const policyShape = {
     ),
 };
 
+const bytes = z
+  .int()
+  .min(1)
+  .max(1024 * 1024 * 1024);
+
+/** The bounds of what a server may send, as the entry of a server or of all servers writes them. */
+export const serverLimitsSchema = z.strictObject({
+  toolBytes: bytes
+    .max(1024 * 1024)
+    .optional()
+    .describe('bytes of the definition of one tool as JSON; a larger tool is left out; default 65536'),
+  tools: limit.optional().describe('tools that are offered; further ones are left out; default 1000'),
+  toolListBytes: bytes
+    .optional()
+    .describe('bytes of the definitions of all its tools; further ones are left out; default 4194304'),
+  answerBytes: bytes
+    .optional()
+    .describe(
+      'bytes of one message from it, decompressed; default 8388608 for http, 33554432 for stdio, whose process ends over it',
+    ),
+});
+
 /** A server as an entry of `mcpServers` is written. Unknown keys and those of the other transport are errors. */
 export const mcpServerSchema = z
   .strictObject({
@@ -95,6 +117,7 @@ export const mcpServerSchema = z
       .optional()
       .describe('bearer, client_credentials, token_exchange or authorization_code'),
     ...policyShape,
+    limits: serverLimitsSchema.optional(),
   })
   .check(({ value, issues }) => {
     for (const { at, message } of entryProblems(value)) {

@@ -7,10 +7,17 @@ import { withoutUndefined } from '../without-undefined.ts';
 /** The options that every transport has. */
 type ServerPolicy = Omit<HttpServerConfig, 'type' | 'url' | 'headers' | 'auth'>;
 
-/** Turns an entry into what the MCP host takes. `directory` is that of the file that holds the entry. */
-export function hostServer(entry: McpServerEntry, directory: string): McpServerConfig {
+/**
+ * Turns an entry into what the MCP host takes. `directory` is that of the file that holds the entry; `limits` hold where
+ * the entry sets none.
+ */
+export function hostServer(
+  entry: McpServerEntry,
+  directory: string,
+  limits: NonNullable<McpServerEntry['limits']> = {},
+): McpServerConfig {
   const { command = '', args, env, cwd, url = '', headers, auth } = entry;
-  const policy = policyOf(entry, directory);
+  const policy = { ...policyOf(entry, directory), ...limitsOf({ ...limits, ...entry.limits }) };
   if (transportOf(entry) === 'http') {
     return {
       type: 'http',
@@ -29,6 +36,10 @@ export function hostServer(entry: McpServerEntry, directory: string): McpServerC
     ...(cwd !== undefined && { cwd: resolve(directory, cwd) }),
     ...policy,
   };
+}
+
+function limitsOf(limits: NonNullable<McpServerEntry['limits']>): Pick<ServerPolicy, 'limits'> {
+  return Object.keys(limits).length === 0 ? {} : { limits: withoutUndefined(limits) };
 }
 
 function policyOf(entry: McpServerEntry, directory: string): ServerPolicy {

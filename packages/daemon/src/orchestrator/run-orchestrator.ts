@@ -47,6 +47,7 @@ const eventLevels: Readonly<Record<string, LogLevel>> = {
   circuit_opened: 'warn',
   auth_needed: 'warn',
   arguments_coerced: 'debug',
+  tool_problem: 'warn',
   request_panicked: 'error',
   inventory_failed: 'warn',
   announcement_failed: 'warn',

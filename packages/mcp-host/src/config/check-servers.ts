@@ -1,6 +1,7 @@
 import { SignalboxError } from '@signalbox/protocol';
 import { namesInstance } from './instance-name.ts';
 import type { McpServerConfig, ServerPolicy } from './server-config.ts';
+import { limitsOf } from './server-limits.ts';
 
 const sharings = new Set(['all', 'role', 'worker']);
 
@@ -16,7 +17,7 @@ export function checkServers(servers: Readonly<Record<string, McpServerConfig>>)
 function problemOf(config: McpServerConfig): string | undefined {
   const { share = 'all' } = config;
   if (!sharings.has(share)) return `share must be all, role or worker, not '${share}'`;
-  const number = numberProblem(config);
+  const number = numberProblem(config) ?? limitProblem(config);
   if (number !== undefined) return number;
   if (config.type === 'http') {
     const isHttp = /^https?:$/.test(URL.parse(config.url)?.protocol ?? '');
@@ -45,6 +46,14 @@ function numberProblem(config: ServerPolicy): string | undefined {
     const value = config[field as keyof ServerPolicy];
     if (value === undefined || (Number.isSafeInteger(value) && Number(value) >= least)) continue;
     return `${field} must be a whole number from ${least} up, not ${String(value)}`;
+  }
+  return undefined;
+}
+
+function limitProblem(config: McpServerConfig): string | undefined {
+  for (const [name, value] of Object.entries(limitsOf(config))) {
+    if (Number.isSafeInteger(value) && value >= 1) continue;
+    return `limits.${name} must be a whole number from 1 up, not ${String(value)}`;
   }
   return undefined;
 }

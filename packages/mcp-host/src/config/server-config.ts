@@ -1,4 +1,5 @@
 import type { ServerAuth } from '@signalbox/server-auth';
+import type { ServerLimits } from './server-limits.ts';
 
 /** Who shares an instance of a server: everybody, the agents of one role, or nobody but one agent. */
 export type ServerSharing = 'all' | 'role' | 'worker';
@@ -29,6 +30,8 @@ export interface ServerPolicy {
   concurrency?: number;
   /** The longest a single call may take; the caller's deadline applies as well. */
   timeoutMs?: number;
+  /** Bounds what the server may send; by default `defaultServerLimits`. */
+  limits?: Partial<ServerLimits>;
   /**
    * The revisions of MCP to speak: with `legacy`, 2025-11-25 and earlier; with `auto`, the current one if the server
    * knows it. A stdio server that exits when it is asked for the current one is started once more. Default: `legacy`

@@ -1,6 +1,6 @@
 import { messageOf, type Tool } from '@signalbox/protocol';
 import type { HostEvent } from '../host-event.ts';
-import type { Inventory, InventoryBuild, RouteTarget } from '../inventory/inventory.ts';
+import type { Inventory, InventoryBuild, InventoryProblem, RouteTarget } from '../inventory/inventory.ts';
 
 /** Keeps the present inventory, and passes each new one to its listeners. */
 export class InventoryTracker {
@@ -54,10 +54,12 @@ export class InventoryTracker {
 
   /** Builds the inventory again, because a source may have changed. */
   rebuild(): void {
-    const before = this.#build.inventory.version;
+    const before = this.#build.inventory;
     this.#build = this.#buildNow();
     const { inventory } = this.#build;
-    if (!this.#isWarm || inventory.version === before) return;
+    if (!this.#isWarm) return;
+    this.#logToolProblems(before.problems, inventory.problems);
+    if (inventory.version === before.version) return;
     this.#log({ event: 'inventory_changed', version: inventory.version, tools: inventory.tools.length });
     for (const listener of [...this.#listeners]) {
       try {
@@ -65,6 +67,17 @@ export class InventoryTracker {
       } catch (error) {
         this.#log({ event: 'listener_failed', message: messageOf(error) });
       }
+    }
+  }
+
+  /** Logs the problems of single tools that are new. Those of the first inventory are read there. */
+  #logToolProblems(before: readonly InventoryProblem[], now: readonly InventoryProblem[]): void {
+    const keyOf = ({ server, tool, message }: InventoryProblem) => JSON.stringify([server, tool, message]);
+    const known = new Set(before.map(keyOf));
+    for (const problem of now) {
+      const { server, tool, message } = problem;
+      if (tool === undefined || known.has(keyOf(problem))) continue;
+      this.#log({ event: 'tool_problem', server, tool, reason: message });
     }
   }
 

@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { readToolList, type ToolPage } from './tool-list.ts';
+import { readToolList as read, type ToolPage } from './tool-list.ts';
 
 const tool = (name: string, rest = {}) => ({ name, inputSchema: { type: 'object' }, ...rest });
+
+const limits = { toolBytes: 500, tools: 1000, toolListBytes: 100_000 };
+
+const readToolList = (readPage: Parameters<typeof read>[0], changed: Partial<typeof limits> = {}) =>
+  read(readPage, { ...limits, ...changed });
 
 function pages(list: Record<string, ToolPage>) {
   return async (cursor = 'first') => list[cursor]!;
@@ -38,11 +43,64 @@ describe('reading a tool list', () => {
     expect(list.problems).toEqual([{ message: expect.stringContaining('repeats a cursor') }]);
   });
 
-  it('stops at a list without end', async () => {
+  it('stops at pages without end, and reads no page after the last tool that is offered', async () => {
     let page = 0;
-    const list = await readToolList(async () => ({ tools: [tool(`t${page}`)], nextCursor: `${page++}` }));
-    expect(list.tools).toHaveLength(1000);
-    expect(list.problems).toHaveLength(1);
+    const endless = async () => ({ tools: [tool(`t${page}`)], nextCursor: `${page++}` });
+    const list = await readToolList(endless, { tools: 3 });
+    expect(list.tools.map(({ name }) => name)).toEqual(['t0', 't1', 't2']);
+    expect(list.problems).toEqual([
+      {
+        tool: 't3',
+        message:
+          'left out with all tools after it: the server has more than 3 tools; raise limits.tools of the server',
+      },
+    ]);
+    expect(page).toBe(4);
+    const empty = await readToolList(async () => ({ tools: [], nextCursor: `${page++}` }));
+    expect(empty).toEqual({
+      tools: [],
+      problems: [{ message: expect.stringContaining('does not end within 1000 pages') }],
+    });
+    expect(page).toBe(1004);
+  });
+
+  it('leaves out a tool that is too large or too deep, with its figure and its limit, and keeps the others', async () => {
+    const deep = JSON.parse(`${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`);
+    const exact = tool('exact', {
+      description: 'x'.repeat(500 - JSON.stringify(tool('exact', { description: '' })).length),
+    });
+    const large = tool('large', { description: 'é'.repeat(250) });
+    const tools = [tool('a'), large, exact, tool('deep', { x: deep }), tool('b')];
+    const list = await readToolList(pages({ first: { tools } }));
+    expect(list.tools.map(({ name }) => name)).toEqual(['a', 'exact', 'b']);
+    expect(list.problems).toEqual([
+      {
+        tool: 'large',
+        message: `left out: its definition takes ${Buffer.byteLength(JSON.stringify(large))} bytes, more than 500; raise limits.toolBytes of the server`,
+      },
+      { tool: 'deep', message: expect.stringContaining('nests deeper than 60 levels') },
+    ]);
+  });
+
+  it('offers the first tools of a list that is too long as a whole, and counts the others', async () => {
+    const tools = ['a', 'b', 'c', 'd'].map((name) => tool(name, { description: 'x'.repeat(100) }));
+    const list = await readToolList(pages({ first: { tools } }), { toolListBytes: 400 });
+    expect(list.tools.map(({ name }) => name)).toEqual(['a', 'b']);
+    expect(list.problems).toEqual([
+      {
+        tool: 'c',
+        message: expect.stringMatching(
+          /^left out with 1 after it: .* more than 400 bytes; raise limits.toolListBytes/,
+        ),
+      },
+    ]);
+  });
+
+  it('tells twenty problems one by one, and counts the others', async () => {
+    const tools = Array.from({ length: 50 }, (_, i) => ({ name: `bad${i}` }));
+    const { problems } = await readToolList(pages({ first: { tools } }));
+    expect(problems).toHaveLength(21);
+    expect(problems.at(-1)).toEqual({ message: '30 more tools have problems' });
   });
 
   it('refuses what is no list', async () => {

@@ -2,6 +2,7 @@ import type { Client, StreamableHTTPClientTransport, Transport } from '@modelcon
 import { SignalboxError } from '@signalbox/protocol';
 import { type Authorizer, isAboutScope } from '@signalbox/server-auth';
 import type { HttpServerConfig, McpServerConfig } from '../config/server-config.ts';
+import { limitsOf, type ServerLimits } from '../config/server-limits.ts';
 import { happensWithin } from '../happens-within.ts';
 import type { RequestLimits, ServerConnection } from '../server-connection.ts';
 import { type ProcessOptions, StdioTransport } from '../stdio/stdio-transport.ts';
@@ -33,14 +34,15 @@ export async function connectServer(
   options: ConnectOptions,
 ): Promise<ServerConnection> {
   if (config.type === 'http') return connectHttp(config, options);
+  const limits = limitsOf(config);
   const transport = new StdioTransport(config, options.process);
-  if (config.protocol !== 'auto') return connectStdio(transport, 'legacy', options);
+  if (config.protocol !== 'auto') return connectStdio(transport, 'legacy', limits, options);
   try {
-    return await connectStdio(transport, 'auto', options);
+    return await connectStdio(transport, 'auto', limits, options);
   } catch (error) {
     // A server that is older than the question for the revision may exit on it.
     if (options.signal.aborted || transport.pid === undefined) throw error;
-    return connectStdio(new StdioTransport(config, options.process), 'legacy', options);
+    return connectStdio(new StdioTransport(config, options.process), 'legacy', limits, options);
   }
 }
 
@@ -48,6 +50,7 @@ export async function connectServer(
 async function connectStdio(
   transport: StdioTransport,
   mode: 'legacy' | 'auto',
+  limits: ServerLimits,
   options: ConnectOptions,
 ): Promise<ServerConnection> {
   const loss = new SessionLoss();
@@ -71,7 +74,7 @@ async function connectStdio(
   }
   deliverProgressFirst(transport);
   client.autoOpenedSubscription?.closed.then(() => loss.lose(transport.end ?? subscriptionEnded));
-  return new SdkConnection(client, transport, loss, new LegacyCalls(transport));
+  return new SdkConnection(client, transport, loss, limits, new LegacyCalls(transport));
 }
 
 async function connectHttp(config: HttpServerConfig, options: ConnectOptions): Promise<ServerConnection> {
@@ -112,7 +115,7 @@ async function connectHttp(config: HttpServerConfig, options: ConnectOptions): P
   }
   deliverProgressFirst(transport);
   client.autoOpenedSubscription?.closed.then(() => loss.lose(subscriptionEnded));
-  return new SdkConnection(client, endpoint, loss);
+  return new SdkConnection(client, endpoint, loss, limitsOf(config));
 }
 
 /**

@@ -1,7 +1,7 @@
 import { CLIENT_CAPABILITIES_META_KEY, type Client, type Progress } from '@modelcontextprotocol/client';
 import { type CallRound, SignalboxError, type Tool } from '@signalbox/protocol';
 import { type ToolProgress, timerMs } from '@signalbox/tool-calls';
-import { readToolList, type ToolList, type ToolPage } from '../inventory/tool-list.ts';
+import { readToolList, type ToolList, type ToolListLimits, type ToolPage } from '../inventory/tool-list.ts';
 import type { RequestLimits, ServerAnswer, ServerConnection, ToolRequest } from '../server-connection.ts';
 import type { LegacyCalls } from './legacy-calls.ts';
 import { type UntouchedResult, untouched } from './sdk-client.ts';
@@ -17,6 +17,7 @@ export class SdkConnection implements ServerConnection {
   readonly #client: Client;
   readonly #peer: Peer;
   readonly #loss: SessionLoss;
+  readonly #limits: ToolListLimits;
   /** The shorter way for calls; `undefined` where the revision or the transport doesn't allow it. */
   readonly #legacyCalls: LegacyCalls | undefined;
   /** The tools whose server wants some of their arguments repeated in HTTP headers. */
@@ -25,10 +26,17 @@ export class SdkConnection implements ServerConnection {
   #isRetired = false;
   #inFlight = 0;
 
-  constructor(client: Client, peer: Peer, loss: SessionLoss, legacyCalls?: LegacyCalls) {
+  constructor(
+    client: Client,
+    peer: Peer,
+    loss: SessionLoss,
+    limits: ToolListLimits,
+    legacyCalls?: LegacyCalls,
+  ) {
     this.#client = client;
     this.#peer = peer;
     this.#loss = loss;
+    this.#limits = limits;
     this.#legacyCalls = client.getProtocolEra() === 'modern' ? undefined : legacyCalls;
   }
 
@@ -54,7 +62,9 @@ export class SdkConnection implements ServerConnection {
 
   async listTools(limits: RequestLimits): Promise<ToolList> {
     if (!this.#client.getServerCapabilities()?.tools) return { tools: [], problems: [] };
-    const list = await readToolList((cursor) => this.#listPage(cursor, limits));
+    // One deadline for all pages, so that a server can't hold its reader up with one slow page after another.
+    const signal = AbortSignal.any([limits.signal, AbortSignal.timeout(limits.timeoutMs)]);
+    const list = await readToolList((cursor) => this.#listPage(cursor, { ...limits, signal }), this.#limits);
     this.#mirrored.clear();
     for (const tool of list.tools) if (hasMirroredArguments(tool)) this.#mirrored.set(tool.name, tool);
     return list;

@@ -1,10 +1,11 @@
 import { SignalboxError, type ToolCallError } from '@signalbox/protocol';
 import type { Authorizer } from '@signalbox/server-auth';
-import type { ToolCallResult, ToolProblem } from '@signalbox/tool-calls';
+import type { ToolCallResult } from '@signalbox/tool-calls';
 import { ServerCalls } from '../calls/server-calls.ts';
 import { isUnsent, type ToolCall } from '../calls/tool-call.ts';
 import { instanceFor, listingInstance } from '../config/instance-name.ts';
 import type { McpServerConfig } from '../config/server-config.ts';
+import { limitsOf } from '../config/server-limits.ts';
 import { type EffectivePolicy, policyOf } from '../config/server-policy.ts';
 import type { ToolList } from '../inventory/tool-list.ts';
 import { ServerInstances } from './instances/server-instances.ts';
@@ -88,9 +89,17 @@ export class HostedServer {
   /** The last good tool list, with the server's own problem while there is one. */
   get offer(): ToolList {
     if (this.#halted === 'disabled') return { tools: [], problems: [] };
+    const { tools, problems } = this.#offered;
+    const own = this.problem === undefined ? [] : [{ message: this.problem }];
+    return { tools, problems: [...own, ...problems] };
+  }
+
+  /** The last good tool list, with the problems of the list and of the card. */
+  get #offered(): ToolList {
+    if (this.#halted === 'disabled') return { tools: [], problems: [] };
     const { tools, problems } = this.#tools.current;
-    const own = [this.problem, this.#cardProblem].filter((message) => message !== undefined);
-    return { tools, problems: [...own.map((message): ToolProblem => ({ message })), ...problems] };
+    const ofCard = this.#cardProblem === undefined ? [] : [{ message: this.#cardProblem }];
+    return { tools, problems: [...ofCard, ...problems] };
   }
 
   /** The present problem of the server, if it has one. */
@@ -115,12 +124,14 @@ export class HostedServer {
 
   /** Returns the status of the server. */
   status(): ServerStatus {
+    const { tools, problems } = this.#offered;
     return statusOf({
       name: this.name,
       config: this.config,
       state: this.state,
       instances: this.#instances.statuses(),
-      toolCount: this.offer.tools.length,
+      toolCount: tools.length,
+      toolProblems: problems,
       calls: this.#calls.stats(),
       auth: this.#authorizer?.state,
       lastError: this.#instances.lastError,
@@ -243,7 +254,9 @@ export class HostedServer {
 
   async #readCard(): Promise<void> {
     if (this.config.card === undefined) return;
-    const card = await readServerCard(this.config.card, this.#deps.fetch, this.#ended.signal);
+    const { fetch } = this.#deps;
+    const options = { fetch, limits: limitsOf(this.config), signal: this.#ended.signal };
+    const card = await readServerCard(this.config.card, options);
     this.#cardProblem = 'problem' in card ? card.problem : undefined;
     if ('list' in card) this.#tools.setCard(card.list);
     this.#deps.onChanged();

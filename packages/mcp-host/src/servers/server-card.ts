@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { networkFailure } from '@signalbox/guarded-fetch';
 import { messageOf } from '@signalbox/protocol';
-import { readToolList, type ToolList } from '../inventory/tool-list.ts';
+import { readToolList, type ToolList, type ToolListLimits } from '../inventory/tool-list.ts';
 
 const maxBytes = 4 * 1024 * 1024;
 const fetchMs = 5_000;
@@ -12,8 +12,7 @@ const fetchMs = 5_000;
  */
 export async function readServerCard(
   card: string,
-  fetchCard: typeof fetch,
-  signal: AbortSignal,
+  { fetch: fetchCard, limits, signal }: { fetch: typeof fetch; limits: ToolListLimits; signal: AbortSignal },
 ): Promise<{ list: ToolList } | { problem: string }> {
   try {
     const text = /^https?:/i.test(card) ? await download(card, fetchCard, signal) : await load(card);
@@ -21,7 +20,7 @@ export async function readServerCard(
     const tools =
       typeof parsed === 'object' && parsed !== null && 'tools' in parsed ? parsed.tools : undefined;
     if (!Array.isArray(tools)) return { problem: 'its card has no tools: expected {"tools": [...]}' };
-    return { list: await readToolList(async () => ({ tools })) };
+    return { list: await readToolList(async () => ({ tools }), limits) };
   } catch (error) {
     return { problem: `its card cannot be read: ${reasonOf(error)}` };
   }

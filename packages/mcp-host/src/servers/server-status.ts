@@ -1,4 +1,5 @@
 import type { AuthState } from '@signalbox/server-auth';
+import type { ToolProblem } from '@signalbox/tool-calls';
 import type { CallStats } from '../calls/server-calls.ts';
 import type { McpServerConfig, ServerSharing } from '../config/server-config.ts';
 import { policyOf } from '../config/server-policy.ts';
@@ -39,6 +40,8 @@ export interface ServerStatus extends CallStats {
   /** The number of starts after the first, of all present instances. */
   restarts: number;
   toolCount: number;
+  /** What is wrong with its tools, at most some twenty problems; free of secrets. */
+  toolProblems: readonly ToolProblem[];
   /** The number of calls that wait for an answer of the server. */
   inFlight: number;
   /** Where the sign-in stands, for a server that has one. */
@@ -84,6 +87,7 @@ export interface StatusFacts {
   state: ServerState;
   instances: readonly InstanceStatus[];
   toolCount: number;
+  toolProblems: readonly ToolProblem[];
   calls: CallStats;
   auth: AuthState | undefined;
   lastError: string | undefined;
@@ -110,6 +114,7 @@ export function statusOf(facts: StatusFacts): ServerStatus {
     ...(upSince.length > 0 && { uptimeMs: facts.nowMs - Math.min(...upSince) }),
     restarts: sum(instances.map(({ restarts }) => restarts)),
     toolCount: facts.toolCount,
+    toolProblems: facts.toolProblems,
     inFlight: sum(instances.map(({ inFlight }) => inFlight)),
     ...facts.calls,
     ...(auth !== undefined && { auth }),

@@ -5,6 +5,7 @@ import { JsonLineReader, messageOf, SignalboxError } from '@signalbox/protocol';
 import { withoutCutSecret } from '../config/config-redaction.ts';
 import type { CloseGrace } from '../config/host-tuning.ts';
 import type { StdioServerConfig } from '../config/server-config.ts';
+import { limitsOf } from '../config/server-limits.ts';
 import { happensWithin } from '../happens-within.ts';
 import { ByteRing } from './byte-ring.ts';
 import { childEnvironment } from './child-environment.ts';
@@ -44,7 +45,7 @@ export class StdioTransport {
 
   readonly #config: StdioServerConfig;
   readonly #options: ProcessOptions;
-  readonly #lines = new JsonLineReader();
+  readonly #lines: JsonLineReader;
   readonly #stderr = new ByteRing();
   readonly #gone = Promise.withResolvers<void>();
   #child: Child | undefined;
@@ -58,6 +59,7 @@ export class StdioTransport {
   constructor(config: StdioServerConfig, options: ProcessOptions) {
     this.#config = config;
     this.#options = options;
+    this.#lines = new JsonLineReader(limitsOf(config).answerBytes);
   }
 
   get pid(): number | undefined {
@@ -149,7 +151,7 @@ export class StdioTransport {
     try {
       lines = this.#lines.push(chunk);
     } catch (error) {
-      this.#fail(messageOf(error));
+      this.#fail(`${messageOf(error)}; raise limits.answerBytes of the server`);
       return;
     }
     for (const line of lines) this.#onLine(line);

@@ -1,4 +1,4 @@
-import { bodyLimits, type McpReply, toolCallError } from '@signalbox/protocol';
+import { bodyLimits, isDeeperThan, type McpReply, toolCallError } from '@signalbox/protocol';
 
 /** A reply that can be delivered, with its JSON text. */
 export interface BoundedReply {
@@ -32,14 +32,4 @@ function tooLarge(message: string, before: McpReply): BoundedReply {
     }),
   };
   return { reply, text: JSON.stringify(reply) };
-}
-
-function isDeeperThan(value: unknown, levels: number): boolean {
-  if (value === null || typeof value !== 'object') return false;
-  if (levels === 0) return true;
-  if (Array.isArray(value)) return value.some((inner) => isDeeperThan(inner, levels - 1));
-  for (const key in value) {
-    if (isDeeperThan((value as Record<string, unknown>)[key], levels - 1)) return true;
-  }
-  return false;
 }

@@ -102,6 +102,7 @@ function reportOf(
     ...(uptimeMs !== undefined && { uptime_ms: uptimeMs }),
     restarts: status.restarts,
     tool_count: status.toolCount,
+    tool_problems: [...status.toolProblems],
     in_flight: status.inFlight,
     waiting: scheduler.serverLoad(name).waiting,
     consecutive_failures: status.consecutiveFailures,

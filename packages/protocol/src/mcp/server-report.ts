@@ -15,6 +15,11 @@ export const serverReportSchema = z.object({
   uptime_ms: z.number().optional(),
   restarts: z.number(),
   tool_count: z.number(),
+  tool_problems: z
+    .array(z.object({ tool: z.string().optional(), message: z.string() }))
+    .describe(
+      'Tools that are left out, or not offered as the server describes them, and why; at most some twenty.',
+    ),
   in_flight: z.number(),
   waiting: z.number().describe('Calls that wait in the orchestrator until the server takes another call.'),
   consecutive_failures: z.number(),

@@ -1,0 +1,33 @@
+const KiB = 1024;
+const MiB = 1024 * KiB;
+
+/** The bounds of what one server may make the host keep. A configuration sets them under `limits` of the server. */
+export interface ServerLimits {
+  /** Bytes of the definition of one tool, written as JSON. A larger tool is left out. */
+  toolBytes: number;
+  /** The number of tools that are offered. Further tools are left out. */
+  tools: number;
+  /** Bytes of the definitions of all tools together. Further tools are left out. */
+  toolListBytes: number;
+  /** Bytes of one message of the server, decompressed: an answer, or a notification. */
+  answerBytes: number;
+}
+
+/** The limits of a server whose configuration sets none. An answer that is too long ends a stdio server, so its bound is wider. */
+export const defaultServerLimits = {
+  toolBytes: 64 * KiB,
+  tools: 1_000,
+  toolListBytes: 4 * MiB,
+  answerBytes: { stdio: 32 * MiB, http: 8 * MiB },
+} as const;
+
+/** Returns the limits of a server, with the defaults filled in. */
+export function limitsOf({
+  type,
+  limits = {},
+}: {
+  type: 'stdio' | 'http';
+  limits?: Partial<ServerLimits>;
+}): ServerLimits {
+  return { ...defaultServerLimits, answerBytes: defaultServerLimits.answerBytes[type], ...limits };
+}
