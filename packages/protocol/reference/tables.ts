@@ -82,7 +82,8 @@ export function protocolTables(): Record<string, string> {
     )}
 
 A header line has at most ${figure(frameLimits.headerLength)} characters. Readers of bodies accept JSON of at most
-${figure(bodyLimits.maxLength)} characters, with at most ${bodyLimits.maxDepth} arrays and objects inside each other.`,
+${figure(bodyLimits.maxLength)} characters, with at most ${bodyLimits.maxDepth} arrays and objects inside each other and at most ${figure(bodyLimits.maxNodes)}
+values and names.`,
   };
 }
 

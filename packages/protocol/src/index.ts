@@ -55,7 +55,14 @@ export {
   parseBrokerFrame,
   parseClientFrame,
 } from './wire/parse-frame.ts';
-export { isJsonObject, type JsonLimits, parseJson } from './wire/parse-json.ts';
+export {
+  isJsonObject,
+  type JsonLimits,
+  type JsonSize,
+  jsonProblem,
+  jsonSize,
+  parseJson,
+} from './wire/parse-json.ts';
 export { type Undeliverable, undeliverableReasons, undeliverableSchema } from './wire/undeliverable.ts';
 
 // Names of agents, messages and tokens.
@@ -95,6 +102,7 @@ export {
   callStatusSchema,
 } from './mcp/call-status.ts';
 export { JsonLineReader } from './mcp/json-lines.ts';
+export { type JsonRpcHead, jsonRpcHead } from './mcp/json-rpc-head.ts';
 export {
   type Explanation,
   explanationSchema,

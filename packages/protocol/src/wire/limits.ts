@@ -70,5 +70,12 @@ export const frameDefaults = {
   peekMessages: 100,
 } as const;
 
-/** The bounds of JSON in message bodies. `maxLength` is in UTF-16 units, and `maxDepth` counts nested arrays and objects. */
-export const bodyLimits = { maxLength: defaultLimits.maxMessageBytes, maxDepth: 64 } as const;
+/**
+ * The bounds of JSON in message bodies, the same for every reader. `maxLength` is in UTF-16 units, `maxDepth` counts nested arrays
+ * and objects, and `maxNodes` counts values, names and containers: parsed, a node takes up to 40 bytes.
+ */
+export const bodyLimits = {
+  maxLength: defaultLimits.maxMessageBytes,
+  maxDepth: 64,
+  maxNodes: 250_000,
+} as const;

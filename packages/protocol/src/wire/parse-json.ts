@@ -1,31 +1,45 @@
 import { SignalboxError } from '../signalbox-error.ts';
 import { bodyLimits } from './limits.ts';
 
-/** The bounds of the JSON that a reader accepts. `maxLength` is in UTF-16 units, and `maxDepth` counts nested arrays and objects. */
+/** The bounds of the JSON that a reader accepts; {@link bodyLimits} gives their units. */
 export interface JsonLimits {
   maxLength: number;
   maxDepth: number;
+  maxNodes: number;
+}
+
+/** How deeply a JSON text nests, and how many values, names and containers it has. */
+export interface JsonSize {
+  depth: number;
+  nodes: number;
 }
 
 /**
- * Parses JSON after checking its length and depth, so that hostile JSON costs one scan and no recursion. Throws a `SignalboxError`
- * with the code `bad_body` if a bound is exceeded or the text is not JSON.
+ * Parses JSON after checking its length, depth and nodes, so that hostile JSON costs one scan, no recursion and no memory. Throws a
+ * `SignalboxError` with the code `bad_body` if a bound is exceeded or the text is not JSON.
  */
 export function parseJson(text: string, limits: JsonLimits = bodyLimits): unknown {
-  if (text.length > limits.maxLength) {
-    throw new SignalboxError(
-      'bad_body',
-      `the JSON text is ${text.length} characters long; at most ${limits.maxLength} are read`,
-    );
-  }
-  if (jsonDepth(text, limits.maxDepth) > limits.maxDepth) {
-    throw new SignalboxError('bad_body', `the JSON text nests deeper than ${limits.maxDepth} levels`);
-  }
+  const problem = jsonProblem(text, limits);
+  if (problem !== undefined) throw new SignalboxError('bad_body', problem);
   try {
     return JSON.parse(text);
   } catch (cause) {
     throw new SignalboxError('bad_body', 'the text is not JSON', { cause });
   }
+}
+
+/** Returns which bound a JSON text exceeds, as a sentence that names the figure; `undefined` if it exceeds none. */
+export function jsonProblem(text: string, limits: JsonLimits = bodyLimits): string | undefined {
+  const { maxLength, maxDepth, maxNodes } = limits;
+  if (text.length > maxLength) {
+    return `the JSON text is ${text.length} characters long; at most ${maxLength} are read`;
+  }
+  const { depth, nodes } = jsonSize(text, limits);
+  if (depth > maxDepth) return `the JSON text nests deeper than ${maxDepth} levels`;
+  if (nodes > maxNodes) {
+    return `the JSON text has more than ${maxNodes} values and names; send less at once, or the data as one string`;
+  }
+  return undefined;
 }
 
 const quote = '"'.charCodeAt(0);
@@ -34,28 +48,39 @@ const openBracket = '['.charCodeAt(0);
 const closeBracket = ']'.charCodeAt(0);
 const openBrace = '{'.charCodeAt(0);
 const closeBrace = '}'.charCodeAt(0);
+const comma = ','.charCodeAt(0);
+const colon = ':'.charCodeAt(0);
 
-/** Counts the deepest nesting of `[` and `{` outside strings. Stops at one more than `stopAt`. */
-function jsonDepth(text: string, stopAt: number): number {
+/**
+ * Measures JSON text without parsing it, and stops at one more than a bound. `nodes` is one more than the number of `[`, `{`, `,` and
+ * `:` outside strings: that is never less than the number of values and names.
+ */
+export function jsonSize(
+  text: string,
+  { maxDepth, maxNodes }: Pick<JsonLimits, 'maxDepth' | 'maxNodes'>,
+): JsonSize {
+  let level = 0;
   let depth = 0;
-  let deepest = 0;
+  let nodes = 1;
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i);
     if (c === quote) {
       i = stringEnd(text, i);
+    } else if (c === comma || c === colon) {
+      if (++nodes > maxNodes) break;
     } else if (c === openBracket || c === openBrace) {
-      depth++;
-      if (depth > deepest) deepest = depth;
-      if (deepest > stopAt) return deepest;
+      level++;
+      if (level > depth) depth = level;
+      if (depth > maxDepth || ++nodes > maxNodes) break;
     } else if (c === closeBracket || c === closeBrace) {
-      depth--;
+      level--;
     }
   }
-  return deepest;
+  return { depth, nodes };
 }
 
 /** Returns the index of the quote that ends the string which begins at `start`. */
-function stringEnd(text: string, start: number): number {
+export function stringEnd(text: string, start: number): number {
   let at = start;
   for (;;) {
     at = text.indexOf('"', at + 1);

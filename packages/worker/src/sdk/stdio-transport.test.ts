@@ -55,3 +55,20 @@ test('an output that breaks closes it', async () => {
   await closed;
   expect(errors).toEqual(['nobody reads']);
 });
+
+test('a request of too many values is answered with the reason and not parsed, and the next one is read', async () => {
+  const { input, output, received, errors } = await opened();
+  const values = (count: number) => `[${'{},'.repeat(count)}{}]`;
+  const call = (id: number, many: string) =>
+    `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":${many}}\n`;
+  input.write(call(1, values(1_000_000)));
+  input.write(`{"jsonrpc":"2.0","method":"notifications/x","params":${values(1_000_000)}}\n`);
+  input.write(call(2, values(100_000)));
+  await nextTurn();
+  expect(received).toMatchObject([{ id: 2, method: 'tools/call' }]);
+  expect(errors).toHaveLength(2);
+  expect(JSON.parse(String(output.read()))).toMatchObject({
+    id: 1,
+    error: { code: -32600, message: expect.stringContaining('more than 250000 values and names') },
+  });
+});

@@ -1,11 +1,13 @@
 import type { Readable, Writable } from 'node:stream';
-import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server';
-import { JsonLineReader, messageOf } from '@signalbox/protocol';
+import { type JSONRPCMessage, ProtocolErrorCode, type Transport } from '@modelcontextprotocol/server';
+import { bodyLimits, JsonLineReader, jsonProblem, jsonRpcHead, messageOf } from '@signalbox/protocol';
 
 export type { Transport };
 
 /** Past this many characters, lines are written before the turn of the event loop ends. */
 const maxBatchLength = 64 * 1024;
+/** The bounds of one message. The broker says which texts are too long; the reader of lines bounds all. */
+const limits = { ...bodyLimits, maxLength: Number.POSITIVE_INFINITY };
 /** The result of `send`, which has nothing to wait for. */
 const sent = Promise.resolve();
 
@@ -96,6 +98,12 @@ export class StdioTransport implements Transport {
   };
 
   #onLine(line: string): void {
+    // No text has more nodes than characters, and one more.
+    const problem = line.length < limits.maxNodes ? undefined : jsonProblem(line, limits);
+    if (problem !== undefined) {
+      this.#refuse(line, problem);
+      return;
+    }
     let message: unknown;
     try {
       message = JSON.parse(line);
@@ -109,6 +117,16 @@ export class StdioTransport implements Transport {
     } catch (error) {
       this.onerror?.(error instanceof Error ? error : new Error(String(error)));
     }
+  }
+
+  /** Answers a request that is not parsed. */
+  #refuse(line: string, problem: string): void {
+    const { id, method } = jsonRpcHead(line);
+    if (id !== undefined && method !== undefined) {
+      const error = { code: ProtocolErrorCode.InvalidRequest, message: problem };
+      this.send({ jsonrpc: '2.0', id, error }).catch(() => {});
+    }
+    this.onerror?.(new Error(`the client wrote a message that is not read: ${problem}`));
   }
 }
 
