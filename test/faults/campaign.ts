@@ -37,6 +37,14 @@ export interface CampaignReport {
 
 const deadlineMs = 15_000;
 
+/** Points that are passed only when the orchestrator subscribes. */
+const subscriptionPoints = new Set<string | undefined>([
+  'broker.journal.before_bind',
+  'broker.journal.after_bind',
+  'orchestrator.journal.claimed',
+  'orchestrator.journal.bound',
+]);
+
 /** Runs the plans one after the other on one fleet, then holds what callers were told against what is stored and counted. */
 export async function runCampaign(options: CampaignOptions): Promise<CampaignReport> {
   const campaign = new Campaign();
@@ -93,6 +101,11 @@ class Campaign {
     if (kill.point === undefined) this.#endsUntilKill = kill.n;
     else await this.fleet.arm(kill.victim, worker, `${kill.point}:${kill.n}`);
     for (const name of this.fleet.workers) this.#order(name, ordersFor(work));
+    if (subscriptionPoints.has(kill.point)) {
+      // The orchestrator subscribes again when it, or its broker, comes back.
+      this.fleet.kill(kill.victim === 'broker' ? 'orchestrator' : 'broker', worker);
+      await this.#died.promise;
+    }
     await this.ledger.quiet();
     if (this.#endsUntilKill <= 0) await this.#died.promise;
     this.#endsUntilKill = Number.POSITIVE_INFINITY;

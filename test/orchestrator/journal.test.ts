@@ -2,6 +2,7 @@ import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { openSqliteJournal, type SqliteJournalOptions, type StartedCall } from '@signalbox/orchestrator';
+import type { JournalClaim } from '@signalbox/protocol';
 import { startChild, tempDir } from '@signalbox/testing';
 import Database from 'better-sqlite3';
 import { expect, test, vi } from 'vitest';
@@ -150,43 +151,52 @@ test('too many calls or bytes are forgotten from the oldest settled one on, neve
   expect(replyOf('a')).toBe(reply);
 });
 
-test('an inbox that only this journal served has nothing foreign in it', async () => {
+const notWritten = (error: unknown) => expect.unreachable(String(error));
+
+test('each subscription has a generation of its own, beside the one to which the inbox is bound', async () => {
   await using t = await journalFile();
+  let bound: string[] = [];
+  const seen = new Set<string>();
   for (let round = 0; round < 3; round++) {
     await using journal = await t.open();
-    journal.subscribing('inbox');
-    journal.subscribed('inbox', { sameJournal: true, headSeq: 40 });
-    expect(journal.isForeign('inbox', 1)).toBe(false);
+    const { previous, next } = journal.claim('inbox', notWritten);
+    expect(previous).toEqual(bound);
+    expect(next).toMatch(/^[!-~]{1,64}$/);
+    seen.add(next);
+    journal.bound('inbox', next);
+    bound = [next];
+    expect(journal.claim('another inbox', notWritten).previous).not.toContain(next);
   }
+  expect(seen.size).toBe(3);
 });
 
-test('what waited under another journal stays foreign, also for the next process; what came later is not', async () => {
+test('generations whose answers were lost are claimed until one is bound, also by the next process', async () => {
   await using t = await journalFile();
-  {
+  const claims: JournalClaim[] = [];
+  for (let round = 0; round < 2; round++) {
     await using journal = await t.open();
-    journal.subscribing('inbox');
-    journal.subscribed('inbox', { sameJournal: false, headSeq: 40 });
+    claims.push(journal.claim('inbox', notWritten), journal.claim('inbox', notWritten));
   }
   await using journal = await t.open();
-  journal.subscribing('inbox');
-  journal.subscribed('inbox', { sameJournal: true, headSeq: 50 });
-  expect([40, 41].map((seq) => journal.isForeign('inbox', seq))).toEqual([true, false]);
-  expect(journal.isForeign('another inbox', 40)).toBe(false);
+  const [first, second, third] = claims.map(({ next }) => next);
+  expect(claims[3]!.previous).toEqual([first, second, third]);
+  journal.bound('inbox', second!);
+  expect(journal.claim('inbox', notWritten).previous).toEqual([second, third, claims[3]!.next]);
 });
 
-test('a subscription whose answer was lost counts as one that said another journal was there', async () => {
+test('however often answers are lost, the bound generation and the newest are claimed, and no more than may be', async () => {
   await using t = await journalFile();
-  {
-    await using journal = await t.open();
-    journal.subscribing('inbox');
-  }
   await using journal = await t.open();
-  journal.subscribing('inbox');
-  journal.subscribed('inbox', { sameJournal: true, headSeq: 7 });
-  expect([7, 8].map((seq) => journal.isForeign('inbox', seq))).toEqual([true, false]);
-  journal.subscribing('inbox');
-  journal.subscribed('inbox', { sameJournal: true, headSeq: 9 });
-  expect([7, 9].map((seq) => journal.isForeign('inbox', seq))).toEqual([true, false]);
+  const bound = journal.claim('inbox', notWritten).next;
+  journal.bound('inbox', bound);
+  let last: JournalClaim | undefined;
+  for (let round = 0; round < 40; round++) {
+    const claim = journal.claim('inbox', notWritten);
+    if (last) expect(claim.previous).toContain(last.next);
+    last = claim;
+  }
+  expect(last?.previous[0]).toBe(bound);
+  expect(last?.previous).toHaveLength(16);
 });
 
 test('a journal keeps its id, shares it with no other, and is private', async () => {

@@ -177,9 +177,8 @@ test('a call whose start cannot be written down is not made, and one that needs 
     finish: (key, end) => real.finish(key, end),
     settle: (key, how) => real.settle(key, how),
     list: (options) => real.list(options),
-    subscribing: (inbox) => real.subscribing(inbox),
-    subscribed: (inbox, answer) => real.subscribed(inbox, answer),
-    isForeign: (inbox, seq) => real.isForeign(inbox, seq),
+    claim: (inbox, onFailed) => real.claim(inbox, onFailed),
+    bound: (inbox, generation) => real.bound(inbox, generation),
     [Symbol.asyncDispose]: () => real[Symbol.asyncDispose](),
   };
   await using _closing = failing;

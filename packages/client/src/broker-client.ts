@@ -3,6 +3,7 @@ import type {
   AdminParams,
   AdminResult,
   ConnectedAgent,
+  JournalClaim,
   Message,
   SignalboxError,
   SubscribedFrame,
@@ -155,10 +156,11 @@ export interface SubscribeOptions {
   window?: number;
   /** The most bytes of bodies that the broker pushes ahead of acks; default 8 MiB. */
   windowBytes?: number;
-  /** Names this consumer's execution journal; `subscribed.same_journal` says whether the previous subscriber named the same. */
-  journalId?: string;
-  /** Called before each `subscribe` frame leaves. */
-  onSubscribing?: () => void;
+  /**
+   * Called before each `subscribe` frame leaves. Returns the generations of this consumer's execution journal;
+   * `subscribed.journal` says which messages are foreign to it.
+   */
+  claimJournal?: () => JournalClaim;
   /** Called with the answer to each `subscribe` frame, before any message of that subscription is handled. */
   onSubscribed?: (frame: SubscribedFrame) => void;
 }

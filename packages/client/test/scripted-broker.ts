@@ -36,7 +36,7 @@ export async function openScriptedBroker(): Promise<ScriptedBroker> {
     if (frame.type === 'hello') say([welcomeTo(String(frame.agent))]);
     if (frame.type === 'subscribe') {
       const { request_id } = frame;
-      say([{ type: 'subscribed', request_id, lease: 'l', pending: 0, head_seq: 0, same_journal: true }]);
+      say([{ type: 'subscribed', request_id, lease: 'l', pending: 0, head_seq: 0 }]);
     }
     tell.resolve();
     tell = Promise.withResolvers();

@@ -80,7 +80,7 @@ export interface Orchestrator extends AsyncDisposable {
 export async function startOrchestrator(options: OrchestratorOptions): Promise<Orchestrator> {
   const { client, host, journal, budgets = {}, concurrency, log = () => {}, now = Date.now } = options;
   const { allowlist = RoleToolAllowlist.unrestricted(), repeat = {}, mailbox = {} } = options;
-  const { monotonic = () => performance.now() } = options;
+  const { monotonic = () => performance.now(), fault = noFault } = options;
   checkPolicy({ budgets, serverConcurrency: concurrency?.servers ?? {} });
   await using starting = new AsyncDisposableStack();
 
@@ -89,7 +89,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   const scheduler = createCallScheduler({ ...defaultCallLimits, ...concurrency }, monotonic);
   const ledger = new BudgetLedger(budgets, monotonic);
   const registry = new CallRegistry(now);
-  const ownership = trackInboxOwnership(client, journal, log);
+  const ownership = trackInboxOwnership(client, journal, { log, fault });
   const maxReplyBytes = () => client.welcome.limits.maxMessageBytes ?? Number.POSITIVE_INFINITY;
   const operationDeps: OperationDeps = { host, scheduler, catalogs, registry, journal, maxReplyBytes, log };
   const callDeps: CallDeps = {
@@ -103,7 +103,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     ownership,
     maxReplyBytes,
     now,
-    fault: options.fault ?? noFault,
+    fault,
     log,
   };
 

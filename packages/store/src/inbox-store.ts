@@ -67,6 +67,12 @@ export interface StoreCaps {
   maxTotalBytes: number;
 }
 
+/** The generations of an execution journal: those to which the inbox may be bound for it, and the one to which it is bound now. */
+export interface JournalClaim {
+  previous: readonly string[];
+  next: string;
+}
+
 /**
  * Keeps pending messages, and the metadata of settled ones. Leases, windows and deadlines belong to the broker and not to the
  * store.
@@ -125,9 +131,10 @@ export interface InboxStore extends AsyncDisposable {
    */
   sweep(now: number): Promise<StoredMetadata[]>;
   /**
-   * Remembers `journalId` as the execution journal behind an inbox. False if another one was remembered, which it replaces.
+   * Binds an inbox to a generation of the execution journal behind it. Returns the sequence number up to which messages of the inbox
+   * are foreign to the journal, 0 for none: something else than the journal in its present state may have handled them.
    */
-  bindJournal(inbox: string, journalId: string): Promise<boolean>;
+  bindJournal(inbox: string, claim: JournalClaim): Promise<number>;
   /** The id of this store, which was made with it and never changes. */
   identity(): Promise<string>;
 }

@@ -7,6 +7,7 @@ export type {
   FoundMessage,
   InboxStats,
   InboxStore,
+  JournalClaim,
   Settlement,
   StoreCaps,
 } from './inbox-store.ts';

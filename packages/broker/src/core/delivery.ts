@@ -114,6 +114,7 @@ export class Delivery {
       attempts,
       waiting,
       now,
+      fault,
       newLeaseId: deps.newLeaseId,
     });
     this.held = new HeldMessages({ store, commits, leases, attempts });

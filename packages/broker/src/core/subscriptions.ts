@@ -1,4 +1,5 @@
-import type { InboxStore } from '@signalbox/store';
+import type { Fault } from '@signalbox/protocol';
+import type { InboxStore, JournalClaim } from '@signalbox/store';
 import type { CommitQueue } from './commits/commit-queue.ts';
 import type { Consumer } from './consumer.ts';
 import type { Dispatcher } from './dispatch/dispatcher.ts';
@@ -11,8 +12,8 @@ import type { WaitingRequests } from './settling/waiting-requests.ts';
 
 /** The options of a subscriber. */
 export interface SubscribeOptions extends LeaseOptions {
-  /** The id of the execution journal in which the subscriber notes what it has done. */
-  journalId?: string;
+  /** The generations of the execution journal in which the subscriber notes what it has done. */
+  journal?: JournalClaim;
 }
 
 /** A lease that was granted, with the number of messages in its inbox and the highest of their sequence numbers. */
@@ -20,8 +21,8 @@ export interface Subscription {
   lease: Lease;
   pending: number;
   headSeq: number;
-  /** True if the previous subscriber gave the same `journalId`, and if this one gave none. */
-  sameJournal: boolean;
+  /** The sequence number up to which messages are foreign to the subscriber's journal, 0 for none. */
+  foreignUpTo: number;
 }
 
 /** The dependencies of {@link Subscriptions}. */
@@ -34,6 +35,7 @@ export interface SubscriptionsDeps {
   attempts: Attempts;
   waiting: WaitingRequests;
   now: () => number;
+  fault: Fault;
   /** Returns a new id for a lease. */
   newLeaseId: () => string;
 }
@@ -63,11 +65,13 @@ export class Subscriptions {
     leases.add(lease);
     try {
       await commits.written();
-      const [{ pending, headSeq }, sameJournal] = await Promise.all([
+      // An inbox is bound in the order in which its leases were granted: the newest one binds it last.
+      if (lease.ended) return undefined;
+      const [{ pending, headSeq }, foreignUpTo] = await Promise.all([
         store.stats(address),
-        options.journalId === undefined ? true : store.bindJournal(address, options.journalId),
+        options.journal ? this.#bindJournal(address, options.journal) : 0,
       ]);
-      return lease.ended ? undefined : { lease, pending, headSeq, sameJournal };
+      return lease.ended ? undefined : { lease, pending, headSeq, foreignUpTo };
     } catch (error) {
       // The subscriber is refused. A lease that never starts would keep messages from the next one.
       if (!lease.ended) leases.end(lease);
@@ -95,6 +99,14 @@ export class Subscriptions {
     if (!lease) return;
     const unfinished = this.#endLease(lease);
     if (unfinished.length > 0) attempts.leftUnfinished(lease.address, unfinished);
+  }
+
+  async #bindJournal(address: string, claim: JournalClaim): Promise<number> {
+    const { store, fault } = this.#deps;
+    fault('broker.journal.before_bind');
+    const foreignUpTo = await store.bindJournal(address, claim);
+    fault('broker.journal.after_bind');
+    return foreignUpTo;
   }
 
   #takeOver(previous: Lease, consumer: Consumer): void {

@@ -12,11 +12,11 @@ export async function subscribe(
   const subscription = await delivery.subscriptions.subscribe(caller.sender.address, caller.consumer, {
     window: frame.window ?? frameDefaults.windowMessages,
     windowBytes: frame.window_bytes ?? frameDefaults.windowBytes,
-    ...(frame.journal_id !== undefined && { journalId: frame.journal_id }),
+    ...(frame.journal && { journal: frame.journal }),
     ...(frame.ack_deadline_ms !== undefined && { ackDeadlineMs: frame.ack_deadline_ms }),
   });
   if (!subscription) return undefined;
-  const { lease, pending, headSeq, sameJournal } = subscription;
+  const { lease, pending, headSeq, foreignUpTo } = subscription;
   return {
     answer: {
       type: 'subscribed',
@@ -24,7 +24,7 @@ export async function subscribe(
       lease: lease.id,
       pending,
       head_seq: headSeq,
-      same_journal: sameJournal,
+      ...(frame.journal && { journal: { generation: frame.journal.next, foreign_up_to: foreignUpTo } }),
     },
     behindMessages: true,
     afterwards: () => delivery.subscriptions.start(lease),

@@ -102,14 +102,14 @@ export class InboxSubscription {
   #ask(options: SubscribeOptions): void {
     const ask = ++this.#newestAsk;
     this.#deps.onPending();
-    const { window, windowBytes, journalId } = options;
-    options.onSubscribing?.();
+    const { window, windowBytes } = options;
+    const journal = options.claimJournal?.();
     this.#deps.calls
       .call({
         type: 'subscribe',
         ...(window !== undefined && { window }),
         ...(windowBytes !== undefined && { window_bytes: windowBytes }),
-        ...(journalId !== undefined && { journal_id: journalId }),
+        ...(journal && { journal }),
       })
       .then(
         (frame) => this.#subscribed(ask, frame),

@@ -42,11 +42,14 @@ export async function serveCall(
   const name = { agent: from.agent, requestId: id, role: from.role, tool: body.tool };
   fault('orchestrator.call.received');
   const journaled = deps.journal && new JournaledCall(deps.journal, name);
+  const isForeign = deps.ownership.mayHaveStartedElsewhere(seq);
   const end = journaled?.earlier?.end;
-  // The journal deletes a reply when it has been delivered. Then only the ack is missing.
-  if (end) return end.reply === undefined ? undefined : answer(fault, journaled, JSON.parse(end.reply));
+  if (end?.reply !== undefined) return answer(fault, journaled, JSON.parse(end.reply));
+  // The journal deletes a reply when it has been delivered. Then only the ack is missing, unless it was delivered to the store of
+  // which this one is an older copy.
+  if (end && !isForeign) return undefined;
 
-  const mayHaveStarted = journaled?.earlier !== undefined || deps.ownership.mayHaveStartedElsewhere(seq);
+  const mayHaveStarted = journaled?.earlier !== undefined || isForeign;
   const isUnknown = mayHaveStarted && !(await isRepeatable(deps, body.tool));
   const tracked = deps.registry.add(name, journaled?.earlier);
   const ended = isUnknown

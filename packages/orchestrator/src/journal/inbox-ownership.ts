@@ -1,14 +1,14 @@
 import type { BrokerClient, Log, ServeOptions } from '@signalbox/client';
-import { messageOf } from '@signalbox/protocol';
+import { type Fault, type JournalBinding, messageOf } from '@signalbox/protocol';
 import type { Journal } from './journal.ts';
 
 /**
- * Knows which requests in the inbox an orchestrator with another journal may have handled. Such a request may have been
- * started although this journal has no entry for it.
+ * Knows which requests in the inbox are foreign to the journal: an orchestrator with another journal, or with a newer state of this
+ * one, may have handled them. Such a request may have been started although this journal has no entry for it.
  */
 export interface InboxOwnership {
-  /** Options for `client.serve`, by which the journal learns of each subscription before any message is handled. */
-  readonly serveOptions: Pick<ServeOptions, 'journalId' | 'onSubscribing' | 'onSubscribed'>;
+  /** Options for `client.serve`, by which the inbox is bound to the journal before any message is handled. */
+  readonly serveOptions: Pick<ServeOptions, 'claimJournal' | 'onSubscribed'>;
   /** Whether an orchestrator with another journal may have started the request with this sequence number. */
   mayHaveStartedElsewhere(seq: number | undefined): boolean;
 }
@@ -17,28 +17,32 @@ export interface InboxOwnership {
 export function trackInboxOwnership(
   client: BrokerClient,
   journal: Journal | undefined,
-  log: Log,
+  { log, fault }: { log: Log; fault: Fault },
 ): InboxOwnership {
   if (!journal) return { serveOptions: {}, mayHaveStartedElsewhere: () => false };
   const inbox = () => `${client.welcome.broker_id} ${client.address}`;
-  // The journal knows what it is told even if it cannot write it; a call that must be written then fails by itself.
-  const tell = (write: () => void) => {
+  const onFailed = (error: unknown) => log({ event: 'journal_failed', reason: messageOf(error) });
+  let foreignUpTo = 0;
+  const bound = ({ generation, foreign_up_to: upTo }: JournalBinding): void => {
+    if (upTo > foreignUpTo) log({ event: 'other_journal_before', upTo });
+    foreignUpTo = upTo;
     try {
-      write();
+      journal.bound(inbox(), generation);
+      fault('orchestrator.journal.bound');
     } catch (thrown) {
-      log({ event: 'journal_failed', reason: messageOf(thrown) });
+      // What is on disk still claims this generation, so it stays the same journal to the broker.
+      onFailed(thrown);
     }
   };
   return {
     serveOptions: {
-      journalId: journal.id,
-      onSubscribing: () => tell(() => journal.subscribing(inbox())),
-      onSubscribed: ({ same_journal, head_seq }) =>
-        tell(() => {
-          if (!same_journal) log({ event: 'other_journal_before', headSeq: head_seq });
-          journal.subscribed(inbox(), { sameJournal: same_journal, headSeq: head_seq });
-        }),
+      claimJournal: () => {
+        const claim = journal.claim(inbox(), onFailed);
+        fault('orchestrator.journal.claimed');
+        return claim;
+      },
+      onSubscribed: (frame) => frame.journal && bound(frame.journal),
     },
-    mayHaveStartedElsewhere: (seq) => seq !== undefined && journal.isForeign(inbox(), seq),
+    mayHaveStartedElsewhere: (seq) => seq !== undefined && seq <= foreignUpTo,
   };
 }

@@ -1,4 +1,4 @@
-import type { CallRecordOutcome } from '@signalbox/protocol';
+import type { CallRecordOutcome, JournalClaim } from '@signalbox/protocol';
 
 /** Identifies a call: an agent chooses the ids of its own requests, so only both together are unique. */
 export interface CallKey {
@@ -56,14 +56,15 @@ export interface Journal extends AsyncDisposable {
   /** Lists calls received at or after `since` (epoch milliseconds), newest first. */
   list(options: { since?: number; limit: number }): Promise<JournalEntry[]>;
 
-  /** Notes that an inbox is about to be subscribed. The note is on disk when this returns. */
-  subscribing(inbox: string): void;
   /**
-   * Notes the answer to a subscription, before any message is handled. The note is on disk when this returns. If
-   * another journal may have held the inbox since the last answer, the messages up to `headSeq` are foreign from now
-   * on. An earlier subscription that was never answered counts as such a case.
+   * Makes a new generation of this journal for a subscription to an inbox. It is on disk when this returns, beside those to which the
+   * broker may have bound the inbox before. If it can't be written, `onFailed` is called and the claim is good all the same: the
+   * journal is then foreign after its next start.
    */
-  subscribed(inbox: string, answer: { sameJournal: boolean; headSeq: number }): void;
-  /** Whether an orchestrator with another journal may have started the request with this sequence number. */
-  isForeign(inbox: string, seq: number): boolean;
+  claim(inbox: string, onFailed: (error: unknown) => void): JournalClaim;
+  /**
+   * Notes that the broker bound the inbox to this generation, before any message is handled: the earlier ones are given up. The note
+   * is on disk when this returns. From then on an older copy of this journal, or of the broker's store, is recognised.
+   */
+  bound(inbox: string, generation: string): void;
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { frameSchema } from './frame-schema.ts';
+import { journalBindingSchema } from './journal.ts';
 import { brokerLimits } from './limits.ts';
 import { messageHeaderFields, senderSchema } from './message.ts';
 
@@ -70,7 +71,9 @@ export const brokerFrameSchemas = {
     lease: z.string(),
     pending: z.number().describe('Messages that wait in the inbox.'),
     head_seq: z.number().describe('The highest sequence number of the inbox.'),
-    same_journal: z.boolean().describe('The previous subscriber gave the same `journal_id`.'),
+    journal: journalBindingSchema
+      .optional()
+      .describe('The journal to which the inbox is bound now. Absent if the subscriber named none.'),
   }),
 
   ack_result: frameSchema('ack_result', 'Answers an `ack` or `nack` that asked for it, after the commit.', {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { addressSchema, idSchema, kindSchema, roleSchema, seqSchema } from '../names/name-schemas.ts';
 import { frameSchema } from './frame-schema.ts';
+import { journalClaimSchema } from './journal.ts';
 import { frameDefaults, frameLimits, protocolVersion } from './limits.ts';
 
 const requestId = idSchema.describe('The answer repeats it.');
@@ -93,9 +94,9 @@ export const clientFrameSchemas = {
         .describe(
           `Bytes that are pushed and not settled. Default: ${frameDefaults.windowBytes / 1024 ** 2} MiB.`,
         ),
-      journal_id: idSchema
+      journal: journalClaimSchema
         .optional()
-        .describe('Names the record in which the consumer notes what it has done.'),
+        .describe('Names the journal in which the consumer notes what it has done.'),
       ack_deadline_ms: z
         .int()
         .min(frameLimits.minAckDeadlineMs)

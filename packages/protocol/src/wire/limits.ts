@@ -47,6 +47,8 @@ export const frameLimits = {
   seqs: 10_000,
   /** Messages that one subscription may have pushed to it and not settled. */
   windowMessages: 10_000,
+  /** Generations that one `subscribe` names as previous ones of its journal. */
+  journalGenerations: 16,
   minAckDeadlineMs: 100,
   maxAckDeadlineMs: 60 * 60 * 1000,
   nackDelayMs: day,

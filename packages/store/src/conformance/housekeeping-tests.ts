@@ -41,14 +41,32 @@ export function housekeepingTests(open: OpenStore): void {
     expect(await sweepAll(setup)).toEqual([]);
   });
 
-  it('remembers the journal behind an inbox and tells when it is another one', async () => {
+  it('tells a journal which messages are foreign to it, until none of them is pending', async () => {
     await using setup = await open();
-    expect(await setup.store.bindJournal('inbox', 'one')).toBe(true);
-    expect(await setup.store.bindJournal('other', 'two')).toBe(true);
-    const reopened = await setup.reopen();
-    expect(await reopened.bindJournal('inbox', 'one')).toBe(true);
-    expect(await reopened.bindJournal('inbox', 'two')).toBe(false);
-    expect(await reopened.bindJournal('inbox', 'two')).toBe(true);
+    const [first, second] = (await append(setup.store, [message({ id: 'a' }), message({ id: 'b' })])).map(
+      seqOf,
+    ) as [number, number];
+    const bind = (...generations: string[]): Promise<number> =>
+      setup.store.bindJournal('inbox', { previous: generations.slice(0, -1), next: generations.at(-1)! });
+    expect(await bind('one')).toBe(0);
+    await setup.reopen();
+    expect(await bind('one', 'two')).toBe(0);
+    expect(await bind('one', 'one again')).toBe(second);
+    expect(await setup.store.bindJournal('other', { previous: [], next: 'one' })).toBe(0);
+    await setup.reopen();
+    expect(await bind('lost', 'one again', 'three')).toBe(second);
+    await ack(setup.store, 'inbox', second);
+    expect(await bind('three', 'four')).toBe(second);
+    await ack(setup.store, 'inbox', first);
+    const [later] = await append(setup.store, [message({ id: 'c' })]);
+    expect(await bind('four', 'five')).toBe(0);
+    expect(await bind('another')).toBe(seqOf(later));
+  });
+
+  it('counts every message as foreign to a journal that was bound and is unknown here', async () => {
+    await using setup = await open();
+    const [only] = await append(setup.store, [message({ id: 'a' })]);
+    expect(await setup.store.bindJournal('inbox', { previous: ['one'], next: 'two' })).toBe(seqOf(only));
   });
 
   it('tells how much is stored, and the cap on it', async () => {

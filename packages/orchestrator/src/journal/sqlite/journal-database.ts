@@ -8,11 +8,7 @@ const schemaVersion = 1;
 
 const schema = `
   CREATE TABLE journal (id TEXT NOT NULL);
-  CREATE TABLE inbox (
-    name TEXT PRIMARY KEY,
-    unanswered INTEGER NOT NULL,
-    foreign_up_to INTEGER NOT NULL
-  ) WITHOUT ROWID;
+  CREATE TABLE generation (inbox TEXT PRIMARY KEY, list TEXT NOT NULL) WITHOUT ROWID;
   CREATE TABLE call (
     agent TEXT NOT NULL,
     request_id TEXT NOT NULL,

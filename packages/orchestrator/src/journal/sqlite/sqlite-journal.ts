@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import type { JournalClaim } from '@signalbox/protocol';
 import type { Database } from 'better-sqlite3';
 import type { CallEnd, CallKey, Journal, JournalEntry, StartedCall } from '../journal.ts';
 import { CallTable, type JournalRetention } from './call-table.ts';
+import { GenerationTable } from './generation-table.ts';
 import { GroupCommit } from './group-commit.ts';
-import { InboxTable } from './inbox-table.ts';
 import { journalError, openJournalDatabase } from './journal-database.ts';
 
 /** The file of a journal, and how long it keeps calls. */
@@ -49,7 +50,7 @@ class SqliteJournal implements Journal {
   readonly #now: () => number;
   readonly #retention: JournalRetention;
   readonly #calls: CallTable;
-  readonly #inboxes: InboxTable;
+  readonly #generations: GenerationTable;
   readonly #commits: GroupCommit;
   readonly #pruning: NodeJS.Timeout;
 
@@ -59,7 +60,7 @@ class SqliteJournal implements Journal {
     this.#now = options.now ?? Date.now;
     this.#retention = { ...defaultRetention, ...options.retention };
     this.#calls = new CallTable(db);
-    this.#inboxes = new InboxTable(db);
+    this.#generations = new GenerationTable(db);
     this.#commits = new GroupCommit(db, (thrown) => journalError(thrown, options.file));
     this.id = this.#readOrCreateId();
     this.#pruning = setInterval(() => this.#prune(), options.pruneEveryMs ?? 60_000);
@@ -88,16 +89,20 @@ class SqliteJournal implements Journal {
     return this.#attempt(() => this.#calls.list(since, limit));
   }
 
-  subscribing(inbox: string): void {
-    this.#attempt(() => this.#commits.commitNow([this.#inboxes.requested(inbox)], { sync: true }));
+  claim(inbox: string, onFailed: (error: unknown) => void): JournalClaim {
+    const { claim, write } = this.#generations.add(inbox, `g-${randomBytes(12).toString('base64url')}`);
+    try {
+      this.#commits.commitNow([write], { sync: true });
+    } catch (thrown) {
+      onFailed(journalError(thrown, this.#file));
+    }
+    return claim;
   }
 
-  subscribed(inbox: string, answer: { sameJournal: boolean; headSeq: number }): void {
-    this.#attempt(() => this.#commits.commitNow([this.#inboxes.answered(inbox, answer)], { sync: true }));
-  }
-
-  isForeign(inbox: string, seq: number): boolean {
-    return seq <= this.#inboxes.foreignUpTo(inbox);
+  bound(inbox: string, generation: string): void {
+    this.#attempt(() =>
+      this.#commits.commitNow([this.#generations.bound(inbox, generation)], { sync: true }),
+    );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -11,7 +11,7 @@ export const inboxSchema = `
     entries TEXT NOT NULL, bodies TEXT NOT NULL
   );
 
-  CREATE TABLE journal (inbox TEXT PRIMARY KEY, journal_id TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE journal (inbox TEXT PRIMARY KEY, generation TEXT NOT NULL, foreign_up_to INTEGER NOT NULL) WITHOUT ROWID;
 
   -- The record of each commit whose messages are in the memtable: see log-structured/.
   CREATE TABLE commit_log (number INTEGER PRIMARY KEY, entries TEXT NOT NULL, bodies TEXT NOT NULL);

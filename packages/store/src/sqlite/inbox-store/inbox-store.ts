@@ -1,7 +1,15 @@
 import type { Database } from 'better-sqlite3';
 import type { DeadLetter, DeadLetters, Retried } from '../../dead-letters.ts';
 import type { HistoryPage, HistoryQuery } from '../../history.ts';
-import type { Appended, Batch, FoundMessage, InboxStats, InboxStore, StoreCaps } from '../../inbox-store.ts';
+import type {
+  Appended,
+  Batch,
+  FoundMessage,
+  InboxStats,
+  InboxStore,
+  JournalClaim,
+  StoreCaps,
+} from '../../inbox-store.ts';
 import type { StoredMessage, StoredMetadata } from '../../message.ts';
 import { closeDatabase, openDatabase, toStoreError, usedBytesReader } from '../database.ts';
 import { type LogStructuredLimits, LogStructuredStore } from '../log-structured/log-structured-store.ts';
@@ -9,6 +17,7 @@ import { BatchWriter } from './batch-writer.ts';
 import { type DeadLetterLimits, DeadLetterTable } from './dead-letter-table.ts';
 import { readHistory } from './history-reader.ts';
 import { inboxSchema } from './inbox-schema.ts';
+import { JournalTable } from './journal-table.ts';
 import { SequenceNumbers } from './sequence-numbers.ts';
 import { Transactions } from './transactions.ts';
 import { WalSync } from './wal-sync.ts';
@@ -71,6 +80,7 @@ export class SqliteInboxStore implements InboxStore {
   readonly #messages: LogStructuredStore;
   readonly #deadLetters: DeadLetterTable;
   readonly #sequence: SequenceNumbers;
+  readonly #journals: JournalTable;
   readonly #maxTotalBytes: number;
   readonly #usedBytes: () => number;
   readonly #writer: BatchWriter;
@@ -91,6 +101,7 @@ export class SqliteInboxStore implements InboxStore {
     this.#messages = new LogStructuredStore(db, limits, monotonic);
     this.#deadLetters = new DeadLetterTable(db, monotonic, deadLetters);
     this.#sequence = new SequenceNumbers(db);
+    this.#journals = new JournalTable(db);
     this.#maxTotalBytes = storeCaps.maxTotalBytes;
     this.#usedBytes = usedBytesReader(db);
     this.#writer = new BatchWriter({
@@ -173,20 +184,8 @@ export class SqliteInboxStore implements InboxStore {
     });
   }
 
-  async bindJournal(inbox: string, journalId: string): Promise<boolean> {
-    return this.#durably(() => {
-      const known = this.#db
-        .prepare<[string], string>('SELECT journal_id FROM journal WHERE inbox = ?')
-        .pluck()
-        .get(inbox);
-      if (known === journalId) return true;
-      this.#db
-        .prepare(
-          'INSERT INTO journal VALUES (?, ?) ON CONFLICT (inbox) DO UPDATE SET journal_id = excluded.journal_id',
-        )
-        .run(inbox, journalId);
-      return known === undefined;
-    });
+  async bindJournal(inbox: string, claim: JournalClaim): Promise<number> {
+    return this.#durably(() => this.#journals.bind(inbox, claim, this.#messages.reader));
   }
 
   async identity(): Promise<string> {

@@ -1,0 +1,43 @@
+import type { JournalClaim } from '@signalbox/protocol';
+import type { Database, Statement } from 'better-sqlite3';
+
+/** The most generations that are claimed as previous ones. A journal whose claims were never answered gives up some of them. */
+const maxPrevious = 16;
+
+/**
+ * Keeps the generations of the journal for each inbox that it was used with: the one to which the broker bound the inbox, and those of
+ * later subscriptions whose answers never came, oldest first. A change counts from now on; the function that is returned writes it.
+ */
+export class GenerationTable {
+  readonly #save: Statement<[string, string]>;
+  readonly #generations: Map<string, readonly string[]>;
+
+  constructor(db: Database) {
+    const all = db.prepare<[], { inbox: string; list: string }>('SELECT inbox, list FROM generation');
+    this.#generations = new Map(all.all().map(({ inbox, list }) => [inbox, JSON.parse(list) as string[]]));
+    this.#save = db.prepare('INSERT OR REPLACE INTO generation (inbox, list) VALUES (?, ?)');
+  }
+
+  /** Adds a generation to which the broker may bind the inbox. Returns the claim, and the write. */
+  add(inbox: string, next: string): { claim: JournalClaim; write: () => void } {
+    const known = this.#get(inbox);
+    // The first one was certainly bound, the last ones are the likeliest of the others.
+    const previous = known.length > maxPrevious ? [known[0]!, ...known.slice(1 - maxPrevious)] : known;
+    return { claim: { previous: [...previous], next }, write: this.#change(inbox, [...previous, next]) };
+  }
+
+  /** Gives up the generations before the one to which the broker bound the inbox. Returns the write. */
+  bound(inbox: string, generation: string): () => void {
+    const known = this.#get(inbox);
+    return this.#change(inbox, known.slice(Math.max(0, known.indexOf(generation))));
+  }
+
+  #change(inbox: string, generations: readonly string[]): () => void {
+    this.#generations.set(inbox, generations);
+    return () => this.#save.run(inbox, JSON.stringify(generations));
+  }
+
+  #get(inbox: string): readonly string[] {
+    return this.#generations.get(inbox) ?? [];
+  }
+}

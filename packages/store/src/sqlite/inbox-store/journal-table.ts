@@ -1,0 +1,58 @@
+import type { Database, Statement } from 'better-sqlite3';
+import type { JournalClaim } from '../../inbox-store.ts';
+import type { MessageReader } from '../log-structured/message-reader.ts';
+
+interface Binding {
+  generation: string;
+  foreignUpTo: number;
+}
+
+/**
+ * The key in `meta` of a store that was restored. An orchestrator may have handled messages of any inbox after the backup was made,
+ * so an inbox that is not bound is foreign to every journal.
+ */
+const restoredKey = 'restored_at';
+
+/** The generation of the execution journal to which each inbox is bound, and how far its messages are foreign to that journal. */
+export class JournalTable {
+  readonly #binding: Statement<[string], Binding>;
+  readonly #save: Statement<[string, string, number]>;
+  readonly #isRestored: boolean;
+
+  constructor(db: Database) {
+    this.#binding = db.prepare(
+      'SELECT generation, foreign_up_to AS foreignUpTo FROM journal WHERE inbox = ?',
+    );
+    this.#save = db.prepare('INSERT OR REPLACE INTO journal VALUES (?, ?, ?)');
+    this.#isRestored = db.prepare('SELECT 1 FROM meta WHERE key = ?').get(restoredKey) !== undefined;
+  }
+
+  /** Binds an inbox to the next generation. Returns the number up to which its pending messages are foreign, 0 for none. */
+  bind(inbox: string, claim: JournalClaim, messages: MessageReader): number {
+    const binding = this.#binding.get(inbox);
+    const foreignUpTo = this.#isSame(binding, claim)
+      ? stillPending(inbox, binding?.foreignUpTo ?? 0, messages)
+      : messages.stats(inbox).headSeq;
+    this.#save.run(inbox, claim.next, foreignUpTo);
+    return foreignUpTo;
+  }
+
+  /** Whether the inbox was bound to this journal in its present state, or never to any journal. */
+  #isSame(binding: Binding | undefined, { previous }: JournalClaim): boolean {
+    if (binding) return previous.includes(binding.generation);
+    // A journal that knows a generation was bound here: this store is older than that.
+    return previous.length === 0 && !this.#isRestored;
+  }
+}
+
+/** Forgets that messages are foreign once none of them is pending. */
+function stillPending(inbox: string, foreignUpTo: number, messages: MessageReader): number {
+  const [first] = messages.read(inbox, 0, 1, 0);
+  return first && first.seq <= foreignUpTo ? foreignUpTo : 0;
+}
+
+/** Makes every inbox of a restored store foreign to every journal. */
+export function forgetJournals(db: Database, restoredAt: number): void {
+  db.prepare('DELETE FROM journal').run();
+  db.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)').run(restoredKey, restoredAt);
+}
