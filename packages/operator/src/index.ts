@@ -11,6 +11,7 @@ export { type AuditRow, type HistoryMessage, readAudit, readHistory } from './hi
 export { readTimeline, type Timeline, type TimelineEntry, type TimelineGroup } from './history/timeline.ts';
 export { listCalls, maxCalls } from './orchestrator/calls.ts';
 export { type FailedOutcome, outcomeError } from './orchestrator/failed-outcome.ts';
+export { discoverServers, readManifest } from './orchestrator/lists.ts';
 export {
   type OrchestratorAnswer,
   type OrchestratorQuery,

@@ -14,6 +14,8 @@ import { trackInboxOwnership } from './journal/inbox-ownership.ts';
 import type { Journal } from './journal/journal.ts';
 import { answerOperation, type OperationDeps } from './operator/operations.ts';
 import { checkPolicy, type PolicyChanges } from './operator/policy.ts';
+import { DiscoveryPages } from './pages/discovery-pages.ts';
+import { ManifestPages } from './pages/manifest-pages.ts';
 import type { RepeatLists } from './roles/repeat-lists.ts';
 import { RoleToolAllowlist } from './roles/role-tool-allowlist.ts';
 import { type CallLimits, defaultCallLimits, inboxWindow } from './scheduling/call-limits.ts';
@@ -91,7 +93,18 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   const registry = new CallRegistry(now);
   const ownership = trackInboxOwnership(client, journal, { log, fault });
   const maxReplyBytes = () => client.welcome.limits.maxMessageBytes ?? Number.POSITIVE_INFINITY;
-  const operationDeps: OperationDeps = { host, scheduler, catalogs, registry, journal, maxReplyBytes, log };
+  const pages = { now: monotonic, maxReplyBytes };
+  const operationDeps: OperationDeps = {
+    host,
+    scheduler,
+    catalogs,
+    manifests: new ManifestPages(pages),
+    discoveries: new DiscoveryPages(pages),
+    registry,
+    journal,
+    maxReplyBytes,
+    log,
+  };
   const callDeps: CallDeps = {
     host,
     scheduler,

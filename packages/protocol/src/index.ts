@@ -124,6 +124,7 @@ export {
 export {
   type CallRequest,
   type CallsRequest,
+  type DiscoverRequest,
   type ExplainRequest,
   type ManifestRequest,
   type McpRequest,
@@ -152,6 +153,7 @@ export {
   toolCallErrorSchema,
   toolErrorCodes,
 } from './mcp/tool-call-error.ts';
+export { readWholeManifest } from './mcp/whole-manifest.ts';
 
 // Errors, faults and texts that every package uses.
 

@@ -1,13 +1,16 @@
-import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-request.ts';
+import { discoverServers } from '@signalbox/operator';
+import { withSession } from '../connection/client-session.ts';
+import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
+import { withdrawOnSignal } from '../process/stop-signals.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
 import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
 
-/** Long enough to start every server and to ask it. */
-const timeoutMs = 60_000;
-
 /** Prints what every MCP server offers. One that could not be asked is listed with its error, and exit code 1. */
 export async function discoverTools(flags: ToolsFlags): Promise<void> {
-  const { servers } = await askOrchestrator(flags, { op: 'discover' }, timeoutMs);
+  const servers = await withSession(flags, async (session) => {
+    using withdrawal = withdrawOnSignal();
+    return await discoverServers(session.client, orchestratorOf(session, flags), withdrawal);
+  });
   if (servers.some(({ error }) => error !== undefined)) process.exitCode = exitCodes.failed;
   if (flags.json) return printJson({ servers });
   if (servers.length === 0)

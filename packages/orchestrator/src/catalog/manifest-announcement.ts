@@ -2,6 +2,9 @@ import type { BrokerClient, Log } from '@signalbox/client';
 import { messageOf } from '@signalbox/protocol';
 import { type Catalog, type ViewChange, viewChange } from './catalog.ts';
 
+/** The most names of one kind in an event. */
+const maxNames = 1000;
+
 const noNames: ViewChange = { added: [], removed: [], changed: [] };
 
 /**
@@ -34,6 +37,15 @@ function eventFor(role: string, before: Catalog | undefined, after: Catalog): ob
   return {
     event: 'manifest_changed',
     version: now.version,
-    ...(then ? viewChange(then, now) : noNames),
+    ...(then ? bounded(viewChange(then, now)) : noNames),
+  };
+}
+
+/** Cuts long lists of names, so that the event can be delivered however many tools change at once. */
+function bounded({ added, removed, changed }: ViewChange): ViewChange {
+  return {
+    added: added.slice(0, maxNames),
+    removed: removed.slice(0, maxNames),
+    changed: changed.slice(0, maxNames),
   };
 }

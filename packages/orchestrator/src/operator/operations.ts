@@ -1,6 +1,4 @@
 import {
-  type Manifest,
-  type ManifestRequest,
   type McpReply,
   type McpRequest,
   messageOf,
@@ -12,6 +10,7 @@ import {
 } from '@signalbox/protocol';
 import type { RoleView } from '../catalog/catalog.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
+import type { ManifestPages } from '../pages/manifest-pages.ts';
 import { answerCalls, answerStatus, type CallLookupDeps } from './call-lookup.ts';
 import { explainTool } from './explain-tool.ts';
 import {
@@ -22,10 +21,13 @@ import {
 } from './server-operations.ts';
 
 const defaultSearchLimit = 10;
+/** The longest title and description of a tool that was found, in characters. */
+const descriptionLength = 4000;
 
 /** The dependencies of {@link answerOperation}. */
 export interface OperationDeps extends CallLookupDeps, ServerOperationDeps {
   catalogs: CatalogTracker;
+  manifests: ManifestPages;
 }
 
 /** A request for any operation but a tool call. */
@@ -62,7 +64,7 @@ async function answerAllowed(
   const { catalogs } = deps;
   switch (request.op) {
     case 'manifest':
-      return { manifest: manifestOf((await catalogs.current()).view(asker.role), request) };
+      return deps.manifests.answer(asker.role, (await catalogs.current()).view(asker.role), request);
     case 'status':
       return answerStatus(deps, asker, request);
     case 'search': {
@@ -79,20 +81,10 @@ async function answerAllowed(
     case 'start':
       return answerServer(deps, asker, request);
     case 'discover':
-      return answerDiscover(deps, asker);
+      return answerDiscover(deps, asker, request);
     case 'explain':
       return { data: await explainTool(deps, request) };
   }
-}
-
-function manifestOf({ version, tools, hasUnlisted, mailbox }: RoleView, request: ManifestRequest): Manifest {
-  if (request.known_version === version) return { version, unchanged: true };
-  return {
-    version,
-    tools: [...tools],
-    ...(hasUnlisted && { has_unlisted: true }),
-    ...(mailbox !== undefined && { mailbox: mailbox && [...mailbox] }),
-  };
 }
 
 function findTools(view: RoleView, { query, limit = defaultSearchLimit }: SearchRequest): SearchReply {
@@ -100,8 +92,8 @@ function findTools(view: RoleView, { query, limit = defaultSearchLimit }: Search
   return {
     tools: found.map(({ tool: { name, title, description }, score }) => ({
       name,
-      ...(title !== undefined && { title }),
-      ...(description !== undefined && { description }),
+      ...(title !== undefined && { title: title.slice(0, descriptionLength) }),
+      ...(description !== undefined && { description: description.slice(0, descriptionLength) }),
       score,
     })),
   };

@@ -1,7 +1,7 @@
 import type { Log } from '@signalbox/client';
 import type { McpHost, ServerStatus } from '@signalbox/mcp-host';
 import {
-  type DiscoveryReply,
+  type DiscoverRequest,
   type McpReply,
   nearestName,
   type Sender,
@@ -12,6 +12,7 @@ import {
   SignalboxError,
   toolCallError,
 } from '@signalbox/protocol';
+import type { DiscoveryPages } from '../pages/discovery-pages.ts';
 import type { CallScheduler } from '../scheduling/call-scheduler.ts';
 
 /** The most characters of standard error that one reply shows, of all servers together. */
@@ -24,6 +25,7 @@ export interface ServerOperationDeps {
   host: McpHost;
   scheduler: CallScheduler;
   log: Log;
+  discoveries: DiscoveryPages;
   /** The longest reply that can be delivered, in bytes. */
   maxReplyBytes: () => number;
 }
@@ -52,22 +54,18 @@ export async function answerServer(
   }
 }
 
-/** Lists the tools that every server offers now. Servers that were not needed yet are started for this. */
-export async function answerDiscover({ host, log }: ServerOperationDeps, asker: Sender): Promise<McpReply> {
+/**
+ * Lists the tools that every server offers now. Servers that were not needed yet are started for this. A cursor asks for
+ * a further page of the last answer.
+ */
+export async function answerDiscover(
+  { host, log, discoveries }: ServerOperationDeps,
+  asker: Sender,
+  { cursor }: DiscoverRequest,
+): Promise<McpReply> {
+  if (cursor !== undefined) return discoveries.next(asker.agent, cursor);
   log({ event: 'operator_request', op: 'discover', agent: asker.agent });
-  const found = await host.discover();
-  const data: DiscoveryReply = {
-    servers: found.map(({ server, tools, error }) => ({
-      server,
-      tools: tools.map(({ name, as, description }) => ({
-        name,
-        as,
-        ...(description !== undefined && { description }),
-      })),
-      ...(error !== undefined && { error }),
-    })),
-  };
-  return { data };
+  return discoveries.first(asker.agent, await host.discover());
 }
 
 function serverError(host: McpHost, server: string, { code, message, retryable }: SignalboxError) {

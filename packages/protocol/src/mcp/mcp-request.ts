@@ -2,7 +2,19 @@ import { z } from 'zod';
 import { idSchema, roleSchema } from '../names/name-schemas.ts';
 import { callRoundSchema } from './call-round.ts';
 
-const manifestRequestSchema = z.object({ op: z.literal('manifest'), known_version: z.string().optional() });
+const cursorSchema = z.string().max(256);
+
+const manifestRequestSchema = z.object({
+  op: z.literal('manifest'),
+  known_version: z.string().optional(),
+  cursor: cursorSchema
+    .optional()
+    .describe('Asks for the page that the `cursor` of the page before leads to.'),
+  keep: z
+    .literal(true)
+    .optional()
+    .describe('Asks for a first page whose further pages can be read for 30 s, even if the list changes.'),
+});
 
 const callRequestSchema = z.object({
   op: z.literal('call'),
@@ -36,7 +48,12 @@ const serverRequestSchema = z.object({
   server: z.string().min(1).max(256).describe('The name of a server in the configuration.'),
 });
 
-const discoverRequestSchema = z.object({ op: z.literal('discover') });
+const discoverRequestSchema = z.object({
+  op: z.literal('discover'),
+  cursor: cursorSchema
+    .optional()
+    .describe('Asks for the page that the `cursor` of the page before leads to.'),
+});
 
 const explainRequestSchema = z.object({
   op: z.literal('explain'),
@@ -83,5 +100,7 @@ export type ManifestRequest = z.infer<typeof manifestRequestSchema>;
 export type SearchRequest = z.infer<typeof searchRequestSchema>;
 /** Asks to reload, stop or start a server. */
 export type ServerRequest = z.infer<typeof serverRequestSchema>;
+/** Asks what every server offers. */
+export type DiscoverRequest = z.infer<typeof discoverRequestSchema>;
 /** Asks whether a role could call a tool, and why. */
 export type ExplainRequest = z.infer<typeof explainRequestSchema>;

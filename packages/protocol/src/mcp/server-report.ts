@@ -55,6 +55,10 @@ export const discoveryReplySchema = z.object({
       error: z.string().optional(),
     }),
   ),
+  cursor: z
+    .string()
+    .optional()
+    .describe('Given if there is another page. A server with many tools has several entries.'),
 });
 /** The answer to op `discover`, in `data`. `name` is the name that the server gives a tool; agents call it by `as`. */
 export type DiscoveryReply = z.infer<typeof discoveryReplySchema>;

@@ -15,6 +15,7 @@ const table: [ToolErrorCode, string, boolean][] = [
   ['outcome_unknown', 'permanent', false],
   ['cancelled', 'permanent', false],
   ['result_too_large', 'permanent', false],
+  ['manifest_moved', 'transient', true],
   ['internal', 'permanent', false],
   ['unknown', 'permanent', false],
 ];

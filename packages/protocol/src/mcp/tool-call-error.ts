@@ -54,6 +54,11 @@ export const toolErrorCodes = {
     retryable: false,
     meaning: 'The result exceeds the size or the depth of a reply.',
   },
+  manifest_moved: {
+    category: 'transient',
+    retryable: true,
+    meaning: 'The list has changed since its first page was read; read it again from the start.',
+  },
   internal: {
     category: 'permanent',
     retryable: false,

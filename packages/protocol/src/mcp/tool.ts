@@ -19,6 +19,10 @@ export const manifestSchema = z.object({
   version: z.string(),
   unchanged: z.literal(true).optional(),
   tools: z.array(toolSchema).optional(),
+  cursor: z
+    .string()
+    .optional()
+    .describe('Given if there is another page. It leads on only for the same role and in the same version.'),
   has_unlisted: z
     .literal(true)
     .optional()
@@ -28,5 +32,5 @@ export const manifestSchema = z.object({
     .optional()
     .describe('The mailbox tools that the role may see, unless it may see all: none, or those of the list.'),
 });
-/** The tools that one role sees. `version` changes with any other field. */
+/** A page of the tools that one role sees. `version` changes with the list, and with any other field but `cursor`. */
 export type Manifest = z.infer<typeof manifestSchema>;

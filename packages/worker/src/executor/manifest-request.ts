@@ -1,10 +1,16 @@
 import type { BrokerClient } from '@signalbox/client';
-import { type Manifest, mcpReplySchema, SignalboxError } from '@signalbox/protocol';
+import {
+  type Manifest,
+  type ManifestRequest,
+  mcpReplySchema,
+  readWholeManifest,
+  SignalboxError,
+} from '@signalbox/protocol';
 
 const attemptMs = 10_000;
 
 /**
- * Asks the orchestrator for the tools of the agent's role. If no orchestrator is connected, or one disconnects before it answers,
+ * Reads the whole list of tools of the agent's role from the orchestrator. If no orchestrator is connected, or one disconnects before it answers,
  * it is asked again until `timeoutMs` is over. Throws `SignalboxError`; a failure is never an empty list.
  */
 export async function requestManifest(
@@ -14,13 +20,24 @@ export async function requestManifest(
   options: { timeoutMs: number; signal: AbortSignal },
 ): Promise<Manifest> {
   const deadline = performance.now() + options.timeoutMs;
-  const body = { op: 'manifest', ...(knownVersion !== undefined && { known_version: knownVersion }) };
+  return await readWholeManifest(
+    (request) => requestPage(client, orchestrator, request, { deadline, signal: options.signal }),
+    knownVersion,
+  );
+}
+
+async function requestPage(
+  client: BrokerClient,
+  orchestrator: string,
+  request: ManifestRequest,
+  { deadline, signal }: { deadline: number; signal: AbortSignal },
+): Promise<Manifest> {
   for (;;) {
     const left = deadline - performance.now();
-    const outcome = await client.request(orchestrator, 'mcp_request', body, {
+    const outcome = await client.request(orchestrator, 'mcp_request', request, {
       timeoutMs: Math.max(1, Math.min(attemptMs, left)),
       ephemeral: true,
-      signal: options.signal,
+      signal,
     });
     if (outcome.status === 'completed') return readManifest(outcome.reply.json, orchestrator);
     const cause = 'error' in outcome ? outcome.error : undefined;

@@ -10,6 +10,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { CallRound } from '@signalbox/protocol';
 import { JsonRpcError } from '../tools/json-rpc-error.ts';
+import { toolPage } from '../tools/tool-pages.ts';
 import { type AnswerDeps, type ClientCall, startCall } from './answer-call.ts';
 import { untouched } from './legacy-input.ts';
 
@@ -36,9 +37,9 @@ export function createFaceServer(options: FaceServerOptions): Server {
     { name: 'signalbox', title: 'Signalbox', version },
     { capabilities: { tools: { listChanged: true } }, instructions: tools.instructions().join('\n') },
   );
-  server.setRequestHandler('tools/list', (_request, context) => {
+  server.setRequestHandler('tools/list', ({ params }, context) => {
     tools.status.listed(clientOf(server, context));
-    return { tools: tools.list() as Tool[] };
+    return toolPage(tools.list(), params?.cursor) as { tools: Tool[]; nextCursor?: string };
   });
   if (onlyMethod !== undefined && onlyMethod !== 'tools/call') return server;
   server.fallbackRequestHandler = (request, context) => {

@@ -1,0 +1,38 @@
+import type { BrokerClient, RequestOptions } from '@signalbox/client';
+import { type DiscoveryReply, type Manifest, readWholeManifest } from '@signalbox/protocol';
+import { queryOrchestrator, replyError, sendOrchestratorRequest } from './orchestrator-request.ts';
+
+const manifestTimeoutMs = 10_000;
+/** Long enough to start every server and to ask it. */
+const discoverTimeoutMs = 60_000;
+
+/** Reads the whole list of tools of the client's own role. Waits 10 s for each page. Rejects as {@link queryOrchestrator}. */
+export async function readManifest(client: BrokerClient, orchestrator: string): Promise<Manifest> {
+  const options: RequestOptions = { timeoutMs: manifestTimeoutMs, ephemeral: true };
+  return await readWholeManifest(async (request) => {
+    const reply = await sendOrchestratorRequest(client, orchestrator, request, options);
+    if ('manifest' in reply) return reply.manifest;
+    throw replyError(reply);
+  });
+}
+
+/** Lists what every MCP server offers, and starts those that were not needed yet. One that could not be asked has an error. */
+export async function discoverServers(
+  client: BrokerClient,
+  orchestrator: string,
+  { signal }: { signal?: AbortSignal } = {},
+): Promise<DiscoveryReply['servers']> {
+  const servers = new Map<string, DiscoveryReply['servers'][number]>();
+  let cursor: string | undefined;
+  do {
+    const query = { op: 'discover' as const, ...(cursor !== undefined && { cursor }) };
+    const options = { timeoutMs: discoverTimeoutMs, ...(signal && { signal }) };
+    const page = await queryOrchestrator(client, orchestrator, query, options);
+    for (const entry of page.servers) {
+      const known = servers.get(entry.server);
+      servers.set(entry.server, known ? { ...known, tools: [...known.tools, ...entry.tools] } : entry);
+    }
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  return [...servers.values()];
+}

@@ -1,0 +1,91 @@
+import {
+  type Manifest,
+  type ManifestRequest,
+  type McpReply,
+  type Tool,
+  toolCallError,
+} from '@signalbox/protocol';
+import type { RoleView } from '../catalog/catalog.ts';
+import { KeptLists } from './kept-lists.ts';
+import { pageTag, readCursor, splitPages, writeCursor } from './pages.ts';
+
+/** A kept view that is younger is shared by its readers, in milliseconds. */
+const sharedMs = 10_000;
+
+/** The dependencies of lists that are read page by page. */
+export interface PagesDeps {
+  /** Monotonic milliseconds. */
+  now: () => number;
+  /** The longest reply that can be delivered, in bytes. */
+  maxReplyBytes: () => number;
+}
+
+/**
+ * Answers requests for manifests page by page. A cursor leads on only in the version and for the role that it was made
+ * for: the answer to any other is `manifest_moved`, and its reader starts over. For a reader that was too slow several
+ * times, the view of its role is kept for thirty seconds.
+ */
+export class ManifestPages {
+  readonly #deps: PagesDeps;
+  readonly #pages = new WeakMap<RoleView, Tool[][]>();
+  readonly #kept: KeptLists<RoleView>;
+
+  constructor(deps: PagesDeps) {
+    this.#deps = deps;
+    this.#kept = new KeptLists(deps.now, sharedMs);
+  }
+
+  /** Answers a request. `present` is what the role sees now. */
+  answer(role: string, present: RoleView, request: ManifestRequest): McpReply {
+    const { known_version, cursor, keep } = request;
+    if (cursor === undefined) {
+      const { version } = present;
+      if (known_version === version) return { manifest: { version, unchanged: true } };
+      return { manifest: this.#page(role, keep ? this.#kept.keep(role, present) : present, 0) };
+    }
+    const place = readCursor(cursor);
+    if (!place) return badCursor();
+    const view = [present, this.#kept.find(role)].find((one) => one && tagOf(role, one) === place.tag);
+    if (!view) return moved();
+    return place.page < this.#pagesOf(view).length
+      ? { manifest: this.#page(role, view, place.page) }
+      : badCursor();
+  }
+
+  #page(role: string, view: RoleView, page: number): Manifest {
+    const { version, hasUnlisted, mailbox } = view;
+    const pages = this.#pagesOf(view);
+    return {
+      version,
+      tools: pages[page]!,
+      ...(page + 1 < pages.length && { cursor: writeCursor({ tag: tagOf(role, view), page: page + 1 }) }),
+      ...(hasUnlisted && { has_unlisted: true }),
+      ...(mailbox !== undefined && { mailbox: mailbox && [...mailbox] }),
+    };
+  }
+
+  #pagesOf(view: RoleView): Tool[][] {
+    let pages = this.#pages.get(view);
+    if (!pages) {
+      pages = splitPages(view.tools, this.#deps.maxReplyBytes());
+      this.#pages.set(view, pages);
+    }
+    return pages;
+  }
+}
+
+function tagOf(role: string, { version }: RoleView): string {
+  return pageTag(role, version);
+}
+
+/** Returns the answer to a cursor of a list that is no longer the present one. */
+export function moved(): McpReply {
+  const message = 'the list has changed since its first page; read it again from the start';
+  return { error: toolCallError('manifest_moved', message, { mayHaveRun: false }) };
+}
+
+/** Returns the answer to a cursor that no answer held. */
+export function badCursor(): McpReply {
+  const message = "field 'cursor': it is not the cursor of an earlier page";
+  return { error: toolCallError('invalid_arguments', message, { mayHaveRun: false }) };
+}

@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto';
+
+/** The most bytes of the items of one page, written as JSON. */
+const pageBytes = 1024 * 1024;
+/** The room that the other fields of a reply need. */
+const otherFieldsBytes = 4096;
+
+/** The place at which a list goes on: the page, and the list that it is a page of. */
+interface PagePlace {
+  tag: string;
+  page: number;
+}
+
+/**
+ * Splits a list into pages of at most `pageBytes`, or less if a reply may hold only `maxReplyBytes`. An item that is
+ * larger has a page of its own. There is always a page, even if it is empty.
+ */
+export function splitPages<Item>(items: readonly Item[], maxReplyBytes: number): Item[][] {
+  const room = Math.min(pageBytes, maxReplyBytes) - otherFieldsBytes;
+  let page: Item[] = [];
+  const pages = [page];
+  let bytes = 0;
+  for (const item of items) {
+    // One byte for the comma.
+    const size = Buffer.byteLength(JSON.stringify(item)) + 1;
+    if (page.length > 0 && bytes + size > room) {
+      page = [];
+      pages.push(page);
+      bytes = 0;
+    }
+    page.push(item);
+    bytes += size;
+  }
+  return pages;
+}
+
+/** Makes the tag of a list from everything that identifies it. */
+export function pageTag(...parts: string[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 22);
+}
+
+/** Writes a place as a cursor. */
+export function writeCursor({ tag, page }: PagePlace): string {
+  return `${page}.${tag}`;
+}
+
+/** Reads a cursor; `undefined` if {@link writeCursor} did not write it. */
+export function readCursor(cursor: string): PagePlace | undefined {
+  const parts = /^([1-9]\d{0,6})\.([\w-]{22})$/.exec(cursor);
+  return parts ? { page: Number(parts[1]), tag: parts[2]! } : undefined;
+}
