@@ -1,5 +1,6 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import type { Appended, InboxStore, NewMessage, Outcome, StoreCaps } from '@signalbox/store';
+import { steadyTime } from '@signalbox/store';
 import fc from 'fast-check';
 
 /** `pick` and `settles` choose one of the sequence numbers given so far. */
@@ -194,7 +195,7 @@ async function expire(setup: ModelledStore, model: StoreModel): Promise<void> {
   const { store, now } = setup;
   const found = new Map<number, string>();
   for (let step = 0; step < 3; step++) {
-    for (const { seq, inbox } of await store.sweep(now)) found.set(seq, inbox);
+    for (const { seq, inbox } of await store.sweep(steadyTime(now))) found.set(seq, inbox);
   }
   const due = [...model.live.values()].filter((m) => m.expiresAt <= now).map((m) => m.seq);
   deepStrictEqual(

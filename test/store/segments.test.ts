@@ -1,4 +1,5 @@
 import type { NewMessage } from '@signalbox/store';
+import { steadyTime } from '@signalbox/store';
 import { describe, expect, it } from 'vitest';
 import {
   commit,
@@ -32,7 +33,7 @@ describe('Messages on their way through the store', () => {
       expect(await setup.store.find('inbox', 'ann', 'a')).toMatchObject({ seq, outcome: 'dead' });
       for (let step = 0; step < 3; step++) {
         setup.advance(24 * hour);
-        await setup.store.sweep(setup.now());
+        await setup.store.sweep(steadyTime(setup.now()));
       }
       const [other] = await commit(setup, [message('a')]);
       const { dead } = await setup.reopen();
@@ -96,7 +97,11 @@ describe('Messages on their way through the store', () => {
   it('recognises each id in many whatever the ids look like, until the oldest pages go', async () => {
     const minute = 60_000;
     const rounds = 150;
-    await using setup = await openStore({ memtableMessages: 10, retentionMs: 100 * minute });
+    await using setup = await openStore({
+      memtableMessages: 10,
+      retentionMs: 100 * minute,
+      dedupeWindowMs: minute / 2,
+    });
     const idOf = (i: number) => (Math.imul(i + 1, 0x9e3779b1) >>> 0).toString(36);
     const outcomeOf = async (i: number) => (await setup.store.find('inbox', 'ann', idOf(i)))?.outcome;
     const results = async (from: number, to: number, by: number) => {
@@ -120,7 +125,11 @@ describe('Messages on their way through the store', () => {
       expect(new Set(await Promise.all(unknown))).toEqual(new Set([undefined]));
     }
     const before = settledSegments(setup.file);
-    for (let step = 0; step < 20; step++) await setup.store.sweep(setup.now());
+    // Nothing is forgotten right after the store was opened.
+    for (let step = 0; step < 20; step++) await setup.store.sweep(steadyTime(setup.now()));
+    expect(settledSegments(setup.file)).toEqual(before);
+    setup.advance(minute / 2);
+    for (let step = 0; step < 20; step++) await setup.store.sweep(steadyTime(setup.now()));
     const left = settledSegments(setup.file);
     expect(left).toEqual(before.slice(-left.length));
     const gone = 12 * (rounds - 103);
@@ -128,6 +137,24 @@ describe('Messages on their way through the store', () => {
     for (let i = 0; i < gone; i += 7) expect(await outcomeOf(i), `${i}`).toBeUndefined();
     expect(await results(kept, 12 * rounds, 5)).toEqual(new Set(['duplicate']));
     expect(await results(0, gone, 12)).toEqual(new Set(['stored']));
+  });
+
+  it('remembers what was settled for the dedupe window after a leap of the clock', async () => {
+    await using setup = await openStore({ memtableMessages: 4 });
+    const { store } = setup;
+    await settle(setup, await commit(setup, ['a', 'b', 'c', 'd', 'e'].map(message)));
+    const segments = settledSegments(setup.file);
+    expect(segments).not.toEqual([]);
+    setup.advance(store.dedupeWindowMs);
+    await store.sweep(steadyTime(setup.now()));
+    for (const ms of [0, store.dedupeWindowMs - 1]) {
+      setup.advance(ms);
+      await store.sweep(steadyTime(setup.now() + 192 * hour));
+      expect(settledSegments(setup.file)).toEqual(segments);
+    }
+    setup.advance(1);
+    await store.sweep(steadyTime(setup.now() + 192 * hour));
+    expect(settledSegments(setup.file)).toEqual([]);
   });
 
   it('knows a dead letter that came back as waiting, wherever its first life is remembered', async () => {
@@ -182,7 +209,7 @@ describe('Messages on their way through the store', () => {
     const first = await die();
     for (let day = 0; day < 3; day++) {
       setup.advance(25 * hour);
-      await store.sweep(setup.now());
+      await store.sweep(steadyTime(setup.now()));
     }
     const second = await die();
     await commit(
@@ -325,13 +352,13 @@ describe('Messages on their way through the store', () => {
         ['ahead', 'right'].map(async (id) => (await setup.store.find('inbox', 'ann', id))?.outcome),
       );
     setup.advance(24 * hour - 1);
-    await setup.store.sweep(setup.now());
+    await setup.store.sweep(steadyTime(setup.now()));
     expect(await found()).toEqual(['acked', 'acked']);
     setup.advance(1);
-    await setup.store.sweep(setup.now());
+    await setup.store.sweep(steadyTime(setup.now()));
     expect(await found()).toEqual(['acked', undefined]);
     setup.advance(hour);
-    await setup.store.sweep(setup.now());
+    await setup.store.sweep(steadyTime(setup.now()));
     expect(await found()).toEqual([undefined, undefined]);
     expect(await setup.store.stats('inbox')).toMatchObject({ pending: 10 });
   });
@@ -345,9 +372,9 @@ describe('Messages on their way through the store', () => {
         Array.from({ length: count }, (_, i) => ({ ...message(`${name}-${i}`), inbox: `inbox-${i}` })),
       );
     const seqs = await send('a');
-    await setup.store.sweep(setup.now());
+    await setup.store.sweep(steadyTime(setup.now()));
     await send('b');
-    await setup.store.sweep(setup.now());
+    await setup.store.sweep(steadyTime(setup.now()));
     for (const i of [0, 7000, count - 1]) {
       const inbox = `inbox-${i}`;
       const full = { messages: [{ ...message('c'), inbox }], settlements: [], attempts: [] };
@@ -369,18 +396,18 @@ describe('Messages on their way through the store', () => {
       setup,
       sent.map((one, i) => (isOld(i) ? { ...one, expiresAt: startedAt + hour } : one)),
     );
-    expect(await setup.store.sweep(setup.now())).toEqual([]);
+    expect(await setup.store.sweep(steadyTime(setup.now()))).toEqual([]);
     setup.advance(hour);
     const told = new Set<number>();
     for (let step = 0; step < 4; step++) {
-      for (const one of await setup.store.sweep(setup.now())) {
+      for (const one of await setup.store.sweep(steadyTime(setup.now()))) {
         expect(one).not.toHaveProperty('body');
         told.add(one.seq);
       }
     }
     expect([...told].sort((a, b) => a - b)).toEqual(seqs.filter((_, i) => isOld(i)));
     await settle(setup, [...told], 'expired');
-    expect(await setup.store.sweep(setup.now())).toEqual([]);
+    expect(await setup.store.sweep(steadyTime(setup.now()))).toEqual([]);
     expect(await setup.store.stats('inbox')).toMatchObject({ pending: count - told.size });
   });
 });

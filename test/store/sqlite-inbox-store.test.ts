@@ -1,6 +1,6 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openSqliteInboxStore } from '@signalbox/store';
+import { openSqliteInboxStore, steadyTime } from '@signalbox/store';
 import { inboxStoreConformance } from '@signalbox/store/conformance';
 import { tempDir } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
@@ -79,7 +79,7 @@ describe('The SQLite inbox store', () => {
     for (let i = 0; i < 10; i++) {
       await settle(setup, await commit(setup, [message(`id-${i}`)]));
       setup.advance(hour);
-      await setup.store.sweep(setup.now());
+      await setup.store.sweep(steadyTime(setup.now()));
     }
     const remembered = [];
     for (let i = 0; i < 10; i++)
@@ -98,12 +98,12 @@ describe('The SQLite inbox store', () => {
           Array.from({ length: 20 }, (_, i) => message(`${round}-${i}`)),
         ),
       );
-      await setup.store.sweep(setup.now());
+      await setup.store.sweep(steadyTime(setup.now()));
     };
     for (let round = 0; round < 10; round++) await fill(round);
     expect(settledSegments(setup.file)).toHaveLength(10);
     setup.advance(setup.store.dedupeWindowMs);
-    for (let step = 0; step < 20; step++) await setup.store.sweep(setup.now());
+    for (let step = 0; step < 20; step++) await setup.store.sweep(steadyTime(setup.now()));
     const left = settledSegments(setup.file);
     expect(left.length).toBeGreaterThan(0);
     expect(left.length).toBeLessThan(5);
@@ -121,11 +121,11 @@ describe('The SQLite inbox store', () => {
       const seqs = await commit(setup, ['a', 'b', 'c', 'd', 'e'].map(message));
       const settlements = seqs.map((seq) => ({ inbox: 'inbox', seq, outcome: 'dead' as const }));
       await setup.store.commit({ messages: [], settlements, attempts: [] });
-      const dropped = await setup.store.dead.trim(setup.now());
+      const dropped = await setup.store.dead.trim(steadyTime(setup.now()));
       const left = (await setup.store.dead.list(undefined, 0, 9)).map(({ id }) => id);
       expect(left).toEqual(kept);
       expect([...dropped.map(({ id }) => id), ...left]).toEqual(['a', 'b', 'c', 'd', 'e']);
-      expect(await setup.store.dead.trim(setup.now())).toEqual([]);
+      expect(await setup.store.dead.trim(steadyTime(setup.now()))).toEqual([]);
     }
   });
 

@@ -7,6 +7,7 @@ import {
   type NewMessage,
   openSqliteInboxStore,
   openSqliteTokenStore,
+  steadyTime,
 } from '@signalbox/store';
 import { serveParent, setupOf } from '../processes.ts';
 import type { FillOrder } from './fill.ts';
@@ -82,7 +83,7 @@ async function fillSettled(
       if (one.result !== 'stored') throw new Error(`the store answered '${one.result}' to a new message`);
       return { inbox: messages[i]!.inbox, seq: one.seq, outcome: 'acked' };
     });
-    if ((first / batchSize) % batchesPerSweep === 0) await store.sweep(now);
+    if ((first / batchSize) % batchesPerSweep === 0) await store.sweep(steadyTime(now));
     await nextTurn();
   }
 }

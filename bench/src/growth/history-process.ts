@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { brokerFiles } from '@signalbox/broker';
-import { type InboxStore, openSqliteInboxStore } from '@signalbox/store';
+import { type InboxStore, openSqliteInboxStore, steadyTime } from '@signalbox/store';
 import { serveParent, setupOf } from '../processes.ts';
 import type { HistoryFacts, HistorySetup } from './history-store.ts';
 
@@ -33,7 +33,7 @@ async function measureStore(): Promise<HistoryFacts> {
   const wholePageMs = await timed(() => store.history({ since: 0, limit: pageSize }));
   delays.disable();
   const sweepMs: number[] = [];
-  for (let i = 0; i < sweeps; i++) sweepMs.push(await timed(() => store.sweep(now)));
+  for (let i = 0; i < sweeps; i++) sweepMs.push(await timed(() => store.sweep(steadyTime(now))));
   return {
     openMs,
     newestPageMs,
@@ -56,11 +56,11 @@ async function dropAll(store: InboxStore): Promise<number[]> {
   const times: number[] = [];
   now += agesMs;
   // What was recent has aged now, and its pages are old only later.
-  await store.sweep(now);
+  await store.sweep(steadyTime(now));
   now += agesMs;
   for (;;) {
     const { usedBytes: before } = await store.usage();
-    const ms = await timed(() => store.sweep(now));
+    const ms = await timed(() => store.sweep(steadyTime(now)));
     const { usedBytes: after } = await store.usage();
     if (after >= before) return times;
     times.push(ms);

@@ -4,6 +4,7 @@ import { newTokenId } from './auth/token-id.ts';
 import { TokenRegistry } from './auth/token-registry.ts';
 import type { BrokerSettings } from './broker-options.ts';
 import { Delivery } from './core/delivery.ts';
+import { ExpiryClock, holdMs } from './core/time/expiry-clock.ts';
 import { ConnectedCallers } from './frames/connected-callers.ts';
 import { RateLimit } from './frames/rate-limit.ts';
 import { TailFollowers } from './frames/tail-followers.ts';
@@ -23,11 +24,18 @@ export async function createSessionDeps(
   { inboxes: store, tokens: tokenStore, audit }: Stores,
   onStoreFailed: (error: unknown) => void,
 ): Promise<SessionDeps> {
-  const tokens = await TokenRegistry.load(tokenStore, now, newTokenId);
+  const time = new ExpiryClock({
+    now,
+    monotonic,
+    reached: await store.keptTime(),
+    onLeap: ({ from, to }) => log({ level: 'warn', event: 'expiry_held', leapMs: to - from, forMs: holdMs }),
+    onHoldEnd: (why) => log({ level: 'info', event: 'expiry_resumed', why }),
+  });
+  const tokens = await TokenRegistry.load(tokenStore, time, newTokenId);
   const followers = new TailFollowers(now);
   const delivery = new Delivery({
     store,
-    now,
+    time,
     monotonic,
     newLeaseId: () => nanoid(12),
     maxDeliver,
@@ -49,6 +57,7 @@ export async function createSessionDeps(
     flusher: new OutboxFlusher(fault),
     limits,
     receiptMeans: store.caps.receiptMeans,
+    time,
     now,
     monotonic,
     log,

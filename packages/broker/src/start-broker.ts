@@ -45,6 +45,8 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const stores = await openStores(settings, opened);
   const deps = await createSessionDeps(settings, stores, storeFailed.resolve);
   opened.defer(() => deps.agents.save());
+  await stores.inboxes.keepTime(deps.time);
+  opened.defer(() => stores.inboxes.keepTime(deps.time.look()));
   await ensureOperatorToken(deps.tokens, files.operatorToken);
   const brokerId = await stores.inboxes.identity();
   const listener = await openListener(settings, deps, brokerId, stores.inboxes);

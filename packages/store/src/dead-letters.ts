@@ -1,3 +1,4 @@
+import type { ExpiryTime } from './expiry-time.ts';
 import type { StoredMetadata } from './message.ts';
 
 /** A message that was settled as `dead`, without its body. `deadAt` is in epoch milliseconds. */
@@ -31,5 +32,5 @@ export interface DeadLetters {
   /** Drops a dead letter; false if there is none. */
   drop(seq: number): Promise<boolean>;
   /** Does one small step of housekeeping: drops some dead letters that are beyond the bounds, and returns them. */
-  trim(now: number): Promise<DeadLetter[]>;
+  trim(time: ExpiryTime): Promise<DeadLetter[]>;
 }

@@ -1,4 +1,5 @@
 import type { DeadLetters } from './dead-letters.ts';
+import type { ExpiryTime } from './expiry-time.ts';
 import type { HistoryPage, HistoryQuery } from './history.ts';
 import type { NewMessage, Outcome, StoredMessage, StoredMetadata } from './message.ts';
 
@@ -126,10 +127,15 @@ export interface InboxStore extends AsyncDisposable {
   inboxes(after: string, limit: number): Promise<string[]>;
   /**
    * Does one small step of housekeeping: forgets old settled messages, checks whether a full medium has room again, and returns
-   * some pending messages whose `expiresAt` is `now` or earlier, which the caller settles. Repeated calls cover everything, and
-   * return a message again until it is settled.
+   * some pending messages that have expired, which the caller settles. Repeated calls cover everything, and return a message again
+   * until it is settled. Settled messages are kept for `dedupeWindowMs` of running time after the store was opened and after each
+   * leap of `time`.
    */
-  sweep(now: number): Promise<StoredMetadata[]>;
+  sweep(time: ExpiryTime): Promise<StoredMetadata[]>;
+  /** Remembers the time that the caller has reached. A power cut may undo that. */
+  keepTime(time: ExpiryTime): Promise<void>;
+  /** Returns the time that was kept last; `undefined` in a new store. */
+  keptTime(): Promise<ExpiryTime | undefined>;
   /**
    * Binds an inbox to a generation of the execution journal behind it. Returns the sequence number up to which messages of the inbox
    * are foreign to the journal, 0 for none: something else than the journal in its present state may have handled them.

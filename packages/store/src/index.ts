@@ -1,5 +1,6 @@
 export type { AuditEvent, AuditLog, AuditRow } from './audit-log.ts';
 export type { DeadLetter, DeadLetters, Retried } from './dead-letters.ts';
+export { ageOf, type ExpiryTime, hasExpired, presentFor, steadyTime } from './expiry-time.ts';
 export type { HistoryEntry, HistoryPage, HistoryQuery } from './history.ts';
 export type {
   Appended,

@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { isAgentId, tokenText } from '@signalbox/protocol';
-import type { TokenRecord, TokenStore } from '@signalbox/store';
+import { hasExpired, type TokenRecord, type TokenStore } from '@signalbox/store';
+import type { ExpiryClock } from '../core/time/expiry-clock.ts';
 import { permissionsOf, type TokenRequest } from './token-rules.ts';
 import { hashToken, newSecret } from './token-secret.ts';
 
@@ -12,18 +13,18 @@ export class TokenRegistry {
   readonly #byAgent = new Map<string, Set<TokenRecord>>();
   /** Ids of expired tokens that {@link takeExpired} has returned. */
   readonly #expired = new Set<string>();
-  readonly #now: () => number;
+  readonly #time: ExpiryClock;
   readonly #newId: () => string;
 
-  private constructor(store: TokenStore, now: () => number, newId: () => string) {
+  private constructor(store: TokenStore, time: ExpiryClock, newId: () => string) {
     this.#store = store;
-    this.#now = now;
+    this.#time = time;
     this.#newId = newId;
   }
 
   /** Loads every token from the store. */
-  static async load(store: TokenStore, now: () => number, newId: () => string): Promise<TokenRegistry> {
-    const registry = new TokenRegistry(store, now, newId);
+  static async load(store: TokenStore, time: ExpiryClock, newId: () => string): Promise<TokenRegistry> {
+    const registry = new TokenRegistry(store, time, newId);
     for (const record of await store.all()) registry.#remember(record);
     return registry;
   }
@@ -38,7 +39,9 @@ export class TokenRegistry {
 
   /** True if the token is known and has not expired. */
   isLive(record: TokenRecord): boolean {
-    return this.#byId.has(record.id) && (record.expiresAt === undefined || record.expiresAt > this.#now());
+    const { id, createdAt, expiresAt } = record;
+    if (!this.#byId.has(id)) return false;
+    return expiresAt === undefined || !hasExpired({ createdAt, expiresAt }, this.#time.look());
   }
 
   /** Returns the roles that live tokens give an agent. */
@@ -87,7 +90,7 @@ export class TokenRegistry {
   /** Issues a token that the rules allow. Only its hash is stored, so that its text can't be had again. */
   async issue(request: TokenRequest, parent?: TokenRecord): Promise<{ record: TokenRecord; token: string }> {
     const token = tokenText(request.agent, newSecret());
-    const now = this.#now();
+    const now = this.#time.now();
     const expiresAt = request.ttlMs === undefined ? parent?.expiresAt : now + request.ttlMs;
     const record: TokenRecord = {
       id: this.#newId(),

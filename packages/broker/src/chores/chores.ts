@@ -2,6 +2,7 @@ import type { AuditLog, InboxStore } from '@signalbox/store';
 import type { KnownAgents } from '../auth/known-agents.ts';
 import type { TokenRegistry } from '../auth/token-registry.ts';
 import type { Delivery } from '../core/delivery.ts';
+import type { ExpiryClock } from '../core/time/expiry-clock.ts';
 import type { ConnectedCallers } from '../frames/connected-callers.ts';
 import type { TailFollowers } from '../frames/tail-followers.ts';
 import type { Log } from '../log.ts';
@@ -17,6 +18,7 @@ export interface ChoreDeps {
   connected: ConnectedCallers;
   followers: TailFollowers;
   audit: AuditLog;
+  time: ExpiryClock;
   now: () => number;
   monotonic: () => number;
   log: Log;
@@ -24,7 +26,7 @@ export interface ChoreDeps {
 
 /** Starts the work that a broker repeats while it runs. Each chore stops when it is disposed. */
 export function startChores(deps: ChoreDeps): AsyncDisposable[] {
-  const { inboxes, delivery, followers, agents, log } = deps;
+  const { inboxes, delivery, followers, agents, time, log } = deps;
   const housekeeping = new Housekeeping({ store: inboxes, ...deps });
   const onError = (error: unknown): void => log({ level: 'error', event: 'housekeeping_failed', error });
   return [
@@ -33,6 +35,7 @@ export function startChores(deps: ChoreDeps): AsyncDisposable[] {
     repeat(500, () => endExpiredTokens(deps), onError),
     repeat(1000, () => housekeeping.step(), onError),
     repeat(1000, () => agents.save(), onError),
+    repeat(10_000, () => inboxes.keepTime(time.look()), onError),
   ];
 }
 

@@ -1,6 +1,7 @@
 import { isSubInbox } from '@signalbox/protocol';
 import type { AuditLog, InboxStore } from '@signalbox/store';
 import type { Delivery } from '../core/delivery.ts';
+import type { ExpiryClock } from '../core/time/expiry-clock.ts';
 
 /** The time that a sub-inbox keeps its messages after its last holder left. */
 const subInboxLifetimeMs = 10 * 60 * 1000;
@@ -11,6 +12,7 @@ export interface HousekeepingDeps {
   store: InboxStore;
   delivery: Delivery;
   audit: AuditLog;
+  time: ExpiryClock;
   /** Returns epoch milliseconds. */
   now: () => number;
   /** Returns monotonic milliseconds. */
@@ -31,10 +33,10 @@ export class Housekeeping {
 
   /** Does one step. Repeated calls cover everything. */
   async step(): Promise<void> {
-    const { store, delivery, audit, now } = this.#deps;
+    const { store, delivery, audit, time, now } = this.#deps;
     await delivery.deadlines.sweep();
     const at = now();
-    for (const { seq, id, inbox } of await store.dead.trim(at)) {
+    for (const { seq, id, inbox } of await store.dead.trim(time)) {
       const detail = `dead letter ${seq} ('${id}' to '${inbox}') was dropped to keep within the bounds`;
       audit.record({ at, code: 'dead_letter_expired', detail });
     }

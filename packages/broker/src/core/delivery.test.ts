@@ -8,6 +8,14 @@ import { lateReads } from '../../test/late-reads.ts';
 import { slowDisk } from '../../test/slow-disk.ts';
 import { brokerSender, sentByBroker } from './broker-sender.ts';
 import { Delivery } from './delivery.ts';
+import { ExpiryClock } from './time/expiry-clock.ts';
+
+const monotonic = (): number => performance.now();
+
+function expiryClock(): ExpiryClock {
+  const ignore = (): void => {};
+  return new ExpiryClock({ now: Date.now, monotonic, reached: undefined, onLeap: ignore, onHoldEnd: ignore });
+}
 
 async function openDelivery(wrap = (store: InboxStore) => store) {
   const directory = await mkdtemp(join(tmpdir(), 'signalbox-delivery-'));
@@ -18,8 +26,8 @@ async function openDelivery(wrap = (store: InboxStore) => store) {
   const delivery = new Delivery({
     ...callbacks,
     store: wrap(store),
-    now: Date.now,
-    monotonic: () => performance.now(),
+    time: expiryClock(),
+    monotonic,
     maxDeliver: 5,
     fault: noFault,
     tail,

@@ -15,12 +15,12 @@ import { Settler } from './settling/settler.ts';
 import { WaitingRequests } from './settling/waiting-requests.ts';
 import { Subscriptions } from './subscriptions.ts';
 import type { Tail } from './tail.ts';
+import type { ExpiryClock } from './time/expiry-clock.ts';
 
 /** The dependencies of {@link Delivery}. */
 export interface DeliveryDeps {
   store: InboxStore;
-  /** Returns epoch milliseconds. */
-  now: () => number;
+  time: ExpiryClock;
   /** Returns monotonic milliseconds. */
   monotonic: () => number;
   /** Returns a new id for a lease. */
@@ -74,7 +74,8 @@ export class Delivery {
   readonly #attempts: Attempts;
 
   constructor(deps: DeliveryDeps) {
-    const { store, now, monotonic, onError, onStoreFailed, fault, tail, maxDeliver } = deps;
+    const { store, time, monotonic, onError, onStoreFailed, fault, tail, maxDeliver } = deps;
+    const { now } = time;
     const [leases, waiting] = [this.#leases, this.#waiting];
     const commits = new CommitQueue(store, {
       onWritten: (message, { sender }, result) => this.#written(message, sender, result),
@@ -91,14 +92,14 @@ export class Delivery {
       leases,
       settler,
       waiting,
-      now,
+      time,
       monotonic,
       onError,
       fault,
       tail,
     });
     const { redeliveries } = dispatcher;
-    const attempts = new Attempts({ commits, settler, redeliveries, waiting, maxDeliver, now, monotonic });
+    const attempts = new Attempts({ commits, settler, redeliveries, waiting, maxDeliver, time, monotonic });
     this.#deps = deps;
     this.#store = store;
     this.#commits = commits;
@@ -119,7 +120,16 @@ export class Delivery {
     });
     this.held = new HeldMessages({ store, commits, leases, attempts });
     this.cancellations = new Cancellations({ store, commits, leases, settler, monotonic });
-    this.deadlines = new Deadlines({ store, leases, dispatcher, settler, attempts, waiting, now, monotonic });
+    this.deadlines = new Deadlines({
+      store,
+      leases,
+      dispatcher,
+      settler,
+      attempts,
+      waiting,
+      time,
+      monotonic,
+    });
   }
 
   /**
@@ -169,7 +179,7 @@ export class Delivery {
 
   /** Puts a dead letter back into its inbox, as a new message. */
   async retryDead(seq: number): Promise<Retried> {
-    const retried = await this.#store.dead.retry(seq, this.#deps.now());
+    const retried = await this.#store.dead.retry(seq, this.#deps.time.now());
     if (retried.result === 'stored') this.#dispatcher.wake(retried.inbox);
     return retried;
   }

@@ -126,8 +126,8 @@ export class Subscriptions {
       if (message.ended) continue;
       if (message.cancelled) settler.cancel(seq, message);
       else {
-        const { inbox, expiresAt, kind } = message;
-        if (isRequest(kind)) waiting.add({ inbox, seq, expiresAt, wasPushed: true }, at);
+        const { inbox, createdAt, expiresAt, kind } = message;
+        if (isRequest(kind)) waiting.add({ inbox, seq, createdAt, expiresAt, wasPushed: true }, at);
         if (message.working) unfinished.push([seq, message]);
       }
     }

@@ -4,6 +4,7 @@ import type { KnownAgents } from '../auth/known-agents.ts';
 import type { RolePolicy } from '../auth/role-policy.ts';
 import type { TokenRegistry } from '../auth/token-registry.ts';
 import type { Delivery } from '../core/delivery.ts';
+import type { ExpiryClock } from '../core/time/expiry-clock.ts';
 import type { Log } from '../log.ts';
 import type { ConnectedCallers } from './connected-callers.ts';
 import type { RateLimit } from './rate-limit.ts';
@@ -26,6 +27,7 @@ export interface FrameDeps {
   limits: Limits;
   /** The meaning of a receipt, as `welcome.receipt_means` states it. */
   receiptMeans: string;
+  time: ExpiryClock;
   /** Returns epoch milliseconds. */
   now: () => number;
   /** Returns monotonic milliseconds. */

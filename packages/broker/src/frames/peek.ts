@@ -1,5 +1,5 @@
 import { agentOf, frameDefaults, type Message, type PeekFrame } from '@signalbox/protocol';
-import type { StoredMessage } from '@signalbox/store';
+import { type ExpiryTime, presentFor, type StoredMessage } from '@signalbox/store';
 import type { Caller } from './caller.ts';
 import type { FrameDeps } from './frame-deps.ts';
 import type { Outcome } from './outcome.ts';
@@ -11,7 +11,7 @@ const peekBytes = 1024 * 1024;
 export async function peek(
   frame: PeekFrame,
   { sender, isOperator }: Caller,
-  { store, now }: Pick<FrameDeps, 'store' | 'now'>,
+  { store, time }: Pick<FrameDeps, 'store' | 'time'>,
 ): Promise<Outcome> {
   const address = frame.address ?? sender.address;
   if (!isOperator && agentOf(address) !== sender.agent) {
@@ -20,12 +20,12 @@ export async function peek(
   }
   const limit = frame.limit ?? frameDefaults.peekMessages;
   const stored = await store.read(address, frame.after ?? 0, limit, peekBytes);
-  const at = now();
-  const messages = stored.map((message) => asMessage(message, at));
+  time.look();
+  const messages = stored.map((message) => asMessage(message, time));
   return { answer: { type: 'peeked', request_id: frame.request_id, messages } };
 }
 
-function asMessage(stored: StoredMessage, now: number): Message {
+function asMessage(stored: StoredMessage, time: ExpiryTime): Message {
   return {
     id: stored.id,
     seq: stored.seq,
@@ -34,7 +34,7 @@ function asMessage(stored: StoredMessage, now: number): Message {
     kind: stored.kind,
     ...(stored.correlationId !== undefined && { correlation_id: stored.correlationId }),
     created_at: stored.createdAt,
-    remaining_ms: Math.max(0, stored.expiresAt - now),
+    remaining_ms: Math.max(0, Math.ceil(stored.expiresAt - presentFor(stored.createdAt, time))),
     ...(stored.attempts > 0 && { attempt: stored.attempts + 1 }),
     ...(stored.traceparent !== undefined && { traceparent: stored.traceparent }),
     ...(stored.body !== undefined && { body: stored.body }),

@@ -1,12 +1,20 @@
 import type { Fault, MessageFrame, Sender } from '@signalbox/protocol';
-import type { InboxStore, NewMessage, StoredMessage } from '@signalbox/store';
+import {
+  hasExpired,
+  type InboxStore,
+  type NewMessage,
+  presentFor,
+  type StoredMessage,
+} from '@signalbox/store';
 import type { CommitQueue } from '../commits/commit-queue.ts';
 import type { InFlightMessage, Lease } from '../leases/lease.ts';
 import type { LeaseTable } from '../leases/lease-table.ts';
 import { isRequest } from '../message-header.ts';
-import { expired, type Settler } from '../settling/settler.ts';
+import type { Settler } from '../settling/settler.ts';
 import type { WaitingRequests } from '../settling/waiting-requests.ts';
 import type { Tail } from '../tail.ts';
+import type { ExpiryClock } from '../time/expiry-clock.ts';
+import { HeldBack } from './held-back.ts';
 import { Redeliveries } from './redeliveries.ts';
 
 /** The most messages that are read from the store at once. */
@@ -21,8 +29,7 @@ export interface DispatcherDeps {
   leases: LeaseTable;
   settler: Settler;
   waiting: WaitingRequests;
-  /** Returns epoch milliseconds. */
-  now: () => number;
+  time: ExpiryClock;
   /** Returns monotonic milliseconds. */
   monotonic: () => number;
   onError: (error: unknown) => void;
@@ -35,6 +42,7 @@ export class Dispatcher {
   /** The messages that wait before they are pushed again. */
   readonly redeliveries = new Redeliveries((address, seq) => this.#due(address, seq));
   readonly #deps: DispatcherDeps;
+  readonly #heldBack = new HeldBack((address, seq) => this.#due(address, seq));
 
   constructor(deps: DispatcherDeps) {
     this.#deps = deps;
@@ -42,17 +50,17 @@ export class Dispatcher {
 
   /** Takes a message that was just stored. It is pushed now if no other waits before it and there is room. If not, it is read from the store later. */
   stored(message: NewMessage, from: Sender, seq: number): void {
-    const now = this.#deps.now();
-    const { inbox, expiresAt, body } = message;
+    const { waiting, time } = this.#deps;
+    time.look();
+    const { inbox, createdAt, expiresAt, body } = message;
     const lease = this.#deps.leases.at(inbox);
     const size = lease === undefined || body === undefined ? 0 : Buffer.byteLength(body);
     const isNext = lease !== undefined && !lease.behind && lease.fits(size);
-    if (isRequest(message.kind) && (!isNext || expiresAt <= now)) {
-      this.#deps.waiting.add({ inbox, seq, expiresAt, wasPushed: false }, now);
+    if (isRequest(message.kind) && (!isNext || hasExpired(message, time))) {
+      waiting.add({ inbox, seq, createdAt, expiresAt, wasPushed: false }, time.now());
     }
     if (!lease) return;
-    if (isNext)
-      this.#push(lease, seq, inFlight(message, from, size, 0, this.#deps.monotonic()), message, now);
+    if (isNext) this.#push(lease, seq, inFlight(message, from, size, 0, this.#deps.monotonic()), message);
     else lease.behind = true;
     if (lease.reading) lease.missed = true;
   }
@@ -85,6 +93,11 @@ export class Dispatcher {
     this.#catchUp(lease).catch(this.#deps.onError);
   }
 
+  /** Pushes the requests that were held back during a leap, or gives up those that have expired. */
+  pushHeldBack(): void {
+    this.#heldBack.release();
+  }
+
   /** Ends every lease. Nothing is pushed afterwards. */
   close(): void {
     this.redeliveries.close();
@@ -113,23 +126,24 @@ export class Dispatcher {
     const messages = await this.#deps.store.read(lease.address, lease.cursor, limit, bytes);
     if (lease.ended) return;
     if (messages.length === 0) lease.behind = lease.missed;
-    const now = this.#deps.now();
+    this.#deps.time.look();
     for (const message of messages) {
       if (this.redeliveries.isHeldBack(lease.address, message.seq)) lease.cursor = message.seq;
-      else this.#pushStored(lease, message, now);
+      else this.#pushStored(lease, message);
     }
   }
 
   async #pushAgain(lease: Lease, seq: number): Promise<void> {
-    const { commits, store, now } = this.#deps;
+    const { commits, store, time } = this.#deps;
     lease.settledSinceRead.clear();
     await commits.written();
     const [message] = await store.read(lease.address, seq - 1, 1, 1);
     if (message?.seq !== seq || lease.ended || lease.inFlight.has(seq)) return;
-    this.#pushStored(lease, message, now());
+    time.look();
+    this.#pushStored(lease, message);
   }
 
-  #pushStored(lease: Lease, stored: StoredMessage, now: number): void {
+  #pushStored(lease: Lease, stored: StoredMessage): void {
     const { seq } = stored;
     if (lease.settledSinceRead.has(seq)) {
       lease.cursor = Math.max(lease.cursor, seq);
@@ -137,25 +151,32 @@ export class Dispatcher {
     }
     const from = { agent: stored.sender, address: stored.senderAddress, role: stored.senderRole };
     const renewedAt = this.#deps.monotonic();
-    this.#push(lease, seq, inFlight(stored, from, stored.size, stored.attempts, renewedAt), stored, now);
+    this.#push(lease, seq, inFlight(stored, from, stored.size, stored.attempts, renewedAt), stored);
   }
 
   /** Pushes a message. `content` holds the parts of it that are not kept afterwards. */
-  #push(lease: Lease, seq: number, message: InFlightMessage, content: Content, now: number): void {
-    const { commits, settler, waiting, fault, tail } = this.#deps;
+  #push(lease: Lease, seq: number, message: InFlightMessage, content: Content): void {
+    const { commits, settler, waiting, time, fault, tail } = this.#deps;
     if (commits.isSettling(seq)) {
       lease.cursor = Math.max(lease.cursor, seq);
       return;
     }
-    if (message.expiresAt <= now) {
-      settler.giveUp(seq, message, expired);
+    if (hasExpired(message, time)) {
+      settler.expire(seq, message);
       lease.cursor = Math.max(lease.cursor, seq);
       return;
     }
-    if (isRequest(message.kind)) waiting.remove(seq);
+    if (isRequest(message.kind)) {
+      if (time.isInLeap(message.expiresAt)) {
+        this.#heldBack.add(lease.address, seq);
+        lease.cursor = Math.max(lease.cursor, seq);
+        return;
+      }
+      waiting.remove(seq);
+    }
     fault('broker.push.before');
     lease.hold(seq, message);
-    lease.consumer.push(messageFrame(seq, message, content.traceparent, now), content.body);
+    lease.consumer.push(messageFrame(seq, message, content.traceparent, time), content.body);
     if (tail.isOn) tail.report({ what: 'delivered', attempt: message.attempts + 1 }, seq, message);
   }
 
@@ -198,7 +219,7 @@ function messageFrame(
   seq: number,
   message: InFlightMessage,
   traceparent: string | undefined,
-  now: number,
+  time: ExpiryClock,
 ): MessageFrame {
   return {
     type: 'message',
@@ -209,7 +230,7 @@ function messageFrame(
     kind: message.kind,
     correlation_id: message.correlationId,
     created_at: message.createdAt,
-    remaining_ms: message.expiresAt - now,
+    remaining_ms: Math.ceil(message.expiresAt - presentFor(message.createdAt, time)),
     attempt: message.attempts > 0 ? message.attempts + 1 : undefined,
     traceparent,
   };

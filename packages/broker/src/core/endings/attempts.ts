@@ -1,9 +1,11 @@
+import { hasExpired } from '@signalbox/store';
 import type { CommitQueue } from '../commits/commit-queue.ts';
 import type { Redeliveries } from '../dispatch/redeliveries.ts';
 import type { InFlightMessage } from '../leases/lease.ts';
 import { isRequest } from '../message-header.ts';
-import { expired, type Settler } from '../settling/settler.ts';
+import type { Settler } from '../settling/settler.ts';
 import type { WaitingRequests } from '../settling/waiting-requests.ts';
+import type { ExpiryClock } from '../time/expiry-clock.ts';
 
 /** If the holder of a lease that ended comes back within this time, the messages that it worked on have no failed attempt. */
 const reconnectGraceMs = 10_000;
@@ -38,8 +40,7 @@ export interface AttemptsDeps {
   waiting: WaitingRequests;
   /** The number of failed attempts after which a message becomes a dead letter. */
   maxDeliver: number;
-  /** Returns epoch milliseconds. */
-  now: () => number;
+  time: ExpiryClock;
   /** Returns monotonic milliseconds. */
   monotonic: () => number;
 }
@@ -62,9 +63,9 @@ export class Attempts {
     { reason, delayMs, dead }: { reason: string; delayMs: number; dead: boolean },
   ): void {
     if (!this.#failed(seq, message, reason, dead)) return;
-    const { inbox, kind, expiresAt } = message;
-    const { waiting, redeliveries, now } = this.#deps;
-    if (isRequest(kind)) waiting.add({ inbox, seq, expiresAt, wasPushed: true }, now());
+    const { inbox, kind, createdAt, expiresAt } = message;
+    const { waiting, redeliveries, time } = this.#deps;
+    if (isRequest(kind)) waiting.add({ inbox, seq, createdAt, expiresAt, wasPushed: true }, time.now());
     redeliveries.schedule(inbox, seq, delayMs);
   }
 
@@ -119,10 +120,10 @@ export class Attempts {
 
   /** Counts a failed attempt. Returns true if the message is to be pushed again; if not, it has been settled. */
   #failed(seq: number, message: InFlightMessage, reason: string, dead = false): boolean {
-    const { commits, settler, maxDeliver, now } = this.#deps;
+    const { commits, settler, maxDeliver, time } = this.#deps;
     if (message.ended) return false;
     if (message.cancelled) settler.cancel(seq, message);
-    else if (message.expiresAt <= now()) settler.giveUp(seq, message, expired);
+    else if (hasExpired(message, time.look())) settler.expire(seq, message);
     else {
       const { reasons } = this.#historyOf(seq);
       reasons.push(reason);

@@ -1,10 +1,11 @@
-import type { InboxStore } from '@signalbox/store';
+import { hasExpired, type InboxStore } from '@signalbox/store';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { Lease } from '../leases/lease.ts';
 import type { LeaseTable } from '../leases/lease-table.ts';
 import { headerOf, isRequest } from '../message-header.ts';
-import { expired, type GiveUpReason, type Settler } from '../settling/settler.ts';
+import type { GiveUpReason, Settler } from '../settling/settler.ts';
 import type { WaitingRequests } from '../settling/waiting-requests.ts';
+import type { ExpiryClock } from '../time/expiry-clock.ts';
 import type { Attempts } from './attempts.ts';
 
 /** The most waiting requests that one check gives up. The next check gives up more. */
@@ -24,8 +25,7 @@ export interface DeadlinesDeps {
   settler: Settler;
   attempts: Attempts;
   waiting: WaitingRequests;
-  /** Returns epoch milliseconds. */
-  now: () => number;
+  time: ExpiryClock;
   /** Returns monotonic milliseconds. */
   monotonic: () => number;
 }
@@ -42,20 +42,21 @@ export class Deadlines {
   /** Checks the lifetimes of requests, the ack deadlines, and the time in which lost consumers may come back. */
   async check(): Promise<void> {
     if (this.#isClosed) return;
-    const { leases, attempts } = this.#deps;
-    const now = this.#deps.now();
+    const { leases, attempts, dispatcher, time } = this.#deps;
+    time.look();
+    if (!time.hold) dispatcher.pushHeldBack();
     attempts.countOverdue();
-    for (const lease of leases.all()) if (lease.inFlight.size > 0) this.#checkInFlight(lease, now);
-    await this.#checkWaiting(now);
+    for (const lease of leases.all()) if (lease.inFlight.size > 0) this.#checkInFlight(lease);
+    await this.#checkWaiting();
   }
 
   /** Gives up some stored messages that have expired and are not in flight. Repeated calls find all of them. */
   async sweep(): Promise<void> {
-    const { store, settler, now } = this.#deps;
-    const found = await store.sweep(now());
+    const { store, settler, time } = this.#deps;
+    const found = await store.sweep(time.look());
     if (this.#isClosed) return;
     for (const message of found) {
-      if (!this.#isInFlight(message)) settler.giveUp(message.seq, headerOf(message), expired);
+      if (!this.#isInFlight(message)) settler.expire(message.seq, headerOf(message));
     }
   }
 
@@ -76,13 +77,13 @@ export class Deadlines {
     this.#isClosed = true;
   }
 
-  #checkInFlight(lease: Lease, now: number): void {
-    const { settler, attempts, dispatcher } = this.#deps;
+  #checkInFlight(lease: Lease): void {
+    const { settler, attempts, dispatcher, time } = this.#deps;
     const { ackDeadlineMs } = lease;
     const monotonicNow = this.#deps.monotonic();
     for (const [seq, message] of lease.inFlight) {
-      if (message.expiresAt <= now && isRequest(message.kind) && !message.cancelled && !message.ended) {
-        settler.giveUp(seq, message, expired);
+      if (isRequest(message.kind) && hasExpired(message, time) && !message.cancelled && !message.ended) {
+        settler.expire(seq, message);
         message.ended = true;
       }
       if (ackDeadlineMs === undefined || monotonicNow - message.renewedAt < ackDeadlineMs) continue;
@@ -93,13 +94,13 @@ export class Deadlines {
     dispatcher.pump(lease);
   }
 
-  async #checkWaiting(now: number): Promise<void> {
-    const { store, settler, waiting } = this.#deps;
-    for (const { inbox, seq } of waiting.expired(now, maxExpiredPerCheck)) {
+  async #checkWaiting(): Promise<void> {
+    const { store, settler, waiting, time } = this.#deps;
+    for (const { inbox, seq } of waiting.expired(time, maxExpiredPerCheck)) {
       const [message] = await store.read(inbox, seq - 1, 1, 1);
       if (this.#isClosed) return;
       if (this.#isInFlight({ inbox, seq })) continue;
-      if (message?.seq === seq) settler.giveUp(seq, headerOf(message), expired);
+      if (message?.seq === seq) settler.expire(seq, headerOf(message));
       else waiting.remove(seq);
     }
   }

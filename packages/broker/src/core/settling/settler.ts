@@ -20,8 +20,10 @@ export interface GiveUpReason {
   detail?: string;
 }
 
-/** The reason of a message whose lifetime is over. */
-export const expired: GiveUpReason = { outcome: 'expired', reason: 'expired' };
+/** The reason of a request whose lifetime is over. */
+const expiredRequest: GiveUpReason = { outcome: 'expired', reason: 'expired' };
+/** The reason of another message whose lifetime is over. It becomes a dead letter, since nobody waits for an answer to it. */
+const expiredMessage: GiveUpReason = { outcome: 'dead', reason: 'expired', detail: 'expired' };
 
 /** The dependencies of the {@link Settler}. */
 export interface SettlerDeps {
@@ -50,6 +52,15 @@ export class Settler {
   ackedByReply(seq: number, message: InFlightMessage): void {
     const { tail } = this.#deps;
     if (tail.isOn && !message.ended) tail.report({ what: 'settled', outcome: 'acked' }, seq, message);
+  }
+
+  /**
+   * Settles a message whose lifetime is over. The sender of a request gets a notice. Any other message becomes a dead letter, except
+   * for a notice that its recipient never read.
+   */
+  expire(seq: number, message: MessageHeader): void {
+    const isAnswered = isRequest(message.kind) || message.kind === 'undeliverable';
+    this.giveUp(seq, message, isAnswered ? expiredRequest : expiredMessage);
   }
 
   /** Settles a message that no consumer will handle any more. */

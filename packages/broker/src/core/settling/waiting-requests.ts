@@ -1,7 +1,10 @@
-/** A request that waits to be pushed. `expiresAt` is in epoch milliseconds. */
+import { type ExpiryTime, hasExpired } from '@signalbox/store';
+
+/** A request that waits to be pushed. `createdAt` and `expiresAt` are in epoch milliseconds. */
 export interface WaitingRequest {
   inbox: string;
   seq: number;
+  createdAt: number;
   expiresAt: number;
   /** True if a consumer had it before. */
   wasPushed: boolean;
@@ -43,13 +46,13 @@ export class WaitingRequests {
   }
 
   /** Returns at most `limit` of the requests that have expired. They stay. */
-  expired(now: number, limit: number): WaitingRequest[] {
+  expired(time: ExpiryTime, limit: number): WaitingRequest[] {
     const expired: WaitingRequest[] = [];
     for (const [number, bucket] of this.#buckets) {
-      if (number > now) continue;
+      if (number > time.latest) continue;
       for (const request of bucket) {
         if (expired.length >= limit) return expired;
-        if (request.expiresAt <= now) expired.push(request);
+        if (hasExpired(request, time)) expired.push(request);
       }
     }
     return expired;

@@ -1,5 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { DeadLetter } from '../../dead-letters.ts';
+import { ageOf, type ExpiryTime } from '../../expiry-time.ts';
 import { type LoggedMessage, storedMessageOf, storedMetadataOf } from '../log-structured/logged-message.ts';
 import { decodeMessages, type EncodedRecord, encodeMessages } from '../log-structured/record-codec.ts';
 
@@ -79,7 +80,7 @@ export class DeadLetterTable {
   }
 
   /** Some of the dead letters that are beyond the bounds, oldest first. */
-  surplus(now: number): DeadLetter[] {
+  surplus(time: ExpiryTime): DeadLetter[] {
     if (!this.#isChanged && this.#monotonic() - this.#trimmedAt < quietTrimMs) return [];
     const { maxAgeMs, maxCount, maxBytes } = this.#limits;
     const surplus: number[] = [];
@@ -88,7 +89,7 @@ export class DeadLetterTable {
     for (const { seq, size, deadAt } of this.#byAge.iterate()) {
       count++;
       bytes += size;
-      if (count > maxCount || bytes > maxBytes || now - deadAt > maxAgeMs) surplus.push(seq);
+      if (count > maxCount || bytes > maxBytes || ageOf(deadAt, time) > maxAgeMs) surplus.push(seq);
     }
     this.#isChanged = surplus.length > dropsPerStep;
     this.#trimmedAt = this.#monotonic();

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { expect, it } from 'vitest';
+import { steadyTime } from '../../expiry-time.ts';
 import type { InboxStore } from '../../inbox-store.ts';
 import type { NewMessage } from '../../message.ts';
 import { openDatabase } from '../database.ts';
@@ -31,7 +32,7 @@ it.each([2000, 2])(`${full}, with %d messages in the memtable`, async (memtableM
   expect(await store.stats('inbox')).toMatchObject({ pending: 2, bytes: 2 * size });
   setPages(1000);
   expect(await append(store, ['d'])).toEqual([{ result: 'storage_full' }]);
-  await store.sweep(1);
+  await store.sweep(steadyTime(1));
   const [later] = await append(store, ['d']);
   const seqs = [first, ...rest, later].map((one) => (one?.result === 'stored' ? one.seq : 0));
   expect(new Set(seqs).size).toBe(4);

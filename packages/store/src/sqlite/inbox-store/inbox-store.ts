@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { DeadLetter, DeadLetters, Retried } from '../../dead-letters.ts';
+import type { ExpiryTime } from '../../expiry-time.ts';
 import type { HistoryPage, HistoryQuery } from '../../history.ts';
 import type {
   Appended,
@@ -175,13 +176,31 @@ export class SqliteInboxStore implements InboxStore {
     return this.#attempt(() => this.#messages.reader.inboxes(after, limit));
   }
 
-  async sweep(now: number): Promise<StoredMetadata[]> {
+  async sweep(time: ExpiryTime): Promise<StoredMetadata[]> {
     return this.#attempt(() => {
       this.#transactions.regainRoom();
-      const expired = this.#messages.reader.expired(now);
-      if (this.#transactions.hasRoom) this.#freeing(() => this.#messages.tidy(now));
+      const expired = this.#messages.reader.expired(time);
+      if (this.#transactions.hasRoom) this.#freeing(() => this.#messages.tidy(time));
       return expired;
     });
+  }
+
+  async keepTime({ earliest, latest }: ExpiryTime): Promise<void> {
+    const kept = JSON.stringify({ earliest: Math.floor(earliest), latest: Math.floor(latest) });
+    this.#attempt(() => {
+      // The next call on a disk with room writes it.
+      if (!this.#transactions.hasRoom) return;
+      this.#freeing(() =>
+        this.#db.prepare<[string]>(`INSERT OR REPLACE INTO meta VALUES ('time', ?)`).run(kept),
+      );
+    });
+  }
+
+  async keptTime(): Promise<ExpiryTime | undefined> {
+    const kept = this.#attempt(() =>
+      this.#db.prepare<[], string>(`SELECT value FROM meta WHERE key = 'time'`).pluck().get(),
+    );
+    return kept === undefined ? undefined : (JSON.parse(kept) as ExpiryTime);
   }
 
   async bindJournal(inbox: string, claim: JournalClaim): Promise<number> {
@@ -211,7 +230,7 @@ export class SqliteInboxStore implements InboxStore {
       find: async (seq) => this.#attempt(() => dead.find(seq)),
       retry: (seq, now) => this.#durably(() => this.#retry(seq, now)),
       drop: (seq) => this.#durably(() => this.#freeing(() => dead.drop(seq))),
-      trim: async (now) => this.#attempt(() => this.#trim(now)),
+      trim: async (time) => this.#attempt(() => this.#trim(time)),
     };
   }
 
@@ -243,8 +262,8 @@ export class SqliteInboxStore implements InboxStore {
     );
   }
 
-  #trim(now: number): DeadLetter[] {
-    const surplus = this.#deadLetters.surplus(now);
+  #trim(time: ExpiryTime): DeadLetter[] {
+    const surplus = this.#deadLetters.surplus(time);
     if (surplus.length === 0) return [];
     this.#freeing(() => {
       for (const { seq } of surplus) this.#deadLetters.drop(seq);

@@ -5,6 +5,7 @@ import type { Database } from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { append, commit, message } from '../../conformance/store-under-test.ts';
 import type { DeadLetter } from '../../dead-letters.ts';
+import { steadyTime } from '../../expiry-time.ts';
 import type { Appended, Batch, InboxStore } from '../../inbox-store.ts';
 import type { NewMessage, Outcome, StoredMessage } from '../../message.ts';
 import { closeDatabase, openDatabase } from '../database.ts';
@@ -142,18 +143,20 @@ it('a store that cannot read its log after a failed commit fails until it can, a
 
 it('a step of housekeeping that fails forgets nothing', async () => {
   using files = scratch();
-  const { store, db } = files.open({ memtableMessages: 16 });
+  let passed = 0;
+  const { store, db } = files.open({ memtableMessages: 16, monotonic: () => passed });
   const traffic = new Traffic();
   for (let round = 0; round < 8; round++) await traffic.flow(store);
   const before = await stateOf(store, traffic.sent);
-  const later = clock + 25 * 60 * 60 * 1000;
+  passed = 25 * 60 * 60 * 1000;
+  const later = clock + passed;
   for (const write of ['DELETE ON segment_content', 'DELETE ON segment']) {
     db.exec(`CREATE TEMP TRIGGER failing BEFORE ${write} BEGIN SELECT RAISE(ABORT, 'not now'); END`);
-    await expect(store.sweep(later)).rejects.toMatchObject({ code: 'store_failed' });
+    await expect(store.sweep(steadyTime(later))).rejects.toMatchObject({ code: 'store_failed' });
     db.exec('DROP TRIGGER failing');
     expect(await stateOf(store, traffic.sent)).toEqual(before);
   }
-  await store.sweep(later);
+  await store.sweep(steadyTime(later));
   const { fast, slow, found } = await stateOf(store, traffic.sent);
   expect({ fast, slow }).toEqual({ fast: before.fast, slow: before.slow });
   expect(found.filter((one) => one?.outcome === undefined && one !== undefined)).toHaveLength(

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import type { ExpiryTime } from '../../expiry-time.ts';
 import type { NewMessage, Outcome } from '../../message.ts';
 import { CommitLog } from './commit-log.ts';
 import type { Inbox } from './inbox.ts';
@@ -21,6 +22,8 @@ export interface LogStructuredLimits extends RetentionLimits {
 
 /** Messages that one step of compaction moves, about. */
 const compactedAtOnce = 400;
+/** The time has leapt if it gains more than this on the monotonic clock between two steps of housekeeping. */
+const leapMs = 60_000;
 /** A message is compacted at this age, as soon as another one is twice as old. */
 const memtableMs = 5 * 60 * 1000;
 
@@ -45,6 +48,10 @@ export class LogStructuredStore {
   readonly #log: CommitLog;
   readonly #segments: Segments;
   readonly #pending: PendingSegments;
+  /** The time of the last step of housekeeping, and the monotonic time at which it was done. */
+  #tidied: { time: number; at: number } | undefined;
+  /** No settled message is forgotten before this monotonic time. */
+  #forgetsAfter: number;
   /** The shared fields of the last message that was put, and the last ending: the next message often has the same. */
   #lastShared: SharedFields | undefined;
   #lastEnding: Ending | undefined;
@@ -53,6 +60,7 @@ export class LogStructuredStore {
   constructor(db: Database, limits: LogStructuredLimits, monotonic: () => number) {
     this.#limits = limits;
     this.#monotonic = monotonic;
+    this.#forgetsAfter = monotonic() + limits.dedupeWindowMs;
     this.#log = new CommitLog(db);
     this.#segments = new Segments(db);
     this.#pending = new PendingSegments(db, this.#segments, limits.segmentMessages);
@@ -109,15 +117,17 @@ export class LogStructuredStore {
     this.#compact(Number.POSITIVE_INFINITY);
   }
 
-  /** A small step of housekeeping in a transaction of its own. `now` is in epoch milliseconds. */
-  tidy(now: number): void {
+  /** A small step of housekeeping in a transaction of its own. */
+  tidy(time: ExpiryTime): void {
+    const now = this.#monotonic();
     this.#memtable.forgetIdleInboxes();
     const { oldestAt } = this.#memtable;
-    if (oldestAt !== undefined && this.#monotonic() - oldestAt >= 2 * memtableMs) {
-      this.#compact(this.#memtable.countPutBy(this.#monotonic() - memtableMs));
+    if (oldestAt !== undefined && now - oldestAt >= 2 * memtableMs) {
+      this.#compact(this.#memtable.countPutBy(now - memtableMs));
       this.save();
     }
-    this.#segments.dropOld(this.#limits, now);
+    this.#noteTime(time, now);
+    if (now >= this.#forgetsAfter) this.#segments.dropOld(this.#limits, time);
   }
 
   /** Reads everything again, after a rollback. */
@@ -125,6 +135,14 @@ export class LogStructuredStore {
     this.#segments.reload();
     this.#pending.reload();
     this.#replay();
+  }
+
+  /** A leap makes what was settled a moment ago look old. It is remembered for as long as senders may repeat it. */
+  #noteTime({ earliest }: ExpiryTime, now: number): void {
+    const last = this.#tidied;
+    if (last && earliest - last.time - (now - last.at) > leapMs)
+      this.#forgetsAfter = now + this.#limits.dedupeWindowMs;
+    this.#tidied = { time: earliest, at: now };
   }
 
   /** Takes a message that changes from its segment into the memtable. A settled one needs no body. */

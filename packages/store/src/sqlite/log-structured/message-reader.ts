@@ -1,3 +1,4 @@
+import { type ExpiryTime, hasExpired } from '../../expiry-time.ts';
 import type { FoundMessage, InboxStats } from '../../inbox-store.ts';
 import type { NewMessage, StoredMessage, StoredMetadata } from '../../message.ts';
 import type { Inbox } from './inbox.ts';
@@ -97,9 +98,9 @@ export class MessageReader {
   }
 
   /** All expired messages of the memtable and some of segments; calling it again and again gives all. */
-  expired(now: number): StoredMetadata[] {
-    const entries = this.#memtable.pendingWhere(({ shared }) => shared.expiresAt <= now);
-    return [...this.#pending.expired(now), ...entries].map(storedMetadataOf);
+  expired(time: ExpiryTime): StoredMetadata[] {
+    const entries = this.#memtable.pendingWhere(({ shared }) => hasExpired(shared, time));
+    return [...this.#pending.expired(time), ...entries].map(storedMetadataOf);
   }
 
   /**

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { type ExpiryTime, hasExpired } from '../../expiry-time.ts';
 import type { LoggedMessage } from './logged-message.ts';
 import { PendingCounts } from './pending-counts.ts';
 import { type PendingRange, PendingRanges } from './pending-ranges.ts';
@@ -136,16 +137,16 @@ export class PendingSegments {
   }
 
   /** Some of the expired messages; calling it again and again gives all. */
-  expired(now: number): LoggedMessage[] {
+  expired(time: ExpiryTime): LoggedMessage[] {
     const found: LoggedMessage[] = [];
     let looked = 0;
     for (const segment of this.#pendingSegments()) {
-      if (segment.number <= this.#swept || segment.until > now) continue;
+      if (segment.number <= this.#swept || segment.until > time.latest) continue;
       if (looked >= expiryStep) return found;
       looked += segment.messages;
       this.#swept = segment.number;
       const messages = this.messagesIn(segment);
-      const expired = messages.filter(({ shared }) => shared.expiresAt <= now);
+      const expired = messages.filter(({ shared }) => hasExpired(shared, time));
       // The message that expires first may have been settled: the segment need not be read again before the next one does.
       if (expired.length === 0) segment.until = Math.min(...messages.map(({ shared }) => shared.expiresAt));
       found.push(...expired);

@@ -1,4 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
+import { ageOf, type ExpiryTime } from '../../expiry-time.ts';
 import { hashOfId } from './bloom-filter.ts';
 import { IdRanges } from './id-ranges.ts';
 import type { LoggedMessage } from './logged-message.ts';
@@ -152,13 +153,13 @@ export class Segments {
   }
 
   /** Drops some segments of settled messages that are past their time, the oldest first. */
-  dropOld({ dedupeWindowMs, retentionMs, retentionBytes }: RetentionLimits, now: number): void {
+  dropOld({ dedupeWindowMs, retentionMs, retentionBytes }: RetentionLimits, time: ExpiryTime): void {
     const settled = [...this.#byNumber.values()].filter(({ kind }) => kind === 'settled');
     let bytes = settled.reduce((sum, segment) => sum + segment.bytes, 0);
     let dropped = 0;
     for (const segment of settled) {
-      const age = now - segment.until;
-      // A segment that was written while the clock ran ahead stays longer, but does not keep those behind it.
+      const age = ageOf(segment.until, time);
+      // A segment that is kept longer does not keep those behind it.
       if (age < dedupeWindowMs || (age < retentionMs && bytes <= retentionBytes)) continue;
       bytes -= segment.bytes;
       this.drop(segment);
