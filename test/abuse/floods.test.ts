@@ -1,3 +1,4 @@
+import type { WelcomeFrame } from '@signalbox/protocol';
 import { connectWire, type WireClient } from '@signalbox/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type MonitoredBroker, startMonitoredBroker } from '../support/broker/monitored-broker.ts';
@@ -40,7 +41,9 @@ describe('many frames in one message', () => {
   it('end with the message when there is one byte too many, and the connection with it', async () => {
     await using client = await broker.connect('too-many');
     const line = '{"type":"working","seqs":[1]}\n';
-    const { maxFrameBytes } = client.received[0]!.limits as { maxFrameBytes: number };
+    const { frameBytes: maxFrameBytes } = (client.received[0] as WelcomeFrame).limits.message as {
+      frameBytes: number;
+    };
     const fits = line.repeat(Math.floor(maxFrameBytes / line.length));
     await broker.during(async () => {
       client.raw(fits.padEnd(maxFrameBytes, '\n'));

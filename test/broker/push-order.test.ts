@@ -25,7 +25,7 @@ it('a committed send does not report failure: the receipt comes although the pus
 it('a subscribe that overlaps live pushes neither duplicates nor skips: the cut-over is by sequence number', async () => {
   await using broker = await startTestBroker({
     durability: 'process',
-    limits: { maxPendingPerSender: 5000 },
+    limits: { senderToRecipient: { messages: 5000 } },
   });
   const token = await broker.token('bob');
   await using alice = await connectWire(broker.url, { agent: 'alice', token: await broker.token('alice') });

@@ -153,7 +153,7 @@ describe('bad frames', () => {
   });
 
   it('answers a body that is too large and closes only for a WebSocket message that is', async () => {
-    await using broker = await startTestBroker({ limits: { maxMessageBytes: 1000, maxFrameBytes: 10_000 } });
+    await using broker = await startTestBroker({ limits: { message: { bytes: 1000, frameBytes: 10_000 } } });
     await broker.token('bob');
     await using alice = await connectWire(broker.url, { agent: 'alice', token: await broker.token('alice') });
     const header = { type: 'deliver', to: 'bob', kind: 'note' };
@@ -188,7 +188,7 @@ describe('bad frames', () => {
   });
 
   it('lets sockets that never say hello crowd out only each other', async () => {
-    await using broker = await startTestBroker({ limits: { maxUnauthenticated: 3 } });
+    await using broker = await startTestBroker({ limits: { connections: { unauthenticated: 3 } } });
     await using alice = await connectWire(broker.url, { agent: 'alice', token: await broker.token('alice') });
     const strangers = await Promise.all(Array.from({ length: 6 }, () => connectWire(broker.url)));
     await Promise.race(strangers.map((stranger) => stranger.closed));
@@ -200,7 +200,9 @@ describe('bad frames', () => {
 
 describe('caps', () => {
   it('hold exactly under 64 concurrent senders', async () => {
-    await using broker = await startTestBroker({ limits: { maxInboxMessages: 100, maxPendingPerSender: 3 } });
+    await using broker = await startTestBroker({
+      limits: { inbox: { messages: 100 }, senderToRecipient: { messages: 3 } },
+    });
     await broker.token('bob');
     const senders = await Promise.all(
       Array.from({ length: 64 }, async (_, i) =>
@@ -234,25 +236,40 @@ describe('caps', () => {
     await Promise.all(senders.map((sender) => sender[Symbol.asyncDispose]()));
   });
 
-  it('bound how fast a worker sends, and say when to go on', async () => {
+  it('bound how fast a worker sends, name the setting, and say when to go on', async () => {
     let now = 5_000_000;
     await using broker = await startTestBroker({
-      limits: { deliverPerSecond: 10, deliverBurst: 2 },
-      now: () => now,
+      limits: { rates: { messages: 10, messagesBurst: 2 } },
+      roleLimits: { tester: { rates: { messages: 1000, messagesBurst: 3 } } },
+      monotonic: () => now,
     });
     await broker.token('bob');
     await using alice = await connectWire(broker.url, { agent: 'alice', token: await broker.token('alice') });
-    const send = (id: string) => alice.send({ type: 'deliver', to: 'bob', id, kind: 'note' }, '{}');
-    for (const id of ['1', '2', '3']) send(id);
+    const note = (id: string) => ({ type: 'deliver', to: 'bob', id, kind: 'note' });
+    for (const id of ['1', '2', '3']) alice.send(note(id), '{}');
     await alice.next('delivered', { id: '2' });
-    expect(await alice.next('error')).toMatchObject({
+    expect(await alice.next('error')).toEqual({
+      type: 'error',
       code: 'rate_limited',
+      message:
+        "more than 10 messages a second for role 'worker'; send more slowly, or raise broker.limits.rates.messages",
       id: '3',
       retry_after_ms: 100,
       retryable: true,
     });
     now += 100;
-    send('3');
+    alice.send(note('3'), '{}');
     expect(await alice.next('delivered', { id: '3' })).toMatchObject({ id: '3' });
+
+    const token = await broker.token('tess', 'tester');
+    await using tess = await connectWire(broker.url, { agent: 'tess', token });
+    expect(alice.received[0]).toMatchObject({ limits: { rates: { messages: 10, messagesBurst: 2 } } });
+    expect(tess.received[0]).toMatchObject({ limits: { rates: { messages: 1000, messagesBurst: 3 } } });
+    for (const id of ['1', '2', '3', '4']) tess.send(note(id), '{}');
+    await tess.next('delivered', { id: '3' });
+    expect(await tess.next('error')).toMatchObject({
+      message:
+        "more than 1,000 messages a second for role 'tester'; send more slowly, or raise roles.tester.limits.rates.messages",
+    });
   });
 });

@@ -161,7 +161,7 @@ describe('a tail', () => {
   });
 
   it('that cannot keep up loses notices, says how many, and holds nobody up', async () => {
-    await using broker = await startTestBroker({ limits: { liveLaneMessages: 4 } });
+    await using broker = await startTestBroker({ limits: { liveLane: { messages: 4 } } });
     await using tail = await tailing(broker);
     await using bob = await connect(broker, 'bob');
     const frames = Array.from({ length: 300 }, (_, i) =>

@@ -158,7 +158,9 @@ describe('the sender of a request', () => {
   });
 
   it('is told by the wall clock, behind a backlog of thousands too, whether its request waits, was given back or was left', async () => {
-    await using broker = await startTestBroker({ limits: { maxPendingPerSender: 1e6, deliverBurst: 1e6 } });
+    await using broker = await startTestBroker({
+      limits: { senderToRecipient: { messages: 1e6 }, rates: { messagesBurst: 1e6 } },
+    });
     await using alice = await connect(broker, 'alice');
     await broker.token('bob');
     for (let i = 0; i < 8000; i++)

@@ -89,7 +89,7 @@ describe('a serve loop', () => {
   });
 
   it('goes on when a reply is refused, and does not run its request again', async () => {
-    await using broker = await startBrokerWithClients({ limits: { maxPendingPerSender: 1 } });
+    await using broker = await startBrokerWithClients({ limits: { senderToRecipient: { messages: 1 } } });
     const { client: server, events } = await broker.connect('server', { random: () => 0 });
     const { client: away } = await broker.connect('away');
     const { client } = await broker.connect(requestAddress('asker'));

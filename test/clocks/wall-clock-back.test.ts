@@ -10,7 +10,7 @@ async function startStepped() {
   const clock = testClock();
   const { now, monotonic } = clock;
   const broker = opened.use(
-    await startTestBroker({ now, monotonic, limits: { deliverPerSecond: 10, deliverBurst: 2 } }),
+    await startTestBroker({ now, monotonic, limits: { rates: { messages: 10, messagesBurst: 2 } } }),
   );
   const alice = opened.use(await connect(broker, 'alice'));
   const bob = opened.use(await connect(broker, 'bob'));

@@ -170,7 +170,7 @@ test('an unknown tool is answered with the nearest name', async () => {
 });
 
 test('a result that is larger than a message may be is an error, the next smaller one is not', async () => {
-  await using stack = await startToolStack({ broker: { limits: { maxMessageBytes: 20_000 } } });
+  await using stack = await startToolStack({ broker: { limits: { message: { bytes: 20_000 } } } });
   const worker = await stack.executor('w1');
   const big = (bytes: number) => worker.execute({ name: 'mcp_counter__big', arguments: { bytes } });
   expect((await big(30_000)).error).toMatchObject({ code: 'result_too_large', may_have_run: true });

@@ -146,7 +146,7 @@ async function waiting({ broker }: ToolStack): Promise<number> {
 }
 
 test('a reply that its requester has no room for stays to be asked for, and others are served meanwhile', async () => {
-  await using stack = await startJournaledStack({ broker: { limits: { maxInboxMessages: 3 } } });
+  await using stack = await startJournaledStack({ broker: { limits: { inbox: { messages: 3 } } } });
   const token = await stack.broker.token('rosa');
   await using full = await connectWire(stack.broker.url, { agent: 'rosa', token });
   const id = () => timeSortedId(Date.now(), Math.random().toString(36).slice(2, 10));
@@ -272,7 +272,7 @@ test('progress that comes after the result reaches nobody', async () => {
 });
 
 test('a call that finds the store full says storage_full to the agent and to the operator, and has not run', async () => {
-  await using stack = await startToolStack({ broker: { limits: { maxTotalBytes: 400_000 } } });
+  await using stack = await startToolStack({ broker: { limits: { store: { bytes: 400_000 } } } });
   const rosa = await stack.executor('rosa');
   const operator = await stack.client('operator', 'operator');
   const large = { text: 'x'.repeat(100_000) };

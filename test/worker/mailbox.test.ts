@@ -84,7 +84,7 @@ test('a question is answered once, in the step that acks it; a task is answered 
 test('a message that cannot be sent says why, and nothing is sent', async () => {
   await using mail = await startMailboxStack({
     policies: { mute: { to: ['walt'], kinds: ['note'] } },
-    limits: { maxPendingPerSender: 2 },
+    limits: { senderToRecipient: { messages: 2 } },
   });
   const rosa = await mail.mailbox('rosa');
   const mute = await mail.mailbox('mute', 'mute');

@@ -14,7 +14,7 @@ const broker = await startBroker({
   port: 0,
   now: () => Date.now() + aheadMs,
   limits: {
-    maxConnections: Number.MAX_SAFE_INTEGER,
+    connections: { total: Number.MAX_SAFE_INTEGER },
     ...unlimitedMessages,
   },
 });

@@ -1,12 +1,6 @@
-import {
-  defaultLimits,
-  type Fault,
-  isLoopback,
-  type Limits,
-  noFault,
-  SignalboxError,
-} from '@signalbox/protocol';
+import { type Fault, isLoopback, type LimitOverrides, noFault, SignalboxError } from '@signalbox/protocol';
 import type { RolePolicy } from './auth/role-policy.ts';
+import { RoleLimits } from './limits/role-limits.ts';
 import type { Log } from './log.ts';
 
 /** The options of a broker. Times are in milliseconds. */
@@ -23,7 +17,9 @@ export interface BrokerOptions {
    */
   durability?: 'full' | 'process';
   /** The limits that differ from the protocol's defaults. */
-  limits?: Partial<Limits>;
+  limits?: LimitOverrides;
+  /** The limits of single roles that differ from those of all. */
+  roleLimits?: Readonly<Record<string, LimitOverrides>>;
   /** The time between two pings. Default: 15 seconds. A connection that answers neither of them is ended. */
   heartbeatMs?: number;
   /** The time in which a connection must say `hello`. Default: 5 seconds. */
@@ -43,7 +39,7 @@ export interface BrokerOptions {
 }
 
 /** The options of a broker, with a default for each that was not given. */
-export type BrokerSettings = Required<BrokerOptions> & { limits: Limits };
+export type BrokerSettings = Required<Omit<BrokerOptions, 'limits' | 'roleLimits'>> & { limits: RoleLimits };
 
 /** Adds the defaults to options. Throws `SignalboxError` `insecure_listen` for a host beyond loopback without `insecure`. */
 export function settingsOf({
@@ -51,7 +47,8 @@ export function settingsOf({
   host = '127.0.0.1',
   port = 7420,
   durability = 'full',
-  limits = {},
+  limits,
+  roleLimits,
   heartbeatMs = 15_000,
   helloTimeoutMs = 5000,
   policies = {},
@@ -72,7 +69,7 @@ export function settingsOf({
     host,
     port,
     durability,
-    limits: { ...defaultLimits, ...limits },
+    limits: new RoleLimits(limits, roleLimits),
     heartbeatMs,
     helloTimeoutMs,
     policies,

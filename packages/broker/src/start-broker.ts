@@ -80,7 +80,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
 }
 
 function openListener(
-  { host, port, heartbeatMs, helloTimeoutMs, limits }: BrokerSettings,
+  { host, port, heartbeatMs, helloTimeoutMs }: BrokerSettings,
   deps: SessionDeps,
   brokerId: string,
   { dedupeWindowMs }: InboxStore,
@@ -93,7 +93,6 @@ function openListener(
     greeting: {
       type: 'welcome',
       broker_id: brokerId,
-      limits: { ...limits },
       heartbeat_ms: heartbeatMs,
       receipt_means: deps.receiptMeans,
       dedupe_window_ms: dedupeWindowMs,

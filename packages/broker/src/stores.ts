@@ -27,8 +27,13 @@ export async function openStores(
 ): Promise<Stores> {
   opened.use(await lockDataDirectory(dataDir));
   const files = brokerFiles(dataDir);
-  const { maxInboxMessages, maxInboxBytes, maxPendingPerSender, maxTotalBytes } = limits;
-  const caps = { maxInboxMessages, maxInboxBytes, maxPendingPerSender, maxTotalBytes };
+  const { inbox, senderToRecipient, store } = limits.forAll;
+  const caps = {
+    maxInboxMessages: inbox.messages,
+    maxInboxBytes: inbox.bytes,
+    maxPendingPerSender: senderToRecipient.messages,
+    maxTotalBytes: store.bytes,
+  };
   return {
     inboxes: opened.use(
       await openSqliteInboxStore({ file: files.messages, durability, caps, now, monotonic }),

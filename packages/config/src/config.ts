@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { McpServerConfig } from '@signalbox/mcp-host';
+import type { LimitOverrides } from '@signalbox/protocol';
 import { defaultListen, type ListenAddress, parseListenAddress } from './listen-address.ts';
 import type { ConfigDocument } from './schema/config-schema.ts';
 import { hostServer } from './servers/host-server.ts';
@@ -22,7 +23,7 @@ export interface RepeatEntry {
 export interface Config {
   /** Absolute path of the file that it was read from; absent for the built-in defaults. */
   file?: string;
-  broker: { listen: ListenAddress; data?: string; durability: 'full' | 'process' };
+  broker: { listen: ListenAddress; data?: string; durability: 'full' | 'process'; limits: LimitOverrides };
   orchestrator: {
     id: string;
     concurrency: { global?: number; perServer?: number; perWorker?: number; waitingPerWorker?: number };
@@ -69,6 +70,7 @@ export function settleConfig(
       listen: listen ?? defaultListen,
       ...(broker.data !== undefined && { data: resolve(from.directory, broker.data) }),
       durability: broker.durability ?? 'full',
+      limits: broker.limits ?? {},
     },
     orchestrator: {
       id: orchestrator.id ?? 'orchestrator',

@@ -22,7 +22,7 @@ test('An unknown key is reported with its line, its path and the nearest key.', 
 
 test('A key that resembles no known one is reported with the keys that are known there.', () => {
   expect(problemsOf('broker: { zzzzzzzz: 1 }')).toEqual([
-    "1: broker.zzzzzzzz: unknown key 'zzzzzzzz'; known here: listen, data, durability",
+    "1: broker.zzzzzzzz: unknown key 'zzzzzzzz'; known here: listen, data, durability, limits",
   ]);
 });
 
@@ -139,4 +139,32 @@ test('A name that would vanish, a name that is no text and a second document are
 
 test('Of a file that is wrong everywhere only the first problems are reported.', () => {
   expect(problemsOf(`a: ${'['.repeat(3000)}`).length).toBeLessThanOrEqual(20);
+});
+
+test('A limit of the broker or of a role stands in its group, and is a number in its range.', () => {
+  expect(
+    problemsOf(
+      [
+        'broker:',
+        '  limits:',
+        '    connection: { total: 5 }',
+        '    connections: { totl: 5 }',
+        '    rates: { messages: 0 }',
+        '    message: { bytes: 4194305, ttlMs: 1.5 }',
+        'roles:',
+        '  a:',
+        '    tools: []',
+        '    limits: { connections: { total: 5 }, rates: { messages: many } }',
+      ].join('\n'),
+    ),
+  ).toEqual([
+    "3: broker.limits.connection: unknown key 'connection' (did you mean 'connections'?)",
+    "4: broker.limits.connections.totl: unknown key 'totl' (did you mean 'total'?)",
+    '5: broker.limits.rates.messages: must be at least 1',
+    '6: broker.limits.message.bytes: must be at most 4194304',
+    '6: broker.limits.message.ttlMs: must be a whole number',
+    '10: roles.a.limits.rates.messages: must be a number',
+    "10: roles.a.limits.connections: unknown key 'connections'; known here: rates",
+  ]);
+  expect(problemsOf('roles: { a: { tools: [], limits: { rates: { messages: 7 } } } }')).toEqual([]);
 });

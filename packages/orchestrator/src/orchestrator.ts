@@ -92,7 +92,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   const ledger = new BudgetLedger(budgets, monotonic);
   const registry = new CallRegistry(now);
   const ownership = trackInboxOwnership(client, journal, { log, fault });
-  const maxReplyBytes = () => client.welcome.limits.maxMessageBytes ?? Number.POSITIVE_INFINITY;
+  const maxReplyBytes = () => client.welcome.limits.message?.bytes ?? Number.POSITIVE_INFINITY;
   const pages = { now: monotonic, maxReplyBytes };
   const operationDeps: OperationDeps = {
     host,

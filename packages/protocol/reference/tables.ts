@@ -5,7 +5,7 @@ import { brokerFrameSchemas } from '../src/wire/broker-frames.ts';
 import { clientFrameSchemas } from '../src/wire/client-frames.ts';
 import { closeCodes } from '../src/wire/close-codes.ts';
 import { errorCodes } from '../src/wire/error-codes.ts';
-import { bodyLimits, brokerLimits, frameLimits } from '../src/wire/limits.ts';
+import { bodyLimits, frameLimits, type LimitEntry, limitTable } from '../src/wire/limits.ts';
 import { definitionName, protocolJsonSchema, type SchemaNode } from './json-schema.ts';
 
 const { $defs: definitions } = protocolJsonSchema();
@@ -73,12 +73,16 @@ export function protocolTables(): Record<string, string> {
       ]),
     ),
     limits: `${table(
-      ['limit', 'default', 'meaning'],
-      Object.entries(brokerLimits).map(([name, limit]) => [
-        `\`${name}\``,
-        figure(limit.default),
-        limit.meaning,
-      ]),
+      ['limit', 'default', 'operator, orchestrator', 'by role', 'meaning'],
+      Object.entries<Record<string, LimitEntry>>(limitTable).flatMap(([group, entries]) =>
+        Object.entries(entries).map(([name, limit]) => [
+          `\`${group}.${name}\``,
+          figure(limit.default),
+          figure(limit.privileged ?? limit.default),
+          yesOrNo(limit.perRole === true),
+          limit.meaning,
+        ]),
+      ),
     )}
 
 A header line has at most ${figure(frameLimits.headerLength)} characters. Readers of bodies accept JSON of at most

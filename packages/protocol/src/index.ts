@@ -41,11 +41,15 @@ export type { JournalBinding, JournalClaim } from './wire/journal.ts';
 export { isDeeperThan } from './wire/json-depth.ts';
 export {
   bodyLimits,
-  brokerLimits,
   defaultLimits,
   frameDefaults,
   frameLimits,
+  type LimitEntry,
+  type LimitGroup,
+  type LimitOverrides,
   type Limits,
+  limitsOf,
+  limitTable,
   protocolVersion,
   subprotocol,
 } from './wire/limits.ts';
@@ -90,6 +94,7 @@ export {
   wellKnownKinds,
 } from './names/name-schemas.ts';
 export { nearestName, suggestion } from './names/nearest-name.ts';
+export { isPrivileged } from './names/privileged-roles.ts';
 export { agentOfToken, tokenText } from './names/token-text.ts';
 
 // Tool calls: the bodies of their messages, and MCP itself.

@@ -1,4 +1,4 @@
-import { agentOf } from '@signalbox/protocol';
+import { agentOf, isPrivileged } from '@signalbox/protocol';
 import type { TokenRegistry } from './token-registry.ts';
 
 /** The configurable rules of a role. An entry is a name, or the beginning of names followed by `*`. */
@@ -13,11 +13,6 @@ export interface RolePolicy {
 
 const defaultKinds = ['ask', 'task', 'note'];
 const answers = new Set(['reply', 'progress']);
-
-/** Tells whether a role is `operator` or `orchestrator`, to which no policy applies. */
-export function isPrivileged(role: string): boolean {
-  return role === 'operator' || role === 'orchestrator';
-}
 
 /** The decision on a `deliver`: allowed, allowed only as the answer to a request that the sender was sent, or refused. */
 export type Verdict = 'allowed' | 'only_as_answer' | { refusal: string };

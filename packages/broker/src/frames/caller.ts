@@ -1,4 +1,4 @@
-import type { Sender } from '@signalbox/protocol';
+import type { Limits, Sender } from '@signalbox/protocol';
 import type { AuditLog, TokenRecord } from '@signalbox/store';
 import type { RolePolicy } from '../auth/role-policy.ts';
 import type { Consumer } from '../core/consumer.ts';
@@ -14,8 +14,10 @@ export interface Caller {
   readonly mintsOnly: boolean;
   /** The rules of its role. `undefined` if its role has the default rules. */
   readonly policy: RolePolicy | undefined;
-  /** Bounds how many messages it sends a second. `undefined` for roles without a bound. */
-  readonly rateLimit: RateLimit | undefined;
+  /** The limits of its role. */
+  readonly limits: Limits;
+  /** Bounds how many messages it sends a second. */
+  readonly rateLimit: RateLimit;
   /** Receives the messages of its inbox. */
   readonly consumer: Consumer;
   /** Receives the results of the messages that it sends. */

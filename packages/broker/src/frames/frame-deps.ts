@@ -1,10 +1,10 @@
-import type { Limits } from '@signalbox/protocol';
 import type { AuditLog, InboxStore } from '@signalbox/store';
 import type { KnownAgents } from '../auth/known-agents.ts';
 import type { RolePolicy } from '../auth/role-policy.ts';
 import type { TokenRegistry } from '../auth/token-registry.ts';
 import type { Delivery } from '../core/delivery.ts';
 import type { ExpiryClock } from '../core/time/expiry-clock.ts';
+import type { RoleLimits } from '../limits/role-limits.ts';
 import type { Log } from '../log.ts';
 import type { ConnectedCallers } from './connected-callers.ts';
 import type { RateLimit } from './rate-limit.ts';
@@ -24,7 +24,7 @@ export interface FrameDeps {
   suggestions: RateLimit;
   followers: TailFollowers;
   audit: AuditLog;
-  limits: Limits;
+  limits: RoleLimits;
   /** The meaning of a receipt, as `welcome.receipt_means` states it. */
   receiptMeans: string;
   time: ExpiryClock;

@@ -4,7 +4,7 @@ import { admit } from '../session/handshake.ts';
 import { Session, type SessionDeps } from '../session/session.ts';
 
 /** The fields of `welcome` that are the same for every connection. */
-export type Greeting = Omit<WelcomeFrame, 'agent' | 'address' | 'role'>;
+export type Greeting = Omit<WelcomeFrame, 'agent' | 'address' | 'role' | 'limits'>;
 
 /** The options of a {@link Connection}. */
 export interface ConnectionOptions {
@@ -105,9 +105,9 @@ export class Connection {
     onAdmitted();
     const session = new Session(this.#socket, admission.identity, deps);
     this.#session = session;
-    const { sender, mintsOnly } = session.caller;
+    const { sender, mintsOnly, limits } = session.caller;
     if (!mintsOnly) deps.agents.add(sender.agent);
-    session.send({ ...greeting, ...sender });
+    session.send({ ...greeting, ...sender, limits });
     if (admission.rest.length > 0) session.receive(admission.rest);
   }
 

@@ -36,9 +36,9 @@ export class Listener {
   #httpClosed: Promise<void> | undefined;
 
   private constructor(options: ListenerOptions) {
-    const { maxUnauthenticated, maxFrameBytes } = options.deps.limits;
+    const { connections, message } = options.deps.limits.forAll;
     this.#options = options;
-    this.#unauthenticated = new UnauthenticatedConnections(maxUnauthenticated, (connection) =>
+    this.#unauthenticated = new UnauthenticatedConnections(connections.unauthenticated, (connection) =>
       connection.terminate(),
     );
     this.#http = createServer((_request, response) => {
@@ -47,7 +47,7 @@ export class Listener {
     });
     this.#webSockets = new WebSocketServer({
       noServer: true,
-      maxPayload: maxFrameBytes,
+      maxPayload: message.frameBytes,
       perMessageDeflate: false,
       clientTracking: false,
       handleProtocols: () => subprotocol,
@@ -94,7 +94,7 @@ export class Listener {
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const { host, deps } = this.#options;
-    const full = this.#connections.size >= deps.limits.maxConnections;
+    const full = this.#connections.size >= deps.limits.forAll.connections.total;
     const refusal = refuseUpgrade(request.headers, { host, port: this.port, full });
     if (refusal) {
       deps.audit.record({ at: deps.now(), code: refusal.code, detail: refusal.message });

@@ -8,7 +8,6 @@ import {
   parseClientFrame,
 } from '@signalbox/protocol';
 import type { WebSocket } from 'ws';
-import { isPrivileged } from '../auth/role-policy.ts';
 import type { Caller } from '../frames/caller.ts';
 import type { FrameDeps } from '../frames/frame-deps.ts';
 import { handleFrame } from '../frames/handlers.ts';
@@ -41,7 +40,7 @@ export class Session {
   constructor(socket: WebSocket, identity: Identity, deps: SessionDeps) {
     const outbox = new Outbox(
       socket,
-      { pauseBytes, closeBytes, liveLaneMessages: deps.limits.liveLaneMessages },
+      { pauseBytes, closeBytes, liveLaneMessages: deps.limits.of(identity.sender.role).liveLane.messages },
       {
         dirty: deps.flusher.add,
         drained: () => {
@@ -167,15 +166,16 @@ function callerOf(
   producer: Responder,
   { policies, limits, monotonic }: SessionDeps,
 ): Caller {
-  const { deliverPerSecond, deliverBurst } = limits;
   const { role } = sender;
+  const own = limits.of(role);
   return {
     token,
     sender,
     isOperator: token.permissions.includes('operator'),
     mintsOnly: token.permissions.includes('mint'),
     policy: policies[role],
-    rateLimit: isPrivileged(role) ? undefined : new RateLimit(deliverPerSecond, deliverBurst, monotonic()),
+    limits: own,
+    rateLimit: new RateLimit(own.rates.messages, own.rates.messagesBurst, monotonic()),
     consumer,
     producer,
     isConnected: true,

@@ -71,7 +71,7 @@ export function encodeBody(body: unknown, limits: WelcomeFrame['limits']): strin
     throw clientError('invalid_message', `the body can't be written as JSON: ${messageOf(cause)}`, { cause });
   }
   if (text === undefined) throw clientError('invalid_message', 'the body is not a JSON value');
-  const max = limits.maxMessageBytes ?? defaultLimits.maxMessageBytes;
+  const max = limits.message?.bytes ?? defaultLimits.message.bytes;
   if (text.length * 3 > max && Buffer.byteLength(text) > max) {
     throw tooLarge(Buffer.byteLength(text), max);
   }

@@ -1,6 +1,7 @@
 import { kindSchema, mailboxToolNames, roleSchema, suggestion } from '@signalbox/protocol';
 import { z } from 'zod';
 import { parseListenAddress } from '../listen-address.ts';
+import { brokerLimitsSchema, roleLimitsSchema } from './limits-schema.ts';
 import { mcpServerSchema, serverLimitsSchema, serverNameSchema } from './server-schema.ts';
 import { budgetSchema, limit, milliseconds, nonEmpty, paths, toolPatterns } from './value-schemas.ts';
 
@@ -25,6 +26,7 @@ const brokerSchema = z.strictObject({
     .describe(
       'full (default): on disk before the receipt; process: survives a crash of the broker, not a power cut',
     ),
+  limits: brokerLimitsSchema.optional(),
 });
 
 const orchestratorSchema = z.strictObject({
@@ -90,6 +92,7 @@ export const roleEntrySchema = z.strictObject({
     .describe(
       'messages that the broker accepts from the role: to whom, and of which kinds; default ask, task and note to every agent',
     ),
+  limits: roleLimitsSchema.optional(),
 });
 
 const hostPattern = z

@@ -3,7 +3,7 @@ import { type Config, formatListenAddress, type ListenAddress, listenError } fro
 import { type Fault, isLoopback } from '@signalbox/protocol';
 import { checkDataDirectory, dataDirectory } from '../data-directory/data-directory.ts';
 import type { Log } from '../log.ts';
-import { sendPolicies } from '../policy/send-policies.ts';
+import { roleLimits, sendPolicies } from '../policy/broker-policies.ts';
 
 /** The configuration that a broker runs with. The other options replace or add to parts of it. */
 export interface RunBrokerOptions {
@@ -53,6 +53,8 @@ export async function runBroker(options: RunBrokerOptions): Promise<RunningBroke
     port,
     durability: options.durability ?? config.broker.durability,
     policies: sendPolicies(config.roles),
+    limits: config.broker.limits,
+    roleLimits: roleLimits(config.roles),
     insecure,
     log,
     ...(fault && { fault }),

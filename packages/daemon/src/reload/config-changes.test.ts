@@ -30,7 +30,11 @@ test('Changes are listed by name; a change of the messages that a role may send 
 
 test('Every changed key that a running process cannot take over is listed.', () => {
   const after = configOf({
-    broker: { listen: '127.0.0.1:1', data: 'x', durability: 'process' },
+    broker: {
+      ...{ listen: '127.0.0.1:1', data: 'x', durability: 'process' },
+      limits: { rates: { messages: 1 } },
+    },
+    roles: { a: { tools: [], limits: { rates: { messages: 2 } } } },
     orchestrator: { id: 'o', concurrency: { global: 1 }, callTimeoutMs: 1, maxProcesses: 1 },
     allowHosts: ['x'],
     capabilities: 'x',
@@ -39,12 +43,14 @@ test('Every changed key that a running process cannot take over is listed.', () 
     'broker.listen',
     'broker.data',
     'broker.durability',
+    'broker.limits',
     'orchestrator.id',
     'orchestrator.concurrency',
     'orchestrator.callTimeoutMs',
     'orchestrator.maxProcesses',
     'allowHosts',
     'capabilities',
+    'roles.a.limits',
   ]);
 });
 

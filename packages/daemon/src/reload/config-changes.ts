@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '@signalbox/config';
-import { sendPolicies } from '../policy/send-policies.ts';
+import { roleLimits, sendPolicies } from '../policy/broker-policies.ts';
 
 /** The names that were added or removed, and those whose entry changed. */
 export interface NameChanges {
@@ -9,11 +9,13 @@ export interface NameChanges {
   changed: string[];
 }
 
-/** Lists the roles whose tools, mailbox or budgets changed. `send` is left out, because the broker reads it at its start. */
+/** Lists the roles whose tools, mailbox or budgets changed. `send` and `limits` are left out, because the broker reads them at its start. */
 export function roleChanges(before: Config, after: Config): NameChanges {
-  const withoutSend = ({ roles }: Config) =>
-    Object.fromEntries(Object.entries(roles).map(([role, { send: _send, ...entry }]) => [role, entry]));
-  return nameChanges(withoutSend(before), withoutSend(after));
+  const ofOrchestrator = ({ roles }: Config) =>
+    Object.fromEntries(
+      Object.entries(roles).map(([role, { send: _send, limits: _limits, ...entry }]) => [role, entry]),
+    );
+  return nameChanges(ofOrchestrator(before), ofOrchestrator(after));
 }
 
 /** Lists the keys outside of servers and roles that changed and can be put in force at once. */
@@ -29,12 +31,12 @@ export function policyChanges(before: Config, after: Config): string[] {
 
 /** Lists the keys that differ from what the process was started with, and that take effect after a restart only. */
 export function restartNeeds(started: Config, now: Config): string[] {
-  const { added, removed, changed } = nameChanges(sendPolicies(started.roles), sendPolicies(now.roles));
   return [
     ...differing(started, now, {
       'broker.listen': ({ broker }) => broker.listen,
       'broker.data': ({ broker }) => broker.data,
       'broker.durability': ({ broker }) => broker.durability,
+      'broker.limits': ({ broker }) => broker.limits,
       'orchestrator.id': ({ orchestrator }) => orchestrator.id,
       'orchestrator.concurrency': ({ orchestrator }) => orchestrator.concurrency,
       'orchestrator.callTimeoutMs': ({ orchestrator }) => orchestrator.callTimeoutMs,
@@ -42,8 +44,14 @@ export function restartNeeds(started: Config, now: Config): string[] {
       allowHosts: ({ allowHosts }) => allowHosts,
       capabilities: ({ capabilities }) => capabilities,
     }),
-    ...[...added, ...removed, ...changed].map((role) => `roles.${role}.send`),
+    ...changedNames(sendPolicies(started.roles), sendPolicies(now.roles)).map((role) => `roles.${role}.send`),
+    ...changedNames(roleLimits(started.roles), roleLimits(now.roles)).map((role) => `roles.${role}.limits`),
   ];
+}
+
+function changedNames(before: Record<string, unknown>, after: Record<string, unknown>): string[] {
+  const { added, removed, changed } = nameChanges(before, after);
+  return [...added, ...removed, ...changed];
 }
 
 /** Describes changes for people, servers first; empty if nothing changed. */

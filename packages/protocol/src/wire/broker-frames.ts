@@ -1,23 +1,32 @@
 import { z } from 'zod';
 import { frameSchema } from './frame-schema.ts';
 import { journalBindingSchema } from './journal.ts';
-import { brokerLimits } from './limits.ts';
+import { type LimitEntry, type LimitOverrides, limitTable } from './limits.ts';
 import { messageHeaderFields, senderSchema } from './message.ts';
 
 const requestId = z.string().describe('Copied from the frame that this answers.');
 
 /** Accepts the limits of any broker. A newer broker may have limits that are unknown here, and an older one may lack some. */
-const limitsSchema = z
-  .object(
+const limitsSchema: z.ZodType<LimitOverrides> = z
+  .looseObject(
     Object.fromEntries(
-      Object.entries(brokerLimits).map(([name, { meaning }]) => [
-        name,
-        z.number().optional().describe(meaning),
+      Object.entries<Record<string, LimitEntry>>(limitTable).map(([group, entries]) => [
+        group,
+        z
+          .object(
+            Object.fromEntries(
+              Object.entries(entries).map(([name, { meaning }]) => [
+                name,
+                z.number().optional().describe(meaning),
+              ]),
+            ),
+          )
+          .catchall(z.number())
+          .optional(),
       ]),
-    ) as Record<keyof typeof brokerLimits, z.ZodOptional<z.ZodNumber>>,
+    ),
   )
-  .catchall(z.number())
-  .describe('The limits of this broker: section 11.');
+  .describe("The limits that hold for the caller's role: section 11.");
 
 const connectedAgentSchema = z
   .object({

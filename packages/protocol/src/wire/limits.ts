@@ -1,3 +1,5 @@
+import { isPrivileged } from '../names/privileged-roles.ts';
+
 const KiB = 1024;
 const MiB = 1024 * KiB;
 const day = 24 * 60 * 60 * 1000;
@@ -7,36 +9,122 @@ export const subprotocol = 'signalbox.v1';
 /** The version of the protocol, as `hello.protocol` states it. */
 export const protocolVersion = 1;
 
-/**
- * The limits that a broker enforces and states in `welcome.limits`, with their defaults. An operator may change them. The schema of
- * `welcome`, the store's caps and the page of the protocol come from this table.
- */
-export const brokerLimits = {
-  maxConnections: { default: 4096, meaning: 'Connections at a time.' },
-  maxUnauthenticated: {
-    default: 256,
-    meaning:
-      'Connections at a time that have not said `hello` yet. The oldest one is closed for a newer one.',
-  },
-  maxMessageBytes: { default: 4 * MiB, meaning: 'Bytes of one body.' },
-  maxFrameBytes: { default: 4 * MiB + 64 * KiB, meaning: 'Bytes of one WebSocket message.' },
-  deliverPerSecond: { default: 2000, meaning: 'Delivers of one worker a second, in the long run.' },
-  deliverBurst: { default: 4000, meaning: 'Delivers of one worker at once.' },
-  maxInboxMessages: { default: 50_000, meaning: 'Messages that wait in one inbox.' },
-  maxInboxBytes: { default: 256 * MiB, meaning: 'Bytes that wait in one inbox.' },
-  maxPendingPerSender: { default: 1000, meaning: 'Messages of one sender that wait in one inbox.' },
-  maxTotalBytes: { default: 8 * 1024 * MiB, meaning: 'Bytes of all stored messages.' },
-  maxTtlMs: { default: 30 * day, meaning: 'The longest lifetime of a message, in milliseconds.' },
-  liveLaneMessages: { default: 256, meaning: 'Ephemeral messages that wait for one connection.' },
-} as const satisfies Record<string, { default: number; meaning: string }>;
+/** One limit of a broker. */
+export interface LimitEntry {
+  readonly default: number;
+  /** The default for the roles `operator` and `orchestrator`, where it differs. */
+  readonly privileged?: number;
+  /** The least value that an operator may set. Default: 1. */
+  readonly min?: number;
+  /** The greatest value that an operator may set. Default: the greatest safe integer. */
+  readonly max?: number;
+  /** A sentence that stands in the configuration's schema, in the guide and on the page of the protocol. */
+  readonly meaning: string;
+  /** True if a role may have a value of its own. */
+  readonly perRole?: true;
+}
 
-/** The limits of one broker, under the names of {@link brokerLimits}, which gives the meaning and the unit of each. */
-export type Limits = { [Name in keyof typeof brokerLimits]: number };
+/**
+ * The limits that a broker enforces. The path of a limit is the same here, in `broker.limits` and `roles.X.limits` of the
+ * configuration, in `welcome.limits`, and in the texts of errors: `connections.total`.
+ */
+export const limitTable = {
+  connections: {
+    total: { default: 4096, meaning: 'Connections at a time.' },
+    unauthenticated: {
+      default: 256,
+      meaning:
+        'Connections at a time that have not said `hello` yet. The oldest one is closed for a newer one.',
+    },
+  },
+  message: {
+    bytes: { default: 4 * MiB, max: 4 * MiB, meaning: 'Bytes of one body.' },
+    frameBytes: {
+      default: 4 * MiB + 64 * KiB,
+      min: 1024,
+      max: 64 * MiB,
+      meaning: 'Bytes of one WebSocket message.',
+    },
+    ttlMs: { default: 30 * day, meaning: 'The longest lifetime of a message, in milliseconds.' },
+  },
+  rates: {
+    messages: {
+      default: 2000,
+      privileged: 1_000_000,
+      perRole: true,
+      meaning: 'Messages of one agent a second, in the long run.',
+    },
+    messagesBurst: {
+      default: 4000,
+      privileged: 1_000_000,
+      perRole: true,
+      meaning: 'Messages of one agent at once.',
+    },
+  },
+  inbox: {
+    messages: { default: 50_000, meaning: 'Messages that wait in one inbox.' },
+    bytes: { default: 256 * MiB, meaning: 'Bytes that wait in one inbox.' },
+  },
+  senderToRecipient: {
+    messages: { default: 1000, meaning: 'Messages of one sender that wait in one inbox.' },
+  },
+  store: {
+    bytes: { default: 8 * 1024 * MiB, meaning: 'Bytes of all stored messages.' },
+  },
+  liveLane: {
+    messages: { default: 256, meaning: 'Ephemeral messages that wait for one connection.' },
+  },
+} as const satisfies Record<string, Record<string, LimitEntry>>;
+
+type Table = typeof limitTable;
+
+/** A group of limits, such as `connections`. */
+export type LimitGroup = keyof Table;
+
+/** The value of every limit, under the groups and names of {@link limitTable}. */
+export type Limits = {
+  readonly [Group in LimitGroup]: { readonly [Name in keyof Table[Group]]: number };
+};
+
+/** Values that replace some of the limits. */
+export type LimitOverrides = {
+  readonly [Group in LimitGroup]?: { readonly [Name in keyof Table[Group]]?: number | undefined } | undefined;
+};
 
 /** The limits of a broker whose operator changed none. */
-export const defaultLimits = Object.fromEntries(
-  Object.entries(brokerLimits).map(([name, limit]) => [name, limit.default]),
-) as Limits;
+export const defaultLimits: Limits = withOverrides(({ default: value }) => value);
+
+/**
+ * Returns the limits of one role: a value of its own goes first, then the default of a privileged role, then the value for all
+ * roles, then the default. Without a role, returns those of a role that has no values of its own.
+ */
+export function limitsOf(
+  role: string | undefined,
+  forAll: LimitOverrides = {},
+  ofRole: LimitOverrides = {},
+): Limits {
+  const isAbove = role !== undefined && isPrivileged(role);
+  return withOverrides(
+    (entry, group, name) =>
+      valueAt(ofRole, group, name) ??
+      (isAbove ? entry.privileged : undefined) ??
+      valueAt(forAll, group, name) ??
+      entry.default,
+  );
+}
+
+function withOverrides(value: (entry: LimitEntry, group: string, name: string) => number): Limits {
+  return Object.fromEntries(
+    Object.entries<Record<string, LimitEntry>>(limitTable).map(([group, entries]) => [
+      group,
+      Object.fromEntries(Object.entries(entries).map(([name, entry]) => [name, value(entry, group, name)])),
+    ]),
+  ) as unknown as Limits;
+}
+
+function valueAt(overrides: LimitOverrides, group: string, name: string): number | undefined {
+  return (overrides as Record<string, Record<string, number | undefined> | undefined>)[group]?.[name];
+}
 
 /** Bounds of single frames. They belong to the protocol and are the same for every broker. Lengths are in UTF-16 units. */
 export const frameLimits = {
@@ -77,7 +165,7 @@ export const frameDefaults = {
  * and objects, and `maxNodes` counts values, names and containers: parsed, a node takes up to 40 bytes.
  */
 export const bodyLimits = {
-  maxLength: defaultLimits.maxMessageBytes,
+  maxLength: defaultLimits.message.bytes,
   maxDepth: 64,
   maxNodes: 250_000,
 } as const;

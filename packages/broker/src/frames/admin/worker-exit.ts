@@ -1,6 +1,6 @@
-import { type AdminParams, frameDefaults } from '@signalbox/protocol';
+import { type AdminParams, frameDefaults, isPrivileged } from '@signalbox/protocol';
 import type { NewMessage, TokenRecord } from '@signalbox/store';
-import { isPrivileged, maySendTo } from '../../auth/role-policy.ts';
+import { maySendTo } from '../../auth/role-policy.ts';
 import { brokerSender, sentByBroker } from '../../core/broker-sender.ts';
 import type { Delivery } from '../../core/delivery.ts';
 import type { DeliverResult } from '../../core/producer.ts';

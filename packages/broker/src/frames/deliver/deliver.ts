@@ -7,6 +7,7 @@ import {
 } from '@signalbox/protocol';
 import type { NewMessage } from '@signalbox/store';
 import { judgeDeliver } from '../../auth/role-policy.ts';
+import { figure, type RoleLimits } from '../../limits/role-limits.ts';
 import type { Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { Outcome } from '../outcome.ts';
@@ -26,10 +27,10 @@ export function deliver(
   deps: Deps,
   body: string | undefined,
 ): Outcome | Promise<Outcome> {
-  const { delivery, tokens, agents, limits, monotonic } = deps;
+  const { delivery, tokens, agents, monotonic } = deps;
   const refusal =
     refuseForgedClaim(frame, caller.sender) ??
-    refuseSize(body, limits.maxMessageBytes) ??
+    refuseSize(body, caller.limits.message.bytes) ??
     refuseSettles(frame, caller, delivery);
   if (refusal) return { refusal };
   const verdict = judgeDeliver(caller.sender.role, caller.policy, frame, tokens);
@@ -38,8 +39,8 @@ export function deliver(
     return submitIfAnswer(frame, caller, deps, body);
   }
   if (verdict !== 'allowed') return { refusal: { code: 'forbidden', message: verdict.refusal } };
-  const waitMs = caller.rateLimit?.take(monotonic()) ?? 0;
-  if (waitMs > 0) return tooFast(waitMs, limits.deliverPerSecond);
+  const waitMs = caller.rateLimit.take(monotonic());
+  if (waitMs > 0) return tooFast(waitMs, caller, deps.limits);
   // Only agents that exist can be written to. An agent exists if it holds its inbox, is known, or sent the request that this answers.
   const exists = frame.ephemeral || delivery.isHeld(frame.to) || agents.has(agentOf(frame.to));
   if (exists || settlesItsRequest(frame, caller, deps)) return submit(frame, caller, deps, body);
@@ -47,8 +48,13 @@ export function deliver(
 }
 
 /** Refuses a message above the rate, and pauses the connection, because refusing a flood frame by frame would slow down other callers. */
-function tooFast(waitMs: number, perSecond: number): Outcome {
-  const message = `more than ${perSecond} messages a second`;
+function tooFast(
+  waitMs: number,
+  { sender: { role }, limits: { rates } }: Caller,
+  limits: RoleLimits,
+): Outcome {
+  const setting = limits.setting(role, 'rates', 'messages');
+  const message = `more than ${figure(rates.messages)} messages a second for role '${role}'; send more slowly, or raise ${setting}`;
   const refusal = { code: 'rate_limited', message } as const;
   return { refusal, retryAfterMs: waitMs, resumeAfterMs: Math.min(waitMs, refillMs) };
 }
@@ -107,12 +113,12 @@ async function answersARequest(
 
 function submit(
   frame: DeliverFrame,
-  { sender, token, producer }: Caller,
-  { delivery, limits, now }: Deps,
+  { sender, token, producer, limits }: Caller,
+  { delivery, now }: Deps,
   body: string | undefined,
 ): Outcome | Promise<Outcome> {
   const createdAt = now();
-  const ttlMs = Math.min(frame.ttl_ms ?? frameDefaults.ttlMs, limits.maxTtlMs);
+  const ttlMs = Math.min(frame.ttl_ms ?? frameDefaults.ttlMs, limits.message.ttlMs);
   if (frame.ephemeral) {
     if (delivery.deliverEphemeral(ephemeralFrame(sender, frame, createdAt, ttlMs), body)) return undefined;
     return { refusal: { code: 'no_consumer', message: `nobody holds the inbox '${frame.to}' now` } };

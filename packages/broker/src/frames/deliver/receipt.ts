@@ -30,7 +30,7 @@ function whyRefused(result: Refused, id: string, inbox: string, limits: Limits):
     case 'inbox_full':
       return `the inbox '${inbox}' is full; try again when its owner has read some`;
     case 'quota_exceeded':
-      return `${limits.maxPendingPerSender} of your messages wait in '${inbox}'; try again when some are read`;
+      return `${limits.senderToRecipient.messages} of your messages wait in '${inbox}'; try again when some are read`;
     case 'storage_full':
       return "the broker's storage is full; try again when there is room";
   }

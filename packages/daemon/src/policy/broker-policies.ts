@@ -7,3 +7,10 @@ export function sendPolicies(
 ): Record<string, NonNullable<RoleEntry['send']>> {
   return definedValues(roles, ({ send }) => send);
 }
+
+/** Returns the limits that roles have of their own, for the roles that have some. The broker enforces them. */
+export function roleLimits(
+  roles: Readonly<Record<string, RoleEntry>>,
+): Record<string, NonNullable<RoleEntry['limits']>> {
+  return definedValues(roles, ({ limits }) => limits);
+}
