@@ -1,4 +1,4 @@
-import { SignalboxError } from '@signalbox/protocol';
+import { failuresOf, SignalboxError } from '@signalbox/protocol';
 import type { InboxStore } from '@signalbox/store';
 import type { TokenRegistry } from './auth/token-registry.ts';
 import { refuseToken, type TokenRequest } from './auth/token-rules.ts';
@@ -6,6 +6,7 @@ import { brokerFiles, removeFile, writePrivate } from './broker-files.ts';
 import { type BrokerOptions, type BrokerSettings, settingsOf } from './broker-options.ts';
 import { startChores } from './chores/chores.ts';
 import { Listener } from './listener/listener.ts';
+import type { Log } from './log.ts';
 import { ensureOperatorToken } from './operator-token.ts';
 import type { SessionDeps } from './session/session.ts';
 import { createSessionDeps } from './session-deps.ts';
@@ -22,9 +23,12 @@ export interface Broker extends AsyncDisposable {
   readonly operatorTokenFile: string;
   /** Issues a token in this process. Rejects with a `SignalboxError`, `bad_frame` or `forbidden`, if the rules refuse it. */
   issueToken(request: TokenRequest): Promise<{ id: string; token: string }>;
-  /** Resolves with the error if messages can't be made durable any more. The broker then stops by itself. */
+  /** Resolves with the error if the store has failed for good. The broker then stops by itself. */
   readonly failed: Promise<unknown>;
-  /** Tells the clients, commits the messages that wait, and closes the files. Resolves when all of this is done. */
+  /**
+   * Tells the clients, commits the messages that wait, and closes the files. Resolves when all of this is done. Rejects if some of
+   * it failed; all the rest is done then.
+   */
   stop(): Promise<void>;
 }
 
@@ -49,10 +53,17 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   opened.defer(() => stores.inboxes.keepTime(deps.time.look()));
   await ensureOperatorToken(deps.tokens, files.operatorToken);
   const brokerId = await stores.inboxes.identity();
+  for (const chore of startChores({ ...deps, inboxes: stores.inboxes, onStoreFailed: storeFailed.resolve })) {
+    opened.use(chore);
+  }
   const listener = await openListener(settings, deps, brokerId, stores.inboxes);
-  for (const chore of startChores({ ...deps, inboxes: stores.inboxes })) opened.use(chore);
+  // The stack runs these from the last to the first.
+  opened.defer(() => listener.close());
+  opened.defer(() => deps.delivery.close());
+  opened.defer(() => listener.sayGoingAway(reconnectAfterMs));
   const { port } = listener;
   const url = urlOf(settings.host, port);
+  opened.defer(() => removeFile(files.facts));
   await writePrivate(files.facts, JSON.stringify({ pid: process.pid, url, started_at: now() }));
   log({
     level: 'info',
@@ -62,10 +73,11 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     receiptMeans: deps.receiptMeans,
   });
 
-  const stop = stopOnce(listener, deps, files.facts, opened.move());
+  const stop = stopOnce(opened.move(), log);
   void storeFailed.promise.then(async (error) => {
     log({ level: 'error', event: 'store_failed', error });
-    await stop().catch((error) => log({ level: 'error', event: 'stop_failed', error }));
+    // Each step that fails is logged there.
+    await stop().catch(() => {});
   });
   return {
     url,
@@ -105,21 +117,20 @@ function urlOf(host: string, port: number): string {
   return `ws://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** Returns a function that stops the broker when it is first called. Each call resolves when the broker has stopped. */
-function stopOnce(
-  listener: Listener,
-  { delivery, log }: SessionDeps,
-  factsFile: string,
-  resources: AsyncDisposable,
-): () => Promise<void> {
+/**
+ * Returns a function that stops the broker when it is first called. Every step is taken, whichever of them fail; each failure is
+ * logged. Each call resolves when the broker has stopped, or rejects with the failures.
+ */
+function stopOnce(resources: AsyncDisposableStack, log: Log): () => Promise<void> {
   let stopping: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
-    listener.sayGoingAway(reconnectAfterMs);
-    await delivery.close();
-    await listener.close();
-    await removeFile(factsFile);
-    await resources[Symbol.asyncDispose]();
-    log({ level: 'info', event: 'broker_stopped' });
+    try {
+      await resources.disposeAsync();
+      log({ level: 'info', event: 'broker_stopped' });
+    } catch (thrown) {
+      for (const error of failuresOf(thrown)) log({ level: 'error', event: 'stop_failed', error });
+      throw thrown;
+    }
   };
   return () => {
     stopping ??= stop();

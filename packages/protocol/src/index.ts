@@ -163,5 +163,5 @@ export { readWholeManifest } from './mcp/whole-manifest.ts';
 // Errors, faults and texts that every package uses.
 
 export { type Fault, faultAt, faultPoints, faultVariable, noFault } from './faults.ts';
-export { errnoOf, messageOf, SignalboxError } from './signalbox-error.ts';
+export { errnoOf, failuresOf, messageOf, SignalboxError } from './signalbox-error.ts';
 export { visible } from './visible-text.ts';

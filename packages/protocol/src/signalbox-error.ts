@@ -20,6 +20,15 @@ export class SignalboxError extends Error {
   }
 }
 
+/**
+ * Returns the errors behind a thrown value, the first one first. When several steps of an end fail, or the end after a failure fails,
+ * JavaScript throws them together as a `SuppressedError`.
+ */
+export function failuresOf(thrown: unknown): unknown[] {
+  if (!(thrown instanceof SuppressedError)) return [thrown];
+  return [...failuresOf(thrown.suppressed), ...failuresOf(thrown.error)];
+}
+
 /** Returns the message of an error, or any other thrown value as text. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);

@@ -83,7 +83,8 @@ export interface JournalClaim {
  * with a lower number. They have gaps, and the order of numbers of different inboxes means nothing.
  *
  * Methods see all commits that resolved before they were called. They reject with a `StoreError`, and only when the medium fails; a
- * rejected `commit` has changed nothing.
+ * rejected `commit` has changed nothing. When a sync fails, or the medium refuses several changes in a row for another reason than
+ * lack of room, the store has failed for good: every change rejects with an error that `isFinal`.
  */
 export interface InboxStore extends AsyncDisposable {
   /** The messages that were settled as `dead`, whole. */
@@ -126,10 +127,10 @@ export interface InboxStore extends AsyncDisposable {
   /** Names of inboxes with pending messages, after `after`, in ascending order of their code units and not of a locale. */
   inboxes(after: string, limit: number): Promise<string[]>;
   /**
-   * Does one small step of housekeeping: forgets old settled messages, checks whether a full medium has room again, and returns
-   * some pending messages that have expired, which the caller settles. Repeated calls cover everything, and return a message again
-   * until it is settled. Settled messages are kept for `dedupeWindowMs` of running time after the store was opened and after each
-   * leap of `time`.
+   * Does one small step of housekeeping: forgets old settled messages, checks whether a medium that was full or refused a change
+   * takes changes again, and returns some pending messages that have expired, which the caller settles. Repeated calls cover
+   * everything, and return a message again until it is settled. Settled messages are kept for `dedupeWindowMs` of running time
+   * after the store was opened and after each leap of `time`.
    */
   sweep(time: ExpiryTime): Promise<StoredMetadata[]>;
   /** Remembers the time that the caller has reached. A power cut may undo that. */

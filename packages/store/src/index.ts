@@ -17,5 +17,5 @@ export { openSqliteAuditLog, type SqliteAuditLogOptions } from './sqlite/audit-l
 export { lockDataDirectory } from './sqlite/data-directory-lock.ts';
 export { openSqliteInboxStore, type SqliteInboxStoreOptions } from './sqlite/inbox-store/inbox-store.ts';
 export { openSqliteTokenStore, type SqliteTokenStoreOptions } from './sqlite/token-store.ts';
-export { StoreError, type StoreErrorCode } from './store-error.ts';
+export { isFinalFailure, StoreError, type StoreErrorCode } from './store-error.ts';
 export type { Permission, TokenRecord, TokenStore } from './token-store.ts';

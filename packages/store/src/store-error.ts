@@ -15,9 +15,17 @@ export type StoreErrorCode =
 export class StoreError extends Error {
   override readonly name = 'StoreError';
   readonly code: StoreErrorCode;
+  /** True if the store has failed for good: nothing becomes durable until it is opened again. */
+  readonly isFinal: boolean;
 
-  constructor(code: StoreErrorCode, message: string, cause?: unknown) {
+  constructor(code: StoreErrorCode, message: string, cause?: unknown, { isFinal = false } = {}) {
     super(message, cause === undefined ? undefined : { cause });
     this.code = code;
+    this.isFinal = isFinal;
   }
+}
+
+/** Returns true if this is the error of a store that has failed for good. */
+export function isFinalFailure(error: unknown): boolean {
+  return error instanceof StoreError && error.isFinal;
 }

@@ -1,4 +1,4 @@
-import type { AuditLog, InboxStore } from '@signalbox/store';
+import { type AuditLog, type InboxStore, isFinalFailure } from '@signalbox/store';
 import type { KnownAgents } from '../auth/known-agents.ts';
 import type { TokenRegistry } from '../auth/token-registry.ts';
 import type { Delivery } from '../core/delivery.ts';
@@ -22,13 +22,18 @@ export interface ChoreDeps {
   now: () => number;
   monotonic: () => number;
   log: Log;
+  /** Called if the store has failed for good. */
+  onStoreFailed: (error: unknown) => void;
 }
 
 /** Starts the work that a broker repeats while it runs. Each chore stops when it is disposed. */
 export function startChores(deps: ChoreDeps): AsyncDisposable[] {
-  const { inboxes, delivery, followers, agents, time, log } = deps;
+  const { inboxes, delivery, followers, agents, time, log, onStoreFailed } = deps;
   const housekeeping = new Housekeeping({ store: inboxes, ...deps });
-  const onError = (error: unknown): void => log({ level: 'error', event: 'housekeeping_failed', error });
+  const onError = (error: unknown): void => {
+    log({ level: 'error', event: 'housekeeping_failed', error });
+    if (isFinalFailure(error)) onStoreFailed(error);
+  };
   return [
     repeat(250, () => delivery.deadlines.check(), onError),
     repeat(250, async () => followers.catchUp(), onError),

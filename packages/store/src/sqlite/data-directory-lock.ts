@@ -24,8 +24,11 @@ export async function lockDataDirectory(
   return {
     async [Symbol.asyncDispose]() {
       if (!lock.open) return;
-      rmSync(holderFile, { force: true });
-      lock.close();
+      try {
+        rmSync(holderFile, { force: true });
+      } finally {
+        lock.close();
+      }
     },
   };
 }

@@ -53,14 +53,30 @@ export function closeDatabase(db: Database.Database): void {
 }
 
 /**
- * The codes of SQLite for a lack of room. A file-size limit of the process shows as a failed write, and so can a full disk, when the
- * index of the log has to grow.
+ * The codes of SQLite for what may be a lack of room. A file-size limit of the process shows as a failed write, and so can a full
+ * disk, when the index of the log has to grow. Only `SQLITE_FULL` says nothing else.
  */
 const outOfRoomCodes = new Set(['SQLITE_FULL', 'SQLITE_IOERR_WRITE', 'SQLITE_IOERR_SHMSIZE']);
 
-/** Whether SQLite failed for lack of room. */
+/** Whether SQLite failed, perhaps for lack of room. */
 export function isOutOfRoom(thrown: unknown): boolean {
   return outOfRoomCodes.has(sqliteCode(thrown) ?? '');
+}
+
+const mediumErrnos = new Set(['EIO', 'EROFS', 'EACCES', 'EPERM', 'ENXIO', 'ENODEV', 'ESTALE', 'EBADF']);
+
+/** Whether the medium refused to read or write: the same will probably happen to the next attempt. */
+export function isMediumFailure(thrown: unknown): boolean {
+  const code = sqliteCode(thrown);
+  if (code === undefined) return mediumErrnos.has((thrown as NodeJS.ErrnoException | null)?.code ?? '');
+  return /^SQLITE_(IOERR|READONLY|CANTOPEN)/.test(code);
+}
+
+const noRoomErrnos = new Set(['ENOSPC', 'EFBIG', 'EDQUOT']);
+
+/** Whether a system call failed for lack of room. */
+export function isNoRoomErrno(thrown: unknown): boolean {
+  return noRoomErrnos.has((thrown as NodeJS.ErrnoException | null)?.code ?? '');
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Fault } from '@signalbox/protocol';
-import type { InboxStore, NewMessage, Settlement } from '@signalbox/store';
+import { type InboxStore, isFinalFailure, type NewMessage, type Settlement } from '@signalbox/store';
 import type { DeliverResult, Producer } from '../producer.ts';
 import { Receipts, type Waiter, type WrittenBatch } from './receipts.ts';
 
@@ -27,7 +27,7 @@ export interface CommitQueueOptions {
   onNotice: (inbox: string) => void;
   /** Called if a commit with settlements failed. */
   onError: (error: unknown) => void;
-  /** Called once if written messages can't be made durable. No producer is answered any more. */
+  /** Called if the store has failed for good, perhaps more than once. */
   onStoreFailed: (error: unknown) => void;
   /** The time that a settlement may wait for others to share its commit, in milliseconds. */
   lazyMs: number;
@@ -208,7 +208,8 @@ export class CommitQueue {
     this.#ended();
     for (let i = 0; i < messages.length; i++) producers[i]!.answer(messages[i]!, failed);
     for (const waiter of [...onWritten, ...onDurable]) waiter(error);
-    if (settlements.length > 0) this.#options.onError(error);
+    if (isFinalFailure(error)) this.#options.onStoreFailed(error);
+    else if (settlements.length > 0) this.#options.onError(error);
   }
 
   /** Ends the running commit: no caller may start to wait for it any more. */

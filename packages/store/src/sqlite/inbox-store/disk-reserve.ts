@@ -1,5 +1,6 @@
-import { closeSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { isNoRoomErrno } from '../database.ts';
 
 const chunk = Buffer.alloc(
   64 * 1024,
@@ -25,7 +26,9 @@ export class DiskReserve {
     return this.#isHeld;
   }
 
+  /** Deletes the file. Throws if the medium refuses to be written for another reason than lack of room. */
   release(): void {
+    this.#proveMedium();
     this.#isHeld = false;
     rmSync(this.#file, { force: true });
   }
@@ -46,6 +49,20 @@ export class DiskReserve {
     return (statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0) >= this.#bytes;
   }
 
+  /** Writes beyond the end of the file: SQLite's errors don't tell a full medium from a broken one. */
+  #proveMedium(): void {
+    let handle: number | undefined;
+    try {
+      handle = openSync(this.#file, 'a', 0o600);
+      writeSync(handle, chunk);
+      fsyncSync(handle);
+    } catch (thrown) {
+      if (!isNoRoomErrno(thrown)) throw thrown;
+    } finally {
+      if (handle !== undefined) closeSync(handle);
+    }
+  }
+
   #write(): boolean {
     let handle: number | undefined;
     try {
@@ -53,7 +70,8 @@ export class DiskReserve {
       for (let left = this.#bytes; left > 0; )
         left -= writeSync(handle, chunk, 0, Math.min(left, chunk.length));
       return true;
-    } catch {
+    } catch (thrown) {
+      if (!isNoRoomErrno(thrown)) throw thrown;
       // Messages could not be written either. The caller goes on without a reserve.
       rmSync(this.#file, { force: true });
       return false;

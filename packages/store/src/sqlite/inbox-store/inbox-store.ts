@@ -19,6 +19,7 @@ import { type DeadLetterLimits, DeadLetterTable } from './dead-letter-table.ts';
 import { readHistory } from './history-reader.ts';
 import { inboxSchema } from './inbox-schema.ts';
 import { JournalTable } from './journal-table.ts';
+import { MediumHealth } from './medium-health.ts';
 import { SequenceNumbers } from './sequence-numbers.ts';
 import { Transactions } from './transactions.ts';
 import { WalSync } from './wal-sync.ts';
@@ -86,6 +87,7 @@ export class SqliteInboxStore implements InboxStore {
   readonly #usedBytes: () => number;
   readonly #writer: BatchWriter;
   readonly #transactions: Transactions;
+  readonly #health: MediumHealth;
   /** Undefined where written is durable enough. */
   readonly #walSync: WalSync | undefined;
 
@@ -112,8 +114,10 @@ export class SqliteInboxStore implements InboxStore {
       caps: storeCaps,
       usedBytes: this.#usedBytes,
     });
+    this.#health = new MediumHealth(file);
     this.#transactions = new Transactions(db, {
       file,
+      onWritten: () => this.#health.worked(),
       reserveBytes: reserveBytes ?? defaultReserveBytes,
       reload: () => {
         this.#messages.reload();
@@ -125,7 +129,7 @@ export class SqliteInboxStore implements InboxStore {
   }
 
   async commit(batch: Batch): Promise<Appended[]> {
-    return this.#attempt(() => {
+    return this.#write(() => {
       this.#walSync?.check();
       if (batch.messages.length === 0) return this.#transactions.freeingRoom(() => this.#apply(batch));
       return this.#transactions.needingRoom(
@@ -177,7 +181,8 @@ export class SqliteInboxStore implements InboxStore {
   }
 
   async sweep(time: ExpiryTime): Promise<StoredMetadata[]> {
-    return this.#attempt(() => {
+    return this.#write(() => {
+      if (this.#health.isInDoubt) this.#transactions.run(() => this.#proveMedium());
       this.#transactions.regainRoom();
       const expired = this.#messages.reader.expired(time);
       if (this.#transactions.hasRoom) this.#freeing(() => this.#messages.tidy(time));
@@ -187,7 +192,7 @@ export class SqliteInboxStore implements InboxStore {
 
   async keepTime({ earliest, latest }: ExpiryTime): Promise<void> {
     const kept = JSON.stringify({ earliest: Math.floor(earliest), latest: Math.floor(latest) });
-    this.#attempt(() => {
+    this.#write(() => {
       // The next call on a disk with room writes it.
       if (!this.#transactions.hasRoom) return;
       this.#freeing(() =>
@@ -219,8 +224,11 @@ export class SqliteInboxStore implements InboxStore {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#walSync?.close();
-    closeDatabase(this.#db);
+    try {
+      await this.#walSync?.close();
+    } finally {
+      closeDatabase(this.#db);
+    }
   }
 
   #openDeadLetters(): DeadLetters {
@@ -230,7 +238,7 @@ export class SqliteInboxStore implements InboxStore {
       find: async (seq) => this.#attempt(() => dead.find(seq)),
       retry: (seq, now) => this.#durably(() => this.#retry(seq, now)),
       drop: (seq) => this.#durably(() => this.#freeing(() => dead.drop(seq))),
-      trim: async (time) => this.#attempt(() => this.#trim(time)),
+      trim: async (time) => this.#write(() => this.#trim(time)),
     };
   }
 
@@ -276,9 +284,24 @@ export class SqliteInboxStore implements InboxStore {
   }
 
   async #durably<T>(change: () => T): Promise<T> {
-    const result = this.#attempt(change);
+    const result = this.#write(change);
     await this.sync();
     return result;
+  }
+
+  /** Writes what is stored already, to see whether the medium takes it. */
+  #proveMedium(): void {
+    this.#db.exec(`UPDATE meta SET value = value WHERE key = 'identity'`);
+  }
+
+  /** Attempts a change. Throws a final error if the medium has refused too many in a row. */
+  #write<T>(change: () => T): T {
+    this.#health.check();
+    try {
+      return this.#attempt(change);
+    } catch (thrown) {
+      throw this.#health.failed(toStoreError(thrown, this.#file));
+    }
   }
 
   #attempt<T>(action: () => T): T {

@@ -9,6 +9,8 @@ export interface TransactionsOptions {
   reserveBytes: number;
   /** Reads again what is in memory, which is in doubt after a rollback. */
   reload: () => void;
+  /** Called when a transaction is written. */
+  onWritten: () => void;
 }
 
 /**
@@ -20,16 +22,18 @@ export class Transactions {
   readonly #file: string;
   readonly #reserve: DiskReserve;
   readonly #reload: () => void;
+  readonly #onWritten: () => void;
   readonly #begin: Statement<[]>;
   readonly #end: Statement<[]>;
   /** Whether a transaction failed and what is in memory was not read again since. */
   #isInDoubt = false;
 
-  constructor(db: Database, { file, reserveBytes, reload }: TransactionsOptions) {
+  constructor(db: Database, { file, reserveBytes, reload, onWritten }: TransactionsOptions) {
     this.#db = db;
     this.#file = file;
     this.#reserve = new DiskReserve(`${file}.reserve`, reserveBytes);
     this.#reload = reload;
+    this.#onWritten = onWritten;
     this.#begin = db.prepare('BEGIN IMMEDIATE');
     this.#end = db.prepare('COMMIT');
   }
@@ -46,6 +50,7 @@ export class Transactions {
     try {
       const result = change();
       this.#end.run();
+      this.#onWritten();
       return result;
     } catch (thrown) {
       this.#isInDoubt = true;

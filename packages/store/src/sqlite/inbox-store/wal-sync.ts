@@ -79,6 +79,7 @@ export class WalSync {
       'store_failed',
       `${this.#file}: the disk did not take what was written: ${text}. Nothing is confirmed any more; see to the disk, then start again.`,
       error,
+      { isFinal: true },
     );
     return this.#failure;
   }
