@@ -1,3 +1,4 @@
+import { startExitDeadline } from './process/exit-deadline.ts';
 import { run } from './run.ts';
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -14,3 +15,5 @@ process.stderr.on('error', () => {
   // Nobody is left to be told.
 });
 process.exitCode = await run(process.argv.slice(2));
+// A handle that nobody closed must not keep a process that is done.
+startExitDeadline(2000);

@@ -73,18 +73,22 @@ function usageText(message: string): string {
     );
 }
 
-async function fail(error: unknown, argv: readonly string[]): Promise<number> {
-  const [{ SignalboxError }, supervisor, { failureText }, { exitCodeOf }] = await Promise.all([
-    import('@signalbox/protocol'),
-    import('@signalbox/daemon/supervisor'),
-    import('./terminal/failure-text.ts'),
-    import('./terminal/exit-codes.ts'),
-  ]);
+/** Reports a failure, and with it those of the end that followed it. */
+async function fail(thrown: unknown, argv: readonly string[]): Promise<number> {
+  const [{ failuresOf, messageOf, SignalboxError }, supervisor, { failureText }, { exitCodeOf }] =
+    await Promise.all([
+      import('@signalbox/protocol'),
+      import('@signalbox/daemon/supervisor'),
+      import('./terminal/failure-text.ts'),
+      import('./terminal/exit-codes.ts'),
+    ]);
+  const [error, ...later] = failuresOf(thrown);
   const failure = supervisor.failureOf(
     error instanceof CommandLineError
       ? new SignalboxError('usage', error.message, { details: { hint: error.hint } })
       : error,
   );
+  if (later.length > 0) failure.also = later.map(messageOf);
   if (supervisor.isSupervised()) {
     await supervisor.reportToSupervisor({ failure });
     if (process.connected) process.disconnect();

@@ -2,7 +2,7 @@ import { findConfigFile, loadConfig } from '@signalbox/config';
 import { type RunningBroker, runBroker } from '@signalbox/daemon/broker';
 import { faultFromEnvironment } from '../process/fault-environment.ts';
 import { logInto, openLog } from '../process/log.ts';
-import { stopRequested } from '../process/stop-signals.ts';
+import { firstEnd, stopRequested } from '../process/stop-signals.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { announceReady } from './announce-ready.ts';
 import { listenOption } from './listen-option.ts';
@@ -44,7 +44,7 @@ export async function brokerProcess(flags: BrokerFlags): Promise<void> {
   const { url, dataDir: data, operatorTokenFile } = broker;
   announceReady({ url, data, operatorTokenFile }, readyLines(broker), flags);
   const failed = broker.failed.then((error) => Promise.reject(error));
-  log.info({ reason: await Promise.race([stop, failed]) }, 'stopping');
+  log.info({ reason: await firstEnd(stop, failed) }, 'stopping');
 }
 
 function readyLines({ url, dataDir, operatorTokenFile }: RunningBroker): string[] {

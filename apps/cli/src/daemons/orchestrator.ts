@@ -5,7 +5,7 @@ import { withConnectionHint } from '../connection/client-session.ts';
 import { brokerUrl, hasAgentEnvironment, namedToken } from '../connection/connection.ts';
 import { faultFromEnvironment } from '../process/fault-environment.ts';
 import { logInto, openLog } from '../process/log.ts';
-import { stopRequested } from '../process/stop-signals.ts';
+import { firstEnd, stopRequested } from '../process/stop-signals.ts';
 import { announceReady } from './announce-ready.ts';
 import { orchestratorLines } from './orchestrator-lines.ts';
 
@@ -43,7 +43,7 @@ export async function orchestratorProcess(flags: OrchestratorFlags): Promise<voi
   if (typeof ready === 'string') return;
   onHangup = () => void orchestrator.reload();
   announceReady({ ...ready }, orchestratorLines(ready), flags);
-  const end = await Promise.race([stop, orchestrator.ended]);
+  const end = await firstEnd<string | SignalboxError>(stop, orchestrator.ended);
   if (end instanceof SignalboxError) throw end;
   log.info({ reason: end }, 'stopping');
 }

@@ -21,6 +21,9 @@ export interface UpFlags {
   json?: boolean;
 }
 
+/** Longer than both children take, one after the other, if each has to be killed. */
+const stopChildrenMs = 40_000;
+
 /** Runs broker and orchestrator as two processes and keeps them up until the process is asked to end. */
 export async function up(flags: UpFlags): Promise<void> {
   const configFile = findConfigFile(flags.config);
@@ -29,7 +32,7 @@ export async function up(flags: UpFlags): Promise<void> {
   const listen = formatListenAddress(listenOption(flags.listen) ?? config.broker.listen);
   const log = await openLog('up', 'info');
   let onHangup = () => {};
-  const stop = stopRequested({ onHangup: () => onHangup() });
+  const stop = stopRequested({ onHangup: () => onHangup(), timeoutMs: stopChildrenMs });
   const common = ['--data', dataDir, ...(configFile === undefined ? [] : ['--config', configFile])];
 
   await using brokerChild = supervise<BrokerReady>('broker', log, (last) => [

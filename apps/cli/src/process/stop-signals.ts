@@ -1,21 +1,23 @@
 import { isatty } from 'node:tty';
 import { isSupervised } from '@signalbox/daemon/supervisor';
 import { exitCodes } from '../terminal/exit-codes.ts';
+import { startExitDeadline, stopTimeoutMs } from './exit-deadline.ts';
 
 const endSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 /**
  * Resolves with the reason when this process is asked to end: SIGTERM, SIGINT, SIGHUP, or the end of the process
  * that supervises it. A second signal ends it at once. From then on nothing keeps it waiting for its supervisor.
- * With `onHangup`, SIGHUP asks a process without a terminal for that instead: only a terminal can be hung up.
+ * A process that has not ended {@link stopTimeoutMs} later, or after `timeoutMs`, exits with 1. With `onHangup`, SIGHUP asks a process without a terminal for that instead: only a terminal can be hung up.
  */
-export function stopRequested(options: { onHangup?: () => void } = {}): Promise<string> {
-  const { onHangup } = options;
+export function stopRequested(options: { onHangup?: () => void; timeoutMs?: number } = {}): Promise<string> {
+  const { onHangup, timeoutMs = stopTimeoutMs } = options;
   const hangsUp = onHangup !== undefined && !isatty(0) && !isatty(1);
   return new Promise((resolve) => {
     let asked = false;
     const ask = (reason: string): void => {
       if (asked && reason !== 'disconnect') process.exit(1);
+      if (!asked) startExitDeadline(timeoutMs);
       asked = true;
       if (process.connected) process.disconnect();
       resolve(reason);
@@ -25,6 +27,15 @@ export function stopRequested(options: { onHangup?: () => void } = {}): Promise<
     }
     if (isSupervised()) process.once('disconnect', () => ask('disconnect'));
   });
+}
+
+/** Resolves or rejects as the first of `ends` does, which begin the end of this process. It then has {@link stopTimeoutMs} for it. */
+export async function firstEnd<T>(...ends: readonly Promise<T>[]): Promise<T> {
+  try {
+    return await Promise.race(ends);
+  } finally {
+    startExitDeadline();
+  }
 }
 
 const parentCheckMs = 1000;

@@ -2,10 +2,11 @@ import type { Failure } from '@signalbox/daemon/supervisor';
 import { visible } from '@signalbox/protocol';
 
 /** Writes a failure for people: what happened, and what to do about it. */
-export function failureText({ code, message, hint, request_id, ask_again }: Failure): string {
+export function failureText({ code, message, hint, request_id, ask_again, also }: Failure): string {
   const lines = code === 'bad_config' ? [message] : [`signalbox: ${message}`];
   if (typeof hint === 'string') lines.push(`  ${hint}`);
   if (typeof request_id === 'string') lines.push(`  request id: ${request_id}`);
   if (typeof ask_again === 'string') lines.push(`  what became of it: ${ask_again}`);
+  if (Array.isArray(also)) lines.push(...also.map((text) => `  and then: ${text}`));
   return `${visible(lines.join('\n'))}\n`;
 }

@@ -4,7 +4,7 @@ import { openClient, withConnectionHint } from '../connection/client-session.ts'
 import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts';
 import { announceReady } from '../daemons/announce-ready.ts';
 import { bodyText, parsedBody, withParsedBody } from '../messages/message-text.ts';
-import { stopRequested } from '../process/stop-signals.ts';
+import { firstEnd, stopRequested } from '../process/stop-signals.ts';
 import { oneLine, printJson, printLines } from '../terminal/output.ts';
 import { noOwnToken, requireOwnToken } from './own-token.ts';
 
@@ -40,7 +40,7 @@ export async function runEcho(flags: EchoFlags): Promise<void> {
     flags,
   );
   announced.resolve();
-  const end = await Promise.race([client.closed, stop]);
+  const end = await firstEnd<unknown>(client.closed, stop);
   if (end instanceof SignalboxError) throw withConnectionHint(end, connection.url);
 }
 

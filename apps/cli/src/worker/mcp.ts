@@ -9,7 +9,7 @@ import {
 } from '../connection/connection.ts';
 import { faultFromEnvironment } from '../process/fault-environment.ts';
 import { logInto, openLog } from '../process/log.ts';
-import { parentEnded, stopRequested } from '../process/stop-signals.ts';
+import { firstEnd, parentEnded, stopRequested } from '../process/stop-signals.ts';
 import { ownVersion } from '../process/version.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { noOwnToken, requireOwnToken } from './own-token.ts';
@@ -47,12 +47,17 @@ export async function runWorkerMcp(flags: WorkerMcpFlags): Promise<void> {
       log: logInto(log, 'debug'),
     });
     const lost = executor.closed.then((reason) => reason ?? 'closed');
-    const end = await Promise.race([face.closed.then(() => 'client hung up'), stop, lost]);
+    const end = await firstEnd<string | SignalboxError>(
+      face.closed.then(() => 'client hung up'),
+      stop,
+      lost,
+    );
     log.info({ reason: String(end) }, 'ending');
     if (end instanceof SignalboxError) throw withConnectionHint(end, connection.url);
   } finally {
-    await executor.close();
+    // An open standard input keeps a process alive.
     process.stdin.destroy();
+    await executor.close();
   }
 }
 

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { SignalboxError } from '@signalbox/protocol';
 import { type ChildReport, errorOf, supervisedVariable } from './child-report.ts';
 
@@ -18,7 +19,8 @@ export interface SupervisedOptions<Ready> {
   random?: () => number;
 }
 
-const stopGraceMs = 10_000;
+/** Longer than a child itself takes at most before it gives up an orderly end. */
+const stopGraceMs = 15_000;
 const healthyMs = 10_000;
 const firstDelayMs = 100;
 const longestDelayMs = 5000;
@@ -53,17 +55,23 @@ export class SupervisedChild<Ready> implements AsyncDisposable {
     if (this.#isReady && this.#child && !hasEnded(this.#child)) this.#child.kill(signal);
   }
 
-  /** Asks the child to end, waits until it has ended, and kills it after 10 s. */
+  /**
+   * Asks the child to end, waits until it has ended, and kills it after 15 s. Rejects with `not_stopped` if it did not end in order.
+   */
   async stop(): Promise<void> {
     this.#stopping = true;
     clearTimeout(this.#restart);
     const child = this.#child;
     if (!child || hasEnded(child)) return;
-    const ended = new Promise((resolve) => child.once('exit', resolve));
+    const ended = once(child, 'exit') as Promise<[code: number | null, signal: NodeJS.Signals | null]>;
     child.kill('SIGTERM');
     const timer = setTimeout(() => child.kill('SIGKILL'), stopGraceMs);
-    await ended;
+    const [code, signal] = await ended;
     clearTimeout(timer);
+    // A child that was still starting dies of the signal itself.
+    if (code === 0 || signal === 'SIGTERM') return;
+    const how = signal ?? `exit code ${code}`;
+    throw new SignalboxError('not_stopped', `the ${this.#options.name} did not stop in order (${how})`);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

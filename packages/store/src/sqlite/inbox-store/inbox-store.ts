@@ -289,9 +289,9 @@ export class SqliteInboxStore implements InboxStore {
     return result;
   }
 
-  /** Writes what is stored already, to see whether the medium takes it. */
+  /** Writes something, to see whether the medium takes it. SQLite does not write a value that is there already. */
   #proveMedium(): void {
-    this.#db.exec(`UPDATE meta SET value = value WHERE key = 'identity'`);
+    this.#db.exec(`INSERT INTO meta VALUES ('proofs', 1) ON CONFLICT DO UPDATE SET value = value + 1`);
   }
 
   /** Attempts a change. Throws a final error if the medium has refused too many in a row. */
