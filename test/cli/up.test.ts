@@ -1,6 +1,10 @@
-import { expect, test, vi } from 'vitest';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { connectWire, type WireClient } from '@signalbox/testing';
+import { describe, expect, test, vi } from 'vitest';
 import { jsonOf } from '../support/cli/command-line.ts';
-import { startWorkspace } from '../support/cli/workspace.ts';
+import { startWorkspace, type Workspace } from '../support/cli/workspace.ts';
+import { canFailDisk, failDiskOf } from '../support/durability/failing-disk.ts';
 import { isRunning } from '../support/processes.ts';
 
 const patient = { timeout: 20_000, interval: 100 };
@@ -36,4 +40,56 @@ test('After kill -9 of up itself its children end by themselves.', async () => {
     () => expect([broker.pid, orchestrator.pid].map(isRunning)).toEqual([false, false]),
     patient,
   );
+});
+
+/** Connects as the operator. */
+async function connect({ directory, ready }: Workspace): Promise<WireClient> {
+  const token = (await readFile(join(directory, 'state', 'operator.token'), 'utf8')).trim();
+  return connectWire(ready.broker.url, { agent: 'operator', token });
+}
+
+async function send(client: WireClient, id: string): Promise<Record<string, unknown>> {
+  client.send({ type: 'deliver', to: 'operator', id, kind: 'note' }, '{}');
+  return client.next(['delivered', 'error'], { id });
+}
+
+const possible = canFailDisk();
+if (!possible) {
+  process.stderr.write(
+    '\nNO STRACE HERE THAT MAY ATTACH: that up restarts a broker whose disk fails is NOT shown by this run.\n\n',
+  );
+}
+
+describe.each(possible ? ['with strace'] : [])('A disk that fails under up, %s,', () => {
+  test('ends the broker with the reason, and up starts it again; a disk that refuses every change stops nobody from ending', async () => {
+    await using workspace = await startWorkspace(() => '{broker: {listen: "127.0.0.1:0", data: ./state}}');
+    const { up, ready } = workspace;
+    {
+      await using client = await connect(workspace);
+      expect(await send(client, 'before')).toMatchObject({ type: 'delivered' });
+      await using _broken = await failDiskOf(ready.broker.pid, 'EIO');
+      expect(await send(client, 'lost')).toMatchObject({ code: 'internal', retryable: true });
+      await client.closed;
+      await vi.waitFor(() => expect(isRunning(ready.broker.pid)).toBe(false), patient);
+    }
+    await vi.waitFor(() => expect(up.stderr()).toContain('the broker is back'), patient);
+    expect(up.stderr()).toMatch(
+      /"how":"[^"]*messages\.db: the disk refused 3 writes in a row.*starting it again/,
+    );
+    await using client = await connect(workspace);
+    client.send({ type: 'peek', request_id: 'p', limit: 10 });
+    expect((await client.next('peeked')).messages).toMatchObject([{ id: 'before' }]);
+    expect(await send(client, 'lost')).toMatchObject({ type: 'delivered' });
+
+    const broker = up
+      .stderr()
+      .split('\n')
+      .filter((line) => line.includes('"broker_ready"'))
+      .map((line) => JSON.parse(line).pid as number)
+      .at(-1)!;
+    await using _readOnly = await failDiskOf(broker, 'EROFS');
+    expect(await up.stop('SIGTERM')).toBe(1);
+    expect([broker, ready.orchestrator.pid].map(isRunning)).toEqual([false, false]);
+    expect(up.stderr()).toMatch(/stop_failed.*EROFS/);
+  });
 });
