@@ -1,4 +1,11 @@
-import { bodyLimits, isDeeperThan, SignalboxError, type Tool, toolSchema } from '@signalbox/protocol';
+import {
+  bodyLimits,
+  isDeeperThan,
+  jsonSize,
+  SignalboxError,
+  type Tool,
+  toolSchema,
+} from '@signalbox/protocol';
 import type { ToolProblem } from '@signalbox/tool-calls';
 import type { ServerLimits } from '../config/server-limits.ts';
 
@@ -23,6 +30,8 @@ const maxPages = 1_000;
 const maxProblems = 20;
 /** A manifest holds a tool within three more levels, and readers of message bodies accept only so many. */
 const maxToolDepth = bodyLimits.maxDepth - 4;
+/** A manifest of one such tool is still read. */
+const maxToolNodes = bodyLimits.maxNodes - 1000;
 
 /**
  * Reads a paginated tool list to its end, or until it is longer than `limits` allow. Tools that are invalid or too large
@@ -156,6 +165,9 @@ class KeptTools {
       return refused(
         `: its definition takes ${figure(bytes)} bytes, more than ${figure(toolBytes)}; raise limits.toolBytes of the server`,
       );
+    }
+    if (json.length > maxToolNodes && jsonSize(json, bodyLimits).nodes > maxToolNodes) {
+      return refused(`: its definition has more than ${figure(maxToolNodes)} values and names`);
     }
     const parsed = toolSchema.safeParse(entry);
     // The entry itself, not the parsed copy: its fields stay as they are, in their order.

@@ -88,6 +88,7 @@ async function connectHttp(config: HttpServerConfig, options: ConnectOptions): P
         loss.lose('the server ended the session');
         if (streaming) transport.close();
       },
+      onStreamTooLarge: (reason) => loss.lose(reason),
       onUnauthorized: (error) => {
         refusal = error;
         // A missing scope concerns a single request, which may need more than the others.

@@ -6,9 +6,16 @@ import {
 } from '@modelcontextprotocol/client';
 import { type Authorizer, authorizedFetch } from '@signalbox/server-auth';
 import type { HttpServerConfig } from '../config/server-config.ts';
+import { limitsOf } from '../config/server-limits.ts';
 import { type FetchObserver, requestFetch } from './request-fetch.ts';
-import { streamLost } from './sdk-failure.ts';
+import { answerTooLarge, streamLost } from './sdk-failure.ts';
 import { keepResultsUntouched } from './untouched-results.ts';
+
+/** The callbacks for what happens to the connection as a whole. */
+export interface HttpObserver extends Omit<FetchObserver, 'onTooLarge'> {
+  /** A stream that belongs to no request sent a message that is too large. */
+  onStreamTooLarge(reason: string): void;
+}
 
 /** A stream that broke off is resumed if the server is back soon. After that, its calls fail instead of waiting. */
 const reconnectionOptions = {
@@ -20,16 +27,28 @@ const reconnectionOptions = {
 
 /**
  * Creates the SDK's HTTP transport. Workaround for the SDK 2.4.0: it lets a request whose response stream breaks off
- * wait until its timeout, so such a request is answered with {@link streamLost} here.
+ * wait until its timeout, so such a request is answered with {@link streamLost} here, and one whose answer is too large
+ * with {@link answerTooLarge}.
  */
 export function httpTransport(
   config: HttpServerConfig,
-  observer: FetchObserver,
+  observer: HttpObserver,
   authorizer?: Authorizer,
 ): StreamableHTTPClientTransport {
+  const onTooLarge: FetchObserver['onTooLarge'] = ({ message }, request) => {
+    const id = requestIdIn(request);
+    if (id === undefined) observer.onStreamTooLarge(message);
+    else transport.onmessage?.(errorAnswer(id, message, answerTooLarge));
+  };
   const transport = new StreamableHTTPClientTransport(new URL(config.url), {
     requestInit: { headers: config.headers ?? {} },
-    fetch: requestFetch(observer, authorizer && authorizedFetch(authorizer)),
+    fetch: requestFetch(
+      { ...observer, onTooLarge },
+      {
+        send: authorizer && authorizedFetch(authorizer),
+        maxMessageBytes: limitsOf(config).answerBytes,
+      },
+    ),
     reconnectionOptions,
   });
   const send = transport.send.bind(transport);
@@ -37,7 +56,7 @@ export function httpTransport(
     const id = requestIdOf(message);
     if (id === undefined || options?.onRequestStreamEnd) return send(message, options);
     // After an answered request this is one more answer to an id that nobody waits for, and dropped.
-    const onRequestStreamEnd = () => transport.onmessage?.(lostAnswer(id));
+    const onRequestStreamEnd = () => transport.onmessage?.(errorAnswer(id, streamLost.reason, streamLost));
     return send(message, { ...options, onRequestStreamEnd });
   };
   keepResultsUntouched(transport);
@@ -48,7 +67,11 @@ function requestIdOf(message: JSONRPCMessage | JSONRPCMessage[]): RequestId | un
   return !Array.isArray(message) && 'method' in message && 'id' in message ? message.id : undefined;
 }
 
-function lostAnswer(id: RequestId): JSONRPCMessage {
-  const error = { code: ProtocolErrorCode.InternalError, message: streamLost.reason, data: streamLost };
-  return { jsonrpc: '2.0', id, error };
+/** Returns the id of the JSON-RPC request that an HTTP request sends; `undefined` if it sends none. */
+function requestIdIn({ body }: RequestInit): RequestId | undefined {
+  return typeof body === 'string' ? requestIdOf(JSON.parse(body) as JSONRPCMessage) : undefined;
+}
+
+function errorAnswer(id: RequestId, message: string, data: object): JSONRPCMessage {
+  return { jsonrpc: '2.0', id, error: { code: ProtocolErrorCode.InternalError, message, data } };
 }

@@ -1,4 +1,5 @@
 import { SignalboxError } from '@signalbox/protocol';
+import { MessageSize } from './message-size.ts';
 
 /** The type of `fetch` as the SDK's transport calls it. */
 type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
@@ -13,14 +14,25 @@ export interface FetchObserver {
   onSessionRefused(streaming: boolean): void;
   /** We may not use the endpoint: `needs_auth` or `auth_failed`. The request was not run. */
   onUnauthorized(error: SignalboxError): void;
+  /** The response to this request, or a message in it, is too large. The rest of it is not read. */
+  onTooLarge(error: SignalboxError, request: RequestInit): void;
+}
+
+/** How a {@link requestFetch} sends requests, and the most bytes of one message that it reads, after decompression. */
+export interface RequestFetchOptions {
+  send?: Fetch | undefined;
+  maxMessageBytes: number;
 }
 
 /**
  * Returns a `fetch` with an AbortController for each request, which is released when the response has been read to its
- * end. Workaround for the SDK 2.4.0: it passes one signal for the life of the transport, on which plain `fetch` piles
+ * end. It reads no message that is larger than `maxMessageBytes` after decompression. Workaround for the SDK 2.4.0: it passes one signal for the life of the transport, on which plain `fetch` piles
  * up listeners.
  */
-export function requestFetch(observer: FetchObserver, send: Fetch = fetch): Fetch {
+export function requestFetch(
+  observer: FetchObserver,
+  { send = fetch, maxMessageBytes }: RequestFetchOptions,
+): Fetch {
   let streamed = false;
   return async (url, init = {}) => {
     const controller = new AbortController();
@@ -36,7 +48,17 @@ export function requestFetch(observer: FetchObserver, send: Fetch = fetch): Fetc
         observer.onSessionRefused(streaming);
       }
       if (streaming && response.ok) streamed = true;
-      return releasedAtEnd(response, release);
+      const size = new MessageSize(response.headers.get('content-type'));
+      return readThrough(response, {
+        onEnd: release,
+        check: (chunk) => {
+          if (isCompressedTwice(response)) throw compressedTwice();
+          if (size.add(chunk) <= maxMessageBytes) return;
+          const error = tooLarge(maxMessageBytes);
+          observer.onTooLarge(error, init);
+          throw error;
+        },
+      });
     } catch (error) {
       release();
       if (isRefusal(error)) observer.onUnauthorized(error);
@@ -60,7 +82,26 @@ function isSessionRefusal(status: number, request: Headers, servedBefore: boolea
   return request.has('mcp-session-id') && (servedBefore || request.has('last-event-id'));
 }
 
-function releasedAtEnd(response: Response, release: () => void): Response {
+/** A server that compresses an answer more than once wants only to make much of little. */
+function isCompressedTwice({ headers }: Response): boolean {
+  return headers.get('content-encoding')?.includes(',') === true;
+}
+
+function compressedTwice(): SignalboxError {
+  return new SignalboxError('server_failed', 'the server compressed its answer more than once');
+}
+
+function tooLarge(maxBytes: number): SignalboxError {
+  const figure = maxBytes.toLocaleString('en-US');
+  const message = `the server sent a message of more than ${figure} bytes; raise limits.answerBytes of the server`;
+  return new SignalboxError('result_too_large', message);
+}
+
+/** Passes each piece of the body to `check`, which throws to refuse the rest, and tells when the body has ended. */
+function readThrough(
+  response: Response,
+  { check, onEnd: release }: { check: (chunk: Uint8Array) => void; onEnd: () => void },
+): Response {
   if (!response.body) {
     release();
     return response;
@@ -70,11 +111,15 @@ function releasedAtEnd(response: Response, release: () => void): Response {
     async pull(controller) {
       try {
         const { done, value } = await reader.read();
-        if (!done) return controller.enqueue(value);
+        if (!done) {
+          check(value);
+          return controller.enqueue(value);
+        }
         release();
         controller.close();
       } catch (error) {
         release();
+        reader.cancel(error).catch(() => {});
         controller.error(error);
       }
     },

@@ -9,6 +9,9 @@ import type { Failure } from '@signalbox/tool-calls';
  */
 export const streamLost = { reason: 'the response stream ended without an answer' };
 
+/** The `data` of the error that stands for an answer which is too large. It is compared by identity, too. */
+export const answerTooLarge = { reason: 'the answer is too large' };
+
 /** Says what an error of the SDK or of a transport means for the request, by its type and code, never by its text. */
 export function failureOf(thrown: unknown): Failure {
   if (thrown instanceof ProtocolError) return protocolFailure(thrown);
@@ -20,6 +23,7 @@ export function failureOf(thrown: unknown): Failure {
 
 function protocolFailure({ code, message, data }: ProtocolError): Failure {
   if (data === streamLost) return { kind: 'lost', reason: streamLost.reason };
+  if (data === answerTooLarge) return { kind: 'too_large', reason: message };
   return { kind: 'answered', code, reason: message.slice(0, 1_000), ...(data !== undefined && { data }) };
 }
 
@@ -46,7 +50,8 @@ function sdkFailure(error: SdkError): Failure {
   }
 }
 
-function kindOf({ code }: SignalboxError): 'not_sent' | 'no_access' | 'bad_answer' {
+function kindOf({ code }: SignalboxError): 'not_sent' | 'no_access' | 'too_large' | 'bad_answer' {
+  if (code === 'result_too_large') return 'too_large';
   if (code === 'not_sent') return 'not_sent';
   return code === 'needs_auth' || code === 'auth_failed' ? 'no_access' : 'bad_answer';
 }

@@ -1,4 +1,4 @@
-import { bodyLimits, isDeeperThan, type McpReply, toolCallError } from '@signalbox/protocol';
+import { bodyLimits, isDeeperThan, jsonSize, type McpReply, toolCallError } from '@signalbox/protocol';
 
 /** A reply that can be delivered, with its JSON text. */
 export interface BoundedReply {
@@ -8,7 +8,7 @@ export interface BoundedReply {
 
 /**
  * Returns the reply itself, or a `result_too_large` error where the reply could not reach the worker: more bytes than
- * the broker takes in one message, or deeper nesting than readers of bodies accept.
+ * the broker takes in one message, or deeper nesting or more nodes than readers of bodies accept.
  */
 export function boundedReply(reply: McpReply, maxBytes: number): BoundedReply {
   const text = JSON.stringify(reply);
@@ -20,6 +20,10 @@ export function boundedReply(reply: McpReply, maxBytes: number): BoundedReply {
   // Each level takes two characters, so the levels of a short reply need not be counted.
   if (text.length > 2 * bodyLimits.maxDepth && isDeeperThan(reply, bodyLimits.maxDepth)) {
     return tooLarge(`the result nests deeper than ${bodyLimits.maxDepth} levels`, reply);
+  }
+  // Each node takes a character at least, so the nodes of most replies need not be counted.
+  if (text.length > bodyLimits.maxNodes && jsonSize(text, bodyLimits).nodes > bodyLimits.maxNodes) {
+    return tooLarge(`the result has more than ${bodyLimits.maxNodes} values and names`, reply);
   }
   return { reply, text };
 }

@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto';
+import { bodyLimits, jsonSize } from '@signalbox/protocol';
 
 /** The most bytes of the items of one page, written as JSON. */
 const pageBytes = 1024 * 1024;
+const { maxDepth, maxNodes } = bodyLimits;
+/** The most values and names of the items of one page: what readers accept, but for the other fields of a reply. */
+const pageNodes = maxNodes - 1000;
 /** The room that the other fields of a reply need. */
 const otherFieldsBytes = 4096;
 
@@ -12,24 +16,29 @@ interface PagePlace {
 }
 
 /**
- * Splits a list into pages of at most `pageBytes`, or less if a reply may hold only `maxReplyBytes`. An item that is
- * larger has a page of its own. There is always a page, even if it is empty.
+ * Splits a list into pages of at most `pageBytes`, or less if a reply may hold only `maxReplyBytes`, and of no more nodes
+ * than readers accept. An item that is larger has a page of its own. There is always a page, even if it is empty.
  */
 export function splitPages<Item>(items: readonly Item[], maxReplyBytes: number): Item[][] {
   const room = Math.min(pageBytes, maxReplyBytes) - otherFieldsBytes;
   let page: Item[] = [];
   const pages = [page];
   let bytes = 0;
+  let nodes = 0;
   for (const item of items) {
+    const json = JSON.stringify(item);
     // One byte for the comma.
-    const size = Buffer.byteLength(JSON.stringify(item)) + 1;
-    if (page.length > 0 && bytes + size > room) {
+    const itemBytes = Buffer.byteLength(json) + 1;
+    const itemNodes = jsonSize(json, { maxDepth, maxNodes }).nodes;
+    if (page.length > 0 && (bytes + itemBytes > room || nodes + itemNodes > pageNodes)) {
       page = [];
       pages.push(page);
       bytes = 0;
+      nodes = 0;
     }
     page.push(item);
-    bytes += size;
+    bytes += itemBytes;
+    nodes += itemNodes;
   }
   return pages;
 }

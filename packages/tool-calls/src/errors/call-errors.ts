@@ -38,6 +38,11 @@ export function errorOfFailure(
       return lostCall(server, tool, failure.reason, repeatable);
     case 'answered':
       return answeredError(failure, `server '${server}': ${failure.reason}`);
+    case 'too_large':
+      return toolCallError('result_too_large', `server '${server}': ${failure.reason}`, {
+        mayHaveRun: true,
+        hint: 'Ask for less at once: a filter, a smaller range or a page.',
+      });
     case 'bad_answer':
       return toolCallError('internal', `server '${server}': ${failure.reason}`, { mayHaveRun: true });
   }

@@ -8,12 +8,13 @@ import { redactedData } from '@signalbox/redaction';
  * - `lost`: it was sent, and its answer can't arrive any more.
  * - `timed_out`: its time was up, or its caller aborted it.
  * - `answered`: the server answered with a JSON-RPC error.
+ * - `too_large`: the server's answer is longer than the limit, and was not read to its end.
  * - `bad_answer`: the server answered with something that we can't use.
  *
  * `reason` is for people; it may hold the server's own words.
  */
 export type Failure =
-  | { kind: 'not_sent' | 'no_access' | 'lost' | 'bad_answer'; reason: string }
+  | { kind: 'not_sent' | 'no_access' | 'lost' | 'too_large' | 'bad_answer'; reason: string }
   | {
       kind: 'timed_out';
       reason: string;

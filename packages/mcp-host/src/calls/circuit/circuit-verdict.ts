@@ -37,6 +37,7 @@ export function verdictOf(failure: Failure | undefined, aborted: boolean): Verdi
       return 'neutral';
     case 'refused':
     case 'answered':
+    case 'too_large':
     case 'bad_answer':
       return 'success';
   }
