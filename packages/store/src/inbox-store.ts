@@ -4,13 +4,16 @@ import type { HistoryPage, HistoryQuery } from './history.ts';
 import type { NewMessage, Outcome, StoredMessage, StoredMetadata } from './message.ts';
 
 /**
- * The answer to one {@link NewMessage}. With `duplicate` and `id_conflict` nothing is stored, but `settles` takes effect; the other
- * refusals change nothing.
+ * The answer to one {@link NewMessage}. With `duplicate`, `id_conflict` and `already_answered` nothing is stored, but `settles` takes
+ * effect; the other refusals change nothing. `already_answered`: the request that the message answers has its end. If it was pending,
+ * it is acked, and `acked` names it. `no_request`: the replier was never sent such a request.
  */
 export type Appended =
   | { result: 'stored'; seq: number }
   | { result: 'duplicate' }
   | { result: 'id_conflict' }
+  | { result: 'already_answered'; acked?: { inbox: string; seq: number } }
+  | { result: 'no_request' }
   | { result: 'inbox_full' }
   | { result: 'quota_exceeded' }
   | { result: 'storage_full' };
@@ -46,6 +49,20 @@ export interface FoundMessage {
   /** Absent while the message is pending. */
   outcome?: Outcome;
 }
+
+/** Names a request: who sent it, its id, and who answers it, with the inboxes to which it may have come. */
+export interface RequestKey {
+  requester: string;
+  id: string;
+  replier: string;
+  replierAddress: string;
+}
+
+/**
+ * `open`: a reply to the request can be stored. `over`: it has its reply, was given up, or its time is over. `unknown`: no such request
+ * came to the replier.
+ */
+export type RequestState = 'open' | 'over' | 'unknown';
 
 /**
  * Counts of the pending messages of an inbox; `bytes` are those of their bodies. `headSeq` is the highest of their sequence numbers, 0
@@ -112,6 +129,8 @@ export interface InboxStore extends AsyncDisposable {
    * found while the dedupe window lasts, and perhaps longer.
    */
   find(inbox: string, sender: string, id: string): Promise<FoundMessage | undefined>;
+  /** Tells whether a request can be answered now. */
+  requestState(request: RequestKey): Promise<RequestState>;
   /** Pending messages of all inboxes that were stored with this `tokenId`, by ascending sequence numbers. */
   sentWith(tokenId: string, limit: number): Promise<StoredMetadata[]>;
   /**

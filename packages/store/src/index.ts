@@ -9,6 +9,8 @@ export type {
   InboxStats,
   InboxStore,
   JournalClaim,
+  RequestKey,
+  RequestState,
   Settlement,
   StoreCaps,
 } from './inbox-store.ts';

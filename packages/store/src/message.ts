@@ -19,13 +19,20 @@ export interface NewMessage {
   settles?: { inbox: string; seq: number } | undefined;
   /** The token that it was sent with, if `InboxStore.sentWith` is to find it. */
   tokenId?: string | undefined;
+  /** Makes the message a request. Until this time, or as long as it is pending, a reply to it is stored: the first one only. */
+  openUntil?: number | undefined;
+  /**
+   * Makes the message the final reply to a request, which has the id `correlationId`, was sent by this agent, and came to an inbox of
+   * the replier: `senderAddress` or `sender`. The reply is stored only while that request is open.
+   */
+  answers?: string | undefined;
 }
 
 /** How a message was settled. */
 export type Outcome = 'acked' | 'expired' | 'cancelled' | 'dead';
 
 /** A pending message: one that is not settled. `size` counts the bytes of its body. */
-export interface StoredMessage extends Omit<NewMessage, 'settles' | 'tokenId'> {
+export interface StoredMessage extends Omit<NewMessage, 'settles' | 'tokenId' | 'answers'> {
   seq: number;
   /** How often a consumer tried it and failed. */
   attempts: number;

@@ -1,5 +1,5 @@
 import type { Retried } from '../../dead-letters.ts';
-import type { Appended, Batch, StoreCaps } from '../../inbox-store.ts';
+import type { Appended, Batch, RequestKey, StoreCaps } from '../../inbox-store.ts';
 import type { NewMessage, Outcome } from '../../message.ts';
 import type { Inbox } from '../log-structured/inbox.ts';
 import type { LogStructuredStore } from '../log-structured/log-structured-store.ts';
@@ -78,13 +78,17 @@ export class BatchWriter {
   #retry(seq: number, now: number): Retried {
     const letter = this.#dead.find(seq);
     if (!letter) return { result: 'unknown' };
-    const { id, sender, size, createdAt, expiresAt } = letter;
+    const { id, sender, size, createdAt, expiresAt, openUntil } = letter;
     const inbox = this.#messages.inbox(letter.inbox);
     const refusal = this.#refusal(inbox, size);
     if (refusal) return { result: refusal };
     if (this.#messages.reader.isPending(inbox, id, sender)) return { result: 'id_conflict' };
     this.#dead.drop(seq);
-    const times = { createdAt: now, expiresAt: now + expiresAt - createdAt };
+    const times = {
+      createdAt: now,
+      expiresAt: now + expiresAt - createdAt,
+      openUntil: openUntil === undefined ? undefined : now + openUntil - createdAt,
+    };
     const again = this.#add({ ...letter, ...times }, size, inbox);
     return { result: 'stored', inbox: inbox.name, seq: again };
   }
@@ -92,19 +96,57 @@ export class BatchWriter {
   #appendAll(messages: readonly NewMessage[], now: number): Appended[] {
     const appended: Appended[] = [];
     for (const message of messages) {
-      const one = this.#append(message, sizeOf(message));
-      appended.push(one);
-      const { settles } = message;
-      if (settles && isHere(one)) this.#settle(settles.inbox, settles.seq, now, 'acked', null);
+      appended.push(message.answers === undefined ? this.#appendOther(message, now) : this.#appendReply(message, now));
     }
     return appended;
   }
 
-  #append(message: NewMessage, size: number): Appended {
+  #appendOther(message: NewMessage, now: number): Appended {
     const inbox = this.#messages.inbox(message.inbox);
     // A repeat is recognised in a full inbox too: its sender only missed the receipt.
     const repeat = this.#messages.reader.repeatOf(inbox, message);
-    if (repeat) return { result: repeat };
+    const appended: Appended = repeat ? { result: repeat } : this.#appendNew(message, inbox);
+    if (isHere(appended)) this.#settleWith(message, now);
+    return appended;
+  }
+
+  /** Appends the final reply to a request, if that is open. The request is marked as answered in the same transaction. */
+  #appendReply(message: NewMessage, now: number): Appended {
+    const inbox = this.#messages.inbox(message.inbox);
+    const repeat = this.#messages.reader.repeatOf(inbox, message);
+    if (repeat === 'duplicate') {
+      this.#settleWith(message, now);
+      return { result: repeat };
+    }
+    const { settles } = message;
+    const key = requestKeyOf(message);
+    const request = this.#messages.requests.find(key, now, settles);
+    if (!request) return { result: 'no_request' };
+    if (!request.isOpen) {
+      this.#settleWith(message, now);
+      const { seq, isPending } = request;
+      const isAcked = isPending && this.#settle(request.inbox, seq, now, 'acked', null);
+      return { result: 'already_answered', ...(isAcked && { acked: { inbox: request.inbox, seq } }) };
+    }
+    const appended: Appended = repeat ? { result: repeat } : this.#appendNew(message, inbox);
+    if (!isHere(appended)) return appended;
+    if (appended.result === 'stored') {
+      if (settles?.seq === request.seq && settles.inbox === request.inbox && request.isPending) {
+        this.#messages.settle(settles.inbox, settles.seq, now, 'acked', null, true);
+        return appended;
+      }
+      this.#messages.setAnswered(key, request);
+    }
+    this.#settleWith(message, now);
+    return appended;
+  }
+
+  #settleWith({ settles }: NewMessage, now: number): void {
+    if (settles) this.#settle(settles.inbox, settles.seq, now, 'acked', null);
+  }
+
+  #appendNew(message: NewMessage, inbox: Inbox): Appended {
+    const size = sizeOf(message);
     const isOverQuota = inbox.pendingOf(message.sender) >= this.#caps.maxPendingPerSender;
     const refusal = isOverQuota ? 'quota_exceeded' : this.#refusal(inbox, size);
     return refusal ? { result: refusal } : { result: 'stored', seq: this.#add(message, size, inbox) };
@@ -162,6 +204,10 @@ export class BatchWriter {
 
 function sizeOf({ body }: NewMessage): number {
   return body === undefined ? 0 : Buffer.byteLength(body);
+}
+
+function requestKeyOf({ answers = '', correlationId = '', sender, senderAddress }: NewMessage): RequestKey {
+  return { requester: answers, id: correlationId, replier: sender, replierAddress: senderAddress };
 }
 
 /** Whether the message, or one with its id, is in the store now. */

@@ -19,9 +19,17 @@ export const inboxSchema = `
   -- The rows of "segment" are all read at the start, so its messages are in a table of their own.
   CREATE TABLE segment (
     number INTEGER PRIMARY KEY, kind TEXT NOT NULL, messages INTEGER NOT NULL, pending INTEGER NOT NULL, until INTEGER NOT NULL,
-    fill REAL NOT NULL, bytes INTEGER NOT NULL, ids TEXT NOT NULL, token_ids TEXT NOT NULL
+    open_until INTEGER NOT NULL, fill REAL NOT NULL, bytes INTEGER NOT NULL, ids TEXT NOT NULL, token_ids TEXT NOT NULL
   );
   CREATE TABLE segment_content (number INTEGER PRIMARY KEY, hashes BLOB NOT NULL, entries TEXT NOT NULL, bodies TEXT NOT NULL);
+
+  -- Requests that can or could be answered, and whose segment tells it no more: see log-structured/open-requests.ts.
+  CREATE TABLE open_request (
+    seq INTEGER PRIMARY KEY, requester TEXT NOT NULL, id TEXT NOT NULL, inbox TEXT NOT NULL, open_until INTEGER NOT NULL,
+    is_over INTEGER NOT NULL
+  );
+  CREATE INDEX open_request_by_id ON open_request (requester, id, inbox);
+  CREATE INDEX open_request_by_time ON open_request (open_until);
 
   -- What is pending in segments: the sequence numbers of each inbox, and how much there is of each sender.
   CREATE TABLE pending_range (

@@ -9,6 +9,8 @@ import type {
   InboxStats,
   InboxStore,
   JournalClaim,
+  RequestKey,
+  RequestState,
   StoreCaps,
 } from '../../inbox-store.ts';
 import type { StoredMessage, StoredMetadata } from '../../message.ts';
@@ -149,6 +151,10 @@ export class SqliteInboxStore implements InboxStore {
 
   async find(inbox: string, sender: string, id: string): Promise<FoundMessage | undefined> {
     return this.#attempt(() => this.#messages.reader.find(id, inbox, sender));
+  }
+
+  async requestState(request: RequestKey): Promise<RequestState> {
+    return this.#attempt(() => this.#messages.requests.state(request, this.#now()));
   }
 
   async sentWith(tokenId: string, limit: number): Promise<StoredMetadata[]> {

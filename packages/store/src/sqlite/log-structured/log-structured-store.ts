@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { ExpiryTime } from '../../expiry-time.ts';
+import type { RequestKey } from '../../inbox-store.ts';
 import type { NewMessage, Outcome } from '../../message.ts';
 import { CommitLog } from './commit-log.ts';
 import type { Inbox } from './inbox.ts';
@@ -7,6 +8,7 @@ import { type Ending, type LoggedMessage, type SharedFields, sharedFieldsOf } fr
 import { Memtable } from './memtable.ts';
 import { MemtableEntry } from './memtable-entry.ts';
 import { MessageReader } from './message-reader.ts';
+import { type FoundRequest, OpenRequests } from './open-requests.ts';
 import { PendingSegments } from './pending-segments.ts';
 import { type RetentionLimits, Segments } from './segments.ts';
 
@@ -42,6 +44,7 @@ const memtableMs = 5 * 60 * 1000;
  */
 export class LogStructuredStore {
   readonly reader: MessageReader;
+  readonly requests: OpenRequests;
   readonly #limits: LogStructuredLimits;
   readonly #monotonic: () => number;
   readonly #memtable: Memtable;
@@ -66,6 +69,7 @@ export class LogStructuredStore {
     this.#pending = new PendingSegments(db, this.#segments, limits.segmentMessages);
     this.#memtable = new Memtable((inbox) => this.#pending.counts.of(inbox), monotonic);
     this.reader = new MessageReader(this.#memtable, this.#segments, this.#pending);
+    this.requests = new OpenRequests(db, this.reader);
     this.#replay();
   }
 
@@ -81,10 +85,18 @@ export class LogStructuredStore {
     inbox.count(message.sender, size);
   }
 
-  /** Settles a message; false if it is not pending in this inbox. */
-  settle(inbox: string, seq: number, at: number, outcome: Outcome, reason: string | null): boolean {
+  /** Settles a message; false if it is not pending in this inbox. `isAnswered` tells that its reply is stored in the same transaction. */
+  settle(
+    inbox: string,
+    seq: number,
+    at: number,
+    outcome: Outcome,
+    reason: string | null,
+    isAnswered = false,
+  ): boolean {
     const entry = this.#memtable.pendingEntry(inbox, seq) ?? this.#takeBack(inbox, seq, 'without body');
     if (!entry) return false;
+    if (isAnswered) entry.answered = true;
     let ending = this.#lastEnding;
     if (ending?.at !== at || ending.outcome !== outcome || ending.reason !== reason) {
       ending = { at, outcome, reason };
@@ -101,6 +113,20 @@ export class LogStructuredStore {
     if (!entry) return;
     entry.attempts = attempts;
     this.#log.record.setAttempts(entry);
+  }
+
+  /** Notes that an open request was answered, and leaves it as it is otherwise. */
+  setAnswered(key: RequestKey, request: FoundRequest): void {
+    const { message } = request;
+    const isHere = message instanceof MemtableEntry;
+    const entry =
+      isHere || !request.isPending
+        ? message
+        : this.#takeBack(request.inbox, request.seq, 'with body');
+    if (entry instanceof MemtableEntry) {
+      entry.answered = true;
+      this.#log.record.setAnswered(entry);
+    } else this.requests.close(key, request);
   }
 
   /** Ends a transaction: compacts what is too much for the memtable, and writes the record and the counts. */
@@ -127,7 +153,11 @@ export class LogStructuredStore {
       this.save();
     }
     this.#noteTime(time, now);
-    if (now >= this.#forgetsAfter) this.#segments.dropOld(this.#limits, time);
+    if (now >= this.#forgetsAfter)
+      this.#segments.dropOld(this.#limits, time, ({ number }) =>
+        this.requests.keep(this.#segments.read(number), time.earliest),
+      );
+    this.requests.tidy(time.earliest);
   }
 
   /** Reads everything again, after a rollback. */
@@ -153,8 +183,13 @@ export class LogStructuredStore {
     if (!message) return undefined;
     const content = how === 'with body' ? message : { ...message, body: undefined };
     const entry = new MemtableEntry(seq, message.shared, content, message.size);
+    entry.answered = message.answered;
     this.#putEntry(entry);
-    if (how === 'with body') inbox.sort();
+    if (how === 'without body') return entry;
+    entry.attempts = message.attempts;
+    if (entry.attempts > 0) this.#log.record.setAttempts(entry);
+    if (entry.answered) this.#log.record.setAnswered(entry);
+    inbox.sort();
     return entry;
   }
 
@@ -177,22 +212,31 @@ export class LogStructuredStore {
 
   #replay(): void {
     const memtable = this.#memtable;
+    const bySeq = new Map<number, MemtableEntry>();
     memtable.clear();
     this.#log.replay({
       put: (message) => {
         const inbox = memtable.inbox(message.shared.inbox);
         const entry = new MemtableEntry(message.seq, message.shared, message, message.size);
         memtable.add(entry, this.#log.number);
+        bySeq.set(message.seq, entry);
         inbox.count(message.shared.sender, message.size);
       },
       // A message that isn't there has gone to a segment since.
-      settle: (inbox, seq, ending) => {
+      settle: (inbox, seq, ending, answered) => {
         const entry = memtable.pendingEntry(inbox, seq);
-        if (entry) memtable.settle(entry, ending);
+        if (!entry) return;
+        entry.answered = answered;
+        memtable.settle(entry, ending);
       },
       setAttempts: (inbox, seq, attempts) => {
         const entry = memtable.pendingEntry(inbox, seq);
         if (entry) entry.attempts = attempts;
+      },
+      // The request may be settled.
+      setAnswered: (_, seq) => {
+        const entry = bySeq.get(seq);
+        if (entry) entry.answered = true;
       },
     });
     memtable.sort();

@@ -10,6 +10,8 @@ export interface SharedFields {
   readonly kind: string;
   readonly createdAt: number;
   readonly expiresAt: number;
+  /** See `NewMessage.openUntil`. */
+  readonly openUntil: number | undefined;
 }
 
 /** When a message was settled, and how. */
@@ -31,17 +33,21 @@ export interface LoggedMessage {
   /** Undefined once it is settled. */
   body: string | undefined;
   attempts: number;
+  /** Whether the final reply to this request was stored. */
+  answered: boolean;
   /** Undefined while it is pending. */
   ending: Ending | undefined;
 }
 
 /** The fields of `message` that can be shared: `last` itself if they are the same. */
 export function sharedFieldsOf(message: NewMessage, last: SharedFields | undefined): SharedFields {
-  const { inbox, sender, senderAddress, senderRole, tokenId, kind, createdAt, expiresAt } = message;
+  const { inbox, sender, senderAddress, senderRole, tokenId, kind, createdAt, expiresAt, openUntil } =
+    message;
   if (
     last !== undefined &&
     createdAt === last.createdAt &&
     expiresAt === last.expiresAt &&
+    openUntil === last.openUntil &&
     kind === last.kind &&
     inbox === last.inbox &&
     sender === last.sender &&
@@ -51,7 +57,7 @@ export function sharedFieldsOf(message: NewMessage, last: SharedFields | undefin
   ) {
     return last;
   }
-  return { inbox, sender, senderAddress, senderRole, tokenId, kind, createdAt, expiresAt };
+  return { inbox, sender, senderAddress, senderRole, tokenId, kind, createdAt, expiresAt, openUntil };
 }
 
 /** A pending message in the form of the store's interface. */
@@ -73,6 +79,7 @@ export function storedMetadataOf(message: LoggedMessage): StoredMetadata {
     traceparent: message.traceparent,
     createdAt: shared.createdAt,
     expiresAt: shared.expiresAt,
+    openUntil: shared.openUntil,
     seq: message.seq,
     size: message.size,
     attempts: message.attempts,

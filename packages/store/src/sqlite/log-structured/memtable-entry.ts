@@ -18,6 +18,7 @@ export class MemtableEntry implements LoggedMessage {
   readonly loggedBytes: number;
   body: string | undefined;
   attempts = 0;
+  answered = false;
   ending: Ending | undefined = undefined;
   /** An older entry of the same id in the same inbox. */
   sameId: MemtableEntry | undefined = undefined;

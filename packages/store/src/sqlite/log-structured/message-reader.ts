@@ -35,9 +35,14 @@ export class MessageReader {
     return found !== undefined && found.ending === undefined;
   }
 
+  /** Finds a message by its id: a pending one if there is one, else the newest settled one. */
+  withId(id: string, inbox: string, sender: string): LoggedMessage | undefined {
+    return this.#find(this.#memtable.inbox(inbox), id, sender);
+  }
+
   /** Finds a message by its id, pending or settled. */
   find(id: string, inbox: string, sender: string): FoundMessage | undefined {
-    const found = this.#find(this.#memtable.inbox(inbox), id, sender);
+    const found = this.withId(id, inbox, sender);
     if (!found) return undefined;
     const { seq, shared, ending } = found;
     const { kind, senderAddress } = shared;

@@ -122,7 +122,10 @@ export class PendingSegments {
   /** One message, which stays where it is. */
   get(inbox: string, seq: number): LoggedMessage | undefined {
     const range = this.#ranges.holding(inbox, seq);
-    return range && this.#messagesOf(range).find((message) => message.seq === seq);
+    if (!range) return undefined;
+    const messages = this.#segments.read(range.segment);
+    const message = messages[placeOf(messages, inbox, seq)];
+    return message?.seq === seq ? message : undefined;
   }
 
   /** Messages that were sent with a token, in no order. */

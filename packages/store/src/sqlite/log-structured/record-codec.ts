@@ -21,6 +21,7 @@ type Shared = [
   kind: string,
   createdAt: number,
   expiresAt: number,
+  openUntil?: number,
 ];
 
 /** A message is put; `bodyLength` in UTF-16 units, null without a body. */
@@ -33,18 +34,29 @@ type Put = [
   traceparent?: string,
 ];
 
-/** How the messages are settled whose sequence numbers follow, up to the next one. */
-type Settled = ['settled', inbox: string, at: number, outcome: Outcome, reason: string | null];
+/** How the messages are settled whose sequence numbers follow, up to the next one. `answered` is given if they are answered requests. */
+type Settled = [
+  'settled',
+  inbox: string,
+  at: number,
+  outcome: Outcome,
+  reason: string | null,
+  answered?: true,
+];
 
 type Attempts = ['attempts', inbox: string, seq: number, attempts: number];
 
-type Entry = Shared | Put | Settled | number | Attempts;
+/** A request was answered and not settled in the same commit. */
+type Answered = ['answered', inbox: string, seq: number];
+
+type Entry = Shared | Put | Settled | number | Attempts | Answered;
 
 /** Receives the operations of a record in their order. */
 export interface RecordReader {
   put(message: LoggedMessage): void;
-  settle(inbox: string, seq: number, ending: Ending): void;
+  settle(inbox: string, seq: number, ending: Ending, answered: boolean): void;
   setAttempts(inbox: string, seq: number, attempts: number): void;
+  setAnswered(inbox: string, seq: number): void;
 }
 
 /** Collects operations as they happen, and encodes them. */
@@ -54,6 +66,7 @@ export class RecordEncoder {
   #shared: SharedFields | undefined;
   #ending: Ending | undefined;
   #settledIn: string | undefined;
+  #isAnswered = false;
 
   get isEmpty(): boolean {
     return this.#entries.length === 0;
@@ -70,18 +83,24 @@ export class RecordEncoder {
     if (body !== undefined) this.#bodies += body;
   }
 
-  settle({ seq, shared: { inbox } }: LoggedMessage, ending: Ending): void {
-    if (ending !== this.#ending || inbox !== this.#settledIn) {
+  settle({ seq, shared: { inbox }, answered }: LoggedMessage, ending: Ending): void {
+    if (ending !== this.#ending || inbox !== this.#settledIn || answered !== this.#isAnswered) {
       const { at, outcome, reason } = ending;
-      this.#entries.push(['settled', inbox, at, outcome, reason]);
+      if (answered) this.#entries.push(['settled', inbox, at, outcome, reason, true]);
+      else this.#entries.push(['settled', inbox, at, outcome, reason]);
       this.#ending = ending;
       this.#settledIn = inbox;
+      this.#isAnswered = answered;
     }
     this.#entries.push(seq);
   }
 
   setAttempts({ seq, shared: { inbox }, attempts }: LoggedMessage): void {
     this.#entries.push(['attempts', inbox, seq, attempts]);
+  }
+
+  setAnswered({ seq, shared: { inbox } }: LoggedMessage): void {
+    this.#entries.push(['answered', inbox, seq]);
   }
 
   /** The record of all operations since the last call. A checksum over both texts belongs here. */
@@ -97,12 +116,15 @@ export class RecordEncoder {
     this.#shared = undefined;
     this.#ending = undefined;
     this.#settledIn = undefined;
+    this.#isAnswered = false;
   }
 
   #share(shared: SharedFields): void {
-    const { inbox, sender, senderAddress, senderRole, tokenId, kind, createdAt, expiresAt } = shared;
+    const { inbox, sender, senderAddress, senderRole, tokenId, kind, createdAt, expiresAt, openUntil } = shared;
     const from = [sender, senderAddress, senderRole, tokenId ?? null] as const;
-    this.#entries.push(['shared', inbox, ...from, kind, createdAt, expiresAt]);
+    if (openUntil === undefined)
+      this.#entries.push(['shared', inbox, ...from, kind, createdAt, expiresAt]);
+    else this.#entries.push(['shared', inbox, ...from, kind, createdAt, expiresAt, openUntil]);
     this.#shared = shared;
   }
 }
@@ -110,18 +132,20 @@ export class RecordEncoder {
 /** Reads a record; the counterpart of {@link RecordEncoder.take}, where a checksum is to be verified. */
 export function decodeRecord({ entries, bodies }: EncodedRecord, reader: RecordReader): void {
   let shared: SharedFields | undefined;
-  let settled: { inbox: string; ending: Ending } | undefined;
+  let settled: { inbox: string; ending: Ending; answered: boolean } | undefined;
   let bodyStart = 0;
   for (const entry of JSON.parse(entries) as Entry[]) {
     if (typeof entry === 'number') {
-      if (settled) reader.settle(settled.inbox, entry, settled.ending);
+      if (settled) reader.settle(settled.inbox, entry, settled.ending, settled.answered);
     } else if (entry[0] === 'shared') {
       shared = readShared(entry);
     } else if (entry[0] === 'settled') {
-      const [, inbox, at, outcome, reason] = entry;
-      settled = { inbox, ending: { at, outcome, reason } };
+      const [, inbox, at, outcome, reason, answered = false] = entry;
+      settled = { inbox, ending: { at, outcome, reason }, answered };
     } else if (entry[0] === 'attempts') {
       reader.setAttempts(entry[1], entry[2], entry[3]);
+    } else if (entry[0] === 'answered') {
+      reader.setAnswered(entry[1], entry[2]);
     } else if (shared) {
       const [seq, size, bodyLength, id, correlationId, traceparent] = entry;
       const bodyEnd = bodyStart + (bodyLength ?? 0);
@@ -134,6 +158,7 @@ export function decodeRecord({ entries, bodies }: EncodedRecord, reader: RecordR
         size,
         body: bodyLength === null ? undefined : bodies.slice(bodyStart, bodyEnd),
         attempts: 0,
+        answered: false,
         ending: undefined,
       });
       bodyStart = bodyEnd;
@@ -146,8 +171,12 @@ export function encodeMessages(messages: readonly LoggedMessage[]): EncodedRecor
   const encoder = new RecordEncoder();
   for (const message of messages) encoder.put(message);
   for (const message of messages) {
-    if (message.ending !== undefined) encoder.settle(message, message.ending);
-    else if (message.attempts > 0) encoder.setAttempts(message);
+    if (message.ending !== undefined) {
+      encoder.settle(message, message.ending);
+      continue;
+    }
+    if (message.attempts > 0) encoder.setAttempts(message);
+    if (message.answered) encoder.setAnswered(message);
   }
   return encoder.take();
 }
@@ -167,16 +196,22 @@ export function decodeMessages(record: EncodedRecord): LoggedMessage[] {
       const message = find(seq);
       if (message) message.attempts = attempts;
     },
-    settle(_, seq, ending) {
+    setAnswered(_, seq) {
       const message = find(seq);
-      if (message) message.ending = ending;
+      if (message) message.answered = true;
+    },
+    settle(_, seq, ending, answered) {
+      const message = find(seq);
+      if (!message) return;
+      message.ending = ending;
+      message.answered = answered;
     },
   });
   return messages;
 }
 
 function readShared(entry: Shared): SharedFields {
-  const [, inbox, sender, senderAddress, senderRole, tokenId, kind, createdAt, expiresAt] = entry;
+  const [, inbox, sender, senderAddress, senderRole, tokenId, kind, createdAt, expiresAt, openUntil] = entry;
   const from = { sender, senderAddress, senderRole, tokenId: tokenId ?? undefined };
-  return { inbox, ...from, kind, createdAt, expiresAt };
+  return { inbox, ...from, kind, createdAt, expiresAt, openUntil };
 }

@@ -10,6 +10,8 @@ export interface Segment {
   pending: number;
   /** When the last message of a settled segment was settled, or the first one of a pending segment expires. */
   until: number;
+  /** When the last request of a settled segment can be answered no more; 0 in a pending segment and without requests. */
+  readonly openUntil: number;
   /** How full a segment of pending messages was when it was written, 1 for full. */
   readonly fill: number;
   /** Size on disk, roughly. */

@@ -46,10 +46,12 @@ export class Segments {
 
   constructor(db: Database) {
     this.#insert = db.prepare(
-      'INSERT INTO segment VALUES (@number, @kind, @messages, @pending, @until, @fill, @bytes, @ids, @tokenIds)',
+      'INSERT INTO segment VALUES (@number, @kind, @messages, @pending, @until, @openUntil, @fill, @bytes, @ids, @tokenIds)',
     );
     this.#insertContent = db.prepare('INSERT INTO segment_content VALUES (?, ?, ?, ?)');
-    this.#all = db.prepare('SELECT *, token_ids AS tokenIds FROM segment ORDER BY number');
+    this.#all = db.prepare(
+      'SELECT *, open_until AS openUntil, token_ids AS tokenIds FROM segment ORDER BY number',
+    );
     this.#hashes = db
       .prepare<[number], Buffer>('SELECT hashes FROM segment_content WHERE number = ?')
       .pluck();
@@ -89,6 +91,7 @@ export class Segments {
       messages: messages.length,
       pending: kind === 'pending' ? messages.length : 0,
       until: kind === 'pending' ? firstExpiry(messages) : lastEnding(messages),
+      openUntil: kind === 'pending' ? 0 : lastOpen(messages),
       fill,
       bytes: entries.length + bodies.length + hashes.byteLength,
       ids,
@@ -152,8 +155,15 @@ export class Segments {
     this.#index.remove(segment);
   }
 
-  /** Drops some segments of settled messages that are past their time, the oldest first. */
-  dropOld({ dedupeWindowMs, retentionMs, retentionBytes }: RetentionLimits, time: ExpiryTime): void {
+  /**
+   * Drops some segments of settled messages that are past their time, the oldest first. `keepOpen` is called before with each segment
+   * that may hold a request which can still be answered.
+   */
+  dropOld(
+    { dedupeWindowMs, retentionMs, retentionBytes }: RetentionLimits,
+    time: ExpiryTime,
+    keepOpen: (segment: Segment) => void,
+  ): void {
     const settled = [...this.#byNumber.values()].filter(({ kind }) => kind === 'settled');
     let bytes = settled.reduce((sum, segment) => sum + segment.bytes, 0);
     let dropped = 0;
@@ -162,6 +172,7 @@ export class Segments {
       // A segment that is kept longer does not keep those behind it.
       if (age < dedupeWindowMs || (age < retentionMs && bytes <= retentionBytes)) continue;
       bytes -= segment.bytes;
+      if (segment.openUntil > time.earliest) keepOpen(segment);
       this.drop(segment);
       if (++dropped === dropsPerStep) break;
     }
@@ -198,4 +209,8 @@ function firstExpiry(messages: readonly LoggedMessage[]): number {
 
 function lastEnding(messages: readonly LoggedMessage[]): number {
   return messages.reduce((last, { ending }) => Math.max(last, ending?.at ?? 0), 0);
+}
+
+function lastOpen(messages: readonly LoggedMessage[]): number {
+  return messages.reduce((last, { shared }) => Math.max(last, shared.openUntil ?? 0), 0);
 }
