@@ -201,6 +201,25 @@ describe('a serve loop', () => {
   });
 });
 
+it('a request that another connection of the agent answered is done: acked, and nothing is sent again', async () => {
+  await using broker = await startBrokerWithClients();
+  const { client: server, events } = await broker.connect('server');
+  const { client: twin } = await broker.connect('server#twin');
+  const { client } = await broker.connect(requestAddress('asker'));
+  let runs = 0;
+  await server.serve(['ask'], async ({ message }) => {
+    runs++;
+    const reply = { to: message.from.address, kind: 'reply', correlationId: message.id };
+    await twin.deliver({ ...reply, body: 'first' });
+    return { kind: 'reply', body: 'second' };
+  });
+  const outcome = await client.request('server', 'ask', null, { timeoutMs: 10_000 });
+  expect(outcome).toMatchObject({ status: 'completed', reply: { json: 'first' } });
+  await vi.waitFor(() => expect(events.some(({ event }) => event === 'already_answered')).toBe(true));
+  expect(await server.peek()).toEqual([]);
+  expect(runs).toBe(1);
+});
+
 describe('messages', () => {
   it('are taken once however often they are sent with one id', async () => {
     await using broker = await startBrokerWithClients();

@@ -48,13 +48,19 @@ it.each([
     for (const forged of [answer, 'progress', 'undeliverable', 'event']) {
       await audited.expectRefused(mallory, forge(to, id, forged), { code: 'forbidden' }, lie);
     }
-    // The broker lets every orchestrator speak; the waiter must not believe the wrong one.
-    await speak(rival, forge(to, id, answer), lie);
+    // An orchestrator replies to what it was sent, like everybody else.
+    await audited.expectRefused(rival, forge(to, id, answer), { code: 'forbidden' }, lie);
+    await audited.expectRefused(
+      server,
+      { ...forge(to, 'another', answer), id: 'x' },
+      { code: 'forbidden' },
+      lie,
+    );
+    // The broker lets every orchestrator speak otherwise; the waiter must not believe the wrong one.
     await speak(rival, forge(to, id, 'undeliverable'), lie);
     await speak(rival, { ...forge(to, id, 'progress'), id: 'p' }, lie);
     rival.send({ ...forge(to, id, 'progress'), ephemeral: true }, lie);
-    // The right sender, the wrong kind or the wrong request.
-    await speak(server, { ...forge(to, 'another', answer), id: 'x' }, lie);
+    // The right sender, the wrong kind.
     await speak(server, { ...forge(to, id, 'note'), id: 'y' }, lie);
     await emptied(client);
     server.send({ ...forge(to, id, 'progress'), ephemeral: true }, '"half"');
@@ -65,7 +71,7 @@ it.each([
     );
     expect(await outcome).toMatchObject({ status: 'completed', reply: { json: { data: 'truth' } } });
     expect(progress).toEqual(['half']);
-    expect(events.filter((event) => event === 'reply_mismatch').length).toBeGreaterThanOrEqual(4);
+    expect(events.filter((event) => event === 'reply_mismatch').length).toBeGreaterThanOrEqual(3);
     await emptied(client);
     await client.close();
     await audited.expectAudit();

@@ -5,6 +5,8 @@ import type { BrokerOp, SenderName } from './broker-ops.ts';
 /** Lifetime of a message that is `brief`, in milliseconds. */
 export const briefMs = 20_000;
 const tombstoneMs = 60_000;
+/** How long after its deadline an acked request can be answered. */
+const answerGraceMs = 5 * 60_000;
 const maxTries = 5;
 
 /** What the contract says about one message with a receipt. */
@@ -22,10 +24,15 @@ export interface ModelMessage {
   unconfirmed: boolean;
   /** Its sender gave up while it was in flight: it goes with the lease. */
   cancelled: boolean;
-  replied: boolean;
+  /** Its sender was told that there will be no reply, or does not want one. */
+  over: boolean;
+  /** It was settled when its lifetime was over: as acked or as expired. */
+  late: boolean;
+  /** The id of its reply. */
+  replyId?: string;
 }
 
-export type Answer = 'delivered' | 'duplicate' | 'id_conflict';
+export type Answer = 'delivered' | 'duplicate' | 'id_conflict' | 'already_answered';
 
 /** The messages of one inbox and its lease, as far as the contract fixes them. */
 export class BrokerModel {
@@ -54,7 +61,7 @@ export class BrokerModel {
     const settled = (this.#tombstones.get(name) ?? 0) > this.now;
     this.#tombstones.delete(name);
     const expiresAt = this.now + (brief ? briefMs : 1e9);
-    const fresh = { attempts: 0, unconfirmed: settled, cancelled: false, replied: false };
+    const fresh = { attempts: 0, unconfirmed: settled, cancelled: false, over: settled, late: false };
     this.messages.set(name, { sender, id, kind, body, expiresAt, settled, ...fresh });
     return ['delivered'];
   }
@@ -91,15 +98,29 @@ export class BrokerModel {
     return Math.min(this.window, offered.length);
   }
 
-  settle(message: ModelMessage): void {
+  settle(message: ModelMessage, over = false): void {
+    if (!message.settled) {
+      message.over = over;
+      message.late = message.expiresAt <= this.now;
+    }
     message.settled = true;
     this.inFlight.delete(message);
+  }
+
+  /** Every answer that is right for a reply with this id. */
+  reply(request: ModelMessage, replyId: string): Answer[] {
+    const { replyId: stored, settled, over, late, expiresAt } = request;
+    if (stored !== undefined) return [stored === replyId ? 'duplicate' : 'already_answered'];
+    if (over) return ['already_answered'];
+    if (settled && expiresAt + answerGraceMs <= this.now) return ['already_answered'];
+    if (late || (!settled && expiresAt <= this.now)) return ['delivered', 'already_answered'];
+    return ['delivered'];
   }
 
   nack(message: ModelMessage): void {
     this.inFlight.delete(message);
     message.attempts++;
-    if (message.cancelled || message.attempts >= maxTries) message.settled = true;
+    if (message.cancelled || message.attempts >= maxTries) this.settle(message, true);
   }
 
   /** True if the holder has to be told. */
@@ -115,7 +136,7 @@ export class BrokerModel {
 
   #withdraw(message: ModelMessage): void {
     message.unconfirmed ||= !message.settled;
-    message.settled = true;
+    this.settle(message, true);
   }
 
   endLease(): void {
@@ -128,7 +149,7 @@ export class BrokerModel {
   /** `waiting` tells which of the cancelled ones the broker still holds: both are right. */
   restart(waiting: ReadonlySet<string>): void {
     for (const message of this.inFlight) {
-      if (message.cancelled && !waiting.has(`${message.sender} ${message.id}`)) message.settled = true;
+      if (message.cancelled && !waiting.has(`${message.sender} ${message.id}`)) this.settle(message, true);
       message.cancelled = false;
     }
     this.inFlight.clear();

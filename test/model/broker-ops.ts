@@ -9,7 +9,7 @@ export type BrokerOp =
   | { op: 'deliver'; sender: SenderName; id: string; kind: 'ask' | 'note'; body: string; brief: boolean }
   | { op: 'subscribe'; as: Connection; window: number }
   | { op: 'ack' | 'nack' | 'kill'; as: Connection; pick: number }
-  | { op: 'reply'; as: Connection; pick: number }
+  | { op: 'reply'; as: Connection; pick: number; replyId: 're' | 'again'; settles: boolean }
   | { op: 'cancel'; sender: SenderName; id: string }
   | { op: 'leave'; as: Connection }
   | { op: 'advance'; ms: number }
@@ -33,16 +33,24 @@ const subscribe = fc.record({
   window: fc.integer({ min: 1, max: 4 }),
 });
 const settle = fc.record({
-  op: fc.constantFrom('ack', 'ack', 'nack', 'kill', 'reply'),
+  op: fc.constantFrom('ack', 'ack', 'nack', 'kill'),
   as: connection,
   pick: fc.nat({ max: 30 }),
 }) as fc.Arbitrary<BrokerOp>;
+const reply = fc.record({
+  op: fc.constant('reply' as const),
+  as: connection,
+  pick: fc.nat({ max: 30 }),
+  replyId: fc.constantFrom('re' as const, 're' as const, 'again' as const),
+  settles: fc.boolean(),
+});
 
 export const brokerOps: fc.Arbitrary<BrokerOp[]> = fc.array(
   fc.oneof(
     { weight: 8, arbitrary: deliver },
     { weight: 4, arbitrary: subscribe },
-    { weight: 9, arbitrary: settle },
+    { weight: 7, arbitrary: settle },
+    { weight: 4, arbitrary: reply },
     { weight: 2, arbitrary: fc.record({ op: fc.constant('cancel' as const), sender, id }) },
     { weight: 1, arbitrary: fc.record({ op: fc.constant('leave' as const), as: connection }) },
     {

@@ -64,7 +64,7 @@ export class BrokerUnderTest implements AsyncDisposable {
         if (this.#pushed.length > 0) await this.settle(op.op, op.as, this.pushed(op.pick));
         break;
       case 'reply':
-        await this.#reply(op.as, op.pick);
+        await this.#reply(op);
         break;
       case 'cancel':
         await this.cancel(op.sender, op.id);
@@ -119,13 +119,13 @@ export class BrokerUnderTest implements AsyncDisposable {
       deepStrictEqual(answer, 'duplicate', `${sender} ${id} is not recognised after its end`);
     }
     await this.compare();
-    const replied = [...this.model.messages.values()].filter((message) => message.replied);
+    const replied = [...this.model.messages.values()].filter(({ replyId }) => replyId !== undefined);
     for (const sender of ['alice', 'carol']) {
       const client = this.#senders.get(sender)!;
       client.send({ type: 'peek', request_id: 'end', limit: 1000 });
       const { messages } = await client.next('peeked', { request_id: 'end' });
       const replies = (messages as { id: string; kind: string }[]).filter(({ kind }) => kind === 'reply');
-      const expected = replied.filter((message) => message.sender === sender).map(({ id }) => `re:${id}`);
+      const expected = replied.filter((message) => message.sender === sender).map(({ replyId }) => replyId);
       deepStrictEqual(replies.map(({ id }) => id).sort(), expected.sort());
     }
   }
@@ -218,26 +218,34 @@ export class BrokerUnderTest implements AsyncDisposable {
       if (counts && op === 'nack') this.model.nack(message);
       expectCounted(await client.next('ack_result', { request_id }), message.seq!, counts);
     }
-    if (counts && op !== 'nack') this.model.settle(message);
+    if (counts && op !== 'nack') this.model.settle(message, op === 'kill');
   }
 
-  /** A reply that settles: only the holder may, and then the request is gone with the commit that stores it. */
-  async #reply(as: Connection, pick: number): Promise<void> {
+  /**
+   * A reply is stored once, while its request is open. With `settles`, which only the holder may say, the request is gone with the commit
+   * that stores the reply; it goes as well when there is a reply already.
+   */
+  async #reply({ as, pick, replyId, settles }: Extract<BrokerOp, { op: 'reply' }>): Promise<void> {
     const asked = this.#pushed.filter(({ kind }) => kind === 'ask');
     const request = asked[pick % Math.max(asked.length, 1)];
     if (!request) return;
+    // Whether it waits still, or has expired, is the broker's to decide.
+    if (!settles && !request.settled && request.expiresAt <= this.model.now) return;
     const client = await this.#recipient(as);
     const { id, sender, seq } = request;
-    const reply = { to: sender, id: `re:${id}`, kind: 'reply', correlation_id: id, settles: seq };
-    client.send({ type: 'deliver', ...reply }, '"reply"');
-    const answer = answerOf(await client.next(['delivered', 'error'], { id: `re:${id}` }));
-    if (client !== this.#holder) {
+    const reply = { to: sender, id: `${replyId}:${id}`, kind: 'reply', correlation_id: id };
+    client.send({ type: 'deliver', ...reply, settles: settles ? seq : undefined }, '"reply"');
+    const answer = answerOf(await client.next(['delivered', 'error'], { id: reply.id }));
+    if (settles && client !== this.#holder) {
       deepStrictEqual(answer, 'no_lease');
       return;
     }
-    deepStrictEqual(answer, request.replied ? 'duplicate' : 'delivered');
-    request.replied = true;
-    this.model.settle(request);
+    const allowed = this.model.reply(request, reply.id);
+    if (!allowed.includes(answer as never)) {
+      throw new Error(`reply to ${sender} ${id}: ${answer}; allowed: ${allowed.join(', ')}`);
+    }
+    if (answer === 'delivered') request.replyId = reply.id;
+    if (settles || answer === 'already_answered') this.model.settle(request);
   }
 
   /** A cancel has no answer; what it means for the model is known when the broker has handled it. */

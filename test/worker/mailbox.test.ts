@@ -72,6 +72,16 @@ test('a question is answered once, in the step that acks it; a task is answered 
   expect(again).toMatchObject({ isError: true, text: expect.stringContaining('was answered already') });
   expect((await walt.use('inbox_read')).data).toMatchObject({ messages: [], unacked: 0 });
 
+  const twice = await rosa.use('send_message', { to: 'walt', text: 'answered elsewhere', kind: 'task' });
+  await walt.use('inbox_wait');
+  const elsewhere = await mail.clientAt('walt#look', 'writer');
+  const { id: correlationId } = (await elsewhere.peek({ address: 'walt' }))[0]!;
+  await elsewhere.deliver({ to: 'rosa', kind: 'reply', correlationId, body: { text: 'done there' } });
+  expect((await rosa.use('inbox_wait')).data.messages).toMatchObject([{ in_reply_to: twice.data.id }]);
+  const second = await walt.use('reply', { message_id: twice.data.id, text: 'me too' });
+  expect(second).toMatchObject({ isError: true, text: expect.stringContaining('was answered already') });
+  expect((await walt.use('inbox_read')).data).toMatchObject({ messages: [], unacked: 0 });
+
   const task = await rosa.use('send_message', { to: 'walt', text: 'write it', kind: 'task' });
   await walt.use('inbox_wait');
   expect((await walt.use('reply', { message_id: task.data.id, text: 'done' })).isError).toBe(false);

@@ -30,6 +30,7 @@ const toolCodes: Readonly<Record<ErrorCode | ClientErrorCode, ToolErrorCode>> = 
   unsupported_protocol: 'internal',
   no_lease: 'internal',
   not_yours: 'internal',
+  already_answered: 'internal',
   id_conflict: 'internal',
   unknown_token: 'internal',
   unknown_op: 'internal',

@@ -7,6 +7,7 @@ import { housekeepingTests } from './conformance/housekeeping-tests.ts';
 import { noticeTests } from './conformance/notice-tests.ts';
 import { orderTests } from './conformance/order-tests.ts';
 import { repeatTests } from './conformance/repeat-tests.ts';
+import { requestTests } from './conformance/request-tests.ts';
 import { settlementTests } from './conformance/settlement-tests.ts';
 import type { OpenStore } from './conformance/store-under-test.ts';
 
@@ -18,6 +19,7 @@ export function inboxStoreConformance(name: string, open: OpenStore): void {
     describe('order', () => orderTests(open));
     describe('repeats', () => repeatTests(open));
     describe('settlement', () => settlementTests(open));
+    describe('requests', () => requestTests(open));
     describe('notices', () => noticeTests(open));
     describe('dead letters', () => deadLetterTests(open));
     describe('history', () => historyTests(open));

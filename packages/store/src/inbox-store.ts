@@ -25,8 +25,8 @@ export interface Settlement {
   /** The reason, at most 500 characters. */
   reason?: string;
   /**
-   * A message that is stored in the same commit if, and only if, this settlement takes effect. The quota of its sender does not
-   * apply. If its inbox is full, it is left out and the settlement takes effect all the same.
+   * A message that is stored in the same commit if, and only if, this settlement takes effect and the settled request was not answered.
+   * The quota of its sender does not apply. If its inbox is full, it is left out and the settlement takes effect all the same.
    */
   notice?: NewMessage;
 }

@@ -12,20 +12,23 @@ export interface RolePolicy {
 }
 
 const defaultKinds = ['ask', 'task', 'note'];
-const answers = new Set(['reply', 'progress']);
 
-/** The decision on a `deliver`: allowed, allowed only as the answer to a request that the sender was sent, or refused. */
-export type Verdict = 'allowed' | 'only_as_answer' | { refusal: string };
+/**
+ * The decision on a `deliver`: allowed, allowed only as the final reply to a request that the sender was sent, allowed only as another
+ * answer to one, or refused.
+ */
+export type Verdict = 'allowed' | 'only_as_reply' | 'only_as_answer' | { refusal: string };
 
-/** Decides by the sender's role whether it may send a message of this kind to this address. */
+/** Decides by the sender's role whether it may send a message of this kind to this address. A stored reply always needs its request. */
 export function judgeDeliver(
   role: string,
   policy: RolePolicy | undefined,
-  { kind, to }: { kind: string; to: string },
+  { kind, to, ephemeral = false }: { kind: string; to: string; ephemeral?: boolean | undefined },
   roles: Pick<TokenRegistry, 'rolesOf'>,
 ): Verdict {
-  if (isPrivileged(role)) return 'allowed';
-  if (answers.has(kind)) return 'only_as_answer';
+  const isFinal = !ephemeral && (kind === 'reply' || kind === 'mcp_reply');
+  if (isPrivileged(role)) return isFinal ? 'only_as_reply' : 'allowed';
+  if (kind === 'reply' || kind === 'progress') return isFinal ? 'only_as_reply' : 'only_as_answer';
   if (kind === 'mcp_request') {
     if (isOrchestrator(agentOf(to), roles)) return 'allowed';
     return { refusal: `'mcp_request' goes to an orchestrator only, and '${to}' is none` };
@@ -37,7 +40,7 @@ export function judgeDeliver(
   if (!maySendTo(policy, agentOf(to))) {
     return { refusal: `role '${role}' may not send to '${to}'` };
   }
-  return 'allowed';
+  return isFinal ? 'only_as_reply' : 'allowed';
 }
 
 function isOrchestrator(agent: string, roles: Pick<TokenRegistry, 'rolesOf'>): boolean {

@@ -221,11 +221,14 @@ export class Delivery {
 
   #written(message: NewMessage, from: Sender, result: DeliverResult): void {
     const { settles } = message;
-    if (settles !== undefined && isInStore(result)) {
-      const request = this.#dispatcher.settledByReply(settles.inbox, settles.seq);
-      if (request) this.#settler.ackedByReply(settles.seq, request);
-    }
+    if (settles !== undefined && hasSettled(result)) this.#settledByReply(settles);
     if (result.result === 'stored') this.#stored(message, from, result.seq);
+    else if (result.result === 'already_answered' && result.acked) this.#settledByReply(result.acked);
+  }
+
+  #settledByReply({ inbox, seq }: { inbox: string; seq: number }): void {
+    const request = this.#dispatcher.settledByReply(inbox, seq);
+    if (request) this.#settler.ackedByReply(seq, request);
   }
 
   #stored(message: NewMessage, from: Sender, seq: number): void {
@@ -255,7 +258,14 @@ export class Delivery {
   }
 }
 
-/** True if the message is in the store, so that the message that it settles is settled. */
-function isInStore({ result }: DeliverResult): boolean {
-  return result === 'stored' || result === 'duplicate' || result === 'id_conflict';
+/** The results with which a message settles the one that it names, whether it was stored or not. */
+const settlingResults = new Set<DeliverResult['result']>([
+  'stored',
+  'duplicate',
+  'id_conflict',
+  'already_answered',
+]);
+
+function hasSettled({ result }: DeliverResult): boolean {
+  return settlingResults.has(result);
 }

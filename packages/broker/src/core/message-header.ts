@@ -31,6 +31,14 @@ export function headerOfNew(message: NewMessage): MessageHeader {
 
 const requestKinds = new Set(['ask', 'task', 'mcp_request']);
 
+/** A reply may come this long after the deadline of its request, if the request was acked in time. In milliseconds. */
+const answerGraceMs = 5 * 60_000;
+
+/** Returns the time until which a message of this kind can be answered, or `undefined` if it is no request. */
+export function openUntil(kind: string, expiresAt: number): number | undefined {
+  return isRequest(kind) ? expiresAt + answerGraceMs : undefined;
+}
+
 /** Tells whether messages of this kind are requests, whose senders wait for an answer. */
 export function isRequest(kind: string): boolean {
   return requestKinds.has(kind);

@@ -81,6 +81,12 @@ class ReplyOwner implements DeliveryOwner {
       request.epoch = this.#deps.epoch() - 1;
       return true;
     }
+    if (error.code === 'already_answered') {
+      // The requester has its end, and the broker acked the request: there is nothing left to do.
+      this.#deps.log({ event: 'already_answered', id: request.message.id });
+      this.#end('refused');
+      return false;
+    }
     if (error.retryable && refusals < maxReplyRefusals && request.remainingMs() !== 0) return true;
     // The refused reply neither stops the serve loop nor makes the request run again: the request is acked by itself.
     const { code, message } = error;

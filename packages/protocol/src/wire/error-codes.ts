@@ -21,6 +21,11 @@ export const errorCodes = {
   forbidden: { retryable: false, meaning: 'The policy of the sender’s role does not allow it.' },
   no_lease: { retryable: false, meaning: 'The connection does not hold its inbox; `subscribe` first.' },
   not_yours: { retryable: false, meaning: 'The inbox belongs to another agent.' },
+  already_answered: {
+    retryable: false,
+    meaning:
+      'The request has its end: another reply or a notice is stored, or its time is over. The reply is not stored, and the request is acked.',
+  },
   id_conflict: { retryable: false, meaning: 'Another message with this id waits in the inbox.' },
   message_too_large: { retryable: false, meaning: 'The body exceeds `message.bytes`.' },
   inbox_full: { retryable: true, meaning: 'The inbox has reached `inbox.messages` or `inbox.bytes`.' },

@@ -7,12 +7,14 @@ import {
 } from '@signalbox/protocol';
 import type { NewMessage } from '@signalbox/store';
 import { judgeDeliver } from '../../auth/role-policy.ts';
+import { openUntil } from '../../core/message-header.ts';
 import { figure, type RoleLimits } from '../../limits/role-limits.ts';
 import type { Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { Outcome } from '../outcome.ts';
 import { refillMs } from '../rate-limit.ts';
 import { refuseForgedClaim, refuseSettles, refuseSize } from './deliver-checks.ts';
+import { answeredAlready, notAnAnswer } from './receipt.ts';
 import { hasInbox, unknownRecipient } from './recipient.ts';
 
 type Deps = Pick<
@@ -34,10 +36,12 @@ export function deliver(
     refuseSettles(frame, caller, delivery);
   if (refusal) return { refusal };
   const verdict = judgeDeliver(caller.sender.role, caller.policy, frame, tokens);
-  if (verdict === 'only_as_answer') {
-    if (settlesItsRequest(frame, caller, deps)) return submit(frame, caller, deps, body);
-    return submitIfAnswer(frame, caller, deps, body);
+  if (verdict === 'only_as_reply') {
+    // The store checks that the request is open, in the commit that stores the reply.
+    if (frame.correlation_id === undefined) return { refusal: notAnAnswer(frame.kind) };
+    return submit(frame, caller, deps, body, agentOf(frame.to));
   }
+  if (verdict === 'only_as_answer') return submitIfAnswer(frame, caller, deps, body);
   if (verdict !== 'allowed') return { refusal: { code: 'forbidden', message: verdict.refusal } };
   const waitMs = caller.rateLimit.take(monotonic());
   if (waitMs > 0) return tooFast(waitMs, caller, deps.limits);
@@ -78,11 +82,14 @@ async function submitIfAnswer(
   deps: Deps,
   body: string | undefined,
 ): Promise<Outcome> {
-  const isAnswer = await answersARequest(frame, caller.sender, deps);
+  const { correlation_id: id, kind, to } = frame;
+  if (id === undefined) return { refusal: notAnAnswer(kind) };
+  const { agent: replier, address: replierAddress } = caller.sender;
+  const request = { requester: agentOf(to), id, replier, replierAddress };
+  const state = await deps.store.requestState(request);
   if (!caller.isConnected) return undefined;
-  if (isAnswer) return submit(frame, caller, deps, body);
-  const message = `kind '${frame.kind}' goes only to the sender of a request you were sent, with its id as correlation_id`;
-  return { refusal: { code: 'forbidden', message, field: 'correlation_id' } };
+  if (state === 'open') return submit(frame, caller, deps, body);
+  return { refusal: state === 'over' ? answeredAlready(id) : notAnAnswer(kind) };
 }
 
 /** True if the frame answers and settles a request that the caller holds. */
@@ -98,24 +105,13 @@ function settlesItsRequest(
   );
 }
 
-/** True if the recipient sent the caller a message with the id that the frame gives as its `correlation_id`. */
-async function answersARequest(
-  { correlation_id: id, to }: DeliverFrame,
-  { agent, address }: Sender,
-  { store }: Pick<Deps, 'store'>,
-): Promise<boolean> {
-  if (id === undefined) return false;
-  for (const inbox of new Set([address, agent])) {
-    if (await store.find(inbox, agentOf(to), id)) return true;
-  }
-  return false;
-}
-
+/** Gives the message to the core. `answers` is the agent that sent the request, if the message is its final reply. */
 function submit(
   frame: DeliverFrame,
   { sender, token, producer, limits }: Caller,
   { delivery, now }: Deps,
   body: string | undefined,
+  answers?: string,
 ): Outcome | Promise<Outcome> {
   const createdAt = now();
   const ttlMs = Math.min(frame.ttl_ms ?? frameDefaults.ttlMs, limits.message.ttlMs);
@@ -134,6 +130,8 @@ function submit(
     traceparent: frame.traceparent,
     createdAt,
     expiresAt: createdAt + ttlMs,
+    openUntil: openUntil(frame.kind, createdAt + ttlMs),
+    answers,
     body,
     settles: frame.settles === undefined ? undefined : { inbox: sender.address, seq: frame.settles },
     tokenId: frame.kind === 'mcp_request' ? token.id : undefined,

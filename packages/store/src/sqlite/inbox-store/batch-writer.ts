@@ -49,8 +49,9 @@ export class BatchWriter {
     const appended = this.#appendAll(messages, now);
     for (const { inbox, seq, attempts: count } of attempts) this.#messages.setAttempts(inbox, seq, count);
     for (const { inbox, seq, outcome, reason = null, notice } of settlements) {
+      const isWanted = notice && !this.#messages.reader.get(inbox, seq)?.answered;
       const isSettled = this.#settle(inbox, seq, now, outcome, reason);
-      if (isSettled && notice) this.#notify(notice);
+      if (isSettled && isWanted) this.#notify(notice);
     }
     this.#save();
     return appended;
@@ -96,7 +97,9 @@ export class BatchWriter {
   #appendAll(messages: readonly NewMessage[], now: number): Appended[] {
     const appended: Appended[] = [];
     for (const message of messages) {
-      appended.push(message.answers === undefined ? this.#appendOther(message, now) : this.#appendReply(message, now));
+      appended.push(
+        message.answers === undefined ? this.#appendOther(message, now) : this.#appendReply(message, now),
+      );
     }
     return appended;
   }

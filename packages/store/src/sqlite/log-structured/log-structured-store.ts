@@ -120,9 +120,7 @@ export class LogStructuredStore {
     const { message } = request;
     const isHere = message instanceof MemtableEntry;
     const entry =
-      isHere || !request.isPending
-        ? message
-        : this.#takeBack(request.inbox, request.seq, 'with body');
+      isHere || !request.isPending ? message : this.#takeBack(request.inbox, request.seq, 'with body');
     if (entry instanceof MemtableEntry) {
       entry.answered = true;
       this.#log.record.setAnswered(entry);

@@ -52,9 +52,7 @@ export class OpenRequests {
     this.#reader = reader;
     this.#maxPerRequester = maxPerRequester;
     this.#bySeq = db.prepare(`${row} WHERE seq = ?`);
-    this.#byId = db.prepare(
-      `${row} WHERE requester = ? AND id = ? AND inbox = ? ORDER BY seq DESC LIMIT 1`,
-    );
+    this.#byId = db.prepare(`${row} WHERE requester = ? AND id = ? AND inbox = ? ORDER BY seq DESC LIMIT 1`);
     this.#close = db.prepare(`${insert} UPDATE SET is_over = 1`);
     this.#keep = db.prepare(`${insert} NOTHING`);
     this.#dropOld = db.prepare('DELETE FROM open_request WHERE open_until <= ?');

@@ -29,6 +29,7 @@ const changes: Partial<NewMessage>[] = [
   ...optional.map((field) => ({ [field]: '' })),
   { correlationId: 'c', traceparent: 't', tokenId: 'k', body: '漢字' },
   { createdAt: 0, expiresAt: 2 ** 53 },
+  { openUntil: 2 ** 42 },
 ];
 
 /** Messages with every pair of neighbours. */
@@ -40,7 +41,7 @@ function messages(): LoggedMessage[] {
     shared = sharedFieldsOf(message, shared);
     const { id, correlationId, traceparent, body } = message;
     const content = { id, correlationId, traceparent, body };
-    return { seq, shared, ...content, size: 2 * seq, attempts: 0, ending: undefined };
+    return { seq, shared, ...content, size: 2 * seq, attempts: 0, answered: false, ending: undefined };
   });
 }
 
@@ -59,12 +60,17 @@ it('reads all operations in their order, whatever messages share', () => {
     written.push(['put', message]);
     if (seq % 5 === 0) ending = endingOf(seq);
     if (seq % 3 === 0) {
-      encoder.settle(message, ending);
-      written.push(['settle', shared.inbox, seq, ending]);
+      const answered = seq % 2 === 0;
+      encoder.settle({ ...message, answered }, ending);
+      written.push(['settle', shared.inbox, seq, ending, answered]);
     }
     if (seq % 4 === 0) {
       encoder.setAttempts({ ...message, attempts: seq });
       written.push(['attempts', shared.inbox, seq, seq]);
+    }
+    if (seq % 7 === 0) {
+      encoder.setAnswered(message);
+      written.push(['answered', shared.inbox, seq]);
     }
   }
   expect(encoder.isEmpty).toBe(false);
@@ -73,9 +79,18 @@ it('reads all operations in their order, whatever messages share', () => {
 });
 
 it('reads the messages of a segment as they were, in their order', () => {
-  const pending = messages().map((one) => ({ ...one, attempts: one.seq % 3 }));
+  const pending = messages().map((one) => ({
+    ...one,
+    attempts: one.seq % 3,
+    answered: one.seq % 5 === 0,
+  }));
   expect(decodeMessages(encodeMessages(pending))).toEqual(pending);
-  const settled = messages().map((one) => ({ ...one, body: undefined, ending: endingOf(one.seq) }));
+  const settled = messages().map((one) => ({
+    ...one,
+    body: undefined,
+    answered: one.seq % 2 === 0,
+    ending: endingOf(one.seq),
+  }));
   expect(decodeMessages(encodeMessages(settled))).toEqual(settled);
   expect(decodeMessages(encodeMessages([]))).toEqual([]);
 });
@@ -101,6 +116,7 @@ function operationsOf(record: EncodedRecord): unknown[] {
     put: (...what) => operations.push(['put', ...what]),
     settle: (...what) => operations.push(['settle', ...what]),
     setAttempts: (...what) => operations.push(['attempts', ...what]),
+    setAnswered: (...what) => operations.push(['answered', ...what]),
   });
   return operations;
 }

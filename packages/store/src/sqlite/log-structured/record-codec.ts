@@ -120,10 +120,10 @@ export class RecordEncoder {
   }
 
   #share(shared: SharedFields): void {
-    const { inbox, sender, senderAddress, senderRole, tokenId, kind, createdAt, expiresAt, openUntil } = shared;
+    const { inbox, sender, senderAddress, senderRole, tokenId, kind, createdAt, expiresAt, openUntil } =
+      shared;
     const from = [sender, senderAddress, senderRole, tokenId ?? null] as const;
-    if (openUntil === undefined)
-      this.#entries.push(['shared', inbox, ...from, kind, createdAt, expiresAt]);
+    if (openUntil === undefined) this.#entries.push(['shared', inbox, ...from, kind, createdAt, expiresAt]);
     else this.#entries.push(['shared', inbox, ...from, kind, createdAt, expiresAt, openUntil]);
     this.#shared = shared;
   }

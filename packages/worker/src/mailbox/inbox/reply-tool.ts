@@ -9,6 +9,8 @@ const graceMs = 5 * 60_000;
 /** The most held messages that an error names. */
 const maxNamed = 20;
 const rememberedReplies = 200;
+/** The refusals of a message that was answered before. */
+const saysAnswered = new Set(['already_answered', 'id_conflict']);
 /** The kinds of messages to which no reply is expected. */
 const unanswerable = new Set(['note', 'reply', 'event', 'progress', 'undeliverable', 'mcp_reply']);
 
@@ -57,8 +59,11 @@ export function replyTool(inbox: Inbox, now: () => number): MailboxTool {
           { signal },
         )
         .catch((thrown) => {
-          if (thrown instanceof SignalboxError && thrown.code === 'id_conflict') throw repeated(id, agent);
-          throw thrown;
+          if (!(thrown instanceof SignalboxError) || !saysAnswered.has(thrown.code)) throw thrown;
+          // The broker acked the message, although it did not store this answer.
+          inbox.held.remove([seq]);
+          remember(answered, keyOf(id, agent));
+          throw repeated(id, agent);
         });
       inbox.held.remove([seq]);
       remember(answered, keyOf(id, agent));

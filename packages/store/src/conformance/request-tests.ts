@@ -1,0 +1,191 @@
+import { expect, it } from 'vitest';
+import type { Appended, InboxStore, RequestState } from '../inbox-store.ts';
+import type { NewMessage } from '../message.ts';
+import {
+  ack,
+  append,
+  commit,
+  forgetAll,
+  ids,
+  message,
+  type OpenStore,
+  type StoreUnderTest,
+  seqOf,
+  sweepAll,
+} from './store-under-test.ts';
+
+/** A request of `ann#one` to `inbox` that can be answered for a day. */
+function request(setup: StoreUnderTest, id: string, change: Partial<NewMessage> = {}): NewMessage {
+  const at = setup.now();
+  return message({ id, kind: 'ask', createdAt: at, expiresAt: at + hour, openUntil: at + day, ...change });
+}
+
+/** The reply of the agent `inbox` to the request `id`. */
+function reply(id: string, change: Partial<NewMessage> = {}): NewMessage {
+  const replier = { sender: 'inbox', senderAddress: 'inbox' };
+  return message({
+    id: `re:${id}`,
+    inbox: 'ann#one',
+    ...replier,
+    kind: 'reply',
+    correlationId: id,
+    answers: 'ann',
+    ...change,
+  });
+}
+
+async function result(store: InboxStore, message: NewMessage): Promise<Appended['result'] | undefined> {
+  return (await append(store, [message]))[0]?.result;
+}
+
+function state(store: InboxStore, id: string): Promise<RequestState> {
+  return store.requestState({ requester: 'ann', id, replier: 'inbox', replierAddress: 'inbox' });
+}
+
+const hour = 60 * 60_000;
+const day = 24 * hour;
+
+export function requestTests(open: OpenStore): void {
+  it('stores the first reply to a request and no other one, whether the request is pending or acked', async () => {
+    await using setup = await open();
+    const appended = await append(setup.store, [request(setup, 'pending'), request(setup, 'acked')]);
+    await ack(setup.store, 'inbox', seqOf(appended[1]));
+    for (const id of ['pending', 'acked']) {
+      const { store } = setup;
+      expect(await state(store, id)).toBe('open');
+      expect(await result(store, reply(id))).toBe('stored');
+      expect(await state(store, id)).toBe('over');
+      expect(await result(store, reply(id))).toBe('duplicate');
+      expect(await result(store, reply(id, { body: '"other"' }))).toBe('already_answered');
+      await setup.reopen();
+      expect(await result(setup.store, reply(id, { id: 'again' }))).toBe('already_answered');
+    }
+  });
+
+  it('takes one of two replies in one commit, and acks the request that one of them settles', async () => {
+    await using setup = await open();
+    const { store } = setup;
+    const [asked] = await append(store, [request(setup, 'a')]);
+    const settles = { inbox: 'inbox', seq: seqOf(asked) };
+    const results = await append(store, [reply('a', { settles }), reply('a', { id: 'again', settles })]);
+    expect(results.map((one) => one.result)).toEqual(['stored', 'already_answered']);
+    expect(await ids(store, 'inbox')).toEqual([]);
+    expect(await ids(store, 'ann#one')).toEqual(['re:a']);
+  });
+
+  it('acks a pending request to which another reply comes, and says so', async () => {
+    await using setup = await open();
+    const { store } = setup;
+    const [asked, other] = await append(store, [request(setup, 'a'), request(setup, 'b')]);
+    expect(await result(store, reply('a'))).toBe('stored');
+    expect(await ids(store, 'inbox')).toEqual(['a', 'b']);
+    const settles = { inbox: 'inbox', seq: seqOf(other) };
+    const acked = { inbox: 'inbox', seq: seqOf(asked) };
+    expect(await append(store, [reply('a', { id: 'again', settles })])).toEqual([
+      { result: 'already_answered', acked },
+    ]);
+    expect(await ids(store, 'inbox')).toEqual([]);
+  });
+
+  it('refuses the reply to what is no request, was sent by another agent, or came to another one', async () => {
+    await using setup = await open();
+    const { store } = setup;
+    const note = await append(store, [
+      message({ id: 'note' }),
+      request(setup, 'a'),
+      request(setup, 'sub', { inbox: 'inbox#x' }),
+    ]);
+    const settles = { inbox: 'inbox', seq: seqOf(note[0]) };
+    const refused = [
+      reply('note', { settles }),
+      reply('unknown'),
+      reply('a', { answers: 'eve', inbox: 'eve' }),
+      reply('a', { sender: 'eve', senderAddress: 'eve' }),
+      reply('sub'),
+    ];
+    const before = await ids(store, 'inbox');
+    for (const one of refused) expect(await append(store, [one])).toEqual([{ result: 'no_request' }]);
+    expect(await ids(store, 'inbox')).toEqual(before);
+    expect(await ids(store, 'ann#one')).toEqual([]);
+    const atSub = { senderAddress: 'inbox#x' };
+    expect(await result(store, reply('a', atSub))).toBe('stored');
+    expect(await result(store, reply('sub', atSub))).toBe('stored');
+  });
+
+  it.each(['expired', 'dead', 'cancelled'] as const)(
+    'refuses the reply to a request that %s',
+    async (outcome) => {
+      await using setup = await open();
+      const { store } = setup;
+      const [asked] = await append(store, [request(setup, 'a')]);
+      await commit(store, { settlements: [{ inbox: 'inbox', seq: seqOf(asked), outcome }] });
+      expect(await result(store, reply('a'))).toBe('already_answered');
+      await setup.reopen();
+      expect(await result(setup.store, reply('a'))).toBe('already_answered');
+    },
+  );
+
+  it('takes the reply to an acked request until its time, also when its metadata is forgotten', async () => {
+    await using setup = await open();
+    const { store } = setup;
+    const openUntil = setup.now() + 20 * setup.forgottenAfterMs;
+    const names = ['early', 'late', 'answered', 'too late'];
+    const appended = await append(
+      store,
+      names.map((id) => request(setup, id, { openUntil })),
+    );
+    for (const one of appended) await ack(store, 'inbox', seqOf(one));
+    expect(await result(store, reply('answered', { expiresAt: openUntil }))).toBe('stored');
+    await forgetAll(setup);
+    expect(await store.find('inbox', 'ann', 'early')).toBeUndefined();
+    expect(await result(store, reply('early'))).toBe('stored');
+    expect(await result(store, reply('answered', { id: 'again' }))).toBe('already_answered');
+    await setup.reopen();
+    expect(await result(setup.store, reply('early', { id: 'again' }))).toBe('already_answered');
+    setup.advance(openUntil - setup.now() - 1);
+    await sweepAll(setup);
+    expect(await result(setup.store, reply('late'))).toBe('stored');
+    setup.advance(1);
+    expect(await result(setup.store, reply('too late'))).toBe('already_answered');
+    await sweepAll(setup);
+    expect(await result(setup.store, reply('too late'))).toBe('no_request');
+  });
+
+  it('leaves a request open when its reply is refused for another reason', async () => {
+    await using setup = await open({ maxInboxMessages: 2 });
+    const { store } = setup;
+    await append(store, [request(setup, 'a')]);
+    const others = await append(
+      store,
+      ['x', 'y'].map((id) => message({ id, inbox: 'ann#one' })),
+    );
+    expect(await result(store, reply('a'))).toBe('inbox_full');
+    expect(await state(store, 'a')).toBe('open');
+    await ack(store, 'ann#one', seqOf(others[0]));
+    expect(await result(store, reply('a'))).toBe('stored');
+  });
+
+  it('keeps attempts of a request that is answered before it is acked, and stores no notice when it is given up', async () => {
+    await using setup = await open();
+    const [asked] = await append(setup.store, [request(setup, 'a')]);
+    const seq = seqOf(asked);
+    await commit(setup.store, { attempts: [{ inbox: 'inbox', seq, attempts: 3 }] });
+    await setup.reopen();
+    expect(await result(setup.store, reply('a'))).toBe('stored');
+    const store = await setup.reopen();
+    expect(await store.read('inbox', 0, 9, 1e6)).toMatchObject([{ id: 'a', attempts: 3, body: '"body"' }]);
+    const notice = message({ id: 'n', inbox: 'ann#one', sender: 'broker' });
+    await commit(store, { settlements: [{ inbox: 'inbox', seq, outcome: 'expired', notice }] });
+    expect(await ids(store, 'ann#one')).toEqual(['re:a']);
+  });
+
+  it('opens a request again that comes back from the dead', async () => {
+    await using setup = await open();
+    const { store } = setup;
+    const [asked] = await append(store, [request(setup, 'a')]);
+    await commit(store, { settlements: [{ inbox: 'inbox', seq: seqOf(asked), outcome: 'dead' }] });
+    expect(await result(store, reply('a'))).toBe('already_answered');
+    expect(await store.dead.retry(seqOf(asked), setup.now())).toMatchObject({ result: 'stored' });
+    expect(await result(store, reply('a'))).toBe('stored');
+  });
+}

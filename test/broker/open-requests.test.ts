@@ -1,0 +1,106 @@
+import {
+  connectWire,
+  startTestBroker,
+  storedRows,
+  type TestBroker,
+  type WireClient,
+} from '@signalbox/testing';
+import { expect, it } from 'vitest';
+import { subscribe } from '../support/broker/wire-actions.ts';
+
+async function connect(broker: TestBroker, agent: string, role = 'worker'): Promise<WireClient> {
+  return connectWire(broker.url, { agent, token: await broker.token(agent, role) });
+}
+
+/** Sends a request of alice and returns it as bob has it. */
+async function ask(alice: WireClient, bob: WireClient, id: string, more: Record<string, unknown> = {}) {
+  alice.send({ type: 'deliver', to: 'bob', id, kind: 'ask', ...more }, '"?"');
+  return bob.next('message', { id });
+}
+
+function reply(id: string, more: Record<string, unknown> = {}): Record<string, unknown> {
+  return { type: 'deliver', to: 'alice', id: `re:${id}`, kind: 'reply', correlation_id: id, ...more };
+}
+
+async function answer(client: WireClient, frame: Record<string, unknown>): Promise<unknown> {
+  client.send(frame, '"!"');
+  const { type, code, duplicate } = await client.next(['delivered', 'error'], { id: frame.id });
+  return type === 'error' ? code : duplicate ? 'duplicate' : 'delivered';
+}
+
+it('answers each request once, from whom it was sent to, whatever role that has', async () => {
+  await using broker = await startTestBroker({ policies: { mute: { to: [] } } });
+  await using alice = await connect(broker, 'alice');
+  await using bob = await connect(broker, 'bob', 'mute');
+  await using boss = await connect(broker, 'human', 'operator');
+  await using hub = await connect(broker, 'orchestrator', 'orchestrator');
+  await subscribe(bob);
+  await ask(alice, bob, 'q');
+  alice.send({ type: 'deliver', to: 'bob', id: 'note', kind: 'note' }, '"!"');
+  const { seq } = await bob.next('message', { id: 'note' });
+  const before = storedRows(broker.dataDir);
+  for (const stranger of [hub, boss]) {
+    expect(await answer(stranger, reply('q'))).toBe('forbidden');
+    expect(await answer(stranger, reply('q', { id: 'x', kind: 'mcp_reply' }))).toBe('forbidden');
+    expect(await answer(stranger, reply('q', { correlation_id: undefined }))).toBe('forbidden');
+  }
+  // A note is no request: whoever got it may not write back to an agent that its role does not reach.
+  for (let n = 0; n < 20; n++) expect(await answer(bob, reply('note', { id: `n${n}` }))).toBe('forbidden');
+  expect(await answer(bob, reply('note', { settles: seq }))).toBe('forbidden');
+  expect(storedRows(broker.dataDir)).toBe(before);
+  expect(await answer(bob, reply('q', { id: 'p', kind: 'progress' }))).toBe('delivered');
+  expect(await answer(bob, reply('q'))).toBe('delivered');
+  const after = storedRows(broker.dataDir);
+  expect(await answer(bob, reply('q'))).toBe('duplicate');
+  expect(storedRows(broker.dataDir)).toBe(after);
+  expect(await answer(bob, reply('q', { id: 'p2', kind: 'progress' }))).toBe('already_answered');
+  expect(await answer(bob, reply('q', { id: 'other' }))).toBe('already_answered');
+});
+
+it('acks a request that is answered already, also for the connection that holds it', async () => {
+  await using broker = await startTestBroker();
+  await using alice = await connect(broker, 'alice');
+  await using bob = await connect(broker, 'bob');
+  await using twin = await connect(broker, 'bob');
+  await subscribe(bob, { window: 1 });
+  const { seq } = await ask(alice, bob, 'q');
+  expect(await answer(twin, reply('q', { id: 'first' }))).toBe('delivered');
+  expect(await answer(twin, reply('q', { id: 'second' }))).toBe('already_answered');
+  // Its window has room again.
+  const next = await ask(alice, bob, 'q2');
+  expect(await answer(twin, reply('q2', { id: 'first2' }))).toBe('delivered');
+  expect(await answer(bob, reply('q2', { settles: next.seq }))).toBe('already_answered');
+  expect((await ask(alice, bob, 'q3')).seq).toBeGreaterThan(seq as number);
+  bob.send({ type: 'peek', request_id: 'p' });
+  expect((await bob.next('peeked')).messages).toMatchObject([{ id: 'q3' }]);
+});
+
+it('takes the reply to an acked request over a restart until five minutes after its deadline, and none after a notice', async () => {
+  let now = 1_700_000_000_000;
+  await using broker = await startTestBroker({ now: () => now });
+  const brief = { ttl_ms: 60_000 };
+  {
+    await using alice = await connect(broker, 'alice');
+    await using bob = await connect(broker, 'bob');
+    await subscribe(bob);
+    for (const id of ['in-time', 'too-late']) {
+      const { seq } = await ask(alice, bob, id, brief);
+      bob.send({ type: 'ack', seqs: [seq], request_id: id });
+      await bob.next('ack_result', { request_id: id });
+    }
+    const { seq } = await ask(alice, bob, 'dead', brief);
+    bob.send({ type: 'nack', seqs: [seq], dead: true, request_id: 'dead' });
+    await bob.next('ack_result', { request_id: 'dead' });
+  }
+  await broker.restart();
+  await using bob = await connect(broker, 'bob');
+  expect(await answer(bob, reply('dead'))).toBe('already_answered');
+  now += 60_000 + 5 * 60_000 - 1;
+  expect(await answer(bob, reply('in-time'))).toBe('delivered');
+  now += 1;
+  expect(await answer(bob, reply('too-late'))).toBe('already_answered');
+  await using alice = await connect(broker, 'alice');
+  alice.send({ type: 'peek', request_id: 'p' });
+  const { messages } = await alice.next('peeked');
+  expect(messages).toMatchObject([{ kind: 'undeliverable' }, { id: 're:in-time' }]);
+});
