@@ -123,7 +123,7 @@ export class BatchWriter {
     }
     const { settles } = message;
     const key = requestKeyOf(message);
-    const request = this.#messages.requests.find(key, now, settles);
+    const request = this.#messages.requests.find(key, settles);
     if (!request) return { result: 'no_request' };
     if (!request.isOpen) {
       this.#settleWith(message, now);

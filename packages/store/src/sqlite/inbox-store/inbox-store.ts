@@ -103,7 +103,7 @@ export class SqliteInboxStore implements InboxStore {
     this.#file = file;
     this.#now = now;
     this.dedupeWindowMs = limits.dedupeWindowMs;
-    this.#messages = new LogStructuredStore(db, limits, monotonic);
+    this.#messages = new LogStructuredStore(db, limits, now, monotonic);
     this.#deadLetters = new DeadLetterTable(db, monotonic, deadLetters);
     this.#sequence = new SequenceNumbers(db);
     this.#journals = new JournalTable(db);
@@ -154,7 +154,7 @@ export class SqliteInboxStore implements InboxStore {
   }
 
   async requestState(request: RequestKey): Promise<RequestState> {
-    return this.#attempt(() => this.#messages.requests.state(request, this.#now()));
+    return this.#attempt(() => this.#messages.requests.state(request));
   }
 
   async sentWith(tokenId: string, limit: number): Promise<StoredMetadata[]> {

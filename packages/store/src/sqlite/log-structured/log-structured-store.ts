@@ -59,8 +59,8 @@ export class LogStructuredStore {
   #lastShared: SharedFields | undefined;
   #lastEnding: Ending | undefined;
 
-  /** `monotonic` returns the time by which messages age in the memtable. */
-  constructor(db: Database, limits: LogStructuredLimits, monotonic: () => number) {
+  /** `now` returns the wall clock's time, and `monotonic` the time by which messages age in the memtable. */
+  constructor(db: Database, limits: LogStructuredLimits, now: () => number, monotonic: () => number) {
     this.#limits = limits;
     this.#monotonic = monotonic;
     this.#forgetsAfter = monotonic() + limits.dedupeWindowMs;
@@ -69,7 +69,7 @@ export class LogStructuredStore {
     this.#pending = new PendingSegments(db, this.#segments, limits.segmentMessages);
     this.#memtable = new Memtable((inbox) => this.#pending.counts.of(inbox), monotonic);
     this.reader = new MessageReader(this.#memtable, this.#segments, this.#pending);
-    this.requests = new OpenRequests(db, this.reader);
+    this.requests = new OpenRequests(db, this.reader, () => this.#believed(now()));
     this.#replay();
   }
 
@@ -171,6 +171,12 @@ export class LogStructuredStore {
     if (last && earliest - last.time - (now - last.at) > leapMs)
       this.#forgetsAfter = now + this.#limits.dedupeWindowMs;
     this.#tidied = { time: earliest, at: now };
+  }
+
+  /** The wall clock's time, but not ahead of what the broker last said the time is. */
+  #believed(now: number): number {
+    const last = this.#tidied;
+    return last ? Math.min(now, last.time + this.#monotonic() - last.at) : now;
   }
 
   /** Takes a message that changes from its segment into the memtable. A settled one needs no body. */

@@ -31,6 +31,7 @@ interface Row {
  */
 export class OpenRequests {
   readonly #reader: MessageReader;
+  readonly #now: () => number;
   readonly #bySeq: Statement<[seq: number], Row>;
   readonly #byId: Statement<[requester: string, id: string, inbox: string], Row>;
   readonly #close: Statement<
@@ -46,10 +47,12 @@ export class OpenRequests {
   /** Whether rows were added since they were last counted. */
   #isChanged = true;
 
-  constructor(db: Database, reader: MessageReader, maxPerRequester = maxRowsPerRequester) {
+  /** `now` returns the present in epoch milliseconds, by a clock that no leap moves before the broker believes it. */
+  constructor(db: Database, reader: MessageReader, now: () => number, maxPerRequester = maxRowsPerRequester) {
     const row = 'SELECT seq, inbox, open_until AS openUntil, is_over AS isOver FROM open_request';
     const insert = 'INSERT INTO open_request VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (seq) DO';
     this.#reader = reader;
+    this.#now = now;
     this.#maxPerRequester = maxPerRequester;
     this.#bySeq = db.prepare(`${row} WHERE seq = ?`);
     this.#byId = db.prepare(`${row} WHERE requester = ? AND id = ? AND inbox = ? ORDER BY seq DESC LIMIT 1`);
@@ -69,22 +72,18 @@ export class OpenRequests {
    * Finds the request that a reply names. `settles` is the message that the reply settles, which mostly is that request. Among requests
    * of the same id in the replier's inboxes an open one comes first.
    */
-  find(
-    key: RequestKey,
-    now: number,
-    settles?: { inbox: string; seq: number } | undefined,
-  ): FoundRequest | undefined {
+  find(key: RequestKey, settles?: { inbox: string; seq: number } | undefined): FoundRequest | undefined {
     const held = settles && this.#reader.get(settles.inbox, settles.seq);
     if (held && held.id === key.id && held.shared.sender === key.requester && isRequest(held))
-      return this.#found(held, now);
-    const first = this.#at(key.replierAddress, key, now);
+      return this.#found(held);
+    const first = this.#at(key.replierAddress, key);
     if (first?.isOpen || key.replierAddress === key.replier) return first;
-    const second = this.#at(key.replier, key, now);
+    const second = this.#at(key.replier, key);
     return second?.isOpen ? second : (first ?? second);
   }
 
-  state(key: RequestKey, now: number): RequestState {
-    const found = this.find(key, now);
+  state(key: RequestKey): RequestState {
+    const found = this.find(key);
     if (!found) return 'unknown';
     return found.isOpen ? 'open' : 'over';
   }
@@ -114,24 +113,24 @@ export class OpenRequests {
     this.#isChanged = false;
   }
 
-  #at(inbox: string, { requester, id }: RequestKey, now: number): FoundRequest | undefined {
+  #at(inbox: string, { requester, id }: RequestKey): FoundRequest | undefined {
     const message = this.#reader.withId(id, inbox, requester);
-    if (message) return isRequest(message) ? this.#found(message, now) : undefined;
+    if (message) return isRequest(message) ? this.#found(message) : undefined;
     const row = this.#byId.get(requester, id, inbox);
     if (!row) return undefined;
-    const isOpen = row.isOver === 0 && row.openUntil > now;
+    const isOpen = row.isOver === 0 && row.openUntil > this.#now();
     return { seq: row.seq, inbox, isOpen, isPending: false, message: undefined };
   }
 
-  #found(message: LoggedMessage, now: number): FoundRequest {
+  #found(message: LoggedMessage): FoundRequest {
     const { seq, shared, ending } = message;
     const isPending = ending === undefined;
-    const isOpen = isPending ? !message.answered : this.#isSettledOpen(message, now);
+    const isOpen = isPending ? !message.answered : this.#isSettledOpen(message);
     return { seq, inbox: shared.inbox, isOpen, isPending, message };
   }
 
-  #isSettledOpen(message: LoggedMessage, now: number): boolean {
-    if (hasEnd(message) || (message.shared.openUntil ?? 0) <= now) return false;
+  #isSettledOpen(message: LoggedMessage): boolean {
+    if (hasEnd(message) || (message.shared.openUntil ?? 0) <= this.#now()) return false;
     return message instanceof MemtableEntry || this.#bySeq.get(message.seq)?.isOver !== 1;
   }
 }
