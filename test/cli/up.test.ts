@@ -1,12 +1,16 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { connectWire, type WireClient } from '@signalbox/testing';
 import { describe, expect, test, vi } from 'vitest';
-import { jsonOf } from '../support/cli/command-line.ts';
+import { cleanEnv, jsonOf, signalboxArgv } from '../support/cli/command-line.ts';
 import { startWorkspace, type Workspace } from '../support/cli/workspace.ts';
 import { canFailDisk, failDiskOf } from '../support/durability/failing-disk.ts';
 import { isRunning } from '../support/processes.ts';
 
+const bare = '{broker: {listen: "127.0.0.1:0", data: ./state}}';
 const patient = { timeout: 20_000, interval: 100 };
 
 test('SIGINT stops the orchestrator and the broker, and up exits 0.', async () => {
@@ -32,14 +36,27 @@ test('Children that are killed come back on the same port, and tools work again.
   expect(workspace.up.stderr()).toContain('the orchestrator ended; starting it again');
 });
 
-test('After kill -9 of up itself its children end by themselves.', async () => {
-  await using workspace = await startWorkspace();
+test('After kill -9 of up its children end by themselves, and the next up waits for them.', async () => {
+  await using workspace = await startWorkspace(() => bare);
   const { broker, orchestrator } = workspace.ready;
-  await workspace.up.stop('SIGKILL');
-  await vi.waitFor(
-    () => expect([broker.pid, orchestrator.pid].map(isRunning)).toEqual([false, false]),
-    patient,
-  );
+  process.kill(orchestrator.pid, 'SIGSTOP');
+  using _stopped = {
+    [Symbol.dispose]: () => void (isRunning(orchestrator.pid) && process.kill(orchestrator.pid, 'SIGCONT')),
+  };
+  process.kill(workspace.up.pid, 'SIGKILL');
+  const argv = signalboxArgv(['up', '--config', 'signalbox.yaml', '--json']);
+  const next = spawn(process.execPath, argv, { cwd: workspace.directory, env: cleanEnv() });
+  const ended = once(next, 'exit');
+  const ready = once(next.stdout, 'data');
+  for await (const line of createInterface({ input: next.stderr })) {
+    if (/Another orchestrator runs on it.*is about to end: waiting for it/.test(line)) break;
+  }
+  next.stderr.resume();
+  process.kill(orchestrator.pid, 'SIGCONT');
+  expect(JSON.parse(String(await ready))).toHaveProperty('orchestrator.pid');
+  expect([broker.pid, orchestrator.pid].map(isRunning)).toEqual([false, false]);
+  next.kill('SIGTERM');
+  expect(await ended).toEqual([0, null]);
 });
 
 /** Connects as the operator. */
@@ -62,7 +79,7 @@ if (!possible) {
 
 describe.each(possible ? ['with strace'] : [])('A disk that fails under up, %s,', () => {
   test('ends the broker with the reason, and up starts it again; a disk that refuses every change stops nobody from ending', async () => {
-    await using workspace = await startWorkspace(() => '{broker: {listen: "127.0.0.1:0", data: ./state}}');
+    await using workspace = await startWorkspace(() => bare);
     const { up, ready } = workspace;
     {
       await using client = await connect(workspace);

@@ -1,8 +1,11 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Config, findConfigFile, formatListenAddress, loadConfig } from '@signalbox/config';
 import { dataDirectory } from '@signalbox/daemon/data-directory';
 import type { OrchestratorReport } from '@signalbox/daemon/orchestrator';
 import { SupervisedChild } from '@signalbox/daemon/supervisor';
+import { SignalboxError } from '@signalbox/protocol';
 import type { Logger } from 'pino';
+import { stopTimeoutMs } from '../process/exit-deadline.ts';
 import { openLog } from '../process/log.ts';
 import { ownCommand } from '../process/own-command.ts';
 import { stopRequested } from '../process/stop-signals.ts';
@@ -40,7 +43,7 @@ export async function up(flags: UpFlags): Promise<void> {
     ...['broker', ...common, '--listen', last ? new URL(last.url).host : listen],
     ...(flags.insecure ? ['--insecure'] : []),
   ]);
-  const broker = await Promise.race([brokerChild.start(), stop]);
+  const broker = await Promise.race([startAfterPrevious(brokerChild, 'broker', log), stop]);
   if (typeof broker === 'string') return;
   if (!flags.json) printLines(...brokerLines(broker, configFile, config));
 
@@ -49,7 +52,7 @@ export async function up(flags: UpFlags): Promise<void> {
   ]);
   // The orchestrator reads the configuration, and logs which changes need a restart, those of the broker included.
   onHangup = () => orchestratorChild.signal('SIGHUP');
-  const orchestrator = await Promise.race([orchestratorChild.start(), stop]);
+  const orchestrator = await Promise.race([startAfterPrevious(orchestratorChild, 'orchestrator', log), stop]);
   if (typeof orchestrator === 'string') return;
   if (flags.json) {
     printJson({
@@ -60,6 +63,37 @@ export async function up(flags: UpFlags): Promise<void> {
     printLines(...orchestratorLines(orchestrator), '', ...nextLines(orchestrator, configFile, dataDir));
   }
   log.info({ reason: await stop }, 'stopping');
+}
+
+/** The failures of a child whose predecessor still has the data directory or the journal. */
+const heldCodes = ['data_directory_locked', 'journal_in_use'];
+const retryMs = 500;
+
+/**
+ * Starts a child. If another process holds its files, it may be the one of a supervisor that was killed, which is about to end: that
+ * takes at most {@link stopTimeoutMs}. The child is tried again until then.
+ */
+async function startAfterPrevious<Ready>(
+  child: SupervisedChild<Ready>,
+  name: string,
+  log: Logger,
+): Promise<Ready> {
+  const deadline = performance.now() + stopTimeoutMs;
+  for (let tries = 1; ; tries++) {
+    try {
+      return await child.start();
+    } catch (error) {
+      const isHeld = error instanceof SignalboxError && heldCodes.includes(error.code);
+      if (!isHeld || performance.now() >= deadline) throw error;
+      if (tries === 1) log.warn({ child: name }, `${error.message}${previousText(name)}`);
+      await delay(retryMs);
+    }
+  }
+}
+
+function previousText(name: string): string {
+  const seconds = stopTimeoutMs / 1000;
+  return `\nIf that is the ${name} of a 'signalbox up' that was killed, it is about to end: waiting for it, at most ${seconds} s`;
 }
 
 function supervise<Ready>(

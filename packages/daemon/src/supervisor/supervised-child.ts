@@ -45,8 +45,12 @@ export class SupervisedChild<Ready> implements AsyncDisposable {
     return this.#child?.pid;
   }
 
-  /** Starts the child and resolves with its report when it is ready. If it ends before that, rejects, and it stays down. */
+  /**
+   * Starts the child and resolves with its report when it is ready. If it ends before that, rejects, and it stays down until it is
+   * started again. Rejects with `closed` after {@link stop}.
+   */
   start(): Promise<Ready> {
+    if (this.#stopping) return Promise.reject(new SignalboxError('closed', 'the supervisor stops'));
     return new Promise((resolve, reject) => this.#launch({ resolve, reject }));
   }
 
