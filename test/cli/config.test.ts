@@ -120,6 +120,7 @@ test('The JSON Schema of the configuration names every section.', async () => {
   expect(Object.keys(schema.properties)).toEqual([
     'broker',
     'orchestrator',
+    'worker',
     'mcpConfig',
     'mcpServers',
     'capabilities',

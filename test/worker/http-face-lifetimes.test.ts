@@ -58,8 +58,8 @@ test('an initialize that fails begins no session', async () => {
 
 test('what nobody uses goes after its time, first the session, then the agent; a stream keeps both', async () => {
   let now = 0;
-  const limits = { agentIdleMs: 40, sessionIdleMs: 400 };
-  await using site = await startHttpFaceStack({}, { limits, now: () => now });
+  const times = { agentIdleMs: 40, sessionIdleMs: 400 };
+  await using site = await startHttpFaceStack({}, { times, now: () => now });
   const { stack, face } = site;
   const [token, kept] = [await stack.broker.token('wim'), await stack.broker.token('kim')];
   const begin = async (text: string) => {
@@ -85,7 +85,7 @@ test('what nobody uses goes after its time, first the session, then the agent; a
 });
 
 test('sessions and agents beyond their number take the place of the one that was left alone longest', async () => {
-  await using site = await startHttpFaceStack({}, { limits: { maxAgents: 2, maxSessionsPerAgent: 2 } });
+  await using site = await startHttpFaceStack({}, { limits: { agents: 2, sessionsPerAgent: 2 } });
   const { stack, face } = site;
   const [one, two, three] = [
     await stack.broker.token('one'),

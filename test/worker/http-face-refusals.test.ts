@@ -25,7 +25,7 @@ const invalid = { 'www-authenticate': expect.stringMatching(/^Bearer .*error="in
 test('a request that may not come in is refused with the reason, beside its twin that may', async () => {
   await using site = await startHttpFaceStack(
     {},
-    { allowedHosts: ['gateway.example'], limits: { maxBodyBytes: 10_000 } },
+    { allowedHosts: ['gateway.example'], limits: { bodyBytes: 10_000 } },
   );
   const { stack, face } = site;
   const token = await stack.broker.token('wim');
@@ -144,7 +144,7 @@ test('a body that is no request of MCP is refused by the kind of its fault, and 
 });
 
 test('headers without end and a body that does not come are cut off, and others are served meanwhile', async () => {
-  await using site = await startHttpFaceStack({}, { limits: { requestTimeoutMs: 300 } });
+  await using site = await startHttpFaceStack({}, { times: { requestTimeoutMs: 300 } });
   const { stack, face } = site;
   const token = await stack.broker.token('wim');
   const sound = modernCall(token, 'mcp_counter__echo', { n: 1 });
@@ -195,8 +195,8 @@ test('without a broker, and without an orchestrator, a request is told when to c
   const call = modernCall(token, 'mcp_counter__echo', {});
   const { url } = broker;
   const listen = { host: '127.0.0.1', port: 0 };
-  const limits = { connectTimeoutMs: 300 };
-  await using face = await serveHttpFace({ listen, connect: { url }, version: '1', limits });
+  const times = { connectTimeoutMs: 300 };
+  await using face = await serveHttpFace({ listen, connect: { url }, version: '1', times });
   const again = { 'retry-after': '2' };
   expect(await rawRequest(face.port, call)).toMatchObject(refusal(503, "'orchestrator' gave no list", again));
   await broker.broker.stop();

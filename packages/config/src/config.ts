@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { McpServerConfig } from '@signalbox/mcp-host';
-import type { LimitOverrides } from '@signalbox/protocol';
+import type { CallSizeLimits, FaceLimits, LimitOverrides } from '@signalbox/protocol';
 import { defaultListen, type ListenAddress, parseListenAddress } from './listen-address.ts';
 import type { ConfigDocument } from './schema/config-schema.ts';
 import { hostServer } from './servers/host-server.ts';
@@ -29,10 +29,12 @@ export interface Config {
     concurrency: { global?: number; perServer?: number; perWorker?: number; waitingPerWorker?: number };
     callTimeoutMs?: number;
     maxProcesses?: number;
+    limits: { calls: Partial<CallSizeLimits> };
     budgets: { perWorker?: BudgetEntry };
     /** The lists that name tools as they are offered. */
     repeat: RepeatEntry;
   };
+  worker: { limits: Partial<FaceLimits> };
   mcpServers: Record<string, McpServerConfig>;
   /** The lists of each server, which name tools as the server does. */
   serverRepeat: Record<string, RepeatEntry>;
@@ -60,7 +62,7 @@ export function settleConfig(
   document: ConfigDocument,
   from: { file?: string; directory: string; servers: Record<string, MergedServer>; warnings: string[] },
 ): Config {
-  const { broker = {}, orchestrator = {}, roles = {}, capabilities = [] } = document;
+  const { broker = {}, orchestrator = {}, worker = {}, roles = {}, capabilities = [] } = document;
   const listen = broker.listen === undefined ? undefined : parseListenAddress(broker.listen);
   const servers = Object.entries(from.servers);
   const { callTimeoutMs, maxProcesses } = orchestrator;
@@ -76,9 +78,11 @@ export function settleConfig(
       id: orchestrator.id ?? 'orchestrator',
       concurrency: withoutUndefined(orchestrator.concurrency ?? {}),
       ...withoutUndefined({ callTimeoutMs, maxProcesses }),
+      limits: { calls: withoutUndefined(orchestrator.limits?.calls ?? {}) },
       budgets: withoutUndefined(orchestrator.budgets ?? {}),
       repeat: repeatEntry(orchestrator),
     },
+    worker: { limits: withoutUndefined(worker.limits ?? {}) },
     mcpServers: Object.fromEntries(
       servers.map(([name, { entry, directory }]) => [
         name,

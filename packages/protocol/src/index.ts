@@ -160,6 +160,18 @@ export {
 } from './mcp/tool-call-error.ts';
 export { readWholeManifest } from './mcp/whole-manifest.ts';
 
+// Limits of single parts, and how room is shared within them.
+
+export {
+  type CallSizeLimits,
+  callLimits,
+  defaultCallSizeLimits,
+  defaultFaceLimits,
+  type FaceLimits,
+  faceLimits,
+} from './part-limits.ts';
+export { SharedRoom, type Shortage } from './shared-room.ts';
+
 // Errors, faults and texts that every package uses.
 
 export { type Fault, faultAt, faultPoints, faultVariable, noFault } from './faults.ts';

@@ -26,7 +26,7 @@ export async function runWorkerHttp(flags: WorkerHttpFlags): Promise<void> {
   if (!listen) {
     throw new SignalboxError('usage', `--http '${flags.http}' is not HOST:PORT, as in 127.0.0.1:7421`);
   }
-  const config = await loadConfig(flags.config, { parts: ['broker', 'orchestrator'] });
+  const config = await loadConfig(flags.config, { parts: ['broker', 'orchestrator', 'worker'] });
   const url = brokerUrl(flags, config);
   const log = await openLog('worker', 'info');
   const stop = stopRequested();
@@ -42,6 +42,7 @@ export async function runWorkerHttp(flags: WorkerHttpFlags): Promise<void> {
     toolList: flags.tools,
     allowedHosts: flags.allowHost ?? [],
     insecure: flags.insecure ?? false,
+    limits: config.worker.limits,
     log: logInto(log, 'debug', { face_agent_connected: 'info', face_agent_left: 'info' }),
   });
   if (!isLoopback(listen.host)) {

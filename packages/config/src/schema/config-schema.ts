@@ -1,7 +1,7 @@
 import { kindSchema, mailboxToolNames, roleSchema, suggestion } from '@signalbox/protocol';
 import { z } from 'zod';
 import { parseListenAddress } from '../listen-address.ts';
-import { brokerLimitsSchema, roleLimitsSchema } from './limits-schema.ts';
+import { brokerLimitsSchema, callLimitsSchema, faceLimitsSchema, roleLimitsSchema } from './limits-schema.ts';
 import { mcpServerSchema, serverLimitsSchema, serverNameSchema } from './server-schema.ts';
 import { budgetSchema, limit, milliseconds, nonEmpty, paths, toolPatterns } from './value-schemas.ts';
 
@@ -52,7 +52,12 @@ const orchestratorSchema = z.strictObject({
         .describe("calls that each worker may make in a time; a role's own budget replaces it"),
     })
     .optional(),
-  limits: z.strictObject({ perServer: serverLimitsSchema.optional() }).optional(),
+  limits: z
+    .strictObject({
+      perServer: serverLimitsSchema.optional(),
+      calls: callLimitsSchema.optional(),
+    })
+    .optional(),
   safeToRepeat: toolPatterns
     .optional()
     .describe('tools, or patterns with *, that may be called again after a call with an unknown outcome'),
@@ -60,6 +65,8 @@ const orchestratorSchema = z.strictObject({
     .optional()
     .describe('tools, or patterns with *, that must not, even if safeToRepeat or their server allows it'),
 });
+
+const workerSchema = z.strictObject({ limits: faceLimitsSchema.optional() });
 
 const mailboxSchema = z
   .union([z.literal(false), z.array(z.string())], { error: 'must be false, or a list of mailbox tools' })
@@ -105,6 +112,7 @@ const hostPattern = z
 export const configSchema = z.strictObject({
   broker: brokerSchema.optional(),
   orchestrator: orchestratorSchema.optional(),
+  worker: workerSchema.optional(),
   mcpConfig: paths
     .optional()
     .describe('mcp.json of other clients, relative to this file; an entry under mcpServers replaces theirs'),

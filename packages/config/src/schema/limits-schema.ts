@@ -1,8 +1,14 @@
-import { type LimitEntry, type LimitOverrides, limitTable } from '@signalbox/protocol';
+import {
+  callLimits,
+  faceLimits,
+  type LimitEntry,
+  type LimitOverrides,
+  limitTable,
+} from '@signalbox/protocol';
 import { z } from 'zod';
 
 /** Accepts the limits that an operator may set for all roles, or for one, under the paths of the table of limits. */
-function limitsSchema(isWanted: (limit: LimitEntry) => boolean): z.ZodType<LimitOverrides> {
+function brokerLimits(isWanted: (limit: LimitEntry) => boolean): z.ZodType<LimitOverrides> {
   const groups = Object.entries<Record<string, LimitEntry>>(limitTable).flatMap(([group, limits]) => {
     const wanted = Object.entries(limits).filter(([, limit]) => isWanted(limit));
     if (wanted.length === 0) return [];
@@ -22,7 +28,18 @@ function valueSchema({ default: value, min = 1, max = Number.MAX_SAFE_INTEGER, m
 }
 
 /** Accepts the limits of a broker. */
-export const brokerLimitsSchema = limitsSchema(() => true);
+export const brokerLimitsSchema = brokerLimits(() => true);
 
 /** Accepts the limits that a role may have of its own. */
-export const roleLimitsSchema = limitsSchema(({ perRole }) => perRole === true);
+export const roleLimitsSchema = brokerLimits(({ perRole }) => perRole === true);
+
+/** Accepts the limits of the calls that an orchestrator holds. */
+export const callLimitsSchema = partLimits(callLimits);
+
+/** Accepts the limits of an HTTP face. */
+export const faceLimitsSchema = partLimits(faceLimits);
+
+function partLimits<Name extends string>(table: Readonly<Record<Name, LimitEntry>>) {
+  const shape = Object.entries<LimitEntry>(table).map(([name, limit]) => [name, valueSchema(limit)]);
+  return z.strictObject(Object.fromEntries(shape) as Record<Name, z.ZodOptional<z.ZodInt>>);
+}

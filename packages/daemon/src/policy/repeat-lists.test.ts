@@ -5,7 +5,13 @@ function configOf(servers: string[], serverRepeat: Record<string, { safe?: strin
   return {
     mcpServers: Object.fromEntries(servers.map((name) => [name, { type: 'stdio' as const, command: 'x' }])),
     serverRepeat,
-    orchestrator: { id: 'o', concurrency: {}, budgets: {}, repeat: { safe: ['mcp_x__y'] } },
+    orchestrator: {
+      id: 'o',
+      concurrency: {},
+      budgets: {},
+      limits: { calls: {} },
+      repeat: { safe: ['mcp_x__y'] },
+    },
     origins: {},
   };
 }

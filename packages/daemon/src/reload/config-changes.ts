@@ -40,6 +40,7 @@ export function restartNeeds(started: Config, now: Config): string[] {
       'orchestrator.id': ({ orchestrator }) => orchestrator.id,
       'orchestrator.concurrency': ({ orchestrator }) => orchestrator.concurrency,
       'orchestrator.callTimeoutMs': ({ orchestrator }) => orchestrator.callTimeoutMs,
+      'orchestrator.limits.calls': ({ orchestrator }) => orchestrator.limits.calls,
       'orchestrator.maxProcesses': ({ orchestrator }) => orchestrator.maxProcesses,
       allowHosts: ({ allowHosts }) => allowHosts,
       capabilities: ({ capabilities }) => capabilities,

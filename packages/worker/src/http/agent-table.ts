@@ -93,7 +93,10 @@ export class AgentTable {
   #add(key: string, bearer: BearerToken): Entry | HttpRefusal {
     if (this.#connecting >= maxConnecting) return unavailable('too many agents are being connected', 1_000);
     if (this.#entries.size >= this.#options.maxAgents && !this.#makeRoom()) {
-      return unavailable(`this face serves ${this.#options.maxAgents} agents already`, 10_000);
+      return unavailable(
+        `this face serves ${this.#options.maxAgents} agents already; raise worker.limits.agents`,
+        10_000,
+      );
     }
     this.#connecting++;
     const entry: Entry = { agent: this.#connect(key, bearer), inUse: 0 };

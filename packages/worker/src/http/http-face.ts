@@ -1,20 +1,21 @@
 import type { Log } from '@signalbox/client';
-import { isLoopback, messageOf, SignalboxError } from '@signalbox/protocol';
+import {
+  defaultFaceLimits,
+  type FaceLimits,
+  isLoopback,
+  messageOf,
+  SignalboxError,
+} from '@signalbox/protocol';
 import type { AgentToolsOptions } from '../face/agent-tools.ts';
 import { AgentTable, type AgentTableOptions } from './agent-table.ts';
 import { openFaceAgent } from './face-agent.ts';
 import { startHttpServer } from './http-server.ts';
 import { facePath } from './request-check.ts';
 import { createRequestHandler } from './request-handler.ts';
+import { RequestRoom } from './request-room.ts';
 
-/** Bounds of an HTTP face; times in milliseconds. */
-export interface HttpFaceLimits {
-  /** The most tokens that are connected at a time; default 256. */
-  maxAgents: number;
-  /** The most sessions of one token at a time, for clients of the revisions up to 2025-11-25; default 32. */
-  maxSessionsPerAgent: number;
-  /** The largest body of a request; default 4 MiB. */
-  maxBodyBytes: number;
+/** Times of an HTTP face, in milliseconds. */
+export interface HttpFaceTimes {
   /** How long a request may take to arrive whole; default 30 s. */
   requestTimeoutMs: number;
   /** How long an agent's connection to the broker and its list of tools may take; default 5 s. */
@@ -39,8 +40,10 @@ export interface HttpFaceOptions extends AgentToolsOptions {
   allowedHosts?: readonly string[];
   /** The longest silence while a call runs whose client asked for progress, in milliseconds; default 15 s. */
   heartbeatMs?: number;
-  /** Limits that replace the defaults. */
-  limits?: Partial<HttpFaceLimits>;
+  /** Limits that replace the defaults, which `faceLimits` has. */
+  limits?: Partial<FaceLimits>;
+  /** Times that replace the defaults. */
+  times?: Partial<HttpFaceTimes>;
   /** Returns monotonic milliseconds. */
   now?: () => number;
   /** Called with each event of the face and of its agents' connections. */
@@ -59,10 +62,7 @@ export interface HttpFace extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-const defaultLimits: HttpFaceLimits = {
-  maxAgents: 256,
-  maxSessionsPerAgent: 32,
-  maxBodyBytes: 4 * 1024 * 1024,
+const defaultTimes: HttpFaceTimes = {
   requestTimeoutMs: 30_000,
   connectTimeoutMs: 5_000,
   agentIdleMs: 10 * 60_000,
@@ -82,19 +82,20 @@ export async function serveHttpFace(options: HttpFaceOptions): Promise<HttpFace>
       `listening on '${listen.host}' would send tokens and calls unencrypted over the network; use 127.0.0.1, or accept it with --insecure`,
     );
   }
-  const limits = { ...defaultLimits, ...options.limits };
+  const limits = { ...defaultFaceLimits, ...options.limits };
+  const times = { ...defaultTimes, ...options.times };
   const agents = new AgentTable({
     connect: { ...connect, log },
-    connectTimeoutMs: limits.connectTimeoutMs,
-    maxAgents: limits.maxAgents,
-    idleMs: limits.agentIdleMs,
+    connectTimeoutMs: times.connectTimeoutMs,
+    maxAgents: limits.agents,
+    idleMs: times.agentIdleMs,
     now,
     log,
     open: (executor) =>
       openFaceAgent(executor, {
         ...options,
-        maxSessions: limits.maxSessionsPerAgent,
-        sessionIdleMs: limits.sessionIdleMs,
+        maxSessions: limits.sessionsPerAgent,
+        sessionIdleMs: times.sessionIdleMs,
         now,
         log,
       }),
@@ -103,17 +104,18 @@ export async function serveHttpFace(options: HttpFaceOptions): Promise<HttpFace>
   const handle = createRequestHandler({
     agents,
     hosts: ownNames(listen.host, options.allowedHosts ?? []),
-    maxBodyBytes: limits.maxBodyBytes,
+    maxBodyBytes: limits.bodyBytes,
+    room: new RequestRoom(limits),
     isEnding: () => ending,
   });
   const reportFailure = (thrown: unknown): void =>
     log({ event: 'http_face_failed', reason: messageOf(thrown) });
   const server = await startHttpServer(handle, {
     ...listen,
-    requestTimeoutMs: limits.requestTimeoutMs,
+    requestTimeoutMs: times.requestTimeoutMs,
     onFailure: reportFailure,
   });
-  const sweepMs = Math.max(10, Math.min(30_000, limits.agentIdleMs / 4, limits.sessionIdleMs / 4));
+  const sweepMs = Math.max(10, Math.min(30_000, times.agentIdleMs / 4, times.sessionIdleMs / 4));
   const sweeper = setInterval(() => {
     agents.sweep().catch(reportFailure);
   }, sweepMs);

@@ -1,41 +1,72 @@
 import type { IncomingMessage } from 'node:http';
-import { messageOf, parseJson } from '@signalbox/protocol';
+import { bodyLimits, jsonRpcHead, jsonSize, messageOf, parseJson } from '@signalbox/protocol';
 import type { HttpRefusal } from '../sdk/http-refusal.ts';
 import { bodyTooLarge } from './request-check.ts';
+import type { RequestPlace } from './request-room.ts';
 
-/** Reads a request's body as JSON. Never rejects; what cannot be read is a refusal. */
+/** A body that was read, or why it was not, with the id of the request where the body tells it. */
+export type ReadJson =
+  | { json: unknown; refusal?: undefined }
+  | { refusal: HttpRefusal; id?: string | number | undefined };
+
+/**
+ * Reads a request's body as JSON. The place takes its bytes before they are read, as far as the request says how many they are, and
+ * its values and names before it is parsed. Never rejects; a body that cannot be read is a refusal.
+ */
 export async function readJsonBody(
   request: IncomingMessage,
   maxBytes: number,
-): Promise<{ json: unknown } | HttpRefusal> {
-  const text = await readText(request, maxBytes);
-  if (typeof text !== 'string') return text;
+  place: RequestPlace,
+): Promise<ReadJson> {
+  const declared = Number(request.headers['content-length'] ?? 0);
+  const full = place.take({ bytes: declared });
+  if (full) return { refusal: full };
+  const text = await readText(request, (bytes) => {
+    if (bytes > maxBytes) return bodyTooLarge(maxBytes);
+    return bytes > declared ? place.takeUpTo('bytes', bytes) : undefined;
+  });
+  if (typeof text !== 'string') return { refusal: text };
+  const { nodes } = jsonSize(text, bodyLimits);
+  // With more nodes than any reader accepts, it is refused below, and takes no room.
+  const refusal = nodes > bodyLimits.maxNodes ? undefined : place.take({ nodes });
+  if (refusal) return { refusal, id: jsonRpcHead(text).id };
   try {
     return { json: parseJson(text) };
   } catch (thrown) {
-    return { status: 400, code: -32700, message: `the body cannot be read: ${messageOf(thrown)}` };
+    return {
+      refusal: { status: 400, code: -32700, message: `the body cannot be read: ${messageOf(thrown)}` },
+    };
   }
 }
 
 /**
- * Reads a request's body as text. The rest of a body that is too long is read and thrown away, for as long as the server's time
- * limit allows. (The SDK's adapter leaves it unread, which closes the connection before the refusal is out.)
+ * Reads a request's body as text, unless `refuse` has a reason against the number of its bytes so far. The rest of a body that is
+ * refused is read and thrown away, for as long as the server's time limit allows. (The SDK's adapter leaves it unread, which closes
+ * the connection before the refusal is out.)
  */
-function readText(request: IncomingMessage, maxBytes: number): Promise<string | HttpRefusal> {
+function readText(
+  request: IncomingMessage,
+  refuse: (bytes: number) => HttpRefusal | undefined,
+): Promise<string | HttpRefusal> {
   return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
+    let chunks: Buffer[] | undefined = [];
     let bytes = 0;
+    const end = (refusal: HttpRefusal) => {
+      chunks = undefined;
+      resolve(refusal);
+    };
     request.on('data', (chunk: Buffer) => {
+      if (!chunks) return;
       bytes += chunk.length;
-      if (bytes <= maxBytes) {
-        chunks.push(chunk);
-        return;
-      }
-      chunks.length = 0;
-      resolve(bodyTooLarge(maxBytes));
+      chunks.push(chunk);
+      const refusal = refuse(bytes);
+      if (refusal) end(refusal);
     });
-    request.on('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
-    const broken = () => resolve({ status: 400, message: 'the body did not arrive whole' });
+    request.on('end', () => {
+      if (chunks) resolve(Buffer.concat(chunks).toString('utf8'));
+      chunks = undefined;
+    });
+    const broken = () => end({ status: 400, message: 'the body did not arrive whole' });
     request.on('error', broken);
     request.on('close', broken);
   });

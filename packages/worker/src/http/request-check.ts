@@ -61,7 +61,10 @@ export function refuseContent(
 
 /** Refuses a body over the limit. */
 export function bodyTooLarge(maxBodyBytes: number): HttpRefusal {
-  return { status: 413, message: `a request may have at most ${maxBodyBytes} bytes` };
+  return {
+    status: 413,
+    message: `a request may have at most ${maxBodyBytes} bytes; send less at once, or raise worker.limits.bodyBytes`,
+  };
 }
 
 function isOwnOrigin(origin: string, hosts: ReadonlySet<string>): boolean {

@@ -3,8 +3,9 @@ import { type HttpRefusal, refusalResponse, unavailable } from '../sdk/http-refu
 import { type FaceRequest, mcpHeaders, takesEvents } from '../sdk/http-request.ts';
 import type { AgentTable } from './agent-table.ts';
 import { bearerToken } from './bearer-token.ts';
-import { readJsonBody } from './json-body.ts';
+import { type ReadJson, readJsonBody } from './json-body.ts';
 import { refuseContent, refuseHead } from './request-check.ts';
+import type { RequestPlace, RequestRoom } from './request-room.ts';
 import { writeResponse } from './written-response.ts';
 
 export interface RequestHandlerOptions {
@@ -12,6 +13,8 @@ export interface RequestHandlerOptions {
   /** Host names that requests may use for this face. */
   hosts: ReadonlySet<string>;
   maxBodyBytes: number;
+  /** Bounds what the requests that are served take in memory. */
+  room: RequestRoom;
   /** Returns true when no new request is to be served. */
   isEnding: () => boolean;
 }
@@ -23,9 +26,10 @@ export interface RequestHandlerOptions {
 export function createRequestHandler(
   options: RequestHandlerOptions,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
-  const { agents, hosts, maxBodyBytes, isEnding } = options;
+  const { agents, hosts, maxBodyBytes, room, isEnding } = options;
   return async (request, response) => {
-    const refuse = (refusal: HttpRefusal) => writeResponse(refusalResponse(refusal), response);
+    const refuse = (refusal: HttpRefusal, id?: string | number) =>
+      writeResponse(refusalResponse(refusal, id), response);
     const refusal = refuseHead(request, hosts);
     if (refusal) return refuse(refusal);
     const bearer = bearerToken(request.headers.authorization);
@@ -40,26 +44,37 @@ export function createRequestHandler(
     await agents.with(
       bearer,
       async (agent) => {
-        const read = await readRequest(request, maxBodyBytes, hangUp.signal);
-        if ('status' in read) await refuse(read);
-        else await writeResponse(await agent.answer(read), response);
+        using place = room.place(agent.executor.agent);
+        const read = await readBody(request, maxBodyBytes, place);
+        if (read.refusal) return refuse(read.refusal, read.id);
+        await writeResponse(await agent.answer(faceRequest(request, read.json, hangUp.signal)), response);
       },
       refuse,
     );
   };
 }
 
-async function readRequest(
+/** Reads the body of a request that has one. A request of the other methods is short, and a stream belongs to its session. */
+async function readBody(
   request: IncomingMessage,
   maxBodyBytes: number,
-  signal: AbortSignal,
-): Promise<FaceRequest | HttpRefusal> {
-  const { method = '', headers } = request;
-  const read = method === 'POST' ? await readJsonBody(request, maxBodyBytes) : { json: undefined };
-  if ('status' in read) return read;
-  if (Array.isArray(read.json)) {
-    return { status: 400, code: -32600, message: 'send one message at a time: batches are not served' };
+  place: RequestPlace,
+): Promise<ReadJson> {
+  if (request.method !== 'POST') return { json: undefined };
+  const refusal = place.take({ requests: 1 });
+  if (refusal) return { refusal };
+  const read = await readJsonBody(request, maxBodyBytes, place);
+  if (!read.refusal && Array.isArray(read.json)) {
+    const message = 'send one message at a time: batches are not served';
+    return { refusal: { status: 400, code: -32600, message } };
   }
-  const streams = takesEvents(headers.accept);
-  return { method, headers: mcpHeaders(headers), message: read.json, streams, signal };
+  return read;
+}
+
+function faceRequest(
+  { method = '', headers }: IncomingMessage,
+  message: unknown,
+  signal: AbortSignal,
+): FaceRequest {
+  return { method, headers: mcpHeaders(headers), message, streams: takesEvents(headers.accept), signal };
 }

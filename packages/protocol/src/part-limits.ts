@@ -1,0 +1,69 @@
+import type { LimitEntry } from './wire/limits.ts';
+
+const MiB = 1024 * 1024;
+
+/** The limits of an HTTP face; the configuration has them under `worker.limits`. */
+export const faceLimits = {
+  agents: { default: 256, meaning: 'Agents that one HTTP face serves at a time.' },
+  sessionsPerAgent: {
+    default: 32,
+    meaning: 'Sessions of one agent at an HTTP face. One more ends the one that was idle longest.',
+  },
+  requestsPerAgent: {
+    default: 128,
+    meaning: 'Requests of one agent that an HTTP face reads or answers at a time.',
+  },
+  requests: {
+    default: 4096,
+    meaning: 'Requests of all agents that an HTTP face reads or answers at a time.',
+  },
+  bodyBytes: { default: 4 * MiB, meaning: 'Bytes of the body of one request to an HTTP face.' },
+  bytesPerAgent: {
+    default: 16 * MiB,
+    meaning:
+      'Bytes of the bodies of one agent that an HTTP face holds, from their arrival until their answers have left.',
+  },
+  bytes: { default: 64 * MiB, meaning: 'Bytes of the bodies of all agents that an HTTP face holds.' },
+  nodesPerAgent: {
+    default: 250_000,
+    meaning: 'JSON values and names in the bodies of one agent that an HTTP face holds.',
+  },
+  nodes: {
+    default: 2_500_000,
+    meaning: 'JSON values and names in the bodies of all agents that an HTTP face holds.',
+  },
+} as const satisfies Record<string, LimitEntry>;
+
+/** The values of {@link faceLimits}, which gives the meaning and the unit of each. */
+export type FaceLimits = { [Name in keyof typeof faceLimits]: number };
+
+/** The limits of what the calls that an orchestrator holds take in memory; the configuration has them under `orchestrator.limits.calls`. */
+export const callLimits = {
+  bytesPerWorker: {
+    default: 16 * MiB,
+    meaning: 'Bytes of the requests of one worker that wait or run.',
+  },
+  bytes: { default: 60 * MiB, meaning: 'Bytes of the requests of all workers that wait or run.' },
+  nodesPerWorker: {
+    default: 100_000,
+    meaning: 'JSON values and names in the requests of one worker that wait or run.',
+  },
+  nodes: {
+    default: 1_000_000,
+    meaning: 'JSON values and names in the requests of all workers that wait or run.',
+  },
+} as const satisfies Record<string, LimitEntry>;
+
+/** The values of {@link callLimits}, which gives the meaning and the unit of each. */
+export type CallSizeLimits = { [Name in keyof typeof callLimits]: number };
+
+/** The limits of an HTTP face whose operator changed none. */
+export const defaultFaceLimits: FaceLimits = defaultsOf(faceLimits);
+
+/** The limits of an orchestrator whose operator changed none. */
+export const defaultCallSizeLimits: CallSizeLimits = defaultsOf(callLimits);
+
+function defaultsOf<Name extends string>(table: Readonly<Record<Name, LimitEntry>>): Record<Name, number> {
+  const entries = Object.entries<LimitEntry>(table).map(([name, { default: value }]) => [name, value]);
+  return Object.fromEntries(entries) as Record<Name, number>;
+}
