@@ -116,7 +116,7 @@ export {
   searchReplySchema,
 } from './mcp/lookup-replies.ts';
 export { type MailboxAccess, type MailboxToolName, mailboxToolNames } from './mcp/mailbox-tools.ts';
-export { mayRepeat, type RepeatOverride, withRepeatOverride } from './mcp/may-repeat.ts';
+export { mayRepeat, type RepeatOverride, repeatOverrideOf, withRepeatOverride } from './mcp/may-repeat.ts';
 export {
   type InputRequired,
   isInputRequired,

@@ -56,6 +56,7 @@ const tools: Record<string, (answer: (outcome: object) => object, params: Params
     answer({ result: text('announced') }),
   ],
   vendor: (answer) => [answer({ result: vendorResult })],
+  exit: () => process.exit(1),
   fail: (answer) => [answer({ result: { ...text('it failed'), isError: true } })],
   refuse: (answer) => [
     answer({ error: { code: -32602, message: `bad arguments, ${process.env.SERVER_SECRET}` } }),

@@ -29,6 +29,7 @@ function explanationLines(explanation: Explanation): string[] {
     ['tool', exists ? (hidden ? 'callable by this name, but in no list' : undefined) : lack],
     ['server', serverText(explanation)],
     ['repeat', repeatText(explanation)],
+    ['hints', withheldText(explanation)],
     ['changed', changedText(explanation)],
   ];
   return [
@@ -52,6 +53,12 @@ function repeatText({ exists, repeat, repeat_rule }: Explanation): string | unde
   const word =
     repeat === 'safe' ? 'a call that was sent may be made again' : 'a call that was sent is never made again';
   return repeat_rule === undefined ? word : `${word} (${repeat_rule})`;
+}
+
+function withheldText({ server, withheld }: Explanation): string | undefined {
+  if (withheld === undefined) return undefined;
+  const names = withheld.join(' and ');
+  return `its server now grants more (${names}) than at its start; this counts after: signalbox tools reload ${server}`;
 }
 
 function changedText({ exists, changed_at }: Explanation): string | undefined {

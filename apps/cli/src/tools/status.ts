@@ -16,7 +16,7 @@ export async function toolsStatus(name: string | undefined, flags: ToolsStatusFl
   if (servers.length === 0)
     return printLines('no MCP servers are configured; add some under mcpServers in signalbox.yaml');
   if (flags.verbose) return printLines(...servers.flatMap((server) => [...serverDetails(server), '']));
-  printLines(...statusTable(servers), '', summary(servers));
+  printLines(...statusTable(servers), '', summary(servers), ...problemLines(servers));
 }
 
 function printOne(servers: readonly ServerReport[], name: string, { json }: ToolsStatusFlags): void {
@@ -52,6 +52,12 @@ const headings = [
   ...['SERVER', 'STATE', 'TOOLS', 'RUNNING', 'WAITING', 'P50', 'P95', 'RESTARTS'],
   ...['CIRCUIT', 'CACHE', 'LAST ERROR'],
 ];
+
+function problemLines(servers: readonly ServerReport[]): string[] {
+  return servers
+    .filter(({ tool_problems }) => tool_problems.length > 0)
+    .map(({ name, tool_problems }) => `${name}: ${count(tool_problems.length, 'problem')} with its tools`);
+}
 
 function summary(servers: readonly ServerReport[]): string {
   const up = servers.filter(({ state }) => state === 'ready').length;

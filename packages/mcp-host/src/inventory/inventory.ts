@@ -53,6 +53,8 @@ export interface RouteTarget {
   tool: Tool;
   /** Whether `server` is a provider's name. */
   isProvided: boolean;
+  /** The hints that its server declares and that are not honoured, if there are some. */
+  withheld?: readonly string[];
 }
 
 /** A server, or another source of tools, with what it offers. */
@@ -104,8 +106,12 @@ function nameTools(
   servers: readonly ToolSource[],
   { alike, max }: { alike: ReadonlySet<string>; max: number },
 ) {
-  const found = servers.flatMap(({ name: server, tools, prefix = true }) =>
-    tools.map((tool) => ({ target: { server, tool, isProvided: false }, prefix })),
+  const found = servers.flatMap(({ name: server, tools, prefix = true, withheld }) =>
+    tools.map((tool) => {
+      const refused = withheld?.get(tool.name);
+      const target = { server, tool, isProvided: false, ...(refused && { withheld: refused }) };
+      return { target, prefix };
+    }),
   );
   const keys = found.map(({ target, prefix }) => ({ server: target.server, tool: target.tool.name, prefix }));
   const names = assignToolNames(keys, alike, max);

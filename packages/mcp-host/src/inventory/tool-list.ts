@@ -13,6 +13,8 @@ import type { ServerLimits } from '../config/server-limits.ts';
 export interface ToolList {
   tools: Tool[];
   problems: ToolProblem[];
+  /** The hints that a tool's server declares and that are not honoured, by the name of the tool. */
+  withheld?: ReadonlyMap<string, readonly string[]>;
 }
 
 /** One page of a tool list as the server sent it. */

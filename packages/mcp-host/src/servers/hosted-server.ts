@@ -7,6 +7,7 @@ import { instanceFor, listingInstance } from '../config/instance-name.ts';
 import type { McpServerConfig } from '../config/server-config.ts';
 import { limitsOf } from '../config/server-limits.ts';
 import { type EffectivePolicy, policyOf } from '../config/server-policy.ts';
+import { HonouredHints } from '../inventory/honoured-hints.ts';
 import type { ToolList } from '../inventory/tool-list.ts';
 import { ServerInstances } from './instances/server-instances.ts';
 import type { SupervisedSession } from './instances/supervised-session.ts';
@@ -39,6 +40,7 @@ export class HostedServer {
   readonly #calls: ServerCalls;
   readonly #authorizer: Authorizer | undefined;
   readonly #tools: ServerTools;
+  readonly #hints = new HonouredHints();
   readonly #instances: ServerInstances;
   readonly #ended = new AbortController();
   /** Set while it is down because an operator or the configuration says so. */
@@ -58,7 +60,7 @@ export class HostedServer {
     this.#tools = new ServerTools(inherited);
     if (config.disabled) this.#halted = 'disabled';
     const onList = (list: ToolList) => {
-      if (this.#tools.setListed(list)) this.#calls.forgetAnswers();
+      if (this.#tools.setListed(this.#hints.apply(list))) this.#calls.forgetAnswers();
     };
     this.#instances = new ServerInstances({ name, config, authorizer: this.#authorizer, onList }, deps);
   }
@@ -89,17 +91,17 @@ export class HostedServer {
   /** The last good tool list, with the server's own problem while there is one. */
   get offer(): ToolList {
     if (this.#halted === 'disabled') return { tools: [], problems: [] };
-    const { tools, problems } = this.#offered;
+    const { problems, ...offered } = this.#offered;
     const own = this.problem === undefined ? [] : [{ message: this.problem }];
-    return { tools, problems: [...own, ...problems] };
+    return { ...offered, problems: [...own, ...problems] };
   }
 
   /** The last good tool list, with the problems of the list and of the card. */
   get #offered(): ToolList {
     if (this.#halted === 'disabled') return { tools: [], problems: [] };
-    const { tools, problems } = this.#tools.current;
+    const { problems, ...list } = this.#tools.current;
     const ofCard = this.#cardProblem === undefined ? [] : [{ message: this.#cardProblem }];
-    return { tools, problems: [...ofCard, ...problems] };
+    return { ...list, problems: [...ofCard, ...problems] };
   }
 
   /** The present problem of the server, if it has one. */
@@ -173,11 +175,15 @@ export class HostedServer {
     }
   }
 
-  /** Starts it after a stop or while it is idle; waits until that has succeeded or failed. */
+  /**
+   * Starts it after a stop or while it is idle; waits until that has succeeded or failed. After a stop, the hints of its
+   * next list are honoured.
+   */
   async start(): Promise<void> {
     if (this.#halted === 'disabled') {
       throw new SignalboxError('server_disabled', `server '${this.name}' is disabled in its configuration`);
     }
+    if (this.#halted === 'stopped') this.#hints.forget();
     this.#halted = undefined;
     await this.begin();
     if (this.#policy.share === 'all') await this.#learnTools();
@@ -192,10 +198,14 @@ export class HostedServer {
     this.#deps.onChanged();
   }
 
-  /** Replaces its sessions and forgets its failures, cached answers and access tokens. */
+  /**
+   * Replaces its sessions and forgets its failures, cached answers and access tokens. The hints of its next list are
+   * honoured.
+   */
   async reload(): Promise<void> {
     if (this.#halted === 'disabled') return;
     this.#halted = undefined;
+    this.#hints.forget();
     this.#calls.reset();
     this.#authorizer?.forget();
     this.#instances.reload();

@@ -5,6 +5,7 @@ import {
   type McpReply,
   mayRepeat,
   messageOf,
+  repeatOverrideOf,
   SignalboxError,
   toolCallError,
 } from '@signalbox/protocol';
@@ -50,7 +51,8 @@ export async function serveCall(
   if (end && !isForeign) return undefined;
 
   const mayHaveStarted = journaled?.earlier !== undefined || isForeign;
-  const isUnknown = mayHaveStarted && !(await isRepeatable(deps, body.tool));
+  const isUnknown =
+    mayHaveStarted && !(await isRepeatable(deps, body.tool, journaled?.earlier !== undefined));
   const tracked = deps.registry.add(name, journaled?.earlier);
   const ended = isUnknown
     ? { error: outcomeUnknown(id) }
@@ -107,8 +109,12 @@ function wasInterrupted({ aborted, reason }: AbortSignal, ended: ToolCallResult)
   return isClosed && 'error' in ended && ended.error.code === 'cancelled';
 }
 
-/** Whether a call of the tool may be repeated, as the present catalog says. A tool that is gone is not repeated. */
-async function isRepeatable({ catalog }: CallDeps, name: string): Promise<boolean> {
+/**
+ * Whether a call of the tool may be repeated, as the present catalog says. A tool that is gone is not repeated. A call that
+ * was `startedUnsafe` is in the journal, because its tool was not safe then: what its server declares since does not count.
+ */
+async function isRepeatable({ catalog }: CallDeps, name: string, startedUnsafe: boolean): Promise<boolean> {
   const tool = (await catalog()).tool(name);
-  return tool !== undefined && mayRepeat(tool, true);
+  if (!tool) return false;
+  return startedUnsafe ? repeatOverrideOf(tool) === 'safe' : mayRepeat(tool, true);
 }

@@ -16,7 +16,8 @@ export async function explainTool(
   const { allowed, rule } = catalog.allowlist.explain(role, name);
   const nearest = tool && allowed ? undefined : nearestTool(catalog.view(role), name);
   const changedAt = catalogs.changedAt(name);
-  const server = tool && host.route(name).server;
+  const target = tool && host.route(name).target;
+  const server = target?.server;
   const status = host.servers().find((one) => one.name === server);
   return {
     tool: name,
@@ -31,6 +32,7 @@ export async function explainTool(
       ...scheduler.serverLoad(server),
     }),
     ...(tool ? explainRepeat(catalogs.policy.repeat, tool) : { repeat: 'unsafe' }),
+    ...(target?.withheld && { withheld: [...target.withheld] }),
     ...(changedAt !== undefined && { changed_at: changedAt }),
     ...(nearest !== undefined && { nearest }),
   };

@@ -23,6 +23,12 @@ export const explanationSchema = z.object({
     .string()
     .optional()
     .describe('The rule that decided it: a list of the operator, or a hint of the server.'),
+  withheld: z
+    .array(z.string())
+    .optional()
+    .describe(
+      'Hints that its server declares since its start, and that are not honoured until the server is reloaded.',
+    ),
   changed_at: z
     .number()
     .optional()

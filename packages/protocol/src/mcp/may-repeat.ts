@@ -12,9 +12,15 @@ export type RepeatOverride = 'safe' | 'never';
  */
 export function mayRepeat(tool: Tool, sent: boolean): boolean {
   if (!sent) return true;
-  const override = tool._meta?.[overrideKey];
-  if (override === 'never' || override === 'safe') return override === 'safe';
+  const override = repeatOverrideOf(tool);
+  if (override) return override === 'safe';
   return tool.annotations?.readOnlyHint === true || tool.annotations?.idempotentHint === true;
+}
+
+/** Returns the operator's override on a tool of {@link withRepeatOverride}; `undefined` if there is none. */
+export function repeatOverrideOf({ _meta }: Tool): RepeatOverride | undefined {
+  const override = _meta?.[overrideKey];
+  return override === 'never' || override === 'safe' ? override : undefined;
 }
 
 /** Puts the operator's override on a tool, or none. An override that the server itself declared is removed. */
