@@ -1,5 +1,13 @@
-import { type Fault, isLoopback, type LimitOverrides, noFault, SignalboxError } from '@signalbox/protocol';
+import {
+  type Fault,
+  isLoopback,
+  type LimitOverrides,
+  limitsOf,
+  noFault,
+  SignalboxError,
+} from '@signalbox/protocol';
 import type { RolePolicy } from './auth/role-policy.ts';
+import { connectionsWithin, openFileLimit } from './limits/descriptor-limits.ts';
 import { RoleLimits } from './limits/role-limits.ts';
 import type { Log } from './log.ts';
 
@@ -20,12 +28,14 @@ export interface BrokerOptions {
   limits?: LimitOverrides;
   /** The limits of single roles that differ from those of all. */
   roleLimits?: Readonly<Record<string, LimitOverrides>>;
-  /** The time between two pings. Default: 15 seconds. A connection that answers neither of them is ended. */
+  /** The longest time between two pings. Default: 15 seconds. A connection that gives no sign of life for two of them is ended. */
   heartbeatMs?: number;
   /** The time in which a connection must say `hello`. Default: 5 seconds. */
   helloTimeoutMs?: number;
   /** The rules of each role that differ from the default rules of a worker. */
   policies?: Readonly<Record<string, RolePolicy>>;
+  /** The number of files and sockets that the process may open, which connections must fit into. Default: what the system allows. */
+  openFiles?: number;
   /** Allows a host beyond loopback, although tokens and messages cross the network unencrypted. */
   insecure?: boolean;
   /** Called at the named points at which tests let a process die. */
@@ -52,6 +62,7 @@ export function settingsOf({
   heartbeatMs = 15_000,
   helloTimeoutMs = 5000,
   policies = {},
+  openFiles = openFileLimit(),
   insecure = false,
   fault = noFault,
   now = Date.now,
@@ -64,15 +75,20 @@ export function settingsOf({
       `listening on '${host}' would send tokens and messages unencrypted over the network; use 127.0.0.1, or accept it with --insecure`,
     );
   }
+  const connections = connectionsWithin(limitsOf(undefined, limits).connections, openFiles);
   return {
     dataDir,
     host,
     port,
     durability,
-    limits: new RoleLimits(limits, roleLimits),
+    limits: new RoleLimits(
+      { ...limits, connections: { ...limits?.connections, ...connections } },
+      roleLimits,
+    ),
     heartbeatMs,
     helloTimeoutMs,
     policies,
+    openFiles,
     insecure,
     fault,
     now,

@@ -1,4 +1,4 @@
-import { failuresOf, SignalboxError } from '@signalbox/protocol';
+import { failuresOf, limitsOf, SignalboxError } from '@signalbox/protocol';
 import type { InboxStore } from '@signalbox/store';
 import type { TokenRegistry } from './auth/token-registry.ts';
 import { refuseToken, type TokenRequest } from './auth/token-rules.ts';
@@ -73,6 +73,8 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     receiptMeans: deps.receiptMeans,
   });
 
+  warnOfLoweredConnections(options, settings);
+
   const stop = stopOnce(opened.move(), log);
   void storeFailed.promise.then(async (error) => {
     log({ level: 'error', event: 'store_failed', error });
@@ -89,6 +91,21 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     stop,
     [Symbol.asyncDispose]: stop,
   };
+}
+
+/** Warns if the process may open too few sockets for the connections that were asked for. */
+function warnOfLoweredConnections(options: BrokerOptions, { limits, openFiles, log }: BrokerSettings): void {
+  const wanted = limitsOf(undefined, options.limits).connections;
+  const { total, unauthenticated } = limits.forAll.connections;
+  if (total === wanted.total && unauthenticated === wanted.unauthenticated) return;
+  log({
+    level: 'warn',
+    event: 'connections_lowered',
+    message: `this process may open ${openFiles} files and sockets, which is enough for ${total} connections instead of ${wanted.total}, and ${unauthenticated} of strangers instead of ${wanted.unauthenticated}; raise it with ulimit -n or LimitNOFILE`,
+    openFiles,
+    total,
+    unauthenticated,
+  });
 }
 
 function openListener(

@@ -19,8 +19,11 @@ export interface ConnectionOptions {
   onEnded: () => void;
 }
 
-/** The number of heartbeats without a sign of life after which a connection is ended. */
-const maxMissedHeartbeats = 2;
+/** How often a connection is pinged in the time of one heartbeat. */
+export const checksPerHeartbeat = 3;
+
+/** The checks in a row without a sign of life after which the next one ends a connection: at most two heartbeats in all. */
+const maxSilentChecks = 2 * checksPerHeartbeat - 1;
 
 /** One WebSocket from its opening to its end. Its first frame is `hello`; its session handles the frames after that. */
 export class Connection {
@@ -28,7 +31,7 @@ export class Connection {
   readonly #options: ConnectionOptions;
   readonly #helloTimer: NodeJS.Timeout;
   #session: Session | undefined;
-  #missedHeartbeats = 0;
+  #silentChecks = 0;
   /** True once its `hello` was refused. It is closing and nothing more is read. */
   #isTurnedAway = false;
 
@@ -41,17 +44,20 @@ export class Connection {
     );
     socket.on('message', (data, isBinary) => this.#receive(data, isBinary));
     socket.on('pong', () => {
-      this.#missedHeartbeats = 0;
+      this.#silentChecks = 0;
     });
     socket.on('error', (error) => options.deps.log({ level: 'debug', event: 'socket_error', error }));
     socket.on('close', () => this.#ended());
   }
 
-  /** Sends a ping, or ends a connection that gave no sign of life for two heartbeats. */
-  heartbeat(): void {
+  /**
+   * Sends a ping, or ends a connection that has given no sign of life for almost two heartbeats. Call it {@link checksPerHeartbeat}
+   * times in a heartbeat.
+   */
+  checkLife(): void {
     const socket = this.#socket;
-    if (this.#missedHeartbeats < maxMissedHeartbeats) {
-      this.#missedHeartbeats++;
+    if (this.#silentChecks < maxSilentChecks) {
+      this.#silentChecks++;
       if (socket.readyState === socket.OPEN) socket.ping();
       return;
     }
@@ -81,7 +87,7 @@ export class Connection {
   }
 
   #receive(data: RawData, isBinary: boolean): void {
-    this.#missedHeartbeats = 0;
+    this.#silentChecks = 0;
     if (this.#isTurnedAway) return;
     const session = this.#session;
     if (isBinary) {

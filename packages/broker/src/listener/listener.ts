@@ -4,7 +4,9 @@ import type { Duplex } from 'node:stream';
 import { subprotocol } from '@signalbox/protocol';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { SessionDeps } from '../session/session.ts';
-import { Connection, type Greeting } from './connection.ts';
+import { Connection, checksPerHeartbeat, type Greeting } from './connection.ts';
+import { DescriptorWatch } from './descriptor-watch.ts';
+import { FrequentEvent } from './frequent-event.ts';
 import { UnauthenticatedConnections } from './unauthenticated-connections.ts';
 import { refuseUpgrade } from './upgrade-check.ts';
 
@@ -30,7 +32,9 @@ export class Listener {
   readonly #http: Server;
   readonly #webSockets: WebSocketServer;
   readonly #connections = new Set<Connection>();
-  readonly #unauthenticated: UnauthenticatedConnections<Connection>;
+  readonly #unauthenticated: UnauthenticatedConnections;
+  readonly #evicted: FrequentEvent;
+  readonly #descriptors: DescriptorWatch;
   #port = 0;
   #heartbeats: NodeJS.Timeout | undefined;
   #httpClosed: Promise<void> | undefined;
@@ -38,10 +42,22 @@ export class Listener {
   private constructor(options: ListenerOptions) {
     const { connections, message } = options.deps.limits.forAll;
     this.#options = options;
-    this.#unauthenticated = new UnauthenticatedConnections(connections.unauthenticated, (connection) =>
-      connection.terminate(),
+    this.#evicted = new FrequentEvent(
+      'strangers_evicted',
+      `connections that had not said hello were closed, the oldest first, to make room for newer ones: more than ${connections.unauthenticated} at a time; see broker.limits.connections.unauthenticated`,
+      options.deps,
     );
-    this.#http = createServer((_request, response) => {
+    this.#unauthenticated = new UnauthenticatedConnections(connections.unauthenticated, () =>
+      this.#evicted.happened(),
+    );
+    this.#descriptors = new DescriptorWatch(() => this.#unauthenticated.endAll(), options.deps);
+    const timeouts = {
+      headersTimeout: options.helloTimeoutMs,
+      requestTimeout: options.helloTimeoutMs,
+      connectionsCheckingInterval: Math.min(1000, options.helloTimeoutMs),
+      keepAliveTimeout: 1,
+    };
+    this.#http = createServer(timeouts, (_request, response) => {
       response.writeHead(426, { 'content-type': 'text/plain', connection: 'close' });
       response.end(`This is a Signalbox broker: connect by WebSocket with the subprotocol ${subprotocol}.\n`);
     });
@@ -52,6 +68,7 @@ export class Listener {
       clientTracking: false,
       handleProtocols: () => subprotocol,
     });
+    this.#http.on('connection', (socket) => this.#unauthenticated.add(socket));
     this.#http.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head));
   }
 
@@ -62,11 +79,14 @@ export class Listener {
       listener.#http.once('error', reject);
       listener.#http.listen(options.port, options.host, () => resolve());
     });
+    listener.#http.on('error', (error) => listener.#descriptors.refused(error));
     // The port is kept, because a server that is closing has no address although upgrades still arrive.
     listener.#port = (listener.#http.address() as AddressInfo).port;
     listener.#heartbeats = setInterval(() => {
-      for (const connection of listener.#connections) connection.heartbeat();
-    }, options.heartbeatMs);
+      for (const connection of listener.#connections) connection.checkLife();
+      listener.#descriptors.check();
+      listener.#evicted.report();
+    }, options.heartbeatMs / checksPerHeartbeat);
     return listener;
   }
 
@@ -78,6 +98,7 @@ export class Listener {
   /** Accepts no more connections, and tells the open ones that the broker stops. */
   sayGoingAway(reconnectAfterMs: number): void {
     clearInterval(this.#heartbeats);
+    this.#evicted.report();
     this.#httpClosed = new Promise((resolve) => this.#http.close(() => resolve()));
     for (const connection of this.#connections) connection.sayGoingAway(reconnectAfterMs);
   }
@@ -85,6 +106,7 @@ export class Listener {
   /** Closes every connection after {@link sayGoingAway}. Resolves when all are closed. */
   async close(): Promise<void> {
     for (const connection of this.#connections) connection.close(1001, 'going_away');
+    this.#unauthenticated.endPlain();
     const timeout = setTimeout(() => {
       for (const connection of this.#connections) connection.terminate();
     }, closeTimeoutMs);
@@ -109,23 +131,18 @@ export class Listener {
     );
   }
 
-  #open(webSocket: WebSocket, source: Duplex, bearer: string | undefined): void {
+  #open(webSocket: WebSocket, socket: Duplex, bearer: string | undefined): void {
     const { deps, greeting, helloTimeoutMs } = this.#options;
     const connection = new Connection(webSocket, {
       deps,
       greeting,
       helloTimeoutMs,
       bearer,
-      onAdmitted: () => this.#unauthenticated.remove(connection),
-      onEnded: () => this.#forget(connection),
+      onAdmitted: () => this.#unauthenticated.remove(socket),
+      onEnded: () => this.#connections.delete(connection),
     });
     this.#connections.add(connection);
-    this.#unauthenticated.add(connection, source);
-  }
-
-  #forget(connection: Connection): void {
-    this.#connections.delete(connection);
-    this.#unauthenticated.remove(connection);
+    this.#unauthenticated.upgraded(socket, () => connection.terminate());
   }
 }
 

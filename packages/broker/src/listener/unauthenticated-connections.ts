@@ -1,54 +1,92 @@
 import type { Duplex } from 'node:stream';
 
-/** The most bytes that all unauthenticated connections together may have sent. */
+/** The most bytes that all unauthenticated WebSockets together may have sent. */
 const maxBytes = 8 * 1024 * 1024;
 
-interface Received {
+interface Unauthenticated {
   bytes: number;
+  isPlain: boolean;
+  /** Ends the connection. */
+  end: () => void;
   stopCounting: () => void;
 }
 
 /**
- * Bounds the connections that have not said `hello`, so that they can displace only each other. If there are too many, the oldest is
- * evicted. If together they sent too much, the one that sent most is evicted.
+ * Bounds the connections that have not said `hello`, so that they can displace only each other. A connection counts from the moment
+ * when it is accepted, whether it ever becomes a WebSocket or not. If there are too many, the oldest is evicted. If together they sent
+ * too much, the one that sent most is evicted.
  */
-export class UnauthenticatedConnections<T> {
+export class UnauthenticatedConnections {
   readonly #limit: number;
-  readonly #evict: (connection: T) => void;
-  readonly #received = new Map<T, Received>();
+  readonly #onEvicted: () => void;
+  readonly #connections = new Map<Duplex, Unauthenticated>();
   #bytes = 0;
 
-  /** `evict` ends a connection and removes it here. */
-  constructor(limit: number, evict: (connection: T) => void) {
+  /** `onEvicted` is called for each connection that has to make room. */
+  constructor(limit: number, onEvicted: () => void) {
     this.#limit = limit;
-    this.#evict = evict;
+    this.#onEvicted = onEvicted;
   }
 
-  /** Adds a connection. `source` is the stream of its incoming bytes. */
-  add(connection: T, source: Duplex): void {
+  /** Adds a connection that was just accepted. It is removed when it is closed. */
+  add(socket: Duplex): void {
+    this.#connections.set(socket, {
+      bytes: 0,
+      isPlain: true,
+      end: () => socket.destroy(),
+      stopCounting: () => {},
+    });
+    socket.once('close', () => this.remove(socket));
+    const [oldest] = this.#connections.keys();
+    if (this.#connections.size > this.#limit && oldest !== undefined) this.#evict(oldest);
+  }
+
+  /** Notes that a connection is a WebSocket now, which `end` ends, and counts its incoming bytes. HTTP bounds those that came before. */
+  upgraded(socket: Duplex, end: () => void): void {
+    const connection = this.#connections.get(socket);
+    if (!connection) return;
     const count = (chunk: Buffer): void => this.#count(connection, chunk.length);
-    source.on('data', count);
-    this.#received.set(connection, { bytes: 0, stopCounting: () => source.off('data', count) });
-    const [oldest] = this.#received.keys();
-    if (this.#received.size > this.#limit && oldest !== undefined) this.#evict(oldest);
+    socket.on('data', count);
+    connection.isPlain = false;
+    connection.end = end;
+    connection.stopCounting = () => socket.off('data', count);
   }
 
   /** Removes a connection that said `hello` or is over. */
-  remove(connection: T): void {
-    const received = this.#received.get(connection);
-    if (!received) return;
-    this.#received.delete(connection);
-    this.#bytes -= received.bytes;
-    received.stopCounting();
+  remove(socket: Duplex): void {
+    const connection = this.#connections.get(socket);
+    if (!connection) return;
+    this.#connections.delete(socket);
+    this.#bytes -= connection.bytes;
+    connection.stopCounting();
   }
 
-  #count(connection: T, bytes: number): void {
-    const received = this.#received.get(connection);
-    if (!received) return;
-    received.bytes += bytes;
+  /** Ends those that are no WebSocket, which could be closed in an orderly way. */
+  endPlain(): void {
+    for (const [socket, { isPlain }] of [...this.#connections]) if (isPlain) socket.destroy();
+  }
+
+  /** Ends all of them. */
+  endAll(): void {
+    for (const socket of [...this.#connections.keys()]) this.#end(socket);
+  }
+
+  #evict(socket: Duplex): void {
+    this.#onEvicted();
+    this.#end(socket);
+  }
+
+  #end(socket: Duplex): void {
+    const connection = this.#connections.get(socket);
+    this.remove(socket);
+    connection?.end();
+  }
+
+  #count(connection: Unauthenticated, bytes: number): void {
+    connection.bytes += bytes;
     this.#bytes += bytes;
     if (this.#bytes <= maxBytes) return;
-    const [most] = [...this.#received].reduce((a, b) => (b[1].bytes > a[1].bytes ? b : a));
+    const [most] = [...this.#connections].reduce((a, b) => (b[1].bytes > a[1].bytes ? b : a));
     this.#evict(most);
   }
 }

@@ -1,0 +1,42 @@
+import { closeSync, openSync } from 'node:fs';
+import { devNull } from 'node:os';
+import { errnoOf } from '@signalbox/protocol';
+import type { Log } from '../log.ts';
+import { FrequentEvent } from './frequent-event.ts';
+
+/**
+ * Notices when the process can open no more files or sockets. The system then closes new connections without a word, and databases may
+ * fail. Room is made at the cost of strangers.
+ */
+export class DescriptorWatch {
+  readonly #makeRoom: () => void;
+  readonly #exhausted: FrequentEvent;
+
+  /** `makeRoom` closes connections that are no loss. */
+  constructor(makeRoom: () => void, deps: { log: Log; monotonic: () => number }) {
+    this.#makeRoom = makeRoom;
+    this.#exhausted = new FrequentEvent(
+      'descriptors_exhausted',
+      'this process can open no more files or connections; connections that had not said hello were closed; raise the limit of the system (ulimit -n, LimitNOFILE), or lower broker.limits.connections.total',
+      deps,
+    );
+  }
+
+  /** Makes room if no file can be opened. Call it now and then. */
+  check(): void {
+    try {
+      closeSync(openSync(devNull, 'r'));
+    } catch (error) {
+      this.refused(error);
+    }
+    this.#exhausted.report();
+  }
+
+  /** Makes room if this error says that there are no descriptors left. */
+  refused(error: unknown): void {
+    const errno = errnoOf(error);
+    if (errno !== 'EMFILE' && errno !== 'ENFILE') return;
+    this.#exhausted.happened();
+    this.#makeRoom();
+  }
+}
