@@ -8,6 +8,7 @@ import Database from 'better-sqlite3';
 import { expect, test, vi } from 'vitest';
 
 const hour = 3_600_000;
+const inbox = 'b-1 orchestrator';
 
 /** A journal's file, and its journal opened again and again. */
 async function journalFile() {
@@ -25,9 +26,16 @@ const call = (requestId: string, more: Partial<StartedCall> = {}): StartedCall =
   server: 'counter',
   receivedAt: 100,
   startedAt: 200,
-  expiresAt: 10 * hour,
+  inbox,
+  lifetimeMs: 10 * hour,
   ...more,
 });
+
+/** The entry that the journal has of a call. */
+function entry(requestId: string) {
+  const { inbox: _, lifetimeMs: __, ...kept } = call(requestId);
+  return kept;
+}
 
 const end = { outcome: 'ok', finishedAt: 300, reply: '{"result":{}}' } as const;
 
@@ -39,8 +47,8 @@ test('what was started is found again after a kill -9, and so is how it ended', 
   );
   expect(await child.exited).toMatchObject({ signal: 'SIGKILL' });
   await using journal = await t.open();
-  expect(journal.find({ agent: 'rosa', requestId: 'started' })).toEqual(call('started'));
-  expect(journal.find({ agent: 'rosa', requestId: 'ended' })).toEqual({ ...call('ended'), end });
+  expect(journal.find({ agent: 'rosa', requestId: 'started' })).toEqual(entry('started'));
+  expect(journal.find({ agent: 'rosa', requestId: 'ended' })).toEqual({ ...entry('ended'), end });
   expect(journal.find({ agent: 'rosa', requestId: 'never' })).toBeUndefined();
 });
 
@@ -52,7 +60,8 @@ test('calls are told apart by agent and request, and come newest first', async (
   await journal.start(call('two', { receivedAt: 2 }));
   await journal.finish({ agent: 'walt', requestId: 'one' }, end);
   expect(journal.find({ agent: 'rosa', requestId: 'one' })).not.toHaveProperty('end');
-  const names = (calls: StartedCall[]) => calls.map(({ agent, requestId }) => `${agent} ${requestId}`);
+  const names = (calls: Pick<StartedCall, 'agent' | 'requestId'>[]) =>
+    calls.map(({ agent, requestId }) => `${agent} ${requestId}`);
   expect(names(await journal.list({ limit: 10 }))).toEqual(['walt one', 'rosa two', 'rosa one']);
   expect(names(await journal.list({ since: 2, limit: 1 }))).toEqual(['walt one']);
 });
@@ -82,7 +91,7 @@ test('the first end counts, and one without a start is nothing', async () => {
   await journal.start(call('r'));
   await journal.finish(key, end);
   await journal.finish(key, { outcome: 'internal', finishedAt: 999, reply: '{}' });
-  expect(journal.find(key)).toEqual({ ...call('r'), end });
+  expect(journal.find(key)).toEqual({ ...entry('r'), end });
 });
 
 test('a stored reply is dropped, a refused one is kept', async () => {
@@ -114,31 +123,59 @@ test('what is settled when the journal closes is settled when it opens again', a
   expect(journal.find(key)?.end).toEqual({ outcome: 'ok', finishedAt: 300 });
 });
 
-test('a settled call is forgotten after its time; one that could still be delivered never is', async () => {
+test('a settled call is forgotten after its time, counted while the journal is open; one that is not settled never is', async () => {
   await using t = await journalFile();
-  let now = 1_000;
-  await using journal = await t.open({ now: () => now, pruneEveryMs: 2, retention: { maxAgeMs: hour } });
-  const of = (requestId: string) => journal.find({ agent: 'rosa', requestId });
-  await journal.start(call('settled'));
-  journal.settle({ agent: 'rosa', requestId: 'settled' }, 'stored');
-  await journal.start(call('expired', { expiresAt: now }));
-  await journal.start(call('open', { expiresAt: 10 * hour }));
-  const turns = async () => {
-    await journal.start(call('marker', { expiresAt: now - hour }));
-    await vi.waitFor(() => expect(of('marker')).toBeUndefined());
-  };
-  await turns();
-  expect([of('settled'), of('expired'), of('open')]).not.toContain(undefined);
-  now += hour;
-  await turns();
-  expect([of('settled'), of('expired')]).toEqual([undefined, undefined]);
-  expect(of('open')).toEqual(call('open'));
+  let passed = 0;
+  const options = { monotonic: () => passed, pruneEveryMs: 2, retention: { maxAgeMs: hour } };
+  const key = (requestId: string) => ({ agent: 'rosa', requestId });
+  {
+    await using journal = await t.open(options);
+    for (const id of ['early', 'late', 'open']) await journal.start(call(id, { lifetimeMs: 1 }));
+    journal.settle(key('early'), 'stored');
+    passed += hour / 2;
+    journal.settle(key('late'), 'found');
+  }
+  passed += 24 * hour;
+  await using journal = await t.open(options);
+  passed += hour / 2;
+  await vi.waitFor(() => expect(journal.find(key('early'))).toBeUndefined());
+  expect(journal.find(key('late'))).toBeDefined();
+  passed += 100 * hour;
+  await vi.waitFor(() => expect(journal.find(key('late'))).toBeUndefined());
+  expect(journal.find(key('open'))).toEqual(entry('open'));
+});
+
+test('a call is in doubt when its lifetime is over and nothing says that it is settled, unless it runs', async () => {
+  await using t = await journalFile();
+  let passed = 0;
+  const monotonic = () => passed;
+  {
+    await using journal = await t.open({ monotonic });
+    await journal.start(call('long', { lifetimeMs: hour + 1 }));
+    for (const id of ['a', 'settled', 'b']) await journal.start(call(id, { lifetimeMs: hour }));
+    await journal.start(call('other', { lifetimeMs: hour, inbox: 'b-2 orchestrator' }));
+    journal.settle({ agent: 'rosa', requestId: 'settled' }, 'refused');
+    passed += hour / 2;
+  }
+  await using journal = await t.open({ monotonic });
+  const inDoubt = async (after = 0, limit = 9) =>
+    (await journal.inDoubt(inbox, after, limit)).map(({ key }) => key.requestId);
+  await journal.start(call('running', { lifetimeMs: 1 }));
+  await journal.start(call('ended', { lifetimeMs: 1 }));
+  await journal.finish({ agent: 'rosa', requestId: 'ended' }, end);
+  passed += hour / 2 - 1;
+  expect(await inDoubt()).toEqual(['ended']);
+  passed += 1;
+  expect(await inDoubt()).toEqual(['a', 'b', 'ended']);
+  const [first] = await journal.inDoubt(inbox, 0, 1);
+  expect(await inDoubt(first!.number, 1)).toEqual(['b']);
+  expect(await inDoubt((await journal.inDoubt(inbox, 0, 2)).at(-1)!.number, 1)).toEqual(['ended']);
 });
 
 test('too many calls or bytes are forgotten from the oldest settled one on, never an unsettled one', async () => {
   await using t = await journalFile();
   const retention = { maxRows: 3, maxBytes: 1_000 };
-  await using journal = await t.open({ now: () => 1_000, pruneEveryMs: 2, retention });
+  await using journal = await t.open({ monotonic: () => 0, pruneEveryMs: 2, retention });
   const list = async () => (await journal.list({ limit: 100 })).map(({ requestId }) => requestId).sort();
   for (const id of ['a', 'b', 'c', 'd', 'e']) await journal.start(call(id));
   for (const requestId of ['b', 'd', 'e']) journal.settle({ agent: 'rosa', requestId }, 'refused');

@@ -176,6 +176,7 @@ test('a call whose start cannot be written down is not made, and one that needs 
     start: () => Promise.reject(new Error('no room')),
     finish: (key, end) => real.finish(key, end),
     settle: (key, how) => real.settle(key, how),
+    inDoubt: (inbox, after, limit) => real.inDoubt(inbox, after, limit),
     list: (options) => real.list(options),
     claim: (inbox, onFailed) => real.claim(inbox, onFailed),
     bound: (inbox, generation) => real.bound(inbox, generation),

@@ -67,6 +67,11 @@ export interface BrokerClient extends AsyncDisposable {
   listConnected(options?: { role?: string; withStatus?: boolean }): Promise<ConnectedAgent[]>;
   /** Reads an inbox without taking anything; `after` is a `seq`. */
   peek(options?: { address?: string; after?: number; limit?: number }): Promise<Message[]>;
+  /**
+   * Asks whether requests in this client's inbox are settled, each named by its sender and its id. Only for orchestrators. The states
+   * come in the order of the requests. `unknown`: it was settled long ago, or the broker never stored it.
+   */
+  find(requests: readonly { agent: string; id: string }[]): Promise<('open' | 'settled' | 'unknown')[]>;
   /** Runs an operation of the operator; needs the operator's permission. Rejects with `internal` if the result can't be read. */
   admin<Op extends AdminOp>(op: Op, params: AdminParams<Op>): Promise<AdminResult<Op>>;
   /** Sends what is waiting, aborts what is being served, and ends the connection for good. */

@@ -131,6 +131,7 @@ export class ClientParts {
       case 'ack_result':
       case 'connected':
       case 'peeked':
+      case 'found':
       case 'admin_result':
         this.calls.answered(frame);
         break;

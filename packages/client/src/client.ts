@@ -4,6 +4,7 @@ import {
   type AdminResult,
   agentOf,
   type ConnectedAgent,
+  frameLimits,
   type Message,
   messageOf,
   parseAdminResult,
@@ -239,6 +240,23 @@ export class Client implements BrokerClient {
     this.#parts.requireOpen();
     const { messages } = await this.#parts.calls.call({ type: 'peek', ...options }, { repeatable: true });
     return messages as Message[];
+  }
+
+  async find(
+    requests: readonly { agent: string; id: string }[],
+  ): Promise<('open' | 'settled' | 'unknown')[]> {
+    this.#parts.requireOpen();
+    const states: string[] = [];
+    for (let at = 0; at < requests.length; at += frameLimits.findRequests) {
+      const part = requests.slice(at, at + frameLimits.findRequests);
+      const found = await this.#parts.calls.call({ type: 'find', requests: part }, { repeatable: true });
+      states.push(...found.states);
+    }
+    // A state of a newer broker says less than this client must know.
+    return requests.map((_, i) => {
+      const state = states[i];
+      return state === 'settled' || state === 'unknown' ? state : 'open';
+    });
   }
 
   async admin<Op extends AdminOp>(op: Op, params: AdminParams<Op>): Promise<AdminResult<Op>> {

@@ -12,6 +12,7 @@ import type { MailboxRules } from './catalog/catalog.ts';
 import { trackCatalog } from './catalog/catalog-tracker.ts';
 import { trackInboxOwnership } from './journal/inbox-ownership.ts';
 import type { Journal } from './journal/journal.ts';
+import { watchSettledRequests } from './journal/settled-requests.ts';
 import { answerOperation, type OperationDeps } from './operator/operations.ts';
 import { checkPolicy, type PolicyChanges } from './operator/policy.ts';
 import { DiscoveryPages } from './pages/discovery-pages.ts';
@@ -47,6 +48,8 @@ export interface OrchestratorOptions {
   concurrency?: Partial<CallLimits>;
   /** Limits the run of a call that sets no timeout; default 60 s. */
   callTimeoutMs?: number;
+  /** How often the broker is asked which requests of the journal are settled; default a minute. */
+  askSettledEveryMs?: number;
   /** How long `stop` waits for running calls; default 5 s. */
   drainMs?: number;
   log?: Log;
@@ -114,6 +117,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     registry,
     journal,
     ownership,
+    inbox: ownership.inbox,
     maxReplyBytes,
     now,
     fault,
@@ -130,6 +134,10 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
         answerOf({ error: toolCallError('invalid_arguments', message, { mayHaveRun: false }) }),
     }),
   );
+  if (journal) {
+    const { inbox } = ownership;
+    starting.use(watchSettledRequests({ client, journal, inbox, everyMs: options.askSettledEveryMs, log }));
+  }
   const otherMessages = starting.use(await client.subscribe());
   void ackUnexpectedMessages(client, otherMessages, log);
   // Runs before the requests are disposed: waiting calls are handed back, and only running ones are waited for.

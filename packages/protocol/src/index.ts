@@ -27,6 +27,7 @@ export {
   type ClientFrame,
   clientFrameSchemas,
   type DeliverFrame,
+  type FindFrame,
   type HelloFrame,
   type ListConnectedFrame,
   type NackFrame,

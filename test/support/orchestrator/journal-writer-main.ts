@@ -10,7 +10,8 @@ const call = (requestId: string) => ({
   server: 'counter',
   receivedAt: 100,
   startedAt: 200,
-  expiresAt: 36_000_000,
+  inbox: 'b-1 orchestrator',
+  lifetimeMs: 36_000_000,
 });
 await journal.start(call('ended'));
 await journal.finish(

@@ -34,6 +34,7 @@ export interface ToolStackOptions
   extends Pick<
     OrchestratorOptions,
     | 'allowlist'
+    | 'askSettledEveryMs'
     | 'budgets'
     | 'callTimeoutMs'
     | 'concurrency'

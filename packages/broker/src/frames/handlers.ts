@@ -3,6 +3,7 @@ import { admin } from './admin/admin.ts';
 import type { Caller } from './caller.ts';
 import { cancel } from './cancel.ts';
 import { deliver } from './deliver/deliver.ts';
+import { find } from './find.ts';
 import type { FrameDeps } from './frame-deps.ts';
 import type { Outcome } from './outcome.ts';
 import { peek } from './peek.ts';
@@ -31,6 +32,7 @@ const handlers: { [T in ClientFrame['type']]: FrameHandler<Extract<ClientFrame, 
   announce,
   list_connected: listConnected,
   peek,
+  find,
   admin,
 };
 

@@ -13,6 +13,7 @@ const answerTypes = {
   nack: 'ack_result',
   list_connected: 'connected',
   peek: 'peeked',
+  find: 'found',
   admin: 'admin_result',
 } as const;
 

@@ -18,6 +18,7 @@ import type { JournaledCall } from '../journal/journaled-call.ts';
 import type { CallScheduler } from '../scheduling/call-scheduler.ts';
 import { queueRefusal } from '../scheduling/queue-refusal.ts';
 import { parseArguments } from './call-arguments.ts';
+import { endedInLeap, type Moment } from './leapt-deadline.ts';
 import { admit } from './tool-refusals.ts';
 import type { TrackedCall } from './tracked-call.ts';
 
@@ -29,6 +30,8 @@ export interface RunCallDeps {
   budgets: BudgetLedger;
   /** Bounds the run of a call that names no timeout of its own. */
   callTimeoutMs: number;
+  /** Names the broker and the inbox through which requests come. */
+  inbox: () => string;
   /** Epoch milliseconds. */
   now: () => number;
   fault: Fault;
@@ -55,6 +58,7 @@ export async function runCall(
 ): Promise<ToolCallResult | typeof handBack> {
   const { request, body } = call;
   const { from, id, seq } = request.message;
+  const arrived = momentOf(deps, request);
   const { agent, role } = from;
   const catalog = await deps.catalog();
   const admission = admit(catalog, role, body.tool);
@@ -76,7 +80,9 @@ export async function runCall(
     request.started();
     const now = await deps.catalog();
     const { tool, refusal } = now === catalog ? admission : admit(now, role, body.tool);
-    return refusal ? { error: refusal } : callHost(deps, call, { route, tool, args });
+    if (refusal) return { error: refusal };
+    if (endedInLeap(arrived, momentOf(deps, request))) return { error: endedWhileWaiting() };
+    return callHost(deps, call, { route, tool, args });
   });
   if (turn.status === 'ran') return turn.value;
   takeBack();
@@ -119,22 +125,32 @@ async function callHost(
 
 /** Writes the start of a call that is not safe to repeat to the journal. Resolves with an error if that fails. */
 async function writeStart(
-  { now, fault }: RunCallDeps,
+  { now, inbox, fault }: RunCallDeps,
   { request, body, tracked, journaled }: IncomingCall,
   server: string | undefined,
 ): Promise<ToolCallError | undefined> {
   if (!journaled) return undefined;
-  const startedAt = now();
   const refusal = await journaled.start({
     role: request.message.from.role,
     tool: body.tool,
     ...(server !== undefined && { server }),
     receivedAt: tracked.receivedAt,
-    startedAt,
-    expiresAt: startedAt + (request.remainingMs() ?? frameDefaults.ttlMs),
+    startedAt: now(),
+    inbox: inbox(),
+    lifetimeMs: request.remainingMs() ?? frameDefaults.ttlMs,
   });
   if (!refusal) fault('orchestrator.journal.started');
   return refusal;
+}
+
+function momentOf({ now }: RunCallDeps, request: ServedRequest): Moment {
+  return { wall: now(), remainingMs: request.remainingMs() };
+}
+
+function endedWhileWaiting(): ToolCallError {
+  const message =
+    'the deadline of the call passed while the clock leapt or the machine slept, before it could start';
+  return toolCallError('tool_timeout', message, { mayHaveRun: false, retryable: true });
 }
 
 function neverStarted(request: ServedRequest): ToolCallError {

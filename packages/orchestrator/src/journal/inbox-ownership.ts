@@ -9,6 +9,8 @@ import type { Journal } from './journal.ts';
 export interface InboxOwnership {
   /** Options for `client.serve`, by which the inbox is bound to the journal before any message is handled. */
   readonly serveOptions: Pick<ServeOptions, 'claimJournal' | 'onSubscribed'>;
+  /** Names the broker and the inbox, for the journal. */
+  readonly inbox: () => string;
   /** Whether an orchestrator with another journal may have started the request with this sequence number. */
   mayHaveStartedElsewhere(seq: number | undefined): boolean;
 }
@@ -19,8 +21,8 @@ export function trackInboxOwnership(
   journal: Journal | undefined,
   { log, fault }: { log: Log; fault: Fault },
 ): InboxOwnership {
-  if (!journal) return { serveOptions: {}, mayHaveStartedElsewhere: () => false };
   const inbox = () => `${client.welcome.broker_id} ${client.address}`;
+  if (!journal) return { serveOptions: {}, inbox, mayHaveStartedElsewhere: () => false };
   const onFailed = (error: unknown) => log({ event: 'journal_failed', reason: messageOf(error) });
   let foreignUpTo = 0;
   const bound = ({ generation, foreign_up_to: upTo }: JournalBinding): void => {
@@ -43,6 +45,7 @@ export function trackInboxOwnership(
       },
       onSubscribed: (frame) => frame.journal && bound(frame.journal),
     },
+    inbox,
     mayHaveStartedElsewhere: (seq) => seq !== undefined && seq <= foreignUpTo,
   };
 }

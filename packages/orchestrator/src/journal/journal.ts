@@ -6,15 +6,17 @@ export interface CallKey {
   requestId: string;
 }
 
-/** A call that is about to be sent to its server. Times are epoch milliseconds. */
+/** A call that is about to be sent to its server. Times are epoch milliseconds, for people to read. */
 export interface StartedCall extends CallKey {
   role: string;
   tool: string;
   server?: string;
   receivedAt: number;
   startedAt: number;
-  /** When the request's lifetime ends. No broker delivers it after that. */
-  expiresAt: number;
+  /** The broker and the inbox through which the request came. */
+  inbox: string;
+  /** The rest of the request's lifetime, in milliseconds. Its sender repeats it no longer than that. */
+  lifetimeMs: number;
 }
 
 /** How a call ended. `finishedAt` is in epoch milliseconds; `reply` is the JSON text of the whole reply. */
@@ -28,7 +30,7 @@ export interface CallEnd {
  * The entry of one call in the journal. Without `end`, the call was started and its outcome is unknown. An `end`
  * without a `reply` means that the reply was delivered.
  */
-export interface JournalEntry extends StartedCall {
+export interface JournalEntry extends Omit<StartedCall, 'inbox' | 'lifetimeMs'> {
   end?: Omit<CallEnd, 'reply'> & { reply?: string };
 }
 
@@ -49,10 +51,16 @@ export interface Journal extends AsyncDisposable {
    */
   finish(key: CallKey, end: CallEnd): Promise<void>;
   /**
-   * Notes that the request was acked, either together with its stored reply (`stored`), or because the broker refused
-   * the reply (`refused`). The entry may be deleted from now on, and a reply that was `stored` is deleted at once.
+   * Notes that the request is settled: it was acked together with its stored reply (`stored`), or because the broker refused the reply
+   * (`refused`), or the broker was asked and said so (`found`). The entry may be deleted from now on, and a reply that was `stored` is
+   * deleted at once. No entry is ever deleted without such a note.
    */
-  settle(key: CallKey, how: 'stored' | 'refused'): void;
+  settle(key: CallKey, how: 'stored' | 'refused' | 'found'): void;
+  /**
+   * Lists calls whose requests came through this inbox and may be settled, although nothing says so: their lifetime is over, and they
+   * don't run in this process. They come in the order of their starts, from behind `after` on.
+   */
+  inDoubt(inbox: string, after: number, limit: number): Promise<{ key: CallKey; number: number }[]>;
   /** Lists calls received at or after `since` (epoch milliseconds), newest first. */
   list(options: { since?: number; limit: number }): Promise<JournalEntry[]>;
 

@@ -107,6 +107,15 @@ export const brokerFrameSchemas = {
     messages: z.array(peekedMessageSchema),
   }),
 
+  found: frameSchema('found', 'Answers `find`. What it says of a settled request is durable.', {
+    request_id: requestId,
+    states: z
+      .array(z.string())
+      .describe(
+        'The state of each request, in the order of the question. `open`: not settled. `settled`: it is never pushed again. `unknown`: not in the store, because it was settled long ago or never stored.',
+      ),
+  }),
+
   admin_result: frameSchema('admin_result', 'Answers `admin`.', {
     request_id: requestId,
     result: z.unknown(),

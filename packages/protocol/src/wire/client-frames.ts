@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { addressSchema, idSchema, kindSchema, roleSchema, seqSchema } from '../names/name-schemas.ts';
+import {
+  addressSchema,
+  agentIdSchema,
+  idSchema,
+  kindSchema,
+  roleSchema,
+  seqSchema,
+} from '../names/name-schemas.ts';
 import { frameSchema } from './frame-schema.ts';
 import { journalClaimSchema } from './journal.ts';
 import { frameDefaults, frameLimits, protocolVersion } from './limits.ts';
@@ -169,6 +176,19 @@ export const clientFrameSchemas = {
       .describe(`Default: ${frameDefaults.peekMessages}.`),
   }),
 
+  find: frameSchema(
+    'find',
+    'Asks whether requests in the connection’s inbox are settled. Only for orchestrators. Answer: `found`.',
+    {
+      request_id: requestId,
+      requests: z
+        .array(z.object({ agent: agentIdSchema, id: idSchema }))
+        .min(1)
+        .max(frameLimits.findRequests)
+        .describe('The agent that sent each request, and the id of the request.'),
+    },
+  ),
+
   admin: frameSchema('admin', 'Asks for an operation of section 9. Answer: `admin_result`.', {
     request_id: requestId,
     op: z.string().min(1).max(frameLimits.opLength),
@@ -200,6 +220,8 @@ export type AnnounceFrame = FrameOf<'announce'>;
 export type ListConnectedFrame = FrameOf<'list_connected'>;
 /** The frame `peek`, which reads messages without claiming them. */
 export type PeekFrame = FrameOf<'peek'>;
+/** The frame `find`, which asks whether requests are settled. */
+export type FindFrame = FrameOf<'find'>;
 /** The frame `admin`, which asks for an administrative operation. */
 export type AdminFrame = FrameOf<'admin'>;
 

@@ -145,6 +145,8 @@ export const frameLimits = {
   statusLength: 2 * KiB,
   cursorLength: 256,
   peekMessages: 1000,
+  /** Requests that one `find` asks about. With the longest names they fit into a header. */
+  findRequests: 64,
   opLength: 64,
   /** Entries of one page of an `admin` operation, and sequence numbers that one names. */
   adminItems: 1000,

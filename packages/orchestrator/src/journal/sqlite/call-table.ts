@@ -4,7 +4,7 @@ import type { CallEnd, CallKey, JournalEntry, StartedCall } from '../journal.ts'
 
 /** How long a settled call is kept: as long as all three limits allow. A call that is not settled is always kept. */
 export interface JournalRetention {
-  /** Time since the request was settled, or since its lifetime ended. */
+  /** Time since the request was settled, while a journal was open. */
   maxAgeMs: number;
   maxRows: number;
   /** Bytes of all stored replies together. */
@@ -19,14 +19,13 @@ interface Row {
   server: string | null;
   receivedAt: number;
   startedAt: number;
-  expiresAt: number;
   finishedAt: number | null;
   outcome: CallRecordOutcome | null;
   reply: string | null;
 }
 
 const columns = `agent, request_id AS requestId, role, tool, server, received_at AS receivedAt,
-  started_at AS startedAt, expires_at AS expiresAt, finished_at AS finishedAt, outcome, reply`;
+  started_at AS startedAt, finished_at AS finishedAt, outcome, reply`;
 
 /** Limits the rows of one housekeeping step, so that it does not hold up calls for long. */
 const pruneBatch = 500;
@@ -42,7 +41,7 @@ export class CallTable {
   readonly #settleRefused: Statement<[number, string, string]>;
   readonly #size: Statement<[], { rows: number; bytes: number }>;
   readonly #deleteSettled: Statement<[before: number, limit: number]>;
-  readonly #deleteExpired: Statement<[before: number, limit: number]>;
+  readonly #inDoubt: Statement<[string, number, number, number], CallKey & { number: number }>;
   readonly #deleteReplies: Statement<[before: number, limit: number]>;
 
   constructor(db: Database) {
@@ -52,8 +51,8 @@ export class CallTable {
     );
     this.#start = db.prepare(
       `INSERT OR REPLACE INTO call
-         (agent, request_id, role, tool, server, received_at, started_at, expires_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+         (agent, request_id, role, tool, server, received_at, started_at, inbox, over_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#finish = db.prepare(
       `UPDATE call SET finished_at = ?, outcome = ?, reply = ?, reply_bytes = ?
@@ -70,9 +69,9 @@ export class CallTable {
       `DELETE FROM call WHERE rowid IN
          (SELECT rowid FROM call WHERE settled_at <= ? ORDER BY settled_at LIMIT ?)`,
     );
-    this.#deleteExpired = db.prepare(
-      `DELETE FROM call WHERE rowid IN
-         (SELECT rowid FROM call WHERE settled_at IS NULL AND expires_at <= ? ORDER BY expires_at LIMIT ?)`,
+    this.#inDoubt = db.prepare(
+      `SELECT rowid AS number, agent, request_id AS requestId FROM call
+       WHERE settled_at IS NULL AND inbox = ? AND rowid > ? AND over_at <= ? ORDER BY rowid LIMIT ?`,
     );
     this.#deleteReplies = db.prepare(
       `UPDATE call SET reply = NULL, reply_bytes = 0 WHERE rowid IN
@@ -89,37 +88,33 @@ export class CallTable {
     return this.#list.all(since, limit).map(toEntry);
   }
 
-  start(call: StartedCall): void {
-    const { agent, requestId, role, tool, server = null, receivedAt, startedAt, expiresAt } = call;
-    this.#start.run(agent, requestId, role, tool, server, receivedAt, startedAt, expiresAt);
+  /** `now` is in running milliseconds, here and below. */
+  start(call: StartedCall, now: number): void {
+    const { agent, requestId, role, tool, server = null, receivedAt, startedAt, inbox, lifetimeMs } = call;
+    const overAt = Math.ceil(now + lifetimeMs);
+    this.#start.run(agent, requestId, role, tool, server, receivedAt, startedAt, inbox, overAt);
   }
 
   finish({ agent, requestId }: CallKey, { outcome, finishedAt, reply }: CallEnd): void {
     this.#finish.run(finishedAt, outcome, reply, Buffer.byteLength(reply), agent, requestId);
   }
 
-  settle({ agent, requestId }: CallKey, how: 'stored' | 'refused', now: number): void {
+  settle({ agent, requestId }: CallKey, how: 'stored' | 'refused' | 'found', now: number): void {
     (how === 'stored' ? this.#settleStored : this.#settleRefused).run(now, agent, requestId);
   }
 
-  /**
-   * Deletes one small batch of old calls or replies. Returns true if there may be more to delete. A call whose request
-   * could still be delivered is always kept.
-   */
+  /** Calls of an inbox that are not settled although their lifetime is over, behind a number. */
+  inDoubt(inbox: string, after: number, now: number, limit: number): (CallKey & { number: number })[] {
+    return this.#inDoubt.all(inbox, after, now, limit);
+  }
+
+  /** Deletes one small batch of old calls or replies, all of them settled. Returns true if there may be more to delete. */
   prune({ maxAgeMs, maxRows, maxBytes }: JournalRetention, now: number): boolean {
     const { rows, bytes } = this.#size.get()!;
     const over = rows > maxRows ? Math.min(pruneBatch, rows - maxRows) : 0;
-    if (over > 0 && this.#deleteCalls(now, over) === over) return true;
+    if (over > 0 && this.#deleteSettled.run(now, over).changes === over) return true;
     if (bytes > maxBytes && this.#deleteReplies.run(now, replyBatch).changes === replyBatch) return true;
-    return this.#deleteCalls(now - maxAgeMs, pruneBatch) === pruneBatch;
-  }
-
-  /**
-   * Deletes up to `limit` calls that were settled, or whose lifetime ended, by that time. Returns how many it deleted.
-   */
-  #deleteCalls(before: number, limit: number): number {
-    const settled = this.#deleteSettled.run(before, limit).changes;
-    return settled + this.#deleteExpired.run(before, limit - settled).changes;
+    return this.#deleteSettled.run(now - maxAgeMs, pruneBatch).changes === pruneBatch;
   }
 }
 

@@ -6,8 +6,9 @@ import Database from 'better-sqlite3';
 /** The version of the schema. A journal with a higher version is refused. */
 const schemaVersion = 1;
 
+// over_at and settled_at are in running_ms: the time for which the journal was open, in all processes together.
 const schema = `
-  CREATE TABLE journal (id TEXT NOT NULL);
+  CREATE TABLE journal (id TEXT NOT NULL, running_ms INTEGER NOT NULL DEFAULT 0);
   CREATE TABLE generation (inbox TEXT PRIMARY KEY, list TEXT NOT NULL) WITHOUT ROWID;
   CREATE TABLE call (
     agent TEXT NOT NULL,
@@ -17,7 +18,8 @@ const schema = `
     server TEXT,
     received_at INTEGER NOT NULL,
     started_at INTEGER NOT NULL,
-    expires_at INTEGER NOT NULL,
+    inbox TEXT NOT NULL,
+    over_at INTEGER NOT NULL,
     finished_at INTEGER,
     outcome TEXT,
     settled_at INTEGER,
@@ -27,7 +29,7 @@ const schema = `
   );
   CREATE INDEX call_received ON call (received_at);
   CREATE INDEX call_settled ON call (settled_at) WHERE settled_at IS NOT NULL;
-  CREATE INDEX call_unsettled ON call (expires_at) WHERE settled_at IS NULL;
+  CREATE INDEX call_unsettled ON call (inbox) WHERE settled_at IS NULL;
 `;
 
 /** How long to wait for a process that is about to close the file. The wait blocks the event loop. */

@@ -18,8 +18,8 @@ export interface SqliteJournalOptions {
   retention?: Partial<JournalRetention>;
   /** How often old calls are deleted; default a minute. */
   pruneEveryMs?: number;
-  /** Epoch milliseconds. */
-  now?: () => number;
+  /** Returns monotonic milliseconds. */
+  monotonic?: () => number;
 }
 
 const MiB = 1024 * 1024;
@@ -47,7 +47,10 @@ class SqliteJournal implements Journal {
   readonly id: string;
   readonly #db: Database;
   readonly #file: string;
-  readonly #now: () => number;
+  /** Returns the time for which the journal was open, in all processes together. */
+  readonly #runningMs: () => number;
+  /** The keys of the calls that this process has started and not ended. */
+  readonly #running = new Set<string>();
   readonly #retention: JournalRetention;
   readonly #calls: CallTable;
   readonly #generations: GenerationTable;
@@ -57,12 +60,12 @@ class SqliteJournal implements Journal {
   constructor(db: Database, options: SqliteJournalOptions) {
     this.#db = db;
     this.#file = options.file;
-    this.#now = options.now ?? Date.now;
     this.#retention = { ...defaultRetention, ...options.retention };
     this.#calls = new CallTable(db);
     this.#generations = new GenerationTable(db);
     this.#commits = new GroupCommit(db, (thrown) => journalError(thrown, options.file));
     this.id = this.#readOrCreateId();
+    this.#runningMs = this.#countRunningMs(options.monotonic ?? (() => performance.now()));
     this.#pruning = setInterval(() => this.#prune(), options.pruneEveryMs ?? 60_000);
     this.#pruning.unref();
   }
@@ -72,17 +75,31 @@ class SqliteJournal implements Journal {
   }
 
   start(call: StartedCall): Promise<void> {
-    return this.#commits.write(() => this.#calls.start(call), { sync: true });
+    const now = this.#runningMs();
+    this.#running.add(textOf(call));
+    return this.#commits.write(() => this.#calls.start(call, now), { sync: true });
   }
 
   finish(key: CallKey, end: CallEnd): Promise<void> {
+    this.#running.delete(textOf(key));
     return this.#commits.write(() => this.#calls.finish(key, end), { sync: false });
   }
 
-  settle(key: CallKey, how: 'stored' | 'refused'): void {
-    const now = this.#now();
-    // If this is lost, housekeeping drops the entry when its request's lifetime ends.
+  settle(key: CallKey, how: 'stored' | 'refused' | 'found'): void {
+    const now = this.#runningMs();
+    // If this is lost, the broker is asked about the request when its lifetime is over.
     this.#commits.write(() => this.#calls.settle(key, how, now), { sync: false }).catch(() => {});
+  }
+
+  async inDoubt(inbox: string, after: number, limit: number): Promise<{ key: CallKey; number: number }[]> {
+    for (let from = after; ; ) {
+      const calls = this.#attempt(() => this.#calls.inDoubt(inbox, from, this.#runningMs(), limit));
+      const ended = calls.filter((key) => !this.#running.has(textOf(key)));
+      if (calls.length === 0 || ended.length > 0) {
+        return ended.map(({ number, agent, requestId }) => ({ number, key: { agent, requestId } }));
+      }
+      from = calls.at(-1)!.number;
+    }
   }
 
   async list({ since = 0, limit }: { since?: number; limit: number }): Promise<JournalEntry[]> {
@@ -109,6 +126,7 @@ class SqliteJournal implements Journal {
     if (!this.#db.open) return;
     clearInterval(this.#pruning);
     this.#commits.flush();
+    this.#saveRunningMs();
     this.#db.close();
   }
 
@@ -120,7 +138,8 @@ class SqliteJournal implements Journal {
       this.#commits.commitNow(
         [
           () => {
-            isMore = this.#calls.prune(this.#retention, this.#now());
+            this.#saveRunningMs();
+            isMore = this.#calls.prune(this.#retention, this.#runningMs());
           },
         ],
         { sync: false },
@@ -129,6 +148,16 @@ class SqliteJournal implements Journal {
       // If the file is damaged, the next call that must be written reports it to somebody who can act.
     }
     if (isMore) setImmediate(() => this.#prune());
+  }
+
+  #countRunningMs(monotonic: () => number): () => number {
+    const before = this.#db.prepare<[], number>('SELECT running_ms FROM journal').pluck().get() ?? 0;
+    const openedAt = monotonic();
+    return () => Math.floor(before + monotonic() - openedAt);
+  }
+
+  #saveRunningMs(): void {
+    this.#db.prepare('UPDATE journal SET running_ms = ?').run(this.#runningMs());
   }
 
   #readOrCreateId(): string {
@@ -146,4 +175,8 @@ class SqliteJournal implements Journal {
       throw journalError(thrown, this.#file);
     }
   }
+}
+
+function textOf({ agent, requestId }: CallKey): string {
+  return `${agent} ${requestId}`;
 }
