@@ -5,7 +5,8 @@ it('tells an orchestrator which requests in its inbox are settled, and nobody el
   await using brokerAndClients = await startBrokerWithClients();
   const { client: orchestrator } = await brokerAndClients.connect('orchestrator', { role: 'orchestrator' });
   const { client: rosa } = await brokerAndClients.connect('rosa');
-  for (const id of ['settled', 'open']) await rosa.deliver({ to: 'orchestrator', kind: 'mcp_request', body: {}, id });
+  for (const id of ['settled', 'open'])
+    await rosa.deliver({ to: 'orchestrator', kind: 'mcp_request', body: {}, id });
   await rosa.deliver({ to: 'rosa', kind: 'note', body: {}, id: 'elsewhere' });
   const messages = await orchestrator.peek();
   await using _held = await orchestrator.subscribe();
