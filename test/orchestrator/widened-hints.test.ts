@@ -70,9 +70,10 @@ test('a call that was started while its tool was unsafe is repeated by the word 
   await using server = await changingServer({ idempotentHint: true });
   await using journal = await openSqliteJournal({ file: join(server.path, 'journal.db') });
   for (const requestId of ['by_hint', 'by_word']) {
-    const times = { receivedAt: Date.now(), startedAt: Date.now(), expiresAt: Date.now() + 60_000 };
+    const times = { receivedAt: Date.now(), startedAt: Date.now() };
+    const life = { inbox: 'b-1 orchestrator', lifetimeMs: 60_000 };
     const tool = 'mcp_odd__fail';
-    await journal.start({ agent: 'rosa', requestId, role: 'worker', tool, server: 'odd', ...times });
+    await journal.start({ agent: 'rosa', requestId, role: 'worker', tool, server: 'odd', ...times, ...life });
   }
   await using stack = await startToolStack({ journal, servers: { odd: server.config }, counter: false });
   await using rosa = await stack.executor('rosa');
