@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { startTestBroker } from '@signalbox/testing';
 import { serveHttpFace } from '@signalbox/worker';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import {
   initialize,
   modernCall,
@@ -170,6 +170,25 @@ test('headers without end and a body that does not come are cut off, and others 
   expect(await slowHead).toMatch(/^HTTP\/1.1 408 /);
   expect(await slowBody).toMatch(/^HTTP\/1.1 408 /);
   expect((await rawRequest(face.port, sound)).status).toBe(200);
+});
+
+test('connections that never speak displace each other, and nobody else', async () => {
+  await using site = await startHttpFaceStack(
+    {},
+    { limits: { idleConnections: 4 }, times: { agentIdleMs: 40 } },
+  );
+  const { stack, face, events } = site;
+  const sound = modernCall(await stack.broker.token('wim'), 'mcp_counter__echo', { n: 1 });
+  const silent = Array.from({ length: 50 }, () => connect(face.port, '127.0.0.1'));
+  for (const socket of silent) socket.on('error', () => {}).resume();
+  const open = () => silent.filter(({ closed }) => !closed).length;
+  expect((await rawRequest(face.port, sound)).status).toBe(200);
+  await vi.waitFor(() => expect(open()).toBeLessThanOrEqual(4));
+  await vi.waitFor(() =>
+    expect(events).toContainEqual(expect.objectContaining({ event: 'face_connections_evicted', limit: 4 })),
+  );
+  await face.close();
+  await vi.waitFor(() => expect(open()).toBe(0));
 });
 
 test('a token that the broker refuses costs it one connection, however often it is tried', async () => {

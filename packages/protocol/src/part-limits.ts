@@ -17,6 +17,11 @@ export const faceLimits = {
     default: 4096,
     meaning: 'Requests of all agents that an HTTP face reads or answers at a time.',
   },
+  idleConnections: {
+    default: 256,
+    meaning:
+      'Connections to an HTTP face on which no request of a known agent is answered. The one that is idle longest is closed for a newer one.',
+  },
   bodyBytes: { default: 4 * MiB, meaning: 'Bytes of the body of one request to an HTTP face.' },
   bytesPerAgent: {
     default: 16 * MiB,

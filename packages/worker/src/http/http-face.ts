@@ -113,11 +113,15 @@ export async function serveHttpFace(options: HttpFaceOptions): Promise<HttpFace>
   const server = await startHttpServer(handle, {
     ...listen,
     requestTimeoutMs: times.requestTimeoutMs,
+    maxIdleConnections: limits.idleConnections,
     onFailure: reportFailure,
   });
   const sweepMs = Math.max(10, Math.min(30_000, times.agentIdleMs / 4, times.sessionIdleMs / 4));
   const sweeper = setInterval(() => {
     agents.sweep().catch(reportFailure);
+    const evicted = server.takeEvicted();
+    if (evicted > 0)
+      log({ event: 'face_connections_evicted', times: evicted, limit: limits.idleConnections });
   }, sweepMs);
   sweeper.unref();
 
@@ -125,9 +129,11 @@ export async function serveHttpFace(options: HttpFaceOptions): Promise<HttpFace>
     clearInterval(sweeper);
     ending = true;
     const stopped = server.stopListening();
-    await agents.close();
-    await server.closeConnections();
-    await stopped;
+    // The stack runs these from the last to the first, whichever of them fail.
+    await using steps = new AsyncDisposableStack();
+    steps.defer(() => stopped);
+    steps.defer(() => server.closeConnections());
+    steps.defer(() => agents.close());
   }
   let ended: Promise<void> | undefined;
   const close = () => {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { IdleConnections } from './idle-connections.ts';
 
 /** An import statement reads all that `node:http` exports, and some of it loads the whole of `fetch`. */
 const { createServer } = process.getBuiltinModule('node:http');
@@ -16,45 +17,64 @@ export interface HttpServerOptions {
   port: number;
   /** How long a request may take to arrive whole, in milliseconds. */
   requestTimeoutMs: number;
-  /** Called if a request could not be handled; its connection is closed then. */
+  /** The most connections on which nothing is answered. */
+  maxIdleConnections: number;
+  /** Called if a request could not be handled, whose connection is closed then, or if a connection could not be accepted. */
   onFailure: (thrown: unknown) => void;
 }
 
 /** A running HTTP server. */
 export interface HttpServer {
   readonly port: number;
+  /** Returns how many idle connections had to make room for newer ones since the last call. */
+  takeEvicted(): number;
   /** Accepts no more connections. Resolves when all of them are closed. */
   stopListening(): Promise<void>;
   /** Closes all connections when the requests that are being served are answered, or after 2 s. */
   closeConnections(): Promise<void>;
 }
 
+/** Answers a request. It calls `onAccepted` when it knows the agent of the request. */
+export type RequestHandler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  onAccepted: () => void,
+) => Promise<void>;
+
 /** Starts an HTTP server. Rejects with the error of Node's `listen`. */
 export async function startHttpServer(
-  handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
-  { host, port, requestTimeoutMs, onFailure }: HttpServerOptions,
+  handle: RequestHandler,
+  { host, port, requestTimeoutMs, maxIdleConnections, onFailure }: HttpServerOptions,
 ): Promise<HttpServer> {
   const serving = new Set<Promise<void>>();
+  const idle = new IdleConnections(maxIdleConnections);
   const server = createServer({
     requestTimeout: requestTimeoutMs,
     headersTimeout: Math.min(requestTimeoutMs, headersTimeoutMs),
     connectionsCheckingInterval: Math.min(requestTimeoutMs, connectionsCheckMs),
     keepAliveTimeout: keepAliveTimeoutMs,
   });
+  server.on('connection', (socket) => idle.opened(socket));
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    const served = handle(request, response).catch((thrown) => {
+    const { socket } = request;
+    const served = handle(request, response, () => idle.isBusy(socket)).catch((thrown) => {
       onFailure(thrown);
       response.destroy();
     });
     serving.add(served);
-    void served.then(() => serving.delete(served));
+    void served.then(() => {
+      serving.delete(served);
+      idle.isIdle(socket);
+    });
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, resolve);
   });
+  server.on('error', onFailure);
   return {
     port: (server.address() as AddressInfo).port,
+    takeEvicted: () => idle.takeEvicted(),
     stopListening: () => new Promise((resolve) => server.close(() => resolve())),
     async closeConnections() {
       const timeout = new Promise((resolve) => setTimeout(resolve, lastAnswersMs).unref());

@@ -1,8 +1,9 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { type HttpRefusal, refusalResponse, unavailable } from '../sdk/http-refusal.ts';
 import { type FaceRequest, mcpHeaders, takesEvents } from '../sdk/http-request.ts';
 import type { AgentTable } from './agent-table.ts';
 import { bearerToken } from './bearer-token.ts';
+import type { RequestHandler } from './http-server.ts';
 import { type ReadJson, readJsonBody } from './json-body.ts';
 import { refuseContent, refuseHead } from './request-check.ts';
 import type { RequestPlace, RequestRoom } from './request-room.ts';
@@ -23,11 +24,9 @@ export interface RequestHandlerOptions {
  * Makes the handler of HTTP requests. It checks the head of a request, then its token, reads the body only if the broker accepts
  * the token, and has the agent answer. The handler resolves when the answer has left or the connection is closed.
  */
-export function createRequestHandler(
-  options: RequestHandlerOptions,
-): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+export function createRequestHandler(options: RequestHandlerOptions): RequestHandler {
   const { agents, hosts, maxBodyBytes, room, isEnding } = options;
-  return async (request, response) => {
+  return async (request, response, onAccepted) => {
     const refuse = (refusal: HttpRefusal, id?: string | number) =>
       writeResponse(refusalResponse(refusal, id), response);
     const refusal = refuseHead(request, hosts);
@@ -44,6 +43,7 @@ export function createRequestHandler(
     await agents.with(
       bearer,
       async (agent) => {
+        onAccepted();
         using place = room.place(agent.executor.agent);
         const read = await readBody(request, maxBodyBytes, place);
         if (read.refusal) return refuse(read.refusal, read.id);
