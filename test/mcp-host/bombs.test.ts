@@ -1,7 +1,10 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { counterServer, tempDir } from '@signalbox/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type BombEndpoint, bombs, startBombEndpoint } from '../support/mcp-host/bomb-endpoint.ts';
 import { call, startTestHost, type TestHost } from '../support/mcp-host/test-host.ts';
+import { nonstandardServer, toolNamed } from '../support/mcp-host/test-servers.ts';
 
 let endpoint: BombEndpoint;
 let badList: BombEndpoint;
@@ -11,6 +14,8 @@ let host: TestHost;
 
 beforeAll(async () => {
   directory = await tempDir();
+  const list = join(directory.path, 'list.json');
+  await writeFile(list, JSON.stringify({ pages: [[toolNamed('nodes'), toolNamed('vendor')]] }));
   endpoint = await startBombEndpoint();
   badList = await startBombEndpoint({ list: bombs.deflate! });
   badStream = await startBombEndpoint({ firstStream: bombs.endless_line! });
@@ -19,6 +24,7 @@ beforeAll(async () => {
   host = startTestHost({
     servers: {
       honest: counterServer(`${directory.path}/counter.jsonl`),
+      odd: nonstandardServer(list),
       default: http(endpoint.url),
       narrow: { ...http(endpoint.url), limits },
       list: { ...http(badList.url), limits, maxRestarts: 0 },
@@ -50,7 +56,17 @@ it('refuses an answer of 64 MiB that comes as 64 KiB, by default, and serves oth
   expect(await call(host, 'mcp_default__honest')).toHaveProperty('result');
 });
 
-it.each(Object.keys(bombs).filter((name) => name !== 'gzip'))(
+it('parses no answer of a million empty objects, over HTTP or standard output', async () => {
+  for (const tool of ['mcp_default__nodes', 'mcp_odd__nodes']) {
+    expect(await call(host, tool)).toMatchObject({
+      error: { code: 'result_too_large', message: expect.stringContaining('more than 1,000,000 values') },
+    });
+  }
+  expect(await call(host, 'mcp_odd__vendor')).toHaveProperty('result');
+  expect(host.servers().find(({ name }) => name === 'odd')).toMatchObject({ restarts: 0 });
+});
+
+it.each(Object.keys(bombs).filter((name) => name !== 'gzip' && name !== 'nodes'))(
   'reads no more of an answer than its limit: %s',
   async (name) => {
     const before = endpoint.cutOff;

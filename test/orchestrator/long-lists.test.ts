@@ -26,10 +26,16 @@ beforeAll(async () => {
   await Promise.all([
     writeList('long', ...manyTools(1001)),
     writeList('wide', ...manyTools(800)),
-    writeList('odd', toolNamed('announce'), toolNamed('giant', { description: 'x'.repeat(5_000_000) }), {
-      ...toolNamed('deep'),
-      inputSchema: { type: 'object', properties: deepSchema },
-    }),
+    writeList(
+      'odd',
+      toolNamed('announce'),
+      toolNamed('deep'),
+      toolNamed('giant', { description: 'x'.repeat(5_000_000) }),
+      {
+        ...toolNamed('deep_schema'),
+        inputSchema: { type: 'object', properties: deepSchema },
+      },
+    ),
   ]);
   stack = await startToolStack({
     allowlist: RoleToolAllowlist.fromEntries([['narrow', ['mcp_odd__*']]]),
@@ -61,7 +67,7 @@ test('a list of 5 MiB reaches every reader whole, and what a server sends too mu
   expect([ofServer('long').length, ofServer('wide').length, ofServer('odd')]).toEqual([
     1000,
     800,
-    ['mcp_odd__announce'],
+    ['mcp_odd__announce', 'mcp_odd__deep'],
   ]);
   expect(await executor.execute({ name: 'mcp_odd__announce' })).toHaveProperty('result');
 
@@ -73,7 +79,7 @@ test('a list of 5 MiB reaches every reader whole, and what a server sends too mu
     ['counter', expect.any(Number)],
     ['long', 1000],
     ['wide', 800],
-    ['odd', 1],
+    ['odd', 2],
   ]);
   const reply = await ask(operator, { op: 'servers' });
   const reports = ('data' in reply ? reply.data : {}) as {
@@ -86,10 +92,17 @@ test('a list of 5 MiB reaches every reader whole, and what a server sends too mu
       long: [{ tool: 'tool_1000', message: expect.stringContaining('raise limits.tools of the server') }],
       odd: [
         { tool: 'giant', message: expect.stringContaining('raise limits.toolBytes of the server') },
-        { tool: 'deep', message: expect.stringContaining('nests deeper than 60 levels') },
+        { tool: 'deep_schema', message: expect.stringContaining('nests deeper than 60 levels') },
       ],
     },
   );
+});
+
+test('a result that nests 100,000 levels is an error of its call', async () => {
+  const executor = await stack.executor('rosa');
+  expect(await executor.execute({ name: 'mcp_odd__deep' }, { timeoutMs: 5_000 })).toMatchObject({
+    error: { code: 'result_too_large', may_have_run: true },
+  });
 });
 
 test('an MCP client gets pages of a list that is longer than 1,000 tools, and the first one without a cursor', async () => {

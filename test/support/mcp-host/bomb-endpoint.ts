@@ -39,6 +39,7 @@ export const bombs: Record<string, Respond> = {
   deflate: json('deflate', () => deflateSync(letters(half))),
   brotli: json('br', () => brotliCompressSync(letters(half))),
   zstd: json('zstd', () => zstdCompressSync(letters(half))),
+  nodes: json('gzip', () => gzipSync(`[${'{},'.repeat(1_000_000)}{}]`)),
   endless_json: endless('application/json', block),
   endless_line: endless('text/event-stream', block, 'data: '),
   endless_event: endless('text/event-stream', `data: ${block}\r\n`),

@@ -57,6 +57,13 @@ const tools: Record<string, (answer: (outcome: object) => object, params: Params
   ],
   vendor: (answer) => [answer({ result: vendorResult })],
   exit: () => process.exit(1),
+  nodes: (answer) => [answer({ result: { content: Array(1_000_000).fill({}) } })],
+  deep: (answer) => {
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    const text = JSON.stringify({ jsonrpc: '2.0', ...answer({ result: { content: [], deep: 'DEEP' } }) });
+    process.stdout.write(`${text.replace('"DEEP"', deep)}\n`);
+    return [];
+  },
   fail: (answer) => [answer({ result: { ...text('it failed'), isError: true } })],
   refuse: (answer) => [
     answer({ error: { code: -32602, message: `bad arguments, ${process.env.SERVER_SECRET}` } }),

@@ -21,6 +21,12 @@ export const defaultServerLimits = {
   answerBytes: { stdio: 32 * MiB, http: 8 * MiB },
 } as const;
 
+/**
+ * The most values, names and containers of one message of a server. No configuration raises it: results may have fewer,
+ * as readers of message bodies accept only so many, and a list of 4 MiB has fewer.
+ */
+export const maxAnswerNodes = 1_000_000;
+
 /** Returns the limits of a server, with the defaults filled in. */
 export function limitsOf({
   type,

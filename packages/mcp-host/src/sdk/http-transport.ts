@@ -6,9 +6,10 @@ import {
 } from '@modelcontextprotocol/client';
 import { type Authorizer, authorizedFetch } from '@signalbox/server-auth';
 import type { HttpServerConfig } from '../config/server-config.ts';
-import { limitsOf } from '../config/server-limits.ts';
+import { limitsOf, maxAnswerNodes } from '../config/server-limits.ts';
+import { answerTooLarge } from '../too-large-answer.ts';
 import { type FetchObserver, requestFetch } from './request-fetch.ts';
-import { answerTooLarge, streamLost } from './sdk-failure.ts';
+import { streamLost } from './sdk-failure.ts';
 import { keepResultsUntouched } from './untouched-results.ts';
 
 /** The callbacks for what happens to the connection as a whole. */
@@ -46,7 +47,7 @@ export function httpTransport(
       { ...observer, onTooLarge },
       {
         send: authorizer && authorizedFetch(authorizer),
-        maxMessageBytes: limitsOf(config).answerBytes,
+        bounds: { bytes: limitsOf(config).answerBytes, nodes: maxAnswerNodes },
       },
     ),
     reconnectionOptions,

@@ -1,28 +1,40 @@
 import { expect, it } from 'vitest';
 import { MessageSize } from './message-size.ts';
 
-/** Measures a text in pieces of one byte, and as a whole: both must agree. */
-function largest(contentType: string | null, text: string): number {
-  const bytes = Buffer.from(text);
-  const whole = new MessageSize(contentType).add(bytes);
-  const bytewise = new MessageSize(contentType);
-  expect(Math.max(0, ...[...bytes].map((byte) => bytewise.add(Uint8Array.of(byte))))).toBe(whole);
+const events = 'text/event-stream; charset=utf-8';
+
+/** Which bound a text exceeds. As a whole and byte by byte, it must be the same. */
+function exceeded(contentType: string | null, text: string, { bytes = 1e9, nodes = 1e9 }) {
+  const chunk = Buffer.from(text);
+  const whole = new MessageSize(contentType, { bytes, nodes }).add(chunk);
+  const bytewise = new MessageSize(contentType, { bytes, nodes });
+  const each = [...chunk].map((byte) => bytewise.add(Uint8Array.of(byte)));
+  expect(each.find((bound) => bound)).toBe(whole);
   return whole;
 }
 
 it('counts a body as a whole, whatever it holds', () => {
-  expect(largest('application/json', 'data: x\n\ndata: y\n\n')).toBe(18);
-  expect(largest(null, 'é')).toBe(2);
+  const text = 'data: x\n\ndata: é\n\n';
+  expect(exceeded('application/json', text, { bytes: 19 })).toBeUndefined();
+  expect(exceeded('application/json', text, { bytes: 18 })).toBe('bytes');
+  expect(exceeded(null, 'é', { bytes: 1 })).toBe('bytes');
 });
 
 it.each(['\n', '\r', '\r\n'])('counts each event of a stream by itself, with lines that end in %j', (end) => {
-  const event = `data: x${end}${end}`;
-  const count = largest('text/event-stream; charset=utf-8', event.repeat(50));
-  expect(count).toBeGreaterThanOrEqual(event.length - 1);
-  expect(count).toBeLessThanOrEqual(event.length + 1);
+  const event = `data: [1,"x"]${end}${end}`;
+  expect(exceeded(events, event.repeat(50), { bytes: event.length + 1, nodes: 3 })).toBeUndefined();
+  expect(exceeded(events, event.repeat(50), { bytes: 10 })).toBe('bytes');
+  expect(exceeded(events, event.repeat(50), { nodes: 2 })).toBe('nodes');
 });
 
 it.each(['\n', '\r', '\r\n'])('counts lines without end as one event, with lines that end in %j', (end) => {
-  expect(largest('Text/Event-Stream', `data: x${end}`.repeat(50))).toBe(50 * (7 + end.length));
-  expect(largest('text/event-stream', 'x'.repeat(1000))).toBe(1000);
+  expect(exceeded('Text/Event-Stream', `data: x${end}`.repeat(50), { bytes: 300 })).toBe('bytes');
+  expect(exceeded(events, 'x'.repeat(1000), { bytes: 999 })).toBe('bytes');
+  expect(exceeded(events, end.repeat(1000), { bytes: 10 })).toBeUndefined();
+});
+
+it('counts values, names and containers, and nothing inside a text', () => {
+  const text = JSON.stringify({ a: ['[{,:', '\\', '",\\"', 'é,'], b: {} });
+  expect(exceeded(null, text, { nodes: 9 })).toBeUndefined();
+  expect(exceeded(null, text, { nodes: 8 })).toBe('nodes');
 });

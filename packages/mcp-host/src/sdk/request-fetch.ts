@@ -1,4 +1,5 @@
 import { SignalboxError } from '@signalbox/protocol';
+import { type MessageBounds, tooLargeMessage } from '../too-large-answer.ts';
 import { MessageSize } from './message-size.ts';
 
 /** The type of `fetch` as the SDK's transport calls it. */
@@ -18,21 +19,18 @@ export interface FetchObserver {
   onTooLarge(error: SignalboxError, request: RequestInit): void;
 }
 
-/** How a {@link requestFetch} sends requests, and the most bytes of one message that it reads, after decompression. */
+/** How a {@link requestFetch} sends requests, and the bounds of one message, after decompression. */
 export interface RequestFetchOptions {
   send?: Fetch | undefined;
-  maxMessageBytes: number;
+  bounds: MessageBounds;
 }
 
 /**
  * Returns a `fetch` with an AbortController for each request, which is released when the response has been read to its
- * end. It reads no message that is larger than `maxMessageBytes` after decompression. Workaround for the SDK 2.4.0: it passes one signal for the life of the transport, on which plain `fetch` piles
+ * end. It reads no message that is larger than the bounds after decompression. Workaround for the SDK 2.4.0: it passes one signal for the life of the transport, on which plain `fetch` piles
  * up listeners.
  */
-export function requestFetch(
-  observer: FetchObserver,
-  { send = fetch, maxMessageBytes }: RequestFetchOptions,
-): Fetch {
+export function requestFetch(observer: FetchObserver, { send = fetch, bounds }: RequestFetchOptions): Fetch {
   let streamed = false;
   return async (url, init = {}) => {
     const controller = new AbortController();
@@ -48,13 +46,14 @@ export function requestFetch(
         observer.onSessionRefused(streaming);
       }
       if (streaming && response.ok) streamed = true;
-      const size = new MessageSize(response.headers.get('content-type'));
+      const size = new MessageSize(response.headers.get('content-type'), bounds);
       return readThrough(response, {
         onEnd: release,
         check: (chunk) => {
           if (isCompressedTwice(response)) throw compressedTwice();
-          if (size.add(chunk) <= maxMessageBytes) return;
-          const error = tooLarge(maxMessageBytes);
+          const exceeded = size.add(chunk);
+          if (!exceeded) return;
+          const error = new SignalboxError('result_too_large', tooLargeMessage(exceeded, bounds));
           observer.onTooLarge(error, init);
           throw error;
         },
@@ -89,12 +88,6 @@ function isCompressedTwice({ headers }: Response): boolean {
 
 function compressedTwice(): SignalboxError {
   return new SignalboxError('server_failed', 'the server compressed its answer more than once');
-}
-
-function tooLarge(maxBytes: number): SignalboxError {
-  const figure = maxBytes.toLocaleString('en-US');
-  const message = `the server sent a message of more than ${figure} bytes; raise limits.answerBytes of the server`;
-  return new SignalboxError('result_too_large', message);
 }
 
 /** Passes each piece of the body to `check`, which throws to refuse the rest, and tells when the body has ended. */

@@ -2,15 +2,13 @@ import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelconte
 import { networkFailure } from '@signalbox/guarded-fetch';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import type { Failure } from '@signalbox/tool-calls';
+import { answerTooLarge } from '../too-large-answer.ts';
 
 /**
  * The `data` of the error that stands for an answer which can't arrive any more. It is compared by identity, so no
  * server can send it.
  */
 export const streamLost = { reason: 'the response stream ended without an answer' };
-
-/** The `data` of the error that stands for an answer which is too large. It is compared by identity, too. */
-export const answerTooLarge = { reason: 'the answer is too large' };
 
 /** Says what an error of the SDK or of a transport means for the request, by its type and code, never by its text. */
 export function failureOf(thrown: unknown): Failure {

@@ -1,12 +1,13 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
-import { JsonLineReader, messageOf, SignalboxError } from '@signalbox/protocol';
+import { JsonLineReader, jsonRpcHead, jsonSize, messageOf, SignalboxError } from '@signalbox/protocol';
 import { withoutCutSecret } from '../config/config-redaction.ts';
 import type { CloseGrace } from '../config/host-tuning.ts';
 import type { StdioServerConfig } from '../config/server-config.ts';
-import { limitsOf } from '../config/server-limits.ts';
+import { limitsOf, maxAnswerNodes } from '../config/server-limits.ts';
 import { happensWithin } from '../happens-within.ts';
+import { answerTooLarge, tooLargeMessage } from '../too-large-answer.ts';
 import { ByteRing } from './byte-ring.ts';
 import { childEnvironment } from './child-environment.ts';
 import { LineWriter } from './line-writer.ts';
@@ -23,6 +24,9 @@ export interface ProcessOptions extends CloseGrace {
   /** Called with the id of the process as soon as there is one. Returns the function to call when it is gone. */
   onProcess?: (pid: number) => () => void;
 }
+
+const bounds = { bytes: Number.POSITIVE_INFINITY, nodes: maxAnswerNodes };
+const nodeBounds = { maxDepth: Number.POSITIVE_INFINITY, maxNodes: maxAnswerNodes };
 
 /** The promise of every send that has nothing to wait for. */
 const sent = Promise.resolve();
@@ -158,6 +162,11 @@ export class StdioTransport {
   }
 
   #onLine(line: string): void {
+    // Each node takes a character at least, so the nodes of most lines need not be counted.
+    if (line.length > bounds.nodes && jsonSize(line, nodeBounds).nodes > bounds.nodes) {
+      this.#refuseLine(line);
+      return;
+    }
     const message = jsonRpcOf(line);
     if (!message) {
       this.#reportBadLine(line);
@@ -168,6 +177,18 @@ export class StdioTransport {
     } catch (error) {
       this.onerror?.(error instanceof Error ? error : new Error(String(error)));
     }
+  }
+
+  /** Answers the call whose answer has too many nodes to be parsed with an error. */
+  #refuseLine(line: string): void {
+    const { id, method } = jsonRpcHead(line);
+    const message = tooLargeMessage('nodes', bounds);
+    if (id === undefined || method !== undefined) {
+      this.onerror?.(new SignalboxError('bad_output', message));
+      return;
+    }
+    const answer = { jsonrpc: '2.0' as const, id, error: { code: -32603, message, data: answerTooLarge } };
+    this.onmessage?.(answer);
   }
 
   /** A server that prints other things to its standard output does so all the time, so it is reported once. */

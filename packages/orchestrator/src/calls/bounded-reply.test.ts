@@ -28,7 +28,17 @@ test('a result that nests deeper than readers accept becomes an error', () => {
     return { result: toProxiedResult({ content: [], structuredContent: value }) };
   };
   expect(boundedReply(nested(62), 1e6).reply).toHaveProperty('result');
-  expect(boundedReply(nested(63), 1e6).reply).toMatchObject({ error: { code: 'result_too_large' } });
+  for (const levels of [63, 10_000]) {
+    expect(boundedReply(nested(levels), 1e6).reply).toMatchObject({ error: { code: 'result_too_large' } });
+  }
+});
+
+test('a result of more values than readers accept becomes an error', () => {
+  const values = (count: number): McpReply => ({
+    result: toProxiedResult({ content: [], structuredContent: Array(count).fill(0) }),
+  });
+  expect(boundedReply(values(249_000), 1e7).reply).toHaveProperty('result');
+  expect(boundedReply(values(250_000), 1e7).reply).toMatchObject({ error: { code: 'result_too_large' } });
 });
 
 test('an oversized reply that is no result has not run anything', () => {

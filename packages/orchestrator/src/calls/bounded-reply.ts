@@ -11,7 +11,8 @@ export interface BoundedReply {
  * the broker takes in one message, or deeper nesting or more nodes than readers of bodies accept.
  */
 export function boundedReply(reply: McpReply, maxBytes: number): BoundedReply {
-  const text = JSON.stringify(reply);
+  const text = textOf(reply);
+  if (text === undefined) return tooDeep(reply);
   // A character takes at most three bytes, so the bytes of most replies need not be counted.
   const bytes = text.length * 3 > maxBytes ? Buffer.byteLength(text) : 0;
   if (bytes > maxBytes) {
@@ -19,13 +20,27 @@ export function boundedReply(reply: McpReply, maxBytes: number): BoundedReply {
   }
   // Each level takes two characters, so the levels of a short reply need not be counted.
   if (text.length > 2 * bodyLimits.maxDepth && isDeeperThan(reply, bodyLimits.maxDepth)) {
-    return tooLarge(`the result nests deeper than ${bodyLimits.maxDepth} levels`, reply);
+    return tooDeep(reply);
   }
   // Each node takes a character at least, so the nodes of most replies need not be counted.
   if (text.length > bodyLimits.maxNodes && jsonSize(text, bodyLimits).nodes > bodyLimits.maxNodes) {
     return tooLarge(`the result has more than ${bodyLimits.maxNodes} values and names`, reply);
   }
   return { reply, text };
+}
+
+/** Returns the JSON text of a reply; `undefined` if it nests so deeply that the stack does not suffice. */
+function textOf(reply: McpReply): string | undefined {
+  try {
+    return JSON.stringify(reply);
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+function tooDeep(reply: McpReply): BoundedReply {
+  return tooLarge(`the result nests deeper than ${bodyLimits.maxDepth} levels`, reply);
 }
 
 function tooLarge(message: string, before: McpReply): BoundedReply {
