@@ -52,6 +52,27 @@ it('goes by the lock alone, not by what a file says', async () => {
   });
 });
 
+it('makes the lock file anew when there is anything in it, and keeps others out all the same', async () => {
+  await using directory = await tempDir();
+  const file = join(directory.path, 'lock.db');
+  for (const garbage of ['garbage', 'SQLite format 3\u0000garbage', 'x'.repeat(5000)]) {
+    writeFileSync(file, garbage);
+    const { ino } = statSync(file);
+    const holder = await startHolder(directory.path);
+    expect(statSync(file)).toMatchObject({ ino, size: 0 });
+    const isLocked = {
+      code: 'data_directory_locked',
+      message: expect.stringContaining(`process ${holder.pid}`),
+    };
+    await expect(lockDataDirectory(directory.path)).rejects.toMatchObject(isLocked);
+    writeFileSync(file, garbage);
+    await expect(lockDataDirectory(directory.path)).rejects.toMatchObject(isLocked);
+    await kill(holder);
+    await using lock = await lockDataDirectory(directory.path);
+    expect(lock).toBeDefined();
+  }
+});
+
 async function startHolder(directory: string): Promise<ChildProcess> {
   const program = fileURLToPath(new URL('../support/store/lock-holder-main.ts', import.meta.url));
   const child = spawn(process.execPath, ['--conditions=@signalbox/source', program, directory], {

@@ -38,6 +38,8 @@ export interface BrokerOptions {
   openFiles?: number;
   /** Allows a host beyond loopback, although tokens and messages cross the network unencrypted. */
   insecure?: boolean;
+  /** Goes on with what is left of a data directory that has lost messages or tokens. By default it is refused. */
+  acceptLoss?: boolean;
   /** Called at the named points at which tests let a process die. */
   fault?: Fault;
   /** Returns the time in epoch milliseconds. */
@@ -64,6 +66,7 @@ export function settingsOf({
   policies = {},
   openFiles = openFileLimit(),
   insecure = false,
+  acceptLoss = false,
   fault = noFault,
   now = Date.now,
   monotonic = () => performance.now(),
@@ -90,6 +93,7 @@ export function settingsOf({
     policies,
     openFiles,
     insecure,
+    acceptLoss,
     fault,
     now,
     monotonic,

@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
 import {
   type AuditLog,
+  type Damage,
   type InboxStore,
   lockDataDirectory,
   openSqliteAuditLog,
@@ -22,7 +24,7 @@ export interface Stores {
  * `data_directory_locked` if another broker runs on the directory.
  */
 export async function openStores(
-  { dataDir, durability, limits, now, monotonic }: BrokerSettings,
+  { dataDir, durability, limits, acceptLoss, now, monotonic, log }: BrokerSettings,
   opened: AsyncDisposableStack,
 ): Promise<Stores> {
   opened.use(await lockDataDirectory(dataDir));
@@ -34,11 +36,18 @@ export async function openStores(
     maxPendingPerSender: senderToRecipient.messages,
     maxTotalBytes: store.bytes,
   };
+  const audit = opened.use(await openSqliteAuditLog({ file: files.audit }));
+  const onDamage = ({ what, detail }: Damage): void => {
+    log({ level: 'error', event: 'damage_found', what, detail });
+    audit.record({ at: now(), code: 'damage_found', detail });
+  };
+  // The operator's token is written last when a data directory is made, so that the databases are there then.
+  const wasInUse = existsSync(files.operatorToken);
+  const found = { isExpected: wasInUse, acceptLoss, onDamage };
+  const inboxes = { ...found, file: files.messages, durability, caps, now, monotonic };
   return {
-    inboxes: opened.use(
-      await openSqliteInboxStore({ file: files.messages, durability, caps, now, monotonic }),
-    ),
-    tokens: opened.use(await openSqliteTokenStore({ file: files.tokens })),
-    audit: opened.use(await openSqliteAuditLog({ file: files.audit })),
+    inboxes: opened.use(await openSqliteInboxStore(inboxes)),
+    tokens: opened.use(await openSqliteTokenStore({ ...found, file: files.tokens })),
+    audit,
   };
 }

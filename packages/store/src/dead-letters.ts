@@ -7,10 +7,11 @@ export interface DeadLetter extends StoredMetadata {
   reason: string;
 }
 
-/** The answer to {@link DeadLetters.retry}. A refused dead letter stays. */
+/** The answer to {@link DeadLetters.retry}. A refused dead letter stays; `damaged` is one that has lost its body. */
 export type Retried =
   | { result: 'stored'; inbox: string; seq: number }
   | { result: 'unknown' }
+  | { result: 'damaged' }
   | { result: 'id_conflict' }
   | { result: 'inbox_full' }
   | { result: 'storage_full' };

@@ -147,9 +147,9 @@ export interface InboxStore extends AsyncDisposable {
   inboxes(after: string, limit: number): Promise<string[]>;
   /**
    * Does one small step of housekeeping: forgets old settled messages, checks whether a medium that was full or refused a change
-   * takes changes again, and returns some pending messages that have expired, which the caller settles. Repeated calls cover
-   * everything, and return a message again until it is settled. Settled messages are kept for `dedupeWindowMs` of running time
-   * after the store was opened and after each leap of `time`.
+   * takes changes again, and returns some pending messages that have expired, and some that are damaged, which the caller settles.
+   * Repeated calls cover everything that has expired, and return a message again until it is settled. Settled messages are kept for
+   * `dedupeWindowMs` of running time after the store was opened and after each leap of `time`.
    */
   sweep(time: ExpiryTime): Promise<StoredMetadata[]>;
   /** Remembers the time that the caller has reached. A power cut may undo that. */

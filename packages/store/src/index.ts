@@ -1,4 +1,5 @@
 export type { AuditEvent, AuditLog, AuditRow } from './audit-log.ts';
+export type { Damage } from './damage.ts';
 export type { DeadLetter, DeadLetters, Retried } from './dead-letters.ts';
 export { ageOf, type ExpiryTime, hasExpired, presentFor, steadyTime } from './expiry-time.ts';
 export type { HistoryEntry, HistoryPage, HistoryQuery } from './history.ts';
@@ -18,6 +19,7 @@ export type { NewMessage, Outcome, StoredMessage, StoredMetadata } from './messa
 export { openSqliteAuditLog, type SqliteAuditLogOptions } from './sqlite/audit-log.ts';
 export { lockDataDirectory } from './sqlite/data-directory-lock.ts';
 export { openSqliteInboxStore, type SqliteInboxStoreOptions } from './sqlite/inbox-store/inbox-store.ts';
+export { type VerifiedStore, verifyInboxStore } from './sqlite/inbox-store/verify.ts';
 export { openSqliteTokenStore, type SqliteTokenStoreOptions } from './sqlite/token-store.ts';
 export { isFinalFailure, StoreError, type StoreErrorCode } from './store-error.ts';
 export type { Permission, TokenRecord, TokenStore } from './token-store.ts';

@@ -37,6 +37,8 @@ export interface StoredMessage extends Omit<NewMessage, 'settles' | 'tokenId' | 
   /** How often a consumer tried it and failed. */
   attempts: number;
   size: number;
+  /** True if the body was damaged on the disk, so that the message has none and can't be handled. */
+  damaged?: true | undefined;
 }
 
 /** A pending message without its body. */

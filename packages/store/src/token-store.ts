@@ -14,6 +14,8 @@ export interface TokenRecord {
   expiresAt?: number;
   /** The minting token that issued it. */
   parentId?: string;
+  /** True if the row was damaged on the disk, so that nothing in it can be relied on. Such a token authenticates nobody. */
+  damaged?: true;
 }
 
 /** Keeps the tokens, and the agents that ever connected. Changes are durable when they resolve. */

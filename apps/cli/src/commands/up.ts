@@ -9,6 +9,7 @@ export function upCommand(): Command {
     .option('--config <file>', 'configuration; ./signalbox.yaml where there is one')
     .option('--data <dir>', 'data directory; default from the config, else $XDG_STATE_HOME/signalbox')
     .option('--listen <address>', 'HOST:PORT of the broker; port 0 takes any free one')
+    .option('--accept-loss', 'go on with what is left of a data directory that has lost messages or tokens')
     .option('--insecure', 'allow an address that other machines can reach, without encryption');
   command.addHelpText('after', reloadHelp);
   withExamples(withJsonOption(command), 'signalbox up --config signalbox.yaml');

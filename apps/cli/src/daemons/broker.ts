@@ -13,6 +13,7 @@ export interface BrokerFlags {
   data?: string;
   durability?: 'full' | 'process';
   config?: string;
+  acceptLoss?: boolean;
   insecure?: boolean;
   json?: boolean;
 }
@@ -38,6 +39,7 @@ export async function brokerProcess(flags: BrokerFlags): Promise<void> {
     ...(listen && { listen }),
     ...(flags.durability && { durability: flags.durability }),
     insecure: flags.insecure ?? false,
+    acceptLoss: flags.acceptLoss ?? false,
     fault,
     log: logInto(log),
   });

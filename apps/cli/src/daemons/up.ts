@@ -20,6 +20,7 @@ export interface UpFlags {
   config?: string;
   data?: string;
   listen?: string;
+  acceptLoss?: boolean;
   insecure?: boolean;
   json?: boolean;
 }
@@ -42,6 +43,8 @@ export async function up(flags: UpFlags): Promise<void> {
     // A restarted broker listens where agents look for it, also after it took any free port.
     ...['broker', ...common, '--listen', last ? new URL(last.url).host : listen],
     ...(flags.insecure ? ['--insecure'] : []),
+    // A loss is accepted once: what is lost while it runs is another one.
+    ...(flags.acceptLoss && !last ? ['--accept-loss'] : []),
   ]);
   const broker = await Promise.race([startAfterPrevious(brokerChild, 'broker', log), stop]);
   if (typeof broker === 'string') return;

@@ -54,13 +54,13 @@ export async function runTokenList(flags: TokenFlags): Promise<void> {
       })),
     });
   }
-  const rows = tokens.map(({ id, agent, role, permissions, created_at, expires_at }) => [
+  const rows = tokens.map(({ id, agent, role, permissions, created_at, expires_at, damaged }) => [
     id,
     agent,
     role,
     permissions.join(', ') || '-',
     `${formatDuration(Date.now() - created_at)} ago`,
-    expires_at == null ? 'never' : `in ${formatDuration(expires_at - Date.now())}`,
+    damaged ? 'damaged' : expires_at == null ? 'never' : `in ${formatDuration(expires_at - Date.now())}`,
   ]);
   printLines(...tableLines(['ID', 'AGENT', 'ROLE', 'PERMISSIONS', 'ISSUED', 'EXPIRES'], rows));
 }

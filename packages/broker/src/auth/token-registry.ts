@@ -39,8 +39,8 @@ export class TokenRegistry {
 
   /** True if the token is known and has not expired. */
   isLive(record: TokenRecord): boolean {
-    const { id, createdAt, expiresAt } = record;
-    if (!this.#byId.has(id)) return false;
+    const { id, createdAt, expiresAt, damaged } = record;
+    if (damaged || !this.#byId.has(id)) return false;
     return expiresAt === undefined || !hasExpired({ createdAt, expiresAt }, this.#time.look());
   }
 
@@ -70,7 +70,7 @@ export class TokenRegistry {
   takeExpired(): string[] {
     const expired: string[] = [];
     for (const record of this.#byId.values()) {
-      if (this.isLive(record) || this.#expired.has(record.id)) continue;
+      if (record.damaged || this.isLive(record) || this.#expired.has(record.id)) continue;
       this.#expired.add(record.id);
       expired.push(record.id);
     }
@@ -124,6 +124,7 @@ export class TokenRegistry {
 
   #remember(record: TokenRecord): void {
     this.#byId.set(record.id, record);
+    if (record.damaged) return;
     this.#byHash.set(record.hash, record);
     const ofAgent = this.#byAgent.get(record.agent) ?? new Set();
     this.#byAgent.set(record.agent, ofAgent.add(record));

@@ -21,7 +21,8 @@ export async function peek(
   const limit = frame.limit ?? frameDefaults.peekMessages;
   const stored = await store.read(address, frame.after ?? 0, limit, peekBytes);
   time.look();
-  const messages = stored.map((message) => asMessage(message, time));
+  // A damaged message is no message any more. It becomes a dead letter when it is given out, or by housekeeping.
+  const messages = stored.filter(({ damaged }) => !damaged).map((message) => asMessage(message, time));
   return { answer: { type: 'peeked', request_id: frame.request_id, messages } };
 }
 

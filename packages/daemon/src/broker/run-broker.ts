@@ -16,6 +16,8 @@ export interface RunBrokerOptions {
   durability?: 'full' | 'process';
   /** Allows an address that other machines can reach, although nothing is encrypted. */
   insecure?: boolean;
+  /** Goes on with what is left of a data directory that has lost messages or tokens. */
+  acceptLoss?: boolean;
   log?: Log;
   /** Called at the named points at which tests let a process die. */
   fault?: Fault;
@@ -43,7 +45,7 @@ export interface RunningBroker extends AsyncDisposable {
  * `insecure_listen`, `address_in_use` or `cannot_listen`.
  */
 export async function runBroker(options: RunBrokerOptions): Promise<RunningBroker> {
-  const { config, insecure = false, log = () => {}, fault } = options;
+  const { config, insecure = false, acceptLoss = false, log = () => {}, fault } = options;
   const { host, port } = options.listen ?? config.broker.listen;
   const dataDir = dataDirectory(options.dataDir, config);
   await checkDataDirectory(dataDir);
@@ -56,6 +58,7 @@ export async function runBroker(options: RunBrokerOptions): Promise<RunningBroke
     limits: config.broker.limits,
     roleLimits: roleLimits(config.roles),
     insecure,
+    acceptLoss,
     log,
     ...(fault && { fault }),
   });

@@ -1,4 +1,13 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { StoreError } from '../store-error.ts';
@@ -35,18 +44,13 @@ export async function lockDataDirectory(
 
 function claim(directory: string, holderFile: string): Database.Database {
   const file = join(directory, 'lock.db');
-  let lock: Database.Database | undefined;
   try {
     makeDirectory(resolve(directory));
     if (!statSync(directory).isDirectory())
       throw new StoreError('store_failed', `${directory} is no directory.`);
     chmodSync(directory, 0o700);
-    lock = new Database(file, { timeout: 0 });
-    chmodSync(file, 0o600);
-    lock.exec('BEGIN EXCLUSIVE');
-    return lock;
+    return lockFile(file);
   } catch (thrown) {
-    lock?.close();
     if (!isLocked(thrown)) throw toStoreError(thrown, directory);
     throw new StoreError(
       'data_directory_locked',
@@ -54,6 +58,36 @@ function claim(directory: string, holderFile: string): Database.Database {
       thrown,
     );
   }
+}
+
+/** Locks the file exclusively. It is empty as long as nothing else writes into it. */
+function lockFile(file: string): Database.Database {
+  try {
+    return lockEmptyFile(file);
+  } catch (thrown) {
+    if (!isNoDatabase(thrown)) throw thrown;
+    // SQLite asks for the lock before it reads, so nobody holds it. The file stays the same one: who comes at the same time as this
+    // process asks for the same lock.
+    truncateSync(file);
+    return lockEmptyFile(file);
+  }
+}
+
+function lockEmptyFile(file: string): Database.Database {
+  let lock: Database.Database | undefined;
+  try {
+    lock = new Database(file, { timeout: 0 });
+    chmodSync(file, 0o600);
+    lock.exec('BEGIN EXCLUSIVE');
+    return lock;
+  } catch (thrown) {
+    lock?.close();
+    throw thrown;
+  }
+}
+
+function isNoDatabase(thrown: unknown): boolean {
+  return thrown instanceof Database.SqliteError && /^SQLITE_(NOTADB|CORRUPT)/.test(thrown.code);
 }
 
 /** Makes parents one by one: Node's recursive mode never returns if the file system refuses with ENOENT, as /proc does. */

@@ -37,6 +37,17 @@ export function openDatabase<T>(options: DatabaseOptions, use: (db: Database.Dat
   }
 }
 
+/** Throws a `StoreError` if a database is absent or empty, and `isExpected` says that there was one. */
+export function refuseAbsent(file: string, isExpected: boolean): void {
+  const bytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  if (!isExpected || bytes > 0 || logBytes(file) > 0) return;
+  throw new StoreError(
+    'store_damaged',
+    `${file} is missing or empty, although other files beside it say that it was in use. Put it back from a backup, or accept ` +
+      'the loss of everything in it: start once with --accept-loss.',
+  );
+}
+
 /** The size of the log that SQLite keeps beside a database file. */
 export function logBytes(file: string): number {
   return statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;

@@ -1,6 +1,8 @@
 import type { Database, Statement } from 'better-sqlite3';
+import type { Damage } from '../damage.ts';
 import type { Permission, TokenRecord, TokenStore } from '../token-store.ts';
-import { closeDatabase, openDatabase, toStoreError } from './database.ts';
+import { closeDatabase, openDatabase, refuseAbsent, toStoreError } from './database.ts';
+import { rowChecksum } from './row-checksum.ts';
 
 const schema = `
   CREATE TABLE token (
@@ -11,9 +13,10 @@ const schema = `
     permissions TEXT NOT NULL,
     created_at INTEGER NOT NULL,
     expires_at INTEGER,
-    parent_id TEXT
+    parent_id TEXT,
+    checksum INTEGER NOT NULL
   );
-  CREATE TABLE agent (number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE);
+  CREATE TABLE agent (number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, checksum INTEGER NOT NULL);
 `;
 
 const maxAgents = 100_000;
@@ -21,17 +24,30 @@ const maxAgents = 100_000;
 export interface SqliteTokenStoreOptions {
   /** A file of its own, created when missing, readable by its owner only. */
   file: string;
+  /** True if there must be a store: one that is missing or empty is then refused. */
+  isExpected?: boolean;
+  /** Goes on with a new store where one is missing. */
+  acceptLoss?: boolean;
+  /** Called with damage that the store goes on with. */
+  onDamage?: (damage: Damage) => void;
 }
 
 /** Opens the token store; each change is fsynced. Rejects with a `StoreError`, `add` also for an id or hash in use. */
-export async function openSqliteTokenStore({ file }: SqliteTokenStoreOptions): Promise<TokenStore> {
-  return openDatabase({ file, synchronous: 'full', schema }, (db) => new SqliteTokenStore(db, file));
+export async function openSqliteTokenStore(options: SqliteTokenStoreOptions): Promise<TokenStore> {
+  const { file, isExpected = false, acceptLoss = false, onDamage = () => {} } = options;
+  if (!acceptLoss) refuseAbsent(file, isExpected);
+  return openDatabase({ file, synchronous: 'full', schema }, (db) => {
+    const store = new SqliteTokenStore(db, file);
+    store.findDamage(onDamage);
+    return store;
+  });
 }
 
 type TokenRow = Omit<TokenRecord, 'permissions' | 'expiresAt' | 'parentId'> & {
   permissions: string;
   expiresAt: number | null;
   parentId: string | null;
+  checksum: number;
 };
 
 class SqliteTokenStore implements TokenStore {
@@ -40,8 +56,8 @@ class SqliteTokenStore implements TokenStore {
   readonly #all: Statement<[], TokenRow>;
   readonly #add: Statement<(string | number | null)[]>;
   readonly #remove: Statement<[id: string]>;
-  readonly #agents: Statement<[], string>;
-  readonly #addAgent: Statement<[name: string]>;
+  readonly #agents: Statement<[], { name: string; checksum: number }>;
+  readonly #addAgent: Statement<[name: string, checksum: number]>;
   readonly #dropAgents: Statement<[]>;
 
   constructor(db: Database, file: string) {
@@ -49,19 +65,38 @@ class SqliteTokenStore implements TokenStore {
     this.#file = file;
     this.#all = db.prepare(
       `SELECT id, hash, agent, role, permissions, created_at AS createdAt, expires_at AS expiresAt,
-         parent_id AS parentId
+         parent_id AS parentId, checksum
        FROM token ORDER BY created_at, id`,
     );
     this.#add = db.prepare(
-      `INSERT INTO token (id, hash, agent, role, permissions, created_at, expires_at, parent_id)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO token (id, hash, agent, role, permissions, created_at, expires_at, parent_id, checksum)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#remove = db.prepare('DELETE FROM token WHERE id = ?');
-    this.#agents = db.prepare<[], string>('SELECT name FROM agent ORDER BY number').pluck();
-    this.#addAgent = db.prepare('INSERT INTO agent (name) VALUES (?) ON CONFLICT DO NOTHING');
+    this.#agents = db.prepare('SELECT name, checksum FROM agent ORDER BY number');
+    this.#addAgent = db.prepare('INSERT INTO agent (name, checksum) VALUES (?, ?) ON CONFLICT DO NOTHING');
     this.#dropAgents = db.prepare(
       `DELETE FROM agent WHERE number <= (SELECT max(number) FROM agent) - ${maxAgents}`,
     );
+  }
+
+  /**
+   * Reports damaged rows. Damaged agents are deleted, since they are remembered again when they connect. The indexes are made anew
+   * then: a key in them may be another one than in the row.
+   */
+  findDamage(report: (damage: Damage) => void): void {
+    const tokens = this.#all.all().filter((row) => !isSoundToken(row));
+    const agents = this.#agents.all().filter((row) => !isSoundAgent(row));
+    if (tokens.length + agents.length === 0) return;
+    this.#db.exec('REINDEX');
+    for (const { name } of agents) this.#db.prepare('DELETE FROM agent WHERE name = ?').run(name);
+    for (const { id } of tokens)
+      report({
+        what: 'token',
+        detail: `the row of token '${id}' is damaged: it authenticates nobody any more`,
+      });
+    if (agents.length > 0)
+      report({ what: 'agent', detail: `${agents.length} rows of known agents were damaged` });
   }
 
   async all(): Promise<TokenRecord[]> {
@@ -69,9 +104,11 @@ class SqliteTokenStore implements TokenStore {
   }
 
   async add(record: TokenRecord): Promise<void> {
-    const { id, hash, agent, role, permissions, createdAt, expiresAt = null, parentId = null } = record;
+    const { id, hash, agent, role, createdAt, expiresAt = null, parentId = null } = record;
+    const permissions = JSON.stringify(record.permissions);
+    const checksum = checksumOf({ id, hash, agent, role, permissions, createdAt, expiresAt, parentId });
     this.#attempt(() => {
-      this.#add.run(id, hash, agent, role, JSON.stringify(permissions), createdAt, expiresAt, parentId);
+      this.#add.run(id, hash, agent, role, permissions, createdAt, expiresAt, parentId, checksum);
     });
   }
 
@@ -80,12 +117,17 @@ class SqliteTokenStore implements TokenStore {
   }
 
   async agents(): Promise<string[]> {
-    return this.#attempt(() => this.#agents.all());
+    return this.#attempt(() =>
+      this.#agents
+        .all()
+        .filter(isSoundAgent)
+        .map(({ name }) => name),
+    );
   }
 
   async addAgents(agents: readonly string[]): Promise<void> {
     const add = this.#db.transaction(() => {
-      for (const agent of agents) this.#addAgent.run(agent);
+      for (const agent of agents) this.#addAgent.run(agent, rowChecksum(agent));
       this.#dropAgents.run();
     });
     this.#attempt(() => add.immediate());
@@ -104,11 +146,27 @@ class SqliteTokenStore implements TokenStore {
   }
 }
 
-function toRecord({ permissions, expiresAt, parentId, ...rest }: TokenRow): TokenRecord {
+function toRecord(row: TokenRow): TokenRecord {
+  const { permissions, expiresAt, parentId, checksum, ...rest } = row;
+  const isSound = isSoundToken(row);
   return {
     ...rest,
-    permissions: JSON.parse(permissions) as Permission[],
+    permissions: isSound ? (JSON.parse(permissions) as Permission[]) : [],
+    ...(!isSound && { damaged: true as const }),
     ...(expiresAt !== null && { expiresAt }),
     ...(parentId !== null && { parentId }),
   };
+}
+
+function checksumOf(row: Omit<TokenRow, 'checksum'>): number {
+  const { id, hash, agent, role, permissions, createdAt, expiresAt, parentId } = row;
+  return rowChecksum(id, hash, agent, role, permissions, createdAt, expiresAt, parentId);
+}
+
+function isSoundToken(row: TokenRow): boolean {
+  return row.checksum === checksumOf(row);
+}
+
+function isSoundAgent({ name, checksum }: { name: string; checksum: number }): boolean {
+  return checksum === rowChecksum(name);
 }

@@ -9,8 +9,8 @@ import {
 import type { CommitQueue } from '../commits/commit-queue.ts';
 import type { InFlightMessage, Lease } from '../leases/lease.ts';
 import type { LeaseTable } from '../leases/lease-table.ts';
-import { isRequest } from '../message-header.ts';
-import type { Settler } from '../settling/settler.ts';
+import { headerOf, isRequest } from '../message-header.ts';
+import { damaged, type Settler } from '../settling/settler.ts';
 import type { WaitingRequests } from '../settling/waiting-requests.ts';
 import type { Tail } from '../tail.ts';
 import type { ExpiryClock } from '../time/expiry-clock.ts';
@@ -147,6 +147,11 @@ export class Dispatcher {
     const { seq } = stored;
     if (lease.settledSinceRead.has(seq)) {
       lease.cursor = Math.max(lease.cursor, seq);
+      return;
+    }
+    if (stored.damaged) {
+      lease.cursor = Math.max(lease.cursor, seq);
+      if (!this.#deps.commits.isSettling(seq)) this.#deps.settler.giveUp(seq, headerOf(stored), damaged);
       return;
     }
     const from = { agent: stored.sender, address: stored.senderAddress, role: stored.senderRole };

@@ -3,7 +3,7 @@ import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { Lease } from '../leases/lease.ts';
 import type { LeaseTable } from '../leases/lease-table.ts';
 import { headerOf, isRequest } from '../message-header.ts';
-import type { GiveUpReason, Settler } from '../settling/settler.ts';
+import { damaged, type GiveUpReason, type Settler } from '../settling/settler.ts';
 import type { WaitingRequests } from '../settling/waiting-requests.ts';
 import type { ExpiryClock } from '../time/expiry-clock.ts';
 import type { Attempts } from './attempts.ts';
@@ -50,13 +50,15 @@ export class Deadlines {
     await this.#checkWaiting();
   }
 
-  /** Gives up some stored messages that have expired and are not in flight. Repeated calls find all of them. */
+  /** Gives up some stored messages that have expired or were damaged, and are not in flight. Repeated calls find all of them. */
   async sweep(): Promise<void> {
     const { store, settler, time } = this.#deps;
     const found = await store.sweep(time.look());
     if (this.#isClosed) return;
     for (const message of found) {
-      if (!this.#isInFlight(message)) settler.expire(message.seq, headerOf(message));
+      if (this.#isInFlight(message)) continue;
+      if (message.damaged) settler.giveUp(message.seq, headerOf(message), damaged);
+      else settler.expire(message.seq, headerOf(message));
     }
   }
 

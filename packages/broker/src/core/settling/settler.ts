@@ -25,6 +25,13 @@ const expiredRequest: GiveUpReason = { outcome: 'expired', reason: 'expired' };
 /** The reason of another message whose lifetime is over. It becomes a dead letter, since nobody waits for an answer to it. */
 const expiredMessage: GiveUpReason = { outcome: 'dead', reason: 'expired', detail: 'expired' };
 
+/** The reason of a message whose body was damaged on the disk. */
+export const damaged: GiveUpReason = {
+  outcome: 'dead',
+  reason: 'damaged',
+  detail: 'damaged: its body could not be read from the disk',
+};
+
 /** The dependencies of the {@link Settler}. */
 export interface SettlerDeps {
   commits: CommitQueue;

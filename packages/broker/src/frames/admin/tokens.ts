@@ -37,7 +37,7 @@ export async function listTokens(
 }
 
 function describeToken(record: TokenRecord): AdminResult<'token_list'>['tokens'][number] {
-  const { id, agent, role, permissions, createdAt, expiresAt, parentId } = record;
+  const { id, agent, role, permissions, createdAt, expiresAt, parentId, damaged } = record;
   return {
     id,
     agent,
@@ -46,6 +46,7 @@ function describeToken(record: TokenRecord): AdminResult<'token_list'>['tokens']
     created_at: createdAt,
     ...(expiresAt !== undefined && { expires_at: expiresAt }),
     ...(parentId !== undefined && { parent_id: parentId }),
+    ...(damaged && { damaged }),
   };
 }
 

@@ -73,6 +73,10 @@ function listedTokenSchema() {
       created_at: z.number(),
       expires_at: z.number().optional().describe('Absent if it never expires.'),
       parent_id: z.string().optional().describe('The minting token that issued it.'),
+      damaged: z
+        .literal(true)
+        .optional()
+        .describe('The disk damaged its row: it authenticates nobody, and what is said of it may be wrong.'),
     })
     .meta({ id: 'ListedToken', title: 'token', description: 'A valid token without its secret.' });
 }

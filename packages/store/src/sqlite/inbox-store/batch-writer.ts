@@ -79,6 +79,7 @@ export class BatchWriter {
   #retry(seq: number, now: number): Retried {
     const letter = this.#dead.find(seq);
     if (!letter) return { result: 'unknown' };
+    if (letter.damaged) return { result: 'damaged' };
     const { id, sender, size, createdAt, expiresAt, openUntil } = letter;
     const inbox = this.#messages.inbox(letter.inbox);
     const refusal = this.#refusal(inbox, size);

@@ -1,7 +1,13 @@
 import type { Database, Statement } from 'better-sqlite3';
+import type { Damage } from '../../damage.ts';
 import type { DeadLetter } from '../../dead-letters.ts';
 import { ageOf, type ExpiryTime } from '../../expiry-time.ts';
-import { type LoggedMessage, storedMessageOf, storedMetadataOf } from '../log-structured/logged-message.ts';
+import {
+  hasLostBody,
+  type LoggedMessage,
+  storedMessageOf,
+  storedMetadataOf,
+} from '../log-structured/logged-message.ts';
 import { decodeMessages, type EncodedRecord, encodeMessages } from '../log-structured/record-codec.ts';
 
 export interface DeadLetterLimits {
@@ -23,7 +29,7 @@ const dropsPerStep = 500;
 /** As long as no dead letter is new, only their age can pass a bound, which need not be checked more often. */
 const quietTrimMs = 60_000;
 
-type Row = EncodedRecord & { deadAt: number; reason: string | null };
+type Row = EncodedRecord & { seq: number };
 
 /** The dead letters, one row each, with a record of the whole message as it was when it died. */
 export class DeadLetterTable {
@@ -38,17 +44,24 @@ export class DeadLetterTable {
   /** When the last trim ended, in monotonic milliseconds. */
   #trimmedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(db: Database, monotonic: () => number, limits: Partial<DeadLetterLimits> = {}) {
+  readonly #onDamage: (damage: Damage) => void;
+  readonly #reported = new Set<number>();
+
+  constructor(
+    db: Database,
+    monotonic: () => number,
+    limits: Partial<DeadLetterLimits> = {},
+    onDamage: (damage: Damage) => void = () => {},
+  ) {
+    this.#onDamage = onDamage;
     this.#monotonic = monotonic;
     this.#limits = { ...defaultLimits, ...limits };
-    this.#insert = db.prepare('INSERT INTO dead_letter VALUES (?, ?, ?, ?, ?, ?, ?)');
+    this.#insert = db.prepare('INSERT INTO dead_letter VALUES (?, ?, ?, ?, ?, ?)');
     this.#list = db.prepare(
-      `SELECT dead_at AS deadAt, reason, entries, '' AS bodies FROM dead_letter
+      `SELECT seq, entries, '' AS bodies FROM dead_letter
        WHERE seq > @after AND (@inbox IS NULL OR inbox = @inbox) ORDER BY seq LIMIT @limit`,
     );
-    this.#find = db.prepare(
-      'SELECT dead_at AS deadAt, reason, entries, bodies FROM dead_letter WHERE seq = ?',
-    );
+    this.#find = db.prepare('SELECT seq, entries, bodies FROM dead_letter WHERE seq = ?');
     this.#drop = db.prepare('DELETE FROM dead_letter WHERE seq = ?');
     this.#byAge = db.prepare(
       'SELECT seq, size, dead_at AS deadAt FROM dead_letter ORDER BY dead_at DESC, seq DESC',
@@ -57,26 +70,54 @@ export class DeadLetterTable {
 
   /** Keeps a copy of a pending message, which the caller settles. */
   add(message: LoggedMessage, reason: string | null, deadAt: number): void {
-    const { entries, bodies } = encodeMessages([message]);
     const { seq, shared, size } = message;
-    this.#insert.run(seq, shared.inbox, size, deadAt, reason, entries, bodies);
+    if (hasLostBody(message)) {
+      const detail = `message '${message.id}' from '${shared.sender}' to '${shared.inbox}' (${seq}) has lost its body, and is a dead letter now`;
+      this.#onDamage({ what: 'message', detail });
+    }
+    const ending = { at: deadAt, outcome: 'dead', reason } as const;
+    const { entries, bodies } = encodeMessages([{ ...message, ending }], seq);
+    this.#insert.run(seq, shared.inbox, size, deadAt, entries, bodies);
     this.#isChanged = true;
   }
 
   list(inbox: string | undefined, after: number, limit: number): DeadLetter[] {
-    return this.#list
-      .all({ inbox: inbox ?? null, after, limit: Math.max(limit, 0) })
-      .flatMap((row) => decodeMessages(row).map((message) => letterOf(row, storedMetadataOf(message))));
+    return this.#list.all({ inbox: inbox ?? null, after, limit: Math.max(limit, 0) }).flatMap((row) => {
+      const message = this.#decode(row);
+      return message ? [letterOf(message, storedMetadataOf(message))] : [];
+    });
   }
 
+  /** A dead letter; `damaged` if it has lost its body. Undefined if nothing of it can be read. */
   find(seq: number): (DeadLetter & { body?: string | undefined }) | undefined {
     const row = this.#find.get(seq);
-    const [message] = row ? decodeMessages(row) : [];
-    return row && message && letterOf(row, storedMessageOf(message));
+    const message = row && this.#decode(row);
+    if (!message) return undefined;
+    const damaged = hasLostBody({ ...message, ending: undefined }) || undefined;
+    return letterOf(message, { ...storedMessageOf(message), damaged });
+  }
+
+  /** All dead letters that can be read, whole. The others are reported. */
+  *all(): Iterable<DeadLetter> {
+    for (const { seq } of this.#byAge.all()) {
+      const letter = this.find(seq);
+      if (letter) yield letter;
+    }
   }
 
   drop(seq: number): boolean {
     return this.#drop.run(seq).changes > 0;
+  }
+
+  /** Undefined, with a report, if it is damaged. */
+  #decode(row: Row): LoggedMessage | undefined {
+    const { messages, isWhole } = decodeMessages(row, row.seq);
+    if (isWhole && messages.length === 1) return messages[0];
+    if (!this.#reported.has(row.seq)) {
+      this.#reported.add(row.seq);
+      this.#onDamage({ what: 'dead_letter', detail: `the dead letter ${row.seq} can't be read` });
+    }
+    return undefined;
   }
 
   /** Some of the dead letters that are beyond the bounds, oldest first. */
@@ -100,6 +141,6 @@ export class DeadLetterTable {
   }
 }
 
-function letterOf<T>({ deadAt, reason }: Row, message: T): T & Pick<DeadLetter, 'deadAt' | 'reason'> {
-  return { ...message, deadAt, reason: reason ?? 'no reason given' };
+function letterOf<T>({ ending }: LoggedMessage, message: T): T & Pick<DeadLetter, 'deadAt' | 'reason'> {
+  return { ...message, deadAt: ending?.at ?? 0, reason: ending?.reason ?? 'no reason given' };
 }

@@ -2,12 +2,11 @@
  * Metadata comes before `body`, so that reading it never touches the overflow pages of a large one.
  */
 export const inboxSchema = `
-  CREATE TABLE meta (key TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
-  INSERT INTO meta VALUES ('seq_reserved', 0), ('identity', lower(hex(randomblob(16))));
+  CREATE TABLE meta (key TEXT PRIMARY KEY, value NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID;
 
   -- Each with a record of its own; inbox and size are there to look for.
   CREATE TABLE dead_letter (
-    seq INTEGER PRIMARY KEY, inbox TEXT NOT NULL, size INTEGER NOT NULL, dead_at INTEGER NOT NULL, reason TEXT,
+    seq INTEGER PRIMARY KEY, inbox TEXT NOT NULL, size INTEGER NOT NULL, dead_at INTEGER NOT NULL,
     entries TEXT NOT NULL, bodies TEXT NOT NULL
   );
 
@@ -19,7 +18,8 @@ export const inboxSchema = `
   -- The rows of "segment" are all read at the start, so its messages are in a table of their own.
   CREATE TABLE segment (
     number INTEGER PRIMARY KEY, kind TEXT NOT NULL, messages INTEGER NOT NULL, pending INTEGER NOT NULL, until INTEGER NOT NULL,
-    open_until INTEGER NOT NULL, fill REAL NOT NULL, bytes INTEGER NOT NULL, ids TEXT NOT NULL, token_ids TEXT NOT NULL
+    open_until INTEGER NOT NULL, fill REAL NOT NULL, bytes INTEGER NOT NULL, ids TEXT NOT NULL, token_ids TEXT NOT NULL,
+    checksum INTEGER NOT NULL
   );
   CREATE TABLE segment_content (number INTEGER PRIMARY KEY, hashes BLOB NOT NULL, entries TEXT NOT NULL, bodies TEXT NOT NULL);
 
@@ -33,7 +33,8 @@ export const inboxSchema = `
 
   -- What is pending in segments: the sequence numbers of each inbox, and how much there is of each sender.
   CREATE TABLE pending_range (
-    inbox TEXT NOT NULL, last INTEGER NOT NULL, first INTEGER NOT NULL, segment INTEGER NOT NULL, PRIMARY KEY (inbox, last)
+    inbox TEXT NOT NULL, last INTEGER NOT NULL, first INTEGER NOT NULL, segment INTEGER NOT NULL, messages INTEGER NOT NULL,
+    checksum INTEGER NOT NULL, PRIMARY KEY (inbox, last)
   ) WITHOUT ROWID;
   CREATE TABLE pending_count (
     inbox TEXT NOT NULL, sender TEXT NOT NULL, pending INTEGER NOT NULL, bytes INTEGER NOT NULL, PRIMARY KEY (inbox, sender)

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import type { Damage } from '../../damage.ts';
 import type { DeadLetter, DeadLetters, Retried } from '../../dead-letters.ts';
 import type { ExpiryTime } from '../../expiry-time.ts';
 import type { HistoryPage, HistoryQuery } from '../../history.ts';
@@ -14,16 +15,29 @@ import type {
   StoreCaps,
 } from '../../inbox-store.ts';
 import type { StoredMessage, StoredMetadata } from '../../message.ts';
-import { closeDatabase, openDatabase, toStoreError, usedBytesReader } from '../database.ts';
+import { StoreError } from '../../store-error.ts';
+import {
+  closeDatabase,
+  logBytes,
+  openDatabase,
+  refuseAbsent,
+  toStoreError,
+  usedBytesReader,
+} from '../database.ts';
+import { DamageFound } from '../log-structured/damage-found.ts';
 import { type LogStructuredLimits, LogStructuredStore } from '../log-structured/log-structured-store.ts';
 import { BatchWriter } from './batch-writer.ts';
 import { type DeadLetterLimits, DeadLetterTable } from './dead-letter-table.ts';
+import { DurableMark, type Mark, markFile, readMark } from './durable-mark.ts';
 import { readHistory } from './history-reader.ts';
 import { inboxSchema } from './inbox-schema.ts';
 import { JournalTable } from './journal-table.ts';
 import { MediumHealth } from './medium-health.ts';
+import { MetaTable } from './meta-table.ts';
+import { acceptLoss, describeSegment, type Finding, inspect, lossError } from './recovery.ts';
 import { SequenceNumbers } from './sequence-numbers.ts';
 import { Transactions } from './transactions.ts';
+import { repairWal } from './wal-recovery.ts';
 import { WalSync } from './wal-sync.ts';
 
 const MiB = 1024 * 1024;
@@ -39,7 +53,7 @@ const uncapped: StoreCaps = {
   maxTotalBytes: Number.POSITIVE_INFINITY,
 };
 
-const defaultLimits: LogStructuredLimits = {
+export const defaultLimits: LogStructuredLimits = {
   memtableMessages: 4000,
   memtableBytes: 16 * MiB,
   segmentMessages: 128,
@@ -58,15 +72,25 @@ export interface SqliteInboxStoreOptions extends Partial<LogStructuredLimits> {
   deadLetters?: Partial<DeadLetterLimits>;
   /** Room kept beside the database for settlements on a full disk; 4 MiB by default. */
   reserveBytes?: number;
+  /** True if there must be a store: one that is missing or empty is then refused. */
+  isExpected?: boolean;
+  /** Goes on with what is left of a store that has lost messages. By default such a store is refused. */
+  acceptLoss?: boolean;
+  /** Called with damage that the store goes on with. */
+  onDamage?: (damage: Damage) => void;
   /** Returns epoch milliseconds. */
   now?: () => number;
   /** Returns monotonic milliseconds. */
   monotonic?: () => number;
 }
 
-/** Opens the embedded store. Rejects with a `StoreError`: `store_corrupt`, `store_too_new`, `store_full`, `store_unwritable`, `store_failed`. */
+/** Opens the embedded store. Rejects with a `StoreError`: `store_corrupt`, `store_damaged`, `store_too_new`, `store_full`, `store_unwritable`, `store_failed`. */
 export async function openSqliteInboxStore(options: SqliteInboxStoreOptions): Promise<InboxStore> {
-  const database = { file: options.file, synchronous: 'normal', schema: inboxSchema } as const;
+  const { file, isExpected = false, acceptLoss: isLossAccepted = false } = options;
+  const mark = readMark(markFile(file));
+  if (!isLossAccepted) refuseAbsent(file, isExpected || mark !== undefined);
+  repairWal(file, mark, options.onDamage ?? (() => {}));
+  const database = { file, synchronous: 'normal', schema: inboxSchema } as const;
   return openDatabase(database, (db) => new SqliteInboxStore(db, options));
 }
 
@@ -83,8 +107,12 @@ export class SqliteInboxStore implements InboxStore {
   readonly #now: () => number;
   readonly #messages: LogStructuredStore;
   readonly #deadLetters: DeadLetterTable;
+  readonly #meta: MetaTable;
+  readonly #identity: string;
   readonly #sequence: SequenceNumbers;
   readonly #journals: JournalTable;
+  readonly #onDamage: (damage: Damage) => void;
+  readonly #mark: DurableMark;
   readonly #maxTotalBytes: number;
   readonly #usedBytes: () => number;
   readonly #writer: BatchWriter;
@@ -95,7 +123,12 @@ export class SqliteInboxStore implements InboxStore {
 
   constructor(db: Database, options: SqliteInboxStoreOptions) {
     const { file, durability, caps, deadLetters, reserveBytes, now = Date.now, ...rest } = options;
-    const { monotonic = () => performance.now(), ...messages } = rest;
+    const {
+      monotonic = () => performance.now(),
+      acceptLoss: isLossAccepted = false,
+      onDamage = () => {},
+      ...messages
+    } = rest;
     const storeCaps = { ...uncapped, ...caps };
     const limits = { ...defaultLimits, ...messages };
     this.caps = { receiptMeans: durability === 'full' ? 'fsynced' : 'written', maxBodyBytes };
@@ -103,10 +136,15 @@ export class SqliteInboxStore implements InboxStore {
     this.#file = file;
     this.#now = now;
     this.dedupeWindowMs = limits.dedupeWindowMs;
-    this.#messages = new LogStructuredStore(db, limits, now, monotonic);
-    this.#deadLetters = new DeadLetterTable(db, monotonic, deadLetters);
-    this.#sequence = new SequenceNumbers(db);
-    this.#journals = new JournalTable(db);
+    this.#onDamage = onDamage;
+    this.#meta = new MetaTable(db);
+    this.#messages = new LogStructuredStore(db, this.#meta, limits, { now, monotonic });
+    this.#deadLetters = new DeadLetterTable(db, monotonic, deadLetters, onDamage);
+    const mark = readMark(markFile(file));
+    const finding = inspect(this.#messages, this.#meta, mark);
+    if (finding.losses.length > 0 && !isLossAccepted) throw lossError(file, finding.losses);
+    this.#sequence = new SequenceNumbers(this.#meta, finding.reserved);
+    this.#journals = new JournalTable(db, this.#meta);
     this.#maxTotalBytes = storeCaps.maxTotalBytes;
     this.#usedBytes = usedBytesReader(db);
     this.#writer = new BatchWriter({
@@ -126,7 +164,12 @@ export class SqliteInboxStore implements InboxStore {
         this.#writer.reset();
       },
     });
-    this.#walSync = durability === 'full' ? new WalSync(file) : undefined;
+    if (finding.losses.length > 0) this.#acceptLoss(mark, finding);
+    this.#identity = this.#meta.identity();
+    this.#repair(new Set());
+    this.#mark = new DurableMark(markFile(file));
+    this.#walSync = durability === 'full' ? new WalSync(file, () => this.#beginSync()) : undefined;
+    if (mark === undefined || finding.losses.length > 0) this.#startMark();
     this.dead = this.#openDeadLetters();
   }
 
@@ -174,11 +217,15 @@ export class SqliteInboxStore implements InboxStore {
   }
 
   async history(query: HistoryQuery): Promise<HistoryPage> {
-    try {
-      this.#transactions.recover();
-      return await readHistory(this.#messages.reader, query);
-    } catch (thrown) {
-      throw toStoreError(thrown, this.#file);
+    const found = new Set<number>();
+    for (;;) {
+      try {
+        this.#transactions.recover();
+        return await readHistory(this.#messages.reader, query);
+      } catch (thrown) {
+        if (!(thrown instanceof DamageFound)) throw toStoreError(thrown, this.#file);
+        this.#repairFound(thrown, found);
+      }
     }
   }
 
@@ -201,16 +248,12 @@ export class SqliteInboxStore implements InboxStore {
     this.#write(() => {
       // The next call on a disk with room writes it.
       if (!this.#transactions.hasRoom) return;
-      this.#freeing(() =>
-        this.#db.prepare<[string]>(`INSERT OR REPLACE INTO meta VALUES ('time', ?)`).run(kept),
-      );
+      this.#freeing(() => this.#meta.set('time', kept));
     });
   }
 
   async keptTime(): Promise<ExpiryTime | undefined> {
-    const kept = this.#attempt(() =>
-      this.#db.prepare<[], string>(`SELECT value FROM meta WHERE key = 'time'`).pluck().get(),
-    );
+    const kept = this.#attempt(() => this.#meta.text('time'));
     return kept === undefined ? undefined : (JSON.parse(kept) as ExpiryTime);
   }
 
@@ -219,21 +262,20 @@ export class SqliteInboxStore implements InboxStore {
   }
 
   async identity(): Promise<string> {
-    return this.#attempt(() => {
-      const identity = this.#db
-        .prepare<[], string>(`SELECT value FROM meta WHERE key = 'identity'`)
-        .pluck()
-        .get();
-      if (identity === undefined) throw new Error('the store has no identity');
-      return identity;
-    });
+    return this.#identity;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#db.open) return;
+    const synced = this.#beginSync();
     try {
       await this.#walSync?.close();
-    } finally {
       closeDatabase(this.#db);
+      // Without a log of SQLite, everything is in the database and was synced.
+      if (logBytes(this.#file) === 0) synced();
+    } finally {
+      if (this.#db.open) closeDatabase(this.#db);
+      this.#mark.close();
     }
   }
 
@@ -297,7 +339,7 @@ export class SqliteInboxStore implements InboxStore {
 
   /** Writes something, to see whether the medium takes it. SQLite does not write a value that is there already. */
   #proveMedium(): void {
-    this.#db.exec(`INSERT INTO meta VALUES ('proofs', 1) ON CONFLICT DO UPDATE SET value = value + 1`);
+    this.#meta.set('proofs', (this.#meta.number('proofs') ?? 0) + 1);
   }
 
   /** Attempts a change. Throws a final error if the medium has refused too many in a row. */
@@ -311,12 +353,64 @@ export class SqliteInboxStore implements InboxStore {
   }
 
   #attempt<T>(action: () => T): T {
-    try {
-      if (!this.#db.open) throw new Error('the store is closed');
-      this.#transactions.recover();
-      return action();
-    } catch (thrown) {
-      throw toStoreError(thrown, this.#file);
+    const found = new Set<number>();
+    for (;;) {
+      try {
+        if (!this.#db.open) throw new Error('the store is closed');
+        this.#transactions.recover();
+        return action();
+      } catch (thrown) {
+        if (!(thrown instanceof DamageFound)) throw toStoreError(thrown, this.#file);
+        this.#repairFound(thrown, found);
+      }
+    }
+  }
+
+  /** Notes what the next sync covers. The function that it returns is called when the sync has succeeded. */
+  #beginSync(): () => void {
+    const mark = { identity: this.#identity, commit: this.#messages.lastCommit };
+    return () => this.#mark.write(mark);
+  }
+
+  /** Has the mark say what is on the disk, once the store itself is there. */
+  #startMark(): void {
+    const synced = this.#beginSync();
+    this.#db.pragma('wal_checkpoint(FULL)');
+    synced();
+  }
+
+  #acceptLoss(mark: Mark | undefined, finding: Finding): void {
+    this.#transactions.run(() => acceptLoss(this.#messages, this.#meta, mark, finding));
+    this.#messages.reload();
+    const detail = `the loss was accepted: ${finding.losses.join('; ')}`;
+    this.#onDamage({ what: 'log', detail });
+  }
+
+  #repairFound({ segment }: DamageFound, found: Set<number>): void {
+    // What was repaired is sound: to find it damaged again means that the medium does not keep what is written.
+    if (segment !== undefined && found.has(segment)) {
+      throw new StoreError(
+        'store_corrupt',
+        `${this.#file}: segment ${segment} is damaged again after its repair.`,
+      );
+    }
+    if (segment !== undefined) found.add(segment);
+    this.#repair(new Set(segment === undefined ? [] : [segment]));
+  }
+
+  /** Repairs segments, these in any case. */
+  #repair(segments: Set<number>): void {
+    for (;;) {
+      try {
+        const damage = this.#transactions.run(() => this.#messages.repair(segments));
+        if (damage.length > 0) this.#messages.reload();
+        for (const one of damage) this.#onDamage(describeSegment(one));
+        return;
+      } catch (thrown) {
+        if (!(thrown instanceof DamageFound) || thrown.segment === undefined || segments.has(thrown.segment))
+          throw thrown;
+        segments.add(thrown.segment);
+      }
     }
   }
 }

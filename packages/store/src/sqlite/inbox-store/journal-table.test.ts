@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { MessageReader } from '../log-structured/message-reader.ts';
 import { inboxSchema } from './inbox-schema.ts';
 import { forgetJournals, JournalTable } from './journal-table.ts';
+import { MetaTable } from './meta-table.ts';
 
 const messages = {
   stats: () => ({ pending: 1, bytes: 0, headSeq: 7 }),
@@ -12,10 +13,10 @@ const messages = {
 test('in a restored store every inbox is foreign to every journal once, bound before or not', () => {
   const db = new Database(':memory:');
   db.exec(inboxSchema);
-  const before = new JournalTable(db);
+  const before = new JournalTable(db, new MetaTable(db));
   expect(before.bind('bound', { previous: [], next: 'g1' }, messages)).toBe(0);
   forgetJournals(db, 1_000);
-  const restored = new JournalTable(db);
+  const restored = new JournalTable(db, new MetaTable(db));
   expect(restored.bind('bound', { previous: ['g1'], next: 'g2' }, messages)).toBe(7);
   expect(restored.bind('never bound', { previous: [], next: 'g1' }, messages)).toBe(7);
   const later = { stats: () => ({ headSeq: 9 }), read: () => [{ seq: 8 }] } as unknown as MessageReader;

@@ -1,6 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { JournalClaim } from '../../inbox-store.ts';
 import type { MessageReader } from '../log-structured/message-reader.ts';
+import { MetaTable } from './meta-table.ts';
 
 interface Binding {
   generation: string;
@@ -19,12 +20,12 @@ export class JournalTable {
   readonly #save: Statement<[string, string, number]>;
   readonly #isRestored: boolean;
 
-  constructor(db: Database) {
+  constructor(db: Database, meta: MetaTable) {
     this.#binding = db.prepare(
       'SELECT generation, foreign_up_to AS foreignUpTo FROM journal WHERE inbox = ?',
     );
     this.#save = db.prepare('INSERT OR REPLACE INTO journal VALUES (?, ?, ?)');
-    this.#isRestored = db.prepare('SELECT 1 FROM meta WHERE key = ?').get(restoredKey) !== undefined;
+    this.#isRestored = meta.has(restoredKey);
   }
 
   /** Binds an inbox to the next generation. Returns the number up to which its pending messages are foreign, 0 for none. */
@@ -54,5 +55,5 @@ function stillPending(inbox: string, foreignUpTo: number, messages: MessageReade
 /** Makes every inbox of a restored store foreign to every journal. */
 export function forgetJournals(db: Database, restoredAt: number): void {
   db.prepare('DELETE FROM journal').run();
-  db.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)').run(restoredKey, restoredAt);
+  new MetaTable(db).set(restoredKey, restoredAt);
 }

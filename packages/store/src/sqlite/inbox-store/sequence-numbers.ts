@@ -1,4 +1,4 @@
-import type { Database, Statement } from 'better-sqlite3';
+import type { MetaTable } from './meta-table.ts';
 
 /** Numbers that are reserved in the database at a time. Unused numbers of a block are skipped at the next start. */
 const blockSize = 10_000;
@@ -8,14 +8,14 @@ const blockSize = 10_000;
  * first number is given out. The caller must sync that mark before anyone outside learns of a number.
  */
 export class SequenceNumbers {
-  readonly #mark: Statement<[number]>;
+  readonly #meta: MetaTable;
   #next: number;
   #reserved: number;
 
-  constructor(db: Database) {
-    this.#mark = db.prepare(`UPDATE meta SET value = ? WHERE key = 'seq_reserved'`);
-    this.#reserved =
-      db.prepare<[], number>(`SELECT value FROM meta WHERE key = 'seq_reserved'`).pluck().get() ?? 0;
+  /** `reserved` is the number up to which numbers may be in use. */
+  constructor(meta: MetaTable, reserved: number) {
+    this.#meta = meta;
+    this.#reserved = reserved;
     this.#next = this.#reserved + 1;
   }
 
@@ -24,7 +24,7 @@ export class SequenceNumbers {
     const missing = this.#next + count - 1 - this.#reserved;
     if (missing <= 0) return false;
     const reserved = this.#reserved + Math.max(missing, blockSize);
-    this.#mark.run(reserved);
+    this.#meta.set('seq_reserved', reserved);
     this.#reserved = reserved;
     return true;
   }

@@ -12,15 +12,17 @@ import { StoreError } from '../../store-error.ts';
  */
 export class WalSync {
   readonly #file: string;
+  readonly #begin: () => () => void;
   readonly #handle: number;
   #running: Promise<void> | undefined;
   /** The sync that begins when the running one ends. */
   #next: Promise<void> | undefined;
   #failure: StoreError | undefined;
 
-  /** `file` is the database, which is open. */
-  constructor(file: string) {
+  /** `file` is the database, which is open. `begin` is called before each sync; it returns a function that is called after it. */
+  constructor(file: string, begin: () => () => void = () => () => {}) {
     this.#file = file;
+    this.#begin = begin;
     this.#handle = openSync(`${file}-wal`, 'r+');
     syncDirectory(dirname(file));
   }
@@ -63,11 +65,13 @@ export class WalSync {
 
   #run(): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    const synced = this.#begin();
     this.#running = new Promise((resolve, reject) => {
       fdatasync(this.#handle, (error) => {
         this.#running = undefined;
-        if (error) reject(this.#failed(error));
-        else resolve();
+        if (error) return reject(this.#failed(error));
+        synced();
+        resolve();
       });
     });
     return this.#running;

@@ -77,7 +77,7 @@ it.each([...rooms.slice(1, 3), ...rooms.slice(4)])(
 );
 
 const writes = [
-  'UPDATE ON meta',
+  'INSERT ON meta',
   'INSERT ON segment',
   'INSERT ON segment_content',
   'UPDATE ON segment',

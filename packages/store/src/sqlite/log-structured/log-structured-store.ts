@@ -2,14 +2,21 @@ import type { Database } from 'better-sqlite3';
 import type { ExpiryTime } from '../../expiry-time.ts';
 import type { RequestKey } from '../../inbox-store.ts';
 import type { NewMessage, Outcome } from '../../message.ts';
-import { CommitLog } from './commit-log.ts';
+import type { MetaTable } from '../inbox-store/meta-table.ts';
+import { CommitLog, type LogDamage } from './commit-log.ts';
 import type { Inbox } from './inbox.ts';
-import { type Ending, type LoggedMessage, type SharedFields, sharedFieldsOf } from './logged-message.ts';
+import {
+  type Ending,
+  hasLostBody,
+  type LoggedMessage,
+  type SharedFields,
+  sharedFieldsOf,
+} from './logged-message.ts';
 import { Memtable } from './memtable.ts';
 import { MemtableEntry } from './memtable-entry.ts';
 import { MessageReader } from './message-reader.ts';
 import { type FoundRequest, OpenRequests } from './open-requests.ts';
-import { PendingSegments } from './pending-segments.ts';
+import { PendingSegments, type SegmentDamage } from './pending-segments.ts';
 import { type RetentionLimits, Segments } from './segments.ts';
 
 /** How much the memtable and the segments hold. */
@@ -58,13 +65,19 @@ export class LogStructuredStore {
   /** The shared fields of the last message that was put, and the last ending: the next message often has the same. */
   #lastShared: SharedFields | undefined;
   #lastEnding: Ending | undefined;
+  #logDamage: LogDamage = { missing: [], damaged: [] };
 
   /** `now` returns the wall clock's time, and `monotonic` the time by which messages age in the memtable. */
-  constructor(db: Database, limits: LogStructuredLimits, now: () => number, monotonic: () => number) {
+  constructor(
+    db: Database,
+    meta: MetaTable,
+    limits: LogStructuredLimits,
+    { now, monotonic }: { now: () => number; monotonic: () => number },
+  ) {
     this.#limits = limits;
     this.#monotonic = monotonic;
     this.#forgetsAfter = monotonic() + limits.dedupeWindowMs;
-    this.#log = new CommitLog(db);
+    this.#log = new CommitLog(db, meta);
     this.#segments = new Segments(db);
     this.#pending = new PendingSegments(db, this.#segments, limits.segmentMessages);
     this.#memtable = new Memtable((inbox) => this.#pending.counts.of(inbox), monotonic);
@@ -158,6 +171,54 @@ export class LogStructuredStore {
     this.requests.tidy(time.earliest);
   }
 
+  /** What was missing or unreadable in the commit log when it was last read. */
+  get logDamage(): LogDamage {
+    return this.#logDamage;
+  }
+
+  /** The number of the last commit that was written; 0 for none. Commits are numbered in their order. */
+  get lastCommit(): number {
+    return this.#log.number - 1;
+  }
+
+  /** The highest sequence number that is in use, of those that the store can see without reading every segment. */
+  highestSeq(): number {
+    let highest = this.#pending.highestSeq();
+    for (const { seq } of this.#memtable.entries()) highest = Math.max(highest, seq);
+    return highest;
+  }
+
+  /**
+   * Goes on with what is left after damage to the commit log, in a transaction. `written` is the number of the last commit that is
+   * known to have been written.
+   */
+  acceptLoss(written: number): void {
+    this.compactAll();
+    this.#pending.save();
+    this.#log.restartAfter(Math.max(written, this.lastCommit));
+  }
+
+  /**
+   * Repairs segments and what is known of them, and these segments in any case; see {@link PendingSegments.repair}. Call it in a
+   * transaction of its own, and {@link reload} afterwards. Throws {@link DamageFound} when it meets the content of one that it did
+   * not know of.
+   */
+  repair(found: ReadonlySet<number>): SegmentDamage[] {
+    return this.#pending.repair(found);
+  }
+
+  /** Reads everything, and yields for each part how many messages were read and what is wrong with it. Changes nothing. */
+  *verify(): Iterable<{ messages: number; problem?: string }> {
+    let messages = 0;
+    for (const entry of this.#memtable.entries()) {
+      messages++;
+      if (hasLostBody(entry))
+        yield { messages: 0, problem: `message ${entry.seq} in the log has lost its body` };
+    }
+    yield { messages };
+    yield* this.#pending.verify();
+  }
+
   /** Reads everything again, after a rollback. */
   reload(): void {
     this.#segments.reload();
@@ -218,7 +279,7 @@ export class LogStructuredStore {
     const memtable = this.#memtable;
     const bySeq = new Map<number, MemtableEntry>();
     memtable.clear();
-    this.#log.replay({
+    this.#logDamage = this.#log.replay({
       put: (message) => {
         const inbox = memtable.inbox(message.shared.inbox);
         const entry = new MemtableEntry(message.seq, message.shared, message, message.size);

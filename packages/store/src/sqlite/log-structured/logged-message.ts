@@ -39,6 +39,11 @@ export interface LoggedMessage {
   ending: Ending | undefined;
 }
 
+/** Whether a message is pending and its body was damaged on the disk. It must not be given to a consumer. */
+export function hasLostBody({ ending, body, size }: LoggedMessage): boolean {
+  return body === undefined && size > 0 && ending === undefined;
+}
+
 /** The fields of `message` that can be shared: `last` itself if they are the same. */
 export function sharedFieldsOf(message: NewMessage, last: SharedFields | undefined): SharedFields {
   const { inbox, sender, senderAddress, senderRole, tokenId, kind, createdAt, expiresAt, openUntil } =
@@ -83,5 +88,6 @@ export function storedMetadataOf(message: LoggedMessage): StoredMetadata {
     seq: message.seq,
     size: message.size,
     attempts: message.attempts,
+    damaged: hasLostBody(message) || undefined,
   };
 }

@@ -2,7 +2,7 @@ import { type ExpiryTime, hasExpired } from '../../expiry-time.ts';
 import type { FoundMessage, InboxStats } from '../../inbox-store.ts';
 import type { NewMessage, StoredMessage, StoredMetadata } from '../../message.ts';
 import type { Inbox } from './inbox.ts';
-import { type LoggedMessage, storedMessageOf, storedMetadataOf } from './logged-message.ts';
+import { hasLostBody, type LoggedMessage, storedMessageOf, storedMetadataOf } from './logged-message.ts';
 import type { Memtable } from './memtable.ts';
 import type { PendingSegments } from './pending-segments.ts';
 import type { Segments } from './segments.ts';
@@ -102,9 +102,9 @@ export class MessageReader {
     return found;
   }
 
-  /** All expired messages of the memtable and some of segments; calling it again and again gives all. */
+  /** All expired messages of the memtable and some of segments; calling it again and again gives all. Damaged ones are among them. */
   expired(time: ExpiryTime): StoredMetadata[] {
-    const entries = this.#memtable.pendingWhere(({ shared }) => hasExpired(shared, time));
+    const entries = this.#memtable.pendingWhere((one) => hasExpired(one.shared, time) || hasLostBody(one));
     return [...this.#pending.expired(time), ...entries].map(storedMetadataOf);
   }
 
@@ -147,5 +147,6 @@ export class MessageReader {
 }
 
 function isSame(a: LoggedMessage, b: NewMessage): boolean {
-  return a.shared.kind === b.kind && a.correlationId === b.correlationId && a.body === b.body;
+  const isSameBody = a.body === b.body || hasLostBody(a);
+  return a.shared.kind === b.kind && a.correlationId === b.correlationId && isSameBody;
 }

@@ -16,6 +16,7 @@ export class PendingCounts {
   readonly #read: Statement<[inbox: string], PendingCount>;
   readonly #add: Statement<[inbox: string, sender: string, pending: number, bytes: number]>;
   readonly #forget: Statement<[inbox: string, sender: string]>;
+  readonly #clear: Statement<[]>;
   /** The changes of this transaction, by inbox and sender. */
   readonly #changes = new Map<string, Change>();
 
@@ -25,6 +26,7 @@ export class PendingCounts {
       `INSERT INTO pending_count VALUES (?, ?, ?, ?) ON CONFLICT (inbox, sender)
        DO UPDATE SET pending = pending + excluded.pending, bytes = bytes + excluded.bytes`,
     );
+    this.#clear = db.prepare('DELETE FROM pending_count');
     this.#forget = db.prepare('DELETE FROM pending_count WHERE inbox = ? AND sender = ? AND pending = 0');
   }
 
@@ -51,6 +53,12 @@ export class PendingCounts {
       if (pending < 0) this.#forget.run(inbox, sender);
     }
     this.#changes.clear();
+  }
+
+  /** Forgets all counts. The caller counts again. */
+  clear(): void {
+    this.reset();
+    this.#clear.run();
   }
 
   /** Forgets the changes, after a rollback. */

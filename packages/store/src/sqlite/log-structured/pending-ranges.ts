@@ -1,4 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
+import { rowChecksum } from '../row-checksum.ts';
+import { DamageFound } from './damage-found.ts';
 
 /** The messages of an inbox from `first` to `last`, which all are pending in one segment. */
 export interface PendingRange {
@@ -6,7 +8,11 @@ export interface PendingRange {
   readonly first: number;
   readonly last: number;
   readonly segment: number;
+  /** How many messages those are. */
+  readonly messages: number;
 }
+
+type Row = PendingRange & { checksum: number };
 
 /**
  * Which messages of segments are pending, as ranges of sequence numbers of an inbox. Settling a message cuts it out of its
@@ -17,28 +23,39 @@ export class PendingRanges {
   #last: PendingRange | undefined;
   /** Whether `first` of the last range has to be saved. */
   #isChanged = false;
-  readonly #insert: Statement<[PendingRange]>;
+  readonly #insert: Statement<[Row]>;
   readonly #delete: Statement<[inbox: string, last: number]>;
-  readonly #setFirst: Statement<[first: number, inbox: string, last: number]>;
-  readonly #next: Statement<[inbox: string, afterSeq: number], PendingRange>;
+  readonly #setFirst: Statement<[Row]>;
+  readonly #next: Statement<[inbox: string, afterSeq: number], Row>;
+  readonly #all: Statement<[], Row>;
+  readonly #removeOf: Statement<[segment: number]>;
   readonly #head: Statement<[inbox: string], number | null>;
+  readonly #highest: Statement<[], number | null>;
   readonly #nextInbox: Statement<[after: string], string | null>;
 
   constructor(db: Database) {
-    this.#insert = db.prepare('INSERT INTO pending_range VALUES (@inbox, @last, @first, @segment)');
+    this.#insert = db.prepare(
+      'INSERT INTO pending_range VALUES (@inbox, @last, @first, @segment, @messages, @checksum)',
+    );
     this.#delete = db.prepare('DELETE FROM pending_range WHERE inbox = ? AND last = ?');
-    this.#setFirst = db.prepare('UPDATE pending_range SET first = ? WHERE inbox = ? AND last = ?');
+    this.#setFirst = db.prepare(
+      `UPDATE pending_range SET first = @first, messages = @messages, checksum = @checksum
+       WHERE inbox = @inbox AND last = @last`,
+    );
     this.#next = db.prepare('SELECT * FROM pending_range WHERE inbox = ? AND last > ? ORDER BY last LIMIT 1');
+    this.#all = db.prepare('SELECT * FROM pending_range');
+    this.#removeOf = db.prepare('DELETE FROM pending_range WHERE segment = ?');
     this.#head = db
       .prepare<[string], number | null>('SELECT max(last) FROM pending_range WHERE inbox = ?')
       .pluck();
+    this.#highest = db.prepare<[], number | null>('SELECT max(last) FROM pending_range').pluck();
     this.#nextInbox = db
       .prepare<[string], string | null>('SELECT min(inbox) FROM pending_range WHERE inbox > ?')
       .pluck();
   }
 
   add(range: PendingRange): void {
-    this.#insert.run(range);
+    this.#insert.run(rowOf(range));
   }
 
   remove({ inbox, last }: PendingRange): void {
@@ -46,15 +63,45 @@ export class PendingRanges {
     this.forgetChanges();
   }
 
-  /** Cuts one message out of a range; `before` and `behind` are the messages next to it within the range. */
-  cut(range: PendingRange, before: number | undefined, behind: number | undefined): void {
+  /**
+   * Cuts a range in two, of which one or both may be empty: the messages up to `before.last`, and those from `behind.first` on. What
+   * was between them is in no range any more.
+   */
+  cut(
+    range: PendingRange,
+    before: { last: number; messages: number } | undefined,
+    behind: { first: number; messages: number } | undefined,
+  ): void {
     if (behind === undefined) {
       this.remove(range);
     } else {
-      this.#last = { ...range, first: behind };
+      this.#last = { ...range, ...behind };
       this.#isChanged = true;
     }
-    if (before !== undefined) this.add({ ...range, last: before });
+    if (before !== undefined) this.add({ ...range, ...before });
+  }
+
+  /** Removes the ranges of a segment. */
+  removeOf(segment: number): void {
+    this.#removeOf.run(segment);
+    this.forgetChanges();
+  }
+
+  /** Drops the ranges that are not sound. */
+  dropDamaged(): void {
+    for (const { inbox, last } of this.#all.all().filter((row) => !isSound(row)))
+      this.#delete.run(inbox, last);
+  }
+
+  /** All ranges that are sound, and how many are not. Call it between transactions. */
+  check(): { ranges: PendingRange[]; damaged: number } {
+    const ranges: PendingRange[] = [];
+    let damaged = 0;
+    for (const row of this.#all.iterate()) {
+      if (isSound(row)) ranges.push(row);
+      else damaged++;
+    }
+    return { ranges, damaged };
   }
 
   /** The range that holds a sequence number. */
@@ -68,14 +115,15 @@ export class PendingRanges {
     const last = this.#last;
     if (last?.inbox === inbox && afterSeq >= last.first - 1 && afterSeq < last.last) return last;
     this.save();
-    this.#last = this.#next.get(inbox, afterSeq);
-    return this.#last;
+    const row = this.#next.get(inbox, afterSeq);
+    if (row && !isSound(row)) throw new DamageFound();
+    this.#last = row;
+    return row;
   }
 
   /** Writes what has changed. One of the last steps of a transaction. */
   save(): void {
-    if (this.#isChanged && this.#last)
-      this.#setFirst.run(this.#last.first, this.#last.inbox, this.#last.last);
+    if (this.#isChanged && this.#last) this.#setFirst.run(rowOf(this.#last));
     this.#isChanged = false;
   }
 
@@ -90,6 +138,11 @@ export class PendingRanges {
     return this.#head.get(inbox) ?? 0;
   }
 
+  /** The highest sequence number of all inboxes, 0 for none. */
+  highestSeq(): number {
+    return this.#highest.get() ?? 0;
+  }
+
   /** Names of inboxes with ranges, in order, after a name. */
   inboxes(after: string, limit: number): string[] {
     const names: string[] = [];
@@ -99,4 +152,13 @@ export class PendingRanges {
     }
     return names;
   }
+}
+
+function rowOf({ inbox, last, first, segment, messages }: PendingRange): Row {
+  const checksum = rowChecksum(inbox, last, first, segment, messages);
+  return { inbox, last, first, segment, messages, checksum };
+}
+
+function isSound({ inbox, last, first, segment, messages, checksum }: Row): boolean {
+  return checksum === rowChecksum(inbox, last, first, segment, messages);
 }

@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { type ExpiryTime, hasExpired } from '../../expiry-time.ts';
-import type { LoggedMessage } from './logged-message.ts';
+import { DamageFound } from './damage-found.ts';
+import { hasLostBody, type LoggedMessage } from './logged-message.ts';
 import { PendingCounts } from './pending-counts.ts';
 import { type PendingRange, PendingRanges } from './pending-ranges.ts';
 import type { Segment } from './segment.ts';
@@ -14,6 +15,19 @@ const segmentInboxes = 32;
 const mergedAtOnce = 8;
 /** Messages among which expired ones are looked for in one step, about. */
 const expiryStep = 2000;
+
+/** What a repair found in one segment. */
+export interface SegmentDamage {
+  segment: number;
+  /** Whether all its messages could be read. */
+  isWhole: boolean;
+  /** How many messages of it are pending after the repair. */
+  pending: number;
+  /** False if it was not known which of its messages are pending, so that settled ones may come again. */
+  isPendingKnown: boolean;
+  /** The pending messages that can't be read any more: so many of an inbox, from one sequence number to another. */
+  lost: { inbox: string; first: number; last: number; messages: number }[];
+}
 
 /**
  * The messages that are pending in segments. A segment is never changed: ranges tell which of its messages are still pending,
@@ -62,9 +76,7 @@ export class PendingSegments {
     const taken = messages[at];
     // The number may be that of another inbox's message.
     if (taken?.seq !== seq) return undefined;
-    const before = seq > range.first ? messages[at - 1]?.seq : undefined;
-    const behind = seq < range.last ? messages[at + 1]?.seq : undefined;
-    this.#ranges.cut(range, before, behind);
+    this.#cut(range, messages, at, at + 1);
     const segment = this.#segments.countOff(range.segment);
     if (segment) this.#noteSparse(segment);
     this.#uncount(taken);
@@ -114,6 +126,11 @@ export class PendingSegments {
     return this.#ranges.headSeq(inbox);
   }
 
+  /** The highest sequence number of all inboxes, 0 for none. */
+  highestSeq(): number {
+    return this.#ranges.highestSeq();
+  }
+
   /** Names of inboxes with messages, in order, after a name. */
   inboxes(after: string, limit: number): string[] {
     return this.#ranges.inboxes(after, limit);
@@ -158,6 +175,91 @@ export class PendingSegments {
     return found;
   }
 
+  /**
+   * Repairs what is damaged in segments and their ranges, and `found` in any case: each of them is written again with what can be
+   * read of it. Where it is not known which messages of a segment are still pending, all are, since a message that comes twice is
+   * better than one that is lost. Returns what it found. Throws {@link DamageFound}.
+   */
+  repair(found: ReadonlySet<number>): SegmentDamage[] {
+    const { ranges, damaged: damagedRanges } = this.#ranges.check();
+    const rangesOf = Map.groupBy(ranges, ({ segment }) => segment);
+    const pendingOf = new Map([...rangesOf].map(([segment, own]) => [segment, sumOf(own)]));
+    const damaged = new Set([...this.#segments.damaged(pendingOf), ...found]);
+    if (damagedRanges > 0) this.#ranges.dropDamaged();
+    const damage = [...damaged].map((number) => {
+      const known = this.#segments.get(number);
+      const own = rangesOf.get(number) ?? [];
+      const isKnown = known !== undefined && known.pending === sumOf(own);
+      return this.#repairSegment(number, known, isKnown ? own : undefined);
+    });
+    if (damaged.size > 0 || damagedRanges > 0) this.#recount();
+    return damage;
+  }
+
+  /** Reads all segments, pending and settled, and yields how many messages each holds and what is wrong with it. */
+  *verify(): Iterable<{ messages: number; problem?: string }> {
+    const { ranges, damaged } = this.#ranges.check();
+    if (damaged > 0) yield { messages: 0, problem: `${damaged} ranges of pending messages are damaged` };
+    const pendingOf = new Map(
+      [...Map.groupBy(ranges, ({ segment }) => segment)].map(([segment, own]) => [segment, sumOf(own)]),
+    );
+    const inDoubt = this.#segments.damaged(pendingOf);
+    for (const segment of inDoubt)
+      yield { messages: 0, problem: `what the store knows of segment ${segment} is damaged` };
+    for (const { number } of this.#segments.all()) {
+      const { messages, isWhole } = this.#segments.salvage(number);
+      yield { messages: messages.length };
+      if (!isWhole) yield { messages: 0, problem: `parts of segment ${number} can't be read` };
+      for (const message of messages)
+        if (hasLostBody(message))
+          yield { messages: 0, problem: `message ${message.seq} in segment ${number} has lost its body` };
+    }
+  }
+
+  /** `ranges` tell which messages are pending, undefined if that is not known. */
+  #repairSegment(
+    number: number,
+    known: Segment | undefined,
+    ranges: readonly PendingRange[] | undefined,
+  ): SegmentDamage {
+    const { messages, isWhole } = this.#segments.salvage(number);
+    const isPending = ({ seq, shared }: LoggedMessage): boolean =>
+      !ranges ||
+      ranges.some(({ inbox, first, last }) => inbox === shared.inbox && first <= seq && seq <= last);
+    const settled = messages.filter(({ ending }) => ending !== undefined);
+    const pending =
+      known?.kind === 'settled' ? [] : messages.filter((one) => one.ending === undefined && isPending(one));
+    const lost = (ranges ?? []).flatMap(({ inbox, first, last, messages: expected }) => {
+      const left = pending.filter(
+        (one) => one.shared.inbox === inbox && first <= one.seq && one.seq <= last,
+      ).length;
+      return left < expected ? [{ inbox, first, last, messages: expected - left }] : [];
+    });
+    this.#ranges.removeOf(number);
+    this.#segments.dropDamaged(number);
+    if (settled.length > 0) this.#segments.write('settled', settled);
+    this.add(pending);
+    return { segment: number, isWhole, pending: pending.length, isPendingKnown: ranges !== undefined, lost };
+  }
+
+  /** Counts again what is pending. A segment that turns out to be damaged is repaired later, and counted then. */
+  #recount(): void {
+    this.counts.clear();
+    for (const segment of this.#pendingSegments())
+      for (const { shared, size } of this.#soundMessagesIn(segment))
+        this.counts.count(1, shared.inbox, shared.sender, size);
+    this.counts.save();
+  }
+
+  #soundMessagesIn(segment: Segment): LoggedMessage[] {
+    try {
+      return this.messagesIn(segment);
+    } catch (thrown) {
+      if (thrown instanceof DamageFound) return [];
+      throw thrown;
+    }
+  }
+
   /** Writes the counts that changed. One of the last steps of a transaction. */
   save(): void {
     this.#ranges.save();
@@ -199,11 +301,11 @@ export class PendingSegments {
       const { inbox, sender } = shared;
       this.counts.count(1, inbox, sender, size);
       if (range?.inbox === inbox && seq < end) {
-        range = { ...range, last: seq };
+        range = { ...range, last: seq, messages: range.messages + 1 };
         continue;
       }
       if (range) this.#ranges.add(range);
-      range = { inbox, first: seq, last: seq, segment: segment.number };
+      range = { inbox, first: seq, last: seq, segment: segment.number, messages: 1 };
       end = this.#rangeAfter(inbox, seq)?.first ?? Number.POSITIVE_INFINITY;
     }
     if (range) this.#ranges.add(range);
@@ -218,8 +320,19 @@ export class PendingSegments {
     if (!range || range.first > seq) return range;
     const messages = this.#segments.read(range.segment);
     const at = placeOf(messages, inbox, seq);
-    this.#ranges.cut(range, messages[at - 1]!.seq, messages[at]!.seq);
+    this.#cut(range, messages, at, at);
     return this.#ranges.next(inbox, seq);
+  }
+
+  /** Cuts a range of these messages in two: those before the place `at`, and those from the place `rest` on. */
+  #cut(range: PendingRange, messages: readonly LoggedMessage[], at: number, rest: number): void {
+    const before = messages[at]?.seq === range.first ? 0 : at - placeOf(messages, range.inbox, range.first);
+    const behind = range.messages - before - (rest - at);
+    this.#ranges.cut(
+      range,
+      before > 0 ? { last: messages[at - 1]!.seq, messages: before } : undefined,
+      behind > 0 ? { first: messages[rest]!.seq, messages: behind } : undefined,
+    );
   }
 
   #uncount({ shared, size }: LoggedMessage): void {
@@ -250,6 +363,10 @@ export class PendingSegments {
     const messages = this.#segments.read(segment);
     return messages.slice(placeOf(messages, inbox, first), placeOf(messages, inbox, last) + 1);
   }
+}
+
+function sumOf(ranges: readonly PendingRange[]): number {
+  return ranges.reduce((sum, { messages }) => sum + messages, 0);
 }
 
 /** The place of a message in a segment, or where it would be. */

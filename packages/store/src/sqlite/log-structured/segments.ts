@@ -1,13 +1,15 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { ageOf, type ExpiryTime } from '../../expiry-time.ts';
+import { rowChecksum } from '../row-checksum.ts';
 import { hashOfId } from './bloom-filter.ts';
+import { DamageFound } from './damage-found.ts';
 import { IdRanges } from './id-ranges.ts';
 import type { LoggedMessage } from './logged-message.ts';
 import { decodeMessages, type EncodedRecord, encodeMessages } from './record-codec.ts';
 import type { Segment } from './segment.ts';
 import { SegmentIndex } from './segment-index.ts';
 
-type SegmentRow = Omit<Segment, 'ids' | 'tokenIds'> & { ids: string; tokenIds: string };
+type SegmentRow = Omit<Segment, 'ids' | 'tokenIds'> & { ids: string; tokenIds: string; checksum: number };
 
 /** How long settled messages are remembered. */
 export interface RetentionLimits {
@@ -34,6 +36,8 @@ export class Segments {
   /** Segments whose number of pending messages has to be saved. */
   readonly #changed = new Set<Segment>();
   readonly #cache = new Map<number, readonly LoggedMessage[]>();
+  /** Numbers of the segments that are damaged, as far as it was noticed. */
+  readonly #damaged = new Set<number>();
   #lastNumber = 0;
   readonly #insert: Statement<[SegmentRow]>;
   readonly #insertContent: Statement<[number: number, hashes: Buffer, entries: string, bodies: string]>;
@@ -43,14 +47,17 @@ export class Segments {
   readonly #setPending: Statement<[pending: number, number: number]>;
   readonly #drop: Statement<[number: number]>;
   readonly #dropContent: Statement<[number: number]>;
+  readonly #contents: Statement<[], number>;
 
   constructor(db: Database) {
     this.#insert = db.prepare(
-      'INSERT INTO segment VALUES (@number, @kind, @messages, @pending, @until, @openUntil, @fill, @bytes, @ids, @tokenIds)',
+      `INSERT INTO segment
+       VALUES (@number, @kind, @messages, @pending, @until, @openUntil, @fill, @bytes, @ids, @tokenIds, @checksum)`,
     );
     this.#insertContent = db.prepare('INSERT INTO segment_content VALUES (?, ?, ?, ?)');
     this.#all = db.prepare(
-      'SELECT *, open_until AS openUntil, token_ids AS tokenIds FROM segment ORDER BY number',
+      `SELECT number, kind, messages, pending, until, open_until AS openUntil, fill, bytes, ids, token_ids AS tokenIds, checksum
+       FROM segment ORDER BY number`,
     );
     this.#hashes = db
       .prepare<[number], Buffer>('SELECT hashes FROM segment_content WHERE number = ?')
@@ -59,6 +66,7 @@ export class Segments {
     this.#setPending = db.prepare('UPDATE segment SET pending = ? WHERE number = ?');
     this.#drop = db.prepare('DELETE FROM segment WHERE number = ?');
     this.#dropContent = db.prepare('DELETE FROM segment_content WHERE number = ?');
+    this.#contents = db.prepare<[], number>('SELECT number FROM segment_content').pluck();
     this.reload();
   }
 
@@ -68,7 +76,13 @@ export class Segments {
     this.#index.clear();
     this.#changed.clear();
     this.#cache.clear();
-    for (const row of this.#all.all()) {
+    this.#damaged.clear();
+    for (const row of this.#all.iterate()) {
+      if (row.checksum !== checksumOf(row)) {
+        this.#damaged.add(row.number);
+        this.#lastNumber = Math.max(this.#lastNumber, row.number);
+        continue;
+      }
       const tokenIds = JSON.parse(row.tokenIds) as string[];
       this.#include({ ...row, ids: IdRanges.parse(row.ids), tokenIds });
     }
@@ -81,12 +95,13 @@ export class Segments {
 
   /** Writes messages, all of them pending or all settled. */
   write(kind: Segment['kind'], messages: readonly LoggedMessage[], fill = 1): Segment {
-    const { entries, bodies } = encodeMessages(messages);
+    const number = this.#lastNumber + 1;
+    const { entries, bodies } = encodeMessages(messages, number);
     const hashes = Uint32Array.from(messages, ({ id }) => hashOfId(id));
     const ids = new IdRanges();
     for (const { id } of messages) ids.add(id);
     const segment: Segment = {
-      number: this.#lastNumber + 1,
+      number,
       kind,
       messages: messages.length,
       pending: kind === 'pending' ? messages.length : 0,
@@ -97,19 +112,21 @@ export class Segments {
       ids,
       tokenIds: kind === 'pending' ? tokenIdsOf(messages) : [],
     };
-    this.#insert.run({ ...segment, ids: ids.toString(), tokenIds: JSON.stringify(segment.tokenIds) });
-    this.#insertContent.run(segment.number, Buffer.from(hashes.buffer), entries, bodies);
+    const texts = { ids: ids.toString(), tokenIds: JSON.stringify(segment.tokenIds) };
+    this.#insert.run({ ...segment, ...texts, checksum: checksumOf({ ...segment, ...texts }) });
+    this.#insertContent.run(number, Buffer.from(hashes.buffer), entries, bodies);
     this.#include(segment);
     return segment;
   }
 
-  /** The messages of a segment in the order in which they were written; none if it was dropped. */
+  /** The messages of a segment in the order in which they were written; none if it was dropped. Throws {@link DamageFound}. */
   read(number: number): readonly LoggedMessage[] {
     const cached = this.#cache.get(number);
     if (cached) return cached;
     const content = this.#content.get(number);
     if (!content) return [];
-    const messages = decodeMessages(content);
+    const { messages, isWhole } = decodeMessages(content, number);
+    if (!isWhole) throw new DamageFound(number);
     for (const oldest of this.#cache.keys()) {
       if (this.#cache.size < maxCached) break;
       this.#cache.delete(oldest);
@@ -143,6 +160,44 @@ export class Segments {
     if (segment.pending === 0) this.drop(segment);
     else this.#changed.add(segment);
     return segment;
+  }
+
+  /**
+   * The messages of a segment that can be read, damaged or not, and whether those are all. A message without its ending is one that
+   * was pending when the segment was written.
+   */
+  salvage(number: number): { messages: LoggedMessage[]; isWhole: boolean } {
+    const content = this.#content.get(number);
+    return content ? decodeMessages(content, number) : { messages: [], isWhole: false };
+  }
+
+  /**
+   * The numbers of segments that are damaged. It compares what the tables say of each other, but reads no
+   * content. `pendingOf` tells how many messages of each segment are in ranges.
+   */
+  damaged(pendingOf: ReadonlyMap<number, number>): Set<number> {
+    const damaged = new Set(this.#damaged);
+    const contents = new Set(this.#contents.iterate());
+    for (const { number, pending } of this.#byNumber.values())
+      if (!contents.has(number) || pending !== (pendingOf.get(number) ?? 0)) damaged.add(number);
+    for (const number of [...contents, ...pendingOf.keys()])
+      if (!this.#byNumber.has(number)) damaged.add(number);
+    return damaged;
+  }
+
+  /** What is known of a segment; undefined if that was damaged. */
+  get(number: number): Segment | undefined {
+    return this.#byNumber.get(number);
+  }
+
+  /** Drops all rows of a segment, of which nothing need be known. */
+  dropDamaged(number: number): void {
+    const segment = this.#byNumber.get(number);
+    if (segment) this.drop(segment);
+    else {
+      this.#drop.run(number);
+      this.#dropContent.run(number);
+    }
   }
 
   drop(segment: Segment): void {
@@ -195,6 +250,21 @@ export class Segments {
     const bytes = this.#hashes.get(segment);
     return bytes === undefined ? new Uint32Array() : new Uint32Array(new Uint8Array(bytes).buffer);
   }
+}
+
+/** Not over `pending`, which changes, and is compared with the ranges. */
+function checksumOf({
+  number,
+  kind,
+  messages,
+  until,
+  openUntil,
+  fill,
+  bytes,
+  ids,
+  tokenIds,
+}: Omit<SegmentRow, 'pending' | 'checksum'>): number {
+  return rowChecksum(number, kind, messages, until, openUntil, fill, bytes, ids, tokenIds);
 }
 
 function tokenIdsOf(messages: readonly LoggedMessage[]): string[] {

@@ -1,0 +1,86 @@
+import type { Damage } from '../../damage.ts';
+import { StoreError } from '../../store-error.ts';
+import type { LogDamage } from '../log-structured/commit-log.ts';
+import type { LogStructuredStore } from '../log-structured/log-structured-store.ts';
+import type { SegmentDamage } from '../log-structured/pending-segments.ts';
+import type { Mark } from './durable-mark.ts';
+import type { MetaTable } from './meta-table.ts';
+
+/** Numbers that are skipped where it is not known which are in use. No store has given out so many since its last sync. */
+const skippedNumbers = 1_000_000_000;
+
+/** How a store was found when it was opened. */
+export interface Finding {
+  /** What is lost beyond what a crash can take, in words; empty if nothing is. */
+  losses: string[];
+  /** The number up to which sequence numbers may be in use. */
+  reserved: number;
+}
+
+/** Compares what was read with what is known to have been written. `mark` is what the file beside the database says. */
+export function inspect(messages: LogStructuredStore, meta: MetaTable, mark: Mark | undefined): Finding {
+  const losses = describeLog(messages.logDamage);
+  const reserved = meta.number('seq_reserved');
+  if (meta.isDamaged('identity')) losses.push('its identity');
+  if (meta.isDamaged('seq_reserved')) losses.push('the mark of used sequence numbers');
+  if (meta.isDamaged('log_dropped')) losses.push('the place of its log');
+  if (mark && !meta.isDamaged('identity') && mark.identity !== meta.identity()) {
+    losses.push('everything: it is another store than the one that ran here last');
+  } else if (mark && mark.commit > messages.lastCommit) {
+    losses.push(`its last ${countOf(messages.lastCommit + 1, mark.commit)}`);
+  }
+  const highest = messages.highestSeq();
+  const isKnown = losses.length === 0 && reserved !== undefined && reserved >= highest;
+  return { losses, reserved: isKnown ? reserved : Math.max(reserved ?? 0, highest) + skippedNumbers };
+}
+
+/** The error of a store that has lost something, which is opened only if that is accepted. */
+export function lossError(file: string, losses: readonly string[]): StoreError {
+  return new StoreError(
+    'store_damaged',
+    `${file} is damaged. It has lost ${losses.join('; and ')}. Restore a backup, or accept the loss and go on with the rest: ` +
+      'start once with --accept-loss. Keep a copy of the directory first.',
+  );
+}
+
+/** Makes the store whole again with what is left of it. Call it in a transaction, and read everything again afterwards. */
+export function acceptLoss(
+  messages: LogStructuredStore,
+  meta: MetaTable,
+  mark: Mark | undefined,
+  { reserved }: Finding,
+): void {
+  const isOurs = mark !== undefined && (meta.isDamaged('identity') || mark.identity === meta.identity());
+  messages.acceptLoss(isOurs ? mark.commit : 0);
+  meta.set('seq_reserved', reserved);
+}
+
+/** Says what a repair of a segment found. */
+export function describeSegment(damage: SegmentDamage): Damage {
+  const { segment, isWhole, pending, isPendingKnown, lost } = damage;
+  const parts = lost.map(
+    ({ inbox, first, last, messages }) =>
+      `${messages} messages to '${inbox}' with sequence numbers from ${first} to ${last} are lost`,
+  );
+  if (!isPendingKnown && !isWhole) parts.push('it is not known how many messages are lost');
+  if (!isPendingKnown && pending > 0)
+    parts.push(`${pending} messages may come again although they were settled`);
+  if (parts.length === 0) parts.push('no pending message is lost');
+  return { what: 'segment', detail: `segment ${segment} was damaged and is repaired: ${parts.join('; ')}` };
+}
+
+function describeLog({ missing, damaged }: LogDamage): string[] {
+  const losses = missing.map(({ first, last }) => `${countOf(first, last)} in the middle of its log`);
+  if (damaged.length > 0)
+    losses.push(`parts of ${damaged.length} commits (${rangeOf(damaged[0]!, damaged.at(-1)!)})`);
+  return losses;
+}
+
+function countOf(first: number, last: number): string {
+  const count = last - first + 1;
+  return `${count} ${count === 1 ? 'commit' : 'commits'} (${rangeOf(first, last)})`;
+}
+
+function rangeOf(first: number, last: number): string {
+  return first === last ? `number ${first}` : `numbers ${first} to ${last}`;
+}

@@ -1,0 +1,63 @@
+import Database from 'better-sqlite3';
+import { toStoreError } from '../database.ts';
+import { LogStructuredStore } from '../log-structured/log-structured-store.ts';
+import { DeadLetterTable } from './dead-letter-table.ts';
+import { markFile, readMark } from './durable-mark.ts';
+import { defaultLimits } from './inbox-store.ts';
+import { MetaTable } from './meta-table.ts';
+import { inspect } from './recovery.ts';
+
+/** What {@link verifyInboxStore} read. */
+export interface VerifiedStore {
+  /** Each damage in words; empty if the store is whole. */
+  problems: string[];
+  /** Messages that could be read, pending and settled. */
+  messages: number;
+  /** Dead letters that could be read. */
+  deadLetters: number;
+}
+
+/** Problems of SQLite's own structures that are listed. */
+const maxProblems = 20;
+
+/**
+ * Reads everything in a store that nobody uses, and checks it: SQLite's structures, the checksums of all messages, and what the
+ * tables say of each other. Changes nothing, and needs little memory. Rejects with a `StoreError` if there is no such database.
+ */
+export async function verifyInboxStore(file: string): Promise<VerifiedStore> {
+  let db: Database.Database | undefined;
+  try {
+    db = new Database(file, { readonly: true, fileMustExist: true });
+    const structure = db.pragma(`integrity_check(${maxProblems})`) as { integrity_check: string }[];
+    const problems = structure.map((row) => row.integrity_check).filter((text) => text !== 'ok');
+    return read(db, file, problems);
+  } catch (thrown) {
+    throw toStoreError(thrown, file);
+  } finally {
+    db?.close();
+  }
+}
+
+function read(db: Database.Database, file: string, problems: string[]): VerifiedStore {
+  const meta = new MetaTable(db);
+  const messages = new LogStructuredStore(db, meta, defaultLimits, { now: Date.now, monotonic: () => 0 });
+  problems.push(
+    ...inspect(messages, meta, readMark(markFile(file))).losses.map((loss) => `it has lost ${loss}`),
+  );
+  const dead = new DeadLetterTable(
+    db,
+    () => 0,
+    {},
+    ({ detail }) => problems.push(detail),
+  );
+  const verified = { problems, messages: 0, deadLetters: 0 };
+  for (const part of messages.verify()) {
+    verified.messages += part.messages;
+    if (part.problem !== undefined) problems.push(part.problem);
+  }
+  for (const letter of dead.all()) {
+    verified.deadLetters++;
+    if (letter.damaged) problems.push(`the dead letter ${letter.seq} has lost its body`);
+  }
+  return verified;
+}

@@ -1,0 +1,98 @@
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import Database from 'better-sqlite3';
+import type { Damage } from '../../damage.ts';
+import type { Mark } from './durable-mark.ts';
+import { findWalDamage } from './wal-repair.ts';
+
+/** Larger logs are left to SQLite: they are read into memory here. */
+const maxWalBytes = 1024 * 1024 * 1024;
+const defaultPageSize = 4096;
+
+/**
+ * Repairs SQLite's log before the database is opened, if it is damaged in the middle and holds more than what a crash may take: SQLite
+ * alone would forget every commit behind the first damaged byte. Nothing but checksums is changed, and only if SQLite then finds
+ * the database consistent; what the damage did to messages shows in their own checksums. The log as it was is kept beside it.
+ * `mark` says up to which commit the store is known to be on the disk.
+ */
+export function repairWal(file: string, mark: Mark | undefined, onDamage: (damage: Damage) => void): void {
+  const wal = `${file}-wal`;
+  const content = readWal(wal);
+  const found = content && findWalDamage(content, pageSizeOf(file));
+  // What was never synced may be torn by a power cut, in any order of its frames.
+  if (!found || (mark && lastCommitOf(file) >= mark.commit)) return;
+  const kept = `${wal}.damaged`;
+  copyFileSync(wal, kept);
+  for (const candidate of found.candidates) {
+    replaceWal(file, candidate);
+    if (!isConsistent(file)) continue;
+    const detail = `${found.damaged} frames in the middle of ${wal} were damaged; those behind them were saved. The log as it was is kept as ${kept}`;
+    onDamage({ what: 'log', detail });
+    return;
+  }
+  replaceWal(file, readFileSync(kept));
+}
+
+function readWal(wal: string): Buffer | undefined {
+  if (!existsSync(wal)) return undefined;
+  const content = readFileSync(wal);
+  return content.length <= maxWalBytes ? content : undefined;
+}
+
+/** From the header of the database: https://sqlite.org/fileformat2.html#page_size */
+function pageSizeOf(file: string): number {
+  const header = Buffer.alloc(18);
+  const handle = openSync(file, 'r');
+  try {
+    readSync(handle, header);
+  } finally {
+    closeSync(handle);
+  }
+  const size = header.readUInt16BE(16);
+  return size === 1 ? 65_536 : size >= 512 ? size : defaultPageSize;
+}
+
+function replaceWal(file: string, content: Buffer): void {
+  rmSync(`${file}-shm`, { force: true });
+  writeFileSync(`${file}-wal`, content, { mode: 0o600, flush: true });
+}
+
+/** The last commit that SQLite reads from the files as they are; -1 if it can't. */
+function lastCommitOf(file: string): number {
+  return (
+    readOnly(file, (db) =>
+      db
+        .prepare<[], number>(
+          `SELECT max(number) FROM (SELECT max(number) AS number FROM commit_log
+             UNION ALL SELECT value FROM meta WHERE key = 'log_dropped')`,
+        )
+        .pluck()
+        .get(),
+    ) ?? -1
+  );
+}
+
+function isConsistent(file: string): boolean {
+  return readOnly(file, (db) => db.pragma('integrity_check(1)', { simple: true })) === 'ok';
+}
+
+/** Opens the database without writing into it or its log. Undefined if it can't be read. */
+function readOnly<T>(file: string, read: (db: Database.Database) => T): T | undefined {
+  let db: Database.Database | undefined;
+  try {
+    db = new Database(file, { readonly: true });
+    return read(db);
+  } catch {
+    return undefined;
+  } finally {
+    db?.close();
+  }
+}

@@ -1,0 +1,175 @@
+import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Damage, type InboxStore, type NewMessage, openSqliteInboxStore } from '@signalbox/store';
+import { tempDir } from '@signalbox/testing';
+import { describe, expect, it } from 'vitest';
+import { startedAt } from '../support/store/test-store.ts';
+
+const inboxes = ['bob', 'eve', 'bob#one'];
+const room = { memtableMessages: 60, segmentMessages: 16, reserveBytes: 4096 };
+
+/** What a store must hold, and what it may. */
+interface Sent {
+  pending: ReadonlyMap<string, NewMessage>;
+  dead: ReadonlyMap<string, NewMessage>;
+  all: ReadonlyMap<string, NewMessage>;
+}
+
+/** Messages in the log, in segments of pending and settled messages, and among the dead letters. */
+async function fill(store: InboxStore): Promise<Sent> {
+  const all = new Map<string, NewMessage>();
+  const pending = new Map<string, NewMessage>();
+  const dead = new Map<string, NewMessage>();
+  for (let round = 0; round < 40; round++) {
+    const messages = Array.from({ length: 1 + (round % 8) }, (_, n) => messageOf(round, n));
+    const appended = await store.commit({ messages, attempts: [], settlements: [] });
+    await store.sync();
+    const settlements = appended.flatMap((one, n) => {
+      const message = messages[n]!;
+      all.set(message.id, message);
+      pending.set(message.id, message);
+      if (one.result !== 'stored' || (round + n) % 3 > 0) return [];
+      pending.delete(message.id);
+      const outcome = (round + n) % 2 === 0 ? 'dead' : 'acked';
+      if (outcome === 'dead') dead.set(message.id, message);
+      return [{ inbox: message.inbox, seq: one.seq, outcome } as const];
+    });
+    await store.commit({ messages: [], attempts: [], settlements });
+    await store.sync();
+  }
+  return { pending, dead, all };
+}
+
+function messageOf(round: number, n: number): NewMessage {
+  const id = `m-${round}-${n}`;
+  const times = { createdAt: startedAt + round, expiresAt: startedAt + 1e9 };
+  const sender = { sender: 'ann', senderAddress: 'ann', senderRole: 'worker' };
+  const body = n === 3 ? undefined : `{"text":"${`${id} `.repeat(1 + ((round * n) % 30))}"}`;
+  return { inbox: inboxes[(round + n) % 3]!, id, ...sender, kind: 'note', ...times, body };
+}
+
+/** The files of a store with the log of SQLite beside it, as after kill -9. With `whole` the log is in the database. */
+async function filesOf(
+  directory: string,
+  whole: boolean,
+): Promise<{ sent: Sent; files: Map<string, Buffer> }> {
+  const file = join(directory, 'messages.db');
+  const store = await openSqliteInboxStore({ ...room, file, durability: 'full', now: () => startedAt });
+  const sent = await fill(store);
+  const read = () =>
+    new Map(
+      ['', '-wal', '.mark']
+        .filter((suffix) => existsSync(`${file}${suffix}`))
+        .map((suffix) => [suffix, readFileSync(`${file}${suffix}`)]),
+    );
+  const killed = read();
+  await store[Symbol.asyncDispose]();
+  return { sent, files: whole ? read() : killed };
+}
+
+interface Outcome {
+  /** Reports, and errors with which the store refused to go on. */
+  reports: string[];
+  refused: boolean;
+}
+
+/** Opens what is left as a broker would, accepts a loss if it must, and compares all that can be read with what was sent. */
+async function expectHonest(file: string, { pending, dead, all }: Sent): Promise<Outcome> {
+  const reports: string[] = [];
+  let refused = false;
+  const onDamage = ({ detail }: Damage) => void reports.push(detail);
+  const open = (acceptLoss: boolean) =>
+    openSqliteInboxStore({
+      ...room,
+      file,
+      durability: 'process',
+      now: () => startedAt,
+      acceptLoss,
+      onDamage,
+    });
+  const note = (thrown: unknown): void => {
+    expect(thrown).toMatchObject({ code: expect.stringMatching(/^store_(corrupt|damaged)$/) });
+    refused = true;
+    reports.push(String(thrown));
+  };
+  let opened = await open(false).catch(note);
+  if (!opened) opened = await open(true).catch(note);
+  if (!opened) return { reports, refused };
+  await using store = opened;
+  const found = new Set<string>();
+  try {
+    for (const inbox of inboxes) {
+      for (const message of await store.read(inbox, 0, 1e6, 1e9)) {
+        const sent = all.get(message.id);
+        expect(sent).toBeDefined();
+        found.add(message.id);
+        if (message.damaged) {
+          reports.push(`damaged: ${message.id}`);
+          expect(message.body).toBeUndefined();
+        } else expect(message).toMatchObject({ ...sent });
+        if (!pending.has(message.id)) expect(reports).not.toEqual([]);
+      }
+    }
+    for (const letter of await store.dead.list(undefined, 0, 1e6)) {
+      const whole = await store.dead.find(letter.seq);
+      expect(dead.has(letter.id) && whole).toBeTruthy();
+      if (whole?.damaged) reports.push(`damaged: ${letter.id}`);
+      else expect(whole).toMatchObject({ ...all.get(letter.id) });
+      found.add(letter.id);
+    }
+  } catch (thrown) {
+    if ((thrown as { name: string }).name !== 'StoreError') throw thrown;
+    note(thrown);
+  }
+  if (reports.length === 0)
+    expect([...pending.keys(), ...dead.keys()].filter((id) => !found.has(id))).toEqual([]);
+  return { reports, refused };
+}
+
+function writeFiles(file: string, files: ReadonlyMap<string, Buffer>): void {
+  for (const [suffix, content] of files) writeFileSync(`${file}${suffix}`, content);
+}
+
+/** A generator of numbers below 1 (mulberry32). */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+describe('A store with one flipped bit', () => {
+  it.each([
+    ['in the database', true, ''],
+    ['in the log of SQLite', false, '-wal'],
+  ])('%s gives out no message that is altered, and reports each that is lost', async (_, whole, suffix) => {
+    await using directory = await tempDir();
+    const { sent, files } = await filesOf(directory.path, whole);
+    const file = join(directory.path, 'copy.db');
+    const random = randomOf(7);
+    const content = files.get(suffix)!;
+    let noticed = 0;
+    const flips = 60;
+    for (let flip = 0; flip < flips; flip++) {
+      const place = Math.floor(random() * content.length);
+      const bit = Math.floor(random() * 8);
+      writeFiles(file, files);
+      for (const left of ['-shm', ...(whole ? ['-wal'] : [])])
+        if (existsSync(`${file}${left}`)) truncateSync(`${file}${left}`);
+      const flipped = Buffer.from(content);
+      flipped[place]! ^= 1 << bit;
+      writeFileSync(`${file}${suffix}`, flipped);
+      const { reports } = await expectHonest(file, sent).catch((thrown) => {
+        throw new Error(`flip ${flip}: bit ${bit} of byte ${place}`, { cause: thrown });
+      });
+      if (reports.length > 0) noticed++;
+    }
+    expect(noticed).toBeGreaterThan(flips / 10);
+    // Its positive control: without a flip nothing is reported.
+    writeFiles(file, files);
+    expect(await expectHonest(file, sent)).toEqual({ reports: [], refused: false });
+  });
+});
