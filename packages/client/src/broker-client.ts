@@ -194,8 +194,11 @@ export interface AckResult {
 export interface ServeOptions extends SubscribeOptions {
   /** The most handlers that run at a time; default 64. */
   concurrency?: number;
-  /** Answers the requests whose bodies can't be read; without it they become dead letters. */
-  badBody?: BadBodyHandler;
+  /**
+   * True: the handler reads `message.body` itself, and `json` is `undefined`. By default bodies are parsed before the handler is
+   * called, and requests whose bodies can't be read become dead letters.
+   */
+  readsBody?: boolean;
   /**
    * True: the handler itself says when work begins, by `request.started()`. Until then the loss of this consumer costs the request
    * no attempt. By default work begins when the handler is called.
@@ -216,14 +219,11 @@ export interface ServeLoop extends AsyncDisposable {
 /** Answers a request. If it rejects, the request is given back and comes again later, by the broker's rules. */
 export type ServeHandler = (request: ServedRequest) => Promise<ServeAnswer>;
 
-/** Answers a request whose body is not JSON, or too large or too deep to read. */
-export type BadBodyHandler = (problem: SignalboxError) => ServedReply;
-
 /** A request as a {@link ServeHandler} gets it. */
 export interface ServedRequest {
   /** The message with its header, which the broker attests, and its body as text. */
   readonly message: Message;
-  /** The body, read as JSON; `undefined` if the message has none. */
+  /** The body, read as JSON; `undefined` if the message has none, or if the handler reads it itself. */
   readonly json: unknown;
   /** Aborted when the requester cancels, when the deadline passes, and when the client is closed. */
   readonly signal: AbortSignal;

@@ -127,9 +127,9 @@ export class Client implements BrokerClient {
     const { outbox, deliveries, deadlines, clock, log, subscription, router } = this.#parts;
     const taken = kinds.find((kind) => router.runnerFor(kind) !== undefined);
     if (taken !== undefined) throw clientError('invalid_message', `the kind '${taken}' is served already`);
-    const { concurrency = defaultConcurrency, badBody, tellsStart, ...subscribeOptions } = options;
+    const { concurrency = defaultConcurrency, readsBody, tellsStart, ...subscribeOptions } = options;
     const runner = new RequestRunner(
-      { kinds, handler, concurrency, badBody, tellsStart },
+      { kinds, handler, concurrency, readsBody, tellsStart },
       {
         outbox,
         deliveries,

@@ -1,6 +1,5 @@
 export {
   type AckResult,
-  type BadBodyHandler,
   type BrokerClient,
   type ClientState,
   type DeliverCallOptions,

@@ -1,11 +1,19 @@
 import type { BrokerClient, Log, ServeAnswer, ServedRequest } from '@signalbox/client';
 import type { McpHost } from '@signalbox/mcp-host';
-import { type Fault, type McpReply, messageOf, noFault, toolCallError } from '@signalbox/protocol';
+import {
+  type CallSizeLimits,
+  defaultCallSizeLimits,
+  type Fault,
+  type McpReply,
+  messageOf,
+  noFault,
+} from '@signalbox/protocol';
 import { BudgetLedger } from './budgets/budget-ledger.ts';
 import type { CallBudgets } from './budgets/call-budgets.ts';
 import { boundedReply } from './calls/bounded-reply.ts';
 import { CallRegistry } from './calls/call-registry.ts';
-import { parseRequest } from './calls/request-body.ts';
+import { readRequest } from './calls/request-body.ts';
+import { RequestRoom } from './calls/request-room.ts';
 import { type CallDeps, serveCall } from './calls/serve-call.ts';
 import { ackUnexpectedMessages } from './calls/unexpected-messages.ts';
 import type { MailboxRules } from './catalog/catalog.ts';
@@ -46,6 +54,8 @@ export interface OrchestratorOptions {
   budgets?: CallBudgets;
   /** How many calls may run and wait; by default {@link defaultCallLimits}. */
   concurrency?: Partial<CallLimits>;
+  /** What the requests that wait and run may take in memory; defaults in `callLimits` of the protocol. */
+  sizes?: Partial<CallSizeLimits>;
   /** Limits the run of a call that sets no timeout; default 60 s. */
   callTimeoutMs?: number;
   /** How often the broker is asked which requests of the journal are settled; default a minute. */
@@ -92,6 +102,8 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   const catalogs = trackCatalog(client, host, { allowlist, repeat, mailbox }, { log, now });
   starting.defer(catalogs.stop);
   const scheduler = createCallScheduler({ ...defaultCallLimits, ...concurrency }, monotonic);
+  const sizes = { ...defaultCallSizeLimits, ...options.sizes };
+  const room = new RequestRoom(sizes);
   const ledger = new BudgetLedger(budgets, monotonic);
   const registry = new CallRegistry(now);
   const ownership = trackInboxOwnership(client, journal, { log, fault });
@@ -125,13 +137,13 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   };
 
   const requests = starting.use(
-    await client.serve(['mcp_request'], (request) => answerRequest(request, callDeps, operationDeps), {
-      concurrency: inboxWindow.window,
-      ...inboxWindow,
+    await client.serve(['mcp_request'], (request) => answerRequest(request, room, callDeps, operationDeps), {
+      concurrency: inboxWindow,
+      window: inboxWindow,
+      windowBytes: sizes.bytes + (client.welcome.limits.message?.bytes ?? 0),
       ...ownership.serveOptions,
       tellsStart: true,
-      badBody: ({ message }) =>
-        answerOf({ error: toolCallError('invalid_arguments', message, { mayHaveRun: false }) }),
+      readsBody: true,
     }),
   );
   if (journal) {
@@ -171,15 +183,28 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
 
 async function answerRequest(
   served: ServedRequest,
+  room: RequestRoom,
   callDeps: CallDeps,
   operationDeps: OperationDeps,
 ): Promise<ServeAnswer> {
-  const { request, refusal } = parseRequest(served.json);
-  if (request?.op === 'call') return serveCall(callDeps, served, request);
-  const reply = refusal
-    ? { error: refusal }
-    : await answerOperation(operationDeps, served.message.from, request);
+  const { message } = served;
+  using place = room.place(message.from.agent);
+  const full = place.take(message.body ?? '');
+  // A request that may have started needs its answer, which is not that it did not run.
+  if (full && !mayHaveStarted(callDeps, message)) return answerOf({ error: full });
+  const { request, refusal } = readRequest(message.body);
+  if (request?.op === 'call') return await serveCall(callDeps, { request: served, body: request, place });
+  const reply = refusal ? { error: refusal } : await answerOperation(operationDeps, message.from, request);
   return answerOf(boundedReply(reply, operationDeps.maxReplyBytes()).reply);
+}
+
+/** Whether a call with this message may have run before, here or in another orchestrator. */
+function mayHaveStarted(
+  { journal, ownership }: CallDeps,
+  { id, from, seq }: ServedRequest['message'],
+): boolean {
+  const isKnown = journal?.find({ agent: from.agent, requestId: id }) !== undefined;
+  return isKnown || ownership.mayHaveStartedElsewhere(seq);
 }
 
 function answerOf(body: McpReply) {

@@ -43,6 +43,7 @@ export interface ToolStackOptions
     | 'monotonic'
     | 'now'
     | 'repeat'
+    | 'sizes'
   > {
   broker?: Partial<BrokerOptions>;
   /** Hosted servers besides the counter server `counter`. */

@@ -1,4 +1,4 @@
-import { isJsonObject } from '@signalbox/protocol';
+import { bodyLimits, isJsonObject, jsonSize } from '@signalbox/protocol';
 import { canonicalText } from '../json/canonical-text.ts';
 import { nodeAt, type SchemaGraph, type SchemaNode, type SchemaObject } from '../schema/schema-graph.ts';
 import { allowsValue } from '../schema/value-keywords.ts';
@@ -7,6 +7,8 @@ import type { StepMeter } from '../validator/step-meter.ts';
 import { losslessForm } from './lossless-form.ts';
 
 const charactersPerStep = 1_000;
+/** Parsing one value of a JSON text, and checking that nothing is lost by it. */
+const stepsPerNode = 4;
 
 /**
  * Rewrites the parts of a value that don't fit a schema in their {@link losslessForm}, where the schema asks for that form.
@@ -57,7 +59,7 @@ export class Coercion {
   #converted(node: SchemaObject, value: unknown): unknown {
     this.#meter.spend(node.enum?.length ?? 0);
     if (allowsValue(node, value)) return value;
-    if (typeof value === 'string') this.#meter.spend(Math.ceil(value.length / charactersPerStep));
+    if (typeof value === 'string') this.#meter.spend(stepsToRead(value));
     const other = losslessForm(value);
     return other !== undefined && allowsValue(node, other) ? other : value;
   }
@@ -112,4 +114,10 @@ export class Coercion {
     const [candidate] = candidates.values();
     return candidates.size === 1 && fits(candidate) ? candidate : value;
   }
+}
+
+/** Estimates the steps of reading the JSON in a text. All texts of one call draw on the same steps. */
+function stepsToRead(text: string): number {
+  const nodes = /^\s*[[{]/.test(text) ? jsonSize(text, bodyLimits).nodes : 1;
+  return Math.ceil(text.length / charactersPerStep) + stepsPerNode * (nodes - 1);
 }

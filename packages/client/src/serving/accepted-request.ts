@@ -1,4 +1,4 @@
-import { type Message, messageOf, parseJson, SignalboxError } from '@signalbox/protocol';
+import type { Message } from '@signalbox/protocol';
 import type { ServedRequest } from '../broker-client.ts';
 import { clientError } from '../errors.ts';
 import type { Deadline } from '../requests/deadline-table.ts';
@@ -21,8 +21,6 @@ export class AcceptedRequest implements ServedRequest {
   readonly key: string;
   readonly message: Message;
   readonly json: unknown;
-  /** The reason why the body could not be read. */
-  readonly problem: SignalboxError | undefined;
   readonly deadline: number | undefined;
   /** The `seq` to ack it by, and the epoch in which that `seq` counts; both change when it is redelivered. */
   seq: number | undefined;
@@ -38,11 +36,10 @@ export class AcceptedRequest implements ServedRequest {
   readonly #deps: AcceptedRequestDeps;
   #controller: AbortController | undefined;
 
-  constructor(key: string, message: Message, read: ReadBody, deps: AcceptedRequestDeps) {
+  constructor(key: string, message: Message, json: unknown, deps: AcceptedRequestDeps) {
     this.key = key;
     this.message = message;
-    this.json = read.json;
-    this.problem = read.problem;
+    this.json = json;
     this.seq = message.seq;
     this.epoch = deps.epoch();
     this.#deps = deps;
@@ -105,21 +102,4 @@ function abortReason(by: AbortCause): Error {
   if (by === 'expired') return clientError('timed_out', 'the deadline of the request passed');
   if (by === 'closed') return clientError('closed', 'the client was closed');
   return clientError('aborted', 'the requester cancelled');
-}
-
-/** A body read as JSON, or the problem with it. */
-export interface ReadBody {
-  json: unknown;
-  problem: SignalboxError | undefined;
-}
-
-/** Reads a body as JSON. */
-export function readBody({ body }: Message): ReadBody {
-  try {
-    return { json: body === undefined ? undefined : parseJson(body), problem: undefined };
-  } catch (error) {
-    const problem =
-      error instanceof SignalboxError ? error : new SignalboxError('bad_body', messageOf(error));
-    return { json: undefined, problem };
-  }
 }

@@ -1,9 +1,9 @@
-import { type CancelNotice, type Message, messageOf } from '@signalbox/protocol';
-import { type BadBodyHandler, handBack, type ServeAnswer, type ServeHandler } from '../broker-client.ts';
+import { type CancelNotice, type Message, messageOf, parseJson } from '@signalbox/protocol';
+import { handBack, type ServeAnswer, type ServeHandler } from '../broker-client.ts';
 import type { DeadlineTable } from '../requests/deadline-table.ts';
 import { PassingMap } from '../requests/passing-map.ts';
 import { RecentMap } from '../requests/recent-map.ts';
-import { AcceptedRequest, type AcceptedRequestDeps, readBody } from './accepted-request.ts';
+import { AcceptedRequest, type AcceptedRequestDeps } from './accepted-request.ts';
 import { EarlyCancels } from './early-cancels.ts';
 import { type ReplyDeps, sendAck, sendNack, sendProgress, sendReply, sendWorking } from './served-replies.ts';
 
@@ -18,7 +18,8 @@ export interface RequestRunnerOptions {
   handler: ServeHandler;
   /** Handlers that run at a time. */
   concurrency: number;
-  badBody?: BadBodyHandler | undefined;
+  /** See `ServeOptions.readsBody`. */
+  readsBody?: boolean | undefined;
   /** See `ServeOptions.tellsStart`. */
   tellsStart?: boolean | undefined;
 }
@@ -136,10 +137,11 @@ export class RequestRunner {
 
   #admit(key: string, message: Message): void {
     const { outbox, deadlines, log } = this.#deps;
-    const read = readBody(message);
-    const { problem } = read;
-    if (problem !== undefined && this.#options.badBody === undefined) {
-      log({ event: 'bad_body', id: message.id, message: problem.message });
+    let json: unknown;
+    try {
+      if (!this.#options.readsBody && message.body !== undefined) json = parseJson(message.body);
+    } catch (thrown) {
+      log({ event: 'bad_body', id: message.id, message: messageOf(thrown) });
       if (message.seq !== undefined) {
         outbox.control({ type: 'nack', seqs: [message.seq], dead: true, reason: 'bad_body' });
       }
@@ -150,7 +152,7 @@ export class RequestRunner {
       log({ event: 'ephemeral_dropped', id: message.id, kind: message.kind });
       return;
     }
-    const request = new AcceptedRequest(key, message, read, this.#requestDeps);
+    const request = new AcceptedRequest(key, message, json, this.#requestDeps);
     this.#accepted.add(key, request);
     if (request.deadline !== undefined) {
       request.expiry = deadlines.add(request.deadline, () => this.#expire(request));
@@ -161,11 +163,11 @@ export class RequestRunner {
 
   #start(request: AcceptedRequest): void {
     this.#running++;
-    const { handler, badBody, tellsStart } = this.#options;
+    const { handler, tellsStart } = this.#options;
     if (!tellsStart) request.start();
     let answer: Promise<ServeAnswer>;
     try {
-      answer = request.problem && badBody ? Promise.resolve(badBody(request.problem)) : handler(request);
+      answer = handler(request);
     } catch (error) {
       answer = Promise.reject(error);
     }

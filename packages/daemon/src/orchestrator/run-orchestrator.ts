@@ -116,7 +116,7 @@ async function startParts(
   options: RunOrchestratorOptions & { dataDir: string; url: string; log: Log },
 ): Promise<Parts> {
   const { config, dataDir, url, log, fault = noFault } = options;
-  const { id, concurrency, callTimeoutMs, maxProcesses } = config.orchestrator;
+  const { id, concurrency, limits, callTimeoutMs, maxProcesses } = config.orchestrator;
   const { allowlist, repeat, mailbox, budgets, serverConcurrency } = policyOf(config, []);
   const token = options.token ?? (await ensureOrchestratorToken(dataDir, url, id));
   const events = withLevels(log, eventLevels);
@@ -147,6 +147,7 @@ async function startParts(
       mailbox,
       budgets,
       concurrency: { ...concurrency, servers: serverConcurrency },
+      sizes: limits.calls,
       ...(callTimeoutMs !== undefined && { callTimeoutMs }),
       log: events,
       fault,

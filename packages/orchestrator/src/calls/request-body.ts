@@ -1,18 +1,32 @@
 import {
   type McpRequest,
   mcpRequestSchema,
+  messageOf,
   openOps,
   operatorOps,
+  parseJson,
   type ToolCallError,
   toolCallError,
 } from '@signalbox/protocol';
 
 const ops = [...openOps, ...operatorOps].join(', ');
 
-/** Reads the body of an `mcp_request`. A refusal names the field that is wrong, and the rule. */
-export function parseRequest(
-  json: unknown,
-): { request: McpRequest; refusal?: undefined } | { request?: undefined; refusal: ToolCallError } {
+/** The body of an `mcp_request`, or why it is refused. */
+export type ReadRequest =
+  | { request: McpRequest; refusal?: undefined }
+  | { request?: undefined; refusal: ToolCallError };
+
+/** Reads the body of an `mcp_request`. A refusal names the bound, or the field that is wrong and the rule. */
+export function readRequest(body: string | undefined): ReadRequest {
+  try {
+    return parseRequest(body === undefined ? undefined : parseJson(body));
+  } catch (thrown) {
+    return { refusal: toolCallError('invalid_arguments', messageOf(thrown), { mayHaveRun: false }) };
+  }
+}
+
+/** Reads an `mcp_request` from the JSON of its body. */
+export function parseRequest(json: unknown): ReadRequest {
   const parsed = mcpRequestSchema.safeParse(json);
   if (parsed.success) return { request: parsed.data };
   const issue = parsed.error.issues[0]!;

@@ -19,6 +19,7 @@ import type { CallScheduler } from '../scheduling/call-scheduler.ts';
 import { queueRefusal } from '../scheduling/queue-refusal.ts';
 import { parseArguments } from './call-arguments.ts';
 import { endedInLeap, type Moment } from './leapt-deadline.ts';
+import type { RequestPlace } from './request-room.ts';
 import { admit } from './tool-refusals.ts';
 import type { TrackedCall } from './tracked-call.ts';
 
@@ -41,6 +42,7 @@ export interface RunCallDeps {
 export interface IncomingCall {
   request: ServedRequest;
   body: CallRequest;
+  place: RequestPlace;
   tracked: TrackedCall;
   /** The call in the journal; `undefined` without a journal. */
   journaled: JournaledCall | undefined;
@@ -56,7 +58,7 @@ export async function runCall(
   deps: RunCallDeps,
   call: IncomingCall,
 ): Promise<ToolCallResult | typeof handBack> {
-  const { request, body } = call;
+  const { request, body, place } = call;
   const { from, id, seq } = request.message;
   const arrived = momentOf(deps, request);
   const { agent, role } = from;
@@ -68,14 +70,18 @@ export async function runCall(
   const { takeBack, refusal } = deps.budgets.take({ agent, role, request: delivery });
   if (refusal) return { error: refusal };
 
+  const full = typeof body.arguments === 'string' ? place.take(body.arguments) : undefined;
+  if (full) {
+    takeBack();
+    return { error: full };
+  }
   const { arguments: args, problem } = parseArguments(body.arguments);
   if (problem !== undefined) {
     return { error: toolCallError('invalid_arguments', problem, { mayHaveRun: false }) };
   }
 
   const route = deps.host.route(body.tool);
-  const bytes = Buffer.byteLength(request.message.body ?? '');
-  const queued = { worker: agent, server: route.server ?? body.tool, bytes };
+  const queued = { worker: agent, server: route.server ?? body.tool };
   const turn = await deps.scheduler.run(queued, request.signal, async () => {
     request.started();
     const now = await deps.catalog();

@@ -1,6 +1,5 @@
-import { handBack, type Log, type ServeAnswer, type ServedRequest } from '@signalbox/client';
+import { handBack, type Log, type ServeAnswer } from '@signalbox/client';
 import {
-  type CallRequest,
   type Fault,
   type McpReply,
   mayRepeat,
@@ -35,8 +34,7 @@ export interface CallDeps extends RunCallDeps {
  */
 export async function serveCall(
   deps: CallDeps,
-  request: ServedRequest,
-  body: CallRequest,
+  { request, body, place }: Pick<IncomingCall, 'request' | 'body' | 'place'>,
 ): Promise<ServeAnswer> {
   const { id, from, seq } = request.message;
   const { fault } = deps;
@@ -56,7 +54,7 @@ export async function serveCall(
   const tracked = deps.registry.add(name, journaled?.earlier);
   const ended = isUnknown
     ? { error: outcomeUnknown(id) }
-    : await runSafely(deps, { request, body, tracked, journaled });
+    : await runSafely(deps, { request, body, place, tracked, journaled });
   if (ended === handBack) {
     tracked.dropped();
     return handBack;

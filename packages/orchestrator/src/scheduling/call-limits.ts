@@ -1,7 +1,5 @@
 import { SignalboxError } from '@signalbox/protocol';
 
-const MiB = 1024 * 1024;
-
 /** How many calls may run at once on a server, by its name. */
 export type ServerLimits = Readonly<Record<string, number>>;
 
@@ -22,21 +20,17 @@ export interface CallLimits {
    * answered, so this limit is below that window.
    */
   heldCalls: number;
-  /** Bytes of the requests of those calls; below the window for the same reason. */
-  heldBytes: number;
 }
 
-/** The window of the orchestrator's inbox: how many messages and bytes may be pushed and not acked. */
-export const inboxWindow = { window: 1024, windowBytes: 64 * MiB } as const;
+/** The window of the orchestrator's inbox: how many messages may be pushed and not acked. */
+export const inboxWindow = 1024;
 
 export const defaultCallLimits: CallLimits = {
   global: 64,
   perServer: 16,
   perWorker: 8,
   waitingPerWorker: 64,
-  heldCalls: inboxWindow.window - 64,
-  // Leaves room for one more message of the largest size that the broker takes by default.
-  heldBytes: inboxWindow.windowBytes - 4 * MiB,
+  heldCalls: inboxWindow - 64,
 };
 
 /**

@@ -28,7 +28,7 @@ function gatedTasks() {
 
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 const never = new AbortController().signal;
-const call = (worker = 'w', server = 's') => ({ worker, server, bytes: 10 });
+const call = (worker = 'w', server = 's') => ({ worker, server });
 const scheduler = (limits: Partial<CallLimits>, now?: () => number) =>
   createCallScheduler({ ...defaultCallLimits, ...limits }, now);
 

@@ -83,7 +83,7 @@ export function createCallScheduler(
       return queue.waiting;
     },
     async run<T>(call: QueuedCall, signal: AbortSignal, task: () => Promise<T>): Promise<CallTurn<T>> {
-      const { worker, server, bytes } = call;
+      const { worker, server } = call;
       if (signal.aborted) return { status: 'aborted' };
       if (isClosed) return { status: 'handed_back' };
       const { promise, resolve, reject } = Promise.withResolvers<CallTurn<T>>();
@@ -95,7 +95,6 @@ export function createCallScheduler(
       const entry: Entry = {
         worker,
         server,
-        bytes,
         stopListening: () => signal.removeEventListener('abort', onAbort),
         async run() {
           try {

@@ -17,7 +17,6 @@ const limits = fc.record({
   servers,
   waitingPerWorker: small(5),
   heldCalls: fc.constant(1000),
-  heldBytes: fc.constant(1_000_000),
 });
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constant('send'), worker: fc.nat(3), server: fc.nat(2) }) },
@@ -85,7 +84,7 @@ test('limits hold, no place stays free that a waiting call could use, and turns 
       const model = new Model(given);
       for (const one of steps) {
         if (one.do === 'send') {
-          const call = { worker: `w${one.worker}`, server: `s${one.server}`, bytes: 1 };
+          const call = { worker: `w${one.worker}`, server: `s${one.server}` };
           const mine = model.waiting.filter(({ worker }) => worker === call.worker).length;
           const fits = model.canStart(call) || mine < given.waitingPerWorker;
           expect(queue.enqueue(call)).toBe(fits ? undefined : 'queue_full');
@@ -125,10 +124,9 @@ test('as long as two workers both have calls waiting, neither is ever two starts
         perWorker: plenty,
         waitingPerWorker: plenty,
         heldCalls: plenty,
-        heldBytes: plenty,
       });
       for (const [n, { calls, server }] of given.entries()) {
-        for (let i = 0; i < calls; i++) queue.enqueue({ worker: `${n}`, server: `${server}`, bytes: 1 });
+        for (let i = 0; i < calls; i++) queue.enqueue({ worker: `${n}`, server: `${server}` });
       }
       const starts = given.map(() => 0);
       for (let next = queue.next(); next !== undefined; next = queue.next()) {

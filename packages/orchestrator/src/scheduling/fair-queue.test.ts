@@ -9,10 +9,9 @@ const unlimited: CallLimits = {
   perWorker: plenty,
   waitingPerWorker: plenty,
   heldCalls: plenty,
-  heldBytes: plenty,
 };
 
-const call = (worker: string, server = 'server', bytes = 10): QueuedCall => ({ worker, server, bytes });
+const call = (worker: string, server = 'server'): QueuedCall => ({ worker, server });
 
 /** A queue from which every call that can start is started at once; `running` are those that did, in order. */
 function open(limits: Partial<CallLimits>) {
@@ -140,30 +139,11 @@ describe('a worker may have only so many calls waiting', () => {
 });
 
 test.each([2, 10, 100])('when %i workers flood, there is room for one that does not', (floods) => {
-  const { queue, send } = open({ global: 4, perServer: 4, heldCalls: 200, heldBytes: 2_000 });
+  const { queue, send } = open({ global: 4, perServer: 4, heldCalls: 200 });
   for (let round = 0; round < 100; round++) {
-    for (let flood = 0; flood < floods; flood++) send(call(`flood-${flood}`, 'server', 5));
+    for (let flood = 0; flood < floods; flood++) send(call(`flood-${flood}`));
   }
   expect(queue.running + queue.waiting).toBeLessThan(200);
   expect(send(call('flood-0'))).toEqual(['no_room']);
   expect(send(call('modest'))).toEqual(['taken']);
-});
-
-test('large requests count by their bytes, whether they wait or run, until they are finished', () => {
-  const { send, finish } = open({ perServer: 1, heldBytes: 1_000 });
-  expect(send(call('a', 's', 400), call('a', 's', 400), call('a', 's', 100))).toEqual([
-    'taken',
-    'no_room',
-    'taken',
-  ]);
-  expect(send(call('b', 's', 500))).toEqual(['taken']);
-  finish();
-  expect(send(call('a', 's', 200))).toEqual(['taken']);
-});
-
-test('a request that is larger than all that may be held is taken alone', () => {
-  const { send, finish } = open({ heldBytes: 1_000 });
-  expect(send(call('a', 's', 5_000), call('b', 's', 1))).toEqual(['taken', 'no_room']);
-  finish();
-  expect(send(call('b', 's', 1))).toEqual(['taken']);
 });

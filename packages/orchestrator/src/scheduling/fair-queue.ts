@@ -1,10 +1,9 @@
 import type { CallLimits, ServerLimits } from './call-limits.ts';
 
-/** A call in the queue. The object itself identifies the call; `bytes` is the size of its request. */
+/** A call in the queue. The object itself identifies the call. */
 export interface QueuedCall {
   readonly worker: string;
   readonly server: string;
-  readonly bytes: number;
 }
 
 /**
@@ -17,7 +16,6 @@ export type Refusal = 'queue_full' | 'no_room';
 interface Worker {
   waiting: number;
   running: number;
-  bytes: number;
   turn: number;
 }
 
@@ -51,7 +49,6 @@ export class FairQueue<C extends QueuedCall> {
   readonly #servers = new Map<string, Server<C>>();
   #running = 0;
   #waiting = 0;
-  #bytes = 0;
   #turn = 0;
 
   constructor(limits: CallLimits) {
@@ -89,9 +86,9 @@ export class FairQueue<C extends QueuedCall> {
 
   /** Adds a waiting call. If the call may not wait, returns the reason and changes nothing. */
   enqueue(call: C): Refusal | undefined {
-    const worker = this.#workers.get(call.worker) ?? { waiting: 0, running: 0, bytes: 0, turn: 0 };
+    const worker = this.#workers.get(call.worker) ?? { waiting: 0, running: 0, turn: 0 };
     const server = this.#servers.get(call.server) ?? { name: call.server, running: 0, lines: new Map() };
-    const refusal = this.#refusal(worker, server, call.bytes);
+    const refusal = this.#refusal(worker, server);
     if (refusal !== undefined) return refusal;
     this.#workers.set(call.worker, worker);
     this.#servers.set(call.server, server);
@@ -103,9 +100,7 @@ export class FairQueue<C extends QueuedCall> {
     if (worker.waiting === 0) worker.turn = ++this.#turn;
     line.calls.add(call);
     worker.waiting++;
-    worker.bytes += call.bytes;
     this.#waiting++;
-    this.#bytes += call.bytes;
     return undefined;
   }
 
@@ -164,14 +159,13 @@ export class FairQueue<C extends QueuedCall> {
    * A worker may hold at most as much as is left for all others: however many workers flood, there is room for one that
    * does not. A call that finds its places free need not wait, so a full queue does not refuse it.
    */
-  #refusal(worker: Worker, server: Server<C>, bytes: number): Refusal | undefined {
-    const { global, perWorker, waitingPerWorker, heldCalls, heldBytes } = this.#limits;
+  #refusal(worker: Worker, server: Server<C>): Refusal | undefined {
+    const { global, perWorker, waitingPerWorker, heldCalls } = this.#limits;
     const held = this.#running + this.#waiting;
     if (held === 0) return undefined;
     const startsAtOnce = this.#running < global && this.#hasRoom(server) && worker.running < perWorker;
     if (!startsAtOnce && worker.waiting >= waitingPerWorker) return 'queue_full';
-    const hasRoom =
-      worker.running + worker.waiting < heldCalls - held && worker.bytes + bytes <= heldBytes - this.#bytes;
+    const hasRoom = worker.running + worker.waiting < heldCalls - held;
     return hasRoom ? undefined : 'no_room';
   }
 
@@ -201,8 +195,6 @@ export class FairQueue<C extends QueuedCall> {
   }
 
   #forget(call: QueuedCall, worker: Worker, server: Server<C>): void {
-    worker.bytes -= call.bytes;
-    this.#bytes -= call.bytes;
     if (worker.running + worker.waiting === 0) this.#workers.delete(call.worker);
     if (server.running === 0 && server.lines.size === 0) this.#servers.delete(call.server);
   }
