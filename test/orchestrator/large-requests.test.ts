@@ -67,8 +67,8 @@ test('a large request that has its answer in the journal gets it, although there
   const client = await stack.client('wim');
   const key = { agent: 'wim', requestId: 'done' };
   const now = Date.now();
-  const times = { receivedAt: now, startedAt: now, expiresAt: now + 60_000 };
-  await journal.start({ ...key, role: 'worker', tool: echo, ...times });
+  const times = { receivedAt: now, startedAt: now, expiresAt: now + 60_000, lifetimeMs: 60_000 };
+  await journal.start({ ...key, inbox: 'b orchestrator', role: 'worker', tool: echo, ...times });
   const reply = { result: { content: [], success: true, text: 'ran before' } };
   await journal.finish(key, { outcome: 'ok', finishedAt: now, reply: JSON.stringify(reply) });
   const body = { op: 'call', tool: echo, arguments: text(8_000) };
