@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { connectBroker } from '@signalbox/client';
 import { sendOrchestratorRequest } from '@signalbox/operator';
 import { type Journal, openSqliteJournal, startOrchestrator } from '@signalbox/orchestrator';
-import { callRecordSchema, callStatusSchema, timeSortedId } from '@signalbox/protocol';
+import { callRecordSchema, callStatusSchema, SignalboxError, timeSortedId } from '@signalbox/protocol';
 import { connectWire, tempDir } from '@signalbox/testing';
 import { expect, test, vi } from 'vitest';
 import { nonstandardServer, toolNamed } from '../support/mcp-host/test-servers.ts';
@@ -170,10 +170,15 @@ test('a reply that its requester has no room for stays to be asked for, and othe
 test('a call whose start cannot be written down is not made, and one that needs no journal is', async () => {
   await using directory = await tempDir();
   const real = await openSqliteJournal({ file: join(directory.path, 'journal.db') });
+  const reasons: Record<string, Error> = {
+    broken: new Error('no disk'),
+    full: new SignalboxError('journal_full', 'no room'),
+  };
   const failing: Journal = {
     id: real.id,
     find: (key) => real.find(key),
-    start: () => Promise.reject(new Error('no room')),
+    failed: real.failed,
+    start: ({ requestId }) => Promise.reject(reasons[requestId]),
     finish: (key, end) => real.finish(key, end),
     settle: (key, how) => real.settle(key, how),
     inDoubt: (inbox, after, limit) => real.inDoubt(inbox, after, limit),
@@ -185,8 +190,11 @@ test('a call whose start cannot be written down is not made, and one that needs 
   await using _closing = failing;
   await using stack = await startToolStack({ journal: failing });
   const rosa = await stack.executor('rosa');
-  expect(await rosa.execute({ name: count })).toMatchObject({
-    error: { code: 'internal', may_have_run: false, retryable: true, cause_chain: ['no room'] },
+  expect(await rosa.execute({ name: count }, { requestId: 'broken' })).toMatchObject({
+    error: { code: 'internal', may_have_run: false, retryable: true, cause_chain: ['no disk'] },
+  });
+  expect(await rosa.execute({ name: count }, { requestId: 'full' })).toMatchObject({
+    error: { code: 'storage_full', may_have_run: false, retryable: true, cause_chain: ['no room'] },
   });
   expect(await rosa.execute({ name: echo })).toHaveProperty('result.success', true);
   expect(stack.ran('count')).toEqual([]);

@@ -43,8 +43,8 @@ export async function orchestratorProcess(flags: OrchestratorFlags): Promise<voi
   if (typeof ready === 'string') return;
   onHangup = () => void orchestrator.reload();
   announceReady({ ...ready }, orchestratorLines(ready), flags);
-  const end = await firstEnd<string | SignalboxError>(stop, orchestrator.ended);
-  if (end instanceof SignalboxError) throw end;
+  const end = await firstEnd<string | Error>(stop, orchestrator.ended);
+  if (end instanceof Error) throw end;
   log.info({ reason: end }, 'stopping');
 }
 

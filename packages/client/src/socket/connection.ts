@@ -47,6 +47,7 @@ export interface ConnectionOptions {
 
 /** A connection is given up when it was silent for two heartbeats and this much longer. */
 const silenceSlackMs = 1_000;
+const silenceChecksPerHeartbeat = 3;
 const closeTimeoutMs = 1_000;
 const maxPayloadBytes = 64 * 1024 * 1024;
 
@@ -142,12 +143,13 @@ export class Connection {
     this.#options.onFrame(frame, body);
   }
 
-  /** The broker pings once a heartbeat; a socket that is silent for two is given up, even if TCP has not noticed. */
+  /** The broker pings at least once a heartbeat; a socket that is silent for two is given up, even if TCP has not noticed. */
   #checkSilence(heartbeatMs: number): void {
     const { clock } = this.#options;
     const silent = (): boolean => clock.now() - this.#heardAt > 2 * heartbeatMs + silenceSlackMs;
+    const everyMs = heartbeatMs / silenceChecksPerHeartbeat;
     const check = (): void => {
-      this.#cancelTimer = clock.startTimer(check, heartbeatMs);
+      this.#cancelTimer = clock.startTimer(check, everyMs);
       if (!silent()) return;
       // After a pause of this process a ping may be waiting in the socket: it is read first.
       setImmediate(() => {
@@ -156,7 +158,7 @@ export class Connection {
         this.#socket.terminate();
       });
     };
-    this.#cancelTimer = clock.startTimer(check, heartbeatMs);
+    this.#cancelTimer = clock.startTimer(check, everyMs);
   }
 
   #end(code: number): void {

@@ -2,7 +2,12 @@ import { statSync } from 'node:fs';
 import { type BrokerClient, type Log as ClientLog, connectBroker } from '@signalbox/client';
 import type { Config } from '@signalbox/config';
 import { type McpHost, startMcpHost } from '@signalbox/mcp-host';
-import { type Orchestrator, openSqliteJournal, startOrchestrator } from '@signalbox/orchestrator';
+import {
+  type Journal,
+  type Orchestrator,
+  openSqliteJournal,
+  startOrchestrator,
+} from '@signalbox/orchestrator';
 import { type Fault, noFault, SignalboxError } from '@signalbox/protocol';
 import { dataDirectory, localBrokerUrl, orchestratorFiles } from '../data-directory/data-directory.ts';
 import { type Log, type LogLevel, withLevels } from '../log.ts';
@@ -32,8 +37,8 @@ export interface RunOrchestratorOptions {
 export interface RunningOrchestrator extends AsyncDisposable {
   /** Resolves when every MCP server has answered or failed for the first time, and with what they offer. */
   readonly ready: Promise<OrchestratorReport>;
-  /** Resolves with the reason when the connection to the broker is closed for good. */
-  readonly ended: Promise<SignalboxError>;
+  /** Resolves with the reason when the connection to the broker is closed for good, or the journal can't be written any more. */
+  readonly ended: Promise<Error>;
   /** Reads the configuration file again, once the orchestrator is ready, and logs the outcome even if nothing changed. */
   reload(): Promise<void>;
 }
@@ -64,7 +69,7 @@ export async function runOrchestrator(options: RunOrchestratorOptions): Promise<
   const dataDir = dataDirectory(options.dataDir, config);
   const url = options.url ?? localBrokerUrl(dataDir, config);
   await using starting = new AsyncDisposableStack();
-  const { host, client, orchestrator, reloadCapabilities } = await startParts(starting, {
+  const { host, client, journal, orchestrator, reloadCapabilities } = await startParts(starting, {
     ...options,
     dataDir,
     url,
@@ -91,7 +96,7 @@ export async function runOrchestrator(options: RunOrchestratorOptions): Promise<
   ready.catch(() => {});
   return {
     ready,
-    ended: client.closed.then((error) => error ?? closed()),
+    ended: Promise.race([client.closed.then((error) => error ?? closed()), journal.failed]),
     reload: async () => {
       await ready;
       if (reload) return await (await reload).reload();
@@ -106,6 +111,7 @@ export async function runOrchestrator(options: RunOrchestratorOptions): Promise<
 interface Parts {
   host: McpHost;
   client: BrokerClient;
+  journal: Journal;
   orchestrator: Orchestrator;
   reloadCapabilities: () => Promise<void>;
 }
@@ -153,7 +159,7 @@ async function startParts(
       fault,
     }),
   );
-  return { host, client, orchestrator, reloadCapabilities: sources.reloadCapabilities };
+  return { host, client, journal, orchestrator, reloadCapabilities: sources.reloadCapabilities };
 }
 
 function logConnection(client: BrokerClient, log: Log): void {

@@ -98,7 +98,10 @@ export class ServerRegistry {
 
   /** Ends all servers now. Resolves when their processes have exited. */
   async close(): Promise<void> {
-    await Promise.all([...this.#servers.values(), ...this.#leaving].map((server) => server.close()));
+    const closing = [...this.#servers.values(), ...this.#leaving].map((server) => server.close());
+    // One that fails must not keep the caller from waiting for the others.
+    await Promise.allSettled(closing);
+    await Promise.all(closing);
   }
 
   #replacement(name: string, config: McpServerConfig, old: HostedServer | undefined): HostedServer {

@@ -41,6 +41,8 @@ export interface JournalEntry extends Omit<StartedCall, 'inbox' | 'lifetimeMs'> 
 export interface Journal extends AsyncDisposable {
   /** Identifies this journal among all journals, and never changes. */
   readonly id: string;
+  /** Resolves with the reason if nothing can be written any more. Close the journal then, and open it when the medium is good. */
+  readonly failed: Promise<Error>;
   /** Returns the entry of a call, if there is one. */
   find(key: CallKey): JournalEntry | undefined;
   /** Resolves when the entry is fsynced. It replaces an entry with the same key. Concurrent starts share one fsync. */

@@ -59,10 +59,12 @@ export function openFaceAgent(executor: McpProxyExecutor, options: FaceAgentOpti
   }
 
   async function shutDown(): Promise<void> {
+    // The stack runs these from the last to the first, whichever of them fail.
+    await using steps = new AsyncDisposableStack();
+    steps.use(executor);
+    steps.use(tools);
+    steps.defer(() => endpoint.close());
     stopAnnouncing();
-    await endpoint.close();
-    await tools[Symbol.asyncDispose]();
-    await executor.close();
   }
 
   return {

@@ -16,6 +16,7 @@ import {
   superviseAgent,
 } from '@signalbox/worker';
 import { openClient } from '../../connection/client-session.ts';
+import { startExitDeadline } from '../../process/exit-deadline.ts';
 import { exitCodes } from '../../terminal/exit-codes.ts';
 import { printPlans } from './dry-run.ts';
 import type { WorkerRunFlags } from './flags.ts';
@@ -73,7 +74,11 @@ async function superviseAll(
       }),
     }),
   );
-  return await exitCodeOfAll(agents, terminal);
+  try {
+    return await exitCodeOfAll(agents, { terminal, graceMs: flags.stopTimeout });
+  } finally {
+    startExitDeadline();
+  }
 }
 
 /** Returns the options of the tokens that are issued for the agents. The agent that started us is told of their ends. */
@@ -99,7 +104,10 @@ async function openIssuer({ connection, kind }: RunIdentity): Promise<BrokerClie
 }
 
 /** Waits for all agents. One that cannot be run at all ends the others: the command line asked for something wrong. */
-async function exitCodeOfAll(agents: readonly SupervisedAgent[], terminal: boolean): Promise<number> {
+async function exitCodeOfAll(
+  agents: readonly SupervisedAgent[],
+  stopping: { terminal: boolean; graceMs: number },
+): Promise<number> {
   const all = {
     stop: () => {
       for (const agent of agents) agent.stop();
@@ -108,7 +116,7 @@ async function exitCodeOfAll(agents: readonly SupervisedAgent[], terminal: boole
       for (const agent of agents) agent.kill();
     },
   };
-  using signals = stopOnSignals(all, terminal);
+  using signals = stopOnSignals(all, stopping);
   const ends = agents.map(({ ended }) => ended);
   await Promise.all(ends).catch(() => all.stop());
   const settled = await Promise.allSettled(ends);

@@ -1,3 +1,4 @@
+import { startExitDeadline, stopTimeoutMs } from '../../process/exit-deadline.ts';
 import { exitCodes } from '../../terminal/exit-codes.ts';
 
 /** The agents, as signals act on them. */
@@ -8,16 +9,17 @@ interface Stoppable {
 
 /**
  * The first SIGTERM, SIGHUP or SIGINT asks the agents to end, a second one kills them, and a third leaves all to the
- * cleanup process. On a terminal Ctrl-C reaches the agent itself, which may mean something else by it: then SIGINT is the
+ * cleanup process. So does this process itself if it is still there some time after `graceMs`, which the agents have to end. On a terminal Ctrl-C reaches the agent itself, which may mean something else by it: then SIGINT is the
  * agent's alone.
  */
 export function stopOnSignals(
   agents: Stoppable,
-  terminal: boolean,
+  { terminal, graceMs }: { terminal: boolean; graceMs: number },
 ): Disposable & { readonly asked: boolean } {
   let asked = 0;
   const ask = (): void => {
     asked++;
+    if (asked === 1) startExitDeadline(graceMs + stopTimeoutMs);
     if (asked === 1) agents.stop();
     else if (asked === 2) agents.kill();
     else process.exit(exitCodes.interrupted);

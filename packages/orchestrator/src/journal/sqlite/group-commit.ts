@@ -1,5 +1,8 @@
 import type { Database } from 'better-sqlite3';
 
+/** The commits in a row that the medium may refuse. */
+const maxRefused = 3;
+
 type Write = () => void;
 
 interface PendingWrite {
@@ -10,7 +13,7 @@ interface PendingWrite {
 
 /**
  * Gathers the writes of one turn of the event loop into one transaction, so that all writes that must be fsynced share
- * one fsync, and a turn without one pays for none.
+ * one fsync, and a turn without one pays for none. After several commits in a row that the medium refused, {@link failed} resolves.
  */
 export class GroupCommit {
   readonly #db: Database;
@@ -21,6 +24,9 @@ export class GroupCommit {
   readonly #commit: (writes: readonly Write[]) => void;
   /** The database's present setting. It is remembered because each change has SQLite compile a statement. */
   #isSync: boolean | undefined;
+  /** Commits in a row that the medium refused. */
+  #refused = 0;
+  readonly #failed = Promise.withResolvers<Error>();
 
   constructor(db: Database, toError: (thrown: unknown) => Error) {
     this.#db = db;
@@ -28,6 +34,11 @@ export class GroupCommit {
     this.#commit = db.transaction((writes: readonly Write[]) => {
       for (const write of writes) write();
     });
+  }
+
+  /** Resolves with the last error when the medium has refused so many commits in a row that it will hardly take another. */
+  get failed(): Promise<Error> {
+    return this.#failed.promise;
   }
 
   /** Queues a write. Resolves when it is committed; with `sync`, when it is on disk. */
@@ -59,10 +70,24 @@ export class GroupCommit {
 
   /** Commits these writes before it returns; with `sync`, they are on disk then. Throws what SQLite throws. */
   commitNow(writes: readonly Write[], { sync }: { sync: boolean }): void {
-    if (this.#isSync !== sync) {
-      this.#db.pragma(`synchronous = ${sync ? 'FULL' : 'NORMAL'}`);
-      this.#isSync = sync;
+    try {
+      if (this.#isSync !== sync) {
+        this.#db.pragma(`synchronous = ${sync ? 'FULL' : 'NORMAL'}`);
+        this.#isSync = sync;
+      }
+      this.#commit(writes);
+      this.#refused = 0;
+    } catch (thrown) {
+      this.#count(thrown);
+      throw thrown;
     }
-    this.#commit(writes);
+  }
+
+  /** Counts a commit that the medium refused. After a failed sync nobody knows what is on the disk: that is one too many. */
+  #count(thrown: unknown): void {
+    const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : '';
+    if (!/^SQLITE_(IOERR|READONLY|CANTOPEN)/.test(code)) return;
+    this.#refused = code === 'SQLITE_IOERR_FSYNC' ? maxRefused : this.#refused + 1;
+    if (this.#refused >= maxRefused) this.#failed.resolve(this.#toError(thrown));
   }
 }

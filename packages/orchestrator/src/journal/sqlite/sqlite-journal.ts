@@ -70,6 +70,10 @@ class SqliteJournal implements Journal {
     this.#pruning.unref();
   }
 
+  get failed(): Promise<Error> {
+    return this.#commits.failed;
+  }
+
   find(key: CallKey): JournalEntry | undefined {
     return this.#attempt(() => this.#calls.find(key));
   }

@@ -54,12 +54,33 @@ it('rejects a commit of settlements that finds no room, and changes nothing', as
   expect(await store.find('inbox', 'ann', 'a')).toMatchObject({ outcome: 'dead' });
 });
 
+it('has failed for good when the medium refused three changes in a row, and not before', async () => {
+  using small = smallDisk();
+  const { store, setReadOnly } = small;
+  setReadOnly(true);
+  await expect(append(store, ['a'])).rejects.toMatchObject({ code: 'store_unwritable', isFinal: false });
+  await expect(append(store, ['a'])).rejects.toMatchObject({ isFinal: false });
+  setReadOnly(false);
+  expect(await append(store, ['a'])).toMatchObject([{ result: 'stored' }]);
+  setReadOnly(true);
+  await expect(append(store, ['b'])).rejects.toMatchObject({ isFinal: false });
+  // Housekeeping tries, too, so that a medium is found out although nobody sends.
+  await expect(store.sweep(steadyTime(1))).rejects.toMatchObject({ isFinal: false });
+  await expect(store.sweep(steadyTime(1))).rejects.toMatchObject({ isFinal: true });
+  setReadOnly(false);
+  await expect(append(store, ['b'])).rejects.toMatchObject({
+    isFinal: true,
+    message: expect.stringContaining('refused 3 writes in a row'),
+  });
+  expect(await store.read('inbox', 0, 9, 1e6)).toMatchObject([message('a')]);
+});
+
 const size = 100_000;
 
 /** A store whose file may grow by the pages that it is given, in place of a disk that is full. */
 function smallDisk(
   memtableMessages = 2000,
-): Disposable & { store: InboxStore; setPages(more: number): void } {
+): Disposable & { store: InboxStore; setPages(more: number): void; setReadOnly(isReadOnly: boolean): void } {
   const directory = mkdtempSync(join(tmpdir(), 'signalbox-disk-full-'));
   const file = join(directory, 'messages.db');
   let database: Database | undefined;
@@ -72,6 +93,9 @@ function smallDisk(
     setPages(more) {
       const used = database?.pragma('page_count', { simple: true }) as number;
       database?.pragma(`max_page_count = ${used + more}`);
+    },
+    setReadOnly(isReadOnly) {
+      database?.pragma(`query_only = ${isReadOnly ? 'ON' : 'OFF'}`);
     },
     [Symbol.dispose]() {
       database?.close();
