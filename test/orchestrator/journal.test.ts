@@ -1,4 +1,4 @@
-import { statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { openSqliteJournal, type SqliteJournalOptions, type StartedCall } from '@signalbox/orchestrator';
@@ -276,4 +276,74 @@ test('a file that is no journal, or one of a newer version, is refused by name',
     code: 'journal_corrupt',
     message: expect.stringContaining(t.file),
   });
+});
+
+/** Changes the bytes of a file wherever this text is. */
+function scratch(file: string, text: string): void {
+  const content = readFileSync(file);
+  let changed = 0;
+  for (let at = content.indexOf(text); at >= 0; at = content.indexOf(text, at + 1), changed++)
+    content[at]! ^= 1;
+  expect(changed).toBeGreaterThan(0);
+  writeFileSync(file, content);
+}
+
+test('a damaged row tells only that its call was started, and to the broker the journal is another one then', async () => {
+  await using t = await journalFile();
+  const reports: string[] = [];
+  const onDamage = (detail: string) => void reports.push(detail);
+  const find = (requestId: string) => ({ agent: 'rosa', requestId });
+  {
+    await using journal = await t.open();
+    journal.claim('inbox', () => expect.fail());
+    for (const id of ['whole', 'scratched-reply', 'scratched-end']) await journal.start(call(id));
+    await journal.start(call('scratched-start', { tool: 'scratched-tool' }));
+    await journal.finish(find('whole'), end);
+    await journal.finish(find('scratched-reply'), { ...end, reply: '{"result":"unreadable"}' });
+    await journal.finish(find('scratched-start'), end);
+  }
+  {
+    await using journal = await t.open({ onDamage });
+    expect(journal.claim('inbox', () => expect.fail()).previous).toHaveLength(1);
+  }
+  expect(reports).toEqual([]);
+  scratch(t.file, 'unreadable');
+  {
+    await using journal = await t.open({ onDamage });
+    expect(journal.find(find('whole'))).toMatchObject({ end });
+    expect(journal.find(find('scratched-reply'))).not.toHaveProperty('end');
+  }
+  expect(reports).toEqual([]);
+  scratch(t.file, 'scratched-tool');
+  {
+    await using journal = await t.open({ onDamage });
+    expect(journal.find(find('scratched-start'))).not.toHaveProperty('end');
+    expect(journal.find(find('whole'))).toMatchObject({ end });
+    expect(journal.claim('inbox', () => expect.fail()).previous).toEqual([]);
+  }
+  expect(reports).toEqual([expect.stringContaining(`${t.file} is damaged (1 rows)`)]);
+});
+
+test('a journal of which the log is damaged in the middle is another one to the broker, a whole one is not', async () => {
+  await using t = await journalFile();
+  {
+    await using child = await startChild(
+      new URL('../support/orchestrator/journal-writer-main.ts', import.meta.url),
+      { args: [t.file] },
+    );
+    await child.exited;
+  }
+  const log = readFileSync(`${t.file}-wal`);
+  const whole = readFileSync(t.file);
+  const reportsWith = async (content: Buffer): Promise<string[]> => {
+    const reports: string[] = [];
+    writeFileSync(t.file, whole);
+    writeFileSync(`${t.file}-wal`, content);
+    await using _journal = await t.open({ onDamage: (detail) => void reports.push(detail) });
+    return reports;
+  };
+  expect(await reportsWith(log)).toEqual([]);
+  const damaged = Buffer.from(log);
+  damaged[Math.floor(log.length / 2)]! ^= 1;
+  expect(await reportsWith(damaged)).toEqual([expect.stringContaining('the end of its log')]);
 });

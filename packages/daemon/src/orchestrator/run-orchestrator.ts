@@ -126,7 +126,12 @@ async function startParts(
   const { allowlist, repeat, mailbox, budgets, serverConcurrency } = policyOf(config, []);
   const token = options.token ?? (await ensureOrchestratorToken(dataDir, url, id));
   const events = withLevels(log, eventLevels);
-  const journal = resources.use(await openSqliteJournal({ file: orchestratorFiles(dataDir).journal }));
+  const journal = resources.use(
+    await openSqliteJournal({
+      file: orchestratorFiles(dataDir).journal,
+      onDamage: (message) => log({ event: 'journal_damaged', level: 'error', message }),
+    }),
+  );
   const sources = resources.use(await openToolSources(config, dataDir, events));
   const host = resources.use(
     startMcpHost({

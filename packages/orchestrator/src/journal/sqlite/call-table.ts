@@ -1,6 +1,7 @@
 import type { CallRecordOutcome } from '@signalbox/protocol';
 import type { Database, Statement } from 'better-sqlite3';
 import type { CallEnd, CallKey, JournalEntry, StartedCall } from '../journal.ts';
+import { rowChecksum } from './row-checksum.ts';
 
 /** How long a settled call is kept: as long as all three limits allow. A call that is not settled is always kept. */
 export interface JournalRetention {
@@ -19,13 +20,19 @@ interface Row {
   server: string | null;
   receivedAt: number;
   startedAt: number;
+  inbox: string;
+  overAt: number;
   finishedAt: number | null;
   outcome: CallRecordOutcome | null;
   reply: string | null;
+  startChecksum: number;
+  endChecksum: number | null;
+  replyChecksum: number | null;
 }
 
 const columns = `agent, request_id AS requestId, role, tool, server, received_at AS receivedAt,
-  started_at AS startedAt, finished_at AS finishedAt, outcome, reply`;
+  started_at AS startedAt, inbox, over_at AS overAt, finished_at AS finishedAt, outcome, reply,
+  start_checksum AS startChecksum, end_checksum AS endChecksum, reply_checksum AS replyChecksum`;
 
 /** Limits the rows of one housekeeping step, so that it does not hold up calls for long. */
 const pruneBatch = 500;
@@ -35,6 +42,7 @@ const replyBatch = 16;
 export class CallTable {
   readonly #find: Statement<[string, string], Row>;
   readonly #list: Statement<[number, number], Row>;
+  readonly #all: Statement<[], Omit<Row, 'reply' | 'replyChecksum'> & { isSettled: number }>;
   readonly #start: Statement<(string | number | null)[]>;
   readonly #finish: Statement<(string | number)[]>;
   readonly #settleStored: Statement<[number, string, string]>;
@@ -49,13 +57,16 @@ export class CallTable {
     this.#list = db.prepare(
       `SELECT ${columns} FROM call WHERE received_at >= ? ORDER BY received_at DESC LIMIT ?`,
     );
+    this.#all = db.prepare(
+      `SELECT ${columns.replace(' reply,', ' settled_at IS NOT NULL AS isSettled,')} FROM call NOT INDEXED`,
+    );
     this.#start = db.prepare(
       `INSERT OR REPLACE INTO call
-         (agent, request_id, role, tool, server, received_at, started_at, inbox, over_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         (agent, request_id, role, tool, server, received_at, started_at, inbox, over_at, start_checksum)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#finish = db.prepare(
-      `UPDATE call SET finished_at = ?, outcome = ?, reply = ?, reply_bytes = ?
+      `UPDATE call SET finished_at = ?, outcome = ?, reply = ?, reply_bytes = ?, end_checksum = ?, reply_checksum = ?
        WHERE agent = ? AND request_id = ? AND finished_at IS NULL`,
     );
     const settle = (drop: string) =>
@@ -92,11 +103,13 @@ export class CallTable {
   start(call: StartedCall, now: number): void {
     const { agent, requestId, role, tool, server = null, receivedAt, startedAt, inbox, lifetimeMs } = call;
     const overAt = Math.ceil(now + lifetimeMs);
-    this.#start.run(agent, requestId, role, tool, server, receivedAt, startedAt, inbox, overAt);
+    const values = [agent, requestId, role, tool, server, receivedAt, startedAt, inbox, overAt] as const;
+    this.#start.run(...values, rowChecksum(...values));
   }
 
   finish({ agent, requestId }: CallKey, { outcome, finishedAt, reply }: CallEnd): void {
-    this.#finish.run(finishedAt, outcome, reply, Buffer.byteLength(reply), agent, requestId);
+    const checksums = [rowChecksum(finishedAt, outcome), rowChecksum(reply)] as const;
+    this.#finish.run(finishedAt, outcome, reply, Buffer.byteLength(reply), ...checksums, agent, requestId);
   }
 
   settle({ agent, requestId }: CallKey, how: 'stored' | 'refused' | 'found', now: number): void {
@@ -106,6 +119,16 @@ export class CallTable {
   /** Calls of an inbox that are not settled although their lifetime is over, behind a number. */
   inDoubt(inbox: string, after: number, now: number, limit: number): (CallKey & { number: number })[] {
     return this.#inDoubt.all(inbox, after, now, limit);
+  }
+
+  /** Reads all calls but for their replies. Returns how many rows are damaged, or are not found by their keys. */
+  countDamaged(): number {
+    let damaged = 0;
+    for (const row of this.#all.iterate()) {
+      const isFound = row.isSettled || this.#find.get(row.agent, row.requestId) !== undefined;
+      if (!isFound || !isStartSound(row) || !isEndSound(row)) damaged++;
+    }
+    return damaged;
   }
 
   /** Deletes one small batch of old calls or replies, all of them settled. Returns true if there may be more to delete. */
@@ -118,11 +141,28 @@ export class CallTable {
   }
 }
 
-function toEntry({ server, finishedAt, outcome, reply, ...call }: Row): JournalEntry {
+/** The end of a damaged row is left out: it is not known how the call ended, and it is not made again. */
+function toEntry(row: Row): JournalEntry {
+  const { agent, requestId, role, tool, server, receivedAt, startedAt } = row;
+  const { finishedAt, outcome, reply, replyChecksum } = row;
+  const isReplySound = reply === null || replyChecksum === rowChecksum(reply);
+  const isSound = isStartSound(row) && isEndSound(row) && isReplySound;
   return {
-    ...call,
+    ...{ agent, requestId, role, tool, receivedAt, startedAt },
     ...(server !== null && { server }),
-    ...(finishedAt !== null &&
+    ...(isSound &&
+      finishedAt !== null &&
       outcome !== null && { end: { outcome, finishedAt, ...(reply !== null && { reply }) } }),
   };
+}
+
+function isStartSound(row: Omit<Row, 'reply' | 'replyChecksum'>): boolean {
+  const { agent, requestId, role, tool, server, receivedAt, startedAt, inbox, overAt, startChecksum } = row;
+  return (
+    startChecksum === rowChecksum(agent, requestId, role, tool, server, receivedAt, startedAt, inbox, overAt)
+  );
+}
+
+function isEndSound({ finishedAt, outcome, endChecksum }: Omit<Row, 'reply' | 'replyChecksum'>): boolean {
+  return finishedAt === null ? endChecksum === null : endChecksum === rowChecksum(finishedAt, outcome);
 }

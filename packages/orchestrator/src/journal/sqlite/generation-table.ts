@@ -10,11 +10,13 @@ const maxPrevious = 16;
  */
 export class GenerationTable {
   readonly #save: Statement<[string, string]>;
+  readonly #deleteAll: Statement<[]>;
   readonly #generations: Map<string, readonly string[]>;
 
   constructor(db: Database) {
     const all = db.prepare<[], { inbox: string; list: string }>('SELECT inbox, list FROM generation');
-    this.#generations = new Map(all.all().map(({ inbox, list }) => [inbox, JSON.parse(list) as string[]]));
+    this.#generations = new Map(all.all().map(({ inbox, list }) => [inbox, readList(list)]));
+    this.#deleteAll = db.prepare('DELETE FROM generation');
     this.#save = db.prepare('INSERT OR REPLACE INTO generation (inbox, list) VALUES (?, ?)');
   }
 
@@ -32,6 +34,12 @@ export class GenerationTable {
     return this.#change(inbox, known.slice(Math.max(0, known.indexOf(generation))));
   }
 
+  /** Gives up all generations: to the broker this is another journal from now on. */
+  forgetAll(): void {
+    this.#generations.clear();
+    this.#deleteAll.run();
+  }
+
   #change(inbox: string, generations: readonly string[]): () => void {
     this.#generations.set(inbox, generations);
     return () => this.#save.run(inbox, JSON.stringify(generations));
@@ -39,5 +47,14 @@ export class GenerationTable {
 
   #get(inbox: string): readonly string[] {
     return this.#generations.get(inbox) ?? [];
+  }
+}
+
+/** Without any generation if the text is damaged. A generation that was altered is unknown to the broker, which is the same. */
+function readList(text: string): string[] {
+  try {
+    return JSON.parse(text) as string[];
+  } catch {
+    return [];
   }
 }

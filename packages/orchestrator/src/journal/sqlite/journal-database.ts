@@ -25,6 +25,9 @@ const schema = `
     settled_at INTEGER,
     reply_bytes INTEGER NOT NULL DEFAULT 0,
     reply TEXT,
+    start_checksum INTEGER NOT NULL,
+    end_checksum INTEGER,
+    reply_checksum INTEGER,
     PRIMARY KEY (agent, request_id)
   );
   CREATE INDEX call_received ON call (received_at);

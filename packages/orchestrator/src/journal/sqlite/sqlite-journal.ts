@@ -6,6 +6,7 @@ import { CallTable, type JournalRetention } from './call-table.ts';
 import { GenerationTable } from './generation-table.ts';
 import { GroupCommit } from './group-commit.ts';
 import { journalError, openJournalDatabase } from './journal-database.ts';
+import { isLogShortened } from './shortened-log.ts';
 
 /** The file of a journal, and how long it keeps calls. */
 export interface SqliteJournalOptions {
@@ -20,6 +21,8 @@ export interface SqliteJournalOptions {
   pruneEveryMs?: number;
   /** Returns monotonic milliseconds. */
   monotonic?: () => number;
+  /** Called if the file is damaged, with what that means. */
+  onDamage?: (detail: string) => void;
 }
 
 const MiB = 1024 * 1024;
@@ -64,6 +67,7 @@ class SqliteJournal implements Journal {
     this.#calls = new CallTable(db);
     this.#generations = new GenerationTable(db);
     this.#commits = new GroupCommit(db, (thrown) => journalError(thrown, options.file));
+    this.#findDamage(options.onDamage ?? (() => {}));
     this.id = this.#readOrCreateId();
     this.#runningMs = this.#countRunningMs(options.monotonic ?? (() => performance.now()));
     this.#pruning = setInterval(() => this.#prune(), options.pruneEveryMs ?? 60_000);
@@ -162,6 +166,18 @@ class SqliteJournal implements Journal {
 
   #saveRunningMs(): void {
     this.#db.prepare('UPDATE journal SET running_ms = ?').run(this.#runningMs());
+  }
+
+  /** A damaged journal may have forgotten calls. To the broker it is another one then, so that no unsafe call is made twice. */
+  #findDamage(report: (detail: string) => void): void {
+    const damaged = this.#calls.countDamaged();
+    const isShortened = isLogShortened(this.#db, this.#file);
+    if (damaged === 0 && !isShortened) return;
+    this.#commits.commitNow([() => this.#generations.forgetAll()], { sync: true });
+    const found = damaged > 0 ? `${damaged} rows` : 'the end of its log';
+    report(
+      `${this.#file} is damaged (${found}). Requests that wait are not started if they are not safe to repeat: they end as outcome_unknown.`,
+    );
   }
 
   #readOrCreateId(): string {
