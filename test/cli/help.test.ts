@@ -22,6 +22,8 @@ const commands = [
   'agents',
   'ps',
   'history',
+  'clock accept',
+  'clock show',
   'dead list',
   'dead show',
   'dead retry',

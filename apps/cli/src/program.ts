@@ -17,6 +17,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   tail: async () => (await import('./commands/tail.ts')).tailCommand(),
   history: async () => (await import('./commands/history.ts')).historyCommand(),
   dead: async () => (await import('./commands/dead.ts')).deadCommand(),
+  clock: async () => (await import('./commands/clock.ts')).clockCommand(),
   config: async () => (await import('./commands/config.ts')).configCommand(),
 };
 

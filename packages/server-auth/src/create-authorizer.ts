@@ -13,7 +13,7 @@ export interface AuthorizerOptions {
   server: string;
   url: string;
   auth: ServerAuth;
-  /** Epoch milliseconds. */
+  /** Returns monotonic milliseconds. */
   now?: () => number;
   /** Reaches the authorization server, whose address others may have chosen: see {@link hostsOfAuth}. */
   fetch: typeof fetch;
@@ -23,7 +23,7 @@ export interface AuthorizerOptions {
 
 /** Creates the access to a server as its configuration says. Nothing is requested until a header is asked for. */
 export function createAuthorizer(options: AuthorizerOptions): Authorizer {
-  const { server, auth, now = Date.now, log } = options;
+  const { server, auth, now = () => performance.now(), log } = options;
   if (auth.type === 'bearer') return new FixedTokenAuthorizer(auth.token);
   const secrets = new RecentSecrets(secretsOfAuth(auth));
   const redact = (text: string) => secrets.redact(text);

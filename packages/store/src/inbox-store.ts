@@ -152,6 +152,8 @@ export interface InboxStore extends AsyncDisposable {
    * `dedupeWindowMs` of running time after the store was opened and after each leap of `time`.
    */
   sweep(time: ExpiryTime): Promise<StoredMetadata[]>;
+  /** Counts the pending messages that would have expired at a time, by kind. It may take a while, as {@link history} does. */
+  countExpired(time: ExpiryTime): Promise<Record<string, number>>;
   /** Remembers the time that the caller has reached. A power cut may undo that. */
   keepTime(time: ExpiryTime): Promise<void>;
   /** Returns the time that was kept last; `undefined` in a new store. */

@@ -14,7 +14,10 @@ import type { TailFollowers } from './tail-followers.ts';
 export interface FrameDeps {
   delivery: Delivery;
   /** The store, for look-ups only. Messages are stored and settled by `delivery`. */
-  store: Pick<InboxStore, 'read' | 'find' | 'requestState' | 'stats' | 'usage' | 'history' | 'dead'>;
+  store: Pick<
+    InboxStore,
+    'read' | 'find' | 'requestState' | 'stats' | 'usage' | 'history' | 'dead' | 'countExpired'
+  >;
   tokens: TokenRegistry;
   agents: KnownAgents;
   /** The rules of each role that differ from the default, by role. */

@@ -18,7 +18,7 @@ export interface OAuthAuthorizerOptions {
   server: string;
   grant: Grant;
   redact: (text: string) => string;
-  /** Epoch milliseconds. */
+  /** Returns monotonic milliseconds. */
   now: () => number;
   log: (event: AuthEvent) => void;
 }

@@ -8,6 +8,7 @@ import {
 import type { Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { Outcome, Refusal } from '../outcome.ts';
+import { acceptClock, showClock } from './clock.ts';
 import { dropDead, listDead, retryDead, showDead } from './dead-letters.ts';
 import type { Operation } from './operation.ts';
 import { audit, history, stats } from './reports.ts';
@@ -26,6 +27,8 @@ const operations: { [Op in AdminOp]: Operation<Op> } = {
   audit,
   stats,
   tail,
+  clock: showClock,
+  clock_accept: acceptClock,
 };
 
 /** Handles `admin`: runs an operation for the operator. A caller with a minting token may issue and revoke its own child tokens. */

@@ -1,11 +1,18 @@
 import type { z } from 'zod';
+import { clockOperations } from './clock.ts';
 import { deadLetterOperations } from './dead-letters.ts';
 import { reportOperations } from './reports.ts';
 import { tailOperation } from './tail.ts';
 import { tokenOperations } from './tokens.ts';
 
 function describeOperations() {
-  return { ...tokenOperations(), ...deadLetterOperations(), ...reportOperations(), ...tailOperation() };
+  return {
+    ...tokenOperations(),
+    ...deadLetterOperations(),
+    ...reportOperations(),
+    ...tailOperation(),
+    ...clockOperations(),
+  };
 }
 
 type Operations = ReturnType<typeof describeOperations>;

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import type { Damage } from '../../damage.ts';
 import type { DeadLetter, DeadLetters, Retried } from '../../dead-letters.ts';
@@ -241,6 +242,20 @@ export class SqliteInboxStore implements InboxStore {
       if (this.#transactions.hasRoom) this.#freeing(() => this.#messages.tidy(time));
       return expired;
     });
+  }
+
+  async countExpired(time: ExpiryTime): Promise<Record<string, number>> {
+    const counts: Record<string, number> = {};
+    try {
+      this.#transactions.recover();
+      for (const part of this.#messages.reader.expiredInParts(time)) {
+        for (const { shared } of part) counts[shared.kind] = (counts[shared.kind] ?? 0) + 1;
+        await nextTurn();
+      }
+      return counts;
+    } catch (thrown) {
+      throw toStoreError(thrown, this.#file);
+    }
   }
 
   async keepTime({ earliest, latest }: ExpiryTime): Promise<void> {

@@ -108,6 +108,15 @@ export class MessageReader {
     return [...this.#pending.expired(time), ...entries].map(storedMetadataOf);
   }
 
+  /** All expired messages, in parts. Commits may happen between two parts. */
+  *expiredInParts(time: ExpiryTime): Iterable<LoggedMessage[]> {
+    for (const segment of this.#segments.all()) {
+      if (segment.kind === 'settled' || segment.until > time.latest) continue;
+      yield this.#pending.messagesIn(segment).filter(({ shared }) => hasExpired(shared, time));
+    }
+    yield this.#memtable.pendingWhere(({ shared }) => hasExpired(shared, time));
+  }
+
   /**
    * All messages, pending and settled, in parts; settled ones that were settled before `since` may be left out. A message that
    * changes meanwhile can come twice: the later one is as it is now. Commits may happen between two parts.

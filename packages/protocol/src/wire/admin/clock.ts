@@ -1,0 +1,35 @@
+import { z } from 'zod';
+
+/** Describes the operations on the broker's clock. */
+export function clockOperations() {
+  const hold = z
+    .object({
+      from: z.number().describe('The time before the leap, in epoch milliseconds.'),
+      to: z.number().describe('The time after the leap, in epoch milliseconds.'),
+      left_ms: z.number().describe('The clock is believed after this time.'),
+      requests: z
+        .int()
+        .describe('Requests that are not pushed, and get `undeliverable` when it is believed.'),
+      messages: z.int().describe('Other messages that become dead letters when it is believed.'),
+    })
+    .meta({
+      id: 'ClockHold',
+      title: 'clock hold',
+      description:
+        'A leap of the broker’s clock that it does not believe yet, and what waits because of that.',
+    });
+  return {
+    clock: {
+      minting: false,
+      meaning: 'Tells whether the broker’s clock leapt forward, and what is held back because of that.',
+      params: z.object({}),
+      result: z.object({ hold: hold.optional().describe('Absent if the clock is believed.') }),
+    },
+    clock_accept: {
+      minting: false,
+      meaning: 'Believes the broker’s clock from now on: what is held back expires.',
+      params: z.object({}),
+      result: z.object({ hold: hold.optional().describe('What was held back. Absent if nothing was.') }),
+    },
+  };
+}

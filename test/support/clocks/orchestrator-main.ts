@@ -1,0 +1,19 @@
+import { connectBroker } from '@signalbox/client';
+import { startMcpHost } from '@signalbox/mcp-host';
+import { openSqliteJournal, startOrchestrator } from '@signalbox/orchestrator';
+import { counterServer } from '@signalbox/testing';
+
+/** An orchestrator in a process of its own, whose journal forgets all that it may at once. */
+const [url, token, counterFile, journalFile] = process.argv.slice(2) as [string, string, string, string];
+process.on('disconnect', () => process.exit(0));
+
+const journal = await openSqliteJournal({
+  file: journalFile,
+  pruneEveryMs: 10,
+  retention: { maxAgeMs: 0 },
+});
+const host = startMcpHost({ servers: { counter: counterServer(counterFile) } });
+await host.inventory();
+const client = await connectBroker({ url, token, agent: 'orchestrator' });
+await startOrchestrator({ client, host, journal, askSettledEveryMs: 10 });
+process.send?.({ pid: process.pid });

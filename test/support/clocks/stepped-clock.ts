@@ -1,0 +1,17 @@
+import { writeFileSync } from 'node:fs';
+
+/** The wall clock of a process that a test steps. */
+export interface SteppedClock {
+  /** The environment of the process. */
+  readonly env: Record<string, string>;
+  /** Sets the clock so much ahead of the real time, or behind it. */
+  set(offsetMs: number): void;
+}
+
+/** Makes a clock that is kept in `file`. */
+export function steppedClock(file: string): SteppedClock {
+  const set = (offsetMs: number): void => writeFileSync(file, String(offsetMs));
+  set(0);
+  const preload = new URL('./stepped-date.ts', import.meta.url).href;
+  return { env: { NODE_OPTIONS: `--import ${preload}`, SIGNALBOX_TEST_CLOCK: file }, set };
+}
