@@ -1,15 +1,20 @@
 /**
- * The present, in epoch milliseconds, as far as it is known. Both fields are the wall clock's time while it runs evenly. After the
- * clock was stepped, stamps of two clocks meet: `earliest` is the time of the one that is behind, `latest` of the one that is ahead.
+ * The present, in epoch milliseconds. It is one time while the wall clock runs evenly. After a step there are several: that of the wall
+ * clock, and those that it would show without the step, as far as stamps of them may be in the store.
  */
 export interface ExpiryTime {
+  /** All of them, in ascending order. */
+  readonly times: readonly number[];
+  /** The first of {@link times}. */
   readonly earliest: number;
+  /** The last of {@link times}. */
   readonly latest: number;
 }
 
-/** Returns the present by the clock that made a stamp. A stamp after `earliest` can only come from the clock that is ahead. */
-export function presentFor(stamp: number, { earliest, latest }: ExpiryTime): number {
-  return stamp > earliest ? latest : earliest;
+/** Returns the present by the clock that made a stamp: the earliest time that is not before the stamp. It is never too late. */
+export function presentFor(stamp: number, { times, latest }: ExpiryTime): number {
+  for (const time of times) if (time >= stamp) return time;
+  return latest;
 }
 
 /** Tells whether the lifetime of a message is over. */
@@ -22,7 +27,7 @@ export function ageOf(stamp: number, time: ExpiryTime): number {
   return presentFor(stamp, time) - stamp;
 }
 
-/** Returns the present by a clock that was never stepped. */
+/** Returns the present of a clock that was never stepped. */
 export function steadyTime(now: number): ExpiryTime {
-  return { earliest: now, latest: now };
+  return { times: [now], earliest: now, latest: now };
 }

@@ -24,6 +24,11 @@ function handClock() {
   };
 }
 
+/** The time that the last broker had reached. */
+function reached(...times: number[]): ExpiryTime {
+  return { times, earliest: times[0]!, latest: times.at(-1)! };
+}
+
 function opened(reached?: ExpiryTime) {
   const clock = handClock();
   const events: string[] = [];
@@ -103,6 +108,25 @@ it('ends the hold when the leap is undone; what was sent meanwhile keeps its lif
   expect(events).toEqual(['leap of 11520 min', 'set_back']);
 });
 
+it('expires nothing too early that was sent between the steps of a clock that jumps about', () => {
+  const { clock, sent, isOver } = opened();
+  const messages: { createdAt: number; expiresAt: number }[] = [];
+  for (const step of [-hour, hour, -10_000, 8 * day, -7 * day, -day, hour, -2 * hour]) {
+    clock.step(step);
+    messages.push(sent(10_000), sent(hour / 2));
+    expect(messages.filter(isOver), `${step}`).toEqual([]);
+    clock.advance(100);
+  }
+  clock.advance(10_000 - 900);
+  expect(messages.filter(isOver)).toEqual([]);
+  for (let passed = 0; passed <= 2 * hour; passed += minute) {
+    clock.advance(minute);
+    const over = messages.filter(isOver);
+    for (const message of over) messages.splice(messages.indexOf(message), 1);
+  }
+  expect(messages).toEqual([]);
+});
+
 it('begins the five minutes again at a second leap', () => {
   const { clock, expiry, sent, isOver } = opened();
   const message = sent(hour);
@@ -139,8 +163,8 @@ it.each([minute, 30 * minute, 10 * hour])(
 
 it('counts a time without a broker as a leap, also when it ended during a hold', () => {
   const { now } = handClock();
-  expect(opened({ earliest: now() - minute, latest: now() - minute }).events).toEqual([]);
-  const { events, expiry, clock, isOver } = opened({ earliest: now() - 8 * day, latest: now() - 1000 });
+  expect(opened(reached(now() - minute)).events).toEqual([]);
+  const { events, expiry, clock, isOver } = opened(reached(now() - 8 * day, now() - 1000));
   expect(events).toEqual(['leap of 11520 min']);
   const message = { createdAt: now() - 9 * day, expiresAt: now() - 2 * day };
   expect(isOver(message)).toBe(false);
@@ -151,7 +175,7 @@ it('counts a time without a broker as a leap, also when it ended during a hold',
 
 it('remembers over a restart how far the clock was ahead before it was set back', () => {
   const { now } = handClock();
-  const { clock, isOver } = opened({ earliest: now(), latest: now() + 8 * day });
+  const { clock, isOver } = opened(reached(now(), now() + 8 * day));
   const message = { createdAt: now() + 8 * day - 1000, expiresAt: now() + 8 * day + minute };
   clock.advance(minute - 1);
   expect(isOver(message)).toBe(false);

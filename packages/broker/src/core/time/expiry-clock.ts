@@ -1,9 +1,13 @@
 import type { ExpiryTime } from '@signalbox/store';
 
 /** The wall clock has leapt if it gains more than this on the monotonic clock between two looks at both. */
-export const leapMs = 60_000;
+const leapMs = 60_000;
+/** The wall clock was set back if it loses more than this. */
+const evenMs = 1000;
 /** The time for which nothing expires because of a leap. */
 export const holdMs = 5 * 60_000;
+/** The most steps that are remembered at a time. */
+const maxOthers = 16;
 
 /** A leap of the wall clock that is not believed yet. */
 export interface Hold {
@@ -11,8 +15,6 @@ export interface Hold {
   from: number;
   /** The time after the leap, in epoch milliseconds. */
   to: number;
-  /** The end of the hold in monotonic milliseconds. */
-  until: number;
 }
 
 /** Why a hold ended: its time was over, somebody accepted the clock, or the clock was set back to before the leap. */
@@ -26,10 +28,16 @@ export interface ExpiryClockDeps {
   monotonic: () => number;
   /** The time that the last broker on this store had reached; `undefined` for a new store. */
   reached: ExpiryTime | undefined;
-  /** Called when a leap is seen, with how long it is. */
+  /** Called when a leap is seen. */
   onLeap: (hold: Hold) => void;
   /** Called when a hold has ended. */
   onHoldEnd: (end: HoldEnd) => void;
+}
+
+/** The time that the wall clock would show without a step. `left` is what it showed right before the step. */
+interface OtherTime {
+  at: number;
+  left: number;
 }
 
 /**
@@ -40,33 +48,34 @@ export interface ExpiryClockDeps {
  * - The wall clock goes back. What was stamped before expires when its lifetime has passed, or when the clock has caught up.
  */
 export class ExpiryClock implements ExpiryTime {
+  readonly times: number[];
   earliest: number;
   latest: number;
+  /** Returns epoch milliseconds. */
   readonly now: () => number;
-  readonly #monotonic: () => number;
-  readonly #onLeap: ExpiryClockDeps['onLeap'];
-  readonly #onHoldEnd: ExpiryClockDeps['onHoldEnd'];
+  readonly #deps: ExpiryClockDeps;
   #wall: number;
   /** The monotonic time of the last look. */
   #lookedAt: number;
-  /** The highest time that a stamp may have. */
-  #highest: number;
+  /** The times besides the wall clock's. Those before it are there only during a hold. */
+  #others: OtherTime[] = [];
+  /** The monotonic time at which the wall clock is believed. */
+  #believedAt = Number.NEGATIVE_INFINITY;
   #hold: Hold | undefined;
 
-  constructor({ now, monotonic, reached, onLeap, onHoldEnd }: ExpiryClockDeps) {
-    this.now = now;
-    this.#monotonic = monotonic;
-    this.#onLeap = onLeap;
-    this.#onHoldEnd = onHoldEnd;
-    this.#wall = now();
-    this.#lookedAt = monotonic();
+  constructor(deps: ExpiryClockDeps) {
+    this.#deps = deps;
+    this.now = deps.now;
+    this.#wall = deps.now();
+    this.#lookedAt = deps.monotonic();
     this.earliest = this.#wall;
-    this.#highest = Math.max(this.#wall, reached?.latest ?? 0);
-    this.latest = this.#highest;
-    if (reached !== undefined && this.#wall - reached.earliest > leapMs) {
-      this.earliest = reached.earliest;
-      this.#beginHold();
-    }
+    this.latest = this.#wall;
+    this.times = [this.#wall];
+    if (!deps.reached) return;
+    this.#others = deps.reached.times.map((time) => ({ at: time, left: time }));
+    const hasLeapt = this.#wall - deps.reached.earliest > leapMs;
+    if (hasLeapt) this.#believedAt = this.#lookedAt + holdMs;
+    this.#settle(hasLeapt, 'waited');
   }
 
   /** The leap that is not believed yet. */
@@ -76,32 +85,38 @@ export class ExpiryClock implements ExpiryTime {
 
   /** The milliseconds until the hold ends; 0 if there is none. */
   get holdLeftMs(): number {
-    return this.#hold ? Math.max(0, this.#hold.until - this.#monotonic()) : 0;
+    return this.#hold ? Math.max(0, this.#believedAt - this.#deps.monotonic()) : 0;
   }
 
   /** Looks at both clocks. Call it before the fields are used. It is cheap enough to be called for each message. */
   look(): this {
     const wall = this.now();
-    const monotonic = this.#monotonic();
+    const monotonic = this.#deps.monotonic();
     const passed = monotonic - this.#lookedAt;
-    const hasLeapt = wall - this.#wall - passed > leapMs;
+    const expected = this.#wall + passed;
+    const step = wall - expected;
     this.#wall = wall;
     this.#lookedAt = monotonic;
-    if (wall > this.#highest) this.#highest = wall;
-    if (hasLeapt || this.#hold) {
-      this.earliest += passed;
-      if (hasLeapt) this.#beginHold();
-      this.#endHoldIfDue();
-    } else this.earliest = wall;
-    // Once the wall clock has caught up, no stamp is ahead of it.
-    this.latest = this.earliest >= this.#highest ? wall : Math.max(wall, this.latest + passed);
+    const hasLeapt = step > leapMs;
+    if (!hasLeapt && step >= -evenMs && this.#others.length === 0) {
+      this.times[0] = wall;
+      this.earliest = wall;
+      this.latest = wall;
+      return this;
+    }
+    for (const other of this.#others) other.at += passed;
+    if (hasLeapt) this.#believedAt = monotonic + holdMs;
+    if (hasLeapt || step < -evenMs) this.#others.push({ at: expected, left: expected });
+    this.#settle(hasLeapt, 'waited');
     return this;
   }
 
   /** Believes the wall clock from now on. Returns the hold that this ends. */
   accept(): Hold | undefined {
     const hold = this.look().#hold;
-    if (hold) this.#endHold('accepted');
+    if (!hold) return undefined;
+    this.#believedAt = this.#lookedAt;
+    this.#settle(false, 'accepted');
     return hold;
   }
 
@@ -110,21 +125,25 @@ export class ExpiryClock implements ExpiryTime {
     return this.#hold !== undefined && expiresAt <= this.#wall;
   }
 
-  #beginHold(): void {
-    const from = Math.floor(this.earliest);
-    this.#hold = { from, to: this.#wall, until: this.#lookedAt + holdMs };
-    this.#onLeap(this.#hold);
-  }
-
-  #endHoldIfDue(): void {
-    if (!this.#hold) return;
-    if (this.#wall <= this.earliest) this.#endHold('set_back');
-    else if (this.#lookedAt >= this.#hold.until) this.#endHold('waited');
-  }
-
-  #endHold(end: HoldEnd): void {
-    this.#hold = undefined;
-    this.earliest = this.#wall;
-    this.#onHoldEnd(end);
+  /** Drops the times that matter no more, sets the fields, and begins or ends the hold. `end` says why the clock is believed, if it is. */
+  #settle(hasLeapt: boolean, end: HoldEnd): void {
+    const wall = this.#wall;
+    const isBelieved = this.#lookedAt >= this.#believedAt;
+    this.#others = this.#others
+      .filter(({ at, left }) => (at > wall ? left > wall : !isBelieved && wall - at > leapMs))
+      .sort((a, b) => a.at - b.at)
+      .slice(0, maxOthers);
+    this.times.splice(0, this.times.length, wall, ...this.#others.map(({ at }) => at));
+    this.times.sort((a, b) => a - b);
+    this.earliest = this.times[0]!;
+    this.latest = this.times.at(-1)!;
+    const isHeld = this.earliest < wall;
+    if (isHeld && hasLeapt) {
+      this.#hold = { from: Math.floor(this.earliest), to: wall };
+      this.#deps.onLeap(this.#hold);
+    } else if (!isHeld && this.#hold) {
+      this.#hold = undefined;
+      this.#deps.onHoldEnd(isBelieved ? end : 'set_back');
+    }
   }
 }

@@ -258,8 +258,8 @@ export class SqliteInboxStore implements InboxStore {
     }
   }
 
-  async keepTime({ earliest, latest }: ExpiryTime): Promise<void> {
-    const kept = JSON.stringify({ earliest: Math.floor(earliest), latest: Math.floor(latest) });
+  async keepTime({ times }: ExpiryTime): Promise<void> {
+    const kept = JSON.stringify(times.map(Math.floor));
     this.#write(() => {
       // The next call on a disk with room writes it.
       if (!this.#transactions.hasRoom) return;
@@ -269,7 +269,9 @@ export class SqliteInboxStore implements InboxStore {
 
   async keptTime(): Promise<ExpiryTime | undefined> {
     const kept = this.#attempt(() => this.#meta.text('time'));
-    return kept === undefined ? undefined : (JSON.parse(kept) as ExpiryTime);
+    const times = kept === undefined ? [] : (JSON.parse(kept) as number[]);
+    const [earliest, latest] = [times[0], times.at(-1)];
+    return earliest === undefined || latest === undefined ? undefined : { times, earliest, latest };
   }
 
   async bindJournal(inbox: string, claim: JournalClaim): Promise<number> {
