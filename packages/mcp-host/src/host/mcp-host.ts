@@ -5,7 +5,12 @@ import { isUnsent } from '../calls/tool-call.ts';
 import { checkServers } from '../config/check-servers.ts';
 import { defaultTuning, type HostTuning } from '../config/host-tuning.ts';
 import type { McpServerConfig } from '../config/server-config.ts';
-import { buildInventory, type Inventory, type InventoryBuild } from '../inventory/inventory.ts';
+import {
+  buildInventory,
+  type Inventory,
+  type InventoryBuild,
+  InventoryMemory,
+} from '../inventory/inventory.ts';
 import { defaultToolNameMax, mayBelongTo } from '../inventory/tool-name.ts';
 import type { HostedServer } from '../servers/hosted-server.ts';
 import { type ServerChanges, ServerRegistry } from '../servers/server-registry.ts';
@@ -26,6 +31,7 @@ export function startMcpHost(options: McpHostOptions): McpHost {
 class RunningHost implements McpHost {
   readonly #registry: ServerRegistry;
   readonly #inventory: InventoryTracker;
+  readonly #memory = new InventoryMemory();
   readonly #providers: ReadonlyMap<string, ToolProvider>;
   readonly #tuning: HostTuning;
   readonly #now: () => number;
@@ -198,7 +204,7 @@ class RunningHost implements McpHost {
       tools: [...provider.tools()],
       problems: [...provider.problems()],
     }));
-    return buildInventory(hosted, provided, { alike, max });
+    return buildInventory(hosted, provided, { alike, max }, this.#memory);
   }
 
   /**

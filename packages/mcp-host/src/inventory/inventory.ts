@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { Tool } from '@signalbox/protocol';
+import { ToolDigests } from '@signalbox/tool-calls';
 import type { ToolList } from './tool-list.ts';
 import { assignToolNames, whyRenamed } from './tool-name.ts';
 
@@ -72,14 +72,31 @@ export interface InventoryBuild {
   targets: ReadonlyMap<string, RouteTarget>;
 }
 
+/** Remembers what was made of each tool, so that a change of one server costs little for the tools of all others. */
+export class InventoryMemory {
+  readonly digests = new ToolDigests();
+  readonly #named = new WeakMap<Tool, Tool>();
+
+  /** Returns a tool under its name in the inventory; the same object each time, while its name stays. */
+  named(tool: Tool, name: string): Tool {
+    const known = this.#named.get(tool);
+    if (known?.name === name) return known;
+    const named = { ...tool, name };
+    this.#named.set(tool, named);
+    return named;
+  }
+}
+
 /**
  * Puts the lists together, in the order of the configuration: of two tools that can't both have a name, the first has
- * it. Tools of `providers` keep their own names, unless a server's tool has one already.
+ * it. Tools of `providers` keep their own names, unless a server's tool has one already. With the same `memory`, tools
+ * that have not changed are the same objects in each inventory.
  */
 export function buildInventory(
   servers: readonly ToolSource[],
   providers: readonly ToolSource[],
   naming: { alike: ReadonlySet<string>; max: number },
+  memory = new InventoryMemory(),
 ): InventoryBuild {
   const { targets, renamed, unprefixed, problems } = nameTools(servers, naming);
   for (const { name: server, tools } of providers) {
@@ -92,12 +109,9 @@ export function buildInventory(
   const tools: Tool[] = [];
   const hidden: Tool[] = [];
   for (const [name, { server, tool, isProvided }] of [...targets].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    (hiding.has(server) && !isProvided ? hidden : tools).push({ ...tool, name });
+    (hiding.has(server) && !isProvided ? hidden : tools).push(memory.named(tool, name));
   }
-  const version = createHash('sha256')
-    .update(JSON.stringify([tools, hidden]))
-    .digest('base64url')
-    .slice(0, 22);
+  const version = memory.digests.ofAll([tools, hidden]);
   const all = [...problemsOf([...servers, ...providers]), ...problems];
   return { inventory: { version, tools, hidden, renamed, unprefixed, problems: all }, targets };
 }

@@ -73,13 +73,18 @@ export function assignToolNames(
   const plain = tools.map((key) => firstChoice(key, alike, max));
   const rivals = new Map<string, Map<string, ToolKey>>();
   for (const [i, key] of tools.entries()) {
-    const group = rivals.get(plain[i]!) ?? new Map<string, ToolKey>();
-    rivals.set(plain[i]!, group.set(identity(key), key));
+    const group = rivals.get(plain[i]!);
+    if (group) group.set(identity(key), key);
+    else rivals.set(plain[i]!, new Map([[identity(key), key]]));
   }
+  const owners = new Map<ReadonlyMap<string, ToolKey>, string>();
   const taken = new Set<string>();
   return tools.map((key, i) => {
     const group = rivals.get(plain[i]!)!;
-    const name = group.size === 1 || ownsPlainName(key, group) ? plain[i]! : distinctName(key, max);
+    const owner = owners.get(group) ?? ownerOf(group);
+    owners.set(group, owner);
+    const owns = group.size === 1 || (hasOwnName(key) ? isSpelledExactly(key) : owner === identity(key));
+    const name = owns ? plain[i]! : distinctName(key, max);
     if (taken.has(name)) return undefined;
     taken.add(name);
     return name;
@@ -108,8 +113,9 @@ export function whyRenamed(
 
 /** Whether a tool is offered under its own name: not if that would make it one of another server's, or of ours. */
 function hasOwnName({ tool, prefix }: ToolKey): boolean {
+  if (prefix !== false) return false;
   const own = toolPart(tool);
-  return prefix === false && !isMcpTool(own) && !own.startsWith(ourPrefix);
+  return !isMcpTool(own) && !own.startsWith(ourPrefix);
 }
 
 function firstChoice(key: ToolKey, alike: ReadonlySet<string>, max: number): string {
@@ -123,10 +129,10 @@ function distinctName(key: ToolKey, max: number): string {
   return `${toolPart(key.tool).slice(0, max - hashLength - 1)}_${hashOf(key)}`;
 }
 
-function ownsPlainName(key: ToolKey, group: ReadonlyMap<string, ToolKey>): boolean {
-  if (hasOwnName(key)) return isSpelledExactly(key);
+/** Returns the identity of the only one of these tools that is spelled as its plain name; empty if there is none. */
+function ownerOf(group: ReadonlyMap<string, ToolKey>): string {
   const exact = [...group.values()].filter(isSpelledExactly);
-  return exact.length === 1 && identity(exact[0]!) === identity(key);
+  return exact.length === 1 ? identity(exact[0]!) : '';
 }
 
 function isSpelledExactly(key: ToolKey): boolean {

@@ -1,6 +1,7 @@
 import type { BrokerClient, Log } from '@signalbox/client';
 import type { Inventory, McpHost } from '@signalbox/mcp-host';
 import { messageOf, type Tool, withRepeatOverride } from '@signalbox/protocol';
+import { ToolDigests } from '@signalbox/tool-calls';
 import { type RepeatLists, repeatOverrideFor } from '../roles/repeat-lists.ts';
 import type { RoleToolAllowlist } from '../roles/role-tool-allowlist.ts';
 import { type Catalog, createCatalog, type MailboxRules } from './catalog.ts';
@@ -42,12 +43,13 @@ export function trackCatalog(
   let catalog: Catalog | undefined;
   let announced = Promise.resolve();
   const changeTimes = new ToolChangeTimes();
+  const digests = new ToolDigests();
 
   const updateCatalog = (inventory: Inventory): Catalog => {
     const before = catalog;
     latestInventory = inventory;
     const { allowlist, repeat, mailbox } = policy;
-    const after = createCatalog(withRepeatOverrides(inventory, repeat), allowlist, mailbox);
+    const after = createCatalog(withRepeatOverrides(inventory, repeat), allowlist, mailbox, digests);
     catalog = after;
     announced = announced
       .then(() => announceCatalog(client, before, after, log))

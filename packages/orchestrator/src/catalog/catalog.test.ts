@@ -3,7 +3,7 @@ import type { Tool } from '@signalbox/protocol';
 import { expect, test } from 'vitest';
 import { admit } from '../calls/tool-refusals.ts';
 import { RoleToolAllowlist } from '../roles/role-tool-allowlist.ts';
-import { createCatalog, viewChange } from './catalog.ts';
+import { createCatalog, type RoleView, viewChange } from './catalog.ts';
 
 const tool = (name: string, description = name): Tool => ({
   name,
@@ -82,7 +82,7 @@ test('an unknown tool is answered with the nearest one that is allowed', () => {
   });
 });
 
-test('a hidden tool may be called by its exact name where the allowlist says so, and is seen nowhere', () => {
+test('a hidden tool may be called by its exact name where the allowlist says so, and is seen nowhere', async () => {
   const before = createCatalog(inventory('1', [tool('files_read')]), files);
   const hidden = [tool('files_secret'), tool('mail_secret')];
   const catalog = createCatalog(inventory('2', [tool('files_read')], hidden), files);
@@ -95,7 +95,7 @@ test('a hidden tool may be called by its exact name where the allowlist says so,
   for (const view of [catalog.view('reader'), catalog.view('other'), catalog.everything()]) {
     expect(view.tools.map(({ name }) => name)).toEqual(['files_read']);
     expect(view.find('files_secret')).toBeUndefined();
-    expect(view.search('secret', 10)).toEqual([]);
+    expect(await view.search('secret', 10)).toEqual([]);
   }
   expect(before.view('other').hasUnlisted).toBe(false);
   expect(catalog.view('other').hasUnlisted).toBe(true);
@@ -103,12 +103,11 @@ test('a hidden tool may be called by its exact name where the allowlist says so,
   expect(more.view('other').version).toBe(catalog.view('other').version);
 });
 
-test('a search finds only what its view holds', () => {
+test('a search finds only what its view holds', async () => {
   const catalog = createCatalog(inventory('1', [tool('files_read'), tool('mail_read')]), files);
-  const found = (view: { search: (query: string, limit: number) => { tool: Tool }[] }) =>
-    view.search('read', 10).map((one) => one.tool.name);
-  expect(found(catalog.view('reader'))).toEqual(['files_read']);
-  expect(found(catalog.everything())).toEqual(['files_read', 'mail_read']);
+  const found = async (view: RoleView) => (await view.search('read', 10)).map((one) => one.tool.name);
+  expect(await found(catalog.view('reader'))).toEqual(['files_read']);
+  expect(await found(catalog.everything())).toEqual(['files_read', 'mail_read']);
 });
 
 test('a tool of a server that has not come up yet is unreachable, not unknown', () => {

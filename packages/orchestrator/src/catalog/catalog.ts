@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { Inventory } from '@signalbox/mcp-host';
 import type { MailboxAccess, Tool } from '@signalbox/protocol';
+import { ToolDigests } from '@signalbox/tool-calls';
 import type { RoleToolAllowlist } from '../roles/role-tool-allowlist.ts';
 import { createToolIndex, type FoundTool, type ToolIndex } from '../search/tool-index.ts';
 
@@ -16,7 +16,7 @@ export interface RoleView {
   /** Finds a tool of this view by its exact name. */
   find(tool: string): Tool | undefined;
   /** Finds up to `limit` tools that match the words of a query, best first. */
-  search(query: string, limit: number): FoundTool[];
+  search(query: string, limit: number): Promise<FoundTool[]>;
 }
 
 /** Which mailbox tools each role may see. A role without an entry sees all of them. */
@@ -39,6 +39,7 @@ export function createCatalog(
   inventory: Inventory,
   allowlist: RoleToolAllowlist,
   mailbox: MailboxRules = {},
+  digests = new ToolDigests(),
 ): Catalog {
   const views = new Map<string, RoleView>();
   const byName = new Map([...inventory.tools, ...inventory.hidden].map((tool) => [tool.name, tool]));
@@ -51,13 +52,13 @@ export function createCatalog(
       if (!view) {
         const hasUnlisted = inventory.hidden.some(({ name }) => allowlist.allows(role, name));
         const own = Object.hasOwn(mailbox, role) ? mailbox[role] : undefined;
-        view = createView(allowlist.filterManifest(role, inventory.tools), hasUnlisted, own);
+        view = createView(allowlist.filterManifest(role, inventory.tools), hasUnlisted, own, digests);
         views.set(role, view);
       }
       return view;
     },
     everything() {
-      everything ??= createView(inventory.tools, inventory.hidden.length > 0, undefined);
+      everything ??= createView(inventory.tools, inventory.hidden.length > 0, undefined, digests);
       return everything;
     },
     tool: (name) => byName.get(name),
@@ -68,20 +69,20 @@ function createView(
   tools: readonly Tool[],
   hasUnlisted: boolean,
   mailbox: MailboxAccess | undefined,
+  digests: ToolDigests,
 ): RoleView {
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
-  const contents = JSON.stringify([tools, hasUnlisted, mailbox]);
-  const version = createHash('sha256').update(contents).digest('base64url').slice(0, 22);
-  let index: ToolIndex | undefined;
+  const version = digests.ofAll([tools], [hasUnlisted, mailbox]);
+  let index: Promise<ToolIndex> | undefined;
   return {
     version,
     tools,
     hasUnlisted,
     mailbox,
     find: (tool) => byName.get(tool),
-    search(query, limit) {
+    async search(query, limit) {
       index ??= createToolIndex(tools);
-      return index.search(query, limit);
+      return (await index).search(query, limit);
     },
   };
 }
@@ -99,10 +100,12 @@ export function viewChange(before: RoleView, after: RoleView): ViewChange {
   return {
     added: namesOf(after.tools.filter((tool) => !before.find(tool.name))),
     removed: namesOf(before.tools.filter((tool) => !after.find(tool.name))),
-    changed: namesOf(
-      stayed.filter((tool) => JSON.stringify(tool) !== JSON.stringify(before.find(tool.name))),
-    ),
+    changed: namesOf(stayed.filter((tool) => !isSameTool(tool, before.find(tool.name)))),
   };
+}
+
+function isSameTool(tool: Tool, other: Tool | undefined): boolean {
+  return tool === other || JSON.stringify(tool) === JSON.stringify(other);
 }
 
 function namesOf(tools: readonly Tool[]): string[] {

@@ -70,7 +70,7 @@ async function answerAllowed(
     case 'search': {
       const catalog = await catalogs.current();
       const view = asker.role === 'operator' ? catalog.everything() : catalog.view(asker.role);
-      return { data: findTools(view, request) };
+      return { data: await findTools(view, request) };
     }
     case 'calls':
       return answerCalls(deps, request);
@@ -87,8 +87,11 @@ async function answerAllowed(
   }
 }
 
-function findTools(view: RoleView, { query, limit = defaultSearchLimit }: SearchRequest): SearchReply {
-  const found = view.search(query, limit);
+async function findTools(
+  view: RoleView,
+  { query, limit = defaultSearchLimit }: SearchRequest,
+): Promise<SearchReply> {
+  const found = await view.search(query, limit);
   return {
     tools: found.map(({ tool: { name, title, description }, score }) => ({
       name,

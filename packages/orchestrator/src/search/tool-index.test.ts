@@ -25,7 +25,7 @@ const tools = [
   tool('mcp_shop__find', { annotations: { title: 'Catalogue' } }),
   tool('mcp_git__log', { description: 'History of a repository, newest commit first.' }),
 ];
-const index = createToolIndex(tools);
+const index = await createToolIndex(tools);
 const namesFor = (query: string, limit = 10) => index.search(query, limit).map(({ tool: { name } }) => name);
 
 test.each([
@@ -44,26 +44,26 @@ test.each([
   expect(namesFor(query)[0]).toBe(name);
 });
 
-test('a word in a name counts for more than one in a description', () => {
-  const both = createToolIndex([tool('b', { description: 'branch' }), tool('make_branch')]);
+test('a word in a name counts for more than one in a description', async () => {
+  const both = await createToolIndex([tool('b', { description: 'branch' }), tool('make_branch')]);
   expect(both.search('branch', 10).map((found) => found.tool.name)).toEqual(['make_branch', 'b']);
 });
 
-test('tools that fit equally well come in the order of their names, and no more than asked for', () => {
-  const alike = createToolIndex(['c', 'a', 'b'].map((name) => tool(`${name}_same`)));
+test('tools that fit equally well come in the order of their names, and no more than asked for', async () => {
+  const alike = await createToolIndex(['c', 'a', 'b'].map((name) => tool(`${name}_same`)));
   const found = alike.search('same', 2);
   expect(found.map(({ tool: { name } }) => name)).toEqual(['a_same', 'b_same']);
   expect(found[0]!.score).toBeGreaterThan(0);
 });
 
-test('a query without words, or that fits nothing, finds nothing', () => {
+test('a query without words, or that fits nothing, finds nothing', async () => {
   expect([namesFor('?!'), namesFor('zebra')]).toEqual([[], []]);
 });
 
-test('schemas that are no plain schemas, and endless ones, are read as far as they make sense', () => {
+test('schemas that are no plain schemas, and endless ones, are read as far as they make sense', async () => {
   const endless: Record<string, unknown> = { type: 'object' };
   endless.properties = { deep: endless, odd: 7, none: null, list: ['x'] };
-  const odd = createToolIndex([
+  const odd = await createToolIndex([
     tool('one', { inputSchema: endless as Tool['inputSchema'] }),
     tool('two', { inputSchema: { type: 'object', properties: 'nonsense' } }),
   ]);

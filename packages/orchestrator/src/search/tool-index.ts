@@ -19,6 +19,8 @@ export interface ToolIndex {
 /** The most characters of a field that are indexed; servers may send fields of any length. */
 const maxFieldLength = 4000;
 const maxParameterDepth = 4;
+/** The number of tools that are indexed in one turn of the event loop. */
+const chunkSize = 50;
 const maxFuzzyLength = 24;
 
 /** The weight of a word in each field. */
@@ -28,7 +30,7 @@ const boost = { name: 2, title: 2, description: 1, parameters: 0.5, parameterTex
  * Indexes tools. Ranks by BM25 over word stems, times the share of the query's words that a tool has. A word that no
  * tool has also matches words that it begins, and words that differ by a typing error.
  */
-export function createToolIndex(tools: readonly Tool[]): ToolIndex {
+export async function createToolIndex(tools: readonly Tool[]): Promise<ToolIndex> {
   const known = new Set<string>();
   const index = new MiniSearch<{ id: number }>({
     fields: Object.keys(boost),
@@ -46,7 +48,8 @@ export function createToolIndex(tools: readonly Tool[]): ToolIndex {
       fuzzy: (term) => (term.length >= 5 && term.length <= maxFuzzyLength && !known.has(term) ? 0.2 : false),
     },
   });
-  index.addAll(tools.map(documentOf));
+  // In small parts: the tools of many servers take seconds, and calls must not wait for them.
+  await index.addAllAsync(tools.map(documentOf), { chunkSize });
   return {
     search(query, limit) {
       const words = queryWordsOf(query);

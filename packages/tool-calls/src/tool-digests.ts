@@ -1,0 +1,30 @@
+import { createHash } from 'node:crypto';
+import type { Tool } from '@signalbox/protocol';
+
+/**
+ * Makes digests of the definitions of tools, and remembers each for as long as its tool object lives. A definition is
+ * written out only once, so the digest of a long list in which little has changed is cheap. Tool objects must not be
+ * changed.
+ */
+export class ToolDigests {
+  readonly #known = new WeakMap<Tool, string>();
+
+  /** Returns a digest that differs for any two definitions that differ. */
+  of(tool: Tool): string {
+    let digest = this.#known.get(tool);
+    if (digest === undefined) {
+      digest = digestOf(tool);
+      this.#known.set(tool, digest);
+    }
+    return digest;
+  }
+
+  /** Returns a digest of lists of tools, and of other data in JSON. */
+  ofAll(lists: readonly (readonly Tool[])[], other: unknown = null): string {
+    return digestOf([lists.map((tools) => tools.map((tool) => this.of(tool))), other]);
+  }
+}
+
+function digestOf(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('base64url').slice(0, 22);
+}
