@@ -2,7 +2,12 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { counterServer, tempDir } from '@signalbox/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type BombEndpoint, bombs, startBombEndpoint } from '../support/mcp-host/bomb-endpoint.ts';
+import {
+  type BombEndpoint,
+  bombs,
+  hastyStream,
+  startBombEndpoint,
+} from '../support/mcp-host/bomb-endpoint.ts';
 import { call, startTestHost, type TestHost } from '../support/mcp-host/test-host.ts';
 import { nonstandardServer, toolNamed } from '../support/mcp-host/test-servers.ts';
 
@@ -97,4 +102,14 @@ it('leaves a session whose stream of notices never ends a message, and begins a 
   const reason = expect.stringContaining('a message of more than 100,000 bytes');
   expect(await host.seen('server_backing_off', { server: 'stream' })).toMatchObject({ reason });
   expect(await call(host, 'mcp_stream__honest')).toHaveProperty('result');
+});
+
+it('opens a stream again only after a pause, whatever the server asks for', async () => {
+  await using hasty = await startBombEndpoint({ everyStream: hastyStream });
+  await using other = startTestHost({
+    servers: { hasty: { type: 'http', protocol: 'legacy', url: hasty.url } },
+  });
+  await other.inventory();
+  for (let i = 0; i < 300; i++) expect(await call(other, 'mcp_hasty__honest')).toHaveProperty('result');
+  expect(hasty.streams).toBeLessThan(30);
 });

@@ -46,16 +46,24 @@ export const bombs: Record<string, Respond> = {
   endless_event_with_id: endless('text/event-stream', `data: ${block}\n`, 'id: 7\n\n'),
 };
 
+/** Ends a stream at once, and asks for another without a pause. */
+export const hastyStream: Respond = (response) => {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.end('retry: 0\nid: 1\n\n');
+};
+
 /** An HTTP endpoint that speaks just enough MCP to send bombs. */
 export interface BombEndpoint extends AsyncDisposable {
   url: string;
   /** The number of responses whose reader left before their end. */
   readonly cutOff: number;
+  /** The number of streams that were opened. */
+  readonly streams: number;
 }
 
-/** Starts an endpoint. `list` answers `tools/list`, and `firstStream` the first GET of a stream, where they are given. */
+/** Starts an endpoint. `list` answers `tools/list`, and the others the GET of a stream, where they are given. */
 export async function startBombEndpoint(
-  at: { list?: Respond; firstStream?: Respond } = {},
+  at: { list?: Respond; firstStream?: Respond; everyStream?: Respond } = {},
 ): Promise<BombEndpoint> {
   let cutOff = 0;
   let streams = 0;
@@ -63,7 +71,11 @@ export async function startBombEndpoint(
     response.on('close', () => {
       if (!response.writableFinished) cutOff++;
     });
-    if (request.method === 'GET' && streams++ === 0 && at.firstStream) return at.firstStream(response);
+    if (request.method === 'GET') {
+      streams++;
+      if (at.everyStream) return at.everyStream(response);
+      if (streams === 1 && at.firstStream) return at.firstStream(response);
+    }
     if (request.method !== 'POST') return response.writeHead(405).end();
     const { id, method, params } = JSON.parse(await bodyOf(request));
     const answer = (result: object) => {
@@ -94,6 +106,9 @@ export async function startBombEndpoint(
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    get streams() {
+      return streams;
+    },
     get cutOff() {
       return cutOff;
     },

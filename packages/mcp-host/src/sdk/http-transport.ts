@@ -12,6 +12,9 @@ import { type FetchObserver, requestFetch } from './request-fetch.ts';
 import { streamLost } from './sdk-failure.ts';
 import { keepResultsUntouched } from './untouched-results.ts';
 
+/** The shortest pause before a stream is opened again. A server may ask for a longer one, but not for none. */
+const shortestPauseMs = 1_000;
+
 /** The callbacks for what happens to the connection as a whole. */
 export interface HttpObserver extends Omit<FetchObserver, 'onTooLarge'> {
   /** A stream that belongs to no request sent a message that is too large. */
@@ -51,6 +54,10 @@ export function httpTransport(
       },
     ),
     reconnectionOptions,
+    reconnectionScheduler: (reconnect, delayMs) => {
+      const timer = setTimeout(reconnect, Math.max(delayMs, shortestPauseMs));
+      return () => clearTimeout(timer);
+    },
   });
   const send = transport.send.bind(transport);
   transport.send = (message, options) => {
