@@ -179,7 +179,10 @@ describe('request ids', () => {
 
 describe('three hundred sessions', () => {
   it('are listed page by page, each once, in order, and again where the cursor says', async () => {
-    await using broker = await startTestBroker({ durability: 'process' });
+    await using broker = await startTestBroker({
+      durability: 'process',
+      limits: { connections: { perAgent: 300 } },
+    });
     const token = await broker.token('crowd');
     await using lister = await connect(broker, 'lister');
     const crowd = await Promise.all(

@@ -14,8 +14,8 @@ const broker = await startBroker({
   port: 0,
   now: () => Date.now() + aheadMs,
   limits: {
-    connections: { total: Number.MAX_SAFE_INTEGER },
     ...unlimitedMessages,
+    connections: { total: Number.MAX_SAFE_INTEGER, perAgent: Number.MAX_SAFE_INTEGER },
   },
 });
 

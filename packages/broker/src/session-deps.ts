@@ -1,15 +1,18 @@
 import { nanoid } from 'nanoid';
 import { KnownAgents } from './auth/known-agents.ts';
+import { MintingLimits } from './auth/minting-limits.ts';
 import { newTokenId } from './auth/token-id.ts';
 import { TokenRegistry } from './auth/token-registry.ts';
 import type { BrokerSettings } from './broker-options.ts';
 import { Delivery } from './core/delivery.ts';
 import { ExpiryClock, holdMs } from './core/time/expiry-clock.ts';
 import { ConnectedCallers } from './frames/connected-callers.ts';
-import { RateLimit } from './frames/rate-limit.ts';
 import { TailFollowers } from './frames/tail-followers.ts';
+import { AgentBudgets } from './limits/agent-budgets.ts';
+import { RateLimit } from './limits/rate-limit.ts';
 import { OutboxFlusher } from './session/outbox-flusher.ts';
 import type { SessionDeps } from './session/session.ts';
+import { Turns } from './session/turns.ts';
 import type { Stores } from './stores.ts';
 
 const maxDeliver = 5;
@@ -50,6 +53,9 @@ export async function createSessionDeps(
     tokens,
     agents: await KnownAgents.load(tokenStore, tokens),
     policies,
+    minting: new MintingLimits(limits, tokens),
+    budgets: new AgentBudgets(limits, monotonic),
+    turns: new Turns(),
     connected: new ConnectedCallers({ now, monotonic }, () => nanoid(8)),
     suggestions: new RateLimit(suggestionsPerSecond, suggestionsPerSecond, monotonic()),
     followers,

@@ -163,8 +163,12 @@ test('A limit of the broker or of a role stands in its group, and is a number in
     '5: broker.limits.rates.messages: must be at least 1',
     '6: broker.limits.message.bytes: must be at most 4194304',
     '6: broker.limits.message.ttlMs: must be a whole number',
+    "10: roles.a.limits.connections.total: unknown key 'total'; known here: perAgent, perMinter",
     '10: roles.a.limits.rates.messages: must be a number',
-    "10: roles.a.limits.connections: unknown key 'connections'; known here: rates",
   ]);
   expect(problemsOf('roles: { a: { tools: [], limits: { rates: { messages: 7 } } } }')).toEqual([]);
+  expect(problemsOf('broker: { limits: { connections: { total: 20 } } }')).toEqual([
+    '1: broker.limits.connections.reserved: must be less than connections.total: it is 32, of 20',
+  ]);
+  expect(problemsOf('broker: { limits: { connections: { total: 20, reserved: 2 } } }')).toEqual([]);
 });

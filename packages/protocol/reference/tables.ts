@@ -5,6 +5,7 @@ import { brokerFrameSchemas } from '../src/wire/broker-frames.ts';
 import { clientFrameSchemas } from '../src/wire/client-frames.ts';
 import { closeCodes } from '../src/wire/close-codes.ts';
 import { errorCodes } from '../src/wire/error-codes.ts';
+import { frameCosts, furtherCosts } from '../src/wire/frame-costs.ts';
 import { bodyLimits, frameLimits, type LimitEntry, limitTable } from '../src/wire/limits.ts';
 import { definitionName, protocolJsonSchema, type SchemaNode } from './json-schema.ts';
 
@@ -71,6 +72,19 @@ export function protocolTables(): Record<string, string> {
         yesOrNo(retryable),
         meaning,
       ]),
+    ),
+    'frame-costs': table(
+      ['frame', 'cost'],
+      [
+        ...Object.entries(frameCosts).map(([type, cost]) => [`\`${type}\``, figure(cost)]),
+        ['a refusal of any frame, besides', figure(furtherCosts.refused)],
+        ['100 sequence numbers of an `ack`, `nack` or `working`, besides', figure(100 * furtherCosts.seq)],
+        [
+          '10 connections of the broker, for a `list_connected`, besides',
+          figure(10 * furtherCosts.connection),
+        ],
+        ['4 KiB of bodies that a `peek` returns, besides', figure(4096 * furtherCosts.peekedByte)],
+      ],
     ),
     limits: `${table(
       ['limit', 'default', 'operator, orchestrator', 'by role', 'meaning'],

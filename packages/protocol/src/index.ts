@@ -37,6 +37,7 @@ export {
 } from './wire/client-frames.ts';
 export { type CloseCode, closeCodes } from './wire/close-codes.ts';
 export { closeCodeOf, type ErrorCode, errorCodes } from './wire/error-codes.ts';
+export { frameCosts, furtherCosts } from './wire/frame-costs.ts';
 export { encodeFrame, FrameCursor, type FrameText, splitFrames } from './wire/frame-text.ts';
 export type { JournalBinding, JournalClaim } from './wire/journal.ts';
 export { isDeeperThan } from './wire/json-depth.ts';

@@ -82,6 +82,27 @@ export class TokenRegistry {
     return [...this.#byId.values()];
   }
 
+  /** Returns the number of live tokens that a minting token issued. */
+  liveChildren(parentId: string): number {
+    let count = 0;
+    for (const record of this.#byId.values())
+      if (record.parentId === parentId && this.isLive(record)) count++;
+    return count;
+  }
+
+  /** Removes tokens that a minting token issued and that expired `ageMs` ago, at most `limit` of them. */
+  async removeExpiredChildren(ageMs: number, limit: number): Promise<void> {
+    const now = this.#time.now();
+    const old = this.list().filter(
+      ({ id, parentId, expiresAt }) =>
+        parentId !== undefined &&
+        this.#expired.has(id) &&
+        expiresAt !== undefined &&
+        expiresAt + ageMs <= now,
+    );
+    for (const record of old.slice(0, limit)) await this.#remove(record);
+  }
+
   /** Returns the token with this id. */
   get(id: string): TokenRecord | undefined {
     return this.#byId.get(id);
@@ -112,14 +133,20 @@ export class TokenRegistry {
     const revoked: string[] = [];
     for (const record of this.list()) {
       if (record.id !== id && record.parentId !== id) continue;
-      await this.#store.remove(record.id);
-      this.#byId.delete(record.id);
-      this.#byHash.delete(record.hash);
-      this.#byAgent.get(record.agent)?.delete(record);
-      this.#expired.delete(record.id);
+      await this.#remove(record);
       revoked.push(record.id);
     }
     return revoked;
+  }
+
+  async #remove(record: TokenRecord): Promise<void> {
+    await this.#store.remove(record.id);
+    this.#byId.delete(record.id);
+    this.#byHash.delete(record.hash);
+    this.#expired.delete(record.id);
+    const ofAgent = this.#byAgent.get(record.agent);
+    ofAgent?.delete(record);
+    if (ofAgent?.size === 0) this.#byAgent.delete(record.agent);
   }
 
   #remember(record: TokenRecord): void {

@@ -5,9 +5,14 @@ import type { Delivery } from '../core/delivery.ts';
 import type { ExpiryClock } from '../core/time/expiry-clock.ts';
 import type { ConnectedCallers } from '../frames/connected-callers.ts';
 import type { TailFollowers } from '../frames/tail-followers.ts';
+import type { AgentBudgets } from '../limits/agent-budgets.ts';
 import type { Log } from '../log.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { repeat } from './repeat.ts';
+
+/** The time for which an expired token of a minting token is kept, so that who still uses it is told that it has expired. */
+const expiredTokenMs = 10 * 60 * 1000;
+const expiredTokensPerStep = 200;
 
 /** The dependencies of the chores. */
 export interface ChoreDeps {
@@ -15,6 +20,7 @@ export interface ChoreDeps {
   delivery: Delivery;
   tokens: TokenRegistry;
   agents: KnownAgents;
+  budgets: AgentBudgets;
   connected: ConnectedCallers;
   followers: TailFollowers;
   audit: AuditLog;
@@ -28,7 +34,7 @@ export interface ChoreDeps {
 
 /** Starts the work that a broker repeats while it runs. Each chore stops when it is disposed. */
 export function startChores(deps: ChoreDeps): AsyncDisposable[] {
-  const { inboxes, delivery, followers, agents, time, log, onStoreFailed } = deps;
+  const { inboxes, delivery, followers, agents, budgets, time, log, onStoreFailed } = deps;
   const housekeeping = new Housekeeping({ store: inboxes, ...deps });
   const onError = (error: unknown): void => {
     log({ level: 'error', event: 'housekeeping_failed', error });
@@ -40,6 +46,7 @@ export function startChores(deps: ChoreDeps): AsyncDisposable[] {
     repeat(500, () => endExpiredTokens(deps), onError),
     repeat(1000, () => housekeeping.step(), onError),
     repeat(1000, () => agents.save(), onError),
+    repeat(1000, async () => budgets.prune(), onError),
     repeat(10_000, () => inboxes.keepTime(time.look()), onError),
   ];
 }
@@ -50,4 +57,5 @@ async function endExpiredTokens({ connected, tokens, delivery }: ChoreDeps): Pro
   for (const id of tokens.takeExpired()) {
     await delivery.cancellations.cancelSentWith(id, 'the token it was sent with has expired');
   }
+  await tokens.removeExpiredChildren(expiredTokenMs, expiredTokensPerStep);
 }

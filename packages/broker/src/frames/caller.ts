@@ -3,7 +3,7 @@ import type { AuditLog, TokenRecord } from '@signalbox/store';
 import type { RolePolicy } from '../auth/role-policy.ts';
 import type { Consumer } from '../core/consumer.ts';
 import type { Producer } from '../core/producer.ts';
-import type { RateLimit } from './rate-limit.ts';
+import type { AgentBudget } from '../limits/agent-budgets.ts';
 
 /** The sender of a connection's frames, with its permissions and its connection to the core. */
 export interface Caller {
@@ -16,8 +16,8 @@ export interface Caller {
   readonly policy: RolePolicy | undefined;
   /** The limits of its role. */
   readonly limits: Limits;
-  /** Bounds how many messages it sends a second. */
-  readonly rateLimit: RateLimit;
+  /** What its agent may still use, over all its connections. */
+  readonly budget: AgentBudget;
   /** Receives the messages of its inbox. */
   readonly consumer: Consumer;
   /** Receives the results of the messages that it sends. */

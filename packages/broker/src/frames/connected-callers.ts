@@ -1,3 +1,4 @@
+import { isPrivileged } from '@signalbox/protocol';
 import type { Caller } from './caller.ts';
 
 /** A caller whose connection said `hello`. `connectedAt` is in epoch milliseconds. */
@@ -21,6 +22,9 @@ const announceEveryMs = 1000;
 /** Keeps the callers that are connected, each with its status. */
 export class ConnectedCallers {
   readonly #entries = new Map<Caller, Entry>();
+  readonly #ofAgents = new Map<string, number>();
+  readonly #ofMinters = new Map<string, number>();
+  #unprivileged = 0;
   readonly #now: () => number;
   readonly #monotonic: () => number;
   readonly #newSerial: () => string;
@@ -36,6 +40,21 @@ export class ConnectedCallers {
     return this.#entries.size;
   }
 
+  /** The number of callers whose role is neither operator nor orchestrator. */
+  get unprivileged(): number {
+    return this.#unprivileged;
+  }
+
+  /** Returns the number of callers with tokens for an agent, or for the pattern of a minting token. */
+  ofAgent(agent: string): number {
+    return this.#ofAgents.get(agent) ?? 0;
+  }
+
+  /** Returns the number of callers whose tokens a minting token issued. */
+  ofMinter(tokenId: string): number {
+    return this.#ofMinters.get(tokenId) ?? 0;
+  }
+
   /** Adds a caller. `end` closes its connection, and is called if its token is no longer good. */
   add(caller: Caller, end: (why: string) => void): void {
     this.#entries.set(caller, {
@@ -46,11 +65,12 @@ export class ConnectedCallers {
       announcedAt: Number.NEGATIVE_INFINITY,
       end,
     });
+    this.#count(caller, 1);
   }
 
   /** Removes a caller whose connection is over. */
   remove(caller: Caller): void {
-    this.#entries.delete(caller);
+    if (this.#entries.delete(caller)) this.#count(caller, -1);
   }
 
   /** Sets the status of a caller, at most once a second. Returns 0 if it is set, else the milliseconds to wait. */
@@ -78,4 +98,16 @@ export class ConnectedCallers {
     const last = connected.at(-1);
     return rest.length > limit && last ? { connected, cursor: last.key } : { connected };
   }
+
+  #count({ token, sender }: Caller, change: 1 | -1): void {
+    if (!isPrivileged(sender.role)) this.#unprivileged += change;
+    countIn(this.#ofAgents, token.agent, change);
+    if (token.parentId !== undefined) countIn(this.#ofMinters, token.parentId, change);
+  }
+}
+
+function countIn(counts: Map<string, number>, key: string, change: 1 | -1): void {
+  const count = (counts.get(key) ?? 0) + change;
+  if (count > 0) counts.set(key, count);
+  else counts.delete(key);
 }

@@ -1,13 +1,14 @@
 import type { AuditLog, InboxStore } from '@signalbox/store';
 import type { KnownAgents } from '../auth/known-agents.ts';
+import type { MintingLimits } from '../auth/minting-limits.ts';
 import type { RolePolicy } from '../auth/role-policy.ts';
 import type { TokenRegistry } from '../auth/token-registry.ts';
 import type { Delivery } from '../core/delivery.ts';
 import type { ExpiryClock } from '../core/time/expiry-clock.ts';
+import type { RateLimit } from '../limits/rate-limit.ts';
 import type { RoleLimits } from '../limits/role-limits.ts';
 import type { Log } from '../log.ts';
 import type { ConnectedCallers } from './connected-callers.ts';
-import type { RateLimit } from './rate-limit.ts';
 import type { TailFollowers } from './tail-followers.ts';
 
 /** The dependencies of the handlers of frames. Each handler names the few that it needs. */
@@ -19,6 +20,7 @@ export interface FrameDeps {
     'read' | 'find' | 'requestState' | 'stats' | 'usage' | 'history' | 'dead' | 'countExpired'
   >;
   tokens: TokenRegistry;
+  minting: MintingLimits;
   agents: KnownAgents;
   /** The rules of each role that differ from the default, by role. */
   policies: Readonly<Record<string, RolePolicy>>;

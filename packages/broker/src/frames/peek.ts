@@ -1,4 +1,4 @@
-import { agentOf, frameDefaults, type Message, type PeekFrame } from '@signalbox/protocol';
+import { agentOf, frameDefaults, furtherCosts, type Message, type PeekFrame } from '@signalbox/protocol';
 import { type ExpiryTime, presentFor, type StoredMessage } from '@signalbox/store';
 import type { Caller } from './caller.ts';
 import type { FrameDeps } from './frame-deps.ts';
@@ -10,7 +10,7 @@ const peekBytes = 1024 * 1024;
 /** Handles `peek`: returns messages that wait in an inbox of the caller, or in any inbox for the operator, without claiming them. */
 export async function peek(
   frame: PeekFrame,
-  { sender, isOperator }: Caller,
+  { sender, isOperator, budget }: Caller,
   { store, time }: Pick<FrameDeps, 'store' | 'time'>,
 ): Promise<Outcome> {
   const address = frame.address ?? sender.address;
@@ -20,6 +20,9 @@ export async function peek(
   }
   const limit = frame.limit ?? frameDefaults.peekMessages;
   const stored = await store.read(address, frame.after ?? 0, limit, peekBytes);
+  let bytes = 0;
+  for (const { body } of stored) bytes += body?.length ?? 0;
+  budget.frames.spend(bytes * furtherCosts.peekedByte);
   time.look();
   // A damaged message is no message any more. It becomes a dead letter when it is given out, or by housekeeping.
   const messages = stored.filter(({ damaged }) => !damaged).map((message) => asMessage(message, time));

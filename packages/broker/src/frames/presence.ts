@@ -1,4 +1,9 @@
-import type { AnnounceFrame, ConnectedAgent, ListConnectedFrame } from '@signalbox/protocol';
+import {
+  type AnnounceFrame,
+  type ConnectedAgent,
+  furtherCosts,
+  type ListConnectedFrame,
+} from '@signalbox/protocol';
 import { mayList } from '../auth/role-policy.ts';
 import type { Caller } from './caller.ts';
 import type { ConnectedCaller } from './connected-callers.ts';
@@ -24,6 +29,7 @@ export function listConnected(
   caller: Caller,
   deps: Pick<FrameDeps, 'connected' | 'store' | 'delivery'>,
 ): Outcome | Promise<Outcome> {
+  caller.budget.frames.spend(deps.connected.size * furtherCosts.connection);
   const { connected, cursor } = deps.connected.page(frame.cursor ?? '', pageSize);
   const shown = connected.filter(({ caller: other }) => mayBeShown(other, caller, frame.role));
   const answer = (agents: ConnectedAgent[]): Outcome => ({

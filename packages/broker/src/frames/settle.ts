@@ -1,4 +1,4 @@
-import type { AckFrame, NackFrame, WorkingFrame } from '@signalbox/protocol';
+import { type AckFrame, furtherCosts, type NackFrame, type WorkingFrame } from '@signalbox/protocol';
 import type { AckResult, Delivery } from '../core/delivery.ts';
 import type { Caller } from './caller.ts';
 import type { FrameDeps } from './frame-deps.ts';
@@ -7,12 +7,14 @@ import type { Outcome } from './outcome.ts';
 type Deps = Pick<FrameDeps, 'delivery'>;
 
 /** Handles `ack`: settles messages that the caller has handled. */
-export function ack(frame: AckFrame, { consumer }: Caller, { delivery }: Deps): Outcome {
+export function ack(frame: AckFrame, { consumer, budget }: Caller, { delivery }: Deps): Outcome {
+  budget.frames.spend(frame.seqs.length * furtherCosts.seq);
   return answerWhenDurable(frame.request_id, delivery.ack(consumer, frame.seqs), delivery);
 }
 
 /** Handles `nack`: gives back messages that the caller did not handle. */
-export function nack(frame: NackFrame, { consumer }: Caller, { delivery }: Deps): Outcome {
+export function nack(frame: NackFrame, { consumer, budget }: Caller, { delivery }: Deps): Outcome {
+  budget.frames.spend(frame.seqs.length * furtherCosts.seq);
   const acked = delivery.nack(consumer, frame.seqs, {
     delayMs: frame.delay_ms ?? 0,
     dead: frame.dead ?? false,
@@ -22,7 +24,8 @@ export function nack(frame: NackFrame, { consumer }: Caller, { delivery }: Deps)
 }
 
 /** Handles `working`: notes that the caller works on messages. */
-export function working(frame: WorkingFrame, { consumer }: Caller, { delivery }: Deps): undefined {
+export function working(frame: WorkingFrame, { consumer, budget }: Caller, { delivery }: Deps): undefined {
+  budget.frames.spend(frame.seqs.length * furtherCosts.seq);
   delivery.working(consumer, frame.seqs);
 }
 

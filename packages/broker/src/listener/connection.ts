@@ -1,6 +1,7 @@
 import { closeCodeOf, type ErrorCode, encodeFrame, errorCodes, type WelcomeFrame } from '@signalbox/protocol';
 import type { RawData, WebSocket } from 'ws';
 import { admit } from '../session/handshake.ts';
+import { refusePlace } from '../session/places.ts';
 import { Session, type SessionDeps } from '../session/session.ts';
 
 /** The fields of `welcome` that are the same for every connection. */
@@ -18,6 +19,9 @@ export interface ConnectionOptions {
   /** Called when it is over, perhaps more than once. */
   onEnded: () => void;
 }
+
+/** The time after which a client that found no place may try again. */
+const placeAfterMs = 1000;
 
 /** How often a connection is pinged in the time of one heartbeat. */
 export const checksPerHeartbeat = 3;
@@ -57,7 +61,8 @@ export class Connection {
   checkLife(): void {
     const socket = this.#socket;
     if (this.#silentChecks < maxSilentChecks) {
-      this.#silentChecks++;
+      // Nothing is read from a connection that is held up, not even its pongs.
+      if (!this.#session?.isHeldUp) this.#silentChecks++;
       if (socket.readyState === socket.OPEN) socket.ping();
       return;
     }
@@ -94,7 +99,7 @@ export class Connection {
       const message = 'frames are text; this WebSocket message was binary';
       if (session) session.refuse({ code: 'bad_frame', message });
       else this.#turnAway('bad_hello', message);
-    } else if (session) session.receive(data.toString());
+    } else if (session) session.receive(data.toString(), (data as Buffer).length);
     else this.#hello(data.toString());
   }
 
@@ -107,20 +112,28 @@ export class Connection {
       this.#turnAway(code, detail, field);
       return;
     }
+    const { identity, rest } = admission;
+    const full = refusePlace(identity, deps.connected, deps.limits);
+    if (full !== undefined) {
+      const { agent } = identity.sender;
+      deps.audit.record({ at: deps.now(), code: 'too_many_connections', detail: full, agent });
+      this.#turnAway('too_many_connections', full, undefined, placeAfterMs);
+      return;
+    }
     clearTimeout(this.#helloTimer);
     onAdmitted();
-    const session = new Session(this.#socket, admission.identity, deps);
+    const session = new Session(this.#socket, identity, deps);
     this.#session = session;
     const { sender, mintsOnly, limits } = session.caller;
     if (!mintsOnly) deps.agents.add(sender.agent);
     session.send({ ...greeting, ...sender, limits });
-    if (admission.rest.length > 0) session.receive(admission.rest);
+    if (rest.length > 0) session.receive(rest, rest.length);
   }
 
-  #turnAway(code: ErrorCode, message: string, field?: string): void {
+  #turnAway(code: ErrorCode, message: string, field?: string, retryAfterMs?: number): void {
     const { retryable } = errorCodes[code];
     this.#socket.send(
-      encodeFrame({ type: 'error', code, message, ...(field !== undefined && { field }), retryable }),
+      encodeFrame({ type: 'error', code, message, field, retryable, retry_after_ms: retryAfterMs }),
     );
     this.#socket.close(closeCodeOf(code) ?? 1011, code);
     this.#isTurnedAway = true;

@@ -116,8 +116,7 @@ export class Listener {
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const { host, deps } = this.#options;
-    const full = this.#connections.size >= deps.limits.forAll.connections.total;
-    const refusal = refuseUpgrade(request.headers, { host, port: this.port, full });
+    const refusal = refuseUpgrade(request.headers, { host, port: this.port });
     if (refusal) {
       deps.audit.record({ at: deps.now(), code: refusal.code, detail: refusal.message });
       socket.on('error', () => socket.destroy());

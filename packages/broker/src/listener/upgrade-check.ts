@@ -7,7 +7,7 @@ const loopbackNames = new Set(['localhost', '127.0.0.1', '[::1]']);
 export interface UpgradeRefusal {
   /** The status of the HTTP response, with its phrase. */
   status: string;
-  code: 'forbidden_origin' | 'forbidden_host' | 'bad_subprotocol' | 'too_many_connections';
+  code: 'forbidden_origin' | 'forbidden_host' | 'bad_subprotocol';
   message: string;
 }
 
@@ -17,7 +17,7 @@ export interface UpgradeRefusal {
  */
 export function refuseUpgrade(
   headers: IncomingHttpHeaders,
-  server: { host: string; port: number; full: boolean },
+  server: { host: string; port: number },
 ): UpgradeRefusal | undefined {
   const { origin, host } = headers;
   const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
@@ -40,13 +40,6 @@ export function refuseUpgrade(
       status: '400 Bad Request',
       code: 'bad_subprotocol',
       message: `offer the WebSocket subprotocol ${subprotocol}`,
-    };
-  }
-  if (server.full) {
-    return {
-      status: '503 Service Unavailable',
-      code: 'too_many_connections',
-      message: 'the broker has all the connections it takes',
     };
   }
   return undefined;

@@ -1,7 +1,7 @@
 import { FrameCursor } from '@signalbox/protocol';
 
-/** The number of frames that are handled before other connections get a turn. */
-const framesPerTurn = 2000;
+/** The number of frames of one connection that are handled in one turn of the event loop. Other connections come next. */
+const framesPerTurn = 250;
 /** The number of waiting characters above which nothing more is read from the socket. */
 const maxWaitingLength = 1024 * 1024;
 
@@ -13,6 +13,10 @@ export interface FrameReaderDeps {
   isOpen(): boolean;
   /** Returns false while too many answers wait unread. No frame is then handled until {@link FrameReader.wake}. */
   mayAnswer(): boolean;
+  /** Returns the milliseconds to wait before the next frame is handled, or 0. */
+  waitMs(): number;
+  /** Returns the number of the running turn of the event loop. */
+  turn(): number;
   /** Stops reading from the socket. */
   pause(): void;
   /** Reads from the socket again. */
@@ -34,11 +38,18 @@ export class FrameReader {
   #length = 0;
   /** The number of frames that may be handled in this turn. */
   #left = framesPerTurn;
+  #turn = -1;
   #state: 'idle' | 'handling' | 'waiting' = 'idle';
   #paused = false;
+  #isHeldUp = false;
 
   constructor(deps: FrameReaderDeps) {
     this.#deps = deps;
+  }
+
+  /** True while frames wait for {@link FrameReaderDeps.waitMs}. */
+  get isHeldUp(): boolean {
+    return this.#isHeldUp;
   }
 
   /** Takes one WebSocket message with all of its frames. */
@@ -46,13 +57,8 @@ export class FrameReader {
     this.#length += message.length;
     if (this.#frames) this.#waiting.push(message);
     else this.#begin(message);
-    if (this.#state === 'idle') {
-      this.#left = framesPerTurn;
-      this.#run();
-    }
-    if (this.#length <= maxWaitingLength) return;
-    this.#paused = true;
-    this.#deps.pause();
+    if (this.#state === 'idle') this.#run();
+    if (this.#length > maxWaitingLength) this.#pause();
   }
 
   /** Continues when answers may be made again. */
@@ -61,15 +67,25 @@ export class FrameReader {
   }
 
   #run(): void {
-    const { handle, isOpen, mayAnswer } = this.#deps;
+    const { handle, isOpen, mayAnswer, waitMs, turn } = this.#deps;
     this.#state = 'handling';
+    const now = turn();
+    if (now !== this.#turn) {
+      this.#turn = now;
+      this.#left = framesPerTurn;
+    }
     while (isOpen()) {
       if (!mayAnswer()) {
         this.#state = 'waiting';
         return;
       }
       if (this.#left === 0) {
-        this.#yield();
+        setImmediate(() => this.#run());
+        return;
+      }
+      const holdMs = this.#frames ? waitMs() : 0;
+      if (holdMs > 0) {
+        this.#hold(holdMs);
         return;
       }
       const frame = this.#next();
@@ -84,11 +100,18 @@ export class FrameReader {
     this.#finish();
   }
 
-  #yield(): void {
-    setImmediate(() => {
-      this.#left = framesPerTurn;
+  #pause(): void {
+    this.#paused = true;
+    this.#deps.pause();
+  }
+
+  #hold(ms: number): void {
+    this.#isHeldUp = true;
+    this.#pause();
+    setTimeout(() => {
+      this.#isHeldUp = false;
       this.#run();
-    });
+    }, ms);
   }
 
   #begin(message: string): void {

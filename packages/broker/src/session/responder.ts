@@ -1,9 +1,10 @@
-import { errorCodes, type FrameRefusal, type Sender } from '@signalbox/protocol';
+import { errorCodes, type FrameRefusal, furtherCosts, type Sender } from '@signalbox/protocol';
 import type { NewMessage } from '@signalbox/store';
 import type { DeliverResult, Producer } from '../core/producer.ts';
 import { auditCaller } from '../frames/caller.ts';
 import { receiptOf } from '../frames/deliver/receipt.ts';
 import type { FrameDeps } from '../frames/frame-deps.ts';
+import type { AgentBudget } from '../limits/agent-budgets.ts';
 import type { Identity } from './handshake.ts';
 import type { Outbox } from './outbox.ts';
 
@@ -15,18 +16,21 @@ export class Responder implements Producer {
   readonly sender: Sender;
   readonly #identity: Identity;
   readonly #outbox: Outbox;
+  readonly #budget: AgentBudget;
   readonly #deps: ResponderDeps;
 
-  constructor(identity: Identity, outbox: Outbox, deps: ResponderDeps) {
+  constructor(identity: Identity, outbox: Outbox, budget: AgentBudget, deps: ResponderDeps) {
     this.sender = identity.sender;
     this.#identity = identity;
     this.#outbox = outbox;
+    this.#budget = budget;
     this.#deps = deps;
   }
 
   /** Refuses a frame, or the connection if `refusal` has no id. */
   refuse(refusal: FrameRefusal, retryAfterMs?: number): void {
     const { code, message, field, id, request_id } = refusal;
+    this.#budget.frames.spend(furtherCosts.refused);
     this.#outbox.send({
       type: 'error',
       code,

@@ -5,6 +5,7 @@ import {
   closeCodeOf,
   type ErrorCode,
   type FrameRefusal,
+  frameCosts,
   parseClientFrame,
 } from '@signalbox/protocol';
 import type { WebSocket } from 'ws';
@@ -12,12 +13,14 @@ import type { Caller } from '../frames/caller.ts';
 import type { FrameDeps } from '../frames/frame-deps.ts';
 import { handleFrame } from '../frames/handlers.ts';
 import type { Outcome } from '../frames/outcome.ts';
-import { RateLimit } from '../frames/rate-limit.ts';
+import type { AgentBudget, AgentBudgets } from '../limits/agent-budgets.ts';
+import { figure } from '../limits/role-limits.ts';
 import { FrameReader } from './frame-reader.ts';
 import type { Identity } from './handshake.ts';
 import { Outbox } from './outbox.ts';
 import type { OutboxFlusher } from './outbox-flusher.ts';
 import { type FrameIds, Responder } from './responder.ts';
+import type { Turns } from './turns.ts';
 
 const MiB = 1024 * 1024;
 const pauseBytes = 4 * MiB;
@@ -26,6 +29,8 @@ const closeBytes = 24 * MiB;
 /** The dependencies that all sessions share. */
 export interface SessionDeps extends FrameDeps {
   flusher: OutboxFlusher;
+  budgets: AgentBudgets;
+  turns: Turns;
 }
 
 /** One authenticated connection. It reads frames, has each handled, and sends the answers. */
@@ -58,11 +63,14 @@ export class Session {
       handle: (header, body) => this.#handle(header, body),
       isOpen: () => this.caller.isConnected,
       mayAnswer: () => outbox.writable,
+      waitMs: () => this.#waitMs(),
+      turn: () => deps.turns.current,
       pause: () => socket.pause(),
       resume: () => socket.resume(),
     });
-    this.#responder = new Responder(identity, outbox, deps);
-    this.caller = callerOf(identity, outbox, this.#responder, deps);
+    const budget = deps.budgets.take(identity.token.agent, identity.sender.role);
+    this.#responder = new Responder(identity, outbox, budget, deps);
+    this.caller = callerOf(identity, { outbox, responder: this.#responder, budget }, deps);
     deps.connected.add(this.caller, (why) => this.end('unauthorized', why));
   }
 
@@ -71,8 +79,14 @@ export class Session {
     return this.#outbox.writable;
   }
 
-  /** Takes one WebSocket message. Each of its frames is answered on its own. */
-  receive(message: string): void {
+  /** True while frames wait because the agent is over its budget. */
+  get isHeldUp(): boolean {
+    return this.#reader.isHeldUp;
+  }
+
+  /** Takes one WebSocket message of so many bytes. Each of its frames is answered on its own. */
+  receive(message: string, bytes: number): void {
+    this.caller.budget.bytes.spend(bytes);
     this.#reader.receive(message);
   }
 
@@ -107,10 +121,31 @@ export class Session {
   dispose(): void {
     if (!this.caller.isConnected) return;
     this.caller.isConnected = false;
+    this.caller.budget.connections--;
     const { delivery, connected, followers } = this.#deps;
     delivery.subscriptions.end(this.#outbox);
     connected.remove(this.caller);
     followers.remove(this.#outbox);
+  }
+
+  /** Returns the milliseconds until the agent has paid what its frames cost. It is told at most every ten seconds. */
+  #waitMs(): number {
+    const { budget } = this.caller;
+    if (!budget.isOverdrawn) return 0;
+    const now = this.#deps.monotonic();
+    const waitMs = budget.waitMs(now);
+    if (waitMs > 0 && budget.isNoticeDue(now)) this.#tellOverdrawn(waitMs);
+    return waitMs;
+  }
+
+  #tellOverdrawn(waitMs: number): void {
+    const { limits, budget, sender } = this.caller;
+    const [name, what] = budget.bytes.isOverdrawn
+      ? (['bytes', 'bytes'] as const)
+      : (['frames', 'units of frames'] as const);
+    const setting = this.#deps.limits.setting(sender.role, 'rates', name);
+    const message = `more than ${figure(limits.rates[name])} ${what} a second for role '${sender.role}': the frames of '${sender.agent}' are read later; send less, or raise ${setting}`;
+    this.#responder.refuse({ code: 'rate_limited', message }, waitMs);
   }
 
   /** Handles one frame. An error refuses the frame and ends neither the connection nor the broker. */
@@ -120,6 +155,7 @@ export class Session {
       this.#responder.refuse(refusal);
       return undefined;
     }
+    this.caller.budget.frames.spend(frameCosts[frame.type]);
     try {
       return this.#conclude(frame, handleFrame(frame, this.caller, this.#deps, body));
     } catch (error) {
@@ -162,22 +198,20 @@ export class Session {
 
 function callerOf(
   { token, sender }: Identity,
-  consumer: Outbox,
-  producer: Responder,
-  { policies, limits, monotonic }: SessionDeps,
+  { outbox, responder, budget }: { outbox: Outbox; responder: Responder; budget: AgentBudget },
+  { policies, limits }: SessionDeps,
 ): Caller {
   const { role } = sender;
-  const own = limits.of(role);
   return {
     token,
     sender,
     isOperator: token.permissions.includes('operator'),
     mintsOnly: token.permissions.includes('mint'),
     policy: policies[role],
-    limits: own,
-    rateLimit: new RateLimit(own.rates.messages, own.rates.messagesBurst, monotonic()),
-    consumer,
-    producer,
+    limits: limits.of(role),
+    budget,
+    consumer: outbox,
+    producer: responder,
     isConnected: true,
   };
 }

@@ -1,7 +1,7 @@
 import { type BrokerFrame, messageOf, type SignalboxError, type WelcomeFrame } from '@signalbox/protocol';
 import type { ClientState, Log } from '../broker-client.ts';
 import type { Clock } from '../clock.ts';
-import { clientError } from '../errors.ts';
+import { clientError, retryAfterMsOf } from '../errors.ts';
 import { type BackoffPolicy, ReconnectPacer } from './backoff.ts';
 import { Connection, type Loss } from './connection.ts';
 
@@ -136,7 +136,8 @@ export class Supervisor {
     const { clock, log } = this.#options;
     const now = clock.now();
     this.#pacer.lost(loss.uptimeMs, now);
-    const delayMs = this.#pacer.nextDelayMs(now, clock.random(), loss.reconnectAfterMs);
+    const askedMs = retryAfterMsOf(loss.error) ?? 0;
+    const delayMs = askedMs + this.#pacer.nextDelayMs(now, clock.random(), loss.reconnectAfterMs);
     log({ event: 'disconnected', code: loss.error.code, message: loss.error.message, retryInMs: delayMs });
     this.#cancelRetry = clock.startTimer(() => this.#dial(), delayMs);
     this.#options.onDisconnected();

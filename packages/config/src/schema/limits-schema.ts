@@ -3,6 +3,7 @@ import {
   faceLimits,
   type LimitEntry,
   type LimitOverrides,
+  limitsOf,
   limitTable,
 } from '@signalbox/protocol';
 import { z } from 'zod';
@@ -28,7 +29,12 @@ function valueSchema({ default: value, min = 1, max = Number.MAX_SAFE_INTEGER, m
 }
 
 /** Accepts the limits of a broker. */
-export const brokerLimitsSchema = brokerLimits(() => true);
+export const brokerLimitsSchema = brokerLimits(() => true).check(({ value, issues }) => {
+  const { total, reserved } = limitsOf(undefined, value).connections;
+  if (reserved < total) return;
+  const message = `must be less than connections.total: it is ${reserved}, of ${total}`;
+  issues.push({ code: 'custom', input: value, path: ['connections', 'reserved'], message });
+});
 
 /** Accepts the limits that a role may have of its own. */
 export const roleLimitsSchema = brokerLimits(({ perRole }) => perRole === true);

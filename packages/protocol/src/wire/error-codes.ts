@@ -41,6 +41,11 @@ export const errorCodes = {
   unknown_op: { retryable: false, meaning: 'The broker does not know this operation of `admin`.' },
   shutting_down: { retryable: true, meaning: 'The broker is about to stop.' },
   slow_consumer: { retryable: true, closes: 4429, meaning: 'The connection does not read what it is sent.' },
+  too_many_connections: {
+    retryable: true,
+    closes: 4430,
+    meaning: 'The agent, or the broker, has all the connections of its limits.',
+  },
   internal: { retryable: true, meaning: 'The broker failed; nothing was kept.' },
 } as const satisfies Record<string, { retryable: boolean; closes?: number; meaning: string }>;
 

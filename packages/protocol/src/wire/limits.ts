@@ -31,6 +31,22 @@ export interface LimitEntry {
 export const limitTable = {
   connections: {
     total: { default: 4096, meaning: 'Connections at a time.' },
+    reserved: {
+      default: 32,
+      min: 0,
+      meaning: 'Connections of the total that are kept for operators and orchestrators.',
+    },
+    perAgent: {
+      default: 16,
+      privileged: 1024,
+      perRole: true,
+      meaning: 'Connections of one agent, over all its tokens, and of one minting token.',
+    },
+    perMinter: {
+      default: 1024,
+      perRole: true,
+      meaning: 'Connections of all agents together that have their token from one minting token.',
+    },
     unauthenticated: {
       default: 256,
       meaning:
@@ -60,6 +76,32 @@ export const limitTable = {
       perRole: true,
       meaning: 'Messages of one agent at once.',
     },
+    bytes: {
+      default: 8 * MiB,
+      privileged: 1024 * MiB,
+      perRole: true,
+      meaning:
+        'Bytes that one agent sends a second, in the long run. Beyond them its connections are read later.',
+    },
+    bytesBurst: {
+      default: 16 * MiB,
+      privileged: 1024 * MiB,
+      perRole: true,
+      meaning: 'Bytes that one agent sends at once.',
+    },
+    frames: {
+      default: 10_000,
+      privileged: 10_000_000,
+      perRole: true,
+      meaning:
+        'Cost of the frames of one agent a second, in the long run: each type has a cost, and a refusal costs more. Beyond it its connections are read later.',
+    },
+    framesBurst: {
+      default: 10_000,
+      privileged: 10_000_000,
+      perRole: true,
+      meaning: 'Cost of the frames of one agent at once.',
+    },
   },
   inbox: {
     messages: { default: 50_000, meaning: 'Messages that wait in one inbox.' },
@@ -67,6 +109,18 @@ export const limitTable = {
   },
   senderToRecipient: {
     messages: { default: 1000, meaning: 'Messages of one sender that wait in one inbox.' },
+  },
+  tokens: {
+    perMinter: {
+      default: 1000,
+      perRole: true,
+      meaning: 'Tokens of one minting token that are valid at a time.',
+    },
+    mintedPerMinute: {
+      default: 1000,
+      perRole: true,
+      meaning: 'Tokens that one minting token issues a minute.',
+    },
   },
   store: {
     bytes: { default: 8 * 1024 * MiB, meaning: 'Bytes of all stored messages.' },

@@ -10,7 +10,7 @@ import type { FrameDeps } from '../frame-deps.ts';
 import type { Outcome, Refusal } from '../outcome.ts';
 import { acceptClock, showClock } from './clock.ts';
 import { dropDead, listDead, retryDead, showDead } from './dead-letters.ts';
-import type { Operation } from './operation.ts';
+import type { Operation, OperationOutcome } from './operation.ts';
 import { audit, history, stats } from './reports.ts';
 import { tail } from './tail.ts';
 import { issueToken, listTokens, revokeToken } from './tokens.ts';
@@ -53,7 +53,7 @@ async function run<Op extends AdminOp>(
   params: Record<string, unknown>,
   caller: Caller,
   deps: FrameDeps,
-): Promise<Awaited<ReturnType<Operation<Op>>> | { refusal: Refusal }> {
+): OperationOutcome<Op> {
   const parsed = parseAdminParams(op, params);
   if (parsed.refusal) return { refusal: parsed.refusal };
   const operation: Operation<Op> = operations[op];

@@ -3,9 +3,9 @@ import type { Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { Refusal } from '../outcome.ts';
 
-/** The result of an operation, or a refusal that names the parameter. */
+/** The result of an operation, or a refusal, which names the parameter if one is wrong. */
 export type OperationOutcome<Op extends AdminOp> = Promise<
-  { result: AdminResult<Op> } | { refusal: Refusal & { field: string } }
+  { result: AdminResult<Op> } | { refusal: Refusal; retryAfterMs?: number }
 >;
 
 /** Runs one operation of `admin`, with parameters that fit its schema. */

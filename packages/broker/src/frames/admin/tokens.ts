@@ -13,7 +13,7 @@ const revokedToken = 'the token of this connection was revoked';
 /** Runs `token_issue`: issues a token. A caller with a minting token issues child tokens. */
 export async function issueToken(
   params: AdminParams<'token_issue'>,
-  deps: Pick<FrameDeps, 'tokens' | 'audit' | 'now'>,
+  deps: Pick<FrameDeps, 'tokens' | 'minting' | 'audit' | 'now' | 'monotonic'>,
   caller: Caller,
 ): OperationOutcome<'token_issue'> {
   const { ttl_ms: ttlMs, ...wanted } = params;
@@ -21,6 +21,11 @@ export async function issueToken(
   const parent = caller.mintsOnly ? caller.token : undefined;
   const refusal = refuseToken(request) ?? (parent && refuseChild(parent, request, deps.now()));
   if (refusal) return { refusal };
+  const full = parent && deps.minting.take(parent, deps.monotonic());
+  if (full) {
+    const { code, message, retryAfterMs } = full;
+    return { refusal: { code, message }, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+  }
   const { record, token } = await deps.tokens.issue(request, parent);
   const detail = `token ${record.id} for '${record.agent}' with role '${record.role}'`;
   auditCaller(caller, 'token_issued', detail, deps);

@@ -8,11 +8,11 @@ import {
 import type { NewMessage } from '@signalbox/store';
 import { judgeDeliver } from '../../auth/role-policy.ts';
 import { openUntil } from '../../core/message-header.ts';
+import { refillMs } from '../../limits/rate-limit.ts';
 import { figure, type RoleLimits } from '../../limits/role-limits.ts';
 import type { Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { Outcome } from '../outcome.ts';
-import { refillMs } from '../rate-limit.ts';
 import { refuseForgedClaim, refuseSettles, refuseSize } from './deliver-checks.ts';
 import { answeredAlready, notAnAnswer } from './receipt.ts';
 import { hasInbox, unknownRecipient } from './recipient.ts';
@@ -36,15 +36,15 @@ export function deliver(
     refuseSettles(frame, caller, delivery);
   if (refusal) return { refusal };
   const verdict = judgeDeliver(caller.sender.role, caller.policy, frame, tokens);
+  if (typeof verdict === 'object') return { refusal: { code: 'forbidden', message: verdict.refusal } };
+  const waitMs = caller.budget.messages.take(monotonic());
+  if (waitMs > 0) return tooFast(waitMs, caller, deps.limits);
   if (verdict === 'only_as_reply') {
     // The store checks that the request is open, in the commit that stores the reply.
     if (frame.correlation_id === undefined) return { refusal: notAnAnswer(frame.kind) };
     return submit(frame, caller, deps, body, agentOf(frame.to));
   }
   if (verdict === 'only_as_answer') return submitIfAnswer(frame, caller, deps, body);
-  if (verdict !== 'allowed') return { refusal: { code: 'forbidden', message: verdict.refusal } };
-  const waitMs = caller.rateLimit.take(monotonic());
-  if (waitMs > 0) return tooFast(waitMs, caller, deps.limits);
   // Only agents that exist can be written to. An agent exists if it holds its inbox, is known, or sent the request that this answers.
   const exists = frame.ephemeral || delivery.isHeld(frame.to) || agents.has(agentOf(frame.to));
   if (exists || settlesItsRequest(frame, caller, deps)) return submit(frame, caller, deps, body);

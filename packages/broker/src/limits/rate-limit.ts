@@ -29,4 +29,9 @@ export class RateLimit {
     this.#left--;
     return 0;
   }
+
+  /** True if no use of the past still counts. */
+  isFull(now: number): boolean {
+    return this.#left + ((now - this.#at) / 1000) * this.#perSecond >= this.#burst;
+  }
 }

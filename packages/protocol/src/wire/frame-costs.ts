@@ -1,0 +1,29 @@
+import type { ClientFrame } from './client-frames.ts';
+
+/** The cost of a frame of each type, in units of the limit `rates.frames`. One unit is about the work of an `ack` of one message. */
+export const frameCosts = {
+  hello: 1,
+  deliver: 1,
+  ack: 1,
+  nack: 1,
+  working: 1,
+  subscribe: 100,
+  cancel: 20,
+  announce: 2,
+  list_connected: 30,
+  peek: 50,
+  find: 20,
+  admin: 20,
+} as const satisfies Record<ClientFrame['type'], number>;
+
+/** The costs that come on top of those of {@link frameCosts}. */
+export const furtherCosts = {
+  /** A frame that is refused, for whatever reason. */
+  refused: 20,
+  /** A sequence number of an `ack`, a `nack` or a `working` beyond the first. */
+  seq: 0.02,
+  /** A connection of the broker, for `list_connected`, which sorts them all. */
+  connection: 0.1,
+  /** A byte of the bodies that `peek` returns. */
+  peekedByte: 1 / 4096,
+} as const;
