@@ -29,6 +29,8 @@ export interface ModelMessage {
   /** It was settled when its lifetime was over: as acked or as expired. */
   late: boolean;
   /** The id of its reply. */
+  /** Its deadline lies in a leap of the clock: nobody is given it any more. */
+  inLeap?: boolean;
   replyId?: string;
 }
 
@@ -89,7 +91,14 @@ export class BrokerModel {
 
   /** Un-settled and in its time, or in the hands of the lease: the contract owes it to somebody. */
   isOffered(message: ModelMessage): boolean {
-    return !message.settled && (message.expiresAt > this.now || this.inFlight.has(message));
+    if (message.settled) return false;
+    return this.inFlight.has(message) || (message.expiresAt > this.now && !message.inLeap);
+  }
+
+  /** The wall clock leaps beyond the deadlines of brief messages. Requests among them are held back. */
+  leap(): void {
+    for (const message of this.messages.values())
+      if (message.kind === 'ask' && message.expiresAt - this.now <= briefMs) message.inLeap = true;
   }
 
   /** How many messages the holder has to have, no more and no fewer. */

@@ -13,6 +13,7 @@ export type BrokerOp =
   | { op: 'cancel'; sender: SenderName; id: string }
   | { op: 'leave'; as: Connection }
   | { op: 'advance'; ms: number }
+  | { op: 'step'; how: 'back' | 'forward' }
   | { op: 'restart' };
 
 const connection = fc.constantFrom<Connection>(0, 1, 2);
@@ -58,6 +59,13 @@ export const brokerOps: fc.Arbitrary<BrokerOp[]> = fc.array(
       arbitrary: fc.record({
         op: fc.constant('advance' as const),
         ms: fc.constantFrom(1000, 21_000, 61_000),
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        op: fc.constant('step' as const),
+        how: fc.constantFrom('back' as const, 'forward' as const),
       }),
     },
     { weight: 1, arbitrary: fc.constant<BrokerOp>({ op: 'restart' }) },

@@ -5,6 +5,10 @@ import { BrokerModel, briefMs, type ModelMessage } from './broker-model.ts';
 import type { BrokerOp, Connection, SenderName } from './broker-ops.ts';
 import { answerOf, expectCounted } from './wire-answers.ts';
 
+const startedAt = 1_700_000_000_000;
+/** Steps of the wall clock: longer than a brief message lives, shorter than others do. */
+const steps = { back: -3_600_000, forward: 8 * 86_400_000 };
+
 /** Faults that a test injects, to show that the model notices them. */
 export interface InjectedFaults {
   /** The frames that are sent in place of one. */
@@ -18,6 +22,9 @@ const agents = ['alice', 'carol', 'bob'] as const;
 /** A running broker, the clients that meet on the inbox `bob`, and the model beside it. */
 export class BrokerUnderTest implements AsyncDisposable {
   readonly model = new BrokerModel();
+  /** How far the broker's wall clock was stepped, in milliseconds. The model counts lifetimes without steps. */
+  steppedBy = 0;
+  readonly #steps = new Set<string>();
   readonly #broker: TestBroker;
   readonly #tokens = new Map<string, string>();
   readonly #senders = new Map<string, WireClient>();
@@ -41,7 +48,8 @@ export class BrokerUnderTest implements AsyncDisposable {
     const clock: { tested?: BrokerUnderTest } = {};
     const broker = await startTestBroker({
       durability: 'process',
-      now: () => clock.tested?.model.now ?? 1_700_000_000_000,
+      now: () => (clock.tested?.model.now ?? startedAt) + (clock.tested?.steppedBy ?? 0),
+      monotonic: () => clock.tested?.model.now ?? startedAt,
     });
     const tested = new BrokerUnderTest(broker, injected, timeoutMs);
     clock.tested = tested;
@@ -77,6 +85,13 @@ export class BrokerUnderTest implements AsyncDisposable {
         if (this.#moved + op.ms > 540_000) return;
         this.#moved += op.ms;
         this.model.now += op.ms;
+        break;
+      case 'step':
+        // Each once: what lives for days must not be over when a leap is believed.
+        if (this.#steps.has(op.how)) return;
+        this.#steps.add(op.how);
+        this.steppedBy += steps[op.how];
+        if (op.how === 'forward') this.model.leap();
         break;
       case 'restart':
         await this.restart();
@@ -241,6 +256,8 @@ export class BrokerUnderTest implements AsyncDisposable {
       return;
     }
     const allowed = this.model.reply(request, reply.id);
+    // How long an acked request stays open is a matter of the wall clock.
+    if (this.#steps.size > 0 && request.replyId === undefined) allowed.push('delivered', 'already_answered');
     if (!allowed.includes(answer as never)) {
       throw new Error(`reply to ${sender} ${id}: ${answer}; allowed: ${allowed.join(', ')}`);
     }
