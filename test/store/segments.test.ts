@@ -139,6 +139,17 @@ describe('Messages on their way through the store', () => {
     expect(await results(0, gone, 12)).toEqual(new Set(['stored']));
   });
 
+  it('moves old messages out of memory although the wall clock was set back', async () => {
+    let back = 0;
+    let passed = 0;
+    await using setup = await openStore({ now: () => startedAt + passed - back, monotonic: () => passed });
+    await settle(setup, await commit(setup, ['a', 'b'].map(message)));
+    back = hour;
+    passed = hour;
+    await setup.store.sweep(steadyTime(startedAt + passed - back));
+    expect(settledSegments(setup.file)).toHaveLength(1);
+  });
+
   it('remembers what was settled for the dedupe window after a leap of the clock', async () => {
     await using setup = await openStore({ memtableMessages: 4 });
     const { store } = setup;
