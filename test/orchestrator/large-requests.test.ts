@@ -82,7 +82,7 @@ test('a large request that has its answer in the journal gets it, although there
   expect(stack.ran('echo')).toEqual([]);
 });
 
-test('a worker that calls with 3.7 MiB twelve times at once is refused, and calls of another to another server are served', async () => {
+test('a worker that calls with 3.7 MiB eight times at once is refused, and calls of another to another server are served', async () => {
   await using elsewhere = await tempDir();
   await using stack = await startToolStack({
     servers: { quick: counterServer(`${elsewhere.path}/quick.jsonl`) },
@@ -100,7 +100,7 @@ test('a worker that calls with 3.7 MiB twelve times at once is refused, and call
   let mostMiB = idleMiB;
   const times: number[] = [];
   // The calls with one long text wait in the gate: no more than four of them fit into the room of one worker.
-  while (times.length < 20 || !(outcomes.quota_exceeded! >= 2) || !(outcomes.invalid_arguments! >= 3)) {
+  while (times.length < 20 || !(outcomes.quota_exceeded! >= 1) || !(outcomes.invalid_arguments! >= 3)) {
     const startedAt = performance.now();
     expect(await callError(honest, 'mcp_quick__echo', { n: times.length })).toBeUndefined();
     times.push(performance.now() - startedAt);

@@ -26,9 +26,9 @@ export const faceLimits = {
   bytesPerAgent: {
     default: 16 * MiB,
     meaning:
-      'Bytes of the bodies of one agent that an HTTP face holds, from their arrival until their answers have left.',
+      'Bytes of one agent that an HTTP face holds: bodies until they are answered, and answers until they are read.',
   },
-  bytes: { default: 64 * MiB, meaning: 'Bytes of the bodies of all agents that an HTTP face holds.' },
+  bytes: { default: 64 * MiB, meaning: 'Bytes of all agents that an HTTP face holds.' },
   nodesPerAgent: {
     default: 250_000,
     meaning: 'JSON values and names in the bodies of one agent that an HTTP face holds.',

@@ -44,6 +44,15 @@ it('says whether something could never fit', () => {
   expect(open(10, 5).take('a', { bytes: 5 })).toBeUndefined();
 });
 
+it('counts what is held already beyond the limits, and then has no room', () => {
+  const room = open(10, 1000);
+  room.hold('a', { bytes: 25 });
+  expect(room.take('a', { bytes: 1 })).toMatchObject({ of: 'each', limit: 10 });
+  expect(room.take('b', { bytes: 10 })).toBeUndefined();
+  room.giveBack('a', { bytes: 25 });
+  expect(room.take('a', { bytes: 10 })).toBeUndefined();
+});
+
 it('forgets an owner that holds nothing', () => {
   const room = open(10, 20);
   for (let n = 0; n < 3; n++) {

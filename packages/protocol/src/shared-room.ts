@@ -43,6 +43,13 @@ export class SharedRoom<Unit extends string> {
     return undefined;
   }
 
+  /** Counts what an owner holds already, whatever the limits: nothing more fits until it is given back. */
+  hold(owner: string, amounts: Amounts<Unit>): void {
+    const own = this.#byOwner.get(owner) ?? this.#nothing();
+    this.#byOwner.set(owner, own);
+    this.#add(own, amounts, 1);
+  }
+
   /** Gives back room that was taken. */
   giveBack(owner: string, amounts: Amounts<Unit>): void {
     const own = this.#byOwner.get(owner);

@@ -2,7 +2,7 @@ import { connectBroker, requestAddress } from '@signalbox/client';
 import { mcpReplySchema } from '@signalbox/protocol';
 
 /**
- * Makes twelve calls of 3.7 MiB at a time, flat out: half of them with a million empty objects, half with one long text. Sends how often
+ * Makes eight calls of 3.7 MiB at a time, flat out: half of them with a million empty objects, half with one long text. Sends how often
  * each outcome came, again and again, until its parent ends it.
  */
 const [url = '', token = '', tool = ''] = process.argv.slice(2);
@@ -26,4 +26,4 @@ async function callOn(lane: number): Promise<void> {
 }
 
 process.send?.(outcomes);
-for (let lane = 0; lane < 12; lane++) void callOn(lane);
+for (let lane = 0; lane < 8; lane++) void callOn(lane);

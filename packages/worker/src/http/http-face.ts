@@ -16,7 +16,7 @@ import { RequestRoom } from './request-room.ts';
 
 /** Times of an HTTP face, in milliseconds. */
 export interface HttpFaceTimes {
-  /** How long a request may take to arrive whole; default 30 s. */
+  /** How long a request may take to arrive whole, and how long a client may read nothing of its answer; default 30 s. */
   requestTimeoutMs: number;
   /** How long an agent's connection to the broker and its list of tools may take; default 5 s. */
   connectTimeoutMs: number;
@@ -106,6 +106,7 @@ export async function serveHttpFace(options: HttpFaceOptions): Promise<HttpFace>
     hosts: ownNames(listen.host, options.allowedHosts ?? []),
     maxBodyBytes: limits.bodyBytes,
     room: new RequestRoom(limits),
+    stallMs: times.requestTimeoutMs,
     isEnding: () => ending,
   });
   const reportFailure = (thrown: unknown): void =>

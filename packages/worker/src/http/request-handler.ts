@@ -16,6 +16,8 @@ export interface RequestHandlerOptions {
   maxBodyBytes: number;
   /** Bounds what the requests that are served take in memory. */
   room: RequestRoom;
+  /** A client that reads nothing of its answer for this time is cut off, in milliseconds. */
+  stallMs: number;
   /** Returns true when no new request is to be served. */
   isEnding: () => boolean;
 }
@@ -25,10 +27,10 @@ export interface RequestHandlerOptions {
  * the token, and has the agent answer. The handler resolves when the answer has left or the connection is closed.
  */
 export function createRequestHandler(options: RequestHandlerOptions): RequestHandler {
-  const { agents, hosts, maxBodyBytes, room, isEnding } = options;
+  const { agents, hosts, maxBodyBytes, room, stallMs, isEnding } = options;
   return async (request, response, onAccepted) => {
     const refuse = (refusal: HttpRefusal, id?: string | number) =>
-      writeResponse(refusalResponse(refusal, id), response);
+      writeResponse(refusalResponse(refusal, id), response, { stallMs });
     const refusal = refuseHead(request, hosts);
     if (refusal) return refuse(refusal);
     const bearer = bearerToken(request.headers.authorization);
@@ -47,7 +49,8 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
         using place = room.place(agent.executor.agent);
         const read = await readBody(request, maxBodyBytes, place);
         if (read.refusal) return refuse(read.refusal, read.id);
-        await writeResponse(await agent.answer(faceRequest(request, read.json, hangUp.signal)), response);
+        const answer = await agent.answer(faceRequest(request, read.json, hangUp.signal));
+        await writeResponse(answer, response, { stallMs, onWaiting: (bytes) => place.hold({ bytes }) });
       },
       refuse,
     );

@@ -47,6 +47,12 @@ export class RequestPlace {
     return undefined;
   }
 
+  /** Takes room for what is there already, whatever the limits; a negative amount is given back. */
+  hold(amounts: Amounts): void {
+    this.#room.hold(this.#agent, amounts);
+    for (const unit of Object.keys(amounts) as Unit[]) this.#taken[unit] += amounts[unit] ?? 0;
+  }
+
   /** Takes what is missing to an amount of one unit, or returns why there is no room. */
   takeUpTo(unit: Unit, amount: number): HttpRefusal | undefined {
     return this.take({ [unit]: amount - this.#taken[unit] });
