@@ -16,9 +16,9 @@ export interface EncodedRecord {
 }
 
 /** A block is ended after so many entries, */
-const blockEntries = 24;
+const blockEntries = 48;
 /** or after so many UTF-16 units of bodies. */
-const blockBodies = 2048;
+const blockBodies = 4096;
 
 /** What a line holds behind its checksum, as a JSON array. Bodies are counted in UTF-16 units. */
 type Block = [
@@ -133,7 +133,8 @@ export class RecordEncoder {
   /** The record of all operations since the last call. Only {@link decodeRecord} with the same `place` reads it. */
   take(place: number): EncodedRecord {
     this.#endBlock(true);
-    const entries = this.#lines.map((line) => `${crc32(line, place)} ${line}`).join('\n');
+    let entries = '';
+    for (const line of this.#lines) entries += `${entries === '' ? '' : '\n'}${crc32(line, place)} ${line}`;
     const record = { entries, bodies: this.#bodies };
     this.clear();
     return record;
