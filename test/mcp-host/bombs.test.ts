@@ -110,6 +110,6 @@ it('opens a stream again only after a pause, whatever the server asks for', asyn
     servers: { hasty: { type: 'http', protocol: 'legacy', url: hasty.url } },
   });
   await other.inventory();
-  for (let i = 0; i < 300; i++) expect(await call(other, 'mcp_hasty__honest')).toHaveProperty('result');
-  expect(hasty.streams).toBeLessThan(30);
+  for (let i = 0; i < 100; i++) expect(await call(other, 'mcp_hasty__honest')).toHaveProperty('result');
+  expect(hasty.streams).toBeLessThan(20);
 });

@@ -51,3 +51,14 @@ test('If one server is wanted, the secrets of the others may be missing.', async
   expect(Object.keys(readConfig(file, { env: {}, onlyServer: 'b' }).mcpServers)).toEqual(['b']);
   expect(() => readConfig(file, { env: {} })).toThrow('the environment variable NONE is not set');
 });
+
+test('The limits of all servers hold where the entry of a server sets none.', async () => {
+  await using directory = await mkdtempDisposable(join(tmpdir(), 'signalbox-config-'));
+  const file = join(directory.path, 'signalbox.yaml');
+  const perServer = 'orchestrator: { limits: { perServer: { tools: 10, toolBytes: 1024 } } }';
+  const servers = 'mcpServers: { a: { command: x, limits: { tools: 20 } }, b: { command: x } }';
+  await writeFile(file, `${perServer}\n${servers}\n`);
+  const { mcpServers } = readConfig(file, { env: {} });
+  expect(mcpServers.a?.limits).toEqual({ tools: 20, toolBytes: 1024 });
+  expect(mcpServers.b?.limits).toEqual({ tools: 10, toolBytes: 1024 });
+});

@@ -59,7 +59,7 @@ const tools: Record<string, (answer: (outcome: object) => object, params: Params
   exit: () => process.exit(1),
   nodes: (answer) => [answer({ result: { content: Array(1_000_000).fill({}) } })],
   deep: (answer) => {
-    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
     const text = JSON.stringify({ jsonrpc: '2.0', ...answer({ result: { content: [], deep: 'DEEP' } }) });
     process.stdout.write(`${text.replace('"DEEP"', deep)}\n`);
     return [];

@@ -80,7 +80,7 @@ const bytes = z
 /** The bounds of what a server may send, as the entry of a server or of all servers writes them. */
 export const serverLimitsSchema = z.strictObject({
   toolBytes: bytes
-    .max(1024 * 1024)
+    .max(960 * 1024)
     .optional()
     .describe('bytes of the definition of one tool as JSON; a larger tool is left out; default 65536'),
   tools: limit.optional().describe('tools that are offered; further ones are left out; default 1000'),

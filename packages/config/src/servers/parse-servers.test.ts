@@ -34,6 +34,7 @@ test.each([
   'card: ./card.json',
   'safeToRepeat: ["get_*"]',
   'neverRepeat: [drop]',
+  'limits: { toolBytes: 1024, tools: 10, toolListBytes: 4096, answerBytes: 65536 }',
 ])('A server of either transport may have %s.', (entry) => {
   expect([...stdio(entry), ...http(entry)]).toEqual([]);
 });
@@ -159,4 +160,9 @@ test('Budgets, limits, capability paths and hosts have good and bad values too.'
     'roles.a.budget.perSeconds: is missing',
     'roles.a.sharedBudget: must be a mapping (key: value)',
   ]);
+});
+
+test('A limit of a server is a whole number from 1 up, and its definitions must fit a page.', () => {
+  expect(stdio('limits: { tools: 0 }')).toEqual([expect.stringContaining('mcpServers.a.limits.tools')]);
+  expect(stdio('limits: { toolBytes: 2000000 }')).toEqual([expect.stringContaining('limits.toolBytes')]);
 });

@@ -8,7 +8,7 @@ const tool = (name: string, annotations?: Record<string, unknown>) => ({
 });
 const list = (...tools: ReturnType<typeof tool>[]) => ({ tools, problems: [] });
 
-/** What is honoured of one tool that declares these annotations one after the other. */
+/** Returns the honoured annotations of one tool that declares these one after the other. */
 function inTurn(...annotations: (Record<string, unknown> | undefined)[]) {
   const hints = new HonouredHints();
   return annotations.map((declared) => hints.apply(list(tool('t', declared))).tools[0]!.annotations);

@@ -32,7 +32,7 @@ const maxPages = 1_000;
 const maxProblems = 20;
 /** A manifest holds a tool within three more levels, and readers of message bodies accept only so many. */
 const maxToolDepth = bodyLimits.maxDepth - 4;
-/** A manifest of one such tool is still read. */
+/** The most values and names of one definition: readers accept a manifest with one such tool. */
 const maxToolNodes = bodyLimits.maxNodes - 1000;
 
 /**

@@ -3,7 +3,7 @@ import { MessageSize } from './message-size.ts';
 
 const events = 'text/event-stream; charset=utf-8';
 
-/** Which bound a text exceeds. As a whole and byte by byte, it must be the same. */
+/** Returns the bound that a text exceeds. It must be the same for the whole text and byte by byte. */
 function exceeded(contentType: string | null, text: string, { bytes = 1e9, nodes = 1e9 }) {
   const chunk = Buffer.from(text);
   const whole = new MessageSize(contentType, { bytes, nodes }).add(chunk);
