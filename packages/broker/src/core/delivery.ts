@@ -93,7 +93,6 @@ export class Delivery {
       settler,
       waiting,
       time,
-      monotonic,
       onError,
       fault,
       tail,

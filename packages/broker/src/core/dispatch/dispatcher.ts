@@ -30,8 +30,6 @@ export interface DispatcherDeps {
   settler: Settler;
   waiting: WaitingRequests;
   time: ExpiryClock;
-  /** Returns monotonic milliseconds. */
-  monotonic: () => number;
   onError: (error: unknown) => void;
   fault: Fault;
   tail: Tail;
@@ -60,7 +58,7 @@ export class Dispatcher {
       waiting.add({ inbox, seq, createdAt, expiresAt, wasPushed: false }, time.now());
     }
     if (!lease) return;
-    if (isNext) this.#push(lease, seq, inFlight(message, from, size, 0, this.#deps.monotonic()), message);
+    if (isNext) this.#push(lease, seq, inFlight(message, from, size, 0, this.#deps.time.lookedAt), message);
     else lease.behind = true;
     if (lease.reading) lease.missed = true;
   }
@@ -155,7 +153,7 @@ export class Dispatcher {
       return;
     }
     const from = { agent: stored.sender, address: stored.senderAddress, role: stored.senderRole };
-    const renewedAt = this.#deps.monotonic();
+    const renewedAt = this.#deps.time.lookedAt;
     this.#push(lease, seq, inFlight(stored, from, stored.size, stored.attempts, renewedAt), stored);
   }
 

@@ -51,12 +51,12 @@ export class ExpiryClock implements ExpiryTime {
   readonly times: number[];
   earliest: number;
   latest: number;
+  /** The monotonic time of the last look. */
+  lookedAt: number;
   /** Returns epoch milliseconds. */
   readonly now: () => number;
   readonly #deps: ExpiryClockDeps;
   #wall: number;
-  /** The monotonic time of the last look. */
-  #lookedAt: number;
   /** The times besides the wall clock's. Those before it are there only during a hold. */
   #others: OtherTime[] = [];
   /** The monotonic time at which the wall clock is believed. */
@@ -67,14 +67,14 @@ export class ExpiryClock implements ExpiryTime {
     this.#deps = deps;
     this.now = deps.now;
     this.#wall = deps.now();
-    this.#lookedAt = deps.monotonic();
+    this.lookedAt = deps.monotonic();
     this.earliest = this.#wall;
     this.latest = this.#wall;
     this.times = [this.#wall];
     if (!deps.reached) return;
     this.#others = deps.reached.times.map((time) => ({ at: time, left: time }));
     const hasLeapt = this.#wall - deps.reached.earliest > leapMs;
-    if (hasLeapt) this.#believedAt = this.#lookedAt + holdMs;
+    if (hasLeapt) this.#believedAt = this.lookedAt + holdMs;
     this.#settle(hasLeapt, 'waited');
   }
 
@@ -92,11 +92,11 @@ export class ExpiryClock implements ExpiryTime {
   look(): this {
     const wall = this.now();
     const monotonic = this.#deps.monotonic();
-    const passed = monotonic - this.#lookedAt;
+    const passed = monotonic - this.lookedAt;
     const expected = this.#wall + passed;
     const step = wall - expected;
     this.#wall = wall;
-    this.#lookedAt = monotonic;
+    this.lookedAt = monotonic;
     const hasLeapt = step > leapMs;
     if (!hasLeapt && step >= -evenMs && this.#others.length === 0) {
       this.times[0] = wall;
@@ -115,7 +115,7 @@ export class ExpiryClock implements ExpiryTime {
   accept(): Hold | undefined {
     const hold = this.look().#hold;
     if (!hold) return undefined;
-    this.#believedAt = this.#lookedAt;
+    this.#believedAt = this.lookedAt;
     this.#settle(false, 'accepted');
     return hold;
   }
@@ -128,7 +128,7 @@ export class ExpiryClock implements ExpiryTime {
   /** Drops the times that matter no more, sets the fields, and begins or ends the hold. `end` says why the clock is believed, if it is. */
   #settle(hasLeapt: boolean, end: HoldEnd): void {
     const wall = this.#wall;
-    const isBelieved = this.#lookedAt >= this.#believedAt;
+    const isBelieved = this.lookedAt >= this.#believedAt;
     this.#others = this.#others
       .filter(({ at, left }) => (at > wall ? left > wall : !isBelieved && wall - at > leapMs))
       .sort((a, b) => a.at - b.at)
