@@ -92,13 +92,13 @@ export class TokenRegistry {
 
   /** Removes tokens that a minting token issued and that expired `ageMs` ago, at most `limit` of them. */
   async removeExpiredChildren(ageMs: number, limit: number): Promise<void> {
-    const now = this.#time.now();
+    const time = this.#time.look();
     const old = this.list().filter(
-      ({ id, parentId, expiresAt }) =>
+      ({ id, parentId, createdAt, expiresAt }) =>
         parentId !== undefined &&
         this.#expired.has(id) &&
         expiresAt !== undefined &&
-        expiresAt + ageMs <= now,
+        hasExpired({ createdAt, expiresAt: expiresAt + ageMs }, time),
     );
     for (const record of old.slice(0, limit)) await this.#remove(record);
   }
