@@ -7,7 +7,9 @@ export const unlimitedMessages = {
     ...{ frames: unlimited, framesBurst: unlimited },
   },
   connections: { perAgent: unlimited },
-  senderToRecipient: { messages: unlimited },
+  sender: { messages: unlimited, bytes: unlimited },
+  senderToRecipient: { messages: unlimited, bytes: unlimited },
+  recipient: { messages: unlimited, bytes: unlimited },
   inbox: { messages: unlimited, bytes: unlimited },
   store: { bytes: unlimited },
 };

@@ -89,7 +89,7 @@ describe('a serve loop', () => {
   });
 
   it('goes on when a reply is refused, and does not run its request again', async () => {
-    await using broker = await startBrokerWithClients({ limits: { senderToRecipient: { messages: 1 } } });
+    await using broker = await startBrokerWithClients({ limits: { inbox: { messages: 1 } } });
     const { client: server, events } = await broker.connect('server', { random: () => 0 });
     const { client: away } = await broker.connect('away');
     const { client } = await broker.connect(requestAddress('asker'));
@@ -103,9 +103,7 @@ describe('a serve loop', () => {
       await away.deliver({ to: 'server', kind: 'ask', body });
       await drained(server);
     }
-    expect(events.filter(({ event }) => event === 'reply_refused')).toMatchObject([
-      { code: 'quota_exceeded' },
-    ]);
+    expect(events.filter(({ event }) => event === 'reply_refused')).toMatchObject([{ code: 'inbox_full' }]);
     expect(await client.request('server', 'ask', 3, { timeoutMs })).toMatchObject({ status: 'completed' });
     expect(runs).toBe(3);
     expect(await away.peek()).toHaveLength(1);

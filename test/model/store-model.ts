@@ -1,5 +1,5 @@
 import { deepStrictEqual } from 'node:assert/strict';
-import type { Appended, InboxStore, NewMessage, Outcome, StoreCaps } from '@signalbox/store';
+import type { Appended, GivenCaps, InboxStore, NewMessage, Outcome, SenderCaps } from '@signalbox/store';
 import { steadyTime } from '@signalbox/store';
 import fc from 'fast-check';
 
@@ -32,7 +32,13 @@ export interface ModelledStore extends AsyncDisposable {
   now: number;
 }
 
-export const modelCaps = { maxInboxMessages: 5, maxPendingPerSender: 3 } satisfies Partial<StoreCaps>;
+export const modelCaps = { inbox: { messages: 5 }, recipient: { messages: 7 } } satisfies GivenCaps;
+
+const any = Number.POSITIVE_INFINITY;
+const quota: SenderCaps = {
+  sender: { messages: 6, bytes: any },
+  senderToRecipient: { messages: 3, bytes: any },
+};
 
 const pick = fc.nat({ max: 40 });
 const newOp: fc.Arbitrary<NewOp> = fc.record({
@@ -84,6 +90,7 @@ const key = ({ inbox, sender, id }: Pick<Live, 'inbox' | 'sender' | 'id'>): stri
 /** What the contract says about the messages of a store. */
 class StoreModel {
   readonly live = new Map<number, Live>();
+  readonly dead = new Map<number, Live>();
   readonly settled = new Map<string, { at: number; outcome: Outcome }>();
   readonly given: { seq: number; inbox: string }[] = [];
 
@@ -99,9 +106,14 @@ class StoreModel {
     const waiting = this.of(message.inbox);
     const same = waiting.find((m) => key(m) === key(message));
     if (same) return [same.body === message.body ? 'duplicate' : 'id_conflict'];
-    const ofSender = waiting.filter((m) => m.sender === message.sender);
-    if (ofSender.length >= modelCaps.maxPendingPerSender) return [...forgotten, 'quota_exceeded'];
-    if (waiting.length >= modelCaps.maxInboxMessages) return [...forgotten, 'inbox_full'];
+    const all = [...this.live.values(), ...this.dead.values()];
+    const ofSender = (list: readonly Live[]) => list.filter((m) => m.sender === message.sender).length;
+    const isOver =
+      ofSender(all) >= quota.sender.messages ||
+      ofSender(waiting) >= quota.senderToRecipient.messages ||
+      all.filter((m) => m.inbox === message.inbox).length >= modelCaps.recipient.messages;
+    if (isOver) return [...forgotten, 'quota_exceeded'];
+    if (waiting.length >= modelCaps.inbox.messages) return [...forgotten, 'inbox_full'];
     return [...forgotten, 'stored'];
   }
 
@@ -123,6 +135,7 @@ class StoreModel {
     const message = this.live.get(seq);
     if (message?.inbox !== inbox) return;
     this.live.delete(seq);
+    if (outcome === 'dead') this.dead.set(seq, message);
     this.settled.set(key(message), { at: now, outcome });
   }
 }
@@ -158,6 +171,7 @@ async function commit(
       senderAddress: rest.sender,
       senderRole: 'worker',
       kind: 'ask',
+      quota,
       createdAt: now,
       expiresAt: now + ttlMs,
       ...(settled && { settles: settled }),

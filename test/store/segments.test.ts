@@ -236,7 +236,7 @@ describe('Messages on their way through the store', () => {
 
   it('knows each message in segments, whatever the ids look like, and cuts out only the one that is settled', async () => {
     const count = 2000;
-    await using setup = await openStore({ memtableMessages: 200, caps: { maxPendingPerSender: count } });
+    await using setup = await openStore({ memtableMessages: 200 });
     const idOf = (i: number) => (Math.imul(i + 1, 0x9e3779b1) >>> 0).toString(36);
     const sent = Array.from({ length: count }, (_, i) => message(idOf(i)));
     const seqs = await commit(setup, sent);
@@ -331,7 +331,7 @@ describe('Messages on their way through the store', () => {
   });
 
   it('counts what is pending as before when there is no room to take a dead letter back', async () => {
-    await using setup = await openStore({ caps: { maxTotalBytes: 400_000 } });
+    await using setup = await openStore({ caps: { store: { bytes: 400_000 } } });
     const [buried] = await commit(setup, [{ ...message('large'), body: 'x'.repeat(120_000) }]);
     await settle(setup, [buried!], 'dead');
     let headSeq = 0;
@@ -376,7 +376,7 @@ describe('Messages on their way through the store', () => {
 
   it('knows what is in each of 12,000 inboxes, although most of them are not in memory', async () => {
     const count = 12_000;
-    await using setup = await openStore({ memtableMessages: 100, caps: { maxInboxMessages: 2 } });
+    await using setup = await openStore({ memtableMessages: 100, caps: { inbox: { messages: 2 } } });
     const send = (name: string) =>
       commit(
         setup,
@@ -400,7 +400,7 @@ describe('Messages on their way through the store', () => {
 
   it('finds all that is expired in segments, step by step', async () => {
     const count = 5000;
-    await using setup = await openStore({ memtableMessages: 10, caps: { maxPendingPerSender: count } });
+    await using setup = await openStore({ memtableMessages: 10 });
     const sent = Array.from({ length: count }, (_, i) => message(`m${i}`));
     const isOld = (i: number) => i % 3 > 0;
     const seqs = await commit(

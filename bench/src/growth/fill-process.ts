@@ -17,8 +17,6 @@ const batchSize = 5000;
 const settledWithinMs = 9 * 60 * 1000;
 /** Housekeeping now and then, as in a broker. */
 const batchesPerSweep = 4;
-const unlimited = 1e12;
-
 setupOf();
 serveParent({ obey: (order) => fill(order as FillOrder), stop: async () => {} });
 
@@ -29,12 +27,6 @@ async function fill(order: FillOrder): Promise<void> {
   await using store = await openSqliteInboxStore({
     file: brokerFiles(dataDir).messages,
     durability: 'process',
-    caps: {
-      maxInboxMessages: unlimited,
-      maxInboxBytes: unlimited,
-      maxPendingPerSender: unlimited,
-      maxTotalBytes: unlimited,
-    },
     now: () => now,
   });
   if (order.type === 'pending') {

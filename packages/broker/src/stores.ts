@@ -29,12 +29,12 @@ export async function openStores(
 ): Promise<Stores> {
   opened.use(await lockDataDirectory(dataDir));
   const files = brokerFiles(dataDir);
-  const { inbox, senderToRecipient, store } = limits.forAll;
-  const caps = {
-    maxInboxMessages: inbox.messages,
-    maxInboxBytes: inbox.bytes,
-    maxPendingPerSender: senderToRecipient.messages,
-    maxTotalBytes: store.bytes,
+  const { deadLetters: dead, ...caps } = limits.forAll;
+  const deadLetters = {
+    maxCount: dead.messages,
+    maxBytes: dead.bytes,
+    maxCountPerAgent: dead.messagesPerAgent,
+    maxBytesPerAgent: dead.bytesPerAgent,
   };
   const audit = opened.use(await openSqliteAuditLog({ file: files.audit }));
   const onDamage = ({ what, detail }: Damage): void => {
@@ -44,7 +44,7 @@ export async function openStores(
   // The operator's token is written last when a data directory is made, so that the databases are there then.
   const wasInUse = existsSync(files.operatorToken);
   const found = { isExpected: wasInUse, acceptLoss, onDamage };
-  const inboxes = { ...found, file: files.messages, durability, caps, now, monotonic };
+  const inboxes = { ...found, file: files.messages, durability, caps, deadLetters, now, monotonic };
   return {
     inboxes: opened.use(await openSqliteInboxStore(inboxes)),
     tokens: opened.use(await openSqliteTokenStore({ ...found, file: files.tokens })),

@@ -18,7 +18,8 @@ export type Retried =
 
 /**
  * The messages that were settled as `dead`, under the sequence numbers that they had. They are kept for 30 days, up to 10,000
- * of them and 256 MiB of bodies; beyond that {@link DeadLetters.trim} drops those that died first.
+ * of them and 256 MiB of bodies, and of each sender and for each recipient agent up to 2,000 and 64 MiB. Beyond that
+ * {@link DeadLetters.trim} drops those that died first, of the sender with the most.
  */
 export interface DeadLetters {
   /** Dead letters of one inbox, or of all, after `afterSeq`, by ascending sequence numbers. */
@@ -27,7 +28,8 @@ export interface DeadLetters {
   /**
    * Moves a dead letter back into its inbox as a new message with the same id. It has a new sequence number, no attempts, and
    * from `now` on the lifetime that it had at first. Its id is no repeat, although it was settled; a pending message of its sender
-   * with the same id is a conflict. The quota of its sender does not apply, all other caps do.
+   * with the same id is a conflict. It counted as a dead letter, so the caps of its sender and its recipient
+   * hold already; those of the inbox and the store are checked.
    */
   retry(seq: number, now: number): Promise<Retried>;
   /** Drops a dead letter; false if there is none. */

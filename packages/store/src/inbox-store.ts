@@ -1,3 +1,4 @@
+import type { Excess } from './caps.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import type { ExpiryTime } from './expiry-time.ts';
 import type { HistoryPage, HistoryQuery } from './history.ts';
@@ -15,7 +16,7 @@ export type Appended =
   | { result: 'already_answered'; acked?: { inbox: string; seq: number } }
   | { result: 'no_request' }
   | { result: 'inbox_full' }
-  | { result: 'quota_exceeded' }
+  | ({ result: 'quota_exceeded' } & Excess)
   | { result: 'storage_full' };
 
 export interface Settlement {
@@ -26,7 +27,7 @@ export interface Settlement {
   reason?: string;
   /**
    * A message that is stored in the same commit if, and only if, this settlement takes effect and the settled request was not answered.
-   * The quota of its sender does not apply. If its inbox is full, it is left out and the settlement takes effect all the same.
+   * It does not count against its sender. If its inbox or its recipient is full, it is left out and the settlement takes effect all the same.
    */
   notice?: NewMessage;
 }
@@ -72,17 +73,6 @@ export interface InboxStats {
   pending: number;
   bytes: number;
   headSeq: number;
-}
-
-/**
- * Hard caps, checked in the storing commit; a cap that is not given does not bound anything. `maxPendingPerSender` holds for each
- * sender in each inbox. `maxTotalBytes` bounds {@link InboxStore.usage}, which may be estimated between two measurements.
- */
-export interface StoreCaps {
-  maxInboxMessages: number;
-  maxInboxBytes: number;
-  maxPendingPerSender: number;
-  maxTotalBytes: number;
 }
 
 /** The generations of an execution journal: those to which the inbox may be bound for it, and the one to which it is bound now. */

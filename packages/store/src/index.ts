@@ -1,4 +1,5 @@
 export type { AuditEvent, AuditLog, AuditRow } from './audit-log.ts';
+export type { Amount, Excess, GivenCaps, SenderCaps, StoreCaps } from './caps.ts';
 export type { Damage } from './damage.ts';
 export type { DeadLetter, DeadLetters, Retried } from './dead-letters.ts';
 export { ageOf, type ExpiryTime, hasExpired, presentFor, steadyTime } from './expiry-time.ts';
@@ -13,7 +14,6 @@ export type {
   RequestKey,
   RequestState,
   Settlement,
-  StoreCaps,
 } from './inbox-store.ts';
 export type { NewMessage, Outcome, StoredMessage, StoredMetadata } from './message.ts';
 export { openSqliteAuditLog, type SqliteAuditLogOptions } from './sqlite/audit-log.ts';

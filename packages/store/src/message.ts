@@ -1,3 +1,5 @@
+import type { SenderCaps } from './caps.ts';
+
 /** A message that is to be stored. Times are epoch milliseconds of the broker's clock. */
 export interface NewMessage {
   /** Address of the inbox, `agent` or `agent#sub`. */
@@ -26,13 +28,18 @@ export interface NewMessage {
    * the replier: `senderAddress` or `sender`. The reply is stored only while that request is open.
    */
   answers?: string | undefined;
+  /**
+   * The caps on what its sender has stored. Without it the message does not count against its sender, and it may take room that is
+   * reserved.
+   */
+  quota?: SenderCaps | undefined;
 }
 
 /** How a message was settled. */
 export type Outcome = 'acked' | 'expired' | 'cancelled' | 'dead';
 
 /** A pending message: one that is not settled. `size` counts the bytes of its body. */
-export interface StoredMessage extends Omit<NewMessage, 'settles' | 'tokenId' | 'answers'> {
+export interface StoredMessage extends Omit<NewMessage, 'settles' | 'tokenId' | 'answers' | 'quota'> {
   seq: number;
   /** How often a consumer tried it and failed. */
   attempts: number;

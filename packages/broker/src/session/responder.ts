@@ -51,7 +51,7 @@ export class Responder implements Producer {
     if (result.result === 'failed') {
       this.#deps.log({ level: 'error', event: 'commit_failed', error: result.error });
     }
-    const receipt = receiptOf(message, result, this.#deps.limits.of(this.sender.role));
+    const receipt = receiptOf(message, result, this.#deps.limits);
     if ('type' in receipt) this.#outbox.send(receipt);
     else this.refuse({ ...receipt, id: message.id });
   }

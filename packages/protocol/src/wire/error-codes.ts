@@ -31,7 +31,8 @@ export const errorCodes = {
   inbox_full: { retryable: true, meaning: 'The inbox has reached `inbox.messages` or `inbox.bytes`.' },
   quota_exceeded: {
     retryable: true,
-    meaning: 'The sender has reached `senderToRecipient.messages` in this inbox.',
+    meaning:
+      'The sender or the recipient has reached a limit of the group `sender`, `senderToRecipient` or `recipient`; the message says which.',
   },
   storage_full: { retryable: true, meaning: 'The broker has reached `store.bytes`, or its disk is full.' },
   rate_limited: { retryable: true, meaning: 'Too many in a short time; wait for `retry_after_ms`.' },

@@ -107,8 +107,52 @@ export const limitTable = {
     messages: { default: 50_000, meaning: 'Messages that wait in one inbox.' },
     bytes: { default: 256 * MiB, meaning: 'Bytes that wait in one inbox.' },
   },
+  recipient: {
+    messages: {
+      default: 10_000,
+      meaning: 'Messages and dead letters for one agent, in its inbox and all its sub-inboxes.',
+    },
+    bytes: { default: 256 * MiB, meaning: 'Bytes of them.' },
+  },
+  sender: {
+    messages: {
+      default: 10_000,
+      privileged: Number.MAX_SAFE_INTEGER,
+      perRole: true,
+      meaning:
+        'Messages and dead letters of one agent in all inboxes. Replies to open requests do not count.',
+    },
+    bytes: {
+      default: 256 * MiB,
+      privileged: Number.MAX_SAFE_INTEGER,
+      perRole: true,
+      meaning: 'Bytes of them.',
+    },
+  },
   senderToRecipient: {
-    messages: { default: 1000, meaning: 'Messages of one sender that wait in one inbox.' },
+    messages: {
+      default: 1000,
+      privileged: Number.MAX_SAFE_INTEGER,
+      perRole: true,
+      meaning:
+        'Messages of one agent that wait for another one, in its inbox and all its sub-inboxes. Replies to open requests do not count.',
+    },
+    bytes: {
+      default: 32 * MiB,
+      privileged: Number.MAX_SAFE_INTEGER,
+      perRole: true,
+      meaning: 'Bytes of them.',
+    },
+  },
+  deadLetters: {
+    messages: { default: 10_000, meaning: 'Dead letters that are kept.' },
+    bytes: { default: 256 * MiB, meaning: 'Bytes of them.' },
+    messagesPerAgent: {
+      default: 2000,
+      meaning:
+        'Dead letters that are kept of one sender, and for one recipient. Of more, the oldest of the sender with the most are dropped.',
+    },
+    bytesPerAgent: { default: 64 * MiB, meaning: 'Bytes of them.' },
   },
   tokens: {
     perMinter: {
@@ -123,7 +167,14 @@ export const limitTable = {
     },
   },
   store: {
-    bytes: { default: 8 * 1024 * MiB, meaning: 'Bytes of all stored messages.' },
+    bytes: { default: 8 * 1024 * MiB, meaning: 'Bytes of all that is stored.' },
+    reservePercent: {
+      default: 10,
+      min: 0,
+      max: 90,
+      meaning:
+        'The part of `store.bytes` that is kept for replies to open requests and for messages of the broker, operators and orchestrators.',
+    },
   },
   liveLane: {
     messages: { default: 256, meaning: 'Ephemeral messages that wait for one connection.' },

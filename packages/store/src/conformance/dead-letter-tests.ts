@@ -71,7 +71,7 @@ export function deadLetterTests(open: OpenStore): void {
   });
 
   it('leaves a dead letter where it is when its inbox is full, and takes it when there is room', async () => {
-    await using setup = await open({ maxInboxMessages: 1 });
+    await using setup = await open({ inbox: { messages: 1 } });
     const [seq] = await bury(setup, [message({ id: 'a' })]);
     const [other] = await append(setup.store, [message({ id: 'b' })]);
     const { dead } = setup.store;

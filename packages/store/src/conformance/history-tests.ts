@@ -43,7 +43,7 @@ export function historyTests(open: OpenStore): void {
   });
 
   it('goes on from page to page without a gap or a repeat', async () => {
-    await using setup = await open({ maxPendingPerSender: 10_000 });
+    await using setup = await open();
     const { store } = setup;
     const all = Array.from({ length: 5000 }, (_, i) =>
       message({ id: `m${i}`, createdAt: since + Math.floor(((i * 7919) % 5000) / 3) }),

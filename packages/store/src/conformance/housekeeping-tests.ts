@@ -23,7 +23,7 @@ export function housekeepingTests(open: OpenStore): void {
   });
 
   it('finds every expired message in the end and no other one', async () => {
-    await using setup = await open({ maxPendingPerSender: 10_000 });
+    await using setup = await open();
     const now = setup.now();
     const all = Array.from({ length: 5000 }, (_, i) =>
       message({ id: String(i), inbox: `inbox-${i % 7}`, expiresAt: i % 3 === 0 ? now + 10 : now + 1e6 }),
@@ -70,7 +70,7 @@ export function housekeepingTests(open: OpenStore): void {
   });
 
   it('tells how much is stored, and the cap on it', async () => {
-    await using setup = await open({ maxTotalBytes: 5_000_000 });
+    await using setup = await open({ store: { bytes: 5_000_000 } });
     const before = await setup.store.usage();
     expect(before.maxBytes).toBe(5_000_000);
     await append(setup.store, [message({ id: 'a', body: 'x'.repeat(1_000_000) })]);

@@ -60,8 +60,8 @@ export function noticeTests(open: OpenStore): void {
     expect(await store.find('ann#one', 'broker', 're:a')).toMatchObject({ outcome: 'acked' });
   });
 
-  it('settles without its notice where that finds its inbox full, and lets it pass a quota', async () => {
-    await using setup = await open({ maxInboxMessages: 3, maxPendingPerSender: 1 });
+  it('settles without its notice where that finds its inbox full', async () => {
+    await using setup = await open({ inbox: { messages: 3 } });
     const { store } = setup;
     const requests = ['a', 'b', 'c', 'd'].map((id) => message({ id, sender: id }));
     const settle = async (request: NewMessage) => {
@@ -71,6 +71,18 @@ export function noticeTests(open: OpenStore): void {
     };
     for (const request of requests) await settle(request);
     expect(await ids(store, 'ann#one')).toEqual(['re:a', 're:b', 're:c']);
+    expect(await ids(store, 'inbox')).toEqual([]);
+  });
+
+  it('counts a notice for its recipient, and leaves it out where that has all it may have', async () => {
+    await using setup = await open({ recipient: { messages: 2 } });
+    const { store } = setup;
+    for (const id of ['a', 'b', 'c']) {
+      const [appended] = await append(store, [message({ id })]);
+      const settlement = { inbox: 'inbox', seq: seqOf(appended), outcome: 'expired' as const };
+      await commit(store, { settlements: [{ ...settlement, notice: notice(`re:${id}`) }] });
+    }
+    expect(await ids(store, 'ann#one')).toEqual(['re:a', 're:b']);
     expect(await ids(store, 'inbox')).toEqual([]);
   });
 

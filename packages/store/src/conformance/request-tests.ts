@@ -152,7 +152,7 @@ export function requestTests(open: OpenStore): void {
   });
 
   it('leaves a request open when its reply is refused for another reason', async () => {
-    await using setup = await open({ maxInboxMessages: 2 });
+    await using setup = await open({ inbox: { messages: 2 } });
     const { store } = setup;
     await append(store, [request(setup, 'a')]);
     const others = await append(

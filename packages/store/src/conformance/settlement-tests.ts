@@ -135,7 +135,7 @@ export function settlementTests(open: OpenStore): void {
   });
 
   it('leaves a request alone when its reply is refused', async () => {
-    await using setup = await open({ maxInboxMessages: 1 });
+    await using setup = await open({ inbox: { messages: 1 } });
     const { store } = setup;
     const [request] = await append(store, [message({ id: 'a' }), message({ id: 'x', inbox: 'ann' })]);
     const reply = message({ id: 're:a', inbox: 'ann', settles: { inbox: 'inbox', seq: seqOf(request) } });

@@ -1,5 +1,6 @@
+import type { GivenCaps } from '../caps.ts';
 import { steadyTime } from '../expiry-time.ts';
-import type { Appended, Batch, InboxStore, StoreCaps } from '../inbox-store.ts';
+import type { Appended, Batch, InboxStore } from '../inbox-store.ts';
 import type { NewMessage, StoredMetadata } from '../message.ts';
 
 /** A store over storage of its own, which disposing removes. */
@@ -14,7 +15,7 @@ export interface StoreUnderTest extends AsyncDisposable {
   readonly forgottenAfterMs: number;
 }
 
-export type OpenStore = (caps?: Partial<StoreCaps>) => Promise<StoreUnderTest>;
+export type OpenStore = (caps?: GivenCaps) => Promise<StoreUnderTest>;
 
 export function message(change: Partial<NewMessage> & { id: string }): NewMessage {
   return {

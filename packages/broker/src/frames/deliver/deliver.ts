@@ -2,6 +2,7 @@ import {
   agentOf,
   type DeliverFrame,
   frameDefaults,
+  isPrivileged,
   type MessageFrame,
   type Sender,
 } from '@signalbox/protocol';
@@ -133,6 +134,7 @@ function submit(
     openUntil: openUntil(frame.kind, createdAt + ttlMs),
     answers,
     body,
+    quota: answers !== undefined || isPrivileged(sender.role) ? undefined : limits,
     settles: frame.settles === undefined ? undefined : { inbox: sender.address, seq: frame.settles },
     tokenId: frame.kind === 'mcp_request' ? token.id : undefined,
   };

@@ -1,27 +1,78 @@
-import type { BrokerFrame, Limits } from '@signalbox/protocol';
-import type { Appended, NewMessage } from '@signalbox/store';
+import { agentOf, type BrokerFrame } from '@signalbox/protocol';
+import type { Appended, Excess, NewMessage } from '@signalbox/store';
 import type { DeliverResult } from '../../core/producer.ts';
+import { figure, type RoleLimits } from '../../limits/role-limits.ts';
 import type { Refusal } from '../outcome.ts';
 
-type Refused = Exclude<Appended['result'], 'stored' | 'duplicate' | 'no_request'>;
+type Refused = Exclude<Appended['result'], 'stored' | 'duplicate'>;
 
 /** Makes the answer to the sender of a message from its result: the receipt, or a refusal that says why it was not stored. */
 export function receiptOf(
-  { id, inbox, kind, correlationId }: NewMessage,
-  { result }: DeliverResult,
-  limits: Limits,
+  message: NewMessage,
+  result: DeliverResult,
+  limits: RoleLimits,
 ): Extract<BrokerFrame, { type: 'delivered' }> | Refusal {
-  switch (result) {
+  const { id } = message;
+  switch (result.result) {
     case 'stored':
       return { type: 'delivered', id, duplicate: undefined };
     case 'duplicate':
       return { type: 'delivered', id, duplicate: true };
     case 'failed':
       return { code: 'internal', message: 'the message could not be stored; nothing was kept' };
+    default:
+      return refusalOf(message, result, limits);
+  }
+}
+
+function refusalOf(
+  message: NewMessage,
+  refused: Extract<Appended, { result: Refused }>,
+  limits: RoleLimits,
+): Refusal {
+  const { id, inbox, kind, correlationId } = message;
+  const code = refused.result;
+  switch (code) {
     case 'no_request':
       return notAnAnswer(kind);
-    default:
-      return { code: result, message: whyRefused(result, { id, inbox, correlationId }, limits) };
+    case 'already_answered':
+      return answeredAlready(correlationId);
+    case 'id_conflict':
+      return { code, message: `another message with the id '${id}' waits in '${inbox}'; use a new id` };
+    case 'inbox_full':
+      return { code, message: inboxFull(inbox, limits) };
+    case 'quota_exceeded':
+      return { code, message: quotaExceeded(message, refused, limits) };
+    case 'storage_full':
+      return { code, message: storageFull(limits) };
+  }
+}
+
+function inboxFull(inbox: string, { forAll }: RoleLimits): string {
+  const { messages, bytes } = forAll.inbox;
+  return `the inbox '${inbox}' is full: ${figure(messages)} messages or ${figure(bytes)} bytes; try again when its owner has read some, or raise broker.limits.inbox`;
+}
+
+function storageFull({ forAll: { store } }: RoleLimits): string {
+  return `the broker's disk is full, or what is stored takes ${100 - store.reservePercent} % of ${figure(store.bytes)} bytes, and the rest is reserved; try again when there is room, or raise broker.limits.store.bytes`;
+}
+
+/** Says which limit is reached, and what makes room. */
+function quotaExceeded(
+  { sender, senderRole: role, inbox }: NewMessage,
+  { of, unit }: Excess,
+  limits: RoleLimits,
+): string {
+  const most = `at most ${figure(limits.of(role)[of][unit])} ${unit}`;
+  const setting = limits.setting(role, of, unit);
+  const recipient = agentOf(inbox);
+  switch (of) {
+    case 'sender':
+      return `${most} of '${sender}' (role '${role}') may wait or be dead letters, and they are reached; try again when some are read or dropped, or raise ${setting}`;
+    case 'senderToRecipient':
+      return `${most} of '${sender}' (role '${role}') may wait for '${recipient}', and they are reached; try again when some are read, or raise ${setting}`;
+    case 'recipient':
+      return `${most} for '${recipient}' may wait or be dead letters, and they are reached; try again when some are read or dropped, or raise ${setting}`;
   }
 }
 
@@ -35,23 +86,4 @@ export function notAnAnswer(kind: string): Refusal {
 export function answeredAlready(requestId: string | undefined): Refusal {
   const message = `the request '${requestId}' has its end: another reply or a notice is stored, or its time is over; send nothing more`;
   return { code: 'already_answered', message, field: 'correlation_id' };
-}
-
-function whyRefused(
-  result: Refused,
-  { id, inbox, correlationId }: Pick<NewMessage, 'id' | 'inbox' | 'correlationId'>,
-  limits: Limits,
-): string {
-  switch (result) {
-    case 'already_answered':
-      return answeredAlready(correlationId).message;
-    case 'id_conflict':
-      return `another message with the id '${id}' waits in '${inbox}'; use a new id`;
-    case 'inbox_full':
-      return `the inbox '${inbox}' is full; try again when its owner has read some`;
-    case 'quota_exceeded':
-      return `${limits.senderToRecipient.messages} of your messages wait in '${inbox}'; try again when some are read`;
-    case 'storage_full':
-      return "the broker's storage is full; try again when there is room";
-  }
 }

@@ -1,6 +1,8 @@
+import { type Excess, type StoreCaps, unitExceeded } from '../../caps.ts';
 import type { Retried } from '../../dead-letters.ts';
-import type { Appended, Batch, RequestKey, StoreCaps } from '../../inbox-store.ts';
+import type { Appended, Batch, RequestKey } from '../../inbox-store.ts';
 import type { NewMessage, Outcome } from '../../message.ts';
+import type { AgentUsage } from '../log-structured/agent-usage.ts';
 import type { Inbox } from '../log-structured/inbox.ts';
 import type { LogStructuredStore } from '../log-structured/log-structured-store.ts';
 import type { DeadLetterTable } from './dead-letter-table.ts';
@@ -16,6 +18,7 @@ export interface BatchWriterDeps {
   dead: DeadLetterTable;
   /** The caller reserves as many numbers as a change may need, before its transaction. */
   sequence: SequenceNumbers;
+  usage: AgentUsage;
   caps: StoreCaps;
   /** The bytes of everything that is stored, but for the transaction that is under way. */
   usedBytes: () => number;
@@ -29,14 +32,18 @@ export class BatchWriter {
   readonly #messages: LogStructuredStore;
   readonly #dead: DeadLetterTable;
   readonly #sequence: SequenceNumbers;
+  readonly #usage: AgentUsage;
   readonly #caps: StoreCaps;
   readonly #usedBytes: () => number;
-  /** Bytes that surely fit under the cap on all that is stored; at most {@link trustedBytes}. */
+  /** Bytes that surely fit under the cap on all that is stored, without its reserve; at most {@link trustedBytes}. */
   #room = 0;
+  /** The same with the reserve. */
+  #roomWithReserve = 0;
   /** Bytes of the messages of this transaction, which the size of the database does not tell yet. */
   #unsaved = 0;
 
-  constructor({ messages, dead, sequence, caps, usedBytes }: BatchWriterDeps) {
+  constructor({ messages, dead, sequence, usage, caps, usedBytes }: BatchWriterDeps) {
+    this.#usage = usage;
     this.#messages = messages;
     this.#dead = dead;
     this.#sequence = sequence;
@@ -68,6 +75,7 @@ export class BatchWriter {
   /** Forgets what it knew of the room that is left, after a rollback. */
   reset(): void {
     this.#room = 0;
+    this.#roomWithReserve = 0;
     this.#unsaved = 0;
   }
 
@@ -82,16 +90,16 @@ export class BatchWriter {
     if (letter.damaged) return { result: 'damaged' };
     const { id, sender, size, createdAt, expiresAt, openUntil } = letter;
     const inbox = this.#messages.inbox(letter.inbox);
-    const refusal = this.#refusal(inbox, size);
+    const refusal = this.#refusal(inbox, size, true);
     if (refusal) return { result: refusal };
     if (this.#messages.reader.isPending(inbox, id, sender)) return { result: 'id_conflict' };
-    this.#dead.drop(seq);
+    const isCounted = this.#dead.drop(seq)?.isCounted ?? false;
     const times = {
       createdAt: now,
       expiresAt: now + expiresAt - createdAt,
       openUntil: openUntil === undefined ? undefined : now + openUntil - createdAt,
     };
-    const again = this.#add({ ...letter, ...times }, size, inbox);
+    const again = this.#add({ ...letter, ...times }, size, inbox, isCounted);
     return { result: 'stored', inbox: inbox.name, seq: again };
   }
 
@@ -151,41 +159,64 @@ export class BatchWriter {
 
   #appendNew(message: NewMessage, inbox: Inbox): Appended {
     const size = sizeOf(message);
-    const isOverQuota = inbox.pendingOf(message.sender) >= this.#caps.maxPendingPerSender;
-    const refusal = isOverQuota ? 'quota_exceeded' : this.#refusal(inbox, size);
-    return refusal ? { result: refusal } : { result: 'stored', seq: this.#add(message, size, inbox) };
+    const isCounted = message.quota !== undefined;
+    const excess = this.#excess(message, size, inbox);
+    if (excess) return { result: 'quota_exceeded', ...excess };
+    const refusal = this.#refusal(inbox, size, !isCounted);
+    return refusal
+      ? { result: refusal }
+      : { result: 'stored', seq: this.#add(message, size, inbox, isCounted) };
   }
 
-  #add(message: NewMessage, size: number, inbox: Inbox): number {
+  /** The cap of its sender or its recipient that a message exceeds, if any. */
+  #excess({ quota, sender }: NewMessage, size: number, { agent }: Inbox): Excess | undefined {
+    const usage = this.#usage;
+    if (quota) {
+      const inAll = unitExceeded(usage.sent(sender), size, quota.sender);
+      if (inAll) return { of: 'sender', unit: inAll };
+      const atAgent = unitExceeded(usage.sentTo(sender, agent), size, quota.senderToRecipient);
+      if (atAgent) return { of: 'senderToRecipient', unit: atAgent };
+    }
+    const received = unitExceeded(usage.received(agent), size, this.#caps.recipient);
+    return received && { of: 'recipient', unit: received };
+  }
+
+  #add(message: NewMessage, size: number, inbox: Inbox, isCounted: boolean): number {
     const seq = this.#sequence.next();
-    this.#messages.put(seq, inbox, message, size);
+    this.#messages.put(seq, inbox, message, size, isCounted);
     this.#room -= size + messageOverheadBytes;
+    this.#roomWithReserve -= size + messageOverheadBytes;
     this.#unsaved += size + messageOverheadBytes;
     return seq;
   }
 
-  #refusal(inbox: Inbox, size: number): 'inbox_full' | 'storage_full' | undefined {
+  #refusal(inbox: Inbox, size: number, mayUseReserve: boolean): 'inbox_full' | 'storage_full' | undefined {
     if (this.#isFull(inbox, size)) return 'inbox_full';
-    return this.#hasRoom(size + messageOverheadBytes) ? undefined : 'storage_full';
+    return this.#hasRoom(size + messageOverheadBytes, mayUseReserve) ? undefined : 'storage_full';
   }
 
-  #isFull({ pending, bytes }: Inbox, size: number): boolean {
-    const { maxInboxMessages, maxInboxBytes } = this.#caps;
-    return pending >= maxInboxMessages || bytes + size > maxInboxBytes;
+  #isFull(inbox: Inbox, size: number): boolean {
+    return unitExceeded(inbox, size, this.#caps.inbox) !== undefined;
   }
 
-  #hasRoom(bytes: number): boolean {
-    if (bytes <= this.#room) return true;
+  #hasRoom(bytes: number, mayUseReserve: boolean): boolean {
+    const room = (): number => (mayUseReserve ? this.#roomWithReserve : this.#room);
+    if (bytes <= room()) return true;
     this.#measureRoom();
-    if (bytes <= this.#room) return true;
+    if (bytes <= room()) return true;
     // The bodies of messages that were settled lately are still in the commit log.
     this.#messages.compactAll();
     this.#measureRoom();
-    return bytes <= this.#room;
+    return bytes <= room();
   }
 
   #measureRoom(): void {
-    this.#room = Math.min(this.#caps.maxTotalBytes - this.#usedBytes() - this.#unsaved, trustedBytes);
+    const { bytes, reservePercent } = this.#caps.store;
+    const free = bytes - this.#usedBytes() - this.#unsaved;
+    // Without a cap the reserve is of no bytes: a part of infinity would leave nothing.
+    const reserve = bytes === Number.POSITIVE_INFINITY ? 0 : (bytes * reservePercent) / 100;
+    this.#room = Math.min(free - reserve, trustedBytes);
+    this.#roomWithReserve = Math.min(free, trustedBytes);
   }
 
   /** False if the message was not pending. */
@@ -197,12 +228,12 @@ export class BatchWriter {
     return this.#messages.settle(inbox, seq, now, outcome, reason);
   }
 
-  /** Stores a notice. Notices are small and no more than the settled messages, so only the caps of the inbox count. */
+  /** Stores a notice. Notices are small and no more than the settled messages, so the cap on all that is stored does not count. */
   #notify(notice: NewMessage): void {
     const inbox = this.#messages.inbox(notice.inbox);
     const size = sizeOf(notice);
-    if (this.#isFull(inbox, size) || this.#messages.reader.repeatOf(inbox, notice)) return;
-    this.#add(notice, size, inbox);
+    if (this.#isFull(inbox, size) || this.#excess(notice, size, inbox)) return;
+    if (!this.#messages.reader.repeatOf(inbox, notice)) this.#add(notice, size, inbox, false);
   }
 }
 

@@ -1,7 +1,9 @@
 import type { Database, Statement } from 'better-sqlite3';
+import { agentOf } from '../../agent-of.ts';
 import type { Damage } from '../../damage.ts';
 import type { DeadLetter } from '../../dead-letters.ts';
 import { ageOf, type ExpiryTime } from '../../expiry-time.ts';
+import type { AgentUsage } from '../log-structured/agent-usage.ts';
 import {
   hasLostBody,
   type LoggedMessage,
@@ -9,11 +11,10 @@ import {
   storedMetadataOf,
 } from '../log-structured/logged-message.ts';
 import { decodeMessages, type EncodedRecord, encodeMessages } from '../log-structured/record-codec.ts';
+import { type DeadLetterBounds, surplusOf } from './dead-letter-surplus.ts';
 
-export interface DeadLetterLimits {
+export interface DeadLetterLimits extends DeadLetterBounds {
   maxAgeMs: number;
-  maxCount: number;
-  maxBytes: number;
 }
 
 const MiB = 1024 * 1024;
@@ -22,6 +23,8 @@ const defaultLimits: DeadLetterLimits = {
   maxAgeMs: 30 * 24 * 60 * 60 * 1000,
   maxCount: 10_000,
   maxBytes: 256 * MiB,
+  maxCountPerAgent: 2000,
+  maxBytesPerAgent: 64 * MiB,
 };
 
 /** How many dead letters one step drops at most. */
@@ -31,16 +34,34 @@ const quietTrimMs = 60_000;
 
 type Row = EncodedRecord & { seq: number };
 
+export interface DeadLetterDeps {
+  monotonic: () => number;
+  /** Is told of what is kept from the start on. */
+  usage: AgentUsage;
+  onDamage: (damage: Damage) => void;
+}
+
+/** What a row says of its message beside the record. */
+interface Facts {
+  seq: number;
+  inbox: string;
+  sender: string;
+  isCounted: 0 | 1;
+  size: number;
+  deadAt: number;
+}
+
 /** The dead letters, one row each, with a record of the whole message as it was when it died. */
 export class DeadLetterTable {
   readonly #insert: Statement<(string | number | null)[]>;
   readonly #list: Statement<{ inbox: string | null; after: number; limit: number }, Row>;
   readonly #find: Statement<[seq: number], Row>;
-  readonly #drop: Statement<[seq: number]>;
-  readonly #byAge: Statement<[], { seq: number; size: number; deadAt: number }>;
+  readonly #drop: Statement<[seq: number], Facts>;
+  readonly #byAge: Statement<[], Facts>;
   readonly #limits: DeadLetterLimits;
   #isChanged = true;
   readonly #monotonic: () => number;
+  readonly #usage: AgentUsage;
   /** When the last trim ended, in monotonic milliseconds. */
   #trimmedAt = Number.NEGATIVE_INFINITY;
 
@@ -49,35 +70,43 @@ export class DeadLetterTable {
 
   constructor(
     db: Database,
-    monotonic: () => number,
+    { monotonic, usage, onDamage }: DeadLetterDeps,
     limits: Partial<DeadLetterLimits> = {},
-    onDamage: (damage: Damage) => void = () => {},
   ) {
+    const facts = 'seq, inbox, sender, is_counted AS isCounted, size, dead_at AS deadAt';
     this.#onDamage = onDamage;
     this.#monotonic = monotonic;
+    this.#usage = usage;
     this.#limits = { ...defaultLimits, ...limits };
-    this.#insert = db.prepare('INSERT INTO dead_letter VALUES (?, ?, ?, ?, ?, ?)');
+    this.#insert = db.prepare('INSERT INTO dead_letter VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
     this.#list = db.prepare(
       `SELECT seq, entries, '' AS bodies FROM dead_letter
        WHERE seq > @after AND (@inbox IS NULL OR inbox = @inbox) ORDER BY seq LIMIT @limit`,
     );
     this.#find = db.prepare('SELECT seq, entries, bodies FROM dead_letter WHERE seq = ?');
-    this.#drop = db.prepare('DELETE FROM dead_letter WHERE seq = ?');
-    this.#byAge = db.prepare(
-      'SELECT seq, size, dead_at AS deadAt FROM dead_letter ORDER BY dead_at DESC, seq DESC',
-    );
+    this.#drop = db.prepare(`DELETE FROM dead_letter WHERE seq = ? RETURNING ${facts}`);
+    this.#byAge = db.prepare(`SELECT ${facts} FROM dead_letter ORDER BY dead_at, seq`);
+    this.reload();
+  }
+
+  /** Counts what is there, at the start, and after a rollback once the usage was cleared. */
+  reload(): void {
+    for (const facts of this.#byAge.iterate()) this.#count(facts, 1);
   }
 
   /** Keeps a copy of a pending message, which the caller settles. */
   add(message: LoggedMessage, reason: string | null, deadAt: number): void {
     const { seq, shared, size } = message;
+    const { inbox, sender } = shared;
+    const isCounted = shared.isCounted ? 1 : 0;
     if (hasLostBody(message)) {
-      const detail = `message '${message.id}' from '${shared.sender}' to '${shared.inbox}' (${seq}) has lost its body, and is a dead letter now`;
+      const detail = `message '${message.id}' from '${sender}' to '${inbox}' (${seq}) has lost its body, and is a dead letter now`;
       this.#onDamage({ what: 'message', detail });
     }
     const ending = { at: deadAt, outcome: 'dead', reason } as const;
     const { entries, bodies } = encodeMessages([{ ...message, ending }], seq);
-    this.#insert.run(seq, shared.inbox, size, deadAt, entries, bodies);
+    this.#insert.run(seq, inbox, sender, isCounted, size, deadAt, entries, bodies);
+    this.#count({ inbox, sender, isCounted, size }, 1);
     this.#isChanged = true;
   }
 
@@ -105,8 +134,12 @@ export class DeadLetterTable {
     }
   }
 
-  drop(seq: number): boolean {
-    return this.#drop.run(seq).changes > 0;
+  /** Drops a dead letter. Returns whether it counted against its sender; `undefined` if there is none. */
+  drop(seq: number): { isCounted: boolean } | undefined {
+    const facts = this.#drop.get(seq);
+    if (!facts) return undefined;
+    this.#count(facts, -1);
+    return { isCounted: facts.isCounted === 1 };
   }
 
   /** Undefined, with a report, if it is damaged. */
@@ -123,21 +156,20 @@ export class DeadLetterTable {
   /** Some of the dead letters that are beyond the bounds, oldest first. */
   surplus(time: ExpiryTime): DeadLetter[] {
     if (!this.#isChanged && this.#monotonic() - this.#trimmedAt < quietTrimMs) return [];
-    const { maxAgeMs, maxCount, maxBytes } = this.#limits;
-    const surplus: number[] = [];
-    let count = 0;
-    let bytes = 0;
-    for (const { seq, size, deadAt } of this.#byAge.iterate()) {
-      count++;
-      bytes += size;
-      if (count > maxCount || bytes > maxBytes || ageOf(deadAt, time) > maxAgeMs) surplus.push(seq);
-    }
-    this.#isChanged = surplus.length > dropsPerStep;
+    const letters = this.#byAge.all().map((facts) => ({ ...facts, recipient: agentOf(facts.inbox) }));
+    const isOld = ({ deadAt }: Facts): boolean => ageOf(deadAt, time) > this.#limits.maxAgeMs;
+    const surplus = surplusOf(
+      letters.filter((letter) => !isOld(letter)),
+      this.#limits,
+    );
+    const dropped = letters.filter((letter) => isOld(letter) || surplus.has(letter));
+    this.#isChanged = dropped.length > dropsPerStep;
     this.#trimmedAt = this.#monotonic();
-    return surplus
-      .reverse()
-      .slice(0, dropsPerStep)
-      .flatMap((seq) => this.list(undefined, seq - 1, 1));
+    return dropped.slice(0, dropsPerStep).flatMap(({ seq }) => this.list(undefined, seq - 1, 1));
+  }
+
+  #count({ inbox, sender, isCounted, size }: Omit<Facts, 'seq' | 'deadAt'>, by: 1 | -1): void {
+    this.#usage.countDead(agentOf(inbox), { sender, isCounted: isCounted === 1 }, by, by * size);
   }
 }
 

@@ -24,7 +24,6 @@ it.each(rooms)(
         file: join(directory, 'messages.db'),
         durability: 'process',
         reserveBytes: 0,
-        caps: { maxPendingPerSender: rows },
         memtableMessages,
       });
       const ended = new Map<number, Outcome>();

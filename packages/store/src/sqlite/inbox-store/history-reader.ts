@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { agentOf } from '../../agent-of.ts';
 import type { HistoryEntry, HistoryPage, HistoryQuery } from '../../history.ts';
 import type { LoggedMessage } from '../log-structured/logged-message.ts';
 import type { MessageReader } from '../log-structured/message-reader.ts';
@@ -81,11 +82,6 @@ function compare(a: Place, b: Place): number {
 function readCursor(cursor: string | undefined): Place | undefined {
   const found = /^(\d+)\.(\d+)$/.exec(cursor ?? '');
   return found ? { createdAt: Number(found[1]), seq: Number(found[2]) } : undefined;
-}
-
-function agentOf(inbox: string): string {
-  const hash = inbox.indexOf('#');
-  return hash < 0 ? inbox : inbox.slice(0, hash);
 }
 
 function toEntry({ seq, shared, id, correlationId, size, ending }: LoggedMessage): HistoryEntry {

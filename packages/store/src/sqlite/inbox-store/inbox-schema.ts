@@ -6,7 +6,8 @@ export const inboxSchema = `
 
   -- Each with a record of its own; inbox and size are there to look for.
   CREATE TABLE dead_letter (
-    seq INTEGER PRIMARY KEY, inbox TEXT NOT NULL, size INTEGER NOT NULL, dead_at INTEGER NOT NULL,
+    seq INTEGER PRIMARY KEY, inbox TEXT NOT NULL, sender TEXT NOT NULL, is_counted INTEGER NOT NULL, size INTEGER NOT NULL,
+    dead_at INTEGER NOT NULL,
     entries TEXT NOT NULL, bodies TEXT NOT NULL
   );
 
@@ -37,6 +38,7 @@ export const inboxSchema = `
     checksum INTEGER NOT NULL, PRIMARY KEY (inbox, last)
   ) WITHOUT ROWID;
   CREATE TABLE pending_count (
-    inbox TEXT NOT NULL, sender TEXT NOT NULL, pending INTEGER NOT NULL, bytes INTEGER NOT NULL, PRIMARY KEY (inbox, sender)
+    inbox TEXT NOT NULL, sender TEXT NOT NULL, is_counted INTEGER NOT NULL, pending INTEGER NOT NULL, bytes INTEGER NOT NULL,
+    PRIMARY KEY (inbox, sender, is_counted)
   ) WITHOUT ROWID;
 `;

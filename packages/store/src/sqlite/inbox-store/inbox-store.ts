@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
+import { capsOf, type GivenCaps } from '../../caps.ts';
 import type { Damage } from '../../damage.ts';
 import type { DeadLetter, DeadLetters, Retried } from '../../dead-letters.ts';
 import type { ExpiryTime } from '../../expiry-time.ts';
@@ -13,7 +14,6 @@ import type {
   JournalClaim,
   RequestKey,
   RequestState,
-  StoreCaps,
 } from '../../inbox-store.ts';
 import type { StoredMessage, StoredMetadata } from '../../message.ts';
 import { StoreError } from '../../store-error.ts';
@@ -25,6 +25,7 @@ import {
   toStoreError,
   usedBytesReader,
 } from '../database.ts';
+import { AgentUsage } from '../log-structured/agent-usage.ts';
 import { DamageFound } from '../log-structured/damage-found.ts';
 import { type LogStructuredLimits, LogStructuredStore } from '../log-structured/log-structured-store.ts';
 import { BatchWriter } from './batch-writer.ts';
@@ -47,13 +48,6 @@ const hour = 60 * 60 * 1000;
 const maxBodyBytes = 4 * MiB;
 const defaultReserveBytes = 4 * MiB;
 
-const uncapped: StoreCaps = {
-  maxInboxMessages: Number.POSITIVE_INFINITY,
-  maxInboxBytes: Number.POSITIVE_INFINITY,
-  maxPendingPerSender: Number.POSITIVE_INFINITY,
-  maxTotalBytes: Number.POSITIVE_INFINITY,
-};
-
 export const defaultLimits: LogStructuredLimits = {
   memtableMessages: 4000,
   memtableBytes: 16 * MiB,
@@ -69,7 +63,7 @@ export interface SqliteInboxStoreOptions extends Partial<LogStructuredLimits> {
   /** `full`: durable means fsynced. `process`: messages survive the end of the process, but not a power cut. */
   durability: 'full' | 'process';
   /** No caps unless given. */
-  caps?: Partial<StoreCaps>;
+  caps?: GivenCaps;
   deadLetters?: Partial<DeadLetterLimits>;
   /** Room kept beside the database for settlements on a full disk; 4 MiB by default. */
   reserveBytes?: number;
@@ -106,6 +100,8 @@ export class SqliteInboxStore implements InboxStore {
   readonly #db: Database;
   readonly #file: string;
   readonly #now: () => number;
+  /** What is stored of each agent; kept by `#messages` and `#deadLetters`. */
+  readonly #usage = new AgentUsage();
   readonly #messages: LogStructuredStore;
   readonly #deadLetters: DeadLetterTable;
   readonly #meta: MetaTable;
@@ -130,7 +126,7 @@ export class SqliteInboxStore implements InboxStore {
       onDamage = () => {},
       ...messages
     } = rest;
-    const storeCaps = { ...uncapped, ...caps };
+    const storeCaps = capsOf(caps);
     const limits = { ...defaultLimits, ...messages };
     this.caps = { receiptMeans: durability === 'full' ? 'fsynced' : 'written', maxBodyBytes };
     this.#db = db;
@@ -139,19 +135,20 @@ export class SqliteInboxStore implements InboxStore {
     this.dedupeWindowMs = limits.dedupeWindowMs;
     this.#onDamage = onDamage;
     this.#meta = new MetaTable(db);
-    this.#messages = new LogStructuredStore(db, this.#meta, limits, { now, monotonic });
-    this.#deadLetters = new DeadLetterTable(db, monotonic, deadLetters, onDamage);
+    this.#messages = new LogStructuredStore(db, this.#meta, limits, { now, monotonic, usage: this.#usage });
+    this.#deadLetters = new DeadLetterTable(db, { monotonic, usage: this.#usage, onDamage }, deadLetters);
     const mark = readMark(markFile(file));
     const finding = inspect(this.#messages, this.#meta, mark);
     if (finding.losses.length > 0 && !isLossAccepted) throw lossError(file, finding.losses);
     this.#sequence = new SequenceNumbers(this.#meta, finding.reserved);
     this.#journals = new JournalTable(db, this.#meta);
-    this.#maxTotalBytes = storeCaps.maxTotalBytes;
+    this.#maxTotalBytes = storeCaps.store.bytes;
     this.#usedBytes = usedBytesReader(db);
     this.#writer = new BatchWriter({
       messages: this.#messages,
       dead: this.#deadLetters,
       sequence: this.#sequence,
+      usage: this.#usage,
       caps: storeCaps,
       usedBytes: this.#usedBytes,
     });
@@ -161,7 +158,7 @@ export class SqliteInboxStore implements InboxStore {
       onWritten: () => this.#health.worked(),
       reserveBytes: reserveBytes ?? defaultReserveBytes,
       reload: () => {
-        this.#messages.reload();
+        this.#reload();
         this.#writer.reset();
       },
     });
@@ -302,7 +299,7 @@ export class SqliteInboxStore implements InboxStore {
       list: async (inbox, afterSeq, limit) => this.#attempt(() => dead.list(inbox, afterSeq, limit)),
       find: async (seq) => this.#attempt(() => dead.find(seq)),
       retry: (seq, now) => this.#durably(() => this.#retry(seq, now)),
-      drop: (seq) => this.#durably(() => this.#freeing(() => dead.drop(seq))),
+      drop: (seq) => this.#durably(() => this.#freeing(() => dead.drop(seq) !== undefined)),
       trim: async (time) => this.#write(() => this.#trim(time)),
     };
   }
@@ -398,9 +395,16 @@ export class SqliteInboxStore implements InboxStore {
 
   #acceptLoss(mark: Mark | undefined, finding: Finding): void {
     this.#transactions.run(() => acceptLoss(this.#messages, this.#meta, mark, finding));
-    this.#messages.reload();
+    this.#reload();
     const detail = `the loss was accepted: ${finding.losses.join('; ')}`;
     this.#onDamage({ what: 'log', detail });
+  }
+
+  /** Reads again what is in memory. */
+  #reload(): void {
+    this.#usage.clear();
+    this.#messages.reload();
+    this.#deadLetters.reload();
   }
 
   #repairFound({ segment }: DamageFound, found: Set<number>): void {
@@ -420,7 +424,7 @@ export class SqliteInboxStore implements InboxStore {
     for (;;) {
       try {
         const damage = this.#transactions.run(() => this.#messages.repair(segments));
-        if (damage.length > 0) this.#messages.reload();
+        if (damage.length > 0) this.#reload();
         for (const one of damage) this.#onDamage(describeSegment(one));
         return;
       } catch (thrown) {

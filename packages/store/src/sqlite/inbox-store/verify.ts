@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import { toStoreError } from '../database.ts';
+import { AgentUsage } from '../log-structured/agent-usage.ts';
 import { LogStructuredStore } from '../log-structured/log-structured-store.ts';
 import { DeadLetterTable } from './dead-letter-table.ts';
 import { markFile, readMark } from './durable-mark.ts';
@@ -40,16 +41,13 @@ export async function verifyInboxStore(file: string): Promise<VerifiedStore> {
 
 function read(db: Database.Database, file: string, problems: string[]): VerifiedStore {
   const meta = new MetaTable(db);
-  const messages = new LogStructuredStore(db, meta, defaultLimits, { now: Date.now, monotonic: () => 0 });
+  const monotonic = (): number => 0;
+  const usage = new AgentUsage();
+  const messages = new LogStructuredStore(db, meta, defaultLimits, { now: Date.now, monotonic, usage });
   problems.push(
     ...inspect(messages, meta, readMark(markFile(file))).losses.map((loss) => `it has lost ${loss}`),
   );
-  const dead = new DeadLetterTable(
-    db,
-    () => 0,
-    {},
-    ({ detail }) => problems.push(detail),
-  );
+  const dead = new DeadLetterTable(db, { monotonic, usage, onDamage: ({ detail }) => problems.push(detail) });
   const verified = { problems, messages: 0, deadLetters: 0 };
   for (const part of messages.verify()) {
     verified.messages += part.messages;

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { NewMessage } from '../../message.ts';
+import { AgentUsage } from './agent-usage.ts';
 import { Inbox } from './inbox.ts';
 import { sharedFieldsOf } from './logged-message.ts';
 import { MemtableEntry } from './memtable-entry.ts';
@@ -23,7 +24,7 @@ it('finds messages of one id by their senders, the newest first, in whatever ord
     [2, 0, 3, 1],
   ];
   for (const order of orders) {
-    const inbox = new Inbox('inbox', []);
+    const inbox = new Inbox('inbox', { messages: 0, bytes: 0 }, new AgentUsage());
     const senders = ['ann', 'bob', 'ann', 'constructor'];
     const all = senders.map((sender, seq) => entryOf(seq, sender, 0));
     for (const entry of all) inbox.add(entry);
@@ -40,21 +41,33 @@ it('finds messages of one id by their senders, the newest first, in whatever ord
   }
 });
 
-it('counts what is pending, in segments and in the memtable, by sender', () => {
-  const inbox = new Inbox('inbox', [{ sender: 'ann', pending: 2, bytes: 20 }]);
+it('counts what is pending, in segments and in the memtable, for its agent and of each sender', () => {
+  const usage = new AgentUsage();
+  const inbox = new Inbox('bob#x', { messages: 2, bytes: 20 }, usage);
+  usage.countPending('bob', { sender: 'ann', isCounted: true }, 2, 20);
   const entry = entryOf(3, '__proto__', 7);
   inbox.add(entry);
-  inbox.count('__proto__', 7);
-  expect(inbox).toMatchObject({ pending: 3, bytes: 27, hasEntries: true });
-  expect([inbox.pendingOf('ann'), inbox.pendingOf('__proto__'), inbox.pendingOf('eve')]).toEqual([2, 1, 0]);
+  inbox.count(entry.shared, 7);
+  expect(inbox).toMatchObject({ messages: 3, bytes: 27, hasEntries: true });
+  expect(usage.received('bob')).toEqual({ messages: 3, bytes: 27 });
+  expect(usage.sentTo('__proto__', 'bob')).toEqual({ messages: 1, bytes: 7 });
+  expect(usage.sent('ann')).toMatchObject({ messages: 2, bytes: 20 });
+  expect(usage.sent('eve')).toBeUndefined();
   inbox.settle(entry);
   for (const seq of [1, 2]) inbox.settle(entryOf(seq, 'ann', 10));
-  expect(inbox).toMatchObject({ pending: 0, bytes: 0, hasEntries: true });
-  expect([inbox.pendingOf('ann'), inbox.pendingOf('__proto__')]).toEqual([0, 0]);
+  expect(inbox).toMatchObject({ messages: 0, bytes: 0, hasEntries: true });
   expect(inbox.find('a', '__proto__')).toBe(entry);
+  usage.countDead('bob', { sender: 'ann', isCounted: true }, 1, 5);
+  usage.countPending('bob', { sender: 'broker', isCounted: false }, 1, 5);
+  usage.forgetIdle();
+  expect(usage.sent('__proto__')).toBeUndefined();
+  expect(usage.sent('broker')).toBeUndefined();
+  expect(usage.sent('ann')).toMatchObject({ messages: 1, bytes: 5 });
+  expect(usage.sentTo('ann', 'bob')).toBeUndefined();
+  expect(usage.received('bob')).toEqual({ messages: 2, bytes: 10 });
 });
 
 function entryOf(seq: number, sender: string, size: number): MemtableEntry {
   const sent = { ...message, sender };
-  return new MemtableEntry(seq, sharedFieldsOf(sent, undefined), sent, size);
+  return new MemtableEntry(seq, sharedFieldsOf(sent, undefined, true), sent, size);
 }

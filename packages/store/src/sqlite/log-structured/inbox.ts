@@ -1,43 +1,41 @@
+import { agentOf } from '../../agent-of.ts';
+import type { Amount } from '../../caps.ts';
+import type { AgentUsage, Counted } from './agent-usage.ts';
 import type { MemtableEntry } from './memtable-entry.ts';
-import type { PendingCount } from './pending-counts.ts';
 
 /** What is known in memory of one inbox: its entries in the memtable, and how much is pending there and in segments. */
 export class Inbox {
   readonly name: string;
+  /** The agent whose inbox it is. */
+  readonly agent: string;
   /** Pending messages of the inbox, in the memtable and in segments. */
-  pending = 0;
+  messages: number;
   /** Bytes of the bodies of all pending messages. */
-  bytes = 0;
+  bytes: number;
   /** Pending entries by their sequence numbers, in order. */
   readonly pendingEntries = new Map<number, MemtableEntry>();
   /** Pending and settled entries. Those with the same id are linked, the newest first: several senders may use one id. */
   readonly #byId = new Map<string, MemtableEntry>();
-  readonly #bySender = new Map<string, { pending: number }>();
+  readonly #usage: AgentUsage;
 
-  constructor(name: string, inSegments: readonly PendingCount[]) {
+  /** `inSegments` is what is pending in segments, which `usage` counts already. */
+  constructor(name: string, inSegments: Amount, usage: AgentUsage) {
     this.name = name;
-    for (const { sender, pending, bytes } of inSegments) {
-      this.pending += pending;
-      this.bytes += bytes;
-      this.#bySender.set(sender, { pending });
-    }
+    this.agent = agentOf(name);
+    this.messages = inSegments.messages;
+    this.bytes = inSegments.bytes;
+    this.#usage = usage;
   }
 
   get hasEntries(): boolean {
     return this.#byId.size > 0;
   }
 
-  pendingOf(sender: string): number {
-    return this.#bySender.get(sender)?.pending ?? 0;
-  }
-
   /** Counts a message that has become pending. */
-  count(sender: string, size: number): void {
-    this.pending++;
+  count(counted: Counted, size: number): void {
+    this.messages++;
     this.bytes += size;
-    const known = this.#bySender.get(sender);
-    if (known) known.pending++;
-    else this.#bySender.set(sender, { pending: 1 });
+    this.#usage.countPending(this.agent, counted, 1, size);
   }
 
   find(id: string, sender: string): MemtableEntry | undefined {
@@ -63,10 +61,9 @@ export class Inbox {
   /** An entry is no longer pending. It stays, so that its id is recognised. */
   settle({ seq, shared, size }: MemtableEntry): void {
     this.pendingEntries.delete(seq);
-    this.pending--;
+    this.messages--;
     this.bytes -= size;
-    const known = this.#bySender.get(shared.sender);
-    if (known && --known.pending <= 0) this.#bySender.delete(shared.sender);
+    this.#usage.countPending(this.agent, shared, -1, -size);
   }
 
   /** Removes an entry that goes to a segment. If it is pending, it is still counted. */

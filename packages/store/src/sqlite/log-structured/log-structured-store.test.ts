@@ -223,7 +223,9 @@ function expectTrueCounts(db: Database): void {
     }
   }
   const sorted = [...counts.keys()].sort().map((key) => counts.get(key));
-  expect(db.prepare('SELECT * FROM pending_count ORDER BY inbox, sender').all()).toEqual(sorted);
+  expect(
+    db.prepare('SELECT inbox, sender, pending, bytes FROM pending_count ORDER BY inbox, sender').all(),
+  ).toEqual(sorted);
   const overlapping = `SELECT 1 FROM pending_range AS a JOIN pending_range AS b USING (inbox)
     WHERE a.last <> b.last AND a.first <= b.last AND b.first <= a.last`;
   expect(db.prepare(overlapping).all()).toEqual([]);

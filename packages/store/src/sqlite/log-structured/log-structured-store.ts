@@ -1,8 +1,10 @@
 import type { Database } from 'better-sqlite3';
+import { agentOf } from '../../agent-of.ts';
 import type { ExpiryTime } from '../../expiry-time.ts';
 import type { RequestKey } from '../../inbox-store.ts';
 import type { NewMessage, Outcome } from '../../message.ts';
 import type { MetaTable } from '../inbox-store/meta-table.ts';
+import type { AgentUsage } from './agent-usage.ts';
 import { CommitLog, type LogDamage } from './commit-log.ts';
 import type { Inbox } from './inbox.ts';
 import {
@@ -36,6 +38,18 @@ const leapMs = 60_000;
 /** A message is compacted at this age, as soon as another one is twice as old. */
 const memtableMs = 5 * 60 * 1000;
 
+/** How often agents are forgotten of which nothing is stored. */
+const idleMs = 60_000;
+
+export interface LogStructuredDeps {
+  /** Returns the wall clock's time in epoch milliseconds. */
+  now: () => number;
+  /** Returns the time by which messages age in the memtable, in monotonic milliseconds. */
+  monotonic: () => number;
+  /** Is told of what is pending from the start on. */
+  usage: AgentUsage;
+}
+
 /**
  * All messages of the store, log-structured. Most are settled soon after they were put, so that hardly anything is written but
  * the commit log:
@@ -54,6 +68,9 @@ export class LogStructuredStore {
   readonly requests: OpenRequests;
   readonly #limits: LogStructuredLimits;
   readonly #monotonic: () => number;
+  readonly #usage: AgentUsage;
+  /** When idle agents were last forgotten, in monotonic milliseconds. */
+  #forgotIdleAt = 0;
   readonly #memtable: Memtable;
   readonly #log: CommitLog;
   readonly #segments: Segments;
@@ -67,20 +84,20 @@ export class LogStructuredStore {
   #lastEnding: Ending | undefined;
   #logDamage: LogDamage = { missing: [], damaged: [] };
 
-  /** `now` returns the wall clock's time, and `monotonic` the time by which messages age in the memtable. */
   constructor(
     db: Database,
     meta: MetaTable,
     limits: LogStructuredLimits,
-    { now, monotonic }: { now: () => number; monotonic: () => number },
+    { now, monotonic, usage }: LogStructuredDeps,
   ) {
     this.#limits = limits;
+    this.#usage = usage;
     this.#monotonic = monotonic;
     this.#forgetsAfter = monotonic() + limits.dedupeWindowMs;
     this.#log = new CommitLog(db, meta);
     this.#segments = new Segments(db);
     this.#pending = new PendingSegments(db, this.#segments, limits.segmentMessages);
-    this.#memtable = new Memtable((inbox) => this.#pending.counts.of(inbox), monotonic);
+    this.#memtable = new Memtable((inbox) => this.#pending.counts.of(inbox), monotonic, usage);
     this.reader = new MessageReader(this.#memtable, this.#segments, this.#pending);
     this.requests = new OpenRequests(db, this.reader, () => this.#believed(now()));
     this.#replay();
@@ -92,10 +109,11 @@ export class LogStructuredStore {
   }
 
   /** Puts a new message, whose id must not be pending. */
-  put(seq: number, inbox: Inbox, message: NewMessage, size: number): void {
-    this.#lastShared = sharedFieldsOf(message, this.#lastShared);
-    this.#putEntry(new MemtableEntry(seq, this.#lastShared, message, size));
-    inbox.count(message.sender, size);
+  put(seq: number, inbox: Inbox, message: NewMessage, size: number, isCounted: boolean): void {
+    const shared = sharedFieldsOf(message, this.#lastShared, isCounted);
+    this.#lastShared = shared;
+    this.#putEntry(new MemtableEntry(seq, shared, message, size));
+    inbox.count(shared, size);
   }
 
   /** Settles a message; false if it is not pending in this inbox. `isAnswered` tells that its reply is stored in the same transaction. */
@@ -158,6 +176,10 @@ export class LogStructuredStore {
   tidy(time: ExpiryTime): void {
     const now = this.#monotonic();
     this.#memtable.forgetIdleInboxes();
+    if (now - this.#forgotIdleAt >= idleMs) {
+      this.#usage.forgetIdle();
+      this.#forgotIdleAt = now;
+    }
     const { oldestAt } = this.#memtable;
     if (oldestAt !== undefined && now - oldestAt >= 2 * memtableMs) {
       this.#compact(this.#memtable.countPutBy(now - memtableMs));
@@ -279,13 +301,15 @@ export class LogStructuredStore {
     const memtable = this.#memtable;
     const bySeq = new Map<number, MemtableEntry>();
     memtable.clear();
+    for (const count of this.#pending.counts.all())
+      this.#usage.countPending(agentOf(count.inbox), count, count.messages, count.bytes);
     this.#logDamage = this.#log.replay({
       put: (message) => {
         const inbox = memtable.inbox(message.shared.inbox);
         const entry = new MemtableEntry(message.seq, message.shared, message, message.size);
         memtable.add(entry, this.#log.number);
         bySeq.set(message.seq, entry);
-        inbox.count(message.shared.sender, message.size);
+        inbox.count(message.shared, message.size);
       },
       // A message that isn't there has gone to a segment since.
       settle: (inbox, seq, ending, answered) => {

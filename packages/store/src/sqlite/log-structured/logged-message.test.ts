@@ -29,13 +29,16 @@ it('shares fields between messages that have the same, and only those', () => {
     { createdAt: 3 },
     { expiresAt: 3 },
     { tokenId: undefined },
+    { openUntil: 3 },
   ];
   for (const change of changes) {
     expect({ id: 'a', ...sharedFieldsOf({ ...message, ...change }, shared) }).toEqual({
       ...message,
       ...change,
+      isCounted: false,
     });
   }
+  expect(sharedFieldsOf(message, shared, true)).toEqual({ ...shared, isCounted: true });
 });
 
 it('gives all fields of a message but those that are not for its reader, and changes nothing', () => {

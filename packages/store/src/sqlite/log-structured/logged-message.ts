@@ -12,6 +12,8 @@ export interface SharedFields {
   readonly expiresAt: number;
   /** See `NewMessage.openUntil`. */
   readonly openUntil: number | undefined;
+  /** Whether the messages count against their sender. */
+  readonly isCounted: boolean;
 }
 
 /** When a message was settled, and how. */
@@ -45,7 +47,11 @@ export function hasLostBody({ ending, body, size }: LoggedMessage): boolean {
 }
 
 /** The fields of `message` that can be shared: `last` itself if they are the same. */
-export function sharedFieldsOf(message: NewMessage, last: SharedFields | undefined): SharedFields {
+export function sharedFieldsOf(
+  message: NewMessage,
+  last: SharedFields | undefined,
+  isCounted = message.quota !== undefined,
+): SharedFields {
   const { inbox, sender, senderAddress, senderRole, tokenId, kind, createdAt, expiresAt, openUntil } =
     message;
   if (
@@ -53,6 +59,7 @@ export function sharedFieldsOf(message: NewMessage, last: SharedFields | undefin
     createdAt === last.createdAt &&
     expiresAt === last.expiresAt &&
     openUntil === last.openUntil &&
+    isCounted === last.isCounted &&
     kind === last.kind &&
     inbox === last.inbox &&
     sender === last.sender &&
@@ -62,7 +69,18 @@ export function sharedFieldsOf(message: NewMessage, last: SharedFields | undefin
   ) {
     return last;
   }
-  return { inbox, sender, senderAddress, senderRole, tokenId, kind, createdAt, expiresAt, openUntil };
+  return {
+    inbox,
+    sender,
+    senderAddress,
+    senderRole,
+    tokenId,
+    kind,
+    createdAt,
+    expiresAt,
+    openUntil,
+    isCounted,
+  };
 }
 
 /** A pending message in the form of the store's interface. */

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { NewMessage } from '../../message.ts';
+import { AgentUsage } from './agent-usage.ts';
 import { sharedFieldsOf } from './logged-message.ts';
 import { Memtable } from './memtable.ts';
 import { MemtableEntry } from './memtable-entry.ts';
@@ -19,15 +20,16 @@ const sent: NewMessage = {
 it('removes the entries of whole commits, the oldest first, and keeps nothing of them', () => {
   let now = 0;
   const memtable = new Memtable(
-    () => [],
+    () => ({ messages: 0, bytes: 0 }),
     () => now,
+    new AgentUsage(),
   );
   const inbox = memtable.inbox('inbox');
   const entries = [1, 1, 2, 3, 3].map((commit, seq) => {
     const entry = new MemtableEntry(seq, sharedFieldsOf(sent, undefined), sent, 4);
     now = 10 * commit;
     memtable.add(entry, commit);
-    inbox.count('ann', 4);
+    inbox.count(entry.shared, 4);
     return entry;
   });
   memtable.settle(entries[0]!, { at: 5, outcome: 'acked', reason: null });
@@ -42,5 +44,5 @@ it('removes the entries of whole commits, the oldest first, and keeps nothing of
   expect([memtable.size, memtable.loggedBytes, memtable.oldestAt]).toEqual([0, 0, undefined]);
   expect(inbox.find('a', 'ann')).toBeUndefined();
   // They are pending in segments.
-  expect(inbox).toMatchObject({ pending: 4, bytes: 16 });
+  expect(inbox).toMatchObject({ messages: 4, bytes: 16 });
 });

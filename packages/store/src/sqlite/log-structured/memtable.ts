@@ -1,7 +1,8 @@
+import type { Amount } from '../../caps.ts';
+import type { AgentUsage } from './agent-usage.ts';
 import { Inbox } from './inbox.ts';
 import type { Ending } from './logged-message.ts';
 import type { MemtableEntry } from './memtable-entry.ts';
-import type { PendingCount } from './pending-counts.ts';
 
 /** With more inboxes than this in memory, those without entries are forgotten. Below it, the next message to them finds their counts. */
 const maxIdleInboxes = 10_000;
@@ -16,17 +17,19 @@ interface Commit {
 
 /** The messages whose records are in the commit log, in memory. Reads the disk only to count what an inbox has in segments. */
 export class Memtable {
-  readonly #countsInSegments: (inbox: string) => readonly PendingCount[];
+  readonly #countInSegments: (inbox: string) => Amount;
   readonly #monotonic: () => number;
+  readonly #usage: AgentUsage;
   readonly #inboxes = new Map<string, Inbox>();
   /** The oldest first. */
   #commits: Commit[] = [];
   #size = 0;
   #loggedBytes = 0;
 
-  constructor(countsInSegments: (inbox: string) => readonly PendingCount[], monotonic: () => number) {
+  constructor(countInSegments: (inbox: string) => Amount, monotonic: () => number, usage: AgentUsage) {
+    this.#usage = usage;
     this.#monotonic = monotonic;
-    this.#countsInSegments = countsInSegments;
+    this.#countInSegments = countInSegments;
   }
 
   /** Number of entries. */
@@ -47,7 +50,7 @@ export class Memtable {
   inbox(name: string): Inbox {
     const known = this.#inboxes.get(name);
     if (known) return known;
-    const inbox = new Inbox(name, this.#countsInSegments(name));
+    const inbox = new Inbox(name, this.#countInSegments(name), this.#usage);
     this.#inboxes.set(name, inbox);
     return inbox;
   }

@@ -69,7 +69,7 @@ export class MessageReader {
   }
 
   stats(inbox: string): InboxStats {
-    const { pending, bytes } = this.#memtable.inbox(inbox);
+    const { messages: pending, bytes } = this.#memtable.inbox(inbox);
     let headSeq = this.#pending.headSeq(inbox);
     for (const { seq } of this.#memtable.pendingIn(inbox)) headSeq = Math.max(headSeq, seq);
     return { pending, bytes, headSeq };

@@ -1,56 +1,74 @@
 import type { Database, Statement } from 'better-sqlite3';
+import type { Amount } from '../../caps.ts';
+import type { SharedFields } from './logged-message.ts';
 
-/** How much is pending in an inbox of one sender. */
-export interface PendingCount {
-  sender: string;
-  pending: number;
-  bytes: number;
-}
-
-interface Change extends PendingCount {
+/** How much is pending in an inbox of one sender. Messages that don't count against their sender are counted apart. */
+export interface PendingCount extends Amount {
   inbox: string;
+  sender: string;
+  isCounted: boolean;
 }
+
+type Row = Amount & { inbox: string; sender: string; isCounted: 0 | 1 };
 
 /** Counts what is pending in segments of each sender in each inbox: the messages of a long inbox would take seconds to count. */
 export class PendingCounts {
-  readonly #read: Statement<[inbox: string], PendingCount>;
-  readonly #add: Statement<[inbox: string, sender: string, pending: number, bytes: number]>;
-  readonly #forget: Statement<[inbox: string, sender: string]>;
+  readonly #read: Statement<[inbox: string], Amount>;
+  readonly #all: Statement<[], Row>;
+  readonly #add: Statement<
+    [inbox: string, sender: string, isCounted: 0 | 1, messages: number, bytes: number]
+  >;
+  readonly #forget: Statement<[inbox: string, sender: string, isCounted: 0 | 1]>;
   readonly #clear: Statement<[]>;
-  /** The changes of this transaction, by inbox and sender. */
-  readonly #changes = new Map<string, Change>();
+  /** The changes of this transaction, by inbox, sender and whether they count against the sender. */
+  readonly #changes = new Map<string, PendingCount>();
 
   constructor(db: Database) {
-    this.#read = db.prepare('SELECT sender, pending, bytes FROM pending_count WHERE inbox = ?');
+    this.#read = db.prepare(
+      `SELECT coalesce(sum(pending), 0) AS messages, coalesce(sum(bytes), 0) AS bytes
+       FROM pending_count WHERE inbox = ?`,
+    );
+    this.#all = db.prepare(
+      'SELECT inbox, sender, is_counted AS isCounted, pending AS messages, bytes FROM pending_count',
+    );
     this.#add = db.prepare(
-      `INSERT INTO pending_count VALUES (?, ?, ?, ?) ON CONFLICT (inbox, sender)
+      `INSERT INTO pending_count VALUES (?, ?, ?, ?, ?) ON CONFLICT (inbox, sender, is_counted)
        DO UPDATE SET pending = pending + excluded.pending, bytes = bytes + excluded.bytes`,
     );
     this.#clear = db.prepare('DELETE FROM pending_count');
-    this.#forget = db.prepare('DELETE FROM pending_count WHERE inbox = ? AND sender = ? AND pending = 0');
+    this.#forget = db.prepare(
+      'DELETE FROM pending_count WHERE inbox = ? AND sender = ? AND is_counted = ? AND pending = 0',
+    );
   }
 
-  of(inbox: string): PendingCount[] {
+  /** What is pending in an inbox. */
+  of(inbox: string): Amount {
     this.save();
-    return this.#read.all(inbox);
+    return this.#read.get(inbox) ?? { messages: 0, bytes: 0 };
+  }
+
+  /** All counts. Call it between transactions. */
+  *all(): Iterable<PendingCount> {
+    for (const row of this.#all.iterate()) yield { ...row, isCounted: row.isCounted === 1 };
   }
 
   /** Counts a message that went to a segment (`by` 1) or was taken out of one (-1). */
-  count(by: 1 | -1, inbox: string, sender: string, size: number): void {
-    const key = `${inbox} ${sender}`;
+  count(by: 1 | -1, { inbox, sender, isCounted }: SharedFields, size: number): void {
+    const key = `${inbox} ${sender} ${isCounted}`;
     const change = this.#changes.get(key);
     if (change) {
-      change.pending += by;
+      change.messages += by;
       change.bytes += by * size;
-    } else this.#changes.set(key, { inbox, sender, pending: by, bytes: by * size });
+    } else this.#changes.set(key, { inbox, sender, isCounted, messages: by, bytes: by * size });
   }
 
   /** Writes the changes. One of the last steps of a transaction. */
   save(): void {
-    for (const { inbox, sender, pending, bytes } of this.#changes.values()) {
-      if (pending === 0 && bytes === 0) continue;
-      this.#add.run(inbox, sender, pending, bytes);
-      if (pending < 0) this.#forget.run(inbox, sender);
+    for (const { inbox, sender, isCounted, messages, bytes } of this.#changes.values()) {
+      if (messages === 0 && bytes === 0) continue;
+      const flag = isCounted ? 1 : 0;
+      this.#add.run(inbox, sender, flag, messages, bytes);
+      if (messages < 0) this.#forget.run(inbox, sender, flag);
     }
     this.#changes.clear();
   }

@@ -246,8 +246,7 @@ export class PendingSegments {
   #recount(): void {
     this.counts.clear();
     for (const segment of this.#pendingSegments())
-      for (const { shared, size } of this.#soundMessagesIn(segment))
-        this.counts.count(1, shared.inbox, shared.sender, size);
+      for (const { shared, size } of this.#soundMessagesIn(segment)) this.counts.count(1, shared, size);
     this.counts.save();
   }
 
@@ -298,8 +297,8 @@ export class PendingSegments {
     /** Where the next range of the inbox begins. */
     let end = Number.POSITIVE_INFINITY;
     for (const { shared, seq, size } of messages) {
-      const { inbox, sender } = shared;
-      this.counts.count(1, inbox, sender, size);
+      const { inbox } = shared;
+      this.counts.count(1, shared, size);
       if (range?.inbox === inbox && seq < end) {
         range = { ...range, last: seq, messages: range.messages + 1 };
         continue;
@@ -336,7 +335,7 @@ export class PendingSegments {
   }
 
   #uncount({ shared, size }: LoggedMessage): void {
-    this.counts.count(-1, shared.inbox, shared.sender, size);
+    this.counts.count(-1, shared, size);
   }
 
   *#pendingSegments(): Iterable<Segment> {

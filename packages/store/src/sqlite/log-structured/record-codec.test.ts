@@ -31,6 +31,7 @@ const changes: Partial<NewMessage>[] = [
   { correlationId: 'c', traceparent: 't', tokenId: 'k', body: '漢字' },
   { createdAt: 0, expiresAt: 2 ** 53 },
   { openUntil: 2 ** 42 },
+  { quota: { sender: { messages: 1, bytes: 1 }, senderToRecipient: { messages: 1, bytes: 1 } } },
 ];
 
 /** Messages with every pair of neighbours. */

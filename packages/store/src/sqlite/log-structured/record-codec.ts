@@ -41,7 +41,8 @@ type Shared = [
   kind: string,
   createdAt: number,
   expiresAt: number,
-  openUntil?: number,
+  openUntil?: number | null,
+  isCounted?: true,
 ];
 
 /** A message is put; `bodyLength` in UTF-16 units, null without a body. */
@@ -172,11 +173,13 @@ export class RecordEncoder {
   }
 
   #share(shared: SharedFields): void {
-    const { inbox, sender, senderAddress, senderRole, tokenId, kind, createdAt, expiresAt, openUntil } =
-      shared;
+    const { inbox, sender, senderAddress, senderRole, tokenId, kind, createdAt, expiresAt } = shared;
+    const { openUntil, isCounted } = shared;
     const from = [sender, senderAddress, senderRole, tokenId ?? null] as const;
-    if (openUntil === undefined) this.#entries.push(['shared', inbox, ...from, kind, createdAt, expiresAt]);
-    else this.#entries.push(['shared', inbox, ...from, kind, createdAt, expiresAt, openUntil]);
+    const entry: Shared = ['shared', inbox, ...from, kind, createdAt, expiresAt];
+    if (openUntil !== undefined || isCounted) entry.push(openUntil ?? null);
+    if (isCounted) entry.push(true);
+    this.#entries.push(entry);
     this.#shared = shared;
   }
 }
@@ -309,7 +312,8 @@ export function decodeMessages(
 }
 
 function readShared(entry: Shared): SharedFields {
-  const [, inbox, sender, senderAddress, senderRole, tokenId, kind, createdAt, expiresAt, openUntil] = entry;
+  const [, inbox, sender, senderAddress, senderRole, tokenId, kind, createdAt, expiresAt] = entry;
+  const [openUntil, isCounted = false] = entry.slice(9) as [(number | null)?, boolean?];
   const from = { sender, senderAddress, senderRole, tokenId: tokenId ?? undefined };
-  return { inbox, ...from, kind, createdAt, expiresAt, openUntil };
+  return { inbox, ...from, kind, createdAt, expiresAt, openUntil: openUntil ?? undefined, isCounted };
 }

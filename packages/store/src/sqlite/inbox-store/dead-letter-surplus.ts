@@ -1,0 +1,69 @@
+import type { Amount } from '../../caps.ts';
+
+/** How many dead letters are kept, and how many bytes of bodies: of all, and of each sender and each recipient agent. */
+export interface DeadLetterBounds {
+  maxCount: number;
+  maxBytes: number;
+  maxCountPerAgent: number;
+  maxBytesPerAgent: number;
+}
+
+/** What the bounds need to know of a dead letter. */
+export interface CountedLetter {
+  readonly seq: number;
+  readonly size: number;
+  readonly sender: string;
+  /** The agent in whose inbox it was. */
+  readonly recipient: string;
+}
+
+/**
+ * Returns the dead letters that are beyond the bounds. `letters` are given with the oldest first. Each sender keeps its newest ones
+ * within the bounds per agent. Where letters of several senders are too many, for one recipient or in all, the sender with the most
+ * loses its oldest one, and so on, so that no sender can push out those of the others.
+ */
+export function surplusOf<T extends CountedLetter>(letters: readonly T[], bounds: DeadLetterBounds): Set<T> {
+  const surplus = new Set<T>();
+  const perAgent = { messages: bounds.maxCountPerAgent, bytes: bounds.maxBytesPerAgent };
+  for (const key of ['sender', 'recipient'] as const) {
+    for (const group of Map.groupBy(letters, (letter) => letter[key]).values())
+      trim(group, perAgent, surplus);
+  }
+  trim(letters, { messages: bounds.maxCount, bytes: bounds.maxBytes }, surplus);
+  return surplus;
+}
+
+/** Adds letters to `surplus` until the others are within a bound. */
+function trim<T extends CountedLetter>(letters: readonly T[], bound: Amount, surplus: Set<T>): void {
+  const left = letters.filter((letter) => !surplus.has(letter));
+  const all = amountOf(left);
+  if (isWithin(all, bound)) return;
+  const senders = [...Map.groupBy(left, ({ sender }) => sender).values()].map((own) => ({
+    own,
+    next: 0,
+    ...amountOf(own),
+  }));
+  while (!isWithin(all, bound)) {
+    const most = senders.reduce((a, b) => (shareOf(b, bound) > shareOf(a, bound) ? b : a));
+    const oldest = most.own[most.next++];
+    if (!oldest) return;
+    surplus.add(oldest);
+    for (const amount of [most, all]) {
+      amount.messages--;
+      amount.bytes -= oldest.size;
+    }
+  }
+}
+
+function amountOf(letters: readonly CountedLetter[]): Amount {
+  return { messages: letters.length, bytes: letters.reduce((sum, { size }) => sum + size, 0) };
+}
+
+function isWithin({ messages, bytes }: Amount, bound: Amount): boolean {
+  return messages <= bound.messages && bytes <= bound.bytes;
+}
+
+/** The greater one of the parts of a bound that an amount takes. */
+function shareOf({ messages, bytes }: Amount, bound: Amount): number {
+  return Math.max(messages / bound.messages, bytes / bound.bytes);
+}

@@ -1,0 +1,88 @@
+import type { Amount } from '../../caps.ts';
+
+/** What is stored of one sender, if it counts against the sender. */
+interface Sent extends Amount {
+  /** Its pending messages by recipient agent. */
+  readonly to: Map<string, Amount>;
+}
+
+/** The fields of a message that say against whom it counts. */
+export interface Counted {
+  readonly sender: string;
+  /** Whether it counts against its sender. */
+  readonly isCounted: boolean;
+}
+
+/**
+ * Counts in memory what is stored of each sender agent and for each recipient agent: pending messages and dead letters. It is made anew
+ * from the counts of what is stored, at the start and after a rollback.
+ */
+export class AgentUsage {
+  readonly #received = new Map<string, Amount>();
+  readonly #sent = new Map<string, Sent>();
+
+  /** What is stored for an agent. */
+  received(agent: string): Readonly<Amount> | undefined {
+    return this.#received.get(agent);
+  }
+
+  /** What is stored of a sender and counts against it. */
+  sent(sender: string): Readonly<Amount> | undefined {
+    return this.#sent.get(sender);
+  }
+
+  /** What waits of a sender for an agent and counts against the sender. */
+  sentTo(sender: string, agent: string): Readonly<Amount> | undefined {
+    return this.#sent.get(sender)?.to.get(agent);
+  }
+
+  /** Counts pending messages for an agent; with negative numbers, messages that are pending no more. */
+  countPending(agent: string, { sender, isCounted }: Counted, messages: number, bytes: number): void {
+    add(amountAt(this.#received, agent), messages, bytes);
+    if (!isCounted) return;
+    const sent = this.#sentBy(sender);
+    add(sent, messages, bytes);
+    add(amountAt(sent.to, agent), messages, bytes);
+  }
+
+  /** The same for dead letters. */
+  countDead(agent: string, { sender, isCounted }: Counted, messages: number, bytes: number): void {
+    add(amountAt(this.#received, agent), messages, bytes);
+    if (isCounted) add(this.#sentBy(sender), messages, bytes);
+  }
+
+  /** Forgets agents of which nothing is stored. Not at once: the next message of the same agent often comes in a moment. */
+  forgetIdle(): void {
+    for (const [agent, { messages }] of this.#received) if (messages === 0) this.#received.delete(agent);
+    for (const [sender, { messages, to }] of this.#sent) {
+      if (messages === 0) this.#sent.delete(sender);
+      else for (const [agent, amount] of to) if (amount.messages === 0) to.delete(agent);
+    }
+  }
+
+  clear(): void {
+    this.#received.clear();
+    this.#sent.clear();
+  }
+
+  #sentBy(sender: string): Sent {
+    const known = this.#sent.get(sender);
+    if (known) return known;
+    const sent = { messages: 0, bytes: 0, to: new Map<string, Amount>() };
+    this.#sent.set(sender, sent);
+    return sent;
+  }
+}
+
+function amountAt(amounts: Map<string, Amount>, agent: string): Amount {
+  const known = amounts.get(agent);
+  if (known) return known;
+  const amount = { messages: 0, bytes: 0 };
+  amounts.set(agent, amount);
+  return amount;
+}
+
+function add(amount: Amount, messages: number, bytes: number): void {
+  amount.messages += messages;
+  amount.bytes += bytes;
+}
