@@ -17,6 +17,17 @@ it('takes the lease from a half-open socket after two heartbeats, and leaves a l
   expect(await alice.next('error')).toMatchObject({ code: 'no_consumer' });
 });
 
+it('ends a connection within two heartbeats of its last sign of life: five pings go unanswered, three in a heartbeat', async () => {
+  await using broker = await startTestBroker({ heartbeatMs: 60 });
+  const token = await broker.token('bob');
+  await using silent = await connectWire(broker.url, { agent: 'bob', token }, { autoPong: false });
+  let pings = 0;
+  silent.socket.on('ping', () => pings++);
+  await silent.closed;
+  // One may have gone out while the welcome was on its way.
+  expect([4, 5]).toContain(pings);
+});
+
 it('empties a sub-inbox ten minutes after nobody holds it, and never an inbox', async () => {
   let now = 1_000_000;
   await using broker = await startTestBroker({ now: () => now });

@@ -53,7 +53,7 @@ export const brokerFrameSchemas = {
     address: z.string(),
     role: z.string(),
     limits: limitsSchema,
-    heartbeat_ms: z.number().describe('The time between two pings.'),
+    heartbeat_ms: z.number().describe('The longest time between two pings.'),
     receipt_means: z.string().describe('`fsynced`, `written` or `replicated`.'),
     dedupe_window_ms: z
       .number()

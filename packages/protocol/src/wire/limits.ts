@@ -50,7 +50,7 @@ export const limitTable = {
     unauthenticated: {
       default: 256,
       meaning:
-        'Connections at a time that have not said `hello` yet. The oldest one is closed for a newer one.',
+        'Connections at a time that have not said `hello` yet, whether they are WebSockets or not. The oldest one is closed for a newer one.',
     },
   },
   message: {
