@@ -26,6 +26,9 @@ export interface ListenerOptions {
 /** The time after which connections that don't answer the closing handshake are terminated. */
 const closeTimeoutMs = 500;
 
+/** How often the listener looks whether descriptors are left, and reports what it had to close. */
+const watchMs = 1000;
+
 /** Accepts WebSocket connections, sends them heartbeats, and closes them when the broker stops. */
 export class Listener {
   readonly #options: ListenerOptions;
@@ -37,6 +40,7 @@ export class Listener {
   readonly #descriptors: DescriptorWatch;
   #port = 0;
   #heartbeats: NodeJS.Timeout | undefined;
+  #watch: NodeJS.Timeout | undefined;
   #httpClosed: Promise<void> | undefined;
 
   private constructor(options: ListenerOptions) {
@@ -84,9 +88,11 @@ export class Listener {
     listener.#port = (listener.#http.address() as AddressInfo).port;
     listener.#heartbeats = setInterval(() => {
       for (const connection of listener.#connections) connection.checkLife();
+    }, options.heartbeatMs / checksPerHeartbeat);
+    listener.#watch = setInterval(() => {
       listener.#descriptors.check();
       listener.#evicted.report();
-    }, options.heartbeatMs / checksPerHeartbeat);
+    }, watchMs);
     return listener;
   }
 
@@ -98,6 +104,7 @@ export class Listener {
   /** Accepts no more connections, and tells the open ones that the broker stops. */
   sayGoingAway(reconnectAfterMs: number): void {
     clearInterval(this.#heartbeats);
+    clearInterval(this.#watch);
     this.#evicted.report();
     this.#httpClosed = new Promise((resolve) => this.#http.close(() => resolve()));
     for (const connection of this.#connections) connection.sayGoingAway(reconnectAfterMs);
