@@ -1,7 +1,7 @@
 import { isatty } from 'node:tty';
 import { isSupervised } from '@signalbox/daemon/supervisor';
 import { exitCodes } from '../terminal/exit-codes.ts';
-import { startExitDeadline, stopTimeoutMs } from './exit-deadline.ts';
+import { exitNow, startExitDeadline, stopTimeoutMs } from './exit-deadline.ts';
 
 const endSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
@@ -16,7 +16,7 @@ export function stopRequested(options: { onHangup?: () => void; timeoutMs?: numb
   return new Promise((resolve) => {
     let asked = false;
     const ask = (reason: string): void => {
-      if (asked && reason !== 'disconnect') process.exit(1);
+      if (asked && reason !== 'disconnect') exitNow();
       if (!asked) startExitDeadline(timeoutMs);
       asked = true;
       if (process.connected) process.disconnect();

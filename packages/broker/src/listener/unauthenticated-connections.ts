@@ -3,9 +3,9 @@ import type { Duplex } from 'node:stream';
 /** The most bytes that all unauthenticated WebSockets together may have sent. */
 const maxBytes = 8 * 1024 * 1024;
 
-interface Unauthenticated {
+/** An unauthenticated WebSocket. */
+interface Stranger {
   bytes: number;
-  isPlain: boolean;
   /** Ends the connection. */
   end: () => void;
   stopCounting: () => void;
@@ -13,13 +13,17 @@ interface Unauthenticated {
 
 /**
  * Bounds the connections that have not said `hello`, so that they can displace only each other. A connection counts from the moment
- * when it is accepted, whether it ever becomes a WebSocket or not. If there are too many, the oldest is evicted. If together they sent
- * too much, the one that sent most is evicted.
+ * when it is accepted, whether it ever becomes a WebSocket or not. If there are too many, the oldest is evicted: the oldest one that is
+ * no WebSocket where those are more than half, since they cost least to make. If together they sent too much, the one that sent most
+ * is evicted.
  */
 export class UnauthenticatedConnections {
   readonly #limit: number;
   readonly #onEvicted: () => void;
-  readonly #connections = new Map<Duplex, Unauthenticated>();
+  /** The connections that are no WebSockets yet, from the oldest to the newest. */
+  readonly #plain = new Set<Duplex>();
+  /** The WebSockets, by their sockets. */
+  readonly #webSockets = new Map<Duplex, Stranger>();
   #bytes = 0;
 
   /** `onEvicted` is called for each connection that has to make room. */
@@ -30,45 +34,44 @@ export class UnauthenticatedConnections {
 
   /** Adds a connection that was just accepted. It is removed when it is closed. */
   add(socket: Duplex): void {
-    this.#connections.set(socket, {
-      bytes: 0,
-      isPlain: true,
-      end: () => socket.destroy(),
-      stopCounting: () => {},
-    });
+    this.#plain.add(socket);
     socket.once('close', () => this.remove(socket));
-    const [oldest] = this.#connections.keys();
-    if (this.#connections.size > this.#limit && oldest !== undefined) this.#evict(oldest);
+    if (this.#plain.size + this.#webSockets.size > this.#limit) this.#makeRoom();
   }
 
   /** Notes that a connection is a WebSocket now, which `end` ends, and counts its incoming bytes. HTTP bounds those that came before. */
   upgraded(socket: Duplex, end: () => void): void {
-    const connection = this.#connections.get(socket);
-    if (!connection) return;
-    const count = (chunk: Buffer): void => this.#count(connection, chunk.length);
+    if (!this.#plain.delete(socket)) return;
+    const stranger: Stranger = { bytes: 0, end, stopCounting: () => socket.off('data', count) };
+    const count = (chunk: Buffer): void => this.#count(stranger, chunk.length);
     socket.on('data', count);
-    connection.isPlain = false;
-    connection.end = end;
-    connection.stopCounting = () => socket.off('data', count);
+    this.#webSockets.set(socket, stranger);
   }
 
   /** Removes a connection that said `hello` or is over. */
   remove(socket: Duplex): void {
-    const connection = this.#connections.get(socket);
-    if (!connection) return;
-    this.#connections.delete(socket);
-    this.#bytes -= connection.bytes;
-    connection.stopCounting();
+    this.#plain.delete(socket);
+    const stranger = this.#webSockets.get(socket);
+    if (!stranger) return;
+    this.#webSockets.delete(socket);
+    this.#bytes -= stranger.bytes;
+    stranger.stopCounting();
   }
 
   /** Ends those that are no WebSocket, which could be closed in an orderly way. */
   endPlain(): void {
-    for (const [socket, { isPlain }] of [...this.#connections]) if (isPlain) socket.destroy();
+    for (const socket of [...this.#plain]) socket.destroy();
   }
 
   /** Ends all of them. */
   endAll(): void {
-    for (const socket of [...this.#connections.keys()]) this.#end(socket);
+    for (const socket of [...this.#plain, ...this.#webSockets.keys()]) this.#end(socket);
+  }
+
+  #makeRoom(): void {
+    const crowd = this.#plain.size > this.#limit / 2 ? this.#plain : this.#webSockets;
+    const [oldest] = crowd.keys();
+    if (oldest !== undefined) this.#evict(oldest);
   }
 
   #evict(socket: Duplex): void {
@@ -77,16 +80,17 @@ export class UnauthenticatedConnections {
   }
 
   #end(socket: Duplex): void {
-    const connection = this.#connections.get(socket);
+    const end = this.#webSockets.get(socket)?.end;
     this.remove(socket);
-    connection?.end();
+    if (end) end();
+    else socket.destroy();
   }
 
-  #count(connection: Unauthenticated, bytes: number): void {
-    connection.bytes += bytes;
+  #count(stranger: Stranger, bytes: number): void {
+    stranger.bytes += bytes;
     this.#bytes += bytes;
     if (this.#bytes <= maxBytes) return;
-    const [most] = [...this.#connections].reduce((a, b) => (b[1].bytes > a[1].bytes ? b : a));
+    const [most] = [...this.#webSockets].reduce((a, b) => (b[1].bytes > a[1].bytes ? b : a));
     this.#evict(most);
   }
 }
