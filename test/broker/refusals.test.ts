@@ -1,4 +1,4 @@
-import { connectWire, startTestBroker, storedRows } from '@signalbox/testing';
+import { connectWire, startTestBroker, storedRows, type WireClient } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
 
 describe('forged identity', () => {
@@ -190,8 +190,9 @@ describe('bad frames', () => {
   it('lets sockets that never say hello crowd out only each other', async () => {
     await using broker = await startTestBroker({ limits: { connections: { unauthenticated: 3 } } });
     await using alice = await connectWire(broker.url, { agent: 'alice', token: await broker.token('alice') });
-    const strangers = await Promise.all(Array.from({ length: 6 }, () => connectWire(broker.url)));
-    await Promise.race(strangers.map((stranger) => stranger.closed));
+    const strangers: WireClient[] = [];
+    for (let i = 0; i < 6; i++) strangers.push(await connectWire(broker.url));
+    await Promise.all(strangers.slice(0, 3).map((stranger) => stranger.closed));
     alice.send({ type: 'list_connected', request_id: 'still-here' });
     expect(await alice.next('connected')).toMatchObject({ request_id: 'still-here' });
     await Promise.all(strangers.map((stranger) => stranger[Symbol.asyncDispose]()));
