@@ -1,6 +1,7 @@
 /** The numbers of connections that a broker takes. */
 export interface ConnectionNumbers {
   total: number;
+  reserved: number;
   unauthenticated: number;
 }
 
@@ -14,7 +15,10 @@ const ownDescriptors = 96;
 export function connectionsWithin(wanted: ConnectionNumbers, openFiles: number): ConnectionNumbers {
   const available = Math.max(2, openFiles - ownDescriptors);
   const unauthenticated = Math.min(wanted.unauthenticated, Math.max(1, Math.floor(available / 4)));
-  return { total: Math.min(wanted.total, available - unauthenticated), unauthenticated };
+  const total = Math.min(wanted.total, available - unauthenticated);
+  // The places that are kept for operators and orchestrators must leave some to the others.
+  const reserved = total < wanted.total ? Math.min(wanted.reserved, Math.floor(total / 4)) : wanted.reserved;
+  return { total, reserved, unauthenticated };
 }
 
 /**
