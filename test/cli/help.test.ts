@@ -28,6 +28,9 @@ const commands = [
   'dead show',
   'dead retry',
   'dead drop',
+  'backup',
+  'backup verify',
+  'restore',
   'config check',
   'config schema',
 ];

@@ -48,7 +48,7 @@ test('operators see, stop, start and reload servers; nobody else does', async ()
   await using stack = await startOperatedFleet({ concurrency: { servers: { counter: 1 } } });
   const { operator, reader } = stack;
   for (const op of operatorOps) {
-    const body = { op, server: 'counter', role: 'reader', tool: echo };
+    const body = { op, server: 'counter', role: 'reader', tool: echo, directory: '/b', backup_id: 'b' };
     expect(await ask(reader, body)).toMatchObject({
       error: {
         code: 'permission_denied',

@@ -185,6 +185,8 @@ test('a call whose start cannot be written down is not made, and one that needs 
     list: (options) => real.list(options),
     claim: (inbox, onFailed) => real.claim(inbox, onFailed),
     bound: (inbox, generation) => real.bound(inbox, generation),
+    generation: (inbox) => real.generation(inbox),
+    copyTo: (file) => real.copyTo(file),
     [Symbol.asyncDispose]: () => real[Symbol.asyncDispose](),
   };
   await using _closing = failing;

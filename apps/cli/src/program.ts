@@ -18,6 +18,8 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   history: async () => (await import('./commands/history.ts')).historyCommand(),
   dead: async () => (await import('./commands/dead.ts')).deadCommand(),
   clock: async () => (await import('./commands/clock.ts')).clockCommand(),
+  backup: async () => (await import('./commands/backup.ts')).backupCommand(),
+  restore: async () => (await import('./commands/backup.ts')).restoreCommand(),
   config: async () => (await import('./commands/config.ts')).configCommand(),
 };
 

@@ -26,9 +26,9 @@ export interface BrokerFacts {
   started_at: number;
 }
 
-/** Writes a file that only its owner may read. */
-export async function writePrivate(file: string, text: string): Promise<void> {
-  await writeFile(file, text, { mode: 0o600 });
+/** Writes a file that only its owner may read. With the flag `wx` it must not exist. */
+export async function writePrivate(file: string, text: string, { flag = 'w' } = {}): Promise<void> {
+  await writeFile(file, text, { mode: 0o600, flag });
 }
 
 /** Reads a file's text without its last line break. `undefined` if there is no such file. */

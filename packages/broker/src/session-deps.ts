@@ -3,6 +3,7 @@ import { KnownAgents } from './auth/known-agents.ts';
 import { MintingLimits } from './auth/minting-limits.ts';
 import { newTokenId } from './auth/token-id.ts';
 import { TokenRegistry } from './auth/token-registry.ts';
+import { Backups } from './backup/backups.ts';
 import type { BrokerSettings } from './broker-options.ts';
 import { Delivery } from './core/delivery.ts';
 import { ExpiryClock, holdMs } from './core/time/expiry-clock.ts';
@@ -23,7 +24,7 @@ const suggestionsPerSecond = 20;
  * `onStoreFailed` is called once if messages can't be made durable any more.
  */
 export async function createSessionDeps(
-  { limits, policies, fault, now, monotonic, log }: BrokerSettings,
+  { dataDir, limits, policies, fault, now, monotonic, log }: BrokerSettings,
   { inboxes: store, tokens: tokenStore, audit }: Stores,
   onStoreFailed: (error: unknown) => void,
 ): Promise<SessionDeps> {
@@ -36,6 +37,7 @@ export async function createSessionDeps(
   });
   const tokens = await TokenRegistry.load(tokenStore, time, newTokenId);
   const followers = new TailFollowers(now);
+  const agents = await KnownAgents.load(tokenStore, tokens);
   const delivery = new Delivery({
     store,
     time,
@@ -51,7 +53,7 @@ export async function createSessionDeps(
     delivery,
     store,
     tokens,
-    agents: await KnownAgents.load(tokenStore, tokens),
+    agents,
     policies,
     minting: new MintingLimits(limits, tokens),
     budgets: new AgentBudgets(limits, monotonic),
@@ -59,6 +61,14 @@ export async function createSessionDeps(
     connected: new ConnectedCallers({ now, monotonic }, () => nanoid(8)),
     suggestions: new RateLimit(suggestionsPerSecond, suggestionsPerSecond, monotonic()),
     followers,
+    backups: new Backups({
+      dataDir,
+      brokerId: await store.identity(),
+      flush: () => agents.save(),
+      newId: () => `backup-${nanoid(12)}`,
+      now,
+      log,
+    }),
     audit,
     flusher: new OutboxFlusher(fault),
     limits,

@@ -51,6 +51,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   opened.defer(() => deps.agents.save());
   await stores.inboxes.keepTime(deps.time);
   opened.defer(() => stores.inboxes.keepTime(deps.time.look()));
+  opened.use(deps.backups);
   await ensureOperatorToken(deps.tokens, files.operatorToken);
   const brokerId = await stores.inboxes.identity();
   for (const chore of startChores({ ...deps, inboxes: stores.inboxes, onStoreFailed: storeFailed.resolve })) {

@@ -35,6 +35,7 @@ const toolCodes: Readonly<Record<ErrorCode | ClientErrorCode, ToolErrorCode>> = 
   id_conflict: 'internal',
   unknown_token: 'internal',
   unknown_op: 'internal',
+  backup_failed: 'internal',
   internal: 'internal',
 };
 

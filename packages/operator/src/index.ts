@@ -1,5 +1,6 @@
 // Requests of an operator, over a connection of `connectBroker`. The answers are checked; a wrong one rejects.
 
+export { addJournal, type BackupJournal, type BegunBackup, beginBackup, finishBackup } from './backup.ts';
 export { acceptClock, type ClockHold, readClock } from './clock.ts';
 export {
   type DeadLetter,

@@ -1,6 +1,12 @@
 export type { Budget, CallBudgets } from './budgets/call-budgets.ts';
 export type { CallEnd, CallKey, Journal, JournalEntry, StartedCall } from './journal/journal.ts';
 export type { JournalRetention } from './journal/sqlite/call-table.ts';
+export {
+  disownRestoredJournal,
+  inspectJournal,
+  type JournalContents,
+} from './journal/sqlite/journal-backup.ts';
+export { copyStoppedJournal } from './journal/sqlite/journal-copy.ts';
 export { openSqliteJournal, type SqliteJournalOptions } from './journal/sqlite/sqlite-journal.ts';
 export type { PolicyChanges } from './operator/policy.ts';
 export { type Orchestrator, type OrchestratorOptions, startOrchestrator } from './orchestrator.ts';

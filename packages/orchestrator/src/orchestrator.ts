@@ -117,6 +117,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     discoveries: new DiscoveryPages(pages),
     registry,
     journal,
+    inbox: ownership.inbox,
     maxReplyBytes,
     log,
   };

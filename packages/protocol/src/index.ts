@@ -1,5 +1,6 @@
 // Frames, their bodies, and the codes and limits of the protocol.
 
+export { type BackupManifest, backupFiles, backupManifestSchema } from './wire/admin/backups.ts';
 export {
   type AdminOp,
   type AdminParams,
@@ -112,6 +113,8 @@ export {
 export { JsonLineReader } from './mcp/json-lines.ts';
 export { type JsonRpcHead, jsonRpcHead } from './mcp/json-rpc-head.ts';
 export {
+  type BackupReply,
+  backupReplySchema,
   type Explanation,
   explanationSchema,
   type SearchReply,
@@ -129,6 +132,7 @@ export {
   toProxiedResult,
 } from './mcp/mcp-reply.ts';
 export {
+  type BackupRequest,
   type CallRequest,
   type CallsRequest,
   type DiscoverRequest,

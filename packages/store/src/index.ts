@@ -16,10 +16,18 @@ export type {
   Settlement,
 } from './inbox-store.ts';
 export type { NewMessage, Outcome, StoredMessage, StoredMetadata } from './message.ts';
-export { openSqliteAuditLog, type SqliteAuditLogOptions } from './sqlite/audit-log.ts';
+export { openSqliteAuditLog, type SqliteAuditLogOptions, verifyAuditLog } from './sqlite/audit-log.ts';
+export { type CopiedFile, describeFile, syncFile } from './sqlite/backup/copied-file.ts';
+export { copyDatabase } from './sqlite/backup/copy-database.ts';
+export { claimRestoredStore, dropRestoredTokens } from './sqlite/backup/restored.ts';
 export { lockDataDirectory } from './sqlite/data-directory-lock.ts';
 export { openSqliteInboxStore, type SqliteInboxStoreOptions } from './sqlite/inbox-store/inbox-store.ts';
 export { type VerifiedStore, verifyInboxStore } from './sqlite/inbox-store/verify.ts';
-export { openSqliteTokenStore, type SqliteTokenStoreOptions } from './sqlite/token-store.ts';
+export {
+  openSqliteTokenStore,
+  type SqliteTokenStoreOptions,
+  type VerifiedTokens,
+  verifyTokenStore,
+} from './sqlite/token-store.ts';
 export { isFinalFailure, StoreError, type StoreErrorCode } from './store-error.ts';
 export type { Permission, TokenRecord, TokenStore } from './token-store.ts';

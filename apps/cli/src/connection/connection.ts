@@ -29,6 +29,8 @@ export interface Connection {
   mintingPattern?: string;
   /** Agent id of the orchestrator that serves tools. */
   orchestrator: string;
+  /** The broker's data directory, if its operator's token was found there: the broker is on this machine. */
+  dataDir?: string;
 }
 
 interface FoundToken {
@@ -61,6 +63,7 @@ export async function resolveConnection(
     agent,
     ...(mintingPattern !== undefined && { mintingPattern }),
     orchestrator: config.orchestrator.id,
+    ...(found.from === 'data directory' && { dataDir: dataDirectory(flags.data, config) }),
   };
 }
 

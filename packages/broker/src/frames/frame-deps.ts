@@ -3,6 +3,7 @@ import type { KnownAgents } from '../auth/known-agents.ts';
 import type { MintingLimits } from '../auth/minting-limits.ts';
 import type { RolePolicy } from '../auth/role-policy.ts';
 import type { TokenRegistry } from '../auth/token-registry.ts';
+import type { Backups } from '../backup/backups.ts';
 import type { Delivery } from '../core/delivery.ts';
 import type { ExpiryClock } from '../core/time/expiry-clock.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
@@ -28,6 +29,7 @@ export interface FrameDeps {
   /** Bounds how often a refusal of an unknown recipient suggests names. */
   suggestions: RateLimit;
   followers: TailFollowers;
+  backups: Backups;
   audit: AuditLog;
   limits: RoleLimits;
   /** The meaning of a receipt, as `welcome.receipt_means` states it. */

@@ -122,10 +122,11 @@ export class Session {
     if (!this.caller.isConnected) return;
     this.caller.isConnected = false;
     this.caller.budget.connections--;
-    const { delivery, connected, followers } = this.#deps;
+    const { delivery, connected, followers, backups } = this.#deps;
     delivery.subscriptions.end(this.#outbox);
     connected.remove(this.caller);
     followers.remove(this.#outbox);
+    backups.abandon(this.#outbox);
   }
 
   /** Returns the milliseconds until the agent has paid what its frames cost. It is told at most every ten seconds. */

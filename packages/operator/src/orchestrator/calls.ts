@@ -37,7 +37,8 @@ export async function queryCalls(
   return calls.sort((a, b) => a.received_at - b.received_at);
 }
 
-async function requireOrchestrator(client: BrokerClient, orchestrator: string): Promise<void> {
+/** Rejects with `no_consumer` if no orchestrator of this name is connected. */
+export async function requireOrchestrator(client: BrokerClient, orchestrator: string): Promise<void> {
   const connected = await client.listConnected();
   if (connected.some(({ address }) => address === orchestrator)) return;
   throw new SignalboxError('no_consumer', `no orchestrator named '${orchestrator}' is connected`, {

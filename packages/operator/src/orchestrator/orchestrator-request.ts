@@ -1,5 +1,6 @@
 import type { BrokerClient, RequestOptions } from '@signalbox/client';
 import {
+  backupReplySchema,
   callRecordSchema,
   callStatusSchema,
   discoveryReplySchema,
@@ -26,6 +27,7 @@ const answerSchemas = {
   start: serverReplySchema,
   discover: discoveryReplySchema,
   explain: explanationSchema,
+  backup: backupReplySchema,
 };
 
 /** A request that the orchestrator answers with data: every operation but `call` and `manifest`. */

@@ -77,4 +77,8 @@ export interface Journal extends AsyncDisposable {
    * is on disk when this returns. From then on an older copy of this journal, or of the broker's store, is recognised.
    */
   bound(inbox: string, generation: string): void;
+  /** Returns the generation of this journal to which the broker bound an inbox last, as far as the journal knows. */
+  generation(inbox: string): string | undefined;
+  /** Copies the journal, as it is at one moment, to a file that does not exist. The copy is on disk when this resolves. */
+  copyTo(file: string): Promise<void>;
 }

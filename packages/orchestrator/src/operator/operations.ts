@@ -11,6 +11,7 @@ import {
 import type { RoleView } from '../catalog/catalog.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 import type { ManifestPages } from '../pages/manifest-pages.ts';
+import { answerBackup, type BackupDeps } from './backup.ts';
 import { answerCalls, answerStatus, type CallLookupDeps } from './call-lookup.ts';
 import { explainTool } from './explain-tool.ts';
 import {
@@ -25,7 +26,7 @@ const defaultSearchLimit = 10;
 const descriptionLength = 4000;
 
 /** The dependencies of {@link answerOperation}. */
-export interface OperationDeps extends CallLookupDeps, ServerOperationDeps {
+export interface OperationDeps extends CallLookupDeps, ServerOperationDeps, BackupDeps {
   catalogs: CatalogTracker;
   manifests: ManifestPages;
 }
@@ -82,6 +83,8 @@ async function answerAllowed(
       return answerServer(deps, asker, request);
     case 'discover':
       return answerDiscover(deps, asker, request);
+    case 'backup':
+      return answerBackup(deps, asker, request);
     case 'explain':
       return { data: await explainTool(deps, request) };
   }

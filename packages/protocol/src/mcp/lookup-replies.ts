@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { backupJournalSchema } from '../wire/admin/backups.ts';
 import { serverReportSchema } from './server-report.ts';
 
 /** Accepts the answer to op `explain`. */
@@ -53,3 +54,8 @@ export const searchReplySchema = z.object({
 });
 /** The answer to op `search`, in `data`, best tools first. A `score` compares only tools of the same answer. */
 export type SearchReply = z.infer<typeof searchReplySchema>;
+
+/** Accepts the answer to op `backup`. */
+export const backupReplySchema = z.object({ journal: backupJournalSchema() });
+/** The answer to op `backup`, in `data`: the journal that was copied. */
+export type BackupReply = z.infer<typeof backupReplySchema>;

@@ -67,6 +67,12 @@ const searchRequestSchema = z.object({
   limit: z.int().min(1).max(50).optional(),
 });
 
+const backupRequestSchema = z.object({
+  op: z.literal('backup'),
+  directory: z.string().min(1).max(4096).describe('The directory of a backup that the broker has begun.'),
+  backup_id: z.string().min(1).max(64).describe('The id of that backup.'),
+});
+
 /** Accepts the body of an `mcp_request` message. */
 export const mcpRequestSchema = z.discriminatedUnion('op', [
   manifestRequestSchema,
@@ -78,13 +84,23 @@ export const mcpRequestSchema = z.discriminatedUnion('op', [
   serverRequestSchema,
   discoverRequestSchema,
   explainRequestSchema,
+  backupRequestSchema,
 ]);
 
 /** The operations that every role may ask for. */
 export const openOps = ['manifest', 'call', 'status', 'search'] as const;
 
 /** The operations that only the role `operator` may ask for. */
-export const operatorOps = ['calls', 'servers', 'reload', 'stop', 'start', 'discover', 'explain'] as const;
+export const operatorOps = [
+  'calls',
+  'servers',
+  'reload',
+  'stop',
+  'start',
+  'discover',
+  'explain',
+  'backup',
+] as const;
 
 /** The body of an `mcp_request` message. `arguments` is an object, or the JSON text of one as language models emit it. */
 export type McpRequest = z.infer<typeof mcpRequestSchema>;
@@ -104,3 +120,5 @@ export type ServerRequest = z.infer<typeof serverRequestSchema>;
 export type DiscoverRequest = z.infer<typeof discoverRequestSchema>;
 /** Asks whether a role could call a tool, and why. */
 export type ExplainRequest = z.infer<typeof explainRequestSchema>;
+/** Asks the orchestrator to copy its journal into a backup. */
+export type BackupRequest = z.infer<typeof backupRequestSchema>;

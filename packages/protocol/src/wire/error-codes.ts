@@ -40,6 +40,10 @@ export const errorCodes = {
   unknown_recipient: { retryable: false, meaning: 'No agent has this name.' },
   unknown_token: { retryable: false, meaning: 'No token has this id.' },
   unknown_op: { retryable: false, meaning: 'The broker does not know this operation of `admin`.' },
+  backup_failed: {
+    retryable: false,
+    meaning: 'The backup was given up, and what was made of it is removed.',
+  },
   shutting_down: { retryable: true, meaning: 'The broker is about to stop.' },
   slow_consumer: { retryable: true, closes: 4429, meaning: 'The connection does not read what it is sent.' },
   too_many_connections: {

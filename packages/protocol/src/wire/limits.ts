@@ -256,6 +256,8 @@ export const frameLimits = {
   /** Entries of one page of an `admin` operation, and sequence numbers that one names. */
   adminItems: 1000,
   adminTextLength: 256,
+  /** A path that an `admin` operation names. */
+  pathLength: 4096,
 } as const;
 
 /** The values that a broker takes for fields that a frame leaves out. */

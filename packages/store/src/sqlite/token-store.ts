@@ -1,10 +1,12 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { Damage } from '../damage.ts';
 import type { Permission, TokenRecord, TokenStore } from '../token-store.ts';
+import { readDatabase } from './backup/read-database.ts';
 import { closeDatabase, openDatabase, refuseAbsent, toStoreError } from './database.ts';
 import { rowChecksum } from './row-checksum.ts';
 
-const schema = `
+/** The tables of the token store. */
+export const tokenSchema = `
   CREATE TABLE token (
     id TEXT PRIMARY KEY,
     hash TEXT NOT NULL UNIQUE,
@@ -36,12 +38,17 @@ export interface SqliteTokenStoreOptions {
 export async function openSqliteTokenStore(options: SqliteTokenStoreOptions): Promise<TokenStore> {
   const { file, isExpected = false, acceptLoss = false, onDamage = () => {} } = options;
   if (!acceptLoss) refuseAbsent(file, isExpected);
-  return openDatabase({ file, synchronous: 'full', schema }, (db) => {
+  return openDatabase({ file, synchronous: 'full', schema: tokenSchema }, (db) => {
     const store = new SqliteTokenStore(db, file);
     store.findDamage(onDamage);
     return store;
   });
 }
+
+const allTokens = `SELECT id, hash, agent, role, permissions, created_at AS createdAt, expires_at AS expiresAt,
+    parent_id AS parentId, checksum
+  FROM token ORDER BY created_at, id`;
+const allAgents = 'SELECT name, checksum FROM agent ORDER BY number';
 
 type TokenRow = Omit<TokenRecord, 'permissions' | 'expiresAt' | 'parentId'> & {
   permissions: string;
@@ -63,17 +70,13 @@ class SqliteTokenStore implements TokenStore {
   constructor(db: Database, file: string) {
     this.#db = db;
     this.#file = file;
-    this.#all = db.prepare(
-      `SELECT id, hash, agent, role, permissions, created_at AS createdAt, expires_at AS expiresAt,
-         parent_id AS parentId, checksum
-       FROM token ORDER BY created_at, id`,
-    );
+    this.#all = db.prepare(allTokens);
     this.#add = db.prepare(
       `INSERT INTO token (id, hash, agent, role, permissions, created_at, expires_at, parent_id, checksum)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#remove = db.prepare('DELETE FROM token WHERE id = ?');
-    this.#agents = db.prepare('SELECT name, checksum FROM agent ORDER BY number');
+    this.#agents = db.prepare(allAgents);
     this.#addAgent = db.prepare('INSERT INTO agent (name, checksum) VALUES (?, ?) ON CONFLICT DO NOTHING');
     this.#dropAgents = db.prepare(
       `DELETE FROM agent WHERE number <= (SELECT max(number) FROM agent) - ${maxAgents}`,
@@ -169,4 +172,25 @@ function isSoundToken(row: TokenRow): boolean {
 
 function isSoundAgent({ name, checksum }: { name: string; checksum: number }): boolean {
   return checksum === rowChecksum(name);
+}
+
+/** What {@link verifyTokenStore} read. */
+export interface VerifiedTokens {
+  /** Each damage in words; empty if the store is whole. */
+  problems: string[];
+  tokens: number;
+  agents: number;
+}
+
+/** Reads every row of a token store that nobody uses, and checks it. Changes nothing. Throws a `StoreError`. */
+export function verifyTokenStore(file: string): VerifiedTokens {
+  return readDatabase(file, (db, problems) => {
+    const tokens = db.prepare<[], TokenRow>(allTokens).all();
+    const agents = db.prepare<[], { name: string; checksum: number }>(allAgents).all();
+    for (const row of tokens)
+      if (!isSoundToken(row)) problems.push(`the row of token '${row.id}' is damaged`);
+    for (const row of agents)
+      if (!isSoundAgent(row)) problems.push(`the row of agent '${row.name}' is damaged`);
+    return { problems, tokens: tokens.length, agents: agents.length };
+  });
 }

@@ -8,6 +8,7 @@ import {
 import type { Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { Outcome, Refusal } from '../outcome.ts';
+import { beginBackup, finishBackup, waitForBackup } from './backups.ts';
 import { acceptClock, showClock } from './clock.ts';
 import { dropDead, listDead, retryDead, showDead } from './dead-letters.ts';
 import type { Operation, OperationOutcome } from './operation.ts';
@@ -29,6 +30,9 @@ const operations: { [Op in AdminOp]: Operation<Op> } = {
   tail,
   clock: showClock,
   clock_accept: acceptClock,
+  backup_begin: beginBackup,
+  backup_wait: waitForBackup,
+  backup_finish: finishBackup,
 };
 
 /** Handles `admin`: runs an operation for the operator. A caller with a minting token may issue and revoke its own child tokens. */

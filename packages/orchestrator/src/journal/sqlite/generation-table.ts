@@ -40,6 +40,11 @@ export class GenerationTable {
     this.#deleteAll.run();
   }
 
+  /** Returns the generation to which the inbox is certainly bound or was bound last. */
+  of(inbox: string): string | undefined {
+    return this.#get(inbox)[0];
+  }
+
   #change(inbox: string, generations: readonly string[]): () => void {
     this.#generations.set(inbox, generations);
     return () => this.#save.run(inbox, JSON.stringify(generations));

@@ -5,6 +5,7 @@ import type { CallEnd, CallKey, Journal, JournalEntry, StartedCall } from '../jo
 import { CallTable, type JournalRetention } from './call-table.ts';
 import { GenerationTable } from './generation-table.ts';
 import { GroupCommit } from './group-commit.ts';
+import { copyOpenJournal } from './journal-copy.ts';
 import { journalError, openJournalDatabase } from './journal-database.ts';
 import { isLogShortened } from './shortened-log.ts';
 
@@ -128,6 +129,15 @@ class SqliteJournal implements Journal {
     this.#attempt(() =>
       this.#commits.commitNow([this.#generations.bound(inbox, generation)], { sync: true }),
     );
+  }
+
+  generation(inbox: string): string | undefined {
+    return this.#generations.of(inbox);
+  }
+
+  copyTo(file: string): Promise<void> {
+    this.#attempt(() => this.#commits.flush());
+    return copyOpenJournal(this.#db, file);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

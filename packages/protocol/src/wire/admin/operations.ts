@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { backupOperations } from './backups.ts';
 import { clockOperations } from './clock.ts';
 import { deadLetterOperations } from './dead-letters.ts';
 import { reportOperations } from './reports.ts';
@@ -12,6 +13,7 @@ function describeOperations() {
     ...reportOperations(),
     ...tailOperation(),
     ...clockOperations(),
+    ...backupOperations(),
   };
 }
 

@@ -10,6 +10,8 @@ import { inspect } from './recovery.ts';
 
 /** What {@link verifyInboxStore} read. */
 export interface VerifiedStore {
+  /** The id of the broker; absent if it was damaged. */
+  identity?: string;
   /** Each damage in words; empty if the store is whole. */
   problems: string[];
   /** Messages that could be read, pending and settled. */
@@ -48,7 +50,8 @@ function read(db: Database.Database, file: string, problems: string[]): Verified
     ...inspect(messages, meta, readMark(markFile(file))).losses.map((loss) => `it has lost ${loss}`),
   );
   const dead = new DeadLetterTable(db, { monotonic, usage, onDamage: ({ detail }) => problems.push(detail) });
-  const verified = { problems, messages: 0, deadLetters: 0 };
+  const identity = meta.has('identity') && !meta.isDamaged('identity') ? meta.identity() : undefined;
+  const verified = { ...(identity !== undefined && { identity }), problems, messages: 0, deadLetters: 0 };
   for (const part of messages.verify()) {
     verified.messages += part.messages;
     if (part.problem !== undefined) problems.push(part.problem);

@@ -1,0 +1,99 @@
+import { isAbsolute, resolve } from 'node:path';
+import { copyJournalOf } from '@signalbox/daemon/backup';
+import {
+  addJournal,
+  type BackupJournal,
+  type BegunBackup,
+  beginBackup,
+  finishBackup,
+} from '@signalbox/operator';
+import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { type Session, withSession } from '../connection/client-session.ts';
+import { type Connection, type ConnectionFlags, resolveConnection } from '../connection/connection.ts';
+import { type OrchestratorFlag, orchestratorOf } from '../connection/orchestrator-request.ts';
+import { printJson, printLines, tableLines } from '../terminal/output.ts';
+import { shellWords } from '../terminal/shell-words.ts';
+
+/** The options of `signalbox backup`. */
+export interface BackupFlags extends ConnectionFlags, OrchestratorFlag {
+  json?: boolean;
+}
+
+/** The journal in a backup, or why there is none. */
+type TakenJournal = { journal: BackupJournal; reason?: undefined } | { journal?: undefined; reason: string };
+
+/** Makes a backup and prints what is in it. If the process is ended, the broker removes what was made. */
+export async function makeBackup(directory: string, flags: BackupFlags): Promise<void> {
+  const target = absolutePath(directory, await resolveConnection(flags));
+  const { begun, manifest, reason } = await withSession(flags, async (session) => {
+    const begun = await beginBackup(session.client, target);
+    // The journal comes last: it then knows every call whose request is in the copy of the broker.
+    const { journal, reason } = await takeJournal(session, flags, begun);
+    return { begun, manifest: await finishBackup(session.client, journal), reason };
+  });
+  const { directory: path, host } = begun;
+  if (flags.json) {
+    return printJson({
+      directory: path,
+      host,
+      manifest,
+      ...(reason !== undefined && { journal_missing: reason }),
+    });
+  }
+  const rows = manifest.files.map(({ name, bytes }) => [name, String(bytes)]);
+  printLines(
+    `backup of ${new Date(manifest.began_at).toISOString()} in ${path} on ${host}`,
+    ...tableLines(['FILE', 'BYTES'], rows).map((line) => `  ${line}`),
+    ...(reason === undefined ? [] : ['', `Without the journal: ${reason}.`, noJournal]),
+    '',
+    'Not in it: signalbox.yaml and the files that it names, sign-ins to MCP servers, and the texts of tokens.',
+    'Next: read it back',
+    `  ${shellWords('signalbox', 'backup', 'verify', path)}`,
+  );
+}
+
+const noJournal =
+  'Calls that wait in it and are not safe to repeat end as outcome_unknown, as after every restore.';
+
+/** The broker writes the directory, so a path is absolute. Only on the broker's own machine is this folder the broker's, too. */
+function absolutePath(directory: string, { dataDir, url }: Connection): string {
+  if (isAbsolute(directory) || dataDir !== undefined || isLocal(url)) return resolve(directory);
+  throw new SignalboxError(
+    'usage',
+    `'${directory}' is a relative path, and the broker is on another machine`,
+    {
+      details: {
+        hint: `the broker at ${url} writes the backup there: name an absolute path of its machine`,
+      },
+    },
+  );
+}
+
+function isLocal(url: string): boolean {
+  return ['localhost', '127.0.0.1', '[::1]'].includes(new URL(url).hostname);
+}
+
+/** Has the orchestrator copy its journal. Copies that of a stopped one on this machine. */
+async function takeJournal(session: Session, flags: BackupFlags, begun: BegunBackup): Promise<TakenJournal> {
+  try {
+    return { journal: await addJournal(session.client, orchestratorOf(session, flags), begun) };
+  } catch (error) {
+    if (!(error instanceof SignalboxError)) throw error;
+    if (error.code === 'no_consumer') return await takeStoppedJournal(session, begun);
+    if (error.code === 'invalid_arguments') return { reason: error.message };
+    throw error;
+  }
+}
+
+async function takeStoppedJournal({ connection }: Session, begun: BegunBackup): Promise<TakenJournal> {
+  const { dataDir } = connection;
+  if (dataDir === undefined) return { reason: 'no orchestrator is connected that could copy it' };
+  try {
+    const id = await copyJournalOf(dataDir, begun.directory);
+    return id === undefined ? { reason: `no orchestrator has run on ${dataDir}` } : { journal: { id } };
+  } catch (error) {
+    const isInUse = error instanceof SignalboxError && error.code === 'journal_in_use';
+    if (!isInUse) throw error;
+    return { reason: `an orchestrator that is not connected holds it: ${messageOf(error)}` };
+  }
+}

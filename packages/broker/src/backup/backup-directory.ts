@@ -1,0 +1,92 @@
+import { chmod, lstat, mkdir, readdir, realpath, rm, rmdir } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
+import { backupFiles, errnoOf, messageOf } from '@signalbox/protocol';
+import { writePrivate } from '../broker-files.ts';
+
+/** The reason why a backup is refused or was given up, for the person who asked for it. */
+export class BackupError extends Error {
+  override readonly name = 'BackupError';
+}
+
+/** A directory that belongs to one unfinished backup. */
+export interface BackupDirectory {
+  readonly path: string;
+  /** Removes what was put there, and the directory if it was made for the backup. */
+  remove(): Promise<void>;
+}
+
+/**
+ * Takes an empty or absent directory (0700) for a backup, and writes the id of the backup there. Rejects with a `BackupError` if the
+ * directory can't be used.
+ */
+export async function takeBackupDirectory(
+  directory: string,
+  { dataDir, id }: { dataDir: string; id: string },
+): Promise<BackupDirectory> {
+  if (!isAbsolute(directory))
+    throw new BackupError(`'${directory}' is no absolute path on the broker's machine`);
+  const path = resolve(directory);
+  await refuseInside(path, dataDir);
+  const isNew = await makeDirectory(path);
+  const backup = { path, remove: () => remove(path, isNew) };
+  try {
+    if (!isNew) await chmod(path, 0o700);
+    await writePrivate(join(path, backupFiles.unfinished), `${JSON.stringify({ id })}\n`, { flag: 'wx' });
+    return backup;
+  } catch (thrown) {
+    // Another backup may have taken the directory meanwhile: its file is not ours to remove.
+    if (isNew) await rmdir(path).catch(() => {});
+    throw new BackupError(`${path} can't be written: ${messageOf(thrown)}`, { cause: thrown });
+  }
+}
+
+/** Makes the directory; false if it is there and empty. */
+async function makeDirectory(path: string): Promise<boolean> {
+  const there = await lstat(path).catch(() => undefined);
+  if (there === undefined) {
+    try {
+      await mkdir(path, { mode: 0o700 });
+      return true;
+    } catch (thrown) {
+      throw new BackupError(mkdirProblem(path, thrown), { cause: thrown });
+    }
+  }
+  if (there.isSymbolicLink()) throw new BackupError(`${path} is a symbolic link. Name the directory itself`);
+  if (!there.isDirectory()) throw new BackupError(`${path} is no directory. Name a new one`);
+  const names = await readdir(path).catch((thrown) => {
+    throw new BackupError(`${path} can't be read: ${messageOf(thrown)}`, { cause: thrown });
+  });
+  if (names.length === 0) return false;
+  const advice = names.includes(backupFiles.manifest)
+    ? 'It holds a backup, which is never overwritten'
+    : names.includes(backupFiles.unfinished)
+      ? 'It holds a backup that was not finished: delete it'
+      : 'A backup goes into a new or an empty directory';
+  throw new BackupError(`${path} is not empty. ${advice}`);
+}
+
+function mkdirProblem(path: string, thrown: unknown): string {
+  if (errnoOf(thrown) === 'ENOENT')
+    return `${path} can't be made, because ${dirname(path)} does not exist on the broker's machine`;
+  return `${path} can't be made: ${messageOf(thrown)}`;
+}
+
+async function refuseInside(path: string, dataDir: string): Promise<void> {
+  const data = await realpath(dataDir);
+  const real = await realpath(path)
+    .catch(async () => join(await realpath(dirname(path)), basename(path)))
+    .catch(() => path);
+  if (real !== data && !real.startsWith(`${data}${sep}`)) return;
+  throw new BackupError(
+    `${path} is inside the data directory ${dataDir}. Name a directory elsewhere, best on another disk`,
+  );
+}
+
+async function remove(path: string, isNew: boolean): Promise<void> {
+  for (const name of Object.values(backupFiles)) {
+    for (const suffix of ['', '-journal', '-wal', '-shm', '.new'])
+      await rm(join(path, name + suffix), { force: true });
+  }
+  // Anything that somebody else put there stays.
+  if (isNew) await rmdir(path).catch(() => {});
+}

@@ -1,0 +1,145 @@
+import { rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type AdminParams, type BackupManifest, backupFiles, messageOf } from '@signalbox/protocol';
+import { copyDatabase, describeFile, syncFile } from '@signalbox/store';
+import { brokerFiles, writePrivate } from '../broker-files.ts';
+import { type BackupDirectory, BackupError } from './backup-directory.ts';
+
+/** How far a backup is. */
+export interface BackupProgress {
+  copied: boolean;
+  copiedBytes: number;
+  /** An estimate until everything is copied. */
+  totalBytes: number;
+}
+
+/** The journal that an orchestrator put into a backup. */
+export type BackupJournal = NonNullable<AdminParams<'backup_finish'>['journal']>;
+
+/** The identity of a backup. */
+export interface BackupFacts {
+  id: string;
+  brokerId: string;
+  dataDir: string;
+  beganAt: number;
+}
+
+/** The broker's databases in the order in which they are copied. */
+const databases = ['messages', 'tokens', 'audit'] as const;
+const waitMs = 1000;
+
+/** A backup that is under way. The broker's files are copied as soon as it is made. */
+export class RunningBackup {
+  readonly directory: BackupDirectory;
+  readonly #facts: BackupFacts;
+  readonly #abort = new AbortController();
+  readonly #copying: Promise<BackupManifest['files']>;
+  #copied = false;
+  /** Bytes of the databases that are copied, and of the one that is being copied. */
+  #done = 0;
+  #current = { copiedBytes: 0, totalBytes: 0 };
+  #finishing: Promise<BackupManifest> | undefined;
+  #givingUp: Promise<void> | undefined;
+
+  constructor(directory: BackupDirectory, facts: BackupFacts) {
+    this.directory = directory;
+    this.#facts = facts;
+    this.#copying = this.#copyAll();
+    // Room on a full disk is given back at once, and not when somebody asks how far the backup is.
+    this.#copying.catch(() => this.giveUp('the copy failed'));
+  }
+
+  /** Resolves when everything is copied, or after a second. Rejects with a `BackupError` if it can't be copied. */
+  async wait(): Promise<BackupProgress> {
+    const timer = new AbortController();
+    const timeout = pause(waitMs, undefined, { signal: timer.signal, ref: false }).catch(() => {});
+    try {
+      await Promise.race([this.#copying, timeout]);
+    } catch (thrown) {
+      await this.giveUp('the copy failed');
+      throw new BackupError(messageOf(thrown), { cause: thrown });
+    } finally {
+      timer.abort();
+    }
+    const { copiedBytes, totalBytes } = this.#current;
+    return {
+      copied: this.#copied,
+      copiedBytes: this.#done + copiedBytes,
+      totalBytes: this.#done + totalBytes,
+    };
+  }
+
+  /** Writes the manifest when everything is copied. From then on the directory is a backup. */
+  finish(journal: BackupJournal | undefined, endedAt: () => number): Promise<BackupManifest> {
+    this.#finishing ??= this.#finish(journal, endedAt).catch(async (thrown) => {
+      this.#finishing = undefined;
+      await this.giveUp('it could not be finished');
+      throw new BackupError(messageOf(thrown), { cause: thrown });
+    });
+    return this.#finishing;
+  }
+
+  /** Stops copying and removes what was copied. A manifest that is being written is awaited instead. */
+  giveUp(reason: string): Promise<void> {
+    this.#givingUp ??= this.#giveUp(reason);
+    return this.#givingUp;
+  }
+
+  async #copyAll(): Promise<BackupManifest['files']> {
+    const files = [];
+    for (const name of databases) {
+      const order = {
+        source: brokerFiles(this.#facts.dataDir)[name],
+        target: join(this.directory.path, backupFiles[name]),
+      };
+      const copied = await copyDatabase(order, {
+        signal: this.#abort.signal,
+        onProgress: (progress) => {
+          this.#current = progress;
+        },
+      });
+      this.#done += copied.bytes;
+      this.#current = { copiedBytes: 0, totalBytes: 0 };
+      files.push({ name: backupFiles[name], ...copied });
+    }
+    this.#copied = true;
+    return files;
+  }
+
+  async #finish(journal: BackupJournal | undefined, endedAt: () => number): Promise<BackupManifest> {
+    const files = [...(await this.#copying)];
+    const { path } = this.directory;
+    const journalFile = join(path, backupFiles.journal);
+    if (journal) files.push({ name: backupFiles.journal, ...(await describeFile(journalFile)) });
+    else await rm(journalFile, { force: true });
+    const { id, brokerId, beganAt } = this.#facts;
+    const manifest: BackupManifest = {
+      format: 1,
+      id,
+      broker_id: brokerId,
+      ...(journal && { journal }),
+      began_at: beganAt,
+      ended_at: endedAt(),
+      files,
+    };
+    const file = join(path, backupFiles.manifest);
+    await writePrivate(`${file}.new`, `${JSON.stringify(manifest, null, 2)}\n`);
+    await syncFile(`${file}.new`);
+    await rename(`${file}.new`, file);
+    await rm(join(path, backupFiles.unfinished), { force: true });
+    await syncFile(path);
+    return manifest;
+  }
+
+  async #giveUp(reason: string): Promise<void> {
+    const isFinished = await this.#finishing?.then(
+      () => true,
+      () => false,
+    );
+    if (isFinished) return;
+    this.#abort.abort(new BackupError(reason));
+    await this.#copying.catch(() => {});
+    await this.directory.remove();
+  }
+}

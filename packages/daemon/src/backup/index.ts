@@ -1,0 +1,8 @@
+export { type RestoredBackup, type RestoreOptions, restoreBackup } from './restore-backup.ts';
+export { copyJournalOf } from './stopped-orchestrator.ts';
+export {
+  type BackupContents,
+  type BackupProblem,
+  type VerifiedBackup,
+  verifyBackup,
+} from './verify-backup.ts';

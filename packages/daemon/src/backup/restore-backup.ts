@@ -1,0 +1,123 @@
+import { constants } from 'node:fs';
+import { chmod, copyFile, mkdir, readdir, realpath, rename, rm, rmdir } from 'node:fs/promises';
+import { join, resolve, sep } from 'node:path';
+import { brokerFiles } from '@signalbox/broker/files';
+import { disownRestoredJournal } from '@signalbox/orchestrator';
+import { backupFiles, messageOf, SignalboxError } from '@signalbox/protocol';
+import { claimRestoredStore, dropRestoredTokens, lockDataDirectory, syncFile } from '@signalbox/store';
+import { orchestratorFiles } from '../data-directory/data-directory.ts';
+import { type BackupContents, verifyBackup } from './verify-backup.ts';
+
+/** What to restore, and where to. */
+export interface RestoreOptions {
+  /** The directory of the backup. */
+  backup: string;
+  /** An absent or empty directory. */
+  dataDir: string;
+  /** Drops the tokens of all agents but the operator. */
+  revokeAgents: boolean;
+  /** Epoch milliseconds. */
+  now: number;
+}
+
+/** What was restored. */
+export interface RestoredBackup {
+  /** The new id of the broker. */
+  brokerId: string;
+  /** When the backup was begun, in epoch milliseconds. */
+  madeAt: number;
+  contents: BackupContents;
+  tokens: { dropped: number; left: number };
+}
+
+/** The files in the order in which they are put into place. Without messages a data directory does not pass for a whole one. */
+const order = ['tokens', 'audit', 'journal', 'messages'] as const;
+
+/** Names that an empty directory may have, and those that its lock makes. */
+const ignored = ['lost+found', 'lock.db', 'lock.db-journal', 'holder.json'];
+
+/**
+ * Verifies a backup and makes a data directory of it. The broker gets a new id, and its messages and the journal are foreign to each
+ * other: an unsafe call that waits is not run, because it may have run after the backup was made. Rejects with `backup_damaged`, or
+ * `restore_refused` for a directory that is in use; nothing is left behind then.
+ */
+export async function restoreBackup({
+  backup,
+  revokeAgents,
+  now,
+  ...rest
+}: RestoreOptions): Promise<RestoredBackup> {
+  const dataDir = resolve(rest.dataDir);
+  await requireEmpty(dataDir, backup);
+  const { problems, manifest, contents } = await verifyBackup(backup);
+  if (!manifest || !contents) {
+    const lines = problems.map(({ file, problem }) => `${file} ${problem}`);
+    throw new SignalboxError('backup_damaged', `nothing was restored from ${backup}: ${lines.join('; ')}`);
+  }
+  const isNew = (await mkdir(dataDir, { recursive: true, mode: 0o700 })) !== undefined;
+  try {
+    await using _lock = await lockDataDirectory(dataDir);
+    await requireEmpty(dataDir, backup);
+    const names = order.filter((name) => manifest.files.some((file) => file.name === backupFiles[name]));
+    const changed = await putFiles(backup, dataDir, names, { revokeAgents, now });
+    return { madeAt: manifest.began_at, contents, ...changed };
+  } catch (thrown) {
+    if (isNew) {
+      await rm(join(dataDir, 'lock.db'), { force: true });
+      await rmdir(dataDir).catch(() => {});
+    }
+    if (thrown instanceof SignalboxError) throw thrown;
+    throw new SignalboxError('restore_failed', `nothing was restored: ${messageOf(thrown)}`, {
+      cause: thrown,
+    });
+  }
+}
+
+async function requireEmpty(dataDir: string, backup: string): Promise<void> {
+  const refuse = (message: string): never => {
+    throw new SignalboxError('restore_refused', message, {
+      details: { hint: 'name an empty or a new directory with --data; nothing is ever overwritten' },
+    });
+  };
+  const names = await readdir(dataDir).catch((thrown) => {
+    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    return refuse(`${dataDir} can't be read: ${messageOf(thrown)}`);
+  });
+  if (names.some((name) => !ignored.includes(name))) refuse(`${dataDir} is not empty`);
+  const inside = await realpath(backup).catch(() => resolve(backup));
+  if (dataDir === inside || dataDir.startsWith(`${inside}${sep}`)) refuse(`${dataDir} is inside the backup`);
+}
+
+/** Copies the files to a folder beside their places, changes them there, and puts them into place. */
+async function putFiles(
+  backup: string,
+  dataDir: string,
+  names: readonly (typeof order)[number][],
+  { revokeAgents, now }: Pick<RestoreOptions, 'revokeAgents' | 'now'>,
+): Promise<Pick<RestoredBackup, 'brokerId' | 'tokens'>> {
+  const staging = join(dataDir, 'restoring');
+  const places = { ...brokerFiles(dataDir), journal: orchestratorFiles(dataDir).journal };
+  const staged = (name: keyof typeof backupFiles): string => join(staging, backupFiles[name]);
+  const placed: string[] = [];
+  await mkdir(staging, { mode: 0o700 });
+  try {
+    for (const name of names) {
+      await copyFile(join(backup, backupFiles[name]), staged(name), constants.COPYFILE_EXCL);
+      await chmod(staged(name), 0o600);
+    }
+    const brokerId = claimRestoredStore(staged('messages'), now);
+    const tokens = dropRestoredTokens(staged('tokens'), { agents: revokeAgents });
+    if (names.includes('journal')) disownRestoredJournal(staged('journal'));
+    for (const name of names) await syncFile(staged(name));
+    for (const name of names) {
+      await rename(staged(name), places[name]);
+      placed.push(places[name]);
+    }
+    await rm(staging, { recursive: true, force: true });
+    await syncFile(dataDir);
+    return { brokerId, tokens };
+  } catch (thrown) {
+    for (const file of [staging, ...placed]) await rm(file, { recursive: true, force: true });
+    throw thrown;
+  }
+}

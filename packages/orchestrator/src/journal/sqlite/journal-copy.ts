@@ -1,0 +1,55 @@
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { SignalboxError } from '@signalbox/protocol';
+import Database from 'better-sqlite3';
+import { journalError, openJournalDatabase } from './journal-database.ts';
+
+/** Pages that are copied in one turn of the event loop. */
+const pagesAtOnce = 64;
+
+/**
+ * Copies an open journal to a file that does not exist, while calls go on. The copy is one file, readable by its owner only, and on
+ * disk when this resolves. Rejects with `SignalboxError` `journal_…`; the caller removes what was written.
+ */
+export async function copyOpenJournal(db: Database.Database, target: string): Promise<void> {
+  try {
+    closeSync(openSync(target, 'wx', 0o600));
+    await db.backup(target, { progress: () => pagesAtOnce });
+    const copy = new Database(target, { fileMustExist: true });
+    try {
+      copy.pragma('journal_mode = DELETE');
+    } finally {
+      copy.close();
+    }
+    const handle = await open(target, 'r');
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  } catch (thrown) {
+    throw journalError(thrown, target);
+  }
+}
+
+/**
+ * Copies the journal of an orchestrator that does not run. Returns its id, or `undefined` if there is no such file. Rejects with
+ * `SignalboxError` `journal_in_use` if an orchestrator runs on it.
+ */
+export async function copyStoppedJournal(file: string, target: string): Promise<string | undefined> {
+  if (!existsSync(file)) return undefined;
+  const db = openJournalDatabase(file);
+  try {
+    await copyOpenJournal(db, target);
+    return journalId(db, file);
+  } finally {
+    db.close();
+  }
+}
+
+/** Reads the id of a journal. Throws `journal_corrupt` if it has none. */
+export function journalId(db: Database.Database, file: string): string {
+  const id = db.prepare<[], string>('SELECT id FROM journal').pluck().get();
+  if (id === undefined) throw new SignalboxError('journal_corrupt', `${file}: the journal has no id`);
+  return id;
+}

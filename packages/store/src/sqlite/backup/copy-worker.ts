@@ -1,0 +1,38 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import Database from 'better-sqlite3';
+import { finishCopy, makeEmptyFile } from './copied-file.ts';
+import type { CopyOrder, CopyReport } from './copy-database.ts';
+
+/**
+ * Copies a database in a thread of its own, so that neither reading it nor syncing the copy holds up the process. One read
+ * transaction spans the copy: it shows the database of one moment, and nobody who writes has to wait.
+ */
+const pagesAtOnce = 2048;
+
+const { source, target } = workerData as CopyOrder;
+const tell = (report: CopyReport): void => parentPort?.postMessage(report);
+
+async function copy(): Promise<void> {
+  makeEmptyFile(target);
+  const db = new Database(source, { readonly: true, fileMustExist: true, timeout: 2000 });
+  try {
+    const pageSize = db.pragma('page_size', { simple: true }) as number;
+    db.exec('BEGIN');
+    // A transaction begins with its first read.
+    db.pragma('user_version');
+    await db.backup(target, {
+      progress: ({ totalPages, remainingPages }) => {
+        tell({ copiedBytes: (totalPages - remainingPages) * pageSize, totalBytes: totalPages * pageSize });
+        return pagesAtOnce;
+      },
+    });
+  } finally {
+    db.close();
+  }
+  tell({ file: await finishCopy(target) });
+}
+
+copy().catch((thrown: unknown) => {
+  const { message, code } = thrown as NodeJS.ErrnoException;
+  tell({ failed: { message, ...(code !== undefined && { code }) } });
+});

@@ -1,0 +1,46 @@
+import { existsSync } from 'node:fs';
+import { truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openSqliteJournal } from '@signalbox/orchestrator';
+import { tempDir } from '@signalbox/testing';
+import { expect, test } from 'vitest';
+import { jsonOf, signalbox, startDaemon } from '../support/cli/command-line.ts';
+
+test('A backup is made, read back and restored by commands, each of which says what is missing, what is wrong and what comes next.', async () => {
+  await using directory = await tempDir();
+  const cwd = directory.path;
+  const run = (...args: string[]) => signalbox(args, { cwd });
+  await using _broker = await startDaemon(['broker', '--data', 'state', '--listen', '127.0.0.1:0'], { cwd });
+
+  const first = await run('backup', 'without-journal', '--data', 'state', '--json');
+  expect(jsonOf(first)).toMatchObject({
+    directory: join(cwd, 'without-journal'),
+    manifest: { files: [{ name: 'messages.db' }, { name: 'tokens.db' }, { name: 'audit.db' }] },
+    journal_missing: expect.stringContaining('no orchestrator has run'),
+  });
+  await (await openSqliteJournal({ file: join(cwd, 'state', 'journal.db') }))[Symbol.asyncDispose]();
+  const second = await run('backup', 'whole', '--data', 'state');
+  expect(second).toMatchObject({ code: 0, stderr: '' });
+  expect(second.stdout).toContain('journal.db');
+  expect(second.stdout).toContain(`signalbox backup verify ${join(cwd, 'whole')}`);
+
+  await writeFile(join(cwd, 'some.token'), 'some-token\n');
+  const elsewhere = ['--url', 'ws://192.0.2.1:7420', '--token-file', 'some.token', '--agent', 'operator'];
+  const remote = await run('backup', 'b', ...elsewhere);
+  expect(remote).toMatchObject({ code: 2, stdout: '' });
+  expect(remote.stderr).toContain('name an absolute path of its machine');
+  expect(existsSync(join(cwd, 'b'))).toBe(false);
+
+  const verified = await run('backup', 'verify', 'whole', '--json');
+  expect(verified.code).toBe(0);
+  expect(jsonOf(verified)).toMatchObject({ ok: true, problems: [], contents: { calls: 0, tokens: 1 } });
+  const restored = await run('restore', 'whole', '--data', 'new');
+  expect(restored).toMatchObject({ code: 0, stderr: '' });
+  expect(restored.stdout).toContain('are valid again');
+  expect(restored.stdout).toContain(`signalbox up --data ${join(cwd, 'new')}`);
+
+  await truncate(join(cwd, 'whole', 'tokens.db'), 100);
+  const damaged = await run('backup', 'verify', 'whole');
+  expect(damaged.code).toBe(1);
+  expect(damaged.stdout).toContain('tokens.db has 100 bytes');
+}, 60_000);
