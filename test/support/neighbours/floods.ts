@@ -19,8 +19,8 @@ export const floods = {
   'peeks into its inbox': (n: number) => frames(20, (i) => `{"type":"peek","request_id":"${n}-${i}"}`),
   'lines that are no JSON': () => frames(500, () => 'x'),
   'frames of no known type': () => frames(100, () => '{"type":"gimme"}'),
-  'acks of nothing': (n: number) => frames(100, (i) => `{"type":"ack","seqs":[${n * 100 + i}]}`),
-  'acks of 10,000 at once': (n: number) =>
+  'acks of nothing': (n: number) => frames(100, (i) => `{"type":"ack","seqs":[${n * 100 + i + 1}]}`),
+  'acks of 2,000 at once': (n: number) =>
     `{"type":"ack","request_id":"${n}","seqs":[${Array.from({ length: 2000 }, (_, i) => i + 1).join(',')}]}\n`,
   'subscriptions again and again': (n: number) =>
     frames(20, (i) => `{"type":"subscribe","request_id":"${n}-${i}"}`),
