@@ -1,9 +1,15 @@
 import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Damage, type InboxStore, type NewMessage, openSqliteInboxStore } from '@signalbox/store';
+import {
+  type Damage,
+  type InboxStore,
+  type NewMessage,
+  openSqliteInboxStore,
+  verifyInboxStore,
+} from '@signalbox/store';
 import { tempDir } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
-import { startedAt } from '../support/store/test-store.ts';
+import { edit, startedAt } from '../support/store/test-store.ts';
 
 const inboxes = ['bob', 'eve', 'bob#one'];
 const room = { memtableMessages: 60, segmentMessages: 16, reserveBytes: 4096 };
@@ -88,7 +94,9 @@ async function expectHonest(file: string, { pending, dead, all }: Sent): Promise
       onDamage,
     });
   const note = (thrown: unknown): void => {
-    expect(thrown).toMatchObject({ code: expect.stringMatching(/^store_(corrupt|damaged)$/) });
+    expect(thrown).toMatchObject({
+      code: expect.stringMatching(/^store_(corrupt|damaged|too_new|unwritable)$/),
+    });
     refused = true;
     reports.push(String(thrown));
   };
@@ -145,31 +153,108 @@ describe('A store with one flipped bit', () => {
   it.each([
     ['in the database', true, ''],
     ['in the log of SQLite', false, '-wal'],
-  ])('%s gives out no message that is altered, and reports each that is lost', async (_, whole, suffix) => {
-    await using directory = await tempDir();
-    const { sent, files } = await filesOf(directory.path, whole);
-    const file = join(directory.path, 'copy.db');
-    const random = randomOf(7);
-    const content = files.get(suffix)!;
-    let noticed = 0;
-    const flips = 60;
-    for (let flip = 0; flip < flips; flip++) {
-      const place = Math.floor(random() * content.length);
-      const bit = Math.floor(random() * 8);
+  ])(
+    '%s gives out no message that is altered, and reports each that is lost',
+    async (_, isClosed, suffix) => {
+      await using directory = await tempDir();
+      const { sent, files } = await filesOf(directory.path, isClosed);
+      const file = join(directory.path, 'copy.db');
+      const random = randomOf(7);
+      const content = files.get(suffix)!;
+      let noticed = 0;
+      let refusals = 0;
+      const flips = 60;
+      for (let flip = 0; flip < flips; flip++) {
+        const place = Math.floor(random() * content.length);
+        const bit = Math.floor(random() * 8);
+        writeFiles(file, files);
+        for (const left of ['-shm', ...(isClosed ? ['-wal'] : [])])
+          if (existsSync(`${file}${left}`)) truncateSync(`${file}${left}`);
+        const flipped = Buffer.from(content);
+        flipped[place]! ^= 1 << bit;
+        writeFileSync(`${file}${suffix}`, flipped);
+        const { reports, refused } = await expectHonest(file, sent).catch((thrown) => {
+          throw new Error(`flip ${flip}: bit ${bit} of byte ${place}`, { cause: thrown });
+        });
+        if (reports.length > 0) noticed++;
+        if (refused) refusals++;
+      }
+      expect(noticed).toBeGreaterThan(flips / 10);
+      // Most damage costs no more than a few messages, and stops no start.
+      expect(refusals).toBeLessThan(flips / 4);
+      // Its positive control: without a flip nothing is reported.
       writeFiles(file, files);
-      for (const left of ['-shm', ...(whole ? ['-wal'] : [])])
-        if (existsSync(`${file}${left}`)) truncateSync(`${file}${left}`);
-      const flipped = Buffer.from(content);
-      flipped[place]! ^= 1 << bit;
-      writeFileSync(`${file}${suffix}`, flipped);
-      const { reports } = await expectHonest(file, sent).catch((thrown) => {
-        throw new Error(`flip ${flip}: bit ${bit} of byte ${place}`, { cause: thrown });
-      });
-      if (reports.length > 0) noticed++;
-    }
-    expect(noticed).toBeGreaterThan(flips / 10);
-    // Its positive control: without a flip nothing is reported.
+      const whole = { problems: [], messages: expect.any(Number), deadLetters: sent.dead.size };
+      expect(await verifyInboxStore(file)).toMatchObject(whole);
+      expect(await expectHonest(file, sent)).toEqual({ reports: [], refused: false });
+    },
+  );
+});
+
+describe('A store that is damaged in one place', () => {
+  const damage: [string, (file: string) => void, RegExp][] = [
+    [
+      'a segment of another type',
+      (file) => edit(file, 'UPDATE segment_content SET entries = CAST(entries AS BLOB)'),
+      /segment \d+ was damaged/,
+    ],
+    [
+      'a missing segment',
+      (file) => edit(file, 'DELETE FROM segment WHERE number = (SELECT max(segment) FROM pending_range)'),
+      /segment \d+ was damaged/,
+    ],
+    [
+      'a missing content',
+      (file) =>
+        edit(file, 'DELETE FROM segment_content WHERE number = (SELECT max(segment) FROM pending_range)'),
+      /messages to '.*' with sequence numbers .* are lost/,
+    ],
+    [
+      'a missing range',
+      (file) =>
+        edit(file, 'DELETE FROM pending_range WHERE segment = (SELECT max(segment) FROM pending_range)'),
+      /may come again/,
+    ],
+    [
+      'a missing record',
+      (file) => edit(file, 'DELETE FROM commit_log WHERE number = (SELECT max(number) - 3 FROM commit_log)'),
+      /lost 1 commit \(number \d+\) in the middle of its log/,
+    ],
+    [
+      'missing last records',
+      (file) => edit(file, 'DELETE FROM commit_log WHERE number > (SELECT max(number) - 3 FROM commit_log)'),
+      /lost its last 3 commits/,
+    ],
+    [
+      'another number',
+      (file) => edit(file, "UPDATE meta SET value = 1 WHERE key = 'seq_reserved'"),
+      /the mark of used sequence numbers/,
+    ],
+    [
+      'a column of another name',
+      (file) => replaceText(file, 'token_ids TEXT NOT NULL', 'tokes_ids TEXT NOT NULL'),
+      /store_corrupt|no column|no such column/,
+    ],
+  ];
+
+  it.each(damage)('is honest with %s', async (_, harm, report) => {
+    await using directory = await tempDir();
+    const { sent, files } = await filesOf(directory.path, true);
+    const file = join(directory.path, 'copy.db');
     writeFiles(file, files);
-    expect(await expectHonest(file, sent)).toEqual({ reports: [], refused: false });
+    harm(file);
+    const problems = await verifyInboxStore(file).then(
+      (verified) => verified.problems,
+      (error) => [String(error)],
+    );
+    expect(problems).not.toEqual([]);
+    const { reports } = await expectHonest(file, sent);
+    expect(reports.join('\n')).toMatch(report);
   });
 });
+
+function replaceText(file: string, text: string, other: string): void {
+  const content = readFileSync(file);
+  content.write(other, content.indexOf(text));
+  writeFileSync(file, content);
+}

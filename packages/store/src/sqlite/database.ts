@@ -33,7 +33,9 @@ export function openDatabase<T>(options: DatabaseOptions, use: (db: Database.Dat
     return use(db);
   } catch (thrown) {
     db?.close();
-    throw toStoreError(thrown, file);
+    // SQLite refuses a statement, although all of them are right: the tables are not those that were made.
+    const isOtherSchema = sqliteCode(thrown) === 'SQLITE_ERROR';
+    throw isOtherSchema ? newStoreError('store_corrupt', thrown, file) : toStoreError(thrown, file);
   }
 }
 
@@ -105,6 +107,10 @@ export function reuseLog(db: Database.Database, how: 'keep' | 'release'): void {
 export function toStoreError(thrown: unknown, file: string): StoreError {
   if (thrown instanceof StoreError) return thrown;
   const code = storeErrorCode(sqliteCode(thrown) ?? (thrown as NodeJS.ErrnoException | null)?.code);
+  return newStoreError(code, thrown, file);
+}
+
+function newStoreError(code: StoreErrorCode, thrown: unknown, file: string): StoreError {
   const text = thrown instanceof Error ? thrown.message : String(thrown);
   return new StoreError(code, `${file}: ${text}.${adviceFor(code, file)}`, thrown);
 }

@@ -188,11 +188,10 @@ export class RecordEncoder {
  * Reads a record that {@link RecordEncoder.take} made for this place. Returns false if blocks are missing or unreadable: the
  * operations of the others were read. A message whose body alone was damaged is read without it.
  */
-export function decodeRecord(
-  { entries, bodies }: EncodedRecord,
-  place: number,
-  reader: RecordReader,
-): boolean {
+export function decodeRecord(record: EncodedRecord, place: number, reader: RecordReader): boolean {
+  const { entries, bodies } = record;
+  // Damage may make another type of a value.
+  if (typeof entries !== 'string' || typeof bodies !== 'string') return false;
   const isPlain = !entries.includes('\n');
   const blocks = isPlain
     ? [readLine(entries, place)]

@@ -248,7 +248,9 @@ export class Segments {
 
   #readHashes(segment: number): Uint32Array {
     const bytes = this.#hashes.get(segment);
-    return bytes === undefined ? new Uint32Array() : new Uint32Array(new Uint8Array(bytes).buffer);
+    if (bytes === undefined) return new Uint32Array();
+    if (!Buffer.isBuffer(bytes) || bytes.length % 4 !== 0) throw new DamageFound(segment);
+    return new Uint32Array(new Uint8Array(bytes).buffer);
   }
 }
 
