@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { Inventory } from '@signalbox/mcp-host';
 import { openSqliteJournal } from '@signalbox/orchestrator';
 import { explanationSchema } from '@signalbox/protocol';
-import { tempDir } from '@signalbox/testing';
-import { expect, test } from 'vitest';
+import { storedRows, tempDir } from '@signalbox/testing';
+import { expect, test, vi } from 'vitest';
 import { call, startTestHost, type TestHost } from '../support/mcp-host/test-host.ts';
 import { nonstandardServer, toolNamed } from '../support/mcp-host/test-servers.ts';
 import { ask, askData } from '../support/orchestrator/requests.ts';
@@ -37,6 +37,8 @@ test('a hint that grants more is withheld until the reload, also after a crash; 
   await using server = await changingServer({ destructiveHint: true });
   await using host = startTestHost({ servers: { odd: server.config } });
   await host.inventory();
+  const told: string[] = [];
+  host.onHintsWithheld((withheld) => told.push(...withheld.map(({ tool }) => tool)));
   const widened = { readOnlyHint: true, destructiveHint: false };
   await server.list(widened);
   await call(host, 'mcp_odd__announce');
@@ -51,6 +53,7 @@ test('a hint that grants more is withheld until the reload, also after a crash; 
   expect(lost(host)).toBe(1);
   expect(hintsOf(await host.inventory())).toEqual({ readOnlyHint: false, destructiveHint: true });
   expect(host.servers()[0]?.toolProblems).toContainEqual({ tool: 'exit', message: reason });
+  expect(told).toEqual(['mcp_odd__exit', 'mcp_odd__fail']);
   expect(host.route('mcp_odd__exit').target?.withheld).toEqual(['readOnlyHint', 'destructiveHint']);
 
   await host.reload('odd');
@@ -109,4 +112,64 @@ test('explain and the report of the server name the hints that are withheld, and
   expect(await ask(operator, { op: 'servers' })).toMatchObject({ data: { servers: [report] } });
   await stack.host.reload('odd');
   expect(await explain()).toMatchObject({ repeat: 'safe' });
+});
+
+test('withheld hints are recorded once in the audit log, also after the broker was away; a worker records nothing', async () => {
+  await using server = await changingServer({});
+  await using stack = await startToolStack({ servers: { odd: server.config }, counter: false });
+  await stack.host.inventory();
+  await using operator = await stack.client('operator', 'operator');
+  await using rosa = await stack.executor('rosa');
+  const change = async (annotations: object) => {
+    const withheld = Promise.withResolvers<unknown>();
+    const unsubscribe = stack.host.onHintsWithheld((hints) => {
+      if (hints.some(({ hints: [first] }) => first === Object.keys(annotations)[0])) withheld.resolve(hints);
+    });
+    await server.list(annotations);
+    await call(stack.host, 'mcp_odd__announce');
+    await withheld.promise;
+    unsubscribe();
+  };
+  const entries = async () => {
+    const { rows } = await operator.admin('audit', { since: 0 });
+    const found = rows.filter(({ code }) => code === 'hints_withheld');
+    return { found, count: found.reduce((sum, { count }) => sum + count, 0) };
+  };
+  await change({ idempotentHint: true });
+  const first = await vi.waitFor(async () => {
+    const { found } = await entries();
+    expect(found).toHaveLength(1);
+    return found[0]!;
+  });
+  expect(first).toMatchObject({
+    agent: 'orchestrator',
+    token_id: expect.any(String),
+    count: 1,
+    detail: "mcp_odd__exit of server 'odd': idempotentHint; mcp_odd__fail of server 'odd': idempotentHint",
+  });
+
+  const worker = await stack.client('walt');
+  const before = storedRows(stack.broker.dataDir);
+  await expect(worker.audit('hints_withheld', 'forged')).rejects.toMatchObject({ code: 'forbidden' });
+  const twoLines = { code: 'bad_frame', message: expect.stringContaining('detail') };
+  await expect(worker.audit('hints_withheld', 'two\nlines')).rejects.toMatchObject(twoLines);
+  expect(storedRows(stack.broker.dataDir)).toEqual(before);
+  expect(await entries()).toMatchObject({ count: 1, found: [{ agent: 'orchestrator' }] });
+
+  await stack.broker.broker.stop();
+  await change({ readOnlyHint: true });
+  await change({ openWorldHint: false });
+  await stack.broker.restart();
+  const both = expect.stringMatching(
+    /exit of server 'odd': readOnlyHint; .*exit of server 'odd': openWorldHint/,
+  );
+  await vi.waitFor(async () => {
+    const { found, count } = await entries();
+    expect(count).toBe(2);
+    expect(found.at(-1)).toMatchObject({ agent: 'orchestrator', detail: both });
+  });
+  await stack.broker.restart();
+  // The reply follows whatever the orchestrator sends when it is connected again.
+  await rosa.execute({ name: 'mcp_odd__announce' });
+  expect((await entries()).count).toBe(2);
 });

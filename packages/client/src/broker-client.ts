@@ -2,6 +2,7 @@ import type {
   AdminOp,
   AdminParams,
   AdminResult,
+  AuditFrame,
   ConnectedAgent,
   JournalClaim,
   Message,
@@ -72,6 +73,11 @@ export interface BrokerClient extends AsyncDisposable {
    * come in the order of the requests. `unknown`: it was settled long ago, or the broker never stored it.
    */
   find(requests: readonly { agent: string; id: string }[]): Promise<('open' | 'settled' | 'unknown')[]>;
+  /**
+   * Records an event in the broker's audit log, under this client's token. Only for orchestrators. `detail` is one line of at most 500
+   * characters. Rejects with `connection_lost` if the connection ended before the answer: the event may be recorded all the same.
+   */
+  audit(code: AuditFrame['code'], detail: string): Promise<void>;
   /** Runs an operation of the operator; needs the operator's permission. Rejects with `internal` if the result can't be read. */
   admin<Op extends AdminOp>(op: Op, params: AdminParams<Op>): Promise<AdminResult<Op>>;
   /** Sends what is waiting, aborts what is being served, and ends the connection for good. */

@@ -132,6 +132,7 @@ export class ClientParts {
       case 'connected':
       case 'peeked':
       case 'found':
+      case 'audited':
       case 'admin_result':
         this.calls.answered(frame);
         break;

@@ -2,6 +2,7 @@ import {
   type AdminOp,
   type AdminParams,
   type AdminResult,
+  type AuditFrame,
   agentOf,
   type ConnectedAgent,
   frameLimits,
@@ -257,6 +258,11 @@ export class Client implements BrokerClient {
       const state = states[i];
       return state === 'settled' || state === 'unknown' ? state : 'open';
     });
+  }
+
+  async audit(code: AuditFrame['code'], detail: string): Promise<void> {
+    this.#parts.requireOpen();
+    await this.#parts.calls.call({ type: 'audit', code, detail });
   }
 
   async admin<Op extends AdminOp>(op: Op, params: AdminParams<Op>): Promise<AdminResult<Op>> {

@@ -8,7 +8,7 @@ export type {
 } from './config/server-config.ts';
 export { defaultServerLimits, type ServerLimits } from './config/server-limits.ts';
 export type { DiscoveredServer, McpHost, McpHostOptions } from './host/host-api.ts';
-export type { ToolRoute } from './host/inventory-tracker.ts';
+export type { ToolRoute, WithheldHints } from './host/inventory-tracker.ts';
 export { startMcpHost } from './host/mcp-host.ts';
 export type { HostEvent } from './host-event.ts';
 export type { Inventory, InventoryProblem, RenamedTool } from './inventory/inventory.ts';

@@ -8,6 +8,7 @@ import {
   messageOf,
   noFault,
 } from '@signalbox/protocol';
+import { auditWithheldHints } from './audit/withheld-hints.ts';
 import { BudgetLedger } from './budgets/budget-ledger.ts';
 import type { CallBudgets } from './budgets/call-budgets.ts';
 import { boundedReply } from './calls/bounded-reply.ts';
@@ -101,6 +102,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
 
   const catalogs = trackCatalog(client, host, { allowlist, repeat, mailbox }, { log, now });
   starting.defer(catalogs.stop);
+  starting.use(auditWithheldHints(client, host, log));
   const scheduler = createCallScheduler({ ...defaultCallLimits, ...concurrency }, monotonic);
   const sizes = { ...defaultCallSizeLimits, ...options.sizes };
   const room = new RequestRoom(sizes);

@@ -24,6 +24,7 @@ export {
   type AckFrame,
   type AdminFrame,
   type AnnounceFrame,
+  type AuditFrame,
   type CancelFrame,
   type ClientFrame,
   clientFrameSchemas,

@@ -22,7 +22,10 @@ export function historyCommand(): Command {
     .option('--agent <name>', 'only what this agent sent, got or called', agentOption)
     .option('--correlation <id>', 'only the request with this id, and what belongs to it')
     .option('--limit <n>', 'show at most this many messages, or rows of the audit', countOption, 200)
-    .option('--audit', 'instead: requests that were refused, and tokens that were issued or revoked');
+    .option(
+      '--audit',
+      'instead: requests that were refused, tokens that were issued or revoked, and hints of tools that were withheld',
+    );
   withOrchestratorOption(command).addHelpText(
     'after',
     '\nWithout an orchestrator the messages are shown all the same; standard error says that the calls are missing.',

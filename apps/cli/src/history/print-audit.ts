@@ -8,14 +8,14 @@ const dayMs = 24 * 3_600_000;
 /** The largest number of rows that the broker gives at a time. */
 const maxRows = 1000;
 
-/** Prints the requests that were refused, and the tokens that were issued and revoked. */
+/** Prints the audit log: refusals, token events and other entries. */
 export async function printAudit(flags: HistoryFlags): Promise<void> {
   checkFlags(flags);
   const since = Math.max(0, Date.now() - (flags.since ?? dayMs));
   const limit = Math.min(flags.limit, maxRows);
   const rows = await withSession(flags, ({ client }) => readAudit(client, { since, limit }));
   if (flags.json) return printJson({ rows });
-  if (rows.length === 0) return printLines('no refusals and no token events in that time');
+  if (rows.length === 0) return printLines('the audit log has no entries of that time');
   const cells = rows.map(({ last_at, agent, token_id, code, count: times, detail }) => [
     new Date(last_at).toISOString(),
     agent ?? '-',

@@ -1,5 +1,6 @@
 import type { ClientFrame } from '@signalbox/protocol';
 import { admin } from './admin/admin.ts';
+import { audit } from './audit.ts';
 import type { Caller } from './caller.ts';
 import { cancel } from './cancel.ts';
 import { deliver } from './deliver/deliver.ts';
@@ -33,6 +34,7 @@ const handlers: { [T in ClientFrame['type']]: FrameHandler<Extract<ClientFrame, 
   list_connected: listConnected,
   peek,
   find,
+  audit,
   admin,
 };
 

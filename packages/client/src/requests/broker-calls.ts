@@ -14,6 +14,7 @@ const answerTypes = {
   list_connected: 'connected',
   peek: 'peeked',
   find: 'found',
+  audit: 'audited',
   admin: 'admin_result',
 } as const;
 

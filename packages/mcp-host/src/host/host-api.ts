@@ -7,7 +7,7 @@ import type { HostEvent } from '../host-event.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import type { ServerChanges } from '../servers/server-registry.ts';
 import type { ServerStatus } from '../servers/server-status.ts';
-import type { ToolRoute } from './inventory-tracker.ts';
+import type { ToolRoute, WithheldHints } from './inventory-tracker.ts';
 
 /** The servers of a host, and its settings. */
 export interface McpHostOptions {
@@ -58,6 +58,11 @@ export interface McpHost extends AsyncDisposable {
    * it.
    */
   onInventoryChanged(listener: (inventory: Inventory) => void): () => void;
+  /**
+   * Calls `listener` with the tools of which hints are withheld now, if there are some, and later with each tool of which
+   * other hints are withheld than before. Returns the function that unsubscribes it.
+   */
+  onHintsWithheld(listener: (withheld: WithheldHints[]) => void): () => void;
   /** Returns where a call by that name goes, also when no tool has the name now. */
   route(name: string): ToolRoute;
   /** Calls a tool by its name in the inventory, or by a route. Never rejects. */

@@ -2,11 +2,21 @@ import { messageOf, type Tool } from '@signalbox/protocol';
 import type { HostEvent } from '../host-event.ts';
 import type { Inventory, InventoryBuild, InventoryProblem, RouteTarget } from '../inventory/inventory.ts';
 
+/** A tool of which the host does not honour some of the hints that its server declares. */
+export interface WithheldHints {
+  server: string;
+  /** The name of the tool in the inventory. */
+  tool: string;
+  hints: readonly string[];
+}
+
 /** Keeps the present inventory, and passes each new one to its listeners. */
 export class InventoryTracker {
   readonly #buildNow: () => InventoryBuild;
   readonly #log: (event: HostEvent) => void;
   readonly #listeners = new Set<(inventory: Inventory) => void>();
+  readonly #withheldListeners = new Set<(withheld: WithheldHints[]) => void>();
+  #withheld = new Map<string, WithheldHints>();
   #build: InventoryBuild;
   #isWarm = false;
 
@@ -46,6 +56,16 @@ export class InventoryTracker {
     return () => this.#listeners.delete(listener);
   }
 
+  /**
+   * Calls `listener` with the hints that are withheld now, if there are some, and with those of each later inventory that
+   * were not withheld before. Returns the function that unsubscribes it.
+   */
+  onHintsWithheld(listener: (withheld: WithheldHints[]) => void): () => void {
+    this.#withheldListeners.add(listener);
+    if (this.#withheld.size > 0) listener([...this.#withheld.values()]);
+    return () => this.#withheldListeners.delete(listener);
+  }
+
   /** Begins to tell the listeners of changes. */
   warm(): void {
     this.rebuild();
@@ -57,6 +77,7 @@ export class InventoryTracker {
     const before = this.#build.inventory;
     this.#build = this.#buildNow();
     const { inventory } = this.#build;
+    this.#compareWithheld();
     if (!this.#isWarm) return;
     this.#logToolProblems(before.problems, inventory.problems);
     if (inventory.version === before.version) return;
@@ -68,6 +89,20 @@ export class InventoryTracker {
         this.#log({ event: 'listener_failed', message: messageOf(error) });
       }
     }
+  }
+
+  #compareWithheld(): void {
+    const before = this.#withheld;
+    this.#withheld = new Map();
+    const added: WithheldHints[] = [];
+    for (const [tool, { server, withheld: hints }] of this.#build.targets) {
+      if (!hints) continue;
+      const withheld = { server, tool, hints };
+      const key = JSON.stringify([server, tool, hints]);
+      this.#withheld.set(key, withheld);
+      if (!before.has(key)) added.push(withheld);
+    }
+    if (added.length > 0) for (const listener of [...this.#withheldListeners]) listener(added);
   }
 
   /** Logs the problems of single tools that are new. Those of the first inventory are read there. */
@@ -84,6 +119,7 @@ export class InventoryTracker {
   /** Forgets its listeners. */
   close(): void {
     this.#listeners.clear();
+    this.#withheldListeners.clear();
   }
 }
 

@@ -17,7 +17,7 @@ import { type ServerChanges, ServerRegistry } from '../servers/server-registry.t
 import type { ServerStatus } from '../servers/server-status.ts';
 import type { DiscoveredServer, McpHost, McpHostOptions } from './host-api.ts';
 import { checkOptions, serverDeps } from './host-setup.ts';
-import { InventoryTracker, ToolRoute } from './inventory-tracker.ts';
+import { InventoryTracker, ToolRoute, type WithheldHints } from './inventory-tracker.ts';
 
 /**
  * Starts every server that is not lazy, all at once, and returns before they are up. Throws `SignalboxError`
@@ -62,6 +62,10 @@ class RunningHost implements McpHost {
 
   onInventoryChanged(listener: (inventory: Inventory) => void): () => void {
     return this.#inventory.onChanged(listener);
+  }
+
+  onHintsWithheld(listener: (withheld: WithheldHints[]) => void): () => void {
+    return this.#inventory.onHintsWithheld(listener);
   }
 
   route(name: string): ToolRoute {

@@ -116,6 +116,10 @@ export const brokerFrameSchemas = {
       ),
   }),
 
+  audited: frameSchema('audited', 'Answers `audit`. The entry is on disk within a second.', {
+    request_id: requestId,
+  }),
+
   admin_result: frameSchema('admin_result', 'Answers `admin`.', {
     request_id: requestId,
     result: z.unknown(),

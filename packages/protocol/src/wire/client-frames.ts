@@ -189,6 +189,27 @@ export const clientFrameSchemas = {
     },
   ),
 
+  audit: frameSchema(
+    'audit',
+    'Records an event of an orchestrator in the audit log, with the time of the broker and the token of the connection. Only for orchestrators. Answer: `audited`.',
+    {
+      request_id: requestId,
+      code: z
+        .enum(['hints_withheld'])
+        .describe(
+          '`hints_withheld`: hosted servers declare hints that grant more than before, and these are not honoured.',
+        ),
+      detail: z
+        .string()
+        .min(1)
+        .max(frameLimits.auditDetailLength)
+        .refine((text) => !/[\p{Cc}\p{Bidi_Control}]/u.test(text), {
+          error: 'must be one line without control characters',
+        })
+        .describe('One line without control characters and without secrets.'),
+    },
+  ),
+
   admin: frameSchema('admin', 'Asks for an operation of section 9. Answer: `admin_result`.', {
     request_id: requestId,
     op: z.string().min(1).max(frameLimits.opLength),
@@ -222,6 +243,8 @@ export type ListConnectedFrame = FrameOf<'list_connected'>;
 export type PeekFrame = FrameOf<'peek'>;
 /** The frame `find`, which asks whether requests are settled. */
 export type FindFrame = FrameOf<'find'>;
+/** The frame `audit`, which records an event of an orchestrator in the audit log. */
+export type AuditFrame = FrameOf<'audit'>;
 /** The frame `admin`, which asks for an administrative operation. */
 export type AdminFrame = FrameOf<'admin'>;
 

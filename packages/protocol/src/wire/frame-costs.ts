@@ -13,6 +13,7 @@ export const frameCosts = {
   list_connected: 30,
   peek: 50,
   find: 20,
+  audit: 20,
   admin: 20,
 } as const satisfies Record<ClientFrame['type'], number>;
 

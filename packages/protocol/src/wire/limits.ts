@@ -252,6 +252,7 @@ export const frameLimits = {
   peekMessages: 1000,
   /** Requests that one `find` asks about. With the longest names they fit into a header. */
   findRequests: 64,
+  auditDetailLength: 500,
   opLength: 64,
   /** Entries of one page of an `admin` operation, and sequence numbers that one names. */
   adminItems: 1000,
