@@ -36,6 +36,16 @@ test('Children that are killed come back on the same port, and tools work again.
   expect(workspace.up.stderr()).toContain('the orchestrator ended; starting it again');
 });
 
+test('A second up on the directory of a live one is refused at once, and says which process to stop.', async () => {
+  await using workspace = await startWorkspace(() => bare);
+  const second = await workspace.run(['up', '--config', 'signalbox.yaml', '--json']);
+  expect(second.code).toBe(1);
+  expect(jsonOf(second)).toMatchObject({
+    error: { code: 'data_directory_locked', hint: expect.stringContaining(`kill ${workspace.up.pid}`) },
+  });
+  expect(second.stderr).not.toContain('waiting for it');
+});
+
 test('After kill -9 of up its children end by themselves, and the next up waits for them.', async () => {
   await using workspace = await startWorkspace(() => bare);
   const { broker, orchestrator } = workspace.ready;

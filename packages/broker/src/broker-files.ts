@@ -24,6 +24,8 @@ export interface BrokerFacts {
   pid: number;
   url: string;
   started_at: number;
+  /** The process that starts the broker again when it dies. */
+  supervisor_pid?: number;
 }
 
 /** Writes a file that only its owner may read. With the flag `wx` it must not exist. */

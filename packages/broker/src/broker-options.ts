@@ -40,6 +40,8 @@ export interface BrokerOptions {
   insecure?: boolean;
   /** Goes on with what is left of a data directory that has lost messages or tokens. By default it is refused. */
   acceptLoss?: boolean;
+  /** The process that starts this one again when it dies. `broker.json` names it. */
+  supervisorPid?: number;
   /** Called at the named points at which tests let a process die. */
   fault?: Fault;
   /** Returns the time in epoch milliseconds. */
@@ -51,7 +53,8 @@ export interface BrokerOptions {
 }
 
 /** The options of a broker, with a default for each that was not given. */
-export type BrokerSettings = Required<Omit<BrokerOptions, 'limits' | 'roleLimits'>> & { limits: RoleLimits };
+export type BrokerSettings = Required<Omit<BrokerOptions, 'limits' | 'roleLimits' | 'supervisorPid'>> &
+  Pick<BrokerOptions, 'supervisorPid'> & { limits: RoleLimits };
 
 /** Adds the defaults to options. Throws `SignalboxError` `insecure_listen` for a host beyond loopback without `insecure`. */
 export function settingsOf({
@@ -67,6 +70,7 @@ export function settingsOf({
   openFiles = openFileLimit(),
   insecure = false,
   acceptLoss = false,
+  supervisorPid,
   fault = noFault,
   now = Date.now,
   monotonic = () => performance.now(),
@@ -94,6 +98,7 @@ export function settingsOf({
     openFiles,
     insecure,
     acceptLoss,
+    ...(supervisorPid !== undefined && { supervisorPid }),
     fault,
     now,
     monotonic,

@@ -2,7 +2,7 @@ import { failuresOf, limitsOf, SignalboxError } from '@signalbox/protocol';
 import type { InboxStore } from '@signalbox/store';
 import type { TokenRegistry } from './auth/token-registry.ts';
 import { refuseToken, type TokenRequest } from './auth/token-rules.ts';
-import { brokerFiles, removeFile, writePrivate } from './broker-files.ts';
+import { type BrokerFacts, brokerFiles, removeFile, writePrivate } from './broker-files.ts';
 import { type BrokerOptions, type BrokerSettings, settingsOf } from './broker-options.ts';
 import { startChores } from './chores/chores.ts';
 import { Listener } from './listener/listener.ts';
@@ -65,7 +65,13 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const { port } = listener;
   const url = urlOf(settings.host, port);
   opened.defer(() => removeFile(files.facts));
-  await writePrivate(files.facts, JSON.stringify({ pid: process.pid, url, started_at: now() }));
+  const facts: BrokerFacts = {
+    pid: process.pid,
+    url,
+    started_at: now(),
+    ...(settings.supervisorPid !== undefined && { supervisor_pid: settings.supervisorPid }),
+  };
+  await writePrivate(files.facts, JSON.stringify(facts));
   log({
     level: 'info',
     event: 'broker_ready',

@@ -1,5 +1,6 @@
 import { findConfigFile, loadConfig } from '@signalbox/config';
 import { type RunningBroker, runBroker } from '@signalbox/daemon/broker';
+import { isSupervised } from '@signalbox/daemon/supervisor';
 import { faultFromEnvironment } from '../process/fault-environment.ts';
 import { logInto, openLog } from '../process/log.ts';
 import { firstEnd, stopRequested } from '../process/stop-signals.ts';
@@ -40,6 +41,7 @@ export async function brokerProcess(flags: BrokerFlags): Promise<void> {
     ...(flags.durability && { durability: flags.durability }),
     insecure: flags.insecure ?? false,
     acceptLoss: flags.acceptLoss ?? false,
+    ...(isSupervised() && { supervisorPid: process.ppid }),
     fault,
     log: logInto(log),
   });

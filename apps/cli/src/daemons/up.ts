@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Config, findConfigFile, formatListenAddress, loadConfig } from '@signalbox/config';
-import { dataDirectory } from '@signalbox/daemon/data-directory';
+import { brokerKeeper, dataDirectory } from '@signalbox/daemon/data-directory';
 import type { OrchestratorReport } from '@signalbox/daemon/orchestrator';
 import { SupervisedChild } from '@signalbox/daemon/supervisor';
 import { SignalboxError } from '@signalbox/protocol';
@@ -46,7 +46,7 @@ export async function up(flags: UpFlags): Promise<void> {
     // A loss is accepted once: what is lost while it runs is another one.
     ...(flags.acceptLoss && !last ? ['--accept-loss'] : []),
   ]);
-  const broker = await Promise.race([startAfterPrevious(brokerChild, 'broker', log), stop]);
+  const broker = await Promise.race([startAfterPrevious(brokerChild, 'broker', dataDir, log), stop]);
   if (typeof broker === 'string') return;
   if (!flags.json) printLines(...brokerLines(broker, configFile, config));
 
@@ -55,7 +55,10 @@ export async function up(flags: UpFlags): Promise<void> {
   ]);
   // The orchestrator reads the configuration, and logs which changes need a restart, those of the broker included.
   onHangup = () => orchestratorChild.signal('SIGHUP');
-  const orchestrator = await Promise.race([startAfterPrevious(orchestratorChild, 'orchestrator', log), stop]);
+  const orchestrator = await Promise.race([
+    startAfterPrevious(orchestratorChild, 'orchestrator', dataDir, log),
+    stop,
+  ]);
   if (typeof orchestrator === 'string') return;
   if (flags.json) {
     printJson({
@@ -74,11 +77,12 @@ const retryMs = 500;
 
 /**
  * Starts a child. If another process holds its files, it may be the one of a supervisor that was killed, which is about to end: that
- * takes at most {@link stopTimeoutMs}. The child is tried again until then.
+ * takes at most {@link stopTimeoutMs}. The child is tried again until then. A broker that is going to stay is not waited for.
  */
 async function startAfterPrevious<Ready>(
   child: SupervisedChild<Ready>,
   name: string,
+  dataDir: string,
   log: Logger,
 ): Promise<Ready> {
   const deadline = performance.now() + stopTimeoutMs;
@@ -86,12 +90,19 @@ async function startAfterPrevious<Ready>(
     try {
       return await child.start();
     } catch (error) {
-      const isHeld = error instanceof SignalboxError && heldCodes.includes(error.code);
-      if (!isHeld || performance.now() >= deadline) throw error;
+      if (!(error instanceof SignalboxError) || !heldCodes.includes(error.code)) throw error;
+      const keeper = error.code === 'data_directory_locked' ? brokerKeeper(dataDir) : undefined;
+      if (keeper !== undefined) throw withHint(error, `the broker there ends with: kill ${keeper}`);
+      if (performance.now() >= deadline) throw error;
       if (tries === 1) log.warn({ child: name }, `${error.message}${previousText(name)}`);
       await delay(retryMs);
     }
   }
+}
+
+function withHint(error: SignalboxError, hint: string): SignalboxError {
+  const { code, message, retryable, details } = error;
+  return new SignalboxError(code, message, { cause: error, retryable, details: { ...details, hint } });
 }
 
 function previousText(name: string): string {

@@ -18,6 +18,8 @@ export interface RunBrokerOptions {
   insecure?: boolean;
   /** Goes on with what is left of a data directory that has lost messages or tokens. */
   acceptLoss?: boolean;
+  /** The process that starts this one again when it dies. `broker.json` names it. */
+  supervisorPid?: number;
   log?: Log;
   /** Called at the named points at which tests let a process die. */
   fault?: Fault;
@@ -45,7 +47,7 @@ export interface RunningBroker extends AsyncDisposable {
  * `insecure_listen`, `address_in_use` or `cannot_listen`.
  */
 export async function runBroker(options: RunBrokerOptions): Promise<RunningBroker> {
-  const { config, insecure = false, acceptLoss = false, log = () => {}, fault } = options;
+  const { config, insecure = false, acceptLoss = false, supervisorPid, log = () => {}, fault } = options;
   const { host, port } = options.listen ?? config.broker.listen;
   const dataDir = dataDirectory(options.dataDir, config);
   await checkDataDirectory(dataDir);
@@ -59,6 +61,7 @@ export async function runBroker(options: RunBrokerOptions): Promise<RunningBroke
     roleLimits: roleLimits(config.roles),
     insecure,
     acceptLoss,
+    ...(supervisorPid !== undefined && { supervisorPid }),
     log,
     ...(fault && { fault }),
   });

@@ -66,12 +66,26 @@ export function localBrokerUrl(directory: string, config: Pick<Config, 'broker'>
   return runningBrokerUrl(directory) ?? `ws://${formatListenAddress(config.broker.listen)}`;
 }
 
-/** Reads the url of the broker that runs on a data directory, as the broker wrote it down; `undefined` if none runs. */
 function runningBrokerUrl(directory: string): string | undefined {
+  const url: unknown = runningBroker(directory)?.url;
+  return typeof url === 'string' ? url : undefined;
+}
+
+/**
+ * Returns the process with which the broker of a data directory ends: its supervisor, or the broker itself without one. `undefined` if
+ * no broker is known to run there, or if its supervisor is dead, so that it is about to end.
+ */
+export function brokerKeeper(directory: string): number | undefined {
+  const broker = runningBroker(directory);
+  const keeper = broker?.supervisor_pid ?? broker?.pid;
+  return typeof keeper === 'number' && isAlive(keeper) ? keeper : undefined;
+}
+
+/** Reads what the broker that runs on a data directory wrote down; `undefined` if none runs. */
+function runningBroker(directory: string): Partial<BrokerFacts> | undefined {
   try {
-    const facts = readFileSync(brokerFiles(directory).facts, 'utf8');
-    const { pid, url } = JSON.parse(facts) as Partial<BrokerFacts>;
-    return typeof pid === 'number' && typeof url === 'string' && isAlive(pid) ? url : undefined;
+    const facts = JSON.parse(readFileSync(brokerFiles(directory).facts, 'utf8')) as Partial<BrokerFacts>;
+    return typeof facts.pid === 'number' && isAlive(facts.pid) ? facts : undefined;
   } catch {
     return undefined;
   }

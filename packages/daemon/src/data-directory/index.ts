@@ -1,4 +1,5 @@
 export {
+  brokerKeeper,
   dataDirectory,
   localBrokerUrl,
   operatorToken,
