@@ -33,7 +33,7 @@ export interface BrokerClient extends AsyncDisposable {
 
   /**
    * Sends a message and resolves with the broker's receipt. After a reconnect the message is sent again with the same id, so
-   * that the broker stores it once. Rejects with the broker's code, or `timed_out`, `connection_lost` (timed out while disconnected),
+   * that the broker stores it once; if another broker answers then, it is not sent again and rejects with `connection_lost`. Rejects with the broker's code, or `timed_out`, `connection_lost` (timed out while disconnected),
    * `aborted`, `invalid_message`, `message_too_large`; `details.mayBeStored` tells whether it may have arrived all the same.
    * An ephemeral message has no receipt: the promise resolves when the message has left, and a refusal is only logged.
    */
@@ -150,7 +150,8 @@ export interface RequestOptions {
  * How a request ended. `mayHaveRun` is false only if the recipient can't have received the request.
  * `not_sent`: it never left this client. `rejected`: the broker refused it; if `error.retryable`, it may be accepted later.
  * `undeliverable`: the broker gave it up, or the reply was not JSON (`bad_body`).
- * `connection_lost`: the client was closed for good, or the broker refused to take the request again after a lost connection.
+ * `connection_lost`: the client was closed for good, the broker refused to take the request again after a lost connection, or
+ * another broker (a restored one) answers after a reconnect and the request had no receipt. A request with a receipt waits on.
  */
 export type RequestOutcome =
   | { status: 'completed'; reply: ParsedMessage; mayHaveRun: true }

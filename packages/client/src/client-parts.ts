@@ -15,7 +15,7 @@ import { Supervisor, type SupervisorOptions } from './socket/supervisor.ts';
 /** The supervisor's options without its callbacks, which the parts provide. */
 export type ClientPartsOptions = Omit<
   SupervisorOptions,
-  'onConnected' | 'onFrame' | 'onDisconnected' | 'onClosed'
+  'onConnected' | 'onBrokerReplaced' | 'onFrame' | 'onDisconnected' | 'onClosed'
 >;
 
 /**
@@ -59,6 +59,7 @@ export class ClientParts {
     this.supervisor = new Supervisor({
       ...options,
       onConnected: (send) => this.#connected(send),
+      onBrokerReplaced: () => this.deliveries.brokerReplaced(),
       onFrame: (frame, body) => this.#received(frame, body),
       onDisconnected: () => this.#disconnected(),
       onClosed: (reason) => this.#closed(reason),

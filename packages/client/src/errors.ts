@@ -1,4 +1,4 @@
-import { type ErrorFrame, SignalboxError } from '@signalbox/protocol';
+import { type DeliverFrame, type ErrorFrame, SignalboxError } from '@signalbox/protocol';
 
 /** Codes of errors that arise in the client itself; those of the broker's `error` frames are the protocol's. */
 export const clientErrorCodes = {
@@ -30,6 +30,12 @@ export function clientError(
   options: { cause?: unknown; details?: Record<string, unknown> } = {},
 ): SignalboxError {
   return new SignalboxError(code, message, { ...options, retryable: clientErrorCodes[code].retryable });
+}
+
+/** Makes the error of a message that one broker may have stored, while another one answers now. */
+export function brokerReplacedError({ id, to }: DeliverFrame): SignalboxError {
+  const message = `the broker was replaced or restored from a backup before the receipt for the message to ${to} came`;
+  return clientError('connection_lost', message, { details: { id, mayBeStored: true } });
 }
 
 /** Turns the broker's `error` frame into an error; its `retry_after_ms` is in `details.retryAfterMs`. */

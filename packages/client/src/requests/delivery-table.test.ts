@@ -29,7 +29,10 @@ function openTable() {
       outbox.detach();
       table.disconnected();
     },
-    add: (name: string, options: { id?: string; expiresAt?: number; retry?: boolean } = {}) =>
+    add: (
+      name: string,
+      options: { id?: string; expiresAt?: number; retry?: boolean; anyBroker?: boolean } = {},
+    ) =>
       table.add({
         frame: { type: 'deliver', to: name, id: options.id ?? name, kind: 'note' },
         body: undefined,
@@ -39,6 +42,10 @@ function openTable() {
           refused: (error, mayBeStored) => {
             heard.push(`${name} ${error.code}${mayBeStored ? ' uncertain' : ''}`);
             return options.retry ?? false;
+          },
+          brokerReplaced: () => {
+            heard.push(`${name} replaced`);
+            return options.anyBroker ?? false;
           },
           closed: (error) => heard.push(`${name} ${error.code}`),
         },
@@ -97,6 +104,25 @@ describe('the delivery table', () => {
     advance(700);
     flush();
     expect(left).toHaveLength(2);
+  });
+
+  it('gives up what another broker may have stored, but nothing that never left or that its owner wants sent again', () => {
+    const { table, add, left, flush, disconnect, connect, heard } = openTable();
+    add('receipted');
+    add('sent');
+    add('reply', { anyBroker: true });
+    add('same id, not sent', { id: 'sent' });
+    const dropped = add('dropped');
+    flush();
+    table.receipted('receipted', false);
+    table.drop(dropped);
+    disconnect();
+    add('new');
+    table.brokerReplaced();
+    connect();
+    flush();
+    expect(left.slice(4).map(({ to }) => to)).toEqual(['reply', 'new', 'same id, not sent']);
+    expect(heard).toEqual(['receipted receipted', 'sent replaced', 'reply replaced']);
   });
 
   it('waits for the next connection when the broker is shutting down', () => {

@@ -15,6 +15,11 @@ export interface DeliveryOwner {
    * `mayBeStored`: it was sent before on a connection that was lost, and that sending may be stored.
    */
   refused(error: SignalboxError, mayBeStored: boolean): boolean;
+  /**
+   * Called when the message was sent without a receipt, and another broker answers now; returns true to have it sent to that one,
+   * too. The other broker doesn't know whether the message was stored or handled before.
+   */
+  brokerReplaced(): boolean;
   /** Called when the client is closed, and nothing more can be learned. */
   closed?(error: SignalboxError): void;
   /** Returns the `settles` of the frame; called each time it leaves. */
@@ -138,6 +143,15 @@ export class DeliveryTable {
       delivery.isUncertain ||= delivery.inFlight;
       delivery.inFlight = false;
       if (delivery.isOver) this.#remove(delivery);
+    }
+  }
+
+  /** Gives up what may be stored at an earlier broker, unless its owner wants it sent to the new one. Call it between connections. */
+  brokerReplaced(): void {
+    for (const delivery of this.#pending.values()) {
+      if (!delivery.isUncertain || delivery.isOver || delivery.owner.brokerReplaced()) continue;
+      delivery.isOver = true;
+      this.#remove(delivery);
     }
   }
 

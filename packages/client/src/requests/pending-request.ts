@@ -12,9 +12,13 @@ export interface ExpectedReply {
 /** Called when the broker refused a request; returns true to have it tried again. */
 export type OnRefused = (request: PendingRequest, error: SignalboxError, mayBeStored: boolean) => boolean;
 
+/** Called when the request was sent without a receipt, and another broker answers now; returns true to have it sent to that one. */
+export type OnBrokerReplaced = (request: PendingRequest) => boolean;
+
 /** One request until it ends. */
 export class PendingRequest implements DeliveryOwner {
   readonly #onRefused: OnRefused;
+  readonly #onBrokerReplaced: OnBrokerReplaced;
   readonly frame: DeliverFrame;
   readonly options: RequestOptions;
   readonly expected: ExpectedReply;
@@ -28,12 +32,14 @@ export class PendingRequest implements DeliveryOwner {
 
   constructor(
     onRefused: OnRefused,
+    onBrokerReplaced: OnBrokerReplaced,
     frame: DeliverFrame,
     options: RequestOptions,
     expected: ExpectedReply,
     resolve: (outcome: RequestOutcome) => void,
   ) {
     this.#onRefused = onRefused;
+    this.#onBrokerReplaced = onBrokerReplaced;
     this.frame = frame;
     this.options = options;
     this.expected = expected;
@@ -47,6 +53,10 @@ export class PendingRequest implements DeliveryOwner {
 
   refused(error: SignalboxError, mayBeStored: boolean): boolean {
     return this.#onRefused(this, error, mayBeStored);
+  }
+
+  brokerReplaced(): boolean {
+    return this.#onBrokerReplaced(this);
   }
 
   /** Whether the recipient may have it. */

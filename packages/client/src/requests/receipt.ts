@@ -1,7 +1,7 @@
 import type { DeliverFrame, SignalboxError } from '@signalbox/protocol';
 import type { Receipt } from '../broker-client.ts';
 import type { Clock } from '../clock.ts';
-import { clientError } from '../errors.ts';
+import { brokerReplacedError, clientError } from '../errors.ts';
 import type { Deadline, DeadlineTable } from './deadline-table.ts';
 import type { Delivery, DeliveryOwner, DeliveryTable } from './delivery-table.ts';
 
@@ -77,6 +77,12 @@ class ReceiptWaiter implements DeliveryOwner {
     if (mayBeStored && error.retryable) return true;
     this.#stopWaiting();
     this.#reject(error);
+    return false;
+  }
+
+  brokerReplaced(): boolean {
+    this.#stopWaiting();
+    this.#reject(brokerReplacedError(this.#message.frame));
     return false;
   }
 

@@ -8,12 +8,17 @@ import {
 } from '@signalbox/protocol';
 import type { Log, ParsedMessage, RequestOptions, RequestOutcome } from '../broker-client.ts';
 import type { Clock } from '../clock.ts';
-import { clientError } from '../errors.ts';
+import { brokerReplacedError, clientError } from '../errors.ts';
 import type { Outbox } from '../socket/outbox.ts';
 import type { DeadlineTable } from './deadline-table.ts';
 import type { DeliveryTable } from './delivery-table.ts';
 import { PassingMap } from './passing-map.ts';
-import { type ExpectedReply, type OnRefused, PendingRequest } from './pending-request.ts';
+import {
+  type ExpectedReply,
+  type OnBrokerReplaced,
+  type OnRefused,
+  PendingRequest,
+} from './pending-request.ts';
 import { RecentMap } from './recent-map.ts';
 
 export interface RequestTableDeps {
@@ -93,7 +98,14 @@ export class RequestTable {
   ): void {
     const { deadlines, clock, deliveries } = this.#deps;
     const expiresAt = clock.now() + options.timeoutMs;
-    const request = new PendingRequest(this.#refused, frame, options, this.#expect(frame, options), resolve);
+    const request = new PendingRequest(
+      this.#refused,
+      this.#brokerReplaced,
+      frame,
+      options,
+      this.#expect(frame, options),
+      resolve,
+    );
     request.deadline = deadlines.add(expiresAt, () => this.#giveUp(request, 'timed_out'));
     this.#pending.add(frame.id, request);
     const { signal } = options;
@@ -127,6 +139,14 @@ export class RequestTable {
         ? { status: 'connection_lost', mayHaveRun, error }
         : { status: 'rejected', error, mayHaveRun },
     );
+    return false;
+  };
+
+  readonly #brokerReplaced: OnBrokerReplaced = (request) => {
+    // An ephemeral request is a read without effect.
+    if (request.options.ephemeral === true) return true;
+    const error = brokerReplacedError(request.frame);
+    this.#end(request, { status: 'connection_lost', mayHaveRun: true, error });
     return false;
   };
 

@@ -96,6 +96,11 @@ class ReplyOwner implements DeliveryOwner {
     return false;
   }
 
+  /** A reply makes nothing run, and the requester may still wait for it. */
+  brokerReplaced(): boolean {
+    return true;
+  }
+
   #end(how: 'stored' | 'refused'): void {
     this.#reply.settled?.(how);
     this.#deps.onReplied(this.#request);

@@ -19,6 +19,8 @@ export interface SupervisorOptions {
   log: Log;
   /** Called when the broker has welcomed a connection; `send` sends over it. */
   onConnected(send: (text: string) => void): void;
+  /** Called before `onConnected` if the connection leads to another broker than the one before. */
+  onBrokerReplaced(): void;
   onFrame(frame: BrokerFrame, body: string | undefined): void;
   onDisconnected(): void;
   onClosed(reason: SignalboxError | undefined): void;
@@ -104,8 +106,13 @@ export class Supervisor {
   }
 
   #connected(connection: Connection, welcome: WelcomeFrame): void {
+    const earlier = this.#welcome?.broker_id;
     this.#welcome = welcome;
     this.#options.log({ event: 'connected', brokerId: welcome.broker_id, address: welcome.address });
+    if (earlier !== undefined && earlier !== welcome.broker_id) {
+      this.#options.log({ event: 'broker_replaced', brokerId: welcome.broker_id, earlier });
+      this.#options.onBrokerReplaced();
+    }
     this.#options.onConnected((text) => connection.send(text));
     this.#first.resolve(welcome);
     this.#setState({ name: 'ready' });

@@ -47,7 +47,7 @@ export function callResultOf(outcome: RequestOutcome, tool: Tool): RoundResult {
       return {
         error: failureOrUnknown(
           'mcp_server_unreachable',
-          'the connection to the broker was lost',
+          `the connection to the broker was lost${outcome.error === undefined ? '' : `: ${outcome.error.message}`}`,
           outcome,
           tool,
         ),
