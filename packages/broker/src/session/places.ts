@@ -20,7 +20,7 @@ export function refusePlace(
   counts: ConnectionCounts,
   limits: RoleLimits,
 ): string | undefined {
-  const { total, perAgent, perMinter } = limits.of(role).connections;
+  const { total, reserved, perAgent, perMinter } = limits.of(role).connections;
   const raise = (name: keyof Limits['connections']): string =>
     `close some, or raise ${limits.setting(role, 'connections', name)}`;
   if (counts.ofAgent(token.agent) >= perAgent) {
@@ -29,25 +29,15 @@ export function refusePlace(
   if (token.parentId !== undefined && counts.ofMinter(token.parentId) >= perMinter) {
     return `the agents of one minting token have all their places: ${figure(perMinter)} connections for role '${role}'; ${raise('perMinter')}`;
   }
-  return refuseTotal(
-    role,
-    counts,
-    limits.of(role).connections,
-    `the broker is full: ${figure(total)} connections`,
-    raise('total'),
-  );
+  if (isRoomInAll(role, counts, limits.of(role).connections)) return undefined;
+  const kept = isPrivileged(role) ? '' : `, ${figure(reserved)} of them kept for operators and orchestrators`;
+  return `the broker is full: ${figure(total)} connections${kept}; ${raise('total')}`;
 }
 
-function refuseTotal(
+function isRoomInAll(
   role: string,
-  counts: ConnectionCounts,
+  { size, unprivileged }: ConnectionCounts,
   { total, reserved }: Limits['connections'],
-  full: string,
-  advice: string,
-): string | undefined {
-  if (isPrivileged(role)) return counts.size >= total ? `${full}; ${advice}` : undefined;
-  const isRoom = counts.size < total && counts.unprivileged < total - reserved;
-  return isRoom
-    ? undefined
-    : `${full}, ${figure(reserved)} of them kept for operators and orchestrators; ${advice}`;
+): boolean {
+  return size < total && (isPrivileged(role) || unprivileged < total - reserved);
 }
