@@ -49,16 +49,17 @@ export class Dispatcher {
   /** Takes a message that was just stored. It is pushed now if no other waits before it and there is room. If not, it is read from the store later. */
   stored(message: NewMessage, from: Sender, seq: number): void {
     const { waiting, time } = this.#deps;
-    time.look();
     const { inbox, createdAt, expiresAt, body } = message;
     const lease = this.#deps.leases.at(inbox);
     const size = lease === undefined || body === undefined ? 0 : Buffer.byteLength(body);
     const isNext = lease !== undefined && !lease.behind && lease.fits(size);
+    // Only a push needs the time.
+    if (isNext) time.look();
     if (isRequest(message.kind) && (!isNext || hasExpired(message, time))) {
       waiting.add({ inbox, seq, createdAt, expiresAt, wasPushed: false }, time.now());
     }
     if (!lease) return;
-    if (isNext) this.#push(lease, seq, inFlight(message, from, size, 0, this.#deps.time.lookedAt), message);
+    if (isNext) this.#push(lease, seq, inFlight(message, from, size, 0, time.lookedAt), message);
     else lease.behind = true;
     if (lease.reading) lease.missed = true;
   }

@@ -22,6 +22,8 @@ export class PendingCounts {
   readonly #clear: Statement<[]>;
   /** The changes of this transaction, by inbox, sender and whether they count against the sender. */
   readonly #changes = new Map<string, PendingCount>();
+  /** The change that was counted last: the next message of a segment is mostly from the same sender to the same inbox. */
+  #last: PendingCount | undefined;
 
   constructor(db: Database) {
     this.#read = db.prepare(
@@ -54,12 +56,11 @@ export class PendingCounts {
 
   /** Counts a message that went to a segment (`by` 1) or was taken out of one (-1). */
   count(by: 1 | -1, { inbox, sender, isCounted }: SharedFields, size: number): void {
-    const key = `${inbox} ${sender} ${isCounted}`;
-    const change = this.#changes.get(key);
-    if (change) {
-      change.messages += by;
-      change.bytes += by * size;
-    } else this.#changes.set(key, { inbox, sender, isCounted, messages: by, bytes: by * size });
+    let change = this.#last;
+    if (change?.inbox !== inbox || change.sender !== sender || change.isCounted !== isCounted)
+      change = this.#changeOf(inbox, sender, isCounted);
+    change.messages += by;
+    change.bytes += by * size;
   }
 
   /** Writes the changes. One of the last steps of a transaction. */
@@ -70,7 +71,7 @@ export class PendingCounts {
       this.#add.run(inbox, sender, flag, messages, bytes);
       if (messages < 0) this.#forget.run(inbox, sender, flag);
     }
-    this.#changes.clear();
+    this.reset();
   }
 
   /** Forgets all counts. The caller counts again. */
@@ -82,5 +83,15 @@ export class PendingCounts {
   /** Forgets the changes, after a rollback. */
   reset(): void {
     this.#changes.clear();
+    this.#last = undefined;
+  }
+
+  #changeOf(inbox: string, sender: string, isCounted: boolean): PendingCount {
+    const key = `${inbox} ${sender} ${isCounted}`;
+    const known = this.#changes.get(key);
+    const change = known ?? { inbox, sender, isCounted, messages: 0, bytes: 0 };
+    if (!known) this.#changes.set(key, change);
+    this.#last = change;
+    return change;
   }
 }
