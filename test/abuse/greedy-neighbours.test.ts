@@ -25,6 +25,8 @@ const floods: [Flood, string][] = [
   ['lines that are no JSON', 'bad_frame'],
   ['acks of nothing', 'rate_limited'],
   ['subscriptions again and again', 'rate_limited'],
+  ['WebSocket messages without a frame', 'rate_limited'],
+  ['binary WebSocket messages', 'rate_limited'],
 ];
 
 it.each(floods)('An honest pair is served beside eight connections that send %s.', async (flood, answer) => {
@@ -52,4 +54,18 @@ it('A flood is told that its frames are read later, with the figure and the sett
   expect(await calm.next('connected')).toMatchObject({ request_id: 'at-once' });
   expect(next.received.filter(({ type }) => type === 'connected')).toEqual([]);
   await flooder[Symbol.asyncDispose]();
+});
+
+it('An agent that pings again and again is told that it is read later.', async () => {
+  const pinger = await connectWire(neighbours.url, {
+    agent: 'pinger',
+    token: await neighbours.token('pinger'),
+  });
+  // A WebSocket with too many pings unanswered is ended, so each pong is waited for.
+  pinger.socket.on('pong', () => pinger.socket.ping());
+  for (let i = 0; i < 10; i++) pinger.socket.ping();
+  expect(await pinger.next('error', { code: 'rate_limited' })).toMatchObject({
+    message: expect.stringContaining('more than 2,000 units of frames a second'),
+  });
+  await pinger[Symbol.asyncDispose]();
 });

@@ -77,6 +77,8 @@ export function protocolTables(): Record<string, string> {
       ['frame', 'cost'],
       [
         ...Object.entries(frameCosts).map(([type, cost]) => [`\`${type}\``, figure(cost)]),
+        ['a WebSocket message, besides its frames', figure(furtherCosts.webSocketMessage)],
+        ['a ping of the client', figure(furtherCosts.ping)],
         ['a refusal of any frame, besides', figure(furtherCosts.refused)],
         ['100 sequence numbers of an `ack`, `nack` or `working`, besides', figure(100 * furtherCosts.seq)],
         [

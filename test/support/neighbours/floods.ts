@@ -25,7 +25,9 @@ export const floods = {
   'subscriptions again and again': (n: number) =>
     frames(20, (i) => `{"type":"subscribe","request_id":"${n}-${i}"}`),
   'announcements of a status': (n: number) => frames(100, (i) => `{"type":"announce","status":"${n}-${i}"}`),
-} as const satisfies Record<string, (n: number) => string>;
+  'WebSocket messages without a frame': () => '',
+  'binary WebSocket messages': () => Buffer.from('x'),
+} as const satisfies Record<string, (n: number) => string | Buffer>;
 
 /** The name of one of the {@link floods}. */
 export type Flood = keyof typeof floods;

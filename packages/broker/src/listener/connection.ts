@@ -47,6 +47,7 @@ export class Connection {
       options.helloTimeoutMs,
     );
     socket.on('message', (data, isBinary) => this.#receive(data, isBinary));
+    socket.on('ping', (data) => this.#session?.receivePing(data.length));
     socket.on('pong', () => {
       this.#silentChecks = 0;
     });
@@ -97,7 +98,7 @@ export class Connection {
     const session = this.#session;
     if (isBinary) {
       const message = 'frames are text; this WebSocket message was binary';
-      if (session) session.refuse({ code: 'bad_frame', message });
+      if (session) session.refuse({ code: 'bad_frame', message }, (data as Buffer).length);
       else this.#turnAway('bad_hello', message);
     } else if (session) session.receive(data.toString(), (data as Buffer).length);
     else this.#hello(data.toString());

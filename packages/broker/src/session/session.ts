@@ -6,6 +6,7 @@ import {
   type ErrorCode,
   type FrameRefusal,
   frameCosts,
+  furtherCosts,
   parseClientFrame,
 } from '@signalbox/protocol';
 import type { WebSocket } from 'ws';
@@ -86,8 +87,16 @@ export class Session {
 
   /** Takes one WebSocket message of so many bytes. Each of its frames is answered on its own. */
   receive(message: string, bytes: number): void {
-    this.caller.budget.bytes.spend(bytes);
+    const { budget } = this.caller;
+    budget.bytes.spend(bytes);
+    budget.frames.spend(furtherCosts.webSocketMessage);
     this.#reader.receive(message);
+  }
+
+  /** Takes a ping of so many bytes, which the socket has answered. */
+  receivePing(bytes: number): void {
+    this.caller.budget.frames.spend(furtherCosts.ping);
+    this.receive('', bytes);
   }
 
   /** Sends a frame ahead of the messages that wait. */
@@ -95,9 +104,10 @@ export class Session {
     this.#outbox.send(frame);
   }
 
-  /** Refuses a WebSocket message or a frame. The connection stays open. */
-  refuse(refusal: FrameRefusal): void {
+  /** Refuses a WebSocket message of so many bytes. The connection stays open, and what follows may be read later. */
+  refuse(refusal: FrameRefusal, bytes: number): void {
     this.#responder.refuse(refusal);
+    this.receive('', bytes);
   }
 
   /** Sends an error and closes the connection with the close code of `code`, or 1011. */

@@ -19,6 +19,10 @@ export const frameCosts = {
 
 /** The costs that come on top of those of {@link frameCosts}. */
 export const furtherCosts = {
+  /** A WebSocket message, whether it holds frames or not. */
+  webSocketMessage: 0.5,
+  /** A ping that the client sends: the broker answers each. */
+  ping: 5,
   /** A frame that is refused, for whatever reason. */
   refused: 20,
   /** A sequence number of an `ack`, a `nack` or a `working` beyond the first. */
