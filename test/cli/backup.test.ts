@@ -6,6 +6,18 @@ import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { jsonOf, signalbox, startDaemon } from '../support/cli/command-line.ts';
 
+/** The environment in which a process kills itself before it renames its n-th file. */
+function dieBeforeRename(n: number): Record<string, string> {
+  const preload = `
+    import fs from 'node:fs/promises';
+    import { syncBuiltinESMExports } from 'node:module';
+    const { rename } = fs;
+    let left = ${n};
+    fs.rename = (...paths) => (--left === 0 ? process.kill(process.pid, 'SIGKILL') : rename(...paths));
+    syncBuiltinESMExports();`;
+  return { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(preload)}` };
+}
+
 test('A backup is made, read back and restored by commands, each of which says what is missing, what is wrong and what comes next.', async () => {
   await using directory = await tempDir();
   const cwd = directory.path;
@@ -38,6 +50,19 @@ test('A backup is made, read back and restored by commands, each of which says w
   expect(restored).toMatchObject({ code: 0, stderr: '' });
   expect(restored.stdout).toContain('are valid again');
   expect(restored.stdout).toContain(`signalbox up --data ${join(cwd, 'new')}`);
+
+  const killed = await signalbox(['restore', 'whole', '--data', 'half'], { cwd, env: dieBeforeRename(4) });
+  expect(killed.code).toBeNull();
+  expect(existsSync(join(cwd, 'half', 'tokens.db'))).toBe(true);
+  const onHalf = await run('broker', '--data', 'half', '--listen', '127.0.0.1:0', '--json');
+  expect(jsonOf(onHalf)).toMatchObject({
+    error: {
+      code: 'bad_data_directory',
+      message: expect.stringContaining('has not finished'),
+      hint: expect.stringContaining('restore the backup again'),
+    },
+  });
+  expect(existsSync(join(cwd, 'half', 'messages.db'))).toBe(false);
 
   await truncate(join(cwd, 'whole', 'tokens.db'), 100);
   const damaged = await run('backup', 'verify', 'whole');

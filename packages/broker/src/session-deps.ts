@@ -32,7 +32,16 @@ export async function createSessionDeps(
     now,
     monotonic,
     reached: await store.keptTime(),
-    onLeap: ({ from, to }) => log({ level: 'warn', event: 'expiry_held', leapMs: to - from, forMs: holdMs }),
+    onLeap: ({ from, to }) =>
+      log({
+        level: 'warn',
+        event: 'expiry_held',
+        leapMs: to - from,
+        forMs: holdMs,
+        message:
+          'no broker ran for a while, the machine slept, or the clock leapt: nothing expires because of that for five minutes. ' +
+          'If the clock is right, there is nothing to do; signalbox clock accept ends the wait',
+      }),
     onHoldEnd: (why) => log({ level: 'info', event: 'expiry_resumed', why }),
   });
   const tokens = await TokenRegistry.load(tokenStore, time, newTokenId);

@@ -5,7 +5,7 @@ import { brokerFiles } from '@signalbox/broker/files';
 import { disownRestoredJournal } from '@signalbox/orchestrator';
 import { backupFiles, messageOf, SignalboxError } from '@signalbox/protocol';
 import { claimRestoredStore, dropRestoredTokens, lockDataDirectory, syncFile } from '@signalbox/store';
-import { orchestratorFiles } from '../data-directory/data-directory.ts';
+import { orchestratorFiles, restoringFolder } from '../data-directory/data-directory.ts';
 import { type BackupContents, verifyBackup } from './verify-backup.ts';
 
 /** What to restore, and where to. */
@@ -95,7 +95,7 @@ async function putFiles(
   names: readonly (typeof order)[number][],
   { revokeAgents, now }: Pick<RestoreOptions, 'revokeAgents' | 'now'>,
 ): Promise<Pick<RestoredBackup, 'brokerId' | 'tokens'>> {
-  const staging = join(dataDir, 'restoring');
+  const staging = join(dataDir, restoringFolder);
   const places = { ...brokerFiles(dataDir), journal: orchestratorFiles(dataDir).journal };
   const staged = (name: keyof typeof backupFiles): string => join(staging, backupFiles[name]);
   const placed: string[] = [];

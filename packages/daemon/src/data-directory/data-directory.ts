@@ -37,8 +37,11 @@ const knownFiles = [
   'lost+found',
 ];
 
+/** The folder in which a restore makes its files before it puts them into the data directory. */
+export const restoringFolder = 'restoring';
+
 /**
- * Rejects with `bad_data_directory` if a directory holds other files and no data of a broker. A broker takes its directory
+ * Rejects with `bad_data_directory` if a restore into the directory has not finished, or if it holds other files and no data of a broker. A broker takes its directory
  * for itself alone (0700), which would shut others out of a home or temporary folder.
  */
 export async function checkDataDirectory(directory: string): Promise<void> {
@@ -50,15 +53,24 @@ export async function checkDataDirectory(directory: string): Promise<void> {
     if (errnoOf(cause) !== 'ENOTDIR') return;
     throw badDataDirectory(`${directory} is no directory`, cause);
   }
+  if (names.includes(restoringFolder)) {
+    const message = `a restore into ${directory} has not finished, so that messages may be missing`;
+    throw badDataDirectory(
+      message,
+      undefined,
+      `if no restore runs, remove ${directory} and restore the backup again`,
+    );
+  }
   if (names.length === 0 || names.some((name) => knownFiles.includes(name))) return;
   throw badDataDirectory(`${directory} holds other files and no data of a broker`);
 }
 
-function badDataDirectory(message: string, cause?: unknown): SignalboxError {
-  return new SignalboxError('bad_data_directory', message, {
-    cause,
-    details: { hint: 'name an empty or a new directory with --data or broker.data, as in ./state' },
-  });
+function badDataDirectory(
+  message: string,
+  cause?: unknown,
+  hint = 'name an empty or a new directory with --data or broker.data, as in ./state',
+): SignalboxError {
+  return new SignalboxError('bad_data_directory', message, { cause, details: { hint } });
 }
 
 /** Returns the url of the broker of this machine: the one that runs on a data directory, else the one at `broker.listen`. */
