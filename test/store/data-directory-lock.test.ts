@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { lockDataDirectory } from '@signalbox/store';
@@ -71,6 +71,19 @@ it('makes the lock file anew when there is anything in it, and keeps others out 
     await using lock = await lockDataDirectory(directory.path);
     expect(lock).toBeDefined();
   }
+});
+
+it('notices that the lock file was removed under its holder', async () => {
+  await using directory = await tempDir();
+  const holder = await startHolder(directory.path);
+  rmSync(join(directory.path, 'lock.db'));
+  await expect(lockDataDirectory(directory.path)).rejects.toMatchObject({
+    code: 'data_directory_locked',
+    message: expect.stringContaining(`process ${holder.pid} held it`),
+  });
+  await kill(holder);
+  await using lock = await lockDataDirectory(directory.path);
+  expect(lock).toBeDefined();
 });
 
 async function startHolder(directory: string): Promise<ChildProcess> {

@@ -49,6 +49,7 @@ function claim(directory: string, holderFile: string): Database.Database {
     if (!statSync(directory).isDirectory())
       throw new StoreError('store_failed', `${directory} is no directory.`);
     chmodSync(directory, 0o700);
+    if (!existsSync(file)) refuseRemovedLock(directory, holderFile);
     return lockFile(file);
   } catch (thrown) {
     if (!isLocked(thrown)) throw toStoreError(thrown, directory);
@@ -57,6 +58,25 @@ function claim(directory: string, holderFile: string): Database.Database {
       `The data directory ${directory} is in use by ${describeHolder(holderFile)}. Stop that process, or use another directory.`,
       thrown,
     );
+  }
+}
+
+/** Refuses a directory whose lock file was removed under its holder: the lock on a new file would say nothing. */
+function refuseRemovedLock(directory: string, holderFile: string): void {
+  const pid = readHolder(holderFile);
+  if (pid === undefined || pid === process.pid || !isAlive(pid)) return;
+  throw new StoreError(
+    'data_directory_locked',
+    `The lock file of ${directory} was removed, and process ${pid} held it. Stop that process; if it is no broker, remove ${holderFile}.`,
+  );
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (thrown) {
+    return (thrown as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 
@@ -102,11 +122,16 @@ function isLocked(thrown: unknown): boolean {
 }
 
 function describeHolder(holderFile: string): string {
+  const pid = readHolder(holderFile);
+  return pid === undefined ? 'another process' : `process ${pid}`;
+}
+
+/** Reads the pid of the holder. `undefined` if the holder has not written the file yet: only the lock counts. */
+function readHolder(holderFile: string): number | undefined {
   try {
     const { pid } = JSON.parse(readFileSync(holderFile, 'utf8')) as { pid?: unknown };
-    if (typeof pid === 'number') return `process ${pid}`;
+    return Number.isSafeInteger(pid) && Number(pid) > 0 ? Number(pid) : undefined;
   } catch {
-    // The holder may not have written the file yet. Only the lock counts.
+    return undefined;
   }
-  return 'another process';
 }
