@@ -32,6 +32,7 @@ it('states what a sender and a recipient may have stored, and no bound for those
     sender: { messages: 10_000, bytes: 256 * MiB },
     senderToRecipient: { messages: 1000, bytes: 32 * MiB },
     recipient: { messages: 10_000, bytes: 256 * MiB },
+    privilegedRecipient: { messages: 50_000, bytes: 256 * MiB },
     inbox: { messages: 50_000, bytes: 256 * MiB },
     deadLetters: {
       messages: 10_000,
@@ -133,6 +134,41 @@ it('refuses what waits for one recipient beyond its limit, whoever sends it', as
   expect(await send(crowd[4]!, 'asker', 'large', { body: 'x'.repeat(7 * KiB) })).toContain(
     'raise broker.limits.recipient.bytes',
   );
+});
+
+it('lets replies and notices in when eight greedy senders have filled an agent, and more in for an orchestrator', async () => {
+  await using broker = await startTestBroker({
+    limits: {
+      recipient: { messages: 80, bytes: 8 * KiB * KiB },
+      privilegedRecipient: { messages: 120 },
+      senderToRecipient: { messages: 11 },
+    },
+  });
+  const [asker, honest, ...greedy] = await connectAll(broker, ['asker', 'honest', ...'abcdefgh']);
+  const answer = await askAhead(asker!, honest!, ['q', 'q2']);
+  const fill = async (to: string) => {
+    const answers: string[] = [];
+    for (let i = 0; i < 11; i++) {
+      answers.push(...(await Promise.all(greedy.map((one) => send(one, `${to}#s${i}`, `m${i}`)))));
+    }
+    return answers;
+  };
+  const answers = await fill('asker');
+  expect(answers.filter((one) => one === 'delivered')).toHaveLength(72);
+  expect(answers.at(-1)).toBe(
+    "quota_exceeded: at most 72 (of 80; the rest is reserved) messages for 'asker' may wait or be dead letters, and they are reached; try again when some are read or dropped, or raise broker.limits.recipient.messages",
+  );
+  expect(await answer('q')).toBe('delivered');
+  const { seq } = await honest!.next('message', { id: 'q2' });
+  honest!.send({ type: 'nack', seqs: [seq], dead: true, request_id: 'n' });
+  await honest!.next('ack_result');
+  await subscribe(asker!);
+  await asker!.next('message', { id: 're:q' });
+  await asker!.next('message', { kind: 'undeliverable', correlation_id: 'q2' });
+  await using operator = await connectOperator(broker);
+  expect(await send(operator, 'asker', 'm')).toBe('delivered');
+  await broker.token('hub', 'orchestrator');
+  expect((await fill('hub')).every((one) => one === 'delivered')).toBe(true);
 });
 
 it('keeps a part of the store for replies and the operator when others have filled it', async () => {

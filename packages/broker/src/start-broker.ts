@@ -1,4 +1,4 @@
-import { failuresOf, limitsOf, SignalboxError } from '@signalbox/protocol';
+import { failuresOf, isPrivileged, limitsOf, SignalboxError } from '@signalbox/protocol';
 import type { InboxStore } from '@signalbox/store';
 import type { TokenRegistry } from './auth/token-registry.ts';
 import { refuseToken, type TokenRequest } from './auth/token-rules.ts';
@@ -46,8 +46,14 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const storeFailed = Promise.withResolvers<unknown>();
 
   await using opened = new AsyncDisposableStack();
-  const stores = await openStores(settings, opened);
+  // The messages' store is open before the tokens are loaded, since they are judged by the time that it keeps.
+  let tokens: SessionDeps['tokens'] | undefined;
+  const stores = await openStores(settings, opened, (agent) => {
+    for (const role of tokens?.rolesOf(agent) ?? []) if (isPrivileged(role)) return true;
+    return false;
+  });
   const deps = await createSessionDeps(settings, stores, storeFailed.resolve);
+  tokens = deps.tokens;
   opened.defer(() => deps.agents.save());
   await stores.inboxes.keepTime(deps.time);
   opened.defer(() => stores.inboxes.keepTime(deps.time.look()));

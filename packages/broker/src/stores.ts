@@ -26,6 +26,7 @@ export interface Stores {
 export async function openStores(
   { dataDir, durability, limits, acceptLoss, now, monotonic, log }: BrokerSettings,
   opened: AsyncDisposableStack,
+  isPrivileged: (agent: string) => boolean,
 ): Promise<Stores> {
   opened.use(await lockDataDirectory(dataDir));
   const files = brokerFiles(dataDir);
@@ -44,7 +45,16 @@ export async function openStores(
   // The operator's token is written last when a data directory is made, so that the databases are there then.
   const wasInUse = existsSync(files.operatorToken);
   const found = { isExpected: wasInUse, acceptLoss, onDamage };
-  const inboxes = { ...found, file: files.messages, durability, caps, deadLetters, now, monotonic };
+  const inboxes = {
+    ...found,
+    file: files.messages,
+    durability,
+    caps,
+    isPrivileged,
+    deadLetters,
+    now,
+    monotonic,
+  };
   return {
     inboxes: opened.use(await openSqliteInboxStore(inboxes)),
     tokens: opened.use(await openSqliteTokenStore({ ...found, file: files.tokens })),

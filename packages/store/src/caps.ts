@@ -12,35 +12,60 @@ export interface SenderCaps {
   readonly senderToRecipient: Readonly<Amount>;
 }
 
-/** Hard caps, checked in the storing commit; a cap that is not given does not bound anything. */
+/**
+ * Hard caps, checked in the storing commit; a cap that is not given does not bound anything. Of each, `store.reservePercent` is kept
+ * for messages without a quota.
+ */
 export interface StoreCaps {
   /** Pending messages of one inbox. */
   readonly inbox: Readonly<Amount>;
   /** Pending messages and dead letters of one recipient agent with all its sub-inboxes. */
   readonly recipient: Readonly<Amount>;
-  /**
-   * `bytes` bounds `InboxStore.usage`, which may be estimated between two measurements. Of it, `reservePercent` is kept for messages
-   * without a quota.
-   */
+  /** The same for an agent that `isPrivileged` knows, which is asked only about a message that exceeds `recipient`. */
+  readonly privilegedRecipient: Readonly<Amount>;
+  /** `bytes` bounds `InboxStore.usage`, which may be estimated between two measurements. */
   readonly store: { readonly bytes: number; readonly reservePercent: number };
 }
 
 /** Some of the caps. */
 export type GivenCaps = { readonly [Group in keyof StoreCaps]?: Partial<StoreCaps[Group]> };
 
+/** The caps of inboxes and recipients for one kind of message: with the reserve, or without it. */
+export type ReceivingCaps = Pick<StoreCaps, 'inbox' | 'recipient' | 'privilegedRecipient'>;
+
 /** The cap that a message would exceed, by the group and the name of it in {@link SenderCaps} or {@link StoreCaps}. */
 export interface Excess {
-  of: 'sender' | 'senderToRecipient' | 'recipient';
+  of: 'sender' | 'senderToRecipient' | 'recipient' | 'privilegedRecipient';
   unit: keyof Amount;
 }
 
 /** Adds to given caps those that bound nothing. */
-export function capsOf({ inbox, recipient, store }: GivenCaps = {}): StoreCaps {
+export function capsOf({ inbox, recipient, privilegedRecipient, store }: GivenCaps = {}): StoreCaps {
   const none = Number.POSITIVE_INFINITY;
   return {
     inbox: { messages: none, bytes: none, ...inbox },
     recipient: { messages: none, bytes: none, ...recipient },
+    privilegedRecipient: { messages: none, bytes: none, ...privilegedRecipient },
     store: { bytes: none, reservePercent: 0, ...store },
+  };
+}
+
+/** Returns the part of a cap that messages with a quota may use. A cap of a few messages has no reserve. */
+export function withoutReserve(cap: number, reservePercent: number): number {
+  // A part of infinity would leave nothing.
+  return Number.isFinite(cap) ? cap - Math.floor((cap * reservePercent) / 100) : cap;
+}
+
+/** Returns the caps that hold for messages with a quota. */
+export function ordinaryCaps({ inbox, recipient, privilegedRecipient, store }: StoreCaps): ReceivingCaps {
+  const part = ({ messages, bytes }: Amount): Amount => ({
+    messages: withoutReserve(messages, store.reservePercent),
+    bytes: withoutReserve(bytes, store.reservePercent),
+  });
+  return {
+    inbox: part(inbox),
+    recipient: part(recipient),
+    privilegedRecipient: part(privilegedRecipient),
   };
 }
 

@@ -1,5 +1,12 @@
 export type { AuditEvent, AuditLog, AuditRow } from './audit-log.ts';
-export type { Amount, Excess, GivenCaps, SenderCaps, StoreCaps } from './caps.ts';
+export {
+  type Amount,
+  type Excess,
+  type GivenCaps,
+  type SenderCaps,
+  type StoreCaps,
+  withoutReserve,
+} from './caps.ts';
 export type { Damage } from './damage.ts';
 export type { DeadLetter, DeadLetters, Retried } from './dead-letters.ts';
 export { ageOf, type ExpiryTime, hasExpired, presentFor, steadyTime } from './expiry-time.ts';

@@ -29,8 +29,8 @@ export interface NewMessage {
    */
   answers?: string | undefined;
   /**
-   * The caps on what its sender has stored. Without it the message does not count against its sender, and it may take room that is
-   * reserved.
+   * The caps on what its sender has stored. Without it the message does not count against its sender, and it may use what is
+   * reserved: in the store, in its inbox, and of what its recipient may have.
    */
   quota?: SenderCaps | undefined;
 }

@@ -32,7 +32,7 @@ export const errorCodes = {
   quota_exceeded: {
     retryable: true,
     meaning:
-      'The sender or the recipient has reached a limit of the group `sender`, `senderToRecipient` or `recipient`; the message says which.',
+      'The sender or the recipient has reached a limit of the group `sender`, `senderToRecipient`, `recipient` or `privilegedRecipient`; the message says which.',
   },
   storage_full: { retryable: true, meaning: 'The broker has reached `store.bytes`, or its disk is full.' },
   rate_limited: { retryable: true, meaning: 'Too many in a short time; wait for `retry_after_ms`.' },

@@ -104,13 +104,25 @@ export const limitTable = {
     },
   },
   inbox: {
-    messages: { default: 50_000, meaning: 'Messages that wait in one inbox.' },
+    messages: {
+      default: 50_000,
+      meaning:
+        'Messages that wait in one inbox. The limit for all inboxes of an agent, `recipient.messages`, is lower by default and then reached first.',
+    },
     bytes: { default: 256 * MiB, meaning: 'Bytes that wait in one inbox.' },
   },
   recipient: {
     messages: {
       default: 10_000,
       meaning: 'Messages and dead letters for one agent, in its inbox and all its sub-inboxes.',
+    },
+    bytes: { default: 256 * MiB, meaning: 'Bytes of them.' },
+  },
+  privilegedRecipient: {
+    messages: {
+      default: 50_000,
+      meaning:
+        'The same for an operator or an orchestrator, to which a whole fleet writes. It holds where it is higher than `recipient.messages`.',
     },
     bytes: { default: 256 * MiB, meaning: 'Bytes of them.' },
   },
@@ -173,7 +185,7 @@ export const limitTable = {
       min: 0,
       max: 90,
       meaning:
-        'The part of `store.bytes` that is kept for replies to open requests and for messages of the broker, operators and orchestrators.',
+        'The part that is kept for replies to open requests and for messages of the broker, operators and orchestrators: of `store.bytes`, and of what may wait in one inbox or for one recipient.',
     },
   },
   liveLane: {

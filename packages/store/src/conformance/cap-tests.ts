@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { SenderCaps } from '../caps.ts';
+import type { NewMessage } from '../message.ts';
 import { ack, append, commit, message, type OpenStore, seqOf } from './store-under-test.ts';
 
 /** The quota of a sender with some caps, and without the others. */
@@ -157,6 +158,37 @@ export function capTests(open: OpenStore): void {
       message({ id: 'd', body, quota }),
     ]);
     expect(results.map(({ result }) => result)).toEqual(['stored', 'storage_full', 'stored', 'storage_full']);
+  });
+
+  it('keeps the reserve of an inbox and of a recipient for messages without a quota, and for notices', async () => {
+    const amount = { messages: 20, bytes: 2000 };
+    for (const [caps, result] of [
+      [{ inbox: amount }, 'inbox_full'],
+      [{ recipient: amount }, 'quota_exceeded'],
+    ] as const) {
+      await using setup = await open({ ...caps, store: { reservePercent: 10 } });
+      const { store } = setup;
+      const quota = quotaOf({});
+      const send = async (id: string, more: Partial<NewMessage> = {}) => {
+        const [appended] = await append(store, [message({ id, quota, body: '1', ...more })]);
+        return appended?.result;
+      };
+      expect(await send('large', { body: 'x'.repeat(1801) })).toBe(result);
+      expect(await send('large', { body: 'x'.repeat(1801), quota: undefined })).toBe('stored');
+      await ack(store, 'inbox', (await store.stats('inbox')).headSeq);
+      for (let i = 0; i < 18; i++) expect(await send(`m${i}`)).toBe('stored');
+      expect(await send('ordinary')).toBe(result);
+      await setup.reopen();
+      const [request] = await append(setup.store, [message({ id: 'q', inbox: 'other', quota })]);
+      const notice = message({ id: 're:q', sender: 'broker' });
+      await commit(setup.store, {
+        settlements: [{ inbox: 'other', seq: seqOf(request), outcome: 'expired', notice }],
+      });
+      expect(await append(setup.store, [message({ id: 'ordinary', quota })])).toMatchObject([{ result }]);
+      expect(await append(setup.store, [message({ id: 'reply' })])).toMatchObject([{ result: 'stored' }]);
+      expect(await append(setup.store, [message({ id: 'reply2' })])).toMatchObject([{ result }]);
+      expect((await setup.store.stats('inbox')).pending).toBe(20);
+    }
   });
 
   it('refuses what does not fit in all, and still settles', async () => {

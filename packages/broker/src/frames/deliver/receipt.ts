@@ -1,5 +1,5 @@
 import { agentOf, type BrokerFrame } from '@signalbox/protocol';
-import type { Appended, Excess, NewMessage } from '@signalbox/store';
+import { type Appended, type Excess, type NewMessage, withoutReserve } from '@signalbox/store';
 import type { DeliverResult } from '../../core/producer.ts';
 import { figure, type RoleLimits } from '../../limits/role-limits.ts';
 import type { Refusal } from '../outcome.ts';
@@ -40,7 +40,7 @@ function refusalOf(
     case 'id_conflict':
       return { code, message: `another message with the id '${id}' waits in '${inbox}'; use a new id` };
     case 'inbox_full':
-      return { code, message: inboxFull(inbox, limits) };
+      return { code, message: inboxFull(message, limits) };
     case 'quota_exceeded':
       return { code, message: quotaExceeded(message, refused, limits) };
     case 'storage_full':
@@ -48,9 +48,17 @@ function refusalOf(
   }
 }
 
-function inboxFull(inbox: string, { forAll }: RoleLimits): string {
-  const { messages, bytes } = forAll.inbox;
-  return `the inbox '${inbox}' is full: ${figure(messages)} messages or ${figure(bytes)} bytes; try again when its owner has read some, or raise broker.limits.inbox`;
+function inboxFull(message: NewMessage, limits: RoleLimits): string {
+  const { messages, bytes } = limits.forAll.inbox;
+  const full = `${usable(messages, message, limits)} messages or ${usable(bytes, message, limits)} bytes`;
+  return `the inbox '${message.inbox}' is full: ${full}; try again when its owner has read some, or raise broker.limits.inbox`;
+}
+
+/** Writes how much of a limit the message may use: `9,000 (of 10,000; the rest is reserved)`. */
+function usable(limit: number, { quota }: NewMessage, { forAll }: RoleLimits): string {
+  const ordinary = withoutReserve(limit, forAll.store.reservePercent);
+  if (quota === undefined || ordinary === limit) return figure(limit);
+  return `${figure(ordinary)} (of ${figure(limit)}; the rest is reserved)`;
 }
 
 function storageFull({ forAll: { store } }: RoleLimits): string {
@@ -58,12 +66,10 @@ function storageFull({ forAll: { store } }: RoleLimits): string {
 }
 
 /** Says which limit is reached, and what makes room. */
-function quotaExceeded(
-  { sender, senderRole: role, inbox }: NewMessage,
-  { of, unit }: Excess,
-  limits: RoleLimits,
-): string {
-  const most = `at most ${figure(limits.of(role)[of][unit])} ${unit}`;
+function quotaExceeded(message: NewMessage, { of, unit }: Excess, limits: RoleLimits): string {
+  const { sender, senderRole: role, inbox } = message;
+  const limit = limits.of(role)[of][unit];
+  const most = `at most ${figure(limit)} ${unit}`;
   const setting = limits.setting(role, of, unit);
   const recipient = agentOf(inbox);
   switch (of) {
@@ -72,7 +78,8 @@ function quotaExceeded(
     case 'senderToRecipient':
       return `${most} of '${sender}' (role '${role}') may wait for '${recipient}', and they are reached; try again when some are read, or raise ${setting}`;
     case 'recipient':
-      return `${most} for '${recipient}' may wait or be dead letters, and they are reached; try again when some are read or dropped, or raise ${setting}`;
+    case 'privilegedRecipient':
+      return `at most ${usable(limit, message, limits)} ${unit} for '${recipient}' may wait or be dead letters, and they are reached; try again when some are read or dropped, or raise ${setting}`;
   }
 }
 

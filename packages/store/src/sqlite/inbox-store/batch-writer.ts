@@ -1,4 +1,11 @@
-import { type Excess, type StoreCaps, unitExceeded } from '../../caps.ts';
+import {
+  type Excess,
+  ordinaryCaps,
+  type ReceivingCaps,
+  type StoreCaps,
+  unitExceeded,
+  withoutReserve,
+} from '../../caps.ts';
 import type { Retried } from '../../dead-letters.ts';
 import type { Appended, Batch, RequestKey } from '../../inbox-store.ts';
 import type { NewMessage, Outcome } from '../../message.ts';
@@ -20,6 +27,7 @@ export interface BatchWriterDeps {
   sequence: SequenceNumbers;
   usage: AgentUsage;
   caps: StoreCaps;
+  isPrivileged: (agent: string) => boolean;
   /** The bytes of everything that is stored, but for the transaction that is under way. */
   usedBytes: () => number;
 }
@@ -34,6 +42,9 @@ export class BatchWriter {
   readonly #sequence: SequenceNumbers;
   readonly #usage: AgentUsage;
   readonly #caps: StoreCaps;
+  /** The caps for messages with a quota. */
+  readonly #ordinaryCaps: ReceivingCaps;
+  readonly #isPrivileged: (agent: string) => boolean;
   readonly #usedBytes: () => number;
   /** Bytes that surely fit under the cap on all that is stored, without its reserve; at most {@link trustedBytes}. */
   #room = 0;
@@ -42,12 +53,14 @@ export class BatchWriter {
   /** Bytes of the messages of this transaction, which the size of the database does not tell yet. */
   #unsaved = 0;
 
-  constructor({ messages, dead, sequence, usage, caps, usedBytes }: BatchWriterDeps) {
+  constructor({ messages, dead, sequence, usage, caps, isPrivileged, usedBytes }: BatchWriterDeps) {
     this.#usage = usage;
     this.#messages = messages;
     this.#dead = dead;
     this.#sequence = sequence;
     this.#caps = caps;
+    this.#ordinaryCaps = ordinaryCaps(caps);
+    this.#isPrivileged = isPrivileged;
     this.#usedBytes = usedBytes;
   }
 
@@ -177,8 +190,13 @@ export class BatchWriter {
       const atAgent = unitExceeded(usage.sentTo(sender, agent), size, quota.senderToRecipient);
       if (atAgent) return { of: 'senderToRecipient', unit: atAgent };
     }
-    const received = unitExceeded(usage.received(agent), size, this.#caps.recipient);
-    return received && { of: 'recipient', unit: received };
+    const caps = quota ? this.#ordinaryCaps : this.#caps;
+    const received = usage.received(agent);
+    const unit = unitExceeded(received, size, caps.recipient);
+    if (!unit) return undefined;
+    if (!this.#isPrivileged(agent)) return { of: 'recipient', unit };
+    const above = unitExceeded(received, size, caps.privilegedRecipient);
+    return above && { of: 'privilegedRecipient', unit: above };
   }
 
   #add(message: NewMessage, size: number, inbox: Inbox, isCounted: boolean): number {
@@ -191,12 +209,13 @@ export class BatchWriter {
   }
 
   #refusal(inbox: Inbox, size: number, mayUseReserve: boolean): 'inbox_full' | 'storage_full' | undefined {
-    if (this.#isFull(inbox, size)) return 'inbox_full';
+    if (this.#isFull(inbox, size, mayUseReserve)) return 'inbox_full';
     return this.#hasRoom(size + messageOverheadBytes, mayUseReserve) ? undefined : 'storage_full';
   }
 
-  #isFull(inbox: Inbox, size: number): boolean {
-    return unitExceeded(inbox, size, this.#caps.inbox) !== undefined;
+  #isFull(inbox: Inbox, size: number, mayUseReserve: boolean): boolean {
+    const caps = mayUseReserve ? this.#caps : this.#ordinaryCaps;
+    return unitExceeded(inbox, size, caps.inbox) !== undefined;
   }
 
   #hasRoom(bytes: number, mayUseReserve: boolean): boolean {
@@ -212,11 +231,9 @@ export class BatchWriter {
 
   #measureRoom(): void {
     const { bytes, reservePercent } = this.#caps.store;
-    const free = bytes - this.#usedBytes() - this.#unsaved;
-    // Without a cap the reserve is of no bytes: a part of infinity would leave nothing.
-    const reserve = bytes === Number.POSITIVE_INFINITY ? 0 : (bytes * reservePercent) / 100;
-    this.#room = Math.min(free - reserve, trustedBytes);
-    this.#roomWithReserve = Math.min(free, trustedBytes);
+    const used = this.#usedBytes() + this.#unsaved;
+    this.#room = Math.min(withoutReserve(bytes, reservePercent) - used, trustedBytes);
+    this.#roomWithReserve = Math.min(bytes - used, trustedBytes);
   }
 
   /** False if the message was not pending. */
@@ -232,7 +249,7 @@ export class BatchWriter {
   #notify(notice: NewMessage): void {
     const inbox = this.#messages.inbox(notice.inbox);
     const size = sizeOf(notice);
-    if (this.#isFull(inbox, size) || this.#excess(notice, size, inbox)) return;
+    if (this.#isFull(inbox, size, true) || this.#excess(notice, size, inbox)) return;
     if (!this.#messages.reader.repeatOf(inbox, notice)) this.#add(notice, size, inbox, false);
   }
 }

@@ -64,6 +64,8 @@ export interface SqliteInboxStoreOptions extends Partial<LogStructuredLimits> {
   durability: 'full' | 'process';
   /** No caps unless given. */
   caps?: GivenCaps;
+  /** Tells whether an agent has the cap `privilegedRecipient`. Default: none has. */
+  isPrivileged?: (agent: string) => boolean;
   deadLetters?: Partial<DeadLetterLimits>;
   /** Room kept beside the database for settlements on a full disk; 4 MiB by default. */
   reserveBytes?: number;
@@ -119,7 +121,8 @@ export class SqliteInboxStore implements InboxStore {
   readonly #walSync: WalSync | undefined;
 
   constructor(db: Database, options: SqliteInboxStoreOptions) {
-    const { file, durability, caps, deadLetters, reserveBytes, now = Date.now, ...rest } = options;
+    const { file, durability, caps, isPrivileged = () => false, deadLetters, ...others } = options;
+    const { reserveBytes, now = Date.now, ...rest } = others;
     const {
       monotonic = () => performance.now(),
       acceptLoss: isLossAccepted = false,
@@ -150,6 +153,7 @@ export class SqliteInboxStore implements InboxStore {
       sequence: this.#sequence,
       usage: this.#usage,
       caps: storeCaps,
+      isPrivileged,
       usedBytes: this.#usedBytes,
     });
     this.#health = new MediumHealth(file);
