@@ -31,7 +31,7 @@ export interface MonitoredBroker extends AsyncDisposable {
 }
 
 export async function startMonitoredBroker(
-  options: Pick<BrokerOptions, 'heartbeatMs' | 'limits'> = {},
+  options: Pick<BrokerOptions, 'heartbeatMs' | 'limits' | 'roleLimits'> = {},
 ): Promise<MonitoredBroker> {
   await using starting = new AsyncDisposableStack();
   const directory = starting.use(await tempDir());
