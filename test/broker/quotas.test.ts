@@ -146,14 +146,14 @@ it('lets replies and notices in when eight greedy senders have filled an agent, 
   });
   const [asker, honest, ...greedy] = await connectAll(broker, ['asker', 'honest', ...'abcdefgh']);
   const answer = await askAhead(asker!, honest!, ['q', 'q2']);
-  const fill = async (to: string) => {
+  const fill = async (inboxes: (i: number) => string) => {
     const answers: string[] = [];
     for (let i = 0; i < 11; i++) {
-      answers.push(...(await Promise.all(greedy.map((one) => send(one, `${to}#s${i}`, `m${i}`)))));
+      answers.push(...(await Promise.all(greedy.map((one) => send(one, inboxes(i), `m${i}`)))));
     }
     return answers;
   };
-  const answers = await fill('asker');
+  const answers = await fill((i) => `asker#s${i}`);
   expect(answers.filter((one) => one === 'delivered')).toHaveLength(72);
   expect(answers.at(-1)).toBe(
     "quota_exceeded: at most 72 (of 80; the rest is reserved) messages for 'asker' may wait or be dead letters, and they are reached; try again when some are read or dropped, or raise broker.limits.recipient.messages",
@@ -168,7 +168,7 @@ it('lets replies and notices in when eight greedy senders have filled an agent, 
   await using operator = await connectOperator(broker);
   expect(await send(operator, 'asker', 'm')).toBe('delivered');
   await broker.token('hub', 'orchestrator');
-  expect((await fill('hub')).every((one) => one === 'delivered')).toBe(true);
+  expect((await fill(() => 'hub')).every((one) => one === 'delivered')).toBe(true);
 });
 
 it('keeps a part of the store for replies and the operator when others have filled it', async () => {
@@ -208,4 +208,19 @@ it('drops dead letters of the sender with the most, and keeps those of the other
     return messages.map(({ id }) => id);
   };
   await expect.poll(kept, { timeout: 5000 }).toEqual(['h1', 'h2', 'g5', 'g6', 'g7', 'g8']);
+});
+
+it('refuses what would wait in a sub-inbox of an orchestrator that nobody holds, where it would keep out the requests of others', async () => {
+  await using broker = await startTestBroker();
+  await using worker = await connect(broker, 'ann');
+  const token = await broker.token('hub', 'orchestrator');
+  await using hub = await connectWire(broker.url, { agent: 'hub#desk', token });
+  for (const kind of ['mcp_request', 'note']) {
+    expect(await send(worker, 'hub#junk', `junk-${kind}`, { kind })).toBe(
+      "unknown_recipient: nobody holds the inbox 'hub#junk'; write to 'hub'",
+    );
+  }
+  expect(await send(worker, 'hub', 'main', { kind: 'mcp_request' })).toBe('delivered');
+  await subscribe(hub);
+  expect(await send(worker, 'hub#desk', 'held')).toBe('delivered');
 });

@@ -16,7 +16,7 @@ import type { FrameDeps } from '../frame-deps.ts';
 import type { Outcome } from '../outcome.ts';
 import { refuseForgedClaim, refuseSettles, refuseSize } from './deliver-checks.ts';
 import { answeredAlready, notAnAnswer } from './receipt.ts';
-import { hasInbox, unknownRecipient } from './recipient.ts';
+import { hasInbox, isPileNobodyReads, nobodyHolds, unknownRecipient } from './recipient.ts';
 
 type Deps = Pick<
   FrameDeps,
@@ -46,6 +46,7 @@ export function deliver(
     return submit(frame, caller, deps, body, agentOf(frame.to));
   }
   if (verdict === 'only_as_answer') return submitIfAnswer(frame, caller, deps, body);
+  if (isPileNobodyReads(frame, caller, deps)) return { refusal: nobodyHolds(frame.to) };
   // Only agents that exist can be written to. An agent exists if it holds its inbox, is known, or sent the request that this answers.
   const exists = frame.ephemeral || delivery.isHeld(frame.to) || agents.has(agentOf(frame.to));
   if (exists || settlesItsRequest(frame, caller, deps)) return submit(frame, caller, deps, body);

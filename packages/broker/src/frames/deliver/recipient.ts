@@ -1,10 +1,11 @@
-import { agentOf } from '@signalbox/protocol';
+import { agentOf, type DeliverFrame, isPrivileged } from '@signalbox/protocol';
 import type { InboxStore } from '@signalbox/store';
 import { nearestNames } from '../../auth/nearest-names.ts';
 import { mayList } from '../../auth/role-policy.ts';
 import type { TokenRegistry } from '../../auth/token-registry.ts';
 import type { Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
+import type { Refusal } from '../outcome.ts';
 
 /** Tells whether messages wait in this inbox or in that of its agent. If so, the agent was known when they were sent. */
 export async function hasInbox(address: string, store: Pick<InboxStore, 'stats'>): Promise<boolean> {
@@ -12,6 +13,26 @@ export async function hasInbox(address: string, store: Pick<InboxStore, 'stats'>
     if ((await store.stats(inbox)).pending > 0) return true;
   }
   return false;
+}
+
+/**
+ * Tells whether a message would wait in a sub-inbox of an orchestrator or operator that nobody holds. What waits there counts against
+ * the agent to which a whole fleet writes, and nobody would ever read it.
+ */
+export function isPileNobodyReads(
+  { to, ephemeral }: Pick<DeliverFrame, 'to' | 'ephemeral'>,
+  { sender }: Pick<Caller, 'sender'>,
+  { delivery, tokens }: Pick<FrameDeps, 'delivery' | 'tokens'>,
+): boolean {
+  const agent = agentOf(to);
+  if (ephemeral || to === agent || isPrivileged(sender.role) || delivery.isHeld(to)) return false;
+  return isPrivileged(agent) || [...tokens.rolesOf(agent)].some(isPrivileged);
+}
+
+/** Refuses a message to a sub-inbox that nobody holds. */
+export function nobodyHolds(to: string): Refusal {
+  const message = `nobody holds the inbox '${to}'; write to '${agentOf(to)}'`;
+  return { code: 'unknown_recipient', message, field: 'to' };
 }
 
 /** Returns the message of a refusal for an unknown agent. It suggests similar names of agents that the caller may list. */
