@@ -57,5 +57,5 @@ test('A command loads the words of no other, and the help those of all.', async 
   expect((await signalbox(['broker', '--help'], { env })).code).toBe(0);
   expect(await words()).toBe(1);
   expect((await signalbox(['--help'], { env })).code).toBe(0);
-  expect(await words()).toBe(15);
+  expect(await words()).toBe(17);
 });
