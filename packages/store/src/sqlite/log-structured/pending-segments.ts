@@ -293,14 +293,15 @@ export class PendingSegments {
   #addSegment(messages: readonly LoggedMessage[], fill: number): void {
     const segment = this.#segments.write('pending', messages, fill);
     this.#noteSparse(segment);
-    let range: PendingRange | undefined;
+    let range: { -readonly [Field in keyof PendingRange]: PendingRange[Field] } | undefined;
     /** Where the next range of the inbox begins. */
     let end = Number.POSITIVE_INFINITY;
     for (const { shared, seq, size } of messages) {
       const { inbox } = shared;
       this.counts.count(1, shared, size);
       if (range?.inbox === inbox && seq < end) {
-        range = { ...range, last: seq, messages: range.messages + 1 };
+        range.last = seq;
+        range.messages++;
         continue;
       }
       if (range) this.#ranges.add(range);
