@@ -33,7 +33,7 @@ export async function restore(
       ? `The tokens of all agents were dropped (${tokens.dropped}): issue new ones.`
       : `Tokens that were revoked after ${at} are valid again: see them with token list, or restore with --revoke-agents.`,
     'A new operator token is issued at the start. Sign in to MCP servers again where that is needed.',
-    'Next: start it, with the configuration of before',
+    'Next: start it with the configuration that the backed-up broker had',
     `  ${shellWords('signalbox', 'up', '--data', dataDir)} --config signalbox.yaml`,
   );
 }
