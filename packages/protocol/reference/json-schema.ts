@@ -6,6 +6,7 @@ import { mcpRequestSchema } from '../src/mcp/mcp-request.ts';
 import { discoveryReplySchema, serverReplySchema, serversReplySchema } from '../src/mcp/server-report.ts';
 import { adminOperations } from '../src/wire/admin/operations.ts';
 import { tailNoticeSchemas } from '../src/wire/admin/tail.ts';
+import { auditEntrySchema } from '../src/wire/audit-codes.ts';
 import { brokerFrameSchemas } from '../src/wire/broker-frames.ts';
 import { clientFrameSchemas } from '../src/wire/client-frames.ts';
 import { undeliverableSchema } from '../src/wire/undeliverable.ts';
@@ -47,6 +48,7 @@ const bodySchemas: Record<string, z.ZodType> = {
   DiscoverReply: discoveryReplySchema,
   ExplainReply: explanationSchema,
   SearchReply: searchReplySchema,
+  AuditEntry: auditEntrySchema,
 };
 
 /** Converts the schemas of all frames and bodies into one JSON Schema document, which describes a header line of either side. */
@@ -63,7 +65,7 @@ export function protocolJsonSchema(): SchemaNode & { $defs: Record<string, Schem
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Signalbox protocol, version 1',
     description:
-      'A header line of either side, without its `body` mark. `#/$defs/ClientFrame` and `#/$defs/BrokerFrame` are those of one side. Definitions that begin with `Admin` describe `params` and `result` of the operations of `admin`, and `TailNotice` and those that end in `Body` or `Reply` describe bodies.',
+      'A header line of either side, without its `body` mark. `#/$defs/ClientFrame` and `#/$defs/BrokerFrame` are those of one side. Definitions that begin with `Admin` describe `params` and `result` of the operations of `admin`, and `TailNotice` and those that end in `Body` or `Reply` describe bodies. `AuditEntry` describes the text in a row of the audit log.',
     anyOf: [reference('ClientFrame'), reference('BrokerFrame')],
     $defs: {
       ClientFrame: { anyOf: Object.keys(client).map(reference) },

@@ -1,6 +1,8 @@
 import { toolErrorCodes } from '../src/mcp/tool-call-error.ts';
+import { operationPermissions, type Permission, permissions } from '../src/permissions.ts';
 import { adminOperations } from '../src/wire/admin/operations.ts';
 import { tailNoticeSchemas } from '../src/wire/admin/tail.ts';
+import { auditCodes } from '../src/wire/audit-codes.ts';
 import { brokerFrameSchemas } from '../src/wire/broker-frames.ts';
 import { clientFrameSchemas } from '../src/wire/client-frames.ts';
 import { closeCodes } from '../src/wire/close-codes.ts';
@@ -31,9 +33,19 @@ export function protocolTables(): Record<string, string> {
     'client-frames': frames('Client', Object.keys(clientFrameSchemas)),
     'broker-frames': frames('Broker', Object.keys(brokerFrameSchemas)),
     objects: objects((name) => frameObjects.has(name)),
-    operations: Object.entries(adminOperations())
-      .map(([op, { minting }]) => operation(op, minting))
-      .join('\n\n'),
+    operations: Object.keys(adminOperations()).map(operation).join('\n\n'),
+    permissions: permissionTable(),
+    'audit-codes': table(
+      ['code', 'kind', 'counted', 'meaning'],
+      Object.entries(auditCodes)
+        .filter(([code]) => !(code in errorCodes))
+        .map(([code, { kind, merged, meaning }]) => [
+          `\`${code}\``,
+          `\`${kind}\``,
+          yesOrNo(merged === true),
+          meaning,
+        ]),
+    ),
     notices: table(
       ['`what`', 'further fields', 'when'],
       Object.keys(tailNoticeSchemas()).map((what) => {
@@ -77,8 +89,8 @@ export function protocolTables(): Record<string, string> {
       ['frame', 'cost'],
       [
         ...Object.entries(frameCosts).map(([type, cost]) => [`\`${type}\``, figure(cost)]),
-        ['a WebSocket message, besides its frames', figure(furtherCosts.webSocketMessage)],
-        ['a ping of the client', figure(furtherCosts.ping)],
+        ['a WebSocket message, besides its frames, and a ping', figure(furtherCosts.webSocketMessage)],
+        ['a token that is issued or revoked, besides', figure(furtherCosts.tokenChange)],
         ['a refusal of any frame, besides', figure(furtherCosts.refused)],
         ['100 sequence numbers of an `ack`, `nack` or `working`, besides', figure(100 * furtherCosts.seq)],
         [
@@ -133,11 +145,29 @@ function referencesOf(name: string): string[] {
   return [...found].flatMap(([, other]) => [other!, ...referencesOf(other!)]);
 }
 
-function operation(op: string, minting: boolean): string {
+function permissionTable(): string {
+  const names = Object.keys(permissions) as Permission[];
+  const askedBy = {
+    admin: (op: string) => `\`${op}\` of \`admin\``,
+    request: (op: string) => `\`${op}\` of an \`mcp_request\``,
+    frame: (type: string) => `\`${type}\` for others`,
+  };
+  const rows = Object.entries(operationPermissions).flatMap(([asked, operations]) =>
+    Object.entries<readonly Permission[]>(operations).map(([op, needs]) => [
+      askedBy[asked as keyof typeof askedBy](op),
+      ...names.map((name) => (needs.includes(name) ? 'yes' : '')),
+    ]),
+  );
+  const meanings = Object.entries(permissions).map(([name, meaning]) => [`\`${name}\``, meaning]);
+  const heads = names.map((name) => `\`${name}\``);
+  return `${table(['permission', 'meaning'], meanings)}\n\n${table(['operation', ...heads], rows)}`;
+}
+
+function operation(op: string): string {
   const name = definitionName('Admin', op);
   const [params, result] = [definitions[`${name}Params`]!, definitions[`${name}Result`]!];
   return [
-    `### \`${op}\`${minting ? ' °' : ''}`,
+    `### \`${op}\``,
     params.description!,
     ...(Object.keys(params.properties ?? {}).length > 0 ? [fieldTable('parameter', params)] : []),
     fieldTable('field of the result', result),

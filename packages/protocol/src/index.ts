@@ -11,6 +11,15 @@ export {
 export { type ParsedAdminParams, parseAdminParams, parseAdminResult } from './wire/admin/parse-admin.ts';
 export { parseTailNotice, type TailNotice } from './wire/admin/tail.ts';
 export {
+  type AuditEntry,
+  type AuditEntryKind,
+  type AuditEventCode,
+  type AuditReport,
+  auditCodes,
+  auditEntryKinds,
+  auditEntrySchema,
+} from './wire/audit-codes.ts';
+export {
   type BrokerFrame,
   brokerFrameSchemas,
   type CancelNotice,
@@ -81,10 +90,18 @@ export {
   agentOf,
   isAddress,
   isAgentId,
+  isNamedOperator,
   isReservedName,
   isSubInbox,
   parseAddress,
 } from './names/address.ts';
+export {
+  type BrokerAddress,
+  maxSocketPathBytes,
+  parseBrokerAddress,
+  socketAddress,
+  untrustedDirectory,
+} from './names/broker-address.ts';
 export { isLoopback } from './names/loopback.ts';
 export { replyIdOf, timeSortedId } from './names/message-id.ts';
 export {
@@ -99,7 +116,16 @@ export {
 } from './names/name-schemas.ts';
 export { nearestName, suggestion } from './names/nearest-name.ts';
 export { isPrivileged } from './names/privileged-roles.ts';
-export { agentOfToken, tokenText } from './names/token-text.ts';
+export { isSecretName } from './names/secret-name.ts';
+export { clashingServers, serverPart } from './names/server-part.ts';
+export {
+  agentOfToken,
+  parseTokenFile,
+  type TokenFile,
+  tokenFileText,
+  tokenText,
+  withoutTokens,
+} from './names/token-text.ts';
 
 // Tool calls: the bodies of their messages, and MCP itself.
 
@@ -111,7 +137,7 @@ export {
   callRecordSchema,
   callStatusSchema,
 } from './mcp/call-status.ts';
-export { JsonLineReader } from './mcp/json-lines.ts';
+export { JsonLineReader, jsonLine } from './mcp/json-lines.ts';
 export { type JsonRpcHead, jsonRpcHead } from './mcp/json-rpc-head.ts';
 export {
   type BackupReply,
@@ -142,7 +168,6 @@ export {
   type McpRequest,
   mcpRequestSchema,
   openOps,
-  operatorOps,
   type SearchRequest,
   type ServerRequest,
   type StatusRequest,
@@ -167,8 +192,9 @@ export {
 } from './mcp/tool-call-error.ts';
 export { readWholeManifest } from './mcp/whole-manifest.ts';
 
-// Limits of single parts, and how room is shared within them.
+// Limits of single parts, how room is shared within them, and rates.
 
+export { Budget } from './budget.ts';
 export {
   type CallSizeLimits,
   callLimits,
@@ -182,5 +208,13 @@ export { SharedRoom, type Shortage } from './shared-room.ts';
 // Errors, faults and texts that every package uses.
 
 export { type Fault, faultAt, faultPoints, faultVariable, noFault } from './faults.ts';
+export {
+  isPermitted,
+  listPermissions,
+  operationPermissions,
+  type Permission,
+  permissions,
+  permissionsOfRole,
+} from './permissions.ts';
 export { errnoOf, failuresOf, messageOf, SignalboxError } from './signalbox-error.ts';
-export { visible } from './visible-text.ts';
+export { quotedLines, visible, visibleLine } from './visible-text.ts';

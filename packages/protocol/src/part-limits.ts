@@ -29,6 +29,11 @@ export const faceLimits = {
       'Bytes of one agent that an HTTP face holds: bodies until they are answered, and answers until they are read.',
   },
   bytes: { default: 64 * MiB, meaning: 'Bytes of all agents that an HTTP face holds.' },
+  bytesPerSecond: {
+    default: 8 * MiB,
+    meaning:
+      'Bytes of the requests of one agent that an HTTP face reads a second, in the long run; twice as many at once. Beyond them they are read later.',
+  },
   nodesPerAgent: {
     default: 250_000,
     meaning: 'JSON values and names in the bodies of one agent that an HTTP face holds.',

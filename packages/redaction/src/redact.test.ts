@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { withTexts } from './json-texts.ts';
 import { redactorOf, withoutCutSecret } from './redact.ts';
 
 it('takes a value out as JSON writes it, line breaks and quotes escaped', () => {
@@ -17,4 +18,33 @@ it('leaves out the end of a secret at the beginning of a text that was cut there
   expect(withoutCutSecret('1 and more', secrets)).toBe(' and more');
   expect(withoutCutSecret('her-one sekret-1', secrets)).toBe(' sekret-1');
   expect(withoutCutSecret('nothing of it', secrets)).toBe('nothing of it');
+});
+
+it('takes a value out whichever of its characters are escaped, in JSON, in JSON as a text of JSON, and in URLs', () => {
+  const secret = 'k/ey&"1\\é';
+  const redact = redactorOf([secret]);
+  const spelled = JSON.stringify(secret).slice(1, -1).replaceAll('/', '\\/').replace('&', '\\u0026');
+  for (const text of [
+    spelled,
+    JSON.stringify(spelled).slice(1, -1),
+    spelled.replace('k', '\\u006B').replace('é', '\\u00E9'),
+    'k%2fey%26%221%5c%c3%a9',
+    'k/ey%26%221%5C%C3%A9',
+    'k%252Fey%2526%25221%255C%25C3%25A9',
+  ]) {
+    expect(redact(`a${text}b`)).toBe('a[redacted]b');
+  }
+  expect(redact('k%2fe and k\\/e')).toBe('k%2fe and k\\/e');
+});
+
+it('searches a text full of escapes in a time that grows with its length only', () => {
+  const redact = redactorOf(['/"a secret"/', '\\\\domain\\user']);
+  const text = `${'\\'.repeat(200_000)}${'%2'.repeat(100_000)}`;
+  expect(redact(text)).toBe(text);
+});
+
+it('neither exhausts the stack nor leaves a secret in data that nests without end', () => {
+  const deep: unknown = JSON.parse(`${'['.repeat(20_000)}"sekret-1"${']'.repeat(20_000)}`);
+  const text = JSON.stringify(withTexts(deep, redactorOf(['sekret-1'])));
+  expect(text).toBe(`${'['.repeat(1000)}null${']'.repeat(1000)}`);
 });

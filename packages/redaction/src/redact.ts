@@ -1,13 +1,22 @@
+import { mayHoldEscapes, spellingsOf } from './spellings.ts';
+
 /** Shorter values are words and numbers, not secrets; replacing them would garble the text. */
 const shortestSecret = 6;
 
 /**
- * Makes a function that replaces these values in a text by `[redacted]`, also as they look in URLs and in JSON. Values
- * of fewer than `shortest` characters (6 unless given) stay.
+ * Makes a function that replaces these values in a text by `[redacted]`, also as they look in URLs and in JSON, whichever of their
+ * characters are escaped there. Values of fewer than `shortest` characters (6 unless given) stay.
  */
 export function redactorOf(values: readonly string[], shortest = shortestSecret): (text: string) => string {
   const secrets = formsOf(values, shortest);
-  return (text) => secrets.reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text);
+  const whole = [...new Set(values)].filter((value) => value.length >= shortest).sort(longestFirst);
+  let spellings: RegExp | undefined;
+  return (text) => {
+    const rest = secrets.reduce((left, secret) => left.replaceAll(secret, '[redacted]'), text);
+    if (whole.length === 0 || !mayHoldEscapes.test(rest)) return rest;
+    spellings ??= spellingsOf(whole);
+    return rest.replace(spellings, '[redacted]');
+  };
 }
 
 /** Takes the end of a secret off the beginning of a text that was cut there, however little of it is left. */
@@ -28,9 +37,11 @@ function formsOf(values: readonly string[], shortest: number): string[] {
     formEncoded(value),
     JSON.stringify(value).slice(1, -1),
   ]);
-  return [...new Set(forms)]
-    .filter((secret) => secret.length >= shortest)
-    .sort((a, b) => b.length - a.length);
+  return [...new Set(forms)].filter((secret) => secret.length >= shortest).sort(longestFirst);
+}
+
+function longestFirst(a: string, b: string): number {
+  return b.length - a.length;
 }
 
 /** Encodes a value as an HTML form sends it. */

@@ -1,21 +1,14 @@
+import { withTexts } from './json-texts.ts';
+
 const maxBytes = 16_384;
 const maxDepth = 24;
 
 /** Passes every text in JSON data through `redact`. Returns `undefined` for data above 16 KiB or deeper than 24 levels. */
 export function redactedData(data: unknown, redact: (text: string) => string): unknown {
   if (isDeeperThan(data, maxDepth)) return undefined;
-  const clean = cleaned(data, redact);
+  const clean = withTexts(data, redact);
   const text = JSON.stringify(clean);
   return text !== undefined && Buffer.byteLength(text) <= maxBytes ? clean : undefined;
-}
-
-function cleaned(value: unknown, redact: (text: string) => string): unknown {
-  if (typeof value === 'string') return redact(value);
-  if (Array.isArray(value)) return value.map((item) => cleaned(item, redact));
-  if (value === null || typeof value !== 'object') return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [redact(name), cleaned(item, redact)]),
-  );
 }
 
 function isDeeperThan(value: unknown, levels: number): boolean {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { JsonLineReader } from './json-lines.ts';
+import { JsonLineReader, jsonLine } from './json-lines.ts';
 
 it('gives the same lines wherever the stream is cut, even inside a character', () => {
   const text = '{"a":"é\u2028日"}\n\n{"b":1}\r\nlast';
@@ -36,4 +36,10 @@ it('takes text as well as bytes, and counts its bytes', () => {
   expect(reader.push('é')).toEqual([]);
   expect(reader.push(Buffer.from('é\n1'))).toEqual(['éé']);
   expect(() => reader.push('éé')).toThrow(expect.objectContaining({ code: 'line_too_long' }));
+});
+
+it('writes JSON on one line, whatever a reader takes for the end of a line', () => {
+  const value = { a: 'x\u2028y\u2029\n' };
+  expect(jsonLine(value)).toBe('{"a":"x\\u2028y\\u2029\\n"}');
+  expect(JSON.parse(jsonLine(value))).toEqual(value);
 });

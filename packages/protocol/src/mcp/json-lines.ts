@@ -1,5 +1,16 @@
 import { SignalboxError } from '../signalbox-error.ts';
 
+/**
+ * Writes a value as JSON on one line. The separators U+2028 and U+2029 may stand in JSON as they are, but some readers take them for
+ * the end of a line, so they are escaped.
+ */
+export function jsonLine(value: unknown): string {
+  const text = JSON.stringify(value);
+  return /[\u2028\u2029]/.test(text)
+    ? text.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')
+    : text;
+}
+
 /** The longest line that a `JsonLineReader` accepts by default: 32 MiB. */
 const defaultMaxLineBytes = 32 * 1024 * 1024;
 const lineFeed = 10;

@@ -90,18 +90,6 @@ export const mcpRequestSchema = z.discriminatedUnion('op', [
 /** The operations that every role may ask for. */
 export const openOps = ['manifest', 'call', 'status', 'search'] as const;
 
-/** The operations that only the role `operator` may ask for. */
-export const operatorOps = [
-  'calls',
-  'servers',
-  'reload',
-  'stop',
-  'start',
-  'discover',
-  'explain',
-  'backup',
-] as const;
-
 /** The body of an `mcp_request` message. `arguments` is an object, or the JSON text of one as language models emit it. */
 export type McpRequest = z.infer<typeof mcpRequestSchema>;
 /** Asks the orchestrator to call a tool. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { agentOf, isAddress, isReservedName, parseAddress } from './address.ts';
+import { agentOf, isAddress, isNamedOperator, isReservedName, parseAddress } from './address.ts';
 
 it('reads agent ids and sub-inboxes, and nothing else', () => {
   expect(parseAddress('alice')).toEqual({ agent: 'alice' });
@@ -32,7 +32,19 @@ it('reads agent ids and sub-inboxes, and nothing else', () => {
 });
 
 it('sees through separators in reserved names', () => {
-  for (const name of ['orchestrator', 'o_r-c.hestrator', 'sys.tem'])
+  for (const name of ['orchestrator', 'o_r-c.hestrator', 'sys.tem', 'operator.alice', 'op_erator-alice'])
     expect(isReservedName(name), name).toBe(true);
   for (const name of ['orchestrator2', 'my-system', 'alice']) expect(isReservedName(name), name).toBe(false);
+});
+
+it('knows the names of operators', () => {
+  for (const name of ['operator.alice', 'operator.a_b-2']) expect(isNamedOperator(name), name).toBe(true);
+  for (const name of [
+    'operator',
+    'operator.',
+    'operator.a.b',
+    'operator-alice',
+    `operator.${'a'.repeat(65)}`,
+  ])
+    expect(isNamedOperator(name), name).toBe(false);
 });

@@ -40,7 +40,18 @@ export function isSubInbox(address: string): boolean {
 
 const reserved = new Set(['broker', 'operator', 'orchestrator', 'human', 'system']);
 
-/** Tells whether a name is one of the system's own. Separators are ignored, so `o-r.chestrator` is reserved too. */
+/**
+ * Tells whether a name is one of the system's own, or looks like that of an operator, such as `operator.alice`. Separators are
+ * ignored, so `o-r.chestrator` is reserved too.
+ */
 export function isReservedName(agent: string): boolean {
-  return reserved.has(agent.replace(/[_.-]/g, ''));
+  const plain = agent.replace(/[_.-]/g, '');
+  return reserved.has(plain) || plain.startsWith('operator');
+}
+
+const operatorPattern = /^operator\.[a-z0-9][a-z0-9_-]{0,63}$/;
+
+/** Tells whether a name is that of an operator with a name of its own, such as `operator.alice`. */
+export function isNamedOperator(agent: string): boolean {
+  return operatorPattern.test(agent);
 }

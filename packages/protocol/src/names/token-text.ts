@@ -10,8 +10,38 @@ export function tokenText(agent: string, secret: string): string {
   return `sbx_${agent}~${secret}`;
 }
 
+/**
+ * Matches tokens in other texts, also in JSON, and cut ones, since part of a secret is worth hiding, too. It ends at the next
+ * beginning of a token, so that no part of a text is searched more than once.
+ */
+const tokensInText = /sbx_(?:(?!sbx_)[a-z0-9_.*-]){0,128}~[A-Za-z0-9_-]{8,}/g;
+
+/** Replaces every token in a text, which may be JSON and stays so. */
+export function withoutTokens(text: string): string {
+  return text.includes('sbx_') ? text.replace(tokensInText, '[token]') : text;
+}
+
 /** Returns the agent id that a token text names. Returns `undefined` for a minting token or a text of another form. */
 export function agentOfToken(text: string): string | undefined {
   const agent = tokenPattern.exec(text)?.[1];
   return agent !== undefined && isAgentId(agent) ? agent : undefined;
+}
+
+/** The content of a token file: a token, and the address of its broker if it is known. */
+export interface TokenFile {
+  token: string;
+  url?: string;
+}
+
+/** Writes a token file: the token, and the broker's address in a line of its own. */
+export function tokenFileText({ token, url }: TokenFile): string {
+  return `${[token, ...(url === undefined ? [] : [url])].join('\n')}\n`;
+}
+
+/** Reads a token file, without what an editor put around its lines. Returns `undefined` if it is none. The address is not checked. */
+export function parseTokenFile(text: string): TokenFile | undefined {
+  const match = /^([!-~]{1,256})(?:\s*\n\s*((?:unix|wss?):[^\p{Cc}]+))?$/u.exec(text.trim());
+  if (!match) return undefined;
+  const [, token, url] = match as unknown as [string, string, string | undefined];
+  return { token, ...(url !== undefined && { url: url.trim() }) };
 }

@@ -116,9 +116,13 @@ export const brokerFrameSchemas = {
       ),
   }),
 
-  audited: frameSchema('audited', 'Answers `audit`. The entry is on disk within a second.', {
-    request_id: requestId,
-  }),
+  audited: frameSchema(
+    'audited',
+    'Answers `audit`. The entries are written, and survive the end of the process.',
+    {
+      request_id: requestId,
+    },
+  ),
 
   admin_result: frameSchema('admin_result', 'Answers `admin`.', {
     request_id: requestId,

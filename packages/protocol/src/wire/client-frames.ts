@@ -7,6 +7,7 @@ import {
   roleSchema,
   seqSchema,
 } from '../names/name-schemas.ts';
+import { auditReportSchema } from './audit-codes.ts';
 import { frameSchema } from './frame-schema.ts';
 import { journalClaimSchema } from './journal.ts';
 import { frameDefaults, frameLimits, protocolVersion } from './limits.ts';
@@ -191,22 +192,13 @@ export const clientFrameSchemas = {
 
   audit: frameSchema(
     'audit',
-    'Records an event of an orchestrator in the audit log, with the time of the broker and the token of the connection. Only for orchestrators. Answer: `audited`.',
+    'Reports events of an orchestrator for the audit log. Only for orchestrators. Answer: `audited`.',
     {
       request_id: requestId,
-      code: z
-        .enum(['hints_withheld'])
-        .describe(
-          '`hints_withheld`: hosted servers declare hints that grant more than before, and these are not honoured.',
-        ),
-      detail: z
-        .string()
-        .min(1)
-        .max(frameLimits.auditDetailLength)
-        .refine((text) => !/[\p{Cc}\p{Bidi_Control}]/u.test(text), {
-          error: 'must be one line without control characters',
-        })
-        .describe('One line without control characters and without secrets.'),
+      batch: idSchema.describe(
+        'A new id. A batch whose id is that of the last one of this agent is recorded already.',
+      ),
+      events: z.array(auditReportSchema).min(1).max(frameLimits.auditEvents),
     },
   ),
 
@@ -243,7 +235,7 @@ export type ListConnectedFrame = FrameOf<'list_connected'>;
 export type PeekFrame = FrameOf<'peek'>;
 /** The frame `find`, which asks whether requests are settled. */
 export type FindFrame = FrameOf<'find'>;
-/** The frame `audit`, which records an event of an orchestrator in the audit log. */
+/** The frame `audit`, which reports events of an orchestrator for the audit log. */
 export type AuditFrame = FrameOf<'audit'>;
 /** The frame `admin`, which asks for an administrative operation. */
 export type AdminFrame = FrameOf<'admin'>;

@@ -2,7 +2,7 @@ import type { ClientFrame } from './client-frames.ts';
 
 /** The cost of a frame of each type, in units of the limit `rates.frames`. One unit is about the work of an `ack` of one message. */
 export const frameCosts = {
-  hello: 1,
+  hello: 100,
   deliver: 1,
   ack: 1,
   nack: 1,
@@ -19,16 +19,16 @@ export const frameCosts = {
 
 /** The costs that come on top of those of {@link frameCosts}. */
 export const furtherCosts = {
-  /** A WebSocket message, whether it holds frames or not. */
+  /** A WebSocket message, whether it holds frames or not, and a ping. */
   webSocketMessage: 0.5,
-  /** A ping that the client sends: the broker answers each. */
-  ping: 5,
   /** A frame that is refused, for whatever reason. */
   refused: 20,
   /** A sequence number of an `ack`, a `nack` or a `working` beyond the first. */
   seq: 0.02,
   /** A connection of the broker, for `list_connected`, which sorts them all. */
-  connection: 0.1,
+  connection: 0.5,
+  /** A token that is issued or revoked: its change is synced to the disk while everybody waits. */
+  tokenChange: 300,
   /** A byte of the bodies that `peek` returns. */
   peekedByte: 1 / 4096,
 } as const;

@@ -48,7 +48,7 @@ export const limitTable = {
       meaning: 'Connections of all agents together that have their token from one minting token.',
     },
     unauthenticated: {
-      default: 256,
+      default: 1024,
       meaning:
         'Connections at a time that have not said `hello` yet, whether they are WebSockets or not. The oldest one is closed for a newer one.',
     },
@@ -84,7 +84,7 @@ export const limitTable = {
         'Bytes that one agent sends a second, in the long run. Beyond them its connections are read later.',
     },
     bytesBurst: {
-      default: 16 * MiB,
+      default: 8 * MiB,
       privileged: 1024 * MiB,
       perRole: true,
       meaning: 'Bytes that one agent sends at once.',
@@ -101,6 +101,12 @@ export const limitTable = {
       privileged: 10_000_000,
       perRole: true,
       meaning: 'Cost of the frames of one agent at once.',
+    },
+    perMinter: {
+      default: 4,
+      perRole: true,
+      meaning:
+        'How many times these rates all agents together use that have their token from one minting token.',
     },
   },
   inbox: {
@@ -147,7 +153,7 @@ export const limitTable = {
       privileged: Number.MAX_SAFE_INTEGER,
       perRole: true,
       meaning:
-        'Messages of one agent that wait for another one, in its inbox and all its sub-inboxes. Replies to open requests do not count.',
+        'Messages of one agent that wait for another one, in its inbox and all its sub-inboxes: no more than it leaves of `recipient` to other senders. Replies to open requests do not count.',
     },
     bytes: {
       default: 32 * MiB,
@@ -265,6 +271,8 @@ export const frameLimits = {
   /** Requests that one `find` asks about. With the longest names they fit into a header. */
   findRequests: 64,
   auditDetailLength: 500,
+  /** Events in one `audit`. */
+  auditEvents: 64,
   opLength: 64,
   /** Entries of one page of an `admin` operation, and sequence numbers that one names. */
   adminItems: 1000,

@@ -18,7 +18,6 @@ export const backupFiles = {
 export function backupOperations() {
   return {
     backup_begin: {
-      minting: false,
       meaning:
         'Begins to copy everything that the broker keeps into a directory of its machine, which must be empty or absent. The backup is given up when this connection ends.',
       params: z.object({
@@ -34,7 +33,6 @@ export function backupOperations() {
       }),
     },
     backup_wait: {
-      minting: false,
       meaning: 'Answers when everything is copied, or after a second.',
       params: z.object({}),
       result: z.object({
@@ -44,7 +42,6 @@ export function backupOperations() {
       }),
     },
     backup_finish: {
-      minting: false,
       meaning:
         'Writes the manifest. The orchestrator has put its journal into the directory before, if it is part of the backup.',
       params: z.object({ journal: backupJournalSchema().optional() }),

@@ -6,6 +6,9 @@ export function clockOperations() {
     .object({
       from: z.number().describe('The time before the leap, in epoch milliseconds.'),
       to: z.number().describe('The time after the leap, in epoch milliseconds.'),
+      at_start: z
+        .boolean()
+        .describe('True if the broker found it when it started: perhaps no broker ran in that time.'),
       left_ms: z.number().describe('The clock is believed after this time.'),
       requests: z
         .int()
@@ -20,13 +23,11 @@ export function clockOperations() {
     });
   return {
     clock: {
-      minting: false,
       meaning: 'Tells whether the broker’s clock leapt forward, and what is held back because of that.',
       params: z.object({}),
       result: z.object({ hold: hold.optional().describe('Absent if the clock is believed.') }),
     },
     clock_accept: {
-      minting: false,
       meaning: 'Believes the broker’s clock from now on: what is held back expires.',
       params: z.object({}),
       result: z.object({ hold: hold.optional().describe('What was held back. Absent if nothing was.') }),

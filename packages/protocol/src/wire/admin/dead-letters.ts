@@ -11,7 +11,6 @@ export function deadLetterOperations() {
   const deadLetter = deadLetterSchema();
   return {
     dead_list: {
-      minting: false,
       meaning: 'Lists dead letters by sequence number.',
       params: z.object({
         inbox: filterText().optional(),
@@ -21,13 +20,11 @@ export function deadLetterOperations() {
       result: z.object({ messages: z.array(deadLetter), more: z.boolean() }),
     },
     dead_show: {
-      minting: false,
       meaning: 'Shows one dead letter with its body.',
       params: z.object({ seq: seqSchema }),
       result: z.object({ message: z.object({ ...deadLetter.shape, body: z.string().optional() }) }),
     },
     dead_retry: {
-      minting: false,
       meaning:
         'Stores dead letters again under the same id, with a new `seq`, no attempts and a fresh lifetime as long as the first.',
       params: z.object({ seqs }),
@@ -41,7 +38,6 @@ export function deadLetterOperations() {
       }),
     },
     dead_drop: {
-      minting: false,
       meaning: 'Forgets dead letters for good.',
       params: z.object({ seqs }),
       result: z.object({ dropped: z.array(seqSchema), unknown }),

@@ -30,7 +30,7 @@ let operations: Operations | undefined;
 
 /**
  * Returns every operation of `admin`, by its `op`. The broker's check of parameters, the types of both sides, the reading of results
- * and the page of the protocol come from here. A minting token may ask for an operation with `minting`, for its own children.
+ * and the page of the protocol come from here. {@link operationPermissions} says who may ask for which.
  *
  * The schemas are built at the first call: most processes never ask for an operation, and would pay about 4 ms of processor time at their start.
  */

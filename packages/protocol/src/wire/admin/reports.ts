@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import { seqSchema } from '../../names/name-schemas.ts';
+import { auditEntryKinds } from '../audit-codes.ts';
 import { filterText, pageLimit, wholeNumber } from './params.ts';
+
+const kindsError = `must be a list of some of ${auditEntryKinds.join(', ')}`;
 
 /** Describes the operations that report what the broker holds and did. */
 export function reportOperations() {
   return {
     history: {
-      minting: false,
       meaning: 'Lists messages by `created_at`, as far back as settled messages are remembered.',
       params: z.object({
         since: wholeNumber(0),
@@ -22,13 +24,30 @@ export function reportOperations() {
       }),
     },
     audit: {
-      minting: false,
-      meaning: 'Lists refusals, token events and other entries of the audit log, oldest first.',
-      params: z.object({ since: wholeNumber(0), limit: pageLimit(200) }),
+      meaning: 'Lists entries of the audit log in the order in which they were recorded, from a time on.',
+      params: z.object({
+        since: wholeNumber(0),
+        kinds: z
+          .array(z.enum(auditEntryKinds), { error: kindsError })
+          .min(1, { error: kindsError })
+          .optional()
+          .describe('Only entries of these kinds.'),
+        after: wholeNumber(0).optional().describe('Only rows with a higher number.'),
+        limit: pageLimit(200),
+      }),
       result: z.object({ rows: z.array(auditRowSchema()) }),
     },
+    audit_chain: {
+      meaning:
+        'Reads the audit log of one kind in the order of its chain, with the ends of the chain at that moment, so that it can be checked.',
+      params: z.object({
+        kind: z.enum(auditEntryKinds, { error: `must be one of ${auditEntryKinds.join(', ')}` }),
+        after: wholeNumber(0).optional().describe('Only rows with a higher number.'),
+        limit: pageLimit(200),
+      }),
+      result: z.object({ rows: z.array(auditRowSchema()), chain: auditChainSchema() }),
+    },
     stats: {
-      minting: false,
       meaning: 'Counts what the broker holds.',
       params: z.object({}),
       result: z.object({
@@ -63,18 +82,29 @@ function historyMessageSchema() {
 function auditRowSchema() {
   return z
     .object({
-      minute: z.number(),
-      token_id: z.string().optional(),
-      agent: z.string().optional(),
-      code: z.string(),
-      count: z.int(),
-      first_at: z.number(),
-      last_at: z.number(),
-      detail: z.string(),
+      kind: z.enum(auditEntryKinds),
+      number: z.int(),
+      entry: z.string().describe('An audit entry as JSON text, below.'),
+      hash: z.string().describe('The SHA-256 of that text in UTF-8, in hex.'),
+    })
+    .meta({ id: 'AuditRow', title: 'audit row', description: 'An entry of the audit log with its hash.' });
+}
+
+function auditChainSchema() {
+  const end = z.object({ number: z.int(), hash: z.string() });
+  return z
+    .object({
+      kind: z.enum(auditEntryKinds),
+      dropped: end.describe(
+        'The last row that was dropped to keep within the budget. The number 0 and 64 zeros: none.',
+      ),
+      last: end.describe('The last row.'),
+      rows: z.int(),
+      bytes: z.number(),
     })
     .meta({
-      id: 'AuditRow',
-      title: 'audit row',
-      description: 'Refusals or events of one token and agent, with one code, within one minute.',
+      id: 'AuditChain',
+      title: 'audit chain',
+      description: 'The ends of the chain of one kind of entries.',
     });
 }

@@ -6,7 +6,6 @@ import { senderSchema } from '../message.ts';
 export function tailOperation() {
   return {
     tail: {
-      minting: false,
       meaning: 'Sends this connection notices, below, until `on: false` or its end.',
       params: z.object({
         on: z.boolean({ error: 'must be true or false' }),

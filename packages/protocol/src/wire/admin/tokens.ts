@@ -7,7 +7,6 @@ const maxExitCode = 2 ** 32 - 1;
 export function tokenOperations() {
   return {
     token_issue: {
-      minting: true,
       meaning: 'Issues a token.',
       params: tokenRequestSchema(),
       result: z.object({
@@ -19,13 +18,11 @@ export function tokenOperations() {
       }),
     },
     token_list: {
-      minting: false,
       meaning: 'Lists the valid tokens.',
       params: z.object({}),
       result: z.object({ tokens: z.array(listedTokenSchema()) }),
     },
     token_revoke: {
-      minting: true,
       meaning:
         'Revokes a token and those that it issued. Their connections end, and their `mcp_request`s that were not started are taken back.',
       params: z.object({
@@ -69,7 +66,7 @@ function listedTokenSchema() {
       id: z.string(),
       agent: z.string().describe('An agent id, or the pattern of a minting token.'),
       role: z.string(),
-      permissions: z.array(z.string()).describe('`operator`, `mint`, or nothing.'),
+      permissions: z.array(z.string()).describe('`operator`, `observer`, `mint`, or nothing.'),
       created_at: z.number(),
       expires_at: z.number().optional().describe('Absent if it never expires.'),
       parent_id: z.string().optional().describe('The minting token that issued it.'),

@@ -1,0 +1,70 @@
+/** The permissions that a token may have beyond acting as its agent, with what each of them allows. */
+export const permissions = {
+  operator: 'Sees and changes everything.',
+  observer: 'Sees what happens, but no body, argument or result, and changes nothing.',
+  mint: 'Issues and revokes tokens for agents under its pattern, and does nothing else.',
+} as const;
+
+/** A permission that a token may have beyond acting as its agent. */
+export type Permission = keyof typeof permissions;
+
+const operator = ['operator'] as const;
+const readers = ['operator', 'observer'] as const;
+const issuers = ['operator', 'mint'] as const;
+
+/**
+ * The permissions of which a caller needs one, for each operation that not everybody may ask for: by `op` of the frame `admin`, by `op`
+ * of an `mcp_request`, and for what frames show beyond a caller's own. The checks, the page of the protocol and the help come from here.
+ */
+export const operationPermissions = {
+  admin: {
+    token_issue: issuers,
+    token_list: readers,
+    token_revoke: issuers,
+    dead_list: readers,
+    dead_show: operator,
+    dead_retry: operator,
+    dead_drop: operator,
+    history: readers,
+    audit: readers,
+    audit_chain: readers,
+    stats: readers,
+    tail: readers,
+    clock: readers,
+    clock_accept: operator,
+    backup_begin: operator,
+    backup_wait: operator,
+    backup_finish: operator,
+  },
+  request: {
+    calls: readers,
+    servers: readers,
+    explain: readers,
+    reload: operator,
+    stop: operator,
+    start: operator,
+    discover: operator,
+    backup: operator,
+  },
+  frame: {
+    /** `list_connected` shows agents of every role, and how much waits for each of them. */
+    list_connected: readers,
+    /** `peek` reads every inbox, with bodies. */
+    peek: operator,
+  },
+} as const satisfies Record<string, Record<string, readonly Permission[]>>;
+
+/** Tells whether one of the permissions that a caller `has` is among those that an operation `needs`. */
+export function isPermitted(needs: readonly Permission[], has: readonly Permission[]): boolean {
+  return has.some((permission) => needs.includes(permission));
+}
+
+/** Returns the permissions of a role: those of the tokens of operators and observers, which have roles of the same names. */
+export function permissionsOfRole(role: string): readonly Permission[] {
+  return role === 'operator' || role === 'observer' ? [role] : [];
+}
+
+/** Lists permissions in a sentence: `operator or observer`. */
+export function listPermissions(needs: readonly Permission[]): string {
+  return needs.join(' or ');
+}

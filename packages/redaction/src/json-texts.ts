@@ -1,0 +1,27 @@
+/** No reply may nest nearly as deep, and data that did could exhaust the stack. */
+const maxDepth = 1000;
+
+/**
+ * Returns JSON data in which `change` has replaced every text, names of fields included. Values below 1000 levels become `null`. Data
+ * in which nothing changes is returned as it is, not copied.
+ */
+export function withTexts<T>(data: T, change: (text: string) => string): T {
+  return changed(data, change, maxDepth) as T;
+}
+
+function changed(value: unknown, change: (text: string) => string, levels: number): unknown {
+  if (typeof value === 'string') return change(value);
+  if (value === null || typeof value !== 'object') return value;
+  if (levels === 0) return null;
+  if (Array.isArray(value)) {
+    const items = value.map((item) => changed(item, change, levels - 1));
+    return items.every((item, at) => item === value[at]) ? value : items;
+  }
+  const fields = Object.entries(value);
+  const after = fields.map(([name, item]): [string, unknown] => [
+    change(name),
+    changed(item, change, levels - 1),
+  ]);
+  const isSame = after.every(([name, item], at) => name === fields[at]![0] && item === fields[at]![1]);
+  return isSame ? value : Object.fromEntries(after);
+}
