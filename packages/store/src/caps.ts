@@ -37,6 +37,8 @@ export type ReceivingCaps = Pick<StoreCaps, 'inbox' | 'recipient' | 'privilegedR
 export interface Excess {
   of: 'sender' | 'senderToRecipient' | 'recipient' | 'privilegedRecipient';
   unit: keyof Amount;
+  /** True if there is room for the message, and the room is kept for senders who hold less of it. */
+  isKept?: boolean;
 }
 
 /** Adds to given caps those that bound nothing. */
@@ -80,4 +82,25 @@ export function unitExceeded(
   const { messages, bytes } = stored ?? nothing;
   if (messages >= cap.messages) return 'messages';
   return bytes + size > cap.bytes ? 'bytes' : undefined;
+}
+
+/**
+ * Returns the cap `of` a recipient that a message of `size` bytes would exceed, if any. `received` is all that counts against the cap, and
+ * `own` is what the sender has of it; without `own`, the message does not count against its sender. A sender that has something there may
+ * hold at most as much as it leaves to all others. So `n` senders that take what they get leave one part of `n + 1`, and another sender
+ * finds room.
+ */
+export function receivingExcess(
+  of: 'recipient' | 'privilegedRecipient',
+  cap: Readonly<Amount>,
+  received: Readonly<Amount> | undefined,
+  own: Readonly<Amount> | undefined,
+  size: number,
+): Excess | undefined {
+  const unit = unitExceeded(received, size, cap);
+  if (unit) return { of, unit };
+  if (!own?.messages || !received) return undefined;
+  const left = { messages: cap.messages - received.messages, bytes: cap.bytes - received.bytes };
+  const kept = unitExceeded(own, size, left);
+  return kept && { of, unit: kept, isKept: true };
 }

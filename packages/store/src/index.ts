@@ -1,4 +1,12 @@
-export type { AuditEvent, AuditLog, AuditRow } from './audit-log.ts';
+export { AuditChainCheck } from './audit-chain.ts';
+export {
+  type AuditChain,
+  type AuditEvent,
+  type AuditKind,
+  type AuditLog,
+  type AuditRow,
+  auditKinds,
+} from './audit-log.ts';
 export {
   type Amount,
   type Excess,
@@ -28,6 +36,7 @@ export { type CopiedFile, describeFile, syncFile } from './sqlite/backup/copied-
 export { copyDatabase } from './sqlite/backup/copy-database.ts';
 export { claimRestoredStore, dropRestoredTokens } from './sqlite/backup/restored.ts';
 export { lockDataDirectory } from './sqlite/data-directory-lock.ts';
+export { type ExpectedDatabase, refuseAbsent } from './sqlite/database.ts';
 export { openSqliteInboxStore, type SqliteInboxStoreOptions } from './sqlite/inbox-store/inbox-store.ts';
 export { type VerifiedStore, verifyInboxStore } from './sqlite/inbox-store/verify.ts';
 export {

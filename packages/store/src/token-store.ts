@@ -1,5 +1,8 @@
-/** What a token allows beyond acting as its agent: `operator` sees and administers everything, `mint` may only issue child tokens. */
-export type Permission = 'operator' | 'mint';
+/**
+ * What a token allows beyond acting as its agent: `operator` sees and administers everything, `observer` only looks, `mint` may only
+ * issue child tokens.
+ */
+export type Permission = 'operator' | 'observer' | 'mint';
 
 /** A token as it is stored. Of its secret only the SHA-256 is kept, in hex. Times are epoch milliseconds. */
 export interface TokenRecord {

@@ -176,7 +176,7 @@ export function capTests(open: OpenStore): void {
       expect(await send('large', { body: 'x'.repeat(1801) })).toBe(result);
       expect(await send('large', { body: 'x'.repeat(1801), quota: undefined })).toBe('stored');
       await ack(store, 'inbox', (await store.stats('inbox')).headSeq);
-      for (let i = 0; i < 18; i++) expect(await send(`m${i}`)).toBe('stored');
+      for (let i = 0; i < 18; i++) expect(await send(`m${i}`, { sender: `sender${i}` })).toBe('stored');
       expect(await send('ordinary')).toBe(result);
       await setup.reopen();
       const [request] = await append(setup.store, [message({ id: 'q', inbox: 'other', quota })]);

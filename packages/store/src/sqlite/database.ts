@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { StoreError, type StoreErrorCode } from '../store-error.ts';
 
@@ -39,15 +39,56 @@ export function openDatabase<T>(options: DatabaseOptions, use: (db: Database.Dat
   }
 }
 
-/** Throws a `StoreError` if a database is absent or empty, and `isExpected` says that there was one. */
-export function refuseAbsent(file: string, isExpected: boolean): void {
-  const bytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-  if (!isExpected || bytes > 0 || logBytes(file) > 0) return;
+/** A database, and files that are made only when it is there. */
+export interface ExpectedDatabase {
+  file: string;
+  madeLater: readonly string[];
+}
+
+/**
+ * Looks for databases that are absent or empty, although a file shows that they were in use. Throws a `StoreError` that names all of
+ * them. With `acceptLoss` it only returns what the error would say; `undefined` if nothing is missing.
+ */
+export function refuseAbsent(
+  databases: readonly ExpectedDatabase[],
+  acceptLoss: boolean,
+): string | undefined {
+  const absent = databases.filter(
+    ({ file, madeLater }) => isAbsent(file) && madeLater.some((later) => existsSync(later)),
+  );
+  if (absent.length === 0) return undefined;
+  const missing = absent.map(({ file }) => `${file} is missing or empty`).join(', and ');
+  const later = new Set(absent.flatMap(({ madeLater }) => madeLater.filter((one) => existsSync(one))));
+  const text = `${missing}, although files are there that are made only later: ${[...later].join(', ')}`;
+  if (acceptLoss) return text;
   throw new StoreError(
     'store_damaged',
-    `${file} is missing or empty, although other files beside it say that it was in use. Put it back from a backup, or accept ` +
-      'the loss of everything in it: start once with --accept-loss.',
+    `${text}. Put back what is missing from a backup, or accept the loss of everything in it: start once with --accept-loss.`,
   );
+}
+
+/** A log does not count: SQLite removes the log of a database that is missing or empty. */
+function isAbsent(file: string): boolean {
+  return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0;
+}
+
+/** Reads all pages of a small database. Throws a `StoreError` if SQLite finds their structure damaged. */
+export function requireSound(db: Database.Database, file: string): void {
+  const found = db.pragma('quick_check(1)', { simple: true });
+  if (found !== 'ok') throw new StoreError('store_corrupt', `${file}: ${String(found)}.`);
+}
+
+/** Renames a database that nobody uses, with its log. Returns its new name, which tells the time. Throws a `StoreError`. */
+export function setAside(file: string, now: number): string {
+  const aside = `${file}.damaged-${new Date(now).toISOString().replaceAll(':', '-')}`;
+  try {
+    renameSync(file, aside);
+    if (existsSync(`${file}-wal`)) renameSync(`${file}-wal`, `${aside}-wal`);
+    rmSync(`${file}-shm`, { force: true });
+    return aside;
+  } catch (thrown) {
+    throw toStoreError(thrown, file);
+  }
 }
 
 /** The size of the log that SQLite keeps beside a database file. */
@@ -62,6 +103,22 @@ export function closeDatabase(db: Database.Database): void {
     db.pragma('wal_checkpoint(TRUNCATE)');
   } finally {
     db.close();
+  }
+}
+
+/**
+ * Copies the log into the database file and empties it, without waiting for anybody. False if somebody else reads the database, or
+ * the medium refused it: everything that was committed is in the log then, as before.
+ */
+export function emptyLog(db: Database.Database): boolean {
+  try {
+    db.pragma('busy_timeout = 0');
+    const [result] = db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
+    return result?.busy === 0;
+  } catch {
+    return false;
+  } finally {
+    db.pragma(`busy_timeout = ${busyTimeoutMs}`);
   }
 }
 
@@ -112,7 +169,7 @@ export function toStoreError(thrown: unknown, file: string): StoreError {
 
 function newStoreError(code: StoreErrorCode, thrown: unknown, file: string): StoreError {
   const text = thrown instanceof Error ? thrown.message : String(thrown);
-  return new StoreError(code, `${file}: ${text}.${adviceFor(code, file)}`, thrown);
+  return new StoreError(code, `${file}: ${text}.${adviceFor(code, thrown, file)}`, thrown);
 }
 
 /** Returns a function that reads how many bytes hold data: the pages of the file without those that are free for reuse. */
@@ -166,8 +223,11 @@ function storeErrorCode(code: string | undefined): StoreErrorCode {
   return isUnwritable ? 'store_unwritable' : 'store_failed';
 }
 
-function adviceFor(code: StoreErrorCode, file: string): string {
+function adviceFor(code: StoreErrorCode, thrown: unknown, file: string): string {
   if (code === 'store_full') return ' Make room on the disk.';
+  if ((thrown as NodeJS.ErrnoException | null)?.code === 'EROFS') {
+    return ' The file system can only be read, as after an error of its disk: see what the kernel says (dmesg), then mount it for writing.';
+  }
   if (code === 'store_unwritable') {
     return ` This user must be able to write there: choose another directory, or change its owner with: sudo chown -R "$USER" "${file}"`;
   }

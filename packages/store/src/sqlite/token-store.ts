@@ -2,7 +2,7 @@ import type { Database, Statement } from 'better-sqlite3';
 import type { Damage } from '../damage.ts';
 import type { Permission, TokenRecord, TokenStore } from '../token-store.ts';
 import { readDatabase } from './backup/read-database.ts';
-import { closeDatabase, openDatabase, refuseAbsent, toStoreError } from './database.ts';
+import { closeDatabase, emptyLog, openDatabase, toStoreError } from './database.ts';
 import { rowChecksum } from './row-checksum.ts';
 
 /** The tables of the token store. */
@@ -22,22 +22,22 @@ export const tokenSchema = `
 `;
 
 const maxAgents = 100_000;
+/** How long after a failed attempt the log is emptied again. */
+const emptyAgainMs = 1000;
 
 export interface SqliteTokenStoreOptions {
   /** A file of its own, created when missing, readable by its owner only. */
   file: string;
-  /** True if there must be a store: one that is missing or empty is then refused. */
-  isExpected?: boolean;
-  /** Goes on with a new store where one is missing. */
-  acceptLoss?: boolean;
   /** Called with damage that the store goes on with. */
   onDamage?: (damage: Damage) => void;
 }
 
-/** Opens the token store; each change is fsynced. Rejects with a `StoreError`, `add` also for an id or hash in use. */
+/**
+ * Opens the token store; each change is fsynced. Tokens that were added or removed do not stay in the log of SQLite, which ends
+ * silently where it was cut: a removed token would be valid again. Rejects with a `StoreError`, `add` also for an id or hash in use.
+ */
 export async function openSqliteTokenStore(options: SqliteTokenStoreOptions): Promise<TokenStore> {
-  const { file, isExpected = false, acceptLoss = false, onDamage = () => {} } = options;
-  if (!acceptLoss) refuseAbsent(file, isExpected);
+  const { file, onDamage = () => {} } = options;
   return openDatabase({ file, synchronous: 'full', schema: tokenSchema }, (db) => {
     const store = new SqliteTokenStore(db, file);
     store.findDamage(onDamage);
@@ -66,6 +66,7 @@ class SqliteTokenStore implements TokenStore {
   readonly #agents: Statement<[], { name: string; checksum: number }>;
   readonly #addAgent: Statement<[name: string, checksum: number]>;
   readonly #dropAgents: Statement<[]>;
+  #emptyAgain: NodeJS.Timeout | undefined;
 
   constructor(db: Database, file: string) {
     this.#db = db;
@@ -112,11 +113,16 @@ class SqliteTokenStore implements TokenStore {
     const checksum = checksumOf({ id, hash, agent, role, permissions, createdAt, expiresAt, parentId });
     this.#attempt(() => {
       this.#add.run(id, hash, agent, role, permissions, createdAt, expiresAt, parentId, checksum);
+      this.#emptyLog();
     });
   }
 
   async remove(id: string): Promise<boolean> {
-    return this.#attempt(() => this.#remove.run(id).changes > 0);
+    return this.#attempt(() => {
+      const isRemoved = this.#remove.run(id).changes > 0;
+      if (isRemoved) this.#emptyLog();
+      return isRemoved;
+    });
   }
 
   async agents(): Promise<string[]> {
@@ -137,7 +143,15 @@ class SqliteTokenStore implements TokenStore {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    clearTimeout(this.#emptyAgain);
     closeDatabase(this.#db);
+  }
+
+  /** Empties the log now, or as soon as nobody reads the database any more, as a backup does. */
+  #emptyLog(): void {
+    clearTimeout(this.#emptyAgain);
+    if (emptyLog(this.#db)) return;
+    this.#emptyAgain = setTimeout(() => this.#emptyLog(), emptyAgainMs).unref();
   }
 
   #attempt<T>(action: () => T): T {

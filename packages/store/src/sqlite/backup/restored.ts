@@ -1,37 +1,41 @@
 import type Database from 'better-sqlite3';
 import { closeDatabase, openDatabase } from '../database.ts';
+import { DurableMark, markFile } from '../inbox-store/durable-mark.ts';
 import { inboxSchema } from '../inbox-store/inbox-schema.ts';
 import { forgetJournals } from '../inbox-store/journal-table.ts';
 import { MetaTable } from '../inbox-store/meta-table.ts';
+import { lastCommitOf } from '../inbox-store/wal-recovery.ts';
 import { tokenSchema } from '../token-store.ts';
 
 /**
- * Makes another broker's store of a restored one: it gets a new id, and what waits in it is foreign to every journal. Returns the id.
- * Throws a `StoreError`.
+ * Makes another broker's store of a restored one: it gets a new id and a mark of its own, and what waits in it is foreign to every
+ * journal. Returns the id and the file of the mark. Throws a `StoreError`.
  */
-export function claimRestoredStore(file: string, now: number): string {
-  return change(file, inboxSchema, (db) => {
-    const identity = new MetaTable(db).newIdentity();
+export function claimRestoredStore(file: string, now: number): { identity: string; mark: string } {
+  const identity = change(file, inboxSchema, (db) => {
     forgetJournals(db, now);
-    return identity;
+    return new MetaTable(db).newIdentity();
   });
+  const mark = markFile(file);
+  const handle = new DurableMark(mark);
+  handle.start({ identity, commit: lastCommitOf(file) });
+  handle.close();
+  return { identity, mark };
 }
 
 /**
- * Drops the tokens of a restored store that were issued by other tokens, and with `agents` all but the operator's. Returns how many it
- * dropped and left. Throws a `StoreError`.
+ * Drops the tokens of a restored store that were issued by other tokens, or with `all` every token: any of them may have been revoked
+ * since. Returns how many it dropped and left. Throws a `StoreError`.
  */
 export function dropRestoredTokens(
   file: string,
-  { agents }: { agents: boolean },
+  { all }: { all: boolean },
 ): { dropped: number; left: number } {
   return change(file, tokenSchema, (db) => {
-    const children = db.prepare('DELETE FROM token WHERE parent_id IS NOT NULL').run().changes;
-    const others = agents
-      ? db.prepare(`DELETE FROM token WHERE permissions NOT LIKE '%"operator"%'`).run().changes
-      : 0;
+    const which = all ? '' : 'WHERE parent_id IS NOT NULL';
+    const dropped = db.prepare(`DELETE FROM token ${which}`).run().changes;
     const left = db.prepare<[], number>('SELECT COUNT(*) FROM token').pluck().get() ?? 0;
-    return { dropped: children + others, left };
+    return { dropped, left };
   });
 }
 

@@ -2,6 +2,7 @@ import {
   type Excess,
   ordinaryCaps,
   type ReceivingCaps,
+  receivingExcess,
   type StoreCaps,
   unitExceeded,
   withoutReserve,
@@ -184,19 +185,18 @@ export class BatchWriter {
   /** The cap of its sender or its recipient that a message exceeds, if any. */
   #excess({ quota, sender }: NewMessage, size: number, { agent }: Inbox): Excess | undefined {
     const usage = this.#usage;
+    const own = quota && usage.sentTo(sender, agent);
     if (quota) {
       const inAll = unitExceeded(usage.sent(sender), size, quota.sender);
       if (inAll) return { of: 'sender', unit: inAll };
-      const atAgent = unitExceeded(usage.sentTo(sender, agent), size, quota.senderToRecipient);
+      const atAgent = unitExceeded(own, size, quota.senderToRecipient);
       if (atAgent) return { of: 'senderToRecipient', unit: atAgent };
     }
-    const caps = quota ? this.#ordinaryCaps : this.#caps;
+    const { recipient, privilegedRecipient } = quota ? this.#ordinaryCaps : this.#caps;
     const received = usage.received(agent);
-    const unit = unitExceeded(received, size, caps.recipient);
-    if (!unit) return undefined;
-    if (!this.#isPrivileged(agent)) return { of: 'recipient', unit };
-    const above = unitExceeded(received, size, caps.privilegedRecipient);
-    return above && { of: 'privilegedRecipient', unit: above };
+    const excess = receivingExcess('recipient', recipient, received, own, size);
+    if (!excess || !this.#isPrivileged(agent)) return excess;
+    return receivingExcess('privilegedRecipient', privilegedRecipient, received, own, size);
   }
 
   #add(message: NewMessage, size: number, inbox: Inbox, isCounted: boolean): number {
@@ -219,14 +219,17 @@ export class BatchWriter {
   }
 
   #hasRoom(bytes: number, mayUseReserve: boolean): boolean {
-    const room = (): number => (mayUseReserve ? this.#roomWithReserve : this.#room);
-    if (bytes <= room()) return true;
+    if (bytes <= this.#roomFor(mayUseReserve)) return true;
     this.#measureRoom();
-    if (bytes <= room()) return true;
+    if (bytes <= this.#roomFor(mayUseReserve)) return true;
     // The bodies of messages that were settled lately are still in the commit log.
     this.#messages.compactAll();
     this.#measureRoom();
-    return bytes <= room();
+    return bytes <= this.#roomFor(mayUseReserve);
+  }
+
+  #roomFor(mayUseReserve: boolean): number {
+    return mayUseReserve ? this.#roomWithReserve : this.#room;
   }
 
   #measureRoom(): void {

@@ -10,7 +10,12 @@ import {
   storedMessageOf,
   storedMetadataOf,
 } from '../log-structured/logged-message.ts';
-import { decodeMessages, type EncodedRecord, encodeMessages } from '../log-structured/record-codec.ts';
+import {
+  decodeMessages,
+  type EncodedRecord,
+  encodeMessages,
+  RecordEncoder,
+} from '../log-structured/record-codec.ts';
 import { type DeadLetterBounds, surplusOf } from './dead-letter-surplus.ts';
 
 export interface DeadLetterLimits extends DeadLetterBounds {
@@ -53,7 +58,7 @@ interface Facts {
 
 /** The dead letters, one row each, with a record of the whole message as it was when it died. */
 export class DeadLetterTable {
-  readonly #insert: Statement<(string | number | null)[]>;
+  readonly #insert: Statement<(string | number | Buffer | null)[]>;
   readonly #list: Statement<{ inbox: string | null; after: number; limit: number }, Row>;
   readonly #find: Statement<[seq: number], Row>;
   readonly #drop: Statement<[seq: number], Facts>;
@@ -67,6 +72,7 @@ export class DeadLetterTable {
 
   readonly #onDamage: (damage: Damage) => void;
   readonly #reported = new Set<number>();
+  readonly #encoder = new RecordEncoder();
 
   constructor(
     db: Database,
@@ -80,7 +86,7 @@ export class DeadLetterTable {
     this.#limits = { ...defaultLimits, ...limits };
     this.#insert = db.prepare('INSERT INTO dead_letter VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
     this.#list = db.prepare(
-      `SELECT seq, entries, '' AS bodies FROM dead_letter
+      `SELECT seq, entries, x'' AS bodies FROM dead_letter
        WHERE seq > @after AND (@inbox IS NULL OR inbox = @inbox) ORDER BY seq LIMIT @limit`,
     );
     this.#find = db.prepare('SELECT seq, entries, bodies FROM dead_letter WHERE seq = ?');
@@ -104,7 +110,7 @@ export class DeadLetterTable {
       this.#onDamage({ what: 'message', detail });
     }
     const ending = { at: deadAt, outcome: 'dead', reason } as const;
-    const { entries, bodies } = encodeMessages([{ ...message, ending }], seq);
+    const { entries, bodies } = encodeMessages([{ ...message, ending }], seq, this.#encoder);
     this.#insert.run(seq, inbox, sender, isCounted, size, deadAt, entries, bodies);
     this.#count({ inbox, sender, isCounted, size }, 1);
     this.#isChanged = true;

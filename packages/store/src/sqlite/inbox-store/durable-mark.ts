@@ -1,30 +1,68 @@
-import { closeSync, constants, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, constants, fdatasyncSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { rowChecksum } from '../row-checksum.ts';
+import { syncDirectory } from './wal-sync.ts';
 
-/** What is known to be on the disk: the store's identity, and the number of a commit. */
+/** The store's identity and the number of a commit that is known to be there. */
 export interface Mark {
   identity: string;
   commit: number;
 }
 
+/** A mark that was read. */
+export interface ReadMark extends Mark {
+  /** Whether the commit must still be there. False if it was only written, and the machine may have restarted since. */
+  isCertain: boolean;
+}
+
+/** The boot of the machine in which what is written survives the process; `unknown` where the system does not tell it. */
+export type Boot = string;
+
+const synced = 'synced';
+const unknown = 'unknown';
+/** The length of a boot's name on Linux. */
+const bootLength = 36;
+
+/** Names the present boot of the machine. */
+export function presentBoot(): Boot {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim().slice(0, bootLength) || unknown;
+  } catch {
+    return unknown;
+  }
+}
+
 /**
- * A small file beside the database, which says up to which commit the database is known to be on the disk. SQLite ends its log
- * silently where it is damaged, so that the database alone can't tell that it once held more. The file is written after each sync and
- * is not synced itself: after a power cut it may be older than the database, but it is never newer.
+ * A small file beside the database, which says up to which commit the database is known to be there. SQLite ends its log
+ * silently where it is damaged, so that the database alone can't tell that it once held more. The file is written after syncs, or
+ * where nothing is synced once a second with the boot of the machine. Only its first mark is synced: after a power cut it may be older
+ * than the database, but it is never absent and never newer.
  */
 export class DurableMark {
+  readonly #file: string;
   readonly #handle: number;
 
   /** `file` is the mark's own. Read it first: it is written from its start. */
   constructor(file: string) {
+    this.#file = file;
     // Opened without truncating it: until it is written again, it says what it said.
     this.#handle = openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600);
   }
 
-  /** Writes the mark. If that fails, it stays older, which is safe: the store itself will find what is wrong with the medium. */
-  write(mark: Mark): void {
+  /** Writes the first mark and syncs it. Throws what the file system throws: a store without a mark is refused later. */
+  start(mark: Mark): void {
+    writeSync(this.#handle, textOf(mark, synced), 0);
+    fdatasyncSync(this.#handle);
+    syncDirectory(dirname(this.#file));
+  }
+
+  /**
+   * Writes the mark; with `boot` the commit was written in that boot and not synced. If it fails, the mark stays older, which is safe:
+   * the store itself will find what is wrong with the medium.
+   */
+  write(mark: Mark, boot: Boot = synced): void {
     try {
-      writeSync(this.#handle, textOf(mark), 0);
+      writeSync(this.#handle, textOf(mark, boot), 0);
     } catch {}
   }
 
@@ -39,20 +77,26 @@ export function markFile(database: string): string {
 }
 
 /** Reads the mark in a file; undefined if there is none, or none that can be read. */
-export function readMark(file: string): Mark | undefined {
+export function readMark(file: string, boot: Boot): ReadMark | undefined {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
   } catch {
     return undefined;
   }
-  const [identity, commit] = text.split(' ');
-  const mark = { identity: identity ?? '', commit: Number(commit) };
-  return textOf(mark) === text ? mark : undefined;
+  const [identity = '', commit, state = ''] = text.split(/ +/);
+  const mark = { identity, commit: Number(commit) };
+  if (textOf(mark, state) !== text) return undefined;
+  return { ...mark, isCertain: state === synced || (state === boot && boot !== unknown) };
 }
 
 /** Always of the same length, so that each text replaces the one before. */
-function textOf({ identity, commit }: Mark): string {
-  const checksum = rowChecksum(identity, commit);
-  return `${identity} ${String(commit).padStart(16, '0')} ${String(checksum).padStart(10, '0')}\n`;
+function textOf({ identity, commit }: Mark, state: Boot): string {
+  const checksum = rowChecksum(identity, commit, state);
+  const fields = [
+    String(commit).padStart(16, '0'),
+    state.padEnd(bootLength),
+    String(checksum).padStart(10, '0'),
+  ];
+  return `${identity} ${fields.join(' ')}\n`;
 }

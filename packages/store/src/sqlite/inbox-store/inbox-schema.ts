@@ -8,13 +8,15 @@ export const inboxSchema = `
   CREATE TABLE dead_letter (
     seq INTEGER PRIMARY KEY, inbox TEXT NOT NULL, sender TEXT NOT NULL, is_counted INTEGER NOT NULL, size INTEGER NOT NULL,
     dead_at INTEGER NOT NULL,
-    entries TEXT NOT NULL, bodies TEXT NOT NULL
+    entries TEXT NOT NULL, bodies BLOB NOT NULL
   );
 
-  CREATE TABLE journal (inbox TEXT PRIMARY KEY, generation TEXT NOT NULL, foreign_up_to INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE journal (
+    inbox TEXT PRIMARY KEY, generation TEXT NOT NULL, foreign_up_to INTEGER NOT NULL, checksum INTEGER NOT NULL
+  ) WITHOUT ROWID;
 
   -- The record of each commit whose messages are in the memtable: see log-structured/.
-  CREATE TABLE commit_log (number INTEGER PRIMARY KEY, entries TEXT NOT NULL, bodies TEXT NOT NULL);
+  CREATE TABLE commit_log (number INTEGER PRIMARY KEY, entries TEXT NOT NULL, bodies BLOB NOT NULL);
 
   -- The rows of "segment" are all read at the start, so its messages are in a table of their own.
   CREATE TABLE segment (
@@ -22,12 +24,12 @@ export const inboxSchema = `
     open_until INTEGER NOT NULL, fill REAL NOT NULL, bytes INTEGER NOT NULL, ids TEXT NOT NULL, token_ids TEXT NOT NULL,
     checksum INTEGER NOT NULL
   );
-  CREATE TABLE segment_content (number INTEGER PRIMARY KEY, hashes BLOB NOT NULL, entries TEXT NOT NULL, bodies TEXT NOT NULL);
+  CREATE TABLE segment_content (number INTEGER PRIMARY KEY, hashes BLOB NOT NULL, entries TEXT NOT NULL, bodies BLOB NOT NULL);
 
   -- Requests that can or could be answered, and whose segment tells it no more: see log-structured/open-requests.ts.
   CREATE TABLE open_request (
     seq INTEGER PRIMARY KEY, requester TEXT NOT NULL, id TEXT NOT NULL, inbox TEXT NOT NULL, open_until INTEGER NOT NULL,
-    is_over INTEGER NOT NULL
+    is_over INTEGER NOT NULL, checksum INTEGER NOT NULL
   );
   CREATE INDEX open_request_by_id ON open_request (requester, id, inbox);
   CREATE INDEX open_request_by_time ON open_request (open_until);
@@ -39,6 +41,6 @@ export const inboxSchema = `
   ) WITHOUT ROWID;
   CREATE TABLE pending_count (
     inbox TEXT NOT NULL, sender TEXT NOT NULL, is_counted INTEGER NOT NULL, pending INTEGER NOT NULL, bytes INTEGER NOT NULL,
-    PRIMARY KEY (inbox, sender, is_counted)
+    checksum INTEGER NOT NULL, PRIMARY KEY (inbox, sender, is_counted)
   ) WITHOUT ROWID;
 `;

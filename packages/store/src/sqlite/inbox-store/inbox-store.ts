@@ -30,13 +30,21 @@ import { DamageFound } from '../log-structured/damage-found.ts';
 import { type LogStructuredLimits, LogStructuredStore } from '../log-structured/log-structured-store.ts';
 import { BatchWriter } from './batch-writer.ts';
 import { type DeadLetterLimits, DeadLetterTable } from './dead-letter-table.ts';
-import { DurableMark, type Mark, markFile, readMark } from './durable-mark.ts';
+import {
+  type Boot,
+  DurableMark,
+  type Mark,
+  markFile,
+  presentBoot,
+  type ReadMark,
+  readMark,
+} from './durable-mark.ts';
 import { readHistory } from './history-reader.ts';
 import { inboxSchema } from './inbox-schema.ts';
-import { JournalTable } from './journal-table.ts';
+import { damagedBindings, JournalTable } from './journal-table.ts';
 import { MediumHealth } from './medium-health.ts';
 import { MetaTable } from './meta-table.ts';
-import { acceptLoss, describeSegment, type Finding, inspect, lossError } from './recovery.ts';
+import { acceptLoss, describeDamage, type Finding, inspect, lossError } from './recovery.ts';
 import { SequenceNumbers } from './sequence-numbers.ts';
 import { Transactions } from './transactions.ts';
 import { repairWal } from './wal-recovery.ts';
@@ -69,8 +77,8 @@ export interface SqliteInboxStoreOptions extends Partial<LogStructuredLimits> {
   deadLetters?: Partial<DeadLetterLimits>;
   /** Room kept beside the database for settlements on a full disk; 4 MiB by default. */
   reserveBytes?: number;
-  /** True if there must be a store: one that is missing or empty is then refused. */
-  isExpected?: boolean;
+  /** Whether other files show that the store was in use before. Then it must have a mark, also if it holds no commit. */
+  wasInUse?: boolean;
   /** Goes on with what is left of a store that has lost messages. By default such a store is refused. */
   acceptLoss?: boolean;
   /** Called with damage that the store goes on with. */
@@ -79,13 +87,15 @@ export interface SqliteInboxStoreOptions extends Partial<LogStructuredLimits> {
   now?: () => number;
   /** Returns monotonic milliseconds. */
   monotonic?: () => number;
+  /** Names the present boot of the machine. */
+  boot?: Boot;
 }
 
 /** Opens the embedded store. Rejects with a `StoreError`: `store_corrupt`, `store_damaged`, `store_too_new`, `store_full`, `store_unwritable`, `store_failed`. */
 export async function openSqliteInboxStore(options: SqliteInboxStoreOptions): Promise<InboxStore> {
-  const { file, isExpected = false, acceptLoss: isLossAccepted = false } = options;
-  const mark = readMark(markFile(file));
-  if (!isLossAccepted) refuseAbsent(file, isExpected || mark !== undefined);
+  const { file, acceptLoss: isLossAccepted = false, boot = presentBoot() } = options;
+  const mark = readMark(markFile(file), boot);
+  refuseAbsent([{ file, madeLater: [markFile(file)] }], isLossAccepted);
   repairWal(file, mark, options.onDamage ?? (() => {}));
   const database = { file, synchronous: 'normal', schema: inboxSchema } as const;
   return openDatabase(database, (db) => new SqliteInboxStore(db, options));
@@ -112,6 +122,7 @@ export class SqliteInboxStore implements InboxStore {
   readonly #journals: JournalTable;
   readonly #onDamage: (damage: Damage) => void;
   readonly #mark: DurableMark;
+  readonly #boot: Boot;
   readonly #maxTotalBytes: number;
   readonly #usedBytes: () => number;
   readonly #writer: BatchWriter;
@@ -121,11 +132,20 @@ export class SqliteInboxStore implements InboxStore {
   readonly #walSync: WalSync | undefined;
 
   constructor(db: Database, options: SqliteInboxStoreOptions) {
-    const { file, durability, caps, isPrivileged = () => false, deadLetters, ...others } = options;
+    const {
+      file,
+      boot = presentBoot(),
+      durability,
+      caps,
+      isPrivileged = () => false,
+      deadLetters,
+      ...others
+    } = options;
     const { reserveBytes, now = Date.now, ...rest } = others;
     const {
       monotonic = () => performance.now(),
       acceptLoss: isLossAccepted = false,
+      wasInUse = false,
       onDamage = () => {},
       ...messages
     } = rest;
@@ -140,8 +160,8 @@ export class SqliteInboxStore implements InboxStore {
     this.#meta = new MetaTable(db);
     this.#messages = new LogStructuredStore(db, this.#meta, limits, { now, monotonic, usage: this.#usage });
     this.#deadLetters = new DeadLetterTable(db, { monotonic, usage: this.#usage, onDamage }, deadLetters);
-    const mark = readMark(markFile(file));
-    const finding = inspect(this.#messages, this.#meta, mark);
+    const mark = readMark(markFile(file), boot);
+    const finding = inspect(this.#messages, this.#meta, mark, wasInUse || this.#messages.lastCommit > 0);
     if (finding.losses.length > 0 && !isLossAccepted) throw lossError(file, finding.losses);
     this.#sequence = new SequenceNumbers(this.#meta, finding.reserved);
     this.#journals = new JournalTable(db, this.#meta);
@@ -169,9 +189,19 @@ export class SqliteInboxStore implements InboxStore {
     if (finding.losses.length > 0) this.#acceptLoss(mark, finding);
     this.#identity = this.#meta.identity();
     this.#repair(new Set());
+    for (const inbox of damagedBindings(db)) {
+      const detail = `the journal behind '${inbox}' is not known any more: its calls that wait are not run, unless they are safe`;
+      onDamage({ what: 'journal', detail });
+    }
+    for (const lost of finding.allowed) {
+      const why = 'it was not synced when the machine stopped, as durability "process" allows';
+      onDamage({ what: 'log', detail: `${file} has lost ${lost}: ${why}` });
+    }
+    this.#boot = boot;
     this.#mark = new DurableMark(markFile(file));
     this.#walSync = durability === 'full' ? new WalSync(file, () => this.#beginSync()) : undefined;
     if (mark === undefined || finding.losses.length > 0) this.#startMark();
+    this.#markWritten();
     this.dead = this.#openDeadLetters();
   }
 
@@ -241,6 +271,7 @@ export class SqliteInboxStore implements InboxStore {
       this.#transactions.regainRoom();
       const expired = this.#messages.reader.expired(time);
       if (this.#transactions.hasRoom) this.#freeing(() => this.#messages.tidy(time));
+      this.#markWritten();
       return expired;
     });
   }
@@ -386,18 +417,28 @@ export class SqliteInboxStore implements InboxStore {
 
   /** Notes what the next sync covers. The function that it returns is called when the sync has succeeded. */
   #beginSync(): () => void {
-    const mark = { identity: this.#identity, commit: this.#messages.lastCommit };
+    const mark = this.#present;
     return () => this.#mark.write(mark);
+  }
+
+  /** Where nothing is synced, has the mark say what was written: it outlives the process, but not the boot of the machine. */
+  #markWritten(): void {
+    if (!this.#walSync) this.#mark.write(this.#present, this.#boot);
   }
 
   /** Has the mark say what is on the disk, once the store itself is there. */
   #startMark(): void {
-    const synced = this.#beginSync();
+    const mark = this.#present;
     this.#db.pragma('wal_checkpoint(FULL)');
-    synced();
+    this.#mark.start(mark);
   }
 
-  #acceptLoss(mark: Mark | undefined, finding: Finding): void {
+  /** The store with its last commit. */
+  get #present(): Mark {
+    return { identity: this.#identity, commit: this.#messages.lastCommit };
+  }
+
+  #acceptLoss(mark: ReadMark | undefined, finding: Finding): void {
     this.#transactions.run(() => acceptLoss(this.#messages, this.#meta, mark, finding));
     this.#reload();
     const detail = `the loss was accepted: ${finding.losses.join('; ')}`;
@@ -428,8 +469,8 @@ export class SqliteInboxStore implements InboxStore {
     for (;;) {
       try {
         const damage = this.#transactions.run(() => this.#messages.repair(segments));
-        if (damage.length > 0) this.#reload();
-        for (const one of damage) this.#onDamage(describeSegment(one));
+        if (damage.segments.length + damage.counts > 0) this.#reload();
+        for (const one of describeDamage(damage)) this.#onDamage(one);
         return;
       } catch (thrown) {
         if (!(thrown instanceof DamageFound) || thrown.segment === undefined || segments.has(thrown.segment))

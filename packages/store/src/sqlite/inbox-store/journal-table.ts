@@ -1,11 +1,13 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { JournalClaim } from '../../inbox-store.ts';
 import type { MessageReader } from '../log-structured/message-reader.ts';
+import { rowChecksum } from '../row-checksum.ts';
 import { MetaTable } from './meta-table.ts';
 
 interface Binding {
   generation: string;
   foreignUpTo: number;
+  checksum: number;
 }
 
 /**
@@ -17,33 +19,48 @@ const restoredKey = 'restored_at';
 /** The generation of the execution journal to which each inbox is bound, and how far its messages are foreign to that journal. */
 export class JournalTable {
   readonly #binding: Statement<[string], Binding>;
-  readonly #save: Statement<[string, string, number]>;
+  readonly #save: Statement<[string, string, number, checksum: number]>;
   readonly #isRestored: boolean;
 
   constructor(db: Database, meta: MetaTable) {
     this.#binding = db.prepare(
-      'SELECT generation, foreign_up_to AS foreignUpTo FROM journal WHERE inbox = ?',
+      'SELECT generation, foreign_up_to AS foreignUpTo, checksum FROM journal WHERE inbox = ?',
     );
-    this.#save = db.prepare('INSERT OR REPLACE INTO journal VALUES (?, ?, ?)');
+    this.#save = db.prepare('INSERT OR REPLACE INTO journal VALUES (?, ?, ?, ?)');
     this.#isRestored = meta.has(restoredKey);
   }
 
   /** Binds an inbox to the next generation. Returns the number up to which its pending messages are foreign, 0 for none. */
   bind(inbox: string, claim: JournalClaim, messages: MessageReader): number {
     const binding = this.#binding.get(inbox);
-    const foreignUpTo = this.#isSame(binding, claim)
+    const foreignUpTo = this.#isSame(inbox, binding, claim)
       ? stillPending(inbox, binding?.foreignUpTo ?? 0, messages)
       : messages.stats(inbox).headSeq;
-    this.#save.run(inbox, claim.next, foreignUpTo);
+    this.#save.run(inbox, claim.next, foreignUpTo, rowChecksum(inbox, claim.next, foreignUpTo));
     return foreignUpTo;
   }
 
-  /** Whether the inbox was bound to this journal in its present state, or never to any journal. */
-  #isSame(binding: Binding | undefined, { previous }: JournalClaim): boolean {
-    if (binding) return previous.includes(binding.generation);
+  /** Whether the inbox was bound to this journal in its present state, or never to any journal. Nobody knows it of a damaged row. */
+  #isSame(inbox: string, binding: Binding | undefined, { previous }: JournalClaim): boolean {
+    if (binding) return isSound(inbox, binding) && previous.includes(binding.generation);
     // A journal that knows a generation was bound here: this store is older than that.
     return previous.length === 0 && !this.#isRestored;
   }
+}
+
+function isSound(inbox: string, { generation, foreignUpTo, checksum }: Binding): boolean {
+  return checksum === rowChecksum(inbox, generation, foreignUpTo);
+}
+
+/** Tells which inboxes have a damaged row: to a journal, all that waits in them is foreign. */
+export function damagedBindings(db: Database): string[] {
+  return db
+    .prepare<[], Binding & { inbox: string }>(
+      'SELECT inbox, generation, foreign_up_to AS foreignUpTo, checksum FROM journal',
+    )
+    .all()
+    .filter((row) => !isSound(row.inbox, row))
+    .map(({ inbox }) => inbox);
 }
 
 /** Forgets that messages are foreign once none of them is pending. */

@@ -2,8 +2,8 @@ import type { Damage } from '../../damage.ts';
 import { StoreError } from '../../store-error.ts';
 import type { LogDamage } from '../log-structured/commit-log.ts';
 import type { LogStructuredStore } from '../log-structured/log-structured-store.ts';
-import type { SegmentDamage } from '../log-structured/pending-segments.ts';
-import type { Mark } from './durable-mark.ts';
+import type { SegmentDamage, StoreDamage } from '../log-structured/pending-segments.ts';
+import type { ReadMark } from './durable-mark.ts';
 import type { MetaTable } from './meta-table.ts';
 
 /** Numbers that are skipped where it is not known which are in use. No store has given out so many since its last sync. */
@@ -13,13 +13,24 @@ const skippedNumbers = 1_000_000_000;
 export interface Finding {
   /** What is lost beyond what a crash can take, in words; empty if nothing is. */
   losses: string[];
+  /** What a restart of the machine took, as the durability allows, in words; empty if nothing. */
+  allowed: string[];
   /** The number up to which sequence numbers may be in use. */
   reserved: number;
 }
 
-/** Compares what was read with what is known to have been written. `mark` is what the file beside the database says. */
-export function inspect(messages: LogStructuredStore, meta: MetaTable, mark: Mark | undefined): Finding {
+/**
+ * Compares what was read with what is known to have been written. `mark` is what the file beside the database says. A copy in a backup
+ * needs none; a store that was in use and has none may have lost its last commits with it.
+ */
+export function inspect(
+  messages: LogStructuredStore,
+  meta: MetaTable,
+  mark: ReadMark | undefined,
+  needsMark: boolean,
+): Finding {
   const losses = describeLog(messages.logDamage);
+  const allowed: string[] = [];
   const reserved = meta.number('seq_reserved');
   if (meta.isDamaged('identity')) losses.push('its identity');
   if (meta.isDamaged('seq_reserved')) losses.push('the mark of used sequence numbers');
@@ -27,11 +38,21 @@ export function inspect(messages: LogStructuredStore, meta: MetaTable, mark: Mar
   if (mark && !meta.isDamaged('identity') && mark.identity !== meta.identity()) {
     losses.push('everything: it is another store than the one that ran here last');
   } else if (mark && mark.commit > messages.lastCommit) {
-    losses.push(`its last ${countOf(messages.lastCommit + 1, mark.commit)}`);
+    const lost = `its last ${countOf(messages.lastCommit + 1, mark.commit)}`;
+    if (mark.isCertain) losses.push(lost);
+    else allowed.push(lost);
+  } else if (!mark && needsMark) {
+    losses.push(
+      `its .mark file, which says how many commits there were, so that its last ones may be lost behind number ${messages.lastCommit}`,
+    );
   }
   const highest = messages.highestSeq();
-  const isKnown = losses.length === 0 && reserved !== undefined && reserved >= highest;
-  return { losses, reserved: isKnown ? reserved : Math.max(reserved ?? 0, highest) + skippedNumbers };
+  const isKnown = losses.length + allowed.length === 0 && reserved !== undefined && reserved >= highest;
+  return {
+    losses,
+    allowed,
+    reserved: isKnown ? reserved : Math.max(reserved ?? 0, highest) + skippedNumbers,
+  };
 }
 
 /** The error of a store that has lost something, which is opened only if that is accepted. */
@@ -47,7 +68,7 @@ export function lossError(file: string, losses: readonly string[]): StoreError {
 export function acceptLoss(
   messages: LogStructuredStore,
   meta: MetaTable,
-  mark: Mark | undefined,
+  mark: ReadMark | undefined,
   { reserved }: Finding,
 ): void {
   const isOurs = mark !== undefined && (meta.isDamaged('identity') || mark.identity === meta.identity());
@@ -55,8 +76,23 @@ export function acceptLoss(
   meta.set('seq_reserved', reserved);
 }
 
-/** Says what a repair of a segment found. */
-export function describeSegment(damage: SegmentDamage): Damage {
+/** Says what a repair found. */
+export function describeDamage({ segments, counts, requests }: StoreDamage & { requests: number }): Damage[] {
+  const found = segments.map(describeSegment);
+  if (counts > 0)
+    found.push({
+      what: 'count',
+      detail: `${counts} counts of pending messages were damaged, and were counted again`,
+    });
+  if (requests > 0)
+    found.push({
+      what: 'request',
+      detail: `${requests} rows of open requests were damaged: replies that come to those requests are refused`,
+    });
+  return found;
+}
+
+function describeSegment(damage: SegmentDamage): Damage {
   const { segment, isWhole, pending, isPendingKnown, lost } = damage;
   const parts = lost.map(
     ({ inbox, first, last, messages }) =>

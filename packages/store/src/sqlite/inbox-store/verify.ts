@@ -3,8 +3,9 @@ import { toStoreError } from '../database.ts';
 import { AgentUsage } from '../log-structured/agent-usage.ts';
 import { LogStructuredStore } from '../log-structured/log-structured-store.ts';
 import { DeadLetterTable } from './dead-letter-table.ts';
-import { markFile, readMark } from './durable-mark.ts';
+import { markFile, presentBoot, readMark } from './durable-mark.ts';
 import { defaultLimits } from './inbox-store.ts';
+import { damagedBindings } from './journal-table.ts';
 import { MetaTable } from './meta-table.ts';
 import { inspect } from './recovery.ts';
 
@@ -46,12 +47,12 @@ function read(db: Database.Database, file: string, problems: string[]): Verified
   const monotonic = (): number => 0;
   const usage = new AgentUsage();
   const messages = new LogStructuredStore(db, meta, defaultLimits, { now: Date.now, monotonic, usage });
-  problems.push(
-    ...inspect(messages, meta, readMark(markFile(file))).losses.map((loss) => `it has lost ${loss}`),
-  );
+  const mark = readMark(markFile(file), presentBoot());
+  problems.push(...inspect(messages, meta, mark, false).losses.map((loss) => `it has lost ${loss}`));
   const dead = new DeadLetterTable(db, { monotonic, usage, onDamage: ({ detail }) => problems.push(detail) });
   const identity = meta.has('identity') && !meta.isDamaged('identity') ? meta.identity() : undefined;
   const verified = { ...(identity !== undefined && { identity }), problems, messages: 0, deadLetters: 0 };
+  for (const inbox of damagedBindings(db)) problems.push(`the journal of '${inbox}' is damaged`);
   for (const part of messages.verify()) {
     verified.messages += part.messages;
     if (part.problem !== undefined) problems.push(part.problem);

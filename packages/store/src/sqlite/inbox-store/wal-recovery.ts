@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import Database from 'better-sqlite3';
 import type { Damage } from '../../damage.ts';
-import type { Mark } from './durable-mark.ts';
+import type { ReadMark } from './durable-mark.ts';
 import { findWalDamage } from './wal-repair.ts';
 
 /** Larger logs are left to SQLite: they are read into memory here. */
@@ -21,14 +21,19 @@ const defaultPageSize = 4096;
  * Repairs SQLite's log before the database is opened, if it is damaged in the middle and holds more than what a crash may take: SQLite
  * alone would forget every commit behind the first damaged byte. Nothing but checksums is changed, and only if SQLite then finds
  * the database consistent; what the damage did to messages shows in their own checksums. The log as it was is kept beside it.
- * `mark` says up to which commit the store is known to be on the disk.
+ * `mark` says up to which commit the store is known to be there.
  */
-export function repairWal(file: string, mark: Mark | undefined, onDamage: (damage: Damage) => void): void {
+export function repairWal(
+  file: string,
+  mark: ReadMark | undefined,
+  onDamage: (damage: Damage) => void,
+): void {
   const wal = `${file}-wal`;
-  const content = readWal(wal);
+  // SQLite removes the log of a database that is missing.
+  const content = existsSync(file) ? readWal(wal) : undefined;
   const found = content && findWalDamage(content, pageSizeOf(file));
   // What was never synced may be torn by a power cut, in any order of its frames.
-  if (!found || (mark && lastCommitOf(file) >= mark.commit)) return;
+  if (!found || (mark && (!mark.isCertain || lastCommitOf(file) >= mark.commit))) return;
   const kept = `${wal}.damaged`;
   copyFileSync(wal, kept);
   for (const candidate of found.candidates) {
@@ -65,13 +70,13 @@ function replaceWal(file: string, content: Buffer): void {
   writeFileSync(`${file}-wal`, content, { mode: 0o600, flush: true });
 }
 
-/** The last commit that SQLite reads from the files as they are; -1 if it can't. */
-function lastCommitOf(file: string): number {
+/** The last commit that SQLite reads from the files as they are: 0 if there was none, -1 if it can't read them. */
+export function lastCommitOf(file: string): number {
   return (
     readOnly(file, (db) =>
       db
         .prepare<[], number>(
-          `SELECT max(number) FROM (SELECT max(number) AS number FROM commit_log
+          `SELECT coalesce(max(number), 0) FROM (SELECT max(number) AS number FROM commit_log
              UNION ALL SELECT value FROM meta WHERE key = 'log_dropped')`,
         )
         .pluck()

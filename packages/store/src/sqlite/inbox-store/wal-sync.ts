@@ -90,7 +90,7 @@ export class WalSync {
 }
 
 /** Syncs the directory, since syncing a new file need not make its name durable. */
-function syncDirectory(directory: string): void {
+export function syncDirectory(directory: string): void {
   if (process.platform === 'win32') return;
   const handle = openSync(directory, 'r');
   try {

@@ -20,7 +20,7 @@ export class CommitLog {
   /** Number of the commit that is under way. */
   #number = 1;
   readonly #meta: MetaTable;
-  readonly #insert: Statement<[number: number, entries: string, bodies: string]>;
+  readonly #insert: Statement<[number: number, entries: string, bodies: Buffer]>;
   readonly #all: Statement<[], EncodedRecord & { number: number }>;
   readonly #drop: Statement<[upTo: number]>;
 

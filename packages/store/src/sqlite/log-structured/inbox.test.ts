@@ -71,3 +71,17 @@ function entryOf(seq: number, sender: string, size: number): MemtableEntry {
   const sent = { ...message, sender };
   return new MemtableEntry(seq, sharedFieldsOf(sent, undefined, true), sent, size);
 }
+
+it('finds an added message although its id was looked for before it was there, and not after it is gone', () => {
+  const inbox = new Inbox('inbox', { messages: 0, bytes: 0 }, new AgentUsage());
+  expect(inbox.find('a', 'ann')).toBeUndefined();
+  const [first, second] = [entryOf(0, 'ann', 0), entryOf(1, 'bob', 0)];
+  inbox.add(first);
+  expect([inbox.find('a', 'ann'), inbox.find('a', 'bob')]).toEqual([first, undefined]);
+  inbox.add(second);
+  expect([inbox.find('a', 'ann'), inbox.find('a', 'bob')]).toEqual([first, second]);
+  inbox.remove(second);
+  expect([inbox.find('a', 'ann'), inbox.find('a', 'bob')]).toEqual([first, undefined]);
+  inbox.remove(first);
+  expect(inbox.find('a', 'ann')).toBeUndefined();
+});

@@ -17,6 +17,9 @@ export class Inbox {
   /** Pending and settled entries. Those with the same id are linked, the newest first: several senders may use one id. */
   readonly #byId = new Map<string, MemtableEntry>();
   readonly #usage: AgentUsage;
+  /** The id that was looked for last, and the newest entry with it: an id is mostly looked for right before its message is added. */
+  #sought: string | undefined;
+  #found: MemtableEntry | undefined;
 
   /** `inSegments` is what is pending in segments, which `usage` counts already. */
   constructor(name: string, inSegments: Amount, usage: AgentUsage) {
@@ -39,15 +42,16 @@ export class Inbox {
   }
 
   find(id: string, sender: string): MemtableEntry | undefined {
-    let entry = this.#byId.get(id);
+    let entry = this.#newest(id);
     while (entry !== undefined && entry.shared.sender !== sender) entry = entry.sameId;
     return entry;
   }
 
   /** Adds an entry that is pending, which {@link count} counts where it is new. */
   add(entry: MemtableEntry): void {
-    entry.sameId = this.#byId.get(entry.id);
+    entry.sameId = this.#newest(entry.id);
     this.#byId.set(entry.id, entry);
+    this.#sought = undefined;
     this.pendingEntries.set(entry.seq, entry);
   }
 
@@ -70,7 +74,8 @@ export class Inbox {
   remove(entry: MemtableEntry): void {
     if (entry.ending === undefined) this.pendingEntries.delete(entry.seq);
     const { id, sameId } = entry;
-    let other = this.#byId.get(id);
+    let other = this.#newest(id);
+    this.#sought = undefined;
     if (other === entry) {
       if (sameId) this.#byId.set(id, sameId);
       else this.#byId.delete(id);
@@ -78,5 +83,11 @@ export class Inbox {
     }
     while (other !== undefined && other.sameId !== entry) other = other.sameId;
     if (other) other.sameId = sameId;
+  }
+
+  #newest(id: string): MemtableEntry | undefined {
+    if (id !== this.#sought) this.#found = this.#byId.get(id);
+    this.#sought = id;
+    return this.#found;
   }
 }

@@ -1,6 +1,6 @@
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { append, commit, message } from '../../conformance/store-under-test.ts';
@@ -9,6 +9,7 @@ import { steadyTime } from '../../expiry-time.ts';
 import type { Appended, Batch, InboxStore } from '../../inbox-store.ts';
 import type { NewMessage, Outcome, StoredMessage } from '../../message.ts';
 import { closeDatabase, openDatabase } from '../database.ts';
+import { markFile } from '../inbox-store/durable-mark.ts';
 import { inboxSchema } from '../inbox-store/inbox-schema.ts';
 import { SqliteInboxStore, type SqliteInboxStoreOptions } from '../inbox-store/inbox-store.ts';
 import { PendingSegments } from './pending-segments.ts';
@@ -126,7 +127,7 @@ it('a store that cannot read its log after a failed commit fails until it can, a
   const before = await stateOf(store, traffic.sent);
   // It hides the table: writing to a view fails, and so does reading this one.
   db.exec(
-    "CREATE TEMP VIEW commit_log AS SELECT abs(-9223372036854775808) AS number, '' AS entries, '' AS bodies",
+    "CREATE TEMP VIEW commit_log AS SELECT abs(-9223372036854775808) AS number, '' AS entries, x'' AS bodies",
   );
   const batch = traffic.next();
   await expect(store.commit(batch)).rejects.toMatchObject({ code: 'store_failed' });
@@ -367,12 +368,15 @@ function scratch(): Files & Disposable {
           reserveBytes: 0,
           now: () => clock,
           monotonic: () => clock,
+          // A copy is what a power cut leaves, which takes what was not synced.
+          boot: basename(file),
         } as const;
         return { db, store: new SqliteInboxStore(db, { file, ...fixed, ...room }) };
       }),
     copy: (part = 1) => {
       const copy = join(directory, `copy-${++copies}.db`);
       copyFileSync(file, copy);
+      copyFileSync(markFile(file), markFile(copy));
       const log = readFileSync(`${file}-wal`);
       writeFileSync(`${copy}-wal`, log.subarray(0, log.length * part));
       return filesAt(copy);

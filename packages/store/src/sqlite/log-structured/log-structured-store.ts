@@ -18,7 +18,7 @@ import { Memtable } from './memtable.ts';
 import { MemtableEntry } from './memtable-entry.ts';
 import { MessageReader } from './message-reader.ts';
 import { type FoundRequest, OpenRequests } from './open-requests.ts';
-import { PendingSegments, type SegmentDamage } from './pending-segments.ts';
+import { PendingSegments, type StoreDamage } from './pending-segments.ts';
 import { type RetentionLimits, Segments } from './segments.ts';
 
 /** How much the memtable and the segments hold. */
@@ -112,7 +112,7 @@ export class LogStructuredStore {
   put(seq: number, inbox: Inbox, message: NewMessage, size: number, isCounted: boolean): void {
     const shared = sharedFieldsOf(message, this.#lastShared, isCounted);
     this.#lastShared = shared;
-    this.#putEntry(new MemtableEntry(seq, shared, message, size));
+    this.#putEntry(inbox, new MemtableEntry(seq, shared, message, size));
     inbox.count(shared, size);
   }
 
@@ -225,8 +225,8 @@ export class LogStructuredStore {
    * transaction of its own, and {@link reload} afterwards. Throws {@link DamageFound} when it meets the content of one that it did
    * not know of.
    */
-  repair(found: ReadonlySet<number>): SegmentDamage[] {
-    return this.#pending.repair(found);
+  repair(found: ReadonlySet<number>): StoreDamage & { requests: number } {
+    return { ...this.#pending.repair(found), requests: this.requests.repair() };
   }
 
   /** Reads everything, and yields for each part how many messages were read and what is wrong with it. Changes nothing. */
@@ -239,6 +239,8 @@ export class LogStructuredStore {
     }
     yield { messages };
     yield* this.#pending.verify();
+    const damaged = this.requests.countDamaged();
+    if (damaged > 0) yield { messages: 0, problem: `${damaged} rows of open requests are damaged` };
   }
 
   /** Reads everything again, after a rollback. */
@@ -271,7 +273,7 @@ export class LogStructuredStore {
     const content = how === 'with body' ? message : { ...message, body: undefined };
     const entry = new MemtableEntry(seq, message.shared, content, message.size);
     entry.answered = message.answered;
-    this.#putEntry(entry);
+    this.#putEntry(inbox, entry);
     if (how === 'without body') return entry;
     entry.attempts = message.attempts;
     if (entry.attempts > 0) this.#log.record.setAttempts(entry);
@@ -280,8 +282,8 @@ export class LogStructuredStore {
     return entry;
   }
 
-  #putEntry(entry: MemtableEntry): void {
-    this.#memtable.add(entry, this.#log.number);
+  #putEntry(inbox: Inbox, entry: MemtableEntry): void {
+    this.#memtable.add(inbox, entry, this.#log.number);
     this.#log.record.put(entry);
   }
 
@@ -307,7 +309,7 @@ export class LogStructuredStore {
       put: (message) => {
         const inbox = memtable.inbox(message.shared.inbox);
         const entry = new MemtableEntry(message.seq, message.shared, message, message.size);
-        memtable.add(entry, this.#log.number);
+        memtable.add(inbox, entry, this.#log.number);
         bySeq.set(message.seq, entry);
         inbox.count(message.shared, message.size);
       },

@@ -28,7 +28,7 @@ it('removes the entries of whole commits, the oldest first, and keeps nothing of
   const entries = [1, 1, 2, 3, 3].map((commit, seq) => {
     const entry = new MemtableEntry(seq, sharedFieldsOf(sent, undefined), sent, 4);
     now = 10 * commit;
-    memtable.add(entry, commit);
+    memtable.add(inbox, entry, commit);
     inbox.count(entry.shared, 4);
     return entry;
   });

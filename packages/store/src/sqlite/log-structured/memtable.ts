@@ -82,14 +82,14 @@ export class Memtable {
     return names;
   }
 
-  /** Adds an entry that the commit with this number put. */
-  add(entry: MemtableEntry, commit: number): void {
+  /** Adds an entry of an inbox that the commit with this number put. */
+  add(inbox: Inbox, entry: MemtableEntry, commit: number): void {
     const last = this.#commits.at(-1);
     if (last?.number === commit) last.entries.push(entry);
     else this.#commits.push({ number: commit, at: this.#monotonic(), entries: [entry] });
     this.#size++;
     this.#loggedBytes += entry.loggedBytes;
-    this.inbox(entry.shared.inbox).add(entry);
+    inbox.add(entry);
   }
 
   settle(entry: MemtableEntry, ending: Ending): void {

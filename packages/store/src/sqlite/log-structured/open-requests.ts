@@ -1,5 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { RequestKey, RequestState } from '../../inbox-store.ts';
+import { rowChecksum } from '../row-checksum.ts';
 import type { LoggedMessage } from './logged-message.ts';
 import { MemtableEntry } from './memtable-entry.ts';
 import type { MessageReader } from './message-reader.ts';
@@ -19,10 +20,23 @@ export interface FoundRequest {
 
 interface Row {
   seq: number;
+  requester: string;
+  id: string;
   inbox: string;
   openUntil: number;
   isOver: number;
+  checksum: number;
 }
+
+type Values = [
+  seq: number,
+  requester: string,
+  id: string,
+  inbox: string,
+  openUntil: number,
+  isOver: number,
+  checksum: number,
+];
 
 /**
  * Tells whether requests can be answered. As long as a request is in the memtable or in a segment of pending messages, it says itself
@@ -34,12 +48,10 @@ export class OpenRequests {
   readonly #now: () => number;
   readonly #bySeq: Statement<[seq: number], Row>;
   readonly #byId: Statement<[requester: string, id: string, inbox: string], Row>;
-  readonly #close: Statement<
-    [seq: number, requester: string, id: string, inbox: string, openUntil: number, isOver: number]
-  >;
-  readonly #keep: Statement<
-    [seq: number, requester: string, id: string, inbox: string, openUntil: number, isOver: number]
-  >;
+  readonly #all: Statement<[], Row>;
+  readonly #set: Statement<Values>;
+  readonly #keep: Statement<Values>;
+  readonly #db: Database;
   readonly #dropOld: Statement<[now: number]>;
   readonly #tooMany: Statement<[limit: number], { requester: string; count: number }>;
   readonly #dropSoonest: Statement<[requester: string, count: number]>;
@@ -49,15 +61,18 @@ export class OpenRequests {
 
   /** `now` returns the present in epoch milliseconds, by a clock that no leap moves before the broker believes it. */
   constructor(db: Database, reader: MessageReader, now: () => number, maxPerRequester = maxRowsPerRequester) {
-    const row = 'SELECT seq, inbox, open_until AS openUntil, is_over AS isOver FROM open_request';
-    const insert = 'INSERT INTO open_request VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (seq) DO';
+    const row =
+      'SELECT seq, requester, id, inbox, open_until AS openUntil, is_over AS isOver, checksum FROM open_request';
+    const values = 'INTO open_request VALUES (?, ?, ?, ?, ?, ?, ?)';
+    this.#db = db;
+    this.#all = db.prepare(row);
     this.#reader = reader;
     this.#now = now;
     this.#maxPerRequester = maxPerRequester;
     this.#bySeq = db.prepare(`${row} WHERE seq = ?`);
     this.#byId = db.prepare(`${row} WHERE requester = ? AND id = ? AND inbox = ? ORDER BY seq DESC LIMIT 1`);
-    this.#close = db.prepare(`${insert} UPDATE SET is_over = 1`);
-    this.#keep = db.prepare(`${insert} NOTHING`);
+    this.#set = db.prepare(`INSERT OR REPLACE ${values}`);
+    this.#keep = db.prepare(`INSERT OR IGNORE ${values}`);
     this.#dropOld = db.prepare('DELETE FROM open_request WHERE open_until <= ?');
     this.#tooMany = db.prepare(
       'SELECT requester, count(*) AS count FROM open_request GROUP BY requester HAVING count(*) > ?',
@@ -90,8 +105,23 @@ export class OpenRequests {
 
   /** Notes that a settled request was answered whose message can't be changed any more. */
   close({ requester, id }: RequestKey, { seq, inbox, message }: FoundRequest): void {
-    this.#close.run(seq, requester, id, inbox, message?.shared.openUntil ?? 0, 1);
+    const openUntil = message?.shared.openUntil ?? this.#bySeq.get(seq)?.openUntil ?? 0;
+    this.#set.run(...valuesOf({ seq, requester, id, inbox, openUntil, isOver: 1 }));
     this.#isChanged = true;
+  }
+
+  /** How many rows are damaged. Call it between transactions. */
+  countDamaged(): number {
+    return this.#all.all().filter((row) => !isSound(row)).length;
+  }
+
+  /** Has requests of damaged rows count as answered, since a second reply must not be stored. Returns how many there were. */
+  repair(): number {
+    const damaged = this.#all.all().filter((row) => !isSound(row));
+    // A key in an index may be another one than in the row.
+    if (damaged.length > 0) this.#db.exec('REINDEX open_request');
+    for (const row of damaged) this.#set.run(...valuesOf({ ...row, isOver: 1 }));
+    return damaged.length;
   }
 
   /** Keeps those of settled messages that are requests and can still be answered, before their segment is dropped. */
@@ -99,7 +129,9 @@ export class OpenRequests {
     for (const message of messages) {
       const { sender, inbox, openUntil = 0 } = message.shared;
       if (openUntil <= now) continue;
-      this.#keep.run(message.seq, sender, message.id, inbox, openUntil, hasEnd(message) ? 1 : 0);
+      const { seq, id } = message;
+      const isOver = hasEnd(message) ? 1 : 0;
+      this.#keep.run(...valuesOf({ seq, requester: sender, id, inbox, openUntil, isOver }));
       this.#isChanged = true;
     }
   }
@@ -118,7 +150,7 @@ export class OpenRequests {
     if (message) return isRequest(message) ? this.#found(message) : undefined;
     const row = this.#byId.get(requester, id, inbox);
     if (!row) return undefined;
-    const isOpen = row.isOver === 0 && row.openUntil > this.#now();
+    const isOpen = !isOver(row) && row.openUntil > this.#now();
     return { seq: row.seq, inbox, isOpen, isPending: false, message: undefined };
   }
 
@@ -131,8 +163,24 @@ export class OpenRequests {
 
   #isSettledOpen(message: LoggedMessage): boolean {
     if (hasEnd(message) || (message.shared.openUntil ?? 0) <= this.#now()) return false;
-    return message instanceof MemtableEntry || this.#bySeq.get(message.seq)?.isOver !== 1;
+    if (message instanceof MemtableEntry) return true;
+    const row = this.#bySeq.get(message.seq);
+    return row === undefined || !isOver(row);
   }
+}
+
+function valuesOf({ seq, requester, id, inbox, openUntil, isOver }: Omit<Row, 'checksum'>): Values {
+  const checksum = rowChecksum(seq, requester, id, inbox, openUntil, isOver);
+  return [seq, requester, id, inbox, openUntil, isOver, checksum];
+}
+
+function isSound(row: Row): boolean {
+  return row.checksum === valuesOf(row)[6];
+}
+
+/** Whether a row says that its request can't be answered, or can't be relied on. */
+function isOver(row: Row): boolean {
+  return row.isOver !== 0 || !isSound(row);
 }
 
 function isRequest({ shared }: LoggedMessage): boolean {

@@ -1,5 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { Amount } from '../../caps.ts';
+import { rowChecksum } from '../row-checksum.ts';
+import { DamageFound } from './damage-found.ts';
 import type { SharedFields } from './logged-message.ts';
 
 /** How much is pending in an inbox of one sender. Messages that don't count against their sender are counted apart. */
@@ -9,14 +11,17 @@ export interface PendingCount extends Amount {
   isCounted: boolean;
 }
 
-type Row = Amount & { inbox: string; sender: string; isCounted: 0 | 1 };
+type Row = Amount & { inbox: string; sender: string; isCounted: 0 | 1; checksum: number };
+
+const columns = 'inbox, sender, is_counted AS isCounted, pending AS messages, bytes, checksum';
 
 /** Counts what is pending in segments of each sender in each inbox: the messages of a long inbox would take seconds to count. */
 export class PendingCounts {
-  readonly #read: Statement<[inbox: string], Amount>;
+  readonly #of: Statement<[inbox: string], Amount>;
+  readonly #one: Statement<[inbox: string, sender: string, isCounted: 0 | 1], Row>;
   readonly #all: Statement<[], Row>;
-  readonly #add: Statement<
-    [inbox: string, sender: string, isCounted: 0 | 1, messages: number, bytes: number]
+  readonly #set: Statement<
+    [inbox: string, sender: string, isCounted: 0 | 1, messages: number, bytes: number, checksum: number]
   >;
   readonly #forget: Statement<[inbox: string, sender: string, isCounted: 0 | 1]>;
   readonly #clear: Statement<[]>;
@@ -26,32 +31,36 @@ export class PendingCounts {
   #last: PendingCount | undefined;
 
   constructor(db: Database) {
-    this.#read = db.prepare(
+    this.#of = db.prepare(
       `SELECT coalesce(sum(pending), 0) AS messages, coalesce(sum(bytes), 0) AS bytes
        FROM pending_count WHERE inbox = ?`,
     );
-    this.#all = db.prepare(
-      'SELECT inbox, sender, is_counted AS isCounted, pending AS messages, bytes FROM pending_count',
+    this.#one = db.prepare(
+      `SELECT ${columns} FROM pending_count WHERE inbox = ? AND sender = ? AND is_counted = ?`,
     );
-    this.#add = db.prepare(
-      `INSERT INTO pending_count VALUES (?, ?, ?, ?, ?) ON CONFLICT (inbox, sender, is_counted)
-       DO UPDATE SET pending = pending + excluded.pending, bytes = bytes + excluded.bytes`,
-    );
+    this.#all = db.prepare(`SELECT ${columns} FROM pending_count`);
+    this.#set = db.prepare('INSERT OR REPLACE INTO pending_count VALUES (?, ?, ?, ?, ?, ?)');
     this.#clear = db.prepare('DELETE FROM pending_count');
-    this.#forget = db.prepare(
-      'DELETE FROM pending_count WHERE inbox = ? AND sender = ? AND is_counted = ? AND pending = 0',
-    );
+    this.#forget = db.prepare('DELETE FROM pending_count WHERE inbox = ? AND sender = ? AND is_counted = ?');
   }
 
   /** What is pending in an inbox. */
   of(inbox: string): Amount {
     this.save();
-    return this.#read.get(inbox) ?? { messages: 0, bytes: 0 };
+    return this.#of.get(inbox) ?? { messages: 0, bytes: 0 };
   }
 
-  /** All counts. Call it between transactions. */
+  /** How many rows are damaged. Call it between transactions. */
+  countDamaged(): number {
+    let damaged = 0;
+    for (const row of this.#all.iterate()) if (!isSound(row)) damaged++;
+    return damaged;
+  }
+
+  /** All counts, damaged ones too: a repair counts again. Call it between transactions. */
   *all(): Iterable<PendingCount> {
-    for (const row of this.#all.iterate()) yield { ...row, isCounted: row.isCounted === 1 };
+    for (const { checksum: _, ...row } of this.#all.iterate())
+      yield { ...row, isCounted: row.isCounted === 1 };
   }
 
   /** Counts a message that went to a segment (`by` 1) or was taken out of one (-1). */
@@ -63,13 +72,22 @@ export class PendingCounts {
     change.bytes += by * size;
   }
 
-  /** Writes the changes. One of the last steps of a transaction. */
+  /** Writes the changes. One of the last steps of a transaction. Throws {@link DamageFound}. */
   save(): void {
     for (const { inbox, sender, isCounted, messages, bytes } of this.#changes.values()) {
       if (messages === 0 && bytes === 0) continue;
       const flag = isCounted ? 1 : 0;
-      this.#add.run(inbox, sender, flag, messages, bytes);
-      if (messages < 0) this.#forget.run(inbox, sender, flag);
+      const known = this.#one.get(inbox, sender, flag);
+      if (known && !isSound(known)) throw new DamageFound();
+      const row = {
+        inbox,
+        sender,
+        isCounted: flag,
+        messages: messages + (known?.messages ?? 0),
+        bytes: bytes + (known?.bytes ?? 0),
+      } as const;
+      if (row.messages === 0) this.#forget.run(inbox, sender, flag);
+      else this.#set.run(inbox, sender, flag, row.messages, row.bytes, checksumOf(row));
     }
     this.reset();
   }
@@ -94,4 +112,12 @@ export class PendingCounts {
     this.#last = change;
     return change;
   }
+}
+
+function checksumOf({ inbox, sender, isCounted, messages, bytes }: Omit<Row, 'checksum'>): number {
+  return rowChecksum(inbox, sender, isCounted, messages, bytes);
+}
+
+function isSound(row: Row): boolean {
+  return row.checksum === checksumOf(row);
 }

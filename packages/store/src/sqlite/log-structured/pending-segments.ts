@@ -29,6 +29,12 @@ export interface SegmentDamage {
   lost: { inbox: string; first: number; last: number; messages: number }[];
 }
 
+/** What a repair found in all. `counts` are damaged rows of what is pending of each sender. */
+export interface StoreDamage {
+  segments: SegmentDamage[];
+  counts: number;
+}
+
 /**
  * The messages that are pending in segments. A segment is never changed: ranges tell which of its messages are still pending,
  * and counts how many there are of each sender. Transactions are the caller's.
@@ -178,9 +184,9 @@ export class PendingSegments {
   /**
    * Repairs what is damaged in segments and their ranges, and `found` in any case: each of them is written again with what can be
    * read of it. Where it is not known which messages of a segment are still pending, all are, since a message that comes twice is
-   * better than one that is lost. Returns what it found. Throws {@link DamageFound}.
+   * better than one that is lost. Damaged counts are counted again. Returns what it found. Throws {@link DamageFound}.
    */
-  repair(found: ReadonlySet<number>): SegmentDamage[] {
+  repair(found: ReadonlySet<number>): StoreDamage {
     const { ranges, damaged: damagedRanges } = this.#ranges.check();
     const rangesOf = Map.groupBy(ranges, ({ segment }) => segment);
     const pendingOf = new Map([...rangesOf].map(([segment, own]) => [segment, sumOf(own)]));
@@ -192,14 +198,17 @@ export class PendingSegments {
       const isKnown = known !== undefined && known.pending === sumOf(own);
       return this.#repairSegment(number, known, isKnown ? own : undefined);
     });
-    if (damaged.size > 0 || damagedRanges > 0) this.#recount();
-    return damage;
+    const damagedCounts = this.counts.countDamaged();
+    if (damaged.size + damagedRanges + damagedCounts > 0) this.#recount();
+    return { segments: damage, counts: damagedCounts };
   }
 
   /** Reads all segments, pending and settled, and yields how many messages each holds and what is wrong with it. */
   *verify(): Iterable<{ messages: number; problem?: string }> {
     const { ranges, damaged } = this.#ranges.check();
     if (damaged > 0) yield { messages: 0, problem: `${damaged} ranges of pending messages are damaged` };
+    const counts = this.counts.countDamaged();
+    if (counts > 0) yield { messages: 0, problem: `${counts} counts of pending messages are damaged` };
     const pendingOf = new Map(
       [...Map.groupBy(ranges, ({ segment }) => segment)].map(([segment, own]) => [segment, sumOf(own)]),
     );
@@ -271,23 +280,24 @@ export class PendingSegments {
     let messages: LoggedMessage[] = [];
     let bytes = 0;
     let inboxes = 0;
-    let fill = 0;
+    let last: string | undefined;
     for (const message of sorted) {
-      if (messages.at(-1)?.shared.inbox !== message.shared.inbox) inboxes++;
+      const { inbox } = message.shared;
+      if (inbox !== last) inboxes++;
+      last = inbox;
       messages.push(message);
       bytes += message.size;
-      fill = Math.max(
-        messages.length / this.#segmentMessages,
-        bytes / segmentBytes,
-        inboxes / segmentInboxes,
-      );
-      if (fill < 1) continue;
+      const isFull =
+        messages.length >= this.#segmentMessages || bytes >= segmentBytes || inboxes >= segmentInboxes;
+      if (!isFull) continue;
       yield { messages, fill: 1 };
       messages = [];
       bytes = 0;
       inboxes = 0;
+      last = undefined;
     }
-    if (messages.length > 0) yield { messages, fill };
+    const shares = [messages.length / this.#segmentMessages, bytes / segmentBytes, inboxes / segmentInboxes];
+    if (messages.length > 0) yield { messages, fill: Math.max(...shares) };
   }
 
   #addSegment(messages: readonly LoggedMessage[], fill: number): void {

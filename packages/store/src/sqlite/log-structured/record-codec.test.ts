@@ -1,6 +1,12 @@
 import { expect, it } from 'vitest';
 import type { NewMessage } from '../../message.ts';
-import { type Ending, type LoggedMessage, type SharedFields, sharedFieldsOf } from './logged-message.ts';
+import {
+  type Ending,
+  hasLostBody,
+  type LoggedMessage,
+  type SharedFields,
+  sharedFieldsOf,
+} from './logged-message.ts';
 import {
   decodeMessages,
   decodeRecord,
@@ -10,7 +16,7 @@ import {
 } from './record-codec.ts';
 
 const place = 7;
-const hostile = '"]\\,\u0000\n{}\ud800 😀 __proto__';
+const hostile = '"]\\,\u0000\n{}😀 __proto__';
 const plain: NewMessage = {
   inbox: 'inbox',
   id: 'a',
@@ -43,7 +49,8 @@ function messages(): LoggedMessage[] {
     shared = sharedFieldsOf(message, shared);
     const { id, correlationId, traceparent, body } = message;
     const content = { id, correlationId, traceparent, body };
-    return { seq, shared, ...content, size: 2 * seq, attempts: 0, answered: false, ending: undefined };
+    const size = body === undefined ? 2 * seq : Buffer.byteLength(body);
+    return { seq, shared, ...content, size, attempts: 0, answered: false, ending: undefined };
   });
 }
 
@@ -86,21 +93,32 @@ it('reads the messages of a segment as they were, in their order', () => {
     attempts: one.seq % 3,
     answered: one.seq % 5 === 0,
   }));
-  expect(decodeMessages(encodeMessages(pending, place), place)).toEqual({ messages: pending, isWhole: true });
+  expect(decodeMessages(encodeMessages(pending, place, new RecordEncoder()), place)).toEqual({
+    messages: pending,
+    isWhole: true,
+  });
   const settled = messages().map((one) => ({
     ...one,
     body: undefined,
     answered: one.seq % 2 === 0,
     ending: endingOf(one.seq),
   }));
-  expect(decodeMessages(encodeMessages(settled, place), place)).toEqual({ messages: settled, isWhole: true });
-  expect(decodeMessages(encodeMessages([], place), place)).toEqual({ messages: [], isWhole: true });
+  expect(decodeMessages(encodeMessages(settled, place, new RecordEncoder()), place)).toEqual({
+    messages: settled,
+    isWhole: true,
+  });
+  expect(decodeMessages(encodeMessages([], place, new RecordEncoder()), place)).toEqual({
+    messages: [],
+    isWhole: true,
+  });
 });
 
 it('writes what messages share once in each block', () => {
   const encoder = new RecordEncoder();
   const [first] = messages();
   const ending = endingOf(0);
+  const shared = JSON.stringify(Object.values(first!.shared)).length + JSON.stringify(ending).length + 80;
+  const blocks = 3;
   const lengths = [0, 1].map(() => {
     for (let seq = 0; seq < 100; seq++) {
       encoder.put({ ...first!, seq });
@@ -108,9 +126,47 @@ it('writes what messages share once in each block', () => {
     }
     return encoder.take(place).entries.length;
   });
-  expect(lengths[0]).toBeLessThan(100 * '[99,0,null,"a"],99,'.length + 9 * 220);
+  expect(lengths[0]).toBeLessThan(100 * '[99,0,0,"a"],99,'.length + blocks * shared);
   expect(lengths[1]).toBe(lengths[0]);
 });
+
+it('gives no altered message with any byte flipped, and loses only the messages around that byte', () => {
+  const body = 'b'.repeat(700);
+  const [first] = messages();
+  const sent = Array.from({ length: 100 }, (_, seq) => ({
+    ...first!,
+    seq,
+    body: `${seq} ${body}`,
+    size: 0,
+  })).map((one) => ({ ...one, size: Buffer.byteLength(one.body) }));
+  const { entries, bodies } = encodeMessages(sent, place, new RecordEncoder());
+  const reads = (record: EncodedRecord): { damaged: number; missing: number; isWhole: boolean } => {
+    const { messages: read, isWhole } = decodeMessages(record, place);
+    const expected = read.map((one) => ({ ...sent[one.seq]!, ...(hasLostBody(one) && { body: undefined }) }));
+    expect(read).toEqual(expected);
+    const damaged = read.filter(hasLostBody).length;
+    return { damaged, missing: sent.length - read.length, isWhole };
+  };
+  expect(reads({ entries, bodies })).toEqual({ damaged: 0, missing: 0, isWhole: true });
+  for (let at = 0; at < bodies.length; at += 1999) {
+    const { damaged, missing, isWhole } = reads({ entries, bodies: flipped(bodies, at) });
+    expect([missing, isWhole]).toEqual([0, true]);
+    expect(damaged).toBeGreaterThan(0);
+    expect(damaged).toBeLessThan(9);
+  }
+  for (let at = 0; at < entries.length; at += 41) {
+    const { damaged, missing, isWhole } = reads({ entries: `${flipped(Buffer.from(entries), at)}`, bodies });
+    expect([damaged, isWhole]).toEqual([0, false]);
+    expect(missing).toBeLessThan(81);
+  }
+  expect(reads({ entries, bodies: bodies.subarray(0, -1) })).toMatchObject({ missing: 0, isWhole: true });
+});
+
+function flipped(bytes: Buffer, at: number): Buffer {
+  const copy = Buffer.from(bytes);
+  copy[at]! ^= 1 << (at % 8);
+  return copy;
+}
 
 function operationsOf(record: EncodedRecord): unknown[] {
   const operations: unknown[] = [];

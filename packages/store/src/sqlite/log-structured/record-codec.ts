@@ -3,32 +3,39 @@ import type { Outcome } from '../../message.ts';
 import type { Ending, LoggedMessage, SharedFields } from './logged-message.ts';
 
 /**
- * A record as it is stored: blocks of operations on messages, and the bodies of its messages one after the other. The commit log
- * holds one for each commit; a segment is one, too, which makes exactly the messages of the segment.
+ * A record as it is stored: blocks of operations on messages, and the bodies of its messages one after the other, in UTF-8. The
+ * commit log holds one for each commit; a segment is one, too, which makes exactly the messages of the segment.
  *
- * Each block is a line of `entries`, with a checksum over the rest of the line and one over the bodies of its messages. So damage
- * costs the messages of one block. Blocks are small for that reason, and hold several small messages because each checksum is a call
- * that costs about as much as encoding a message.
+ * Each block is a line of `entries`, with a checksum over the rest of the line. The line holds a checksum for each part of the
+ * bodies of its messages. So damage to a line costs the operations of one block, and damage to bodies costs the few messages that
+ * lie in one part. A checksum for each message would cost about as much as encoding it.
  */
 export interface EncodedRecord {
   entries: string;
-  bodies: string;
+  bodies: Buffer;
 }
 
-/** A block is ended after so many entries, */
-const blockEntries = 48;
-/** or after so many UTF-16 units of bodies. */
-const blockBodies = 4096;
+/** The number of entries after which a block ends. */
+const blockEntries = 80;
+/** The bytes of bodies that have one checksum. */
+const partBytes = 4096;
 
-/** What a line holds behind its checksum, as a JSON array. Bodies are counted in UTF-16 units. */
+/** The JSON array that a line holds behind its checksum. The bodies of a block begin at a byte of the record's bodies. */
 type Block = [
   number: number,
   isLast: 0 | 1,
   bodiesStart: number,
-  bodiesLength: number,
-  bodiesChecksum: number,
+  bodiesEnd: number,
+  bodiesChecksums: readonly number[],
   ...entries: Entry[],
 ];
+/** The place of the first entry in a block. */
+const firstEntry = 5;
+
+/** The bytes of room for bodies that an encoder has at first. */
+const usualBytes = 64 * 1024;
+/** The most room that an encoder keeps for its next record. */
+const maxKeptBytes = 1024 * 1024;
 
 /** What the messages after it, up to the next one, share. */
 type Shared = [
@@ -45,11 +52,11 @@ type Shared = [
   isCounted?: true,
 ];
 
-/** A message is put; `bodyLength` in UTF-16 units, null without a body. */
+/** A message is put; `size` is that of the body that it has or had. */
 type Put = [
   seq: number,
   size: number,
-  bodyLength: number | null,
+  hasBody: 0 | 1,
   id: string,
   correlationId?: string | null,
   traceparent?: string,
@@ -84,8 +91,12 @@ export interface RecordReader {
 /** Collects operations as they happen, and encodes them. */
 export class RecordEncoder {
   #lines: string[] = [];
-  #bodies = '';
-  #blockBodies = '';
+  /** The room for bodies, which is used again for the next record. */
+  #bodies = Buffer.allocUnsafe(usualBytes);
+  /** The bytes of that room that are written. */
+  #written = 0;
+  /** Where the bodies of the last block begin. */
+  #blockStart = 0;
   #entries: Entry[] = [];
   #shared: SharedFields | undefined;
   #ending: Ending | undefined;
@@ -100,12 +111,12 @@ export class RecordEncoder {
     this.#makeRoom();
     if (message.shared !== this.#shared) this.#share(message.shared);
     const { seq, size, id, body, correlationId, traceparent } = message;
-    const bodyLength = body === undefined ? null : body.length;
+    const hasBody = body === undefined ? 0 : 1;
     if (traceparent !== undefined)
-      this.#entries.push([seq, size, bodyLength, id, correlationId ?? null, traceparent]);
-    else if (correlationId !== undefined) this.#entries.push([seq, size, bodyLength, id, correlationId]);
-    else this.#entries.push([seq, size, bodyLength, id]);
-    if (body !== undefined) this.#blockBodies += body;
+      this.#entries.push([seq, size, hasBody, id, correlationId ?? null, traceparent]);
+    else if (correlationId !== undefined) this.#entries.push([seq, size, hasBody, id, correlationId]);
+    else this.#entries.push([seq, size, hasBody, id]);
+    if (body !== undefined) this.#write(body, size);
   }
 
   settle({ seq, shared: { inbox }, answered }: LoggedMessage, ending: Ending): void {
@@ -131,45 +142,57 @@ export class RecordEncoder {
     this.#entries.push(['answered', inbox, seq]);
   }
 
-  /** The record of all operations since the last call. Only {@link decodeRecord} with the same `place` reads it. */
+  /**
+   * Returns the record of all operations since the last call. Only {@link decodeRecord} with the same `place` reads it. The next
+   * operation overwrites its bodies.
+   */
   take(place: number): EncodedRecord {
     this.#endBlock(true);
     let entries = '';
     for (const line of this.#lines) entries += `${entries === '' ? '' : '\n'}${crc32(line, place)} ${line}`;
-    const record = { entries, bodies: this.#bodies };
+    const record = { entries, bodies: this.#bodies.subarray(0, this.#written) };
     this.clear();
     return record;
   }
 
   clear(): void {
     this.#lines = [];
-    this.#bodies = '';
-    this.#blockBodies = '';
-    this.#entries = [];
-    this.#shared = undefined;
-    this.#ending = undefined;
-    this.#settledIn = undefined;
+    if (this.#bodies.length > maxKeptBytes) this.#bodies = Buffer.allocUnsafe(usualBytes);
+    this.#written = 0;
+    this.#beginBlock();
   }
 
   #makeRoom(): void {
-    if (this.#entries.length >= blockEntries || this.#blockBodies.length >= blockBodies)
-      this.#endBlock(false);
+    if (this.#entries.length >= blockEntries) this.#endBlock(false);
   }
 
   /** Nothing of a block is needed to read the next one. */
-  #endBlock(isLast: boolean): void {
-    const bodies = this.#blockBodies;
-    const checksum = bodies === '' ? 0 : crc32(bodies);
-    const place = [this.#lines.length, isLast ? 1 : 0, this.#bodies.length, bodies.length, checksum] as const;
-    const block: Block = [...place, ...this.#entries];
-    this.#lines.push(JSON.stringify(block));
-    this.#bodies += bodies;
-    this.#blockBodies = '';
+  #beginBlock(): void {
     this.#entries = [];
+    this.#blockStart = this.#written;
     this.#shared = undefined;
     this.#ending = undefined;
     this.#settledIn = undefined;
     this.#isAnswered = false;
+  }
+
+  #endBlock(isLast: boolean): void {
+    const [start, end] = [this.#blockStart, this.#written];
+    const checksums = checksumsOf(this.#bodies, start, end);
+    const block: Block = [this.#lines.length, isLast ? 1 : 0, start, end, checksums, ...this.#entries];
+    this.#lines.push(JSON.stringify(block));
+    this.#beginBlock();
+  }
+
+  #write(body: string, size: number): void {
+    const end = this.#written + size;
+    if (end > this.#bodies.length) {
+      const larger = Buffer.allocUnsafe(2 * end);
+      this.#bodies.copy(larger, 0, 0, this.#written);
+      this.#bodies = larger;
+    }
+    this.#bodies.write(body, this.#written, 'utf8');
+    this.#written = end;
   }
 
   #share(shared: SharedFields): void {
@@ -191,16 +214,13 @@ export class RecordEncoder {
 export function decodeRecord(record: EncodedRecord, place: number, reader: RecordReader): boolean {
   const { entries, bodies } = record;
   // Damage may make another type of a value.
-  if (typeof entries !== 'string' || typeof bodies !== 'string') return false;
+  if (typeof entries !== 'string' || !Buffer.isBuffer(bodies)) return false;
   const isPlain = !entries.includes('\n');
   const blocks = isPlain
     ? [readLine(entries, place)]
     : entries.split('\n').map((line) => readLine(line, place));
   const isWhole = blocks.every((block, n) => block?.[0] === n) && blocks.at(-1)?.[1] === 1;
-  const last = blocks.at(-1);
-  // Damage may change how many units a text has. Behind it the bodies are shifted by the difference.
-  const shift = last ? bodies.length - (last[2] + last[3]) : 0;
-  for (const block of blocks) if (block) readBlock(block, bodies, shift, reader);
+  for (const block of blocks) if (block) readBlock(block, bodies, reader);
   return isWhole;
 }
 
@@ -213,13 +233,13 @@ function readLine(line: string, place: number): Block | undefined {
     : undefined;
 }
 
-function readBlock(block: Block, bodies: string, shift: number, reader: RecordReader): void {
-  const [, , start, length, checksum] = block;
-  const own = bodiesOf(bodies, start, length, checksum) ?? bodiesOf(bodies, start + shift, length, checksum);
+function readBlock(block: Block, bodies: Buffer, reader: RecordReader): void {
+  const [, , start, end, checksums] = block;
+  const sound = checksumsOf(bodies, start, end).map((found, part) => found === checksums[part]);
   let shared: SharedFields | undefined;
   let settled: { inbox: string; ending: Ending; answered: boolean } | undefined;
-  let bodyStart = 0;
-  for (let at = 5; at < block.length; at++) {
+  let bodyStart = start;
+  for (let at = firstEntry; at < block.length; at++) {
     const entry = block[at] as Entry;
     if (typeof entry === 'number') {
       if (settled) reader.settle(settled.inbox, entry, settled.ending, settled.answered);
@@ -233,8 +253,7 @@ function readBlock(block: Block, bodies: string, shift: number, reader: RecordRe
     } else if (entry[0] === 'answered') {
       reader.setAnswered(entry[1], entry[2]);
     } else if (shared) {
-      const [seq, size, bodyLength, id, correlationId, traceparent] = entry;
-      const bodyEnd = bodyStart + (bodyLength ?? 0);
+      const [seq, size, hasBody, id, correlationId, traceparent] = entry;
       reader.put({
         seq,
         shared,
@@ -242,26 +261,48 @@ function readBlock(block: Block, bodies: string, shift: number, reader: RecordRe
         correlationId: correlationId ?? undefined,
         traceparent,
         size,
-        body: bodyLength === null ? undefined : bodyLength === 0 ? '' : own?.slice(bodyStart, bodyEnd),
+        body: hasBody ? bodyOf(bodies, bodyStart, size, start, sound) : undefined,
         attempts: 0,
         answered: false,
         ending: undefined,
       });
-      bodyStart = bodyEnd;
+      if (hasBody) bodyStart += size;
     }
   }
 }
 
-/** Undefined if they are damaged. */
-function bodiesOf(bodies: string, start: number, length: number, checksum: number): string | undefined {
-  if (length === 0) return '';
-  const own = bodies.slice(start, start + length);
-  return crc32(own) === checksum ? own : undefined;
+/** The checksum of each part of the bodies between two places. */
+function checksumsOf(bodies: Buffer, start: number, end: number): number[] {
+  const checksums: number[] = [];
+  for (let at = start; at < end; at += partBytes)
+    checksums.push(crc32(bodies.subarray(at, Math.min(at + partBytes, end))));
+  return checksums;
 }
 
-/** Encodes messages as they are now: the record of a segment. */
-export function encodeMessages(messages: readonly LoggedMessage[], place: number): EncodedRecord {
-  const encoder = new RecordEncoder();
+/** Undefined if a part of it is damaged. `blockStart` is where the first part begins. */
+function bodyOf(
+  bodies: Buffer,
+  start: number,
+  size: number,
+  blockStart: number,
+  sound: readonly boolean[],
+): string | undefined {
+  const end = start + size;
+  let part = Math.floor((start - blockStart) / partBytes);
+  for (; blockStart + part * partBytes < end; part++) if (!sound[part]) return undefined;
+  return bodies.toString('utf8', start, end);
+}
+
+/**
+ * Encodes messages as they are now: the record of a segment. What the encoder held before is dropped, and its next operation
+ * overwrites the bodies.
+ */
+export function encodeMessages(
+  messages: readonly LoggedMessage[],
+  place: number,
+  encoder: RecordEncoder,
+): EncodedRecord {
+  encoder.clear();
   for (const message of messages) encoder.put(message);
   for (const message of messages) {
     if (message.attempts > 0) encoder.setAttempts(message);

@@ -5,7 +5,7 @@ import { hashOfId } from './bloom-filter.ts';
 import { DamageFound } from './damage-found.ts';
 import { IdRanges } from './id-ranges.ts';
 import type { LoggedMessage } from './logged-message.ts';
-import { decodeMessages, type EncodedRecord, encodeMessages } from './record-codec.ts';
+import { decodeMessages, type EncodedRecord, encodeMessages, RecordEncoder } from './record-codec.ts';
 import type { Segment } from './segment.ts';
 import { SegmentIndex } from './segment-index.ts';
 
@@ -38,9 +38,10 @@ export class Segments {
   readonly #cache = new Map<number, readonly LoggedMessage[]>();
   /** Numbers of the segments that are damaged, as far as it was noticed. */
   readonly #damaged = new Set<number>();
+  readonly #encoder = new RecordEncoder();
   #lastNumber = 0;
   readonly #insert: Statement<[SegmentRow]>;
-  readonly #insertContent: Statement<[number: number, hashes: Buffer, entries: string, bodies: string]>;
+  readonly #insertContent: Statement<[number: number, hashes: Buffer, entries: string, bodies: Buffer]>;
   readonly #all: Statement<[], SegmentRow>;
   readonly #hashes: Statement<[number: number], Buffer>;
   readonly #content: Statement<[number: number], EncodedRecord>;
@@ -96,10 +97,13 @@ export class Segments {
   /** Writes messages, all of them pending or all settled. */
   write(kind: Segment['kind'], messages: readonly LoggedMessage[], fill = 1): Segment {
     const number = this.#lastNumber + 1;
-    const { entries, bodies } = encodeMessages(messages, number);
-    const hashes = Uint32Array.from(messages, ({ id }) => hashOfId(id));
+    const { entries, bodies } = encodeMessages(messages, number, this.#encoder);
+    const hashes = new Uint32Array(messages.length);
     const ids = new IdRanges();
-    for (const { id } of messages) ids.add(id);
+    messages.forEach(({ id }, n) => {
+      hashes[n] = hashOfId(id);
+      ids.add(id);
+    });
     const segment: Segment = {
       number,
       kind,
