@@ -8,6 +8,7 @@ export function brokerFiles(dataDir: string): {
   tokens: string;
   audit: string;
   facts: string;
+  socket: string;
   operatorToken: string;
 } {
   return {
@@ -15,6 +16,7 @@ export function brokerFiles(dataDir: string): {
     tokens: join(dataDir, 'tokens.db'),
     audit: join(dataDir, 'audit.db'),
     facts: join(dataDir, 'broker.json'),
+    socket: join(dataDir, 'broker.sock'),
     operatorToken: join(dataDir, 'operator.token'),
   };
 }
@@ -22,7 +24,10 @@ export function brokerFiles(dataDir: string): {
 /** The content of `broker.json`, a file that exists while a broker runs on the data directory. `started_at` is in epoch milliseconds. */
 export interface BrokerFacts {
   pid: number;
+  /** The TCP address. */
   url: string;
+  /** The address of the Unix socket, `unix:/path`, if there is one. */
+  socket?: string;
   started_at: number;
   /** The process that starts the broker again when it dies. */
   supervisor_pid?: number;

@@ -15,10 +15,16 @@ import type { Log } from './log.ts';
 export interface BrokerOptions {
   /** The directory of the broker's files. It is created with mode 0700 if it is missing. Only one broker may run on it. */
   dataDir: string;
+  /** Files of others that are made only when a broker has run on the directory: beside them, a missing database was lost. */
+  madeLater?: readonly string[];
   /** The host name or address to listen on. Default: 127.0.0.1. A host beyond loopback needs `insecure`. */
   host?: string;
   /** The port to listen on. Default: 7420. With 0 the system chooses a free one. */
   port?: number;
+  /** Whether to listen on a Unix socket in the data directory, beside host and port. Default: true. */
+  socket?: boolean;
+  /** The directory for the socket if the data directory can't hold it. Default: the value of `XDG_RUNTIME_DIR`. */
+  runtimeDir?: string;
   /**
    * The meaning of a receipt. With `full`, the default, the message is synced to disk and survives a crash of the machine. With
    * `process` it is written and survives only the end of the process.
@@ -53,14 +59,19 @@ export interface BrokerOptions {
 }
 
 /** The options of a broker, with a default for each that was not given. */
-export type BrokerSettings = Required<Omit<BrokerOptions, 'limits' | 'roleLimits' | 'supervisorPid'>> &
-  Pick<BrokerOptions, 'supervisorPid'> & { limits: RoleLimits };
+export type BrokerSettings = Required<
+  Omit<BrokerOptions, 'limits' | 'roleLimits' | 'supervisorPid' | 'runtimeDir'>
+> &
+  Pick<BrokerOptions, 'supervisorPid' | 'runtimeDir'> & { limits: RoleLimits };
 
 /** Adds the defaults to options. Throws `SignalboxError` `insecure_listen` for a host beyond loopback without `insecure`. */
 export function settingsOf({
   dataDir,
+  madeLater = [],
   host = '127.0.0.1',
   port = 7420,
+  socket = true,
+  runtimeDir = process.env.XDG_RUNTIME_DIR || undefined,
   durability = 'full',
   limits,
   roleLimits,
@@ -85,8 +96,11 @@ export function settingsOf({
   const connections = connectionsWithin(limitsOf(undefined, limits).connections, openFiles);
   return {
     dataDir,
+    madeLater,
     host,
     port,
+    socket,
+    ...(runtimeDir !== undefined && { runtimeDir }),
     durability,
     limits: new RoleLimits(
       { ...limits, connections: { ...limits?.connections, ...connections } },

@@ -3,10 +3,14 @@ import type { TokenRegistry } from './auth/token-registry.ts';
 import { readText, removeFile, writePrivate } from './broker-files.ts';
 
 /** Issues the operator's token and writes it to `file`, unless the file already holds a token that is good. */
-export async function ensureOperatorToken(tokens: TokenRegistry, file: string): Promise<void> {
+export async function ensureOperatorToken(
+  tokens: TokenRegistry,
+  file: string,
+  announce: (record: TokenRecord) => void,
+): Promise<void> {
   const text = await readText(file);
   if (text !== undefined && isOperator(tokens.authenticate(text))) return;
-  const { token } = await tokens.issue({ agent: 'operator', role: 'operator' });
+  const { token } = await tokens.issue({ agent: 'operator', role: 'operator' }, announce);
   await removeFile(file);
   await writePrivate(file, `${token}\n`);
 }

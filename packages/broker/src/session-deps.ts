@@ -13,7 +13,6 @@ import { AgentBudgets } from './limits/agent-budgets.ts';
 import { RateLimit } from './limits/rate-limit.ts';
 import { OutboxFlusher } from './session/outbox-flusher.ts';
 import type { SessionDeps } from './session/session.ts';
-import { Turns } from './session/turns.ts';
 import type { Stores } from './stores.ts';
 
 const maxDeliver = 5;
@@ -66,7 +65,6 @@ export async function createSessionDeps(
     policies,
     minting: new MintingLimits(limits, tokens),
     budgets: new AgentBudgets(limits, monotonic),
-    turns: new Turns(),
     connected: new ConnectedCallers({ now, monotonic }, () => nanoid(8)),
     suggestions: new RateLimit(suggestionsPerSecond, suggestionsPerSecond, monotonic()),
     followers,

@@ -1,11 +1,15 @@
-import { failuresOf, isPrivileged, limitsOf, SignalboxError } from '@signalbox/protocol';
-import type { InboxStore } from '@signalbox/store';
+import { createHash } from 'node:crypto';
+import { failuresOf, isPrivileged, limitsOf, SignalboxError, socketAddress } from '@signalbox/protocol';
+import type { InboxStore, TokenRecord } from '@signalbox/store';
+import { auditEvent } from './audit-event.ts';
 import type { TokenRegistry } from './auth/token-registry.ts';
 import { refuseToken, type TokenRequest } from './auth/token-rules.ts';
 import { type BrokerFacts, brokerFiles, removeFile, writePrivate } from './broker-files.ts';
 import { type BrokerOptions, type BrokerSettings, settingsOf } from './broker-options.ts';
 import { startChores } from './chores/chores.ts';
+import { describeIssued } from './frames/admin/tokens.ts';
 import { Listener } from './listener/listener.ts';
+import { openSocketFile } from './listener/socket-file.ts';
 import type { Log } from './log.ts';
 import { ensureOperatorToken } from './operator-token.ts';
 import type { SessionDeps } from './session/session.ts';
@@ -14,8 +18,10 @@ import { openStores } from './stores.ts';
 
 /** A running broker. Disposing it stops it. */
 export interface Broker extends AsyncDisposable {
-  /** The address for clients, `ws://host:port`. */
+  /** The TCP address for clients, `ws://host:port`. */
   readonly url: string;
+  /** The address of the Unix socket, `unix:/path`, for clients of the same user. `undefined` if there is none. */
+  readonly socket: string | undefined;
   readonly port: number;
   /** The id of the store, which stays the same over restarts. */
   readonly brokerId: string;
@@ -58,7 +64,10 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   await stores.inboxes.keepTime(deps.time);
   opened.defer(() => stores.inboxes.keepTime(deps.time.look()));
   opened.use(deps.backups);
-  await ensureOperatorToken(deps.tokens, files.operatorToken);
+  auditStart(settings, deps);
+  const announce = (record: TokenRecord): void =>
+    deps.audit.record(auditEvent('token_issued', { at: now(), ...describeIssued(record) }));
+  await ensureOperatorToken(deps.tokens, files.operatorToken, announce);
   const brokerId = await stores.inboxes.identity();
   for (const chore of startChores({ ...deps, inboxes: stores.inboxes, onStoreFailed: storeFailed.resolve })) {
     opened.use(chore);
@@ -68,12 +77,14 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   opened.defer(() => listener.close());
   opened.defer(() => deps.delivery.close());
   opened.defer(() => listener.sayGoingAway(reconnectAfterMs));
+  const socket = settings.socket ? await openSocket(listener, settings, opened) : undefined;
   const { port } = listener;
   const url = urlOf(settings.host, port);
   opened.defer(() => removeFile(files.facts));
   const facts: BrokerFacts = {
     pid: process.pid,
     url,
+    ...(socket !== undefined && { socket }),
     started_at: now(),
     ...(settings.supervisorPid !== undefined && { supervisor_pid: settings.supervisorPid }),
   };
@@ -82,6 +93,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     level: 'info',
     event: 'broker_ready',
     url,
+    socket,
     dataDir: settings.dataDir,
     receiptMeans: deps.receiptMeans,
   });
@@ -96,14 +108,25 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   });
   return {
     url,
+    socket,
     port,
     brokerId,
     operatorTokenFile: files.operatorToken,
-    issueToken: (request) => issueToken(deps.tokens, request),
+    issueToken: (request) => issueToken(deps.tokens, request, announce),
     failed: storeFailed.promise,
     stop,
     [Symbol.asyncDispose]: stop,
   };
+}
+
+/** Records the start, with a hash of the rules for roles: where it differs from that of the start before, somebody changed them. */
+function auditStart({ durability, policies, limits }: BrokerSettings, { audit, now }: SessionDeps): void {
+  const rules = createHash('sha256')
+    .update(JSON.stringify([policies, limits]))
+    .digest('hex')
+    .slice(0, 16);
+  const detail = `durability ${durability}; the rules for roles have the hash ${rules}`;
+  audit.record(auditEvent('broker_started', { at: now(), detail }));
 }
 
 /** Warns if the process may open too few sockets for the connections that were asked for. */
@@ -143,8 +166,30 @@ function openListener(
   });
 }
 
+/** Returns the address of the socket that the broker listens on. If there can't be one, the log says why. */
+async function openSocket(
+  listener: Listener,
+  { dataDir, runtimeDir, log }: BrokerSettings,
+  opened: AsyncDisposableStack,
+): Promise<string | undefined> {
+  const listen = (path: string): Promise<void> => listener.listenOnSocket(path);
+  const file = await openSocketFile({ dataDir, runtimeDir, listen });
+  if ('path' in file) {
+    opened.defer(file.dispose);
+    return socketAddress(file.path);
+  }
+  log({
+    level: 'warn',
+    event: 'no_socket',
+    message: `no Unix socket could be made, so that agents and commands of this machine use TCP: ${file.problems.join('; ')}`,
+  });
+  return undefined;
+}
+
+/** Returns the address for clients on this machine. A broker that listens on all addresses is reached on loopback. */
 function urlOf(host: string, port: number): string {
-  return `ws://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const reached = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
+  return `ws://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
 }
 
 /**
@@ -171,9 +216,10 @@ function stopOnce(resources: AsyncDisposableStack, log: Log): () => Promise<void
 async function issueToken(
   tokens: TokenRegistry,
   request: TokenRequest,
+  announce: (record: TokenRecord) => void,
 ): Promise<{ id: string; token: string }> {
   const refusal = refuseToken(request);
   if (refusal) throw new SignalboxError(refusal.code, refusal.message, { details: { field: refusal.field } });
-  const { record, token } = await tokens.issue(request);
+  const { record, token } = await tokens.issue(request, announce);
   return { id: record.id, token };
 }

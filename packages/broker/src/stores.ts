@@ -7,8 +7,10 @@ import {
   openSqliteAuditLog,
   openSqliteInboxStore,
   openSqliteTokenStore,
+  refuseAbsent,
   type TokenStore,
 } from '@signalbox/store';
+import { auditEvent } from './audit-event.ts';
 import { brokerFiles } from './broker-files.ts';
 import type { BrokerSettings } from './broker-options.ts';
 
@@ -24,7 +26,7 @@ export interface Stores {
  * `data_directory_locked` if another broker runs on the directory.
  */
 export async function openStores(
-  { dataDir, durability, limits, acceptLoss, now, monotonic, log }: BrokerSettings,
+  { dataDir, madeLater, durability, limits, acceptLoss, now, monotonic, log }: BrokerSettings,
   opened: AsyncDisposableStack,
   isPrivileged: (agent: string) => boolean,
 ): Promise<Stores> {
@@ -37,27 +39,44 @@ export async function openStores(
     maxCountPerAgent: dead.messagesPerAgent,
     maxBytesPerAgent: dead.bytesPerAgent,
   };
-  const audit = opened.use(await openSqliteAuditLog({ file: files.audit }));
-  const onDamage = ({ what, detail }: Damage): void => {
+  const found: Damage[] = [];
+  let audit: AuditLog | undefined;
+  const onDamage = (damage: Damage): void => {
+    const { what, detail } = damage;
     log({ level: 'error', event: 'damage_found', what, detail });
-    audit.record({ at: now(), code: 'damage_found', detail });
+    if (audit) audit.record(auditEvent('damage_found', { at: now(), detail }));
+    else found.push(damage);
   };
-  // The operator's token is written last when a data directory is made, so that the databases are there then.
-  const wasInUse = existsSync(files.operatorToken);
-  const found = { isExpected: wasInUse, acceptLoss, onDamage };
-  const inboxes = {
-    ...found,
-    file: files.messages,
-    durability,
-    caps,
-    isPrivileged,
-    deadLetters,
-    now,
-    monotonic,
-  };
-  return {
-    inboxes: opened.use(await openSqliteInboxStore(inboxes)),
-    tokens: opened.use(await openSqliteTokenStore({ ...found, file: files.tokens })),
-    audit,
-  };
+  // Each file is made only when those before it are there, so that one that is missing beside a later one was lost.
+  const later = [files.audit, files.operatorToken, ...madeLater];
+  const afterMessages = [files.tokens, ...later];
+  const absent = refuseAbsent(
+    [
+      { file: files.messages, madeLater: afterMessages },
+      { file: files.tokens, madeLater: later },
+    ],
+    acceptLoss,
+  );
+  if (absent !== undefined) onDamage({ what: 'log', detail: `the loss was accepted: ${absent}` });
+  const inboxes = opened.use(
+    await openSqliteInboxStore({
+      file: files.messages,
+      durability,
+      caps,
+      isPrivileged,
+      deadLetters,
+      wasInUse: afterMessages.some((file) => existsSync(file)),
+      acceptLoss,
+      onDamage,
+      now,
+      monotonic,
+    }),
+  );
+  const tokens = opened.use(await openSqliteTokenStore({ file: files.tokens, onDamage }));
+  const onError = (error: unknown): void => log({ level: 'error', event: 'audit_failed', error });
+  if (!existsSync(files.audit) && later.some((file) => existsSync(file)))
+    onDamage({ what: 'audit', detail: `${files.audit} is gone; a new audit log was begun` });
+  audit = opened.use(await openSqliteAuditLog({ file: files.audit, onDamage, onError, now }));
+  for (const { detail } of found) audit.record(auditEvent('damage_found', { at: now(), detail }));
+  return { inboxes, tokens, audit };
 }

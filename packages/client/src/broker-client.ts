@@ -2,7 +2,7 @@ import type {
   AdminOp,
   AdminParams,
   AdminResult,
-  AuditFrame,
+  AuditReport,
   ConnectedAgent,
   JournalClaim,
   Message,
@@ -74,10 +74,10 @@ export interface BrokerClient extends AsyncDisposable {
    */
   find(requests: readonly { agent: string; id: string }[]): Promise<('open' | 'settled' | 'unknown')[]>;
   /**
-   * Records an event in the broker's audit log, under this client's token. Only for orchestrators. `detail` is one line of at most 500
-   * characters. Rejects with `connection_lost` if the connection ended before the answer: the event may be recorded all the same.
+   * Reports events for the broker's audit log. Only for orchestrators. They are recorded when this resolves, also if the connection is lost
+   * meanwhile. After a `timed_out` the same batch may be reported again, with its id: it is recorded once.
    */
-  audit(code: AuditFrame['code'], detail: string): Promise<void>;
+  audit(batch: string, events: readonly AuditReport[]): Promise<void>;
   /** Runs an operation of the operator; needs the operator's permission. Rejects with `internal` if the result can't be read. */
   admin<Op extends AdminOp>(op: Op, params: AdminParams<Op>): Promise<AdminResult<Op>>;
   /** Sends what is waiting, aborts what is being served, and ends the connection for good. */

@@ -59,7 +59,10 @@ export class ClientParts {
     this.supervisor = new Supervisor({
       ...options,
       onConnected: (send) => this.#connected(send),
-      onBrokerReplaced: () => this.deliveries.brokerReplaced(),
+      onBrokerReplaced: () => {
+        this.deliveries.brokerReplaced();
+        this.router.brokerReplaced();
+      },
       onFrame: (frame, body) => this.#received(frame, body),
       onDisconnected: () => this.#disconnected(),
       onClosed: (reason) => this.#closed(reason),

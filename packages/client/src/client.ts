@@ -2,7 +2,7 @@ import {
   type AdminOp,
   type AdminParams,
   type AdminResult,
-  type AuditFrame,
+  type AuditReport,
   agentOf,
   type ConnectedAgent,
   frameLimits,
@@ -260,9 +260,9 @@ export class Client implements BrokerClient {
     });
   }
 
-  async audit(code: AuditFrame['code'], detail: string): Promise<void> {
+  async audit(batch: string, events: readonly AuditReport[]): Promise<void> {
     this.#parts.requireOpen();
-    await this.#parts.calls.call({ type: 'audit', code, detail });
+    await this.#parts.calls.call({ type: 'audit', batch, events: [...events] }, { repeatable: true });
   }
 
   async admin<Op extends AdminOp>(op: Op, params: AdminParams<Op>): Promise<AdminResult<Op>> {

@@ -1,4 +1,4 @@
-import { isAddress } from '@signalbox/protocol';
+import { isAddress, parseBrokerAddress } from '@signalbox/protocol';
 import { nanoid } from 'nanoid';
 import type { BrokerClient, Log } from './broker-client.ts';
 import { Client } from './client.ts';
@@ -9,8 +9,10 @@ import { backoffPolicies } from './socket/backoff.ts';
 
 /** Options of a connection to the broker. Times in milliseconds. */
 export interface ConnectOptions {
-  /** The broker's address: `ws://host:port`. */
+  /** The broker's address: `unix:/absolute/path`, `ws://host:port` or `wss://host:port`. */
   url: string;
+  /** Allows plain `ws://` to another machine, although token and messages cross the network unencrypted. */
+  insecure?: boolean;
   /** The agent's token. */
   token: string;
   /**
@@ -44,18 +46,16 @@ const defaultConnectTimeoutMs = 10_000;
 
 /**
  * Connects to a broker and resolves when the broker has welcomed the client. Rejects with `unreachable`, `aborted`, `unauthorized`
- * or another code of the broker, or with `invalid_message` for a wrong url or address.
+ * or another code of the broker, with `bad_broker_url`, `insecure_url` or `untrusted_socket` for a url that is not connected to, or with
+ * `invalid_message` for a wrong address of the client.
  */
 export async function connectBroker(options: ConnectOptions): Promise<BrokerClient> {
-  const { url, token, agent, signal } = options;
+  const { url, insecure = false, token, agent, signal } = options;
   if (!isAddress(agent)) {
     throw clientError('invalid_message', `'${agent}' is not an address: use an agent id, or agent#sub`);
   }
-  if (!/^wss?:\/\/[^#]+$/.test(url) || !URL.canParse(url)) {
-    throw clientError('invalid_message', `'${url}' is not a WebSocket address like ws://127.0.0.1:7420`);
-  }
   const client = new Client({
-    url,
+    broker: parseBrokerAddress(url, { insecure }),
     token,
     renewToken: options.renewToken,
     address: agent,

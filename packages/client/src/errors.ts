@@ -1,9 +1,11 @@
-import { type DeliverFrame, type ErrorFrame, SignalboxError } from '@signalbox/protocol';
+import { type DeliverFrame, type ErrorFrame, errnoOf, SignalboxError } from '@signalbox/protocol';
 
 /** Codes of errors that arise in the client itself; those of the broker's `error` frames are the protocol's. */
 export const clientErrorCodes = {
   /** No welcome was reached: nobody listens, or the handshake did not finish in time. */
   unreachable: { retryable: true },
+  /** Another user could have put the broker's Unix socket where it is. Nothing was sent. */
+  untrusted_socket: { retryable: false },
   /** The connection ended before the answer came. */
   connection_lost: { retryable: true },
   /** The deadline passed first. */
@@ -30,6 +32,18 @@ export function clientError(
   options: { cause?: unknown; details?: Record<string, unknown> } = {},
 ): SignalboxError {
   return new SignalboxError(code, message, { ...options, retryable: clientErrorCodes[code].retryable });
+}
+
+/** The advice for a Unix socket of another user's broker. */
+export const otherUserHint = "connect as the user who runs the broker, or name the broker's TCP address";
+
+/** Makes the error of a broker that no connection could be made to. */
+export function unreachable(url: string, why: string, cause: unknown, closeCode?: number): SignalboxError {
+  const mayNot = errnoOf(cause) === 'EACCES';
+  return clientError('unreachable', `can't connect to ${url}: ${mayNot ? 'this user may not use it' : why}`, {
+    cause,
+    details: { ...(closeCode !== undefined && { closeCode }), ...(mayNot && { hint: otherUserHint }) },
+  });
 }
 
 /** Makes the error of a message that one broker may have stored, while another one answers now. */

@@ -19,6 +19,7 @@ const toolCodes: Readonly<Record<ErrorCode | ClientErrorCode, ToolErrorCode>> = 
   slow_consumer: 'mcp_server_unreachable',
   hello_timeout: 'mcp_server_unreachable',
   unreachable: 'mcp_server_unreachable',
+  untrusted_socket: 'mcp_server_unreachable',
   connection_lost: 'mcp_server_unreachable',
   closed: 'mcp_server_unreachable',
   taken_over: 'mcp_server_unreachable',

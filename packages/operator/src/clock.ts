@@ -4,7 +4,7 @@ import type { AdminResult } from '@signalbox/protocol';
 /** A leap of the broker's clock that it does not believe yet, and what is held back because of that. Times are epoch milliseconds. */
 export type ClockHold = NonNullable<AdminResult<'clock'>['hold']>;
 
-/** Reads whether the broker's clock leapt. Resolves with `undefined` if the broker believes its clock. */
+/** Reads whether the broker holds back what its clock says is over. Resolves with `undefined` if the broker believes its clock. */
 export async function readClock(client: BrokerClient): Promise<ClockHold | undefined> {
   return (await client.admin('clock', {})).hold;
 }

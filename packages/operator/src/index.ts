@@ -10,7 +10,16 @@ export {
   readDeadLetter,
   retryDeadLetters,
 } from './dead-letters.ts';
-export { type AuditRow, type HistoryMessage, readAudit, readHistory } from './history/history.ts';
+export {
+  type AuditChainPage,
+  type AuditQuery,
+  type AuditRow,
+  auditPageSize,
+  auditRows,
+  readAudit,
+  readAuditChain,
+} from './history/audit.ts';
+export { type HistoryMessage, readHistory } from './history/history.ts';
 export { readTimeline, type Timeline, type TimelineEntry, type TimelineGroup } from './history/timeline.ts';
 export { listCalls, maxCalls } from './orchestrator/calls.ts';
 export { type FailedOutcome, outcomeError } from './orchestrator/failed-outcome.ts';

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { startChild } from './child-process.ts';
+import { lastingPort } from './lasting-port.ts';
 
 /** The script of a broker's own process: argv is data directory and port; its first message is a {@link BrokerReady}. */
 export const brokerMain = new URL('./broker-main.ts', import.meta.url);
@@ -24,8 +25,9 @@ export interface BrokerProcess extends AsyncDisposable {
 }
 
 /** Starts a broker's process and waits until it listens. Rejects with its stderr if it ends before. */
-export async function startBrokerProcess(dataDir: string, port = 0): Promise<BrokerProcess> {
-  const child = await startChild<BrokerReady>(brokerMain, { args: [dataDir, String(port)] });
+export async function startBrokerProcess(dataDir: string, port?: number): Promise<BrokerProcess> {
+  const args = [dataDir, String(port ?? (await lastingPort()))];
+  const child = await startChild<BrokerReady>(brokerMain, { args });
   const { url, port: actual, operatorTokenFile } = child.ready;
   return {
     pid: child.pid,

@@ -33,12 +33,12 @@ const runs: Record<string, Run> = {
   crash: () => process.exit(1),
   big: ({ bytes }) => ({ text: 'x'.repeat(Number(bytes ?? 0)) }),
 
-  async slow({ ms }, { signal, progress }) {
+  async slow({ ms, label = '' }, { signal, progress }) {
     const steps = 4;
     for (let step = 1; step <= steps; step++) {
       await delay(Number(ms ?? 0) / steps, undefined, { signal });
       // Never right before the result, where some clients can't bear it.
-      if (step < steps) progress?.({ progress: step, total: steps, message: `step ${step}` });
+      if (step < steps) progress?.({ progress: step, total: steps, message: `step ${step}${label}` });
     }
     return { slept: ms };
   },

@@ -7,6 +7,7 @@ export {
   counterServer,
   readCounter,
 } from './counter.ts';
+export { lastingPort } from './lasting-port.ts';
 export { processFaults } from './process-faults.ts';
 export { storedRows } from './stored-rows.ts';
 export { tempDir } from './temp-dir.ts';

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { type Broker, type BrokerOptions, startBroker } from '@signalbox/broker';
+import { lastingPort } from './lasting-port.ts';
 import { tempDir } from './temp-dir.ts';
 
 /** A real broker on a free port with a data directory of its own; both are gone when disposed. */
@@ -23,10 +24,13 @@ export interface TestBroker extends AsyncDisposable {
  */
 export async function startTestBroker(given: Partial<BrokerOptions> = {}): Promise<TestBroker> {
   const options = { ...(given.now && { monotonic: given.now }), ...given };
-  const directory = await tempDir();
+  await using starting = new AsyncDisposableStack();
+  const directory = starting.use(await tempDir());
   const dataDir = options.dataDir ?? `${directory.path}/data`;
-  let broker = await startBroker({ port: 0, ...options, dataDir });
+  const free = options.port ?? (await lastingPort());
+  let broker = await startBroker({ ...options, port: free, dataDir });
   const { port, url } = broker;
+  const resources = starting.move();
   const tokens = new Map<string, Promise<string>>();
   const token: TestBroker['token'] = async (agent, role = 'worker', ttlMs) => {
     const issued = await broker.issueToken({ agent, role, ...(ttlMs !== undefined && { ttlMs }) });
@@ -53,7 +57,7 @@ export async function startTestBroker(given: Partial<BrokerOptions> = {}): Promi
     },
     async [Symbol.asyncDispose]() {
       await broker.stop();
-      await directory[Symbol.asyncDispose]();
+      await resources.disposeAsync();
     },
   };
 }

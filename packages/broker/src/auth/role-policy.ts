@@ -28,6 +28,8 @@ export function judgeDeliver(
 ): Verdict {
   const isFinal = !ephemeral && (kind === 'reply' || kind === 'mcp_reply');
   if (isPrivileged(role)) return isFinal ? 'only_as_reply' : 'allowed';
+  if (role === 'observer' && kind !== 'mcp_request')
+    return { refusal: 'an observer only looks: it sends nothing but questions to an orchestrator' };
   if (kind === 'reply' || kind === 'progress') return isFinal ? 'only_as_reply' : 'only_as_answer';
   if (kind === 'mcp_request') {
     if (isOrchestrator(agentOf(to), roles)) return 'allowed';

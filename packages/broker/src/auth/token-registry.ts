@@ -108,8 +108,15 @@ export class TokenRegistry {
     return this.#byId.get(id);
   }
 
-  /** Issues a token that the rules allow. Only its hash is stored, so that its text can't be had again. */
-  async issue(request: TokenRequest, parent?: TokenRecord): Promise<{ record: TokenRecord; token: string }> {
+  /**
+   * Issues a token that the rules allow. Only its hash is stored, so that its text can't be had again. `announce` records it before
+   * it is stored, so that no token is without a record, whenever the process dies.
+   */
+  async issue(
+    request: TokenRequest,
+    announce: (record: TokenRecord) => void,
+    parent?: TokenRecord,
+  ): Promise<{ record: TokenRecord; token: string }> {
     const token = tokenText(request.agent, newSecret());
     const now = this.#time.now();
     const expiresAt = request.ttlMs === undefined ? parent?.expiresAt : now + request.ttlMs;
@@ -123,20 +130,18 @@ export class TokenRegistry {
       ...(expiresAt !== undefined && { expiresAt }),
       ...(parent && { parentId: parent.id }),
     };
+    announce(record);
     await this.#store.add(record);
     this.#remember(record);
     return { record, token };
   }
 
-  /** Removes a token and its child tokens. Returns their ids. */
-  async revoke(id: string): Promise<string[]> {
-    const revoked: string[] = [];
-    for (const record of this.list()) {
-      if (record.id !== id && record.parentId !== id) continue;
-      await this.#remove(record);
-      revoked.push(record.id);
-    }
-    return revoked;
+  /** Removes a token and its child tokens. Returns their ids. `announce` records their number before any of them is removed. */
+  async revoke(id: string, announce: (count: number) => void): Promise<string[]> {
+    const records = this.list().filter((record) => record.id === id || record.parentId === id);
+    announce(records.length);
+    for (const record of records) await this.#remove(record);
+    return records.map((record) => record.id);
   }
 
   async #remove(record: TokenRecord): Promise<void> {

@@ -1,4 +1,4 @@
-import { isAgentId, isReservedName } from '@signalbox/protocol';
+import { isAgentId, isNamedOperator, isReservedName, permissionsOfRole } from '@signalbox/protocol';
 import type { Permission, TokenRecord } from '@signalbox/store';
 
 /** The token that an issuer asks for. Without `ttlMs` it lives as long as the minting token that issues it, or for ever. */
@@ -37,15 +37,10 @@ export function refuseToken(request: TokenRequest): TokenRefusal | undefined {
       message: `'${agent}' is not an agent id: use lower-case letters, digits and _.- (or a pattern such as ci-* for a minting token)`,
     };
   }
-  if (role === 'operator' && agent !== 'operator' && agent !== 'human') {
-    return {
-      code: 'forbidden',
-      field: 'role',
-      message: "the role 'operator' goes only with the agents 'operator' and 'human'",
-    };
-  }
+  const isOfOperators = permissionsOfRole(role).length > 0;
+  if (isOfOperators) return isNamedOperator(agent) ? undefined : refuseUnnamed(agent, role);
   const name = agent.replace(/\*$/, '');
-  if (isReservedName(name) && !reservedPairs.has(`${agent} ${role}`)) {
+  if (isReservedName(name) && !(agent === 'orchestrator' && role === 'orchestrator')) {
     const owner = agent === 'orchestrator' ? " with any role but 'orchestrator'" : '';
     return {
       code: 'forbidden',
@@ -56,7 +51,15 @@ export function refuseToken(request: TokenRequest): TokenRefusal | undefined {
   return undefined;
 }
 
-const reservedPairs = new Set(['orchestrator orchestrator', 'operator operator', 'human operator']);
+/** Refuses a role of operators for an agent whose id is not `operator.` with a name. The first operators need no name. */
+function refuseUnnamed(agent: string, role: string): TokenRefusal | undefined {
+  if (role === 'operator' && (agent === 'operator' || agent === 'human')) return undefined;
+  return {
+    code: 'forbidden',
+    field: 'role',
+    message: `the role '${role}' goes only with an agent named like 'operator.alice'; choose another role, or use --operator --name`,
+  };
+}
 
 /** Checks the further rules for a child token: an agent id under the minting token's pattern, its role, and no longer lifetime. */
 export function refuseChild(
@@ -78,22 +81,28 @@ export function refuseChild(
       message: `this token may only issue the role '${parent.role}'`,
     };
   }
-  if (
-    parent.expiresAt !== undefined &&
-    request.ttlMs !== undefined &&
-    now + request.ttlMs > parent.expiresAt
-  ) {
-    return {
-      code: 'forbidden',
-      field: 'ttl_ms',
-      message: 'a child token may not outlive the token that issues it',
-    };
-  }
-  return undefined;
+  // Without a lifetime of its own it ends with its parent.
+  return request.ttlMs === undefined ? undefined : refuseLongerLife(parent, request.ttlMs, now);
+}
+
+/** Checks that a token for an operator does not outlive the one that issues it: else nobody's access would end by itself. */
+export function refuseOperator(
+  issuer: TokenRecord,
+  { role, ttlMs }: TokenRequest,
+  now: number,
+): TokenRefusal | undefined {
+  if (permissionsOfRole(role).length === 0) return undefined;
+  return refuseLongerLife(issuer, ttlMs ?? Number.POSITIVE_INFINITY, now);
+}
+
+function refuseLongerLife({ expiresAt }: TokenRecord, ttlMs: number, now: number): TokenRefusal | undefined {
+  if (expiresAt === undefined || now + ttlMs <= expiresAt) return undefined;
+  const message = `it may not outlive the token that issues it, which is valid for another ${Math.max(0, expiresAt - now)} ms`;
+  return { code: 'forbidden', field: 'ttl_ms', message };
 }
 
 /** Returns the permissions of a new token. */
 export function permissionsOf(request: TokenRequest): Permission[] {
   if (isMintingPattern(request.agent)) return ['mint'];
-  return request.role === 'operator' ? ['operator'] : [];
+  return [...permissionsOfRole(request.role)];
 }

@@ -7,6 +7,7 @@ import type { ConnectedCallers } from '../frames/connected-callers.ts';
 import type { TailFollowers } from '../frames/tail-followers.ts';
 import type { AgentBudgets } from '../limits/agent-budgets.ts';
 import type { Log } from '../log.ts';
+import { AuditWatch } from './audit-watch.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { repeat } from './repeat.ts';
 
@@ -35,6 +36,8 @@ export interface ChoreDeps {
 /** Starts the work that a broker repeats while it runs. Each chore stops when it is disposed. */
 export function startChores(deps: ChoreDeps): AsyncDisposable[] {
   const { inboxes, delivery, followers, agents, budgets, time, log, onStoreFailed } = deps;
+  const auditWatch = new AuditWatch(deps.audit, log);
+  auditWatch.check();
   const housekeeping = new Housekeeping({ store: inboxes, ...deps });
   const onError = (error: unknown): void => {
     log({ level: 'error', event: 'housekeeping_failed', error });
@@ -47,6 +50,7 @@ export function startChores(deps: ChoreDeps): AsyncDisposable[] {
     repeat(1000, () => housekeeping.step(), onError),
     repeat(1000, () => agents.save(), onError),
     repeat(1000, async () => budgets.prune(), onError),
+    repeat(60_000, async () => auditWatch.check(), onError),
     repeat(10_000, () => inboxes.keepTime(time.look()), onError),
   ];
 }

@@ -1,5 +1,6 @@
 import { isSubInbox } from '@signalbox/protocol';
 import type { AuditLog, InboxStore } from '@signalbox/store';
+import { auditEvent } from '../audit-event.ts';
 import type { Delivery } from '../core/delivery.ts';
 import type { ExpiryClock } from '../core/time/expiry-clock.ts';
 
@@ -38,7 +39,7 @@ export class Housekeeping {
     const at = now();
     for (const { seq, id, inbox } of await store.dead.trim(time)) {
       const detail = `dead letter ${seq} ('${id}' to '${inbox}') was dropped to keep within the bounds`;
-      audit.record({ at, code: 'dead_letter_expired', detail });
+      audit.record(auditEvent('dead_letter_expired', { at, name: inbox, detail }));
     }
     const inboxes = await store.inboxes(this.#cursor, inboxesPerStep);
     this.#cursor = inboxes.length < inboxesPerStep ? '' : inboxes.at(-1)!;

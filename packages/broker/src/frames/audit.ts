@@ -1,19 +1,40 @@
-import type { AuditFrame } from '@signalbox/protocol';
-import { auditCaller, type Caller } from './caller.ts';
+import type { AuditFrame, AuditReport, Sender } from '@signalbox/protocol';
+import type { AuditEvent } from '@signalbox/store';
+import { auditEvent } from '../audit-event.ts';
+import type { Caller } from './caller.ts';
 import type { FrameDeps } from './frame-deps.ts';
 import type { Outcome } from './outcome.ts';
 
-/** Handles `audit`: records an event of an orchestrator under the identity of its token. */
+/** Handles `audit`: records what an orchestrator reports, with the time of the broker. */
 export function audit(
-  { request_id, code, detail }: AuditFrame,
-  caller: Caller,
-  deps: Pick<FrameDeps, 'audit' | 'now'>,
+  { request_id, batch, events }: AuditFrame,
+  { sender, token }: Pick<Caller, 'sender' | 'token'>,
+  { audit: log, now }: Pick<FrameDeps, 'audit' | 'now'>,
 ): Outcome {
-  const { role } = caller.sender;
-  if (role !== 'orchestrator') {
-    const message = `'audit' is for orchestrators, and your role is '${role}'`;
+  if (sender.role !== 'orchestrator') {
+    const message = `'audit' is for orchestrators, and your role is '${sender.role}'`;
     return { refusal: { code: 'forbidden', message, field: 'type' } };
   }
-  auditCaller(caller, code, detail, deps);
+  const at = now();
+  log.recordBatch(
+    { from: sender.agent, id: batch },
+    events.map((report) => eventOf(report, at, sender, token.id)),
+  );
   return { answer: { type: 'audited', request_id } };
+}
+
+/** Makes the event of a report. Its agent is the word of the orchestrator, so the entry says who reported it. */
+function eventOf(report: AuditReport, now: number, sender: Sender, tokenId: string): AuditEvent {
+  const { code, ago_ms: agoMs = 0, count, agent, role, name, detail, ...facts } = report;
+  const who =
+    agent === undefined
+      ? { tokenId, agent: sender.agent, role: sender.role, facts }
+      : { agent, ...(role !== undefined && { role }), facts: { reported_by: sender.agent, ...facts } };
+  return auditEvent(code, {
+    at: Math.round(now - agoMs),
+    ...who,
+    ...(name !== undefined && { name }),
+    ...(count !== undefined && { count }),
+    detail,
+  } as Omit<AuditEvent, 'code' | 'kind' | 'merged'>);
 }

@@ -1,5 +1,13 @@
-import type { Limits, Sender } from '@signalbox/protocol';
+import {
+  type AuditEventCode,
+  type ErrorCode,
+  isPermitted,
+  type Limits,
+  type Permission,
+  type Sender,
+} from '@signalbox/protocol';
 import type { AuditLog, TokenRecord } from '@signalbox/store';
+import { auditEvent } from '../audit-event.ts';
 import type { RolePolicy } from '../auth/role-policy.ts';
 import type { Consumer } from '../core/consumer.ts';
 import type { Producer } from '../core/producer.ts';
@@ -9,7 +17,6 @@ import type { AgentBudget } from '../limits/agent-budgets.ts';
 export interface Caller {
   readonly token: TokenRecord;
   readonly sender: Sender;
-  readonly isOperator: boolean;
   /** True for a minting token, with which a caller may only issue and revoke child tokens. */
   readonly mintsOnly: boolean;
   /** The rules of its role. `undefined` if its role has the default rules. */
@@ -26,12 +33,28 @@ export interface Caller {
   isConnected: boolean;
 }
 
-/** Records in the audit log what a caller did, or what it was refused. */
+/** Tells whether a caller has one of the permissions that an operation needs. */
+export function mayDo({ token }: Pick<Caller, 'token'>, needs: readonly Permission[]): boolean {
+  return isPermitted(needs, token.permissions);
+}
+
+/** Records in the audit log what a caller did, or what it was refused. `name` says what it is about. */
 export function auditCaller(
   { token, sender }: Pick<Caller, 'token' | 'sender'>,
-  code: string,
-  detail: string,
-  { audit, now }: { audit: AuditLog; now: () => number },
+  code: AuditEventCode | ErrorCode,
+  about: { detail: string; name?: string | undefined },
+  { audit, now }: { audit: Pick<AuditLog, 'record'>; now: () => number },
 ): void {
-  audit.record({ at: now(), tokenId: token.id, agent: sender.agent, code, detail });
+  const { agent, role } = sender;
+  const { detail, name } = about;
+  audit.record(
+    auditEvent(code, {
+      at: now(),
+      tokenId: token.id,
+      agent,
+      role,
+      detail,
+      ...(name !== undefined && { name }),
+    }),
+  );
 }

@@ -1,6 +1,13 @@
-import { agentOf, frameDefaults, furtherCosts, type Message, type PeekFrame } from '@signalbox/protocol';
+import {
+  agentOf,
+  frameDefaults,
+  furtherCosts,
+  type Message,
+  operationPermissions,
+  type PeekFrame,
+} from '@signalbox/protocol';
 import { type ExpiryTime, presentFor, type StoredMessage } from '@signalbox/store';
-import type { Caller } from './caller.ts';
+import { auditCaller, type Caller, mayDo } from './caller.ts';
 import type { FrameDeps } from './frame-deps.ts';
 import type { Outcome } from './outcome.ts';
 
@@ -10,19 +17,23 @@ const peekBytes = 1024 * 1024;
 /** Handles `peek`: returns messages that wait in an inbox of the caller, or in any inbox for the operator, without claiming them. */
 export async function peek(
   frame: PeekFrame,
-  { sender, isOperator, budget }: Caller,
-  { store, time }: Pick<FrameDeps, 'store' | 'time'>,
+  caller: Caller,
+  deps: Pick<FrameDeps, 'store' | 'time' | 'audit' | 'now'>,
 ): Promise<Outcome> {
+  const { sender, budget } = caller;
   const address = frame.address ?? sender.address;
-  if (!isOperator && agentOf(address) !== sender.agent) {
+  if (!mayDo(caller, operationPermissions.frame.peek) && agentOf(address) !== sender.agent) {
     const message = `the inbox '${address}' is not yours; you may read '${sender.agent}' and its sub-inboxes`;
     return { refusal: { code: 'not_yours', message, field: 'address' } };
   }
+  const { store, time } = deps;
   const limit = frame.limit ?? frameDefaults.peekMessages;
   const stored = await store.read(address, frame.after ?? 0, limit, peekBytes);
   let bytes = 0;
   for (const { body } of stored) bytes += body?.length ?? 0;
-  budget.frames.spend(bytes * furtherCosts.peekedByte);
+  budget.spendFrames(bytes * furtherCosts.peekedByte);
+  if (agentOf(address) !== sender.agent)
+    auditCaller(caller, 'inbox_read', { detail: `${stored.length} messages`, name: address }, deps);
   time.look();
   // A damaged message is no message any more. It becomes a dead letter when it is given out, or by housekeeping.
   const messages = stored.filter(({ damaged }) => !damaged).map((message) => asMessage(message, time));

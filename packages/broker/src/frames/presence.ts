@@ -3,9 +3,10 @@ import {
   type ConnectedAgent,
   furtherCosts,
   type ListConnectedFrame,
+  operationPermissions,
 } from '@signalbox/protocol';
 import { mayList } from '../auth/role-policy.ts';
-import type { Caller } from './caller.ts';
+import { type Caller, mayDo } from './caller.ts';
 import type { ConnectedCaller } from './connected-callers.ts';
 import type { FrameDeps } from './frame-deps.ts';
 import type { Outcome } from './outcome.ts';
@@ -29,7 +30,7 @@ export function listConnected(
   caller: Caller,
   deps: Pick<FrameDeps, 'connected' | 'store' | 'delivery'>,
 ): Outcome | Promise<Outcome> {
-  caller.budget.frames.spend(deps.connected.size * furtherCosts.connection);
+  caller.budget.spendFrames(deps.connected.size * furtherCosts.connection);
   const { connected, cursor } = deps.connected.page(frame.cursor ?? '', pageSize);
   const shown = connected.filter(({ caller: other }) => mayBeShown(other, caller, frame.role));
   const answer = (agents: ConnectedAgent[]): Outcome => ({
@@ -47,7 +48,11 @@ export function listConnected(
 function mayBeShown(other: Caller, asker: Caller, wantedRole: string | undefined): boolean {
   const { role } = other.sender;
   if (other.mintsOnly || (wantedRole !== undefined && role !== wantedRole)) return false;
-  return asker.isOperator || mayList(asker.policy, role);
+  return seesAll(asker) || mayList(asker.policy, role);
+}
+
+function seesAll(asker: Caller): boolean {
+  return mayDo(asker, operationPermissions.frame.list_connected);
 }
 
 function describe({ caller, connectedAt }: ConnectedCaller): ConnectedAgent {
@@ -55,7 +60,7 @@ function describe({ caller, connectedAt }: ConnectedCaller): ConnectedAgent {
   return { agent, address, role, connected_at: connectedAt };
 }
 
-/** Describes agents with their status. The counts of an inbox are only for its agent and for the operator. */
+/** Describes agents with their status. The counts of an inbox are only for its agent and for operators. */
 async function describeWithStatus(
   shown: readonly ConnectedCaller[],
   asker: Caller,
@@ -63,7 +68,7 @@ async function describeWithStatus(
 ): Promise<ConnectedAgent[]> {
   const inboxes = new Map<string, Inbox>();
   for (const agent of new Set(shown.map(({ caller }) => caller.sender.agent))) {
-    if (asker.isOperator || agent === asker.sender.agent) inboxes.set(agent, await countInbox(agent, deps));
+    if (seesAll(asker) || agent === asker.sender.agent) inboxes.set(agent, await countInbox(agent, deps));
   }
   return shown.map((connected) => {
     const { status, caller } = connected;

@@ -8,13 +8,13 @@ type Deps = Pick<FrameDeps, 'delivery'>;
 
 /** Handles `ack`: settles messages that the caller has handled. */
 export function ack(frame: AckFrame, { consumer, budget }: Caller, { delivery }: Deps): Outcome {
-  budget.frames.spend(frame.seqs.length * furtherCosts.seq);
+  budget.spendFrames(frame.seqs.length * furtherCosts.seq);
   return answerWhenDurable(frame.request_id, delivery.ack(consumer, frame.seqs), delivery);
 }
 
 /** Handles `nack`: gives back messages that the caller did not handle. */
 export function nack(frame: NackFrame, { consumer, budget }: Caller, { delivery }: Deps): Outcome {
-  budget.frames.spend(frame.seqs.length * furtherCosts.seq);
+  budget.spendFrames(frame.seqs.length * furtherCosts.seq);
   const acked = delivery.nack(consumer, frame.seqs, {
     delayMs: frame.delay_ms ?? 0,
     dead: frame.dead ?? false,
@@ -25,7 +25,7 @@ export function nack(frame: NackFrame, { consumer, budget }: Caller, { delivery 
 
 /** Handles `working`: notes that the caller works on messages. */
 export function working(frame: WorkingFrame, { consumer, budget }: Caller, { delivery }: Deps): undefined {
-  budget.frames.spend(frame.seqs.length * furtherCosts.seq);
+  budget.spendFrames(frame.seqs.length * furtherCosts.seq);
   delivery.working(consumer, frame.seqs);
 }
 

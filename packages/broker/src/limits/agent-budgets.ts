@@ -1,37 +1,101 @@
-import type { Limits } from '@signalbox/protocol';
-import { Budget } from './budget.ts';
+import { Budget, type Limits } from '@signalbox/protocol';
+import type { TokenRecord } from '@signalbox/store';
 import { RateLimit } from './rate-limit.ts';
-import type { RoleLimits } from './role-limits.ts';
+import { figure, type RoleLimits } from './role-limits.ts';
+import { Turns, unitsPerTurn } from './turns.ts';
 
 /** The time between two notices to one agent that it is over its budget. */
 const noticeEveryMs = 10_000;
 
-/** What one agent may use, over all its connections and tokens. */
-export class AgentBudget {
-  /** Counts messages. A message over it is refused. */
+/** Rates that are counted together. */
+interface Rates {
   readonly messages: RateLimit;
-  /** Counts the costs of frames. Connections of an agent over it are read later. */
   readonly frames: Budget;
-  /** Counts the bytes of WebSocket messages. Connections of an agent over it are read later. */
   readonly bytes: Budget;
+}
+
+function ratesOf({ rates }: Limits, times: number, now: number): Rates {
+  return {
+    messages: new RateLimit(rates.messages * times, rates.messagesBurst * times, now),
+    frames: new Budget(rates.frames * times, rates.framesBurst * times, now),
+    bytes: new Budget(rates.bytes * times, rates.bytesBurst * times, now),
+  };
+}
+
+/** The rates and turns that all agents share whose tokens one minting token issued, beside those that each has. */
+interface Fleet extends Rates {
+  readonly turns: Turns;
+  /** The connections of its agents that are open. */
+  connections: number;
+}
+
+/**
+ * What one agent may use, over all its connections and tokens. What it uses counts for its fleet as well, if a minting token issued its
+ * token: otherwise whoever holds that token could make agents and have as many budgets.
+ */
+export class AgentBudget {
+  /** The turns of the event loop that its connections share. They are also turns of its fleet, if it has one. */
+  readonly turns: Turns;
   /** Its connections that are open. */
   connections = 0;
+  readonly #role: string;
+  readonly #own: Rates;
+  readonly #fleet: Fleet | undefined;
   #noticedAt = Number.NEGATIVE_INFINITY;
 
-  constructor({ rates }: Limits, now: number) {
-    this.messages = new RateLimit(rates.messages, rates.messagesBurst, now);
-    this.frames = new Budget(rates.frames, rates.framesBurst, now);
-    this.bytes = new Budget(rates.bytes, rates.bytesBurst, now);
+  constructor(role: string, limits: Limits, fleet: Fleet | undefined, now: number) {
+    this.#role = role;
+    this.#own = ratesOf(limits, 1, now);
+    this.#fleet = fleet;
+    this.turns = new Turns(unitsPerTurn, fleet?.turns);
   }
 
   /** True if its connections may have to wait; {@link waitMs} tells. */
   get isOverdrawn(): boolean {
-    return this.frames.isOverdrawn || this.bytes.isOverdrawn;
+    const fleet = this.#fleet;
+    return (
+      this.#own.frames.isOverdrawn ||
+      this.#own.bytes.isOverdrawn ||
+      (fleet !== undefined && (fleet.frames.isOverdrawn || fleet.bytes.isOverdrawn))
+    );
   }
 
   /** Returns the milliseconds until frames of its connections are handled again, or 0. */
   waitMs(now: number): number {
-    return Math.max(this.frames.waitMs(now), this.bytes.waitMs(now));
+    const { frames, bytes } = this.#own;
+    const own = Math.max(frames.waitMs(now), bytes.waitMs(now));
+    return this.#fleet ? Math.max(own, this.#fleet.frames.waitMs(now), this.#fleet.bytes.waitMs(now)) : own;
+  }
+
+  /** Counts the cost of frames. Connections of an agent over it are read later. */
+  spendFrames(cost: number): void {
+    this.#own.frames.spend(cost);
+    this.#fleet?.frames.spend(cost);
+    this.turns.spend(cost);
+  }
+
+  /** Counts bytes that were read. Connections of an agent over them are read later. */
+  spendBytes(bytes: number): void {
+    this.#own.bytes.spend(bytes);
+    this.#fleet?.bytes.spend(bytes);
+  }
+
+  /**
+   * Counts a message and returns `undefined` if it is allowed now. If not, returns the milliseconds to wait, and what is exceeded with
+   * the setting to raise.
+   */
+  takeMessage(now: number, limits: RoleLimits): { waitMs: number; excess: Excess } | undefined {
+    const ofOwn = this.#own.messages.take(now);
+    if (ofOwn > 0) return { waitMs: ofOwn, excess: this.#excess('messages', false, limits) };
+    const ofFleet = this.#fleet?.messages.take(now) ?? 0;
+    return ofFleet > 0 ? { waitMs: ofFleet, excess: this.#excess('messages', true, limits) } : undefined;
+  }
+
+  /** Says which budget is overdrawn. */
+  overdraft(limits: RoleLimits): Excess {
+    if (this.#own.bytes.isOverdrawn) return this.#excess('bytes', false, limits);
+    if (this.#own.frames.isOverdrawn) return this.#excess('frames', false, limits);
+    return this.#excess(this.#fleet?.bytes.isOverdrawn ? 'bytes' : 'frames', true, limits);
   }
 
   /** True if it was not told lately that it is over its budget. It then counts as told. */
@@ -41,24 +105,52 @@ export class AgentBudget {
     return true;
   }
 
+  /** Counts a connection that was opened. */
+  take(): void {
+    this.connections++;
+    if (this.#fleet) this.#fleet.connections++;
+  }
+
+  /** Counts a connection that has ended. */
+  giveBack(): void {
+    this.connections--;
+    if (this.#fleet) this.#fleet.connections--;
+  }
+
   /** True if it could be forgotten and made anew without a difference. */
   isUnused(now: number): boolean {
-    return (
-      this.connections === 0 &&
-      now - this.#noticedAt >= noticeEveryMs &&
-      this.messages.isFull(now) &&
-      this.frames.isFull(now) &&
-      this.bytes.isFull(now)
-    );
+    return this.connections === 0 && now - this.#noticedAt >= noticeEveryMs && isFull(this.#own, now);
   }
+
+  #excess(of: 'messages' | 'bytes' | 'frames', ofFleet: boolean, limits: RoleLimits): Excess {
+    const { rates } = limits.of(this.#role);
+    const what = of === 'frames' ? 'units of frames' : of;
+    const rate = figure(rates[of] * (ofFleet ? rates.perMinter : 1));
+    const whose = ofFleet ? `all agents of one minting token with role` : 'role';
+    return {
+      what: `more than ${rate} ${what} a second for ${whose} '${this.#role}'`,
+      setting: limits.setting(this.#role, 'rates', ofFleet ? 'perMinter' : of),
+    };
+  }
+}
+
+/** A rate that is exceeded: `more than 2,000 messages a second for role 'worker'`, and the path of the setting to raise. */
+export interface Excess {
+  what: string;
+  setting: string;
+}
+
+function isFull({ messages, frames, bytes }: Rates, now: number): boolean {
+  return messages.isFull(now) && frames.isFull(now) && bytes.isFull(now);
 }
 
 /**
  * Keeps the budget of every agent that is connected, and of those that left with a used one: a new connection does not refill it.
- * An agent whose tokens have several roles has a budget for each.
+ * An agent whose tokens have several roles or come from several minting tokens has a budget for each.
  */
 export class AgentBudgets {
   readonly #budgets = new Map<string, AgentBudget>();
+  readonly #fleets = new Map<string, Fleet>();
   readonly #limits: RoleLimits;
   readonly #monotonic: () => number;
 
@@ -67,17 +159,19 @@ export class AgentBudgets {
     this.#monotonic = monotonic;
   }
 
-  /** The number of budgets that are kept. */
+  /** The number of budgets that are kept, those of fleets included. */
   get size(): number {
-    return this.#budgets.size;
+    return this.#budgets.size + this.#fleets.size;
   }
 
-  /** Returns the budget of an agent, for one connection more. The connection gives it back when it ends. */
-  take(agent: string, role: string): AgentBudget {
-    const key = `${agent} ${role}`;
-    const budget = this.#budgets.get(key) ?? new AgentBudget(this.#limits.of(role), this.#monotonic());
+  /** Returns the budget of the agent of a token. */
+  of({ agent, role, parentId }: Pick<TokenRecord, 'agent' | 'role' | 'parentId'>): AgentBudget {
+    const key = `${agent} ${role} ${parentId ?? ''}`;
+    const known = this.#budgets.get(key);
+    if (known) return known;
+    const fleet = parentId === undefined ? undefined : this.#fleet(parentId, role);
+    const budget = new AgentBudget(role, this.#limits.of(role), fleet, this.#monotonic());
     this.#budgets.set(key, budget);
-    budget.connections++;
     return budget;
   }
 
@@ -85,5 +179,20 @@ export class AgentBudgets {
   prune(): void {
     const now = this.#monotonic();
     for (const [key, budget] of this.#budgets) if (budget.isUnused(now)) this.#budgets.delete(key);
+    for (const [key, fleet] of this.#fleets) {
+      if (fleet.connections === 0 && isFull(fleet, now)) this.#fleets.delete(key);
+    }
+  }
+
+  #fleet(parentId: string, role: string): Fleet {
+    const key = `${parentId} ${role}`;
+    const known = this.#fleets.get(key);
+    if (known) return known;
+    const limits = this.#limits.of(role);
+    const { perMinter } = limits.rates;
+    const rates = ratesOf(limits, perMinter, this.#monotonic());
+    const fleet = { ...rates, turns: new Turns(unitsPerTurn * perMinter), connections: 0 };
+    this.#fleets.set(key, fleet);
+    return fleet;
   }
 }

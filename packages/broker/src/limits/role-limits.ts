@@ -23,6 +23,11 @@ export class RoleLimits {
     this.forAll = limitsOf(undefined, forAll);
   }
 
+  /** Returns the limits that the operator set, so that the JSON text of the rules changes when they do. */
+  toJSON(): unknown {
+    return [this.#forAll, this.#ofRoles];
+  }
+
   /** Returns the limits of a role. The same role gets the same object. */
   of(role: string): Limits {
     const known = this.#known.get(role);

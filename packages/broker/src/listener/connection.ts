@@ -1,8 +1,12 @@
+import type { Duplex } from 'node:stream';
 import { closeCodeOf, type ErrorCode, encodeFrame, errorCodes, type WelcomeFrame } from '@signalbox/protocol';
 import type { RawData, WebSocket } from 'ws';
+import { auditEvent } from '../audit-event.ts';
+import { auditCaller } from '../frames/caller.ts';
+import { binary } from '../session/frame-reader.ts';
 import { admit } from '../session/handshake.ts';
 import { refusePlace } from '../session/places.ts';
-import { Session, type SessionDeps } from '../session/session.ts';
+import { binaryMessage, Session, type SessionDeps } from '../session/session.ts';
 
 /** The fields of `welcome` that are the same for every connection. */
 export type Greeting = Omit<WelcomeFrame, 'agent' | 'address' | 'role' | 'limits'>;
@@ -10,6 +14,8 @@ export type Greeting = Omit<WelcomeFrame, 'agent' | 'address' | 'role' | 'limits
 /** The options of a {@link Connection}. */
 export interface ConnectionOptions {
   deps: SessionDeps;
+  /** The socket below the WebSocket. */
+  transport: Duplex;
   greeting: Greeting;
   helloTimeoutMs: number;
   /** The token of the upgrade request's `Authorization` header, if it has one. */
@@ -36,6 +42,8 @@ export class Connection {
   readonly #helloTimer: NodeJS.Timeout;
   #session: Session | undefined;
   #silentChecks = 0;
+  /** The data of the newest ping that is not answered. */
+  #ping: Buffer | undefined;
   /** True once its `hello` was refused. It is closing and nothing more is read. */
   #isTurnedAway = false;
 
@@ -47,7 +55,7 @@ export class Connection {
       options.helloTimeoutMs,
     );
     socket.on('message', (data, isBinary) => this.#receive(data, isBinary));
-    socket.on('ping', (data) => this.#session?.receivePing(data.length));
+    socket.on('ping', (data) => this.#pinged(data));
     socket.on('pong', () => {
       this.#silentChecks = 0;
     });
@@ -92,42 +100,54 @@ export class Connection {
     this.#socket.terminate();
   }
 
+  /** Answers the newest of the pings that came in this turn of the event loop, as RFC 6455 allows: one socket can bring thousands. */
+  #pinged(data: Buffer): void {
+    if (this.#ping === undefined) setImmediate(() => this.#pong());
+    this.#ping = data;
+    this.#session?.receivePing(data.length);
+  }
+
+  #pong(): void {
+    const data = this.#ping;
+    this.#ping = undefined;
+    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.pong(data);
+  }
+
   #receive(data: RawData, isBinary: boolean): void {
     this.#silentChecks = 0;
     if (this.#isTurnedAway) return;
     const session = this.#session;
     if (isBinary) {
-      const message = 'frames are text; this WebSocket message was binary';
-      if (session) session.refuse({ code: 'bad_frame', message }, (data as Buffer).length);
-      else this.#turnAway('bad_hello', message);
+      if (session) session.receive(binary, (data as Buffer).length);
+      else this.#turnAway('bad_hello', binaryMessage);
     } else if (session) session.receive(data.toString(), (data as Buffer).length);
     else this.#hello(data.toString());
   }
 
   #hello(message: string): void {
-    const { deps, greeting, bearer, onAdmitted } = this.#options;
+    const { deps, transport, greeting, bearer, onAdmitted } = this.#options;
     const admission = admit(message, bearer, deps.tokens);
     if ('refusal' in admission) {
       const { code, message: detail, agent, field } = admission.refusal;
-      deps.audit.record({ at: deps.now(), code, detail, ...(agent !== undefined && { agent }) });
+      deps.audit.record(auditEvent(code, { at: deps.now(), detail, ...(agent !== undefined && { agent }) }));
       this.#turnAway(code, detail, field);
       return;
     }
     const { identity, rest } = admission;
     const full = refusePlace(identity, deps.connected, deps.limits);
     if (full !== undefined) {
-      const { agent } = identity.sender;
-      deps.audit.record({ at: deps.now(), code: 'too_many_connections', detail: full, agent });
+      auditCaller(identity, 'too_many_connections', { detail: full }, deps);
       this.#turnAway('too_many_connections', full, undefined, placeAfterMs);
       return;
     }
     clearTimeout(this.#helloTimer);
     onAdmitted();
-    const session = new Session(this.#socket, identity, deps);
+    const session = new Session({ webSocket: this.#socket, transport }, identity, deps);
     this.#session = session;
     const { sender, mintsOnly, limits } = session.caller;
+    auditCaller(identity, 'connected', { detail: 'said hello' }, deps);
     if (!mintsOnly) deps.agents.add(sender.agent);
-    session.send({ ...greeting, ...sender, limits });
+    session.begin({ ...greeting, ...sender, limits });
     if (rest.length > 0) session.receive(rest, rest.length);
   }
 

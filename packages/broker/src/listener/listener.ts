@@ -1,8 +1,10 @@
 import type { IncomingMessage, Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, ListenOptions } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { subprotocol } from '@signalbox/protocol';
+import { frameCosts, subprotocol } from '@signalbox/protocol';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { auditEvent } from '../audit-event.ts';
+import { Turns } from '../limits/turns.ts';
 import type { SessionDeps } from '../session/session.ts';
 import { Connection, checksPerHeartbeat, type Greeting } from './connection.ts';
 import { DescriptorWatch } from './descriptor-watch.ts';
@@ -26,22 +28,27 @@ export interface ListenerOptions {
 /** The time after which connections that don't answer the closing handshake are terminated. */
 const closeTimeoutMs = 500;
 
+/** How many connections may wait to be accepted. A Unix socket refuses more at once; the system may allow fewer. */
+const backlog = 4096;
+
 /** How often the listener looks whether descriptors are left, and reports what it had to close. */
 const watchMs = 1000;
 
 /** Accepts WebSocket connections, sends them heartbeats, and closes them when the broker stops. */
 export class Listener {
   readonly #options: ListenerOptions;
-  readonly #http: Server;
+  readonly #servers: Server[] = [];
   readonly #webSockets: WebSocketServer;
   readonly #connections = new Set<Connection>();
   readonly #unauthenticated: UnauthenticatedConnections;
+  /** The turns that all strangers share: however many connections come, those that are open have theirs. */
+  readonly #strangers = new Turns();
   readonly #evicted: FrequentEvent;
   readonly #descriptors: DescriptorWatch;
   #port = 0;
   #heartbeats: NodeJS.Timeout | undefined;
   #watch: NodeJS.Timeout | undefined;
-  #httpClosed: Promise<void> | undefined;
+  #serversClosed: Promise<unknown> | undefined;
 
   private constructor(options: ListenerOptions) {
     const { connections, message } = options.deps.limits.forAll;
@@ -55,37 +62,22 @@ export class Listener {
       this.#evicted.happened(),
     );
     this.#descriptors = new DescriptorWatch(() => this.#unauthenticated.endAll(), options.deps);
-    const timeouts = {
-      headersTimeout: options.helloTimeoutMs,
-      requestTimeout: options.helloTimeoutMs,
-      connectionsCheckingInterval: Math.min(1000, options.helloTimeoutMs),
-      keepAliveTimeout: 1,
-    };
-    this.#http = createServer(timeouts, (_request, response) => {
-      response.writeHead(426, { 'content-type': 'text/plain', connection: 'close' });
-      response.end(`This is a Signalbox broker: connect by WebSocket with the subprotocol ${subprotocol}.\n`);
-    });
     this.#webSockets = new WebSocketServer({
       noServer: true,
       maxPayload: message.frameBytes,
       perMessageDeflate: false,
       clientTracking: false,
+      autoPong: false,
       handleProtocols: () => subprotocol,
     });
-    this.#http.on('connection', (socket) => this.#unauthenticated.add(socket));
-    this.#http.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head));
   }
 
   /** Listens on `host` and `port`. Rejects with the error of the socket, such as `EADDRINUSE`. */
   static async open(options: ListenerOptions): Promise<Listener> {
     const listener = new Listener(options);
-    await new Promise<void>((resolve, reject) => {
-      listener.#http.once('error', reject);
-      listener.#http.listen(options.port, options.host, () => resolve());
-    });
-    listener.#http.on('error', (error) => listener.#descriptors.refused(error));
+    const server = await listener.#listen({ host: options.host, port: options.port });
     // The port is kept, because a server that is closing has no address although upgrades still arrive.
-    listener.#port = (listener.#http.address() as AddressInfo).port;
+    listener.#port = (server.address() as AddressInfo).port;
     listener.#heartbeats = setInterval(() => {
       for (const connection of listener.#connections) connection.checkLife();
     }, options.heartbeatMs / checksPerHeartbeat);
@@ -101,12 +93,55 @@ export class Listener {
     return this.#port;
   }
 
+  /** Listens on a Unix socket, too. Rejects with the error of the socket. Its file is removed when the listener stops. */
+  async listenOnSocket(path: string): Promise<void> {
+    await this.#listen({ path });
+  }
+
+  async #listen(place: ListenOptions): Promise<Server> {
+    const server = this.#createServer();
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ ...place, backlog }, () => resolve());
+    });
+    server.on('error', (error) => this.#descriptors.refused(error));
+    this.#servers.push(server);
+    return server;
+  }
+
+  #createServer(): Server {
+    const { helloTimeoutMs } = this.#options;
+    const timeouts = {
+      headersTimeout: helloTimeoutMs,
+      requestTimeout: helloTimeoutMs,
+      connectionsCheckingInterval: Math.min(1000, helloTimeoutMs),
+      keepAliveTimeout: 1,
+    };
+    const server = createServer(timeouts, (_request, response) => {
+      response.writeHead(426, { 'content-type': 'text/plain', connection: 'close' });
+      response.end(`This is a Signalbox broker: connect by WebSocket with the subprotocol ${subprotocol}.\n`);
+    });
+    server.on('connection', (socket) => this.#unauthenticated.add(socket));
+    server.on('upgrade', (request, socket, head) => {
+      // Until it is its turn nobody else hears an error of the socket.
+      const ignore = (): void => {};
+      socket.on('error', ignore);
+      this.#strangers.take(() => {
+        socket.off('error', ignore);
+        if (!socket.destroyed) this.#upgrade(request, socket, head);
+      });
+    });
+    return server;
+  }
+
   /** Accepts no more connections, and tells the open ones that the broker stops. */
   sayGoingAway(reconnectAfterMs: number): void {
     clearInterval(this.#heartbeats);
     clearInterval(this.#watch);
     this.#evicted.report();
-    this.#httpClosed = new Promise((resolve) => this.#http.close(() => resolve()));
+    this.#serversClosed = Promise.all(
+      this.#servers.map((server) => new Promise((resolve) => server.close(resolve))),
+    );
     for (const connection of this.#connections) connection.sayGoingAway(reconnectAfterMs);
   }
 
@@ -117,15 +152,16 @@ export class Listener {
     const timeout = setTimeout(() => {
       for (const connection of this.#connections) connection.terminate();
     }, closeTimeoutMs);
-    await this.#httpClosed;
+    await this.#serversClosed;
     clearTimeout(timeout);
   }
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const { host, deps } = this.#options;
+    this.#strangers.spend(frameCosts.hello);
     const refusal = refuseUpgrade(request.headers, { host, port: this.port });
     if (refusal) {
-      deps.audit.record({ at: deps.now(), code: refusal.code, detail: refusal.message });
+      deps.audit.record(auditEvent(refusal.code, { at: deps.now(), detail: refusal.message }));
       socket.on('error', () => socket.destroy());
       socket.end(
         `HTTP/1.1 ${refusal.status}\r\ncontent-type: text/plain\r\nconnection: close\r\n\r\n${refusal.message}\n`,
@@ -141,6 +177,7 @@ export class Listener {
     const { deps, greeting, helloTimeoutMs } = this.#options;
     const connection = new Connection(webSocket, {
       deps,
+      transport: socket,
       greeting,
       helloTimeoutMs,
       bearer,

@@ -1,22 +1,29 @@
 import { FrameCursor } from '@signalbox/protocol';
+import type { Turns } from '../limits/turns.ts';
 
-/** The number of frames of one connection that are handled in one turn of the event loop. Other connections come next. */
-const framesPerTurn = 250;
 /** The number of waiting characters above which nothing more is read from the socket. */
 const maxWaitingLength = 1024 * 1024;
+
+/** A WebSocket message of text, or the mark of a binary one. */
+type Message = string | typeof binary;
+
+/** The mark of a binary WebSocket message, whose content nobody reads. */
+export const binary = Symbol('binary');
 
 /** The dependencies of a {@link FrameReader}. */
 export interface FrameReaderDeps {
   /** Handles one frame. It neither throws nor rejects. Returns a promise if later frames must wait for it. */
   handle(header: string, body: string | undefined): Promise<void> | undefined;
+  /** Refuses a WebSocket message that was binary. */
+  refuseBinary(): void;
   /** Returns false once the connection is over. Frames that wait are then dropped. */
   isOpen(): boolean;
   /** Returns false while too many answers wait unread. No frame is then handled until {@link FrameReader.wake}. */
   mayAnswer(): boolean;
   /** Returns the milliseconds to wait before the next frame is handled, or 0. */
   waitMs(): number;
-  /** Returns the number of the running turn of the event loop. */
-  turn(): number;
+  /** The turns that the connection shares with those of its agent. */
+  turns: Turns;
   /** Stops reading from the socket. */
   pause(): void;
   /** Reads from the socket again. */
@@ -30,15 +37,12 @@ export interface FrameReaderDeps {
 export class FrameReader {
   readonly #deps: FrameReaderDeps;
   /** WebSocket messages behind the one whose frames are handled. */
-  readonly #waiting: string[] = [];
+  readonly #waiting: Message[] = [];
   /** The frames that are left of the message that is handled, and the length of that message in characters. */
-  #frames: FrameCursor | undefined;
+  #frames: FrameCursor | typeof binary | undefined;
   #messageLength = 0;
   /** Characters of all messages that are not handled to their end. */
   #length = 0;
-  /** The number of frames that may be handled in this turn. */
-  #left = framesPerTurn;
-  #turn = -1;
   #state: 'idle' | 'handling' | 'waiting' = 'idle';
   #paused = false;
   #isHeldUp = false;
@@ -53,12 +57,21 @@ export class FrameReader {
   }
 
   /** Takes one WebSocket message with all of its frames. */
-  receive(message: string): void {
-    this.#length += message.length;
+  receive(message: Message): void {
+    this.#length += lengthOf(message);
     if (this.#frames) this.#waiting.push(message);
     else this.#begin(message);
     if (this.#state === 'idle') this.#run();
     if (this.#length > maxWaitingLength) this.#pause();
+  }
+
+  /** Holds the connection up if its agent is over its budget. Call it when a part of a message was read. */
+  partArrived(): void {
+    if (this.#state !== 'idle') return;
+    const holdMs = this.#deps.waitMs();
+    if (holdMs === 0) return;
+    this.#state = 'handling';
+    this.#hold(holdMs);
   }
 
   /** Continues when answers may be made again. */
@@ -67,20 +80,15 @@ export class FrameReader {
   }
 
   #run(): void {
-    const { handle, isOpen, mayAnswer, waitMs, turn } = this.#deps;
+    const { handle, isOpen, mayAnswer, waitMs, turns } = this.#deps;
     this.#state = 'handling';
-    const now = turn();
-    if (now !== this.#turn) {
-      this.#turn = now;
-      this.#left = framesPerTurn;
-    }
     while (isOpen()) {
       if (!mayAnswer()) {
         this.#state = 'waiting';
         return;
       }
-      if (this.#left === 0) {
-        setImmediate(() => this.#run());
+      if (turns.isOver && this.#frames) {
+        turns.take(() => this.#run());
         return;
       }
       const holdMs = this.#frames ? waitMs() : 0;
@@ -90,7 +98,10 @@ export class FrameReader {
       }
       const frame = this.#next();
       if (!frame) break;
-      this.#left--;
+      if (frame === binary) {
+        this.#deps.refuseBinary();
+        continue;
+      }
       const waitFor = handle(frame.header, frame.body);
       if (waitFor) {
         waitFor.then(() => this.#run());
@@ -114,19 +125,21 @@ export class FrameReader {
     }, ms);
   }
 
-  #begin(message: string): void {
-    this.#frames = new FrameCursor(message);
-    this.#messageLength = message.length;
+  #begin(message: Message): void {
+    this.#frames = message === binary ? binary : new FrameCursor(message);
+    this.#messageLength = lengthOf(message);
   }
 
   /** Moves to the next frame, if there is one. */
-  #next(): FrameCursor | undefined {
+  #next(): FrameCursor | typeof binary | undefined {
     while (this.#frames) {
-      if (this.#frames.next()) return this.#frames;
+      const frames = this.#frames;
+      if (frames !== binary && frames.next()) return frames;
       this.#frames = undefined;
       this.#length -= this.#messageLength;
       const message = this.#waiting.shift();
       if (message !== undefined) this.#begin(message);
+      if (frames === binary) return binary;
     }
     return undefined;
   }
@@ -140,4 +153,9 @@ export class FrameReader {
     this.#paused = false;
     this.#deps.resume();
   }
+}
+
+/** Returns the length of a message in characters. What was binary counts as one. */
+function lengthOf(message: Message): number {
+  return message === binary ? 1 : message.length;
 }

@@ -3,6 +3,7 @@ import type { WebSocket } from 'ws';
 import { brokerSender } from '../core/broker-sender.ts';
 import { Outbox } from './outbox.ts';
 import { OutboxFlusher } from './outbox-flusher.ts';
+import { Reading } from './reading.ts';
 
 /** An outbox on a socket that takes everything, and notes what it is given. */
 function outbox(name: string, sent: string[], flusher: OutboxFlusher): Outbox {
@@ -16,7 +17,8 @@ function outbox(name: string, sent: string[], flusher: OutboxFlusher): Outbox {
   const bounds = { pauseBytes: 1e6, closeBytes: 1e6, liveLaneMessages: 10 };
   const ignore = (): void => {};
   const on = { dirty: flusher.add, drained: ignore, overflow: ignore };
-  return new Outbox(socket as unknown as WebSocket, bounds, on);
+  const webSocket = socket as unknown as WebSocket;
+  return new Outbox(webSocket, new Reading(webSocket), bounds, on);
 }
 
 const receipt = (id: string) => ({ type: 'delivered', id }) as const;

@@ -3,6 +3,7 @@ import { encodeFrame } from '@signalbox/protocol';
 import type { WebSocket } from 'ws';
 import type { Consumer } from '../core/consumer.ts';
 import { FrameLane } from './frame-lane.ts';
+import type { Reading } from './reading.ts';
 
 /** The bounds of an {@link Outbox}. */
 export interface OutboxBounds {
@@ -20,6 +21,7 @@ export interface OutboxBounds {
  */
 export class Outbox implements Consumer {
   readonly #socket: WebSocket;
+  readonly #reading: Reading;
   readonly #bounds: OutboxBounds;
   readonly #onDirty: (outbox: Outbox) => void;
   readonly #onDrained: () => void;
@@ -35,10 +37,12 @@ export class Outbox implements Consumer {
 
   constructor(
     socket: WebSocket,
+    reading: Reading,
     bounds: OutboxBounds,
     on: { dirty: (outbox: Outbox) => void; drained: () => void; overflow: () => void },
   ) {
     this.#socket = socket;
+    this.#reading = reading;
     this.#bounds = bounds;
     this.#onDirty = on.dirty;
     this.#onDrained = on.drained;
@@ -99,7 +103,7 @@ export class Outbox implements Consumer {
   readonly #sent = (): void => {
     if (!this.#paused || this.#socket.bufferedAmount > this.#bounds.pauseBytes / 2) return;
     this.#paused = false;
-    this.#socket.resume();
+    this.#reading.resume('answers wait');
     this.#onDrained();
   };
 
@@ -126,7 +130,7 @@ export class Outbox implements Consumer {
     if (waiting > this.#bounds.closeBytes) this.#overflow();
     else if (waiting > this.#bounds.pauseBytes && !this.#paused) {
       this.#paused = true;
-      this.#socket.pause();
+      this.#reading.pause('answers wait');
     }
   }
 }

@@ -30,7 +30,7 @@ export class Responder implements Producer {
   /** Refuses a frame, or the connection if `refusal` has no id. */
   refuse(refusal: FrameRefusal, retryAfterMs?: number): void {
     const { code, message, field, id, request_id } = refusal;
-    this.#budget.frames.spend(furtherCosts.refused);
+    this.#budget.spendFrames(furtherCosts.refused);
     this.#outbox.send({
       type: 'error',
       code,
@@ -42,7 +42,7 @@ export class Responder implements Producer {
       retry_after_ms: retryAfterMs,
     });
     const { audit, followers, now } = this.#deps;
-    auditCaller(this.#identity, code, message, { audit, now });
+    auditCaller(this.#identity, code, { detail: message, name: field }, { audit, now });
     if (followers.isOn) followers.refused(this.sender, refusal);
   }
 

@@ -1,13 +1,14 @@
+import type { Duplex } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import {
   type BrokerFrame,
   type ClientFrame,
   closeCodeOf,
   type ErrorCode,
-  type FrameRefusal,
   frameCosts,
   furtherCosts,
   parseClientFrame,
+  type WelcomeFrame,
 } from '@signalbox/protocol';
 import type { WebSocket } from 'ws';
 import type { Caller } from '../frames/caller.ts';
@@ -15,37 +16,53 @@ import type { FrameDeps } from '../frames/frame-deps.ts';
 import { handleFrame } from '../frames/handlers.ts';
 import type { Outcome } from '../frames/outcome.ts';
 import type { AgentBudget, AgentBudgets } from '../limits/agent-budgets.ts';
-import { figure } from '../limits/role-limits.ts';
-import { FrameReader } from './frame-reader.ts';
+import type { Turns } from '../limits/turns.ts';
+import { type binary, FrameReader } from './frame-reader.ts';
 import type { Identity } from './handshake.ts';
 import { Outbox } from './outbox.ts';
 import type { OutboxFlusher } from './outbox-flusher.ts';
+import { Reading } from './reading.ts';
 import { type FrameIds, Responder } from './responder.ts';
-import type { Turns } from './turns.ts';
 
 const MiB = 1024 * 1024;
 const pauseBytes = 4 * MiB;
 const closeBytes = 24 * MiB;
 
+/** The refusal of a binary WebSocket message. */
+export const binaryMessage = 'frames are text; this WebSocket message was binary';
+
+/** The bytes whose reading, or whose handling as a whole message, takes about one unit of a turn. */
+const bytesPerUnit = 1024;
+
 /** The dependencies that all sessions share. */
 export interface SessionDeps extends FrameDeps {
   flusher: OutboxFlusher;
   budgets: AgentBudgets;
-  turns: Turns;
+}
+
+/** The connection of a {@link Session}: its WebSocket, and the socket below, whose bytes count before they are a whole message. */
+export interface SessionSockets {
+  webSocket: WebSocket;
+  transport: Duplex;
 }
 
 /** One authenticated connection. It reads frames, has each handled, and sends the answers. */
 export class Session {
   readonly caller: Caller;
-  readonly #socket: WebSocket;
+  readonly #sockets: SessionSockets;
+  readonly #reading: Reading;
   readonly #deps: SessionDeps;
   readonly #outbox: Outbox;
   readonly #reader: FrameReader;
   readonly #responder: Responder;
+  #isWelcome = false;
 
-  constructor(socket: WebSocket, identity: Identity, deps: SessionDeps) {
+  constructor(sockets: SessionSockets, identity: Identity, deps: SessionDeps) {
+    const reading = new Reading(sockets.webSocket);
+    const budget = deps.budgets.of(identity.token);
     const outbox = new Outbox(
-      socket,
+      sockets.webSocket,
+      reading,
       { pauseBytes, closeBytes, liveLaneMessages: deps.limits.of(identity.sender.role).liveLane.messages },
       {
         dirty: deps.flusher.add,
@@ -57,22 +74,26 @@ export class Session {
           this.end('slow_consumer', `more than ${closeBytes / MiB} MiB wait unread on this connection`),
       },
     );
-    this.#socket = socket;
+    this.#sockets = sockets;
+    this.#reading = reading;
     this.#deps = deps;
     this.#outbox = outbox;
     this.#reader = new FrameReader({
       handle: (header, body) => this.#handle(header, body),
+      refuseBinary: () => this.#responder.refuse({ code: 'bad_frame', message: binaryMessage }),
       isOpen: () => this.caller.isConnected,
-      mayAnswer: () => outbox.writable,
+      mayAnswer: () => this.#isWelcome && outbox.writable,
       waitMs: () => this.#waitMs(),
-      turn: () => deps.turns.current,
-      pause: () => socket.pause(),
-      resume: () => socket.resume(),
+      turns: budget.turns,
+      pause: () => reading.pause('frames wait'),
+      resume: () => reading.resume('frames wait'),
     });
-    const budget = deps.budgets.take(identity.token.agent, identity.sender.role);
     this.#responder = new Responder(identity, outbox, budget, deps);
     this.caller = callerOf(identity, { outbox, responder: this.#responder, budget }, deps);
+    budget.take();
     deps.connected.add(this.caller, (why) => this.end('unauthorized', why));
+    sockets.transport.prependListener('data', this.#partArrived);
+    budget.turns.add(this);
   }
 
   /** False while the other side reads too slowly. */
@@ -85,29 +106,47 @@ export class Session {
     return this.#reader.isHeldUp;
   }
 
+  /** Sends `welcome` once the agent has paid for what it did before, such as other connections. Its frames are handled after that. */
+  begin(welcome: WelcomeFrame): void {
+    const { budget, isConnected } = this.caller;
+    if (!isConnected) return;
+    const waitMs = budget.isOverdrawn ? budget.waitMs(this.#deps.monotonic()) : 0;
+    if (waitMs > 0) {
+      setTimeout(() => this.begin(welcome), waitMs);
+      return;
+    }
+    budget.spendFrames(frameCosts.hello);
+    this.#isWelcome = true;
+    this.send(welcome);
+    this.#reader.wake();
+  }
+
   /** Takes one WebSocket message of so many bytes. Each of its frames is answered on its own. */
-  receive(message: string, bytes: number): void {
+  receive(message: string | typeof binary, bytes: number): void {
     const { budget } = this.caller;
-    budget.bytes.spend(bytes);
-    budget.frames.spend(furtherCosts.webSocketMessage);
+    budget.spendFrames(furtherCosts.webSocketMessage);
+    budget.turns.spend(bytes / bytesPerUnit);
     this.#reader.receive(message);
   }
 
-  /** Takes a ping of so many bytes, which the socket has answered. */
+  /** Reads nothing until {@link readOn} is called with the same turns. */
+  stopReading(turns: Turns): void {
+    this.#reading.pause(turns);
+  }
+
+  /** Reads again what the other side sends. */
+  readOn(turns: Turns): void {
+    this.#reading.resume(turns);
+  }
+
+  /** Takes a ping of so many bytes, which costs what an empty message does. */
   receivePing(bytes: number): void {
-    this.caller.budget.frames.spend(furtherCosts.ping);
     this.receive('', bytes);
   }
 
   /** Sends a frame ahead of the messages that wait. */
   send(frame: BrokerFrame): void {
     this.#outbox.send(frame);
-  }
-
-  /** Refuses a WebSocket message of so many bytes. The connection stays open, and what follows may be read later. */
-  refuse(refusal: FrameRefusal, bytes: number): void {
-    this.#responder.refuse(refusal);
-    this.receive('', bytes);
   }
 
   /** Sends an error and closes the connection with the close code of `code`, or 1011. */
@@ -121,23 +160,34 @@ export class Session {
   close(code: number, reason: string): void {
     if (!this.caller.isConnected) return;
     this.#outbox.flush();
-    this.#socket.close(code, reason);
-    // A paused socket would not read the other side's closing handshake.
-    this.#socket.resume();
+    this.#sockets.webSocket.close(code, reason);
+    this.#reading.end();
     this.dispose();
   }
 
   /** Frees what the connection held, because its socket is closed or closing. */
   dispose(): void {
     if (!this.caller.isConnected) return;
+    const { budget } = this.caller;
     this.caller.isConnected = false;
-    this.caller.budget.connections--;
+    this.#sockets.transport.off('data', this.#partArrived);
+    budget.turns.remove(this);
+    budget.giveBack();
     const { delivery, connected, followers, backups } = this.#deps;
     delivery.subscriptions.end(this.#outbox);
     connected.remove(this.caller);
     followers.remove(this.#outbox);
     backups.abandon(this.#outbox);
   }
+
+  /** Counts what was read of the socket before it is put together: a body that is only half here has cost its half. */
+  readonly #partArrived = (part: Buffer): void => {
+    const { budget } = this.caller;
+    budget.spendBytes(part.length);
+    budget.turns.spend(part.length / bytesPerUnit);
+    budget.turns.wasRead(this);
+    if (budget.isOverdrawn) this.#reader.partArrived();
+  };
 
   /** Returns the milliseconds until the agent has paid what its frames cost. It is told at most every ten seconds. */
   #waitMs(): number {
@@ -150,12 +200,9 @@ export class Session {
   }
 
   #tellOverdrawn(waitMs: number): void {
-    const { limits, budget, sender } = this.caller;
-    const [name, what] = budget.bytes.isOverdrawn
-      ? (['bytes', 'bytes'] as const)
-      : (['frames', 'units of frames'] as const);
-    const setting = this.#deps.limits.setting(sender.role, 'rates', name);
-    const message = `more than ${figure(limits.rates[name])} ${what} a second for role '${sender.role}': the frames of '${sender.agent}' are read later; send less, or raise ${setting}`;
+    const { budget, sender } = this.caller;
+    const { what, setting } = budget.overdraft(this.#deps.limits);
+    const message = `${what}: the frames of '${sender.agent}' are read later; send less, or raise ${setting}`;
     this.#responder.refuse({ code: 'rate_limited', message }, waitMs);
   }
 
@@ -166,7 +213,7 @@ export class Session {
       this.#responder.refuse(refusal);
       return undefined;
     }
-    this.caller.budget.frames.spend(frameCosts[frame.type]);
+    this.caller.budget.spendFrames(frameCosts[frame.type]);
     try {
       return this.#conclude(frame, handleFrame(frame, this.caller, this.#deps, body));
     } catch (error) {
@@ -216,7 +263,6 @@ function callerOf(
   return {
     token,
     sender,
-    isOperator: token.permissions.includes('operator'),
     mintsOnly: token.permissions.includes('mint'),
     policy: policies[role],
     limits: limits.of(role),

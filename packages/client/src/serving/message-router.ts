@@ -107,6 +107,11 @@ export class MessageRouter {
     for (const sink of this.#sinks) sink.leaseLost();
   }
 
+  /** Tells the serve loops that another broker answers from now on. */
+  brokerReplaced(): void {
+    for (const runner of this.#runners) runner.brokerReplaced();
+  }
+
   /** Ends all serve loops and subscriptions, because the client is closed. */
   close(reason: SignalboxError | undefined): void {
     for (const runner of this.#runners) runner.close();

@@ -40,7 +40,7 @@ export class RequestRunner {
   /** Accepted requests that wait until a handler is free. */
   readonly #waiting = new Set<AcceptedRequest>();
   /** Ids of answered requests by `seq`. */
-  readonly #answered = new RecentMap<number, string>(rememberedRequests);
+  #answered = new RecentMap<number, string>(rememberedRequests);
   #newestAnswered = 0;
   readonly #earlyCancels: EarlyCancels;
   readonly #onIdle: (() => void)[] = [];
@@ -103,6 +103,14 @@ export class RequestRunner {
       sendAck(this.#deps, request);
       this.#forget(request);
     }
+  }
+
+  /**
+   * Forgets which requests were answered: another broker that delivers one of them, as one that was restored from a backup does, has
+   * no reply to it. Those that wait or run are answered there.
+   */
+  brokerReplaced(): void {
+    this.#answered = new RecentMap(rememberedRequests);
   }
 
   /** Hands back what waits, and resolves when what runs is answered and receipted. */

@@ -11,13 +11,12 @@ import {
   parseBrokerFrame,
   protocolVersion,
   SignalboxError,
-  subprotocol,
   type WelcomeFrame,
 } from '@signalbox/protocol';
 import { WebSocket } from 'ws';
 import type { Log } from '../broker-client.ts';
 import type { Clock } from '../clock.ts';
-import { brokerError, clientError } from '../errors.ts';
+import { brokerError, clientError, unreachable } from '../errors.ts';
 
 /** Why a connection ended. `final`: the broker does not accept this client any more. */
 export interface Loss {
@@ -30,6 +29,9 @@ export interface Loss {
 }
 
 export interface ConnectionOptions {
+  /** A WebSocket that is being opened. */
+  socket: WebSocket;
+  /** The broker's address, for texts. */
   url: string;
   token: string;
   /** The client's address: `agent` or `agent#sub`. */
@@ -49,7 +51,6 @@ export interface ConnectionOptions {
 const silenceSlackMs = 1_000;
 const silenceChecksPerHeartbeat = 3;
 const closeTimeoutMs = 1_000;
-const maxPayloadBytes = 64 * 1024 * 1024;
 
 /**
  * One WebSocket to the broker: the hello, frames in and out, and the check for silence. It is never reopened; the supervisor
@@ -70,10 +71,7 @@ export class Connection {
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
-    this.#socket = new WebSocket(options.url, subprotocol, {
-      perMessageDeflate: false,
-      maxPayload: maxPayloadBytes,
-    });
+    this.#socket = options.socket;
     this.#cancelTimer = options.clock.startTimer(() => {
       this.#timedOut = true;
       this.#socket.terminate();
@@ -192,6 +190,6 @@ export class Connection {
       return clientError('connection_lost', `the connection to ${url} was lost`, { cause, details });
     }
     const why = this.#timedOut ? `no welcome within ${timeoutMs} ms` : 'nobody answers there as a broker';
-    return clientError('unreachable', `can't connect to ${url}: ${why}`, { cause, details });
+    return unreachable(url, why, cause, code);
   }
 }

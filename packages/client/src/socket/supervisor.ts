@@ -1,12 +1,20 @@
-import { type BrokerFrame, messageOf, type SignalboxError, type WelcomeFrame } from '@signalbox/protocol';
+import {
+  type BrokerAddress,
+  type BrokerFrame,
+  messageOf,
+  SignalboxError,
+  type WelcomeFrame,
+} from '@signalbox/protocol';
+import type { WebSocket } from 'ws';
 import type { ClientState, Log } from '../broker-client.ts';
 import type { Clock } from '../clock.ts';
 import { clientError, retryAfterMsOf } from '../errors.ts';
 import { type BackoffPolicy, ReconnectPacer } from './backoff.ts';
 import { Connection, type Loss } from './connection.ts';
+import { openWebSocket } from './open-web-socket.ts';
 
 export interface SupervisorOptions {
-  url: string;
+  broker: BrokerAddress;
   token: string;
   renewToken: (() => Promise<string | undefined>) | undefined;
   address: string;
@@ -90,9 +98,18 @@ export class Supervisor {
   }
 
   #dial(): void {
-    const { url, address, connectTimeoutMs: timeoutMs, clock, log, onFrame } = this.#options;
+    const { broker, address, connectTimeoutMs: timeoutMs, clock, log, onFrame } = this.#options;
+    let socket: WebSocket;
+    try {
+      socket = openWebSocket(broker);
+    } catch (error) {
+      if (!(error instanceof SignalboxError)) throw error;
+      this.#lost({ error, final: !error.retryable, uptimeMs: 0, reconnectAfterMs: 0 });
+      return;
+    }
     const connection = new Connection({
-      url,
+      socket,
+      url: broker.url,
       token: this.#token,
       address,
       timeoutMs,

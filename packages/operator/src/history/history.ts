@@ -4,9 +4,6 @@ import type { AdminResult } from '@signalbox/protocol';
 /** The metadata of a stored message, settled or not, without its body. Times in epoch milliseconds. */
 export type HistoryMessage = AdminResult<'history'>['messages'][number];
 
-/** The refusals, token events or policy changes of one token, agent and code within one minute. */
-export type AuditRow = AdminResult<'audit'>['rows'][number];
-
 const pageSize = 200;
 
 /** Selects a part of the history. `since` is a time in epoch milliseconds. */
@@ -38,12 +35,4 @@ export async function readHistory(
     ({ cursor } = page);
   } while (cursor !== undefined && messages.length < limit);
   return { messages, more: cursor !== undefined };
-}
-
-/** Reads the audit rows since a time in epoch milliseconds, oldest first; the broker gives at most 1,000. */
-export async function readAudit(
-  client: BrokerClient,
-  query: { since: number; limit: number },
-): Promise<AuditRow[]> {
-  return (await client.admin('audit', query)).rows;
 }

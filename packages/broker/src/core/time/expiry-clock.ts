@@ -15,6 +15,8 @@ export interface Hold {
   from: number;
   /** The time after the leap, in epoch milliseconds. */
   to: number;
+  /** Whether it was seen at the start: no broker may have run from the one time to the other. */
+  atStart: boolean;
 }
 
 /** Why a hold ended: its time was over, somebody accepted the clock, or the clock was set back to before the leap. */
@@ -75,7 +77,7 @@ export class ExpiryClock implements ExpiryTime {
     this.#others = deps.reached.times.map((time) => ({ at: time, left: time }));
     const hasLeapt = this.#wall - deps.reached.earliest > leapMs;
     if (hasLeapt) this.#believedAt = this.lookedAt + holdMs;
-    this.#settle(hasLeapt, 'waited');
+    this.#settle(hasLeapt ? 'at start' : undefined, 'waited');
   }
 
   /** The leap that is not believed yet. */
@@ -107,7 +109,7 @@ export class ExpiryClock implements ExpiryTime {
     for (const other of this.#others) other.at += passed;
     if (hasLeapt) this.#believedAt = monotonic + holdMs;
     if (hasLeapt || step < -evenMs) this.#others.push({ at: expected, left: expected });
-    this.#settle(hasLeapt, 'waited');
+    this.#settle(hasLeapt ? 'while running' : undefined, 'waited');
     return this;
   }
 
@@ -116,7 +118,7 @@ export class ExpiryClock implements ExpiryTime {
     const hold = this.look().#hold;
     if (!hold) return undefined;
     this.#believedAt = this.lookedAt;
-    this.#settle(false, 'accepted');
+    this.#settle(undefined, 'accepted');
     return hold;
   }
 
@@ -126,7 +128,7 @@ export class ExpiryClock implements ExpiryTime {
   }
 
   /** Drops the times that matter no more, sets the fields, and begins or ends the hold. `end` says why the clock is believed, if it is. */
-  #settle(hasLeapt: boolean, end: HoldEnd): void {
+  #settle(leapt: 'at start' | 'while running' | undefined, end: HoldEnd): void {
     const wall = this.#wall;
     const isBelieved = this.lookedAt >= this.#believedAt;
     this.#others = this.#others
@@ -138,8 +140,9 @@ export class ExpiryClock implements ExpiryTime {
     this.earliest = this.times[0]!;
     this.latest = this.times.at(-1)!;
     const isHeld = this.earliest < wall;
-    if (isHeld && hasLeapt) {
-      this.#hold = { from: Math.floor(this.earliest), to: wall };
+    if (isHeld && leapt) {
+      const atStart = leapt === 'at start' || this.#hold?.atStart === true;
+      this.#hold = { from: Math.floor(this.earliest), to: wall, atStart };
       this.#deps.onLeap(this.#hold);
     } else if (!isHeld && this.#hold) {
       this.#hold = undefined;

@@ -1,18 +1,22 @@
 import {
   type AdminFrame,
   type AdminOp,
+  type AdminParams,
+  type AuditEventCode,
   adminOperations,
   isAdminOp,
+  listPermissions,
+  operationPermissions,
   parseAdminParams,
 } from '@signalbox/protocol';
-import type { Caller } from '../caller.ts';
+import { auditCaller, type Caller, mayDo } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { Outcome, Refusal } from '../outcome.ts';
 import { beginBackup, finishBackup, waitForBackup } from './backups.ts';
 import { acceptClock, showClock } from './clock.ts';
 import { dropDead, listDead, retryDead, showDead } from './dead-letters.ts';
 import type { Operation, OperationOutcome } from './operation.ts';
-import { audit, history, stats } from './reports.ts';
+import { audit, auditChain, history, stats } from './reports.ts';
 import { tail } from './tail.ts';
 import { issueToken, listTokens, revokeToken } from './tokens.ts';
 
@@ -26,6 +30,7 @@ const operations: { [Op in AdminOp]: Operation<Op> } = {
   dead_drop: dropDead,
   history,
   audit,
+  audit_chain: auditChain,
   stats,
   tail,
   clock: showClock,
@@ -35,17 +40,45 @@ const operations: { [Op in AdminOp]: Operation<Op> } = {
   backup_finish: finishBackup,
 };
 
-/** Handles `admin`: runs an operation for the operator. A caller with a minting token may issue and revoke its own child tokens. */
+/** The operations that read what others did, by the code of the audit log. Those that change something record it themselves. */
+const reads: { [Op in AdminOp]?: (params: AdminParams<Op>) => ReadEvent } = {
+  token_list: () => ({ code: 'tokens_listed', detail: 'all tokens' }),
+  dead_list: ({ inbox }) => ({ code: 'dead_letters_listed', detail: about(inbox), name: inbox }),
+  dead_show: ({ seq }) => ({ code: 'dead_letter_read', detail: `sequence number ${seq}`, name: String(seq) }),
+  history: ({ agent }) => ({ code: 'history_read', detail: about(agent), name: agent }),
+  audit: () => ({ code: 'audit_read', detail: 'entries by time' }),
+  audit_chain: ({ kind }) => ({ code: 'audit_read', detail: `the chain of kind '${kind}'` }),
+  tail: ({ on, agent }) => ({
+    code: 'tail_followed',
+    detail: `${on ? 'began' : 'ended'}: ${about(agent)}`,
+    name: agent,
+  }),
+};
+
+interface ReadEvent {
+  code: AuditEventCode;
+  detail: string;
+  name?: string | undefined;
+}
+
+function about(agent: string | undefined): string {
+  return agent === undefined ? 'of all agents' : `of '${agent}'`;
+}
+
+/** Handles `admin`: runs an operation for a caller whose token has the permission. */
 export async function admin(frame: AdminFrame, caller: Caller, deps: FrameDeps): Promise<Outcome> {
   const { op, params = {}, request_id } = frame;
-  if (!caller.isOperator && !caller.mintsOnly)
-    return refuse('forbidden', `'${op}' needs the operator's token`);
+  if (caller.token.permissions.length === 0)
+    return refuse('forbidden', `'${op}' needs a token of an operator`);
   if (!isAdminOp(op)) {
     const known = Object.keys(adminOperations()).join(', ');
     return refuse('unknown_op', `unknown operation '${op}'; known: ${known}`);
   }
-  if (!caller.isOperator && !adminOperations()[op].minting) {
-    return refuse('forbidden', `a minting token may not '${op}'`);
+  const needs = operationPermissions.admin[op];
+  if (!mayDo(caller, needs)) {
+    const has = listPermissions(caller.token.permissions);
+    const message = `'${op}' needs a token with the permission ${listPermissions(needs)}, and this one has: ${has}`;
+    return refuse('forbidden', message);
   }
   const outcome = await run(op, params, caller, deps);
   if ('refusal' in outcome) return outcome;
@@ -61,7 +94,10 @@ async function run<Op extends AdminOp>(
   const parsed = parseAdminParams(op, params);
   if (parsed.refusal) return { refusal: parsed.refusal };
   const operation: Operation<Op> = operations[op];
-  return await operation(parsed.params, deps, caller);
+  const outcome = await operation(parsed.params, deps, caller);
+  const read = reads[op]?.(parsed.params);
+  if (read && !('refusal' in outcome)) auditCaller(caller, read.code, read, deps);
+  return outcome;
 }
 
 function refuse(code: Refusal['code'], message: string): Outcome {

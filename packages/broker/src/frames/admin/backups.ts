@@ -14,7 +14,7 @@ export async function beginBackup(
   return await orRefusal('params.directory', async () => {
     const begun = await deps.backups.begin(directory, caller.consumer);
     if (!caller.isConnected) deps.backups.abandon(caller.consumer);
-    auditCaller(caller, 'backup_began', begun.directory, deps);
+    auditCaller(caller, 'backup_began', { detail: begun.directory }, deps);
     return { ...begun, host: hostname() };
   });
 }

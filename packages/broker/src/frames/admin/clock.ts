@@ -7,7 +7,7 @@ import type { OperationOutcome } from './operation.ts';
 
 type Deps = Pick<FrameDeps, 'time' | 'store'>;
 
-/** Runs `clock`: tells whether the clock leapt, and what is held back because of that. */
+/** Runs `clock`: tells whether the clock is ahead of what the broker believes, and what is held back because of that. */
 export async function showClock(_params: AdminParams<'clock'>, deps: Deps): OperationOutcome<'clock'> {
   return { result: await holdOf(deps) };
 }
@@ -21,7 +21,7 @@ export async function acceptClock(
   const held = await holdOf(deps);
   const hold = deps.time.accept();
   if (!hold) return { result: {} };
-  auditCaller(caller, 'clock_accepted', `a leap of ${hold.to - hold.from} ms`, deps);
+  auditCaller(caller, 'clock_accepted', { detail: `a leap of ${hold.to - hold.from} ms` }, deps);
   return { result: held };
 }
 
@@ -35,6 +35,7 @@ async function holdOf({ time, store }: Deps): Promise<AdminResult<'clock'>> {
     hold: {
       from: hold.from,
       to: hold.to,
+      at_start: hold.atStart,
       left_ms: Math.ceil(holdLeftMs),
       requests: countOf(isRequest),
       messages: countOf((kind) => !isRequest(kind) && kind !== 'undeliverable'),

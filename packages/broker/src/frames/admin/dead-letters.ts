@@ -43,7 +43,7 @@ export async function retryDead(
     else refused.push({ seq: number, code: result });
   }
   if (retried.length > 0) {
-    auditCaller(caller, 'dead_letters_retried', `sequence numbers ${retried.join(', ')}`, deps);
+    auditNumbers(caller, 'dead_letters_retried', retried, deps);
   }
   return { result: { retried, unknown, ...(refused.length > 0 && { refused }) } };
 }
@@ -61,9 +61,24 @@ export async function dropDead(
     else unknown.push(number);
   }
   if (dropped.length > 0) {
-    auditCaller(caller, 'dead_letters_dropped', `sequence numbers ${dropped.join(', ')}`, deps);
+    auditNumbers(caller, 'dead_letters_dropped', dropped, deps);
   }
   return { result: { dropped, unknown } };
+}
+
+/** The most sequence numbers in one entry: more would not fit. */
+const numbersAtOnce = 25;
+
+function auditNumbers(
+  caller: Caller,
+  code: 'dead_letters_retried' | 'dead_letters_dropped',
+  seqs: readonly number[],
+  deps: Pick<FrameDeps, 'audit' | 'now'>,
+): void {
+  for (let from = 0; from < seqs.length; from += numbersAtOnce) {
+    const some = seqs.slice(from, from + numbersAtOnce);
+    auditCaller(caller, code, { detail: `sequence numbers ${some.join(', ')}` }, deps);
+  }
 }
 
 function describe(letter: DeadLetter): AdminResult<'dead_list'>['messages'][number] {

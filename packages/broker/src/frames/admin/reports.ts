@@ -1,5 +1,5 @@
-import type { AdminParams, AdminResult } from '@signalbox/protocol';
-import type { AuditRow, HistoryEntry } from '@signalbox/store';
+import { type AdminParams, type AdminResult, auditEntryKinds } from '@signalbox/protocol';
+import type { HistoryEntry } from '@signalbox/store';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { OperationOutcome } from './operation.ts';
 
@@ -25,13 +25,21 @@ export async function history(
   };
 }
 
-/** Runs `audit`: returns rows of the audit log, oldest first. */
+/** Runs `audit`: returns entries of the audit log in the order in which they were recorded. */
 export async function audit(
-  { since, limit = 200 }: AdminParams<'audit'>,
+  { since, kinds = [...auditEntryKinds], limit = 200, after }: AdminParams<'audit'>,
   { audit: log }: Pick<FrameDeps, 'audit'>,
 ): OperationOutcome<'audit'> {
-  const rows = await log.query(since, limit);
-  return { result: { rows: rows.map(describeRow) } };
+  const rows = log.read({ since, kinds, limit, ...(after !== undefined && { after }) });
+  return { result: { rows } };
+}
+
+/** Runs `audit_chain`: returns rows of one chain of the audit log, and its ends. */
+export async function auditChain(
+  { kind, after = 0, limit = 200 }: AdminParams<'audit_chain'>,
+  { audit: log }: Pick<FrameDeps, 'audit'>,
+): OperationOutcome<'audit_chain'> {
+  return { result: log.readChain(kind, after, limit) };
 }
 
 /** Runs `stats`: returns the number of connections and leases, and the bytes that are stored. */
@@ -68,19 +76,5 @@ function describeEntry(entry: HistoryEntry): AdminResult<'history'>['messages'][
       ...(settled.reason !== undefined && { reason: settled.reason }),
     }),
     size,
-  };
-}
-
-function describeRow(row: AuditRow): AdminResult<'audit'>['rows'][number] {
-  const { minute, tokenId, agent, code, count, firstAt, lastAt, detail } = row;
-  return {
-    minute,
-    ...(tokenId !== undefined && { token_id: tokenId }),
-    ...(agent !== undefined && { agent }),
-    code,
-    count,
-    first_at: firstAt,
-    last_at: lastAt,
-    detail,
   };
 }

@@ -1,6 +1,6 @@
-import type { AdminParams, AdminResult } from '@signalbox/protocol';
+import { type AdminParams, type AdminResult, furtherCosts } from '@signalbox/protocol';
 import type { TokenRecord } from '@signalbox/store';
-import { isMintingPattern, refuseChild, refuseToken } from '../../auth/token-rules.ts';
+import { isMintingPattern, refuseChild, refuseOperator, refuseToken } from '../../auth/token-rules.ts';
 import { auditCaller, type Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { OperationOutcome } from './operation.ts';
@@ -9,6 +9,12 @@ import { tellWorkerExit, type WorkerExit, type WorkerExitDeps } from './worker-e
 type RevokeDeps = WorkerExitDeps & Pick<FrameDeps, 'tokens' | 'connected' | 'audit' | 'log'>;
 
 const revokedToken = 'the token of this connection was revoked';
+
+const auditFull = {
+  code: 'storage_full',
+  message:
+    'the audit log of changes is full, so that this token could not be recorded; the operator exports it, stops the broker and moves audit.db away',
+} as const;
 
 /** Runs `token_issue`: issues a token. A caller with a minting token issues child tokens. */
 export async function issueToken(
@@ -19,18 +25,30 @@ export async function issueToken(
   const { ttl_ms: ttlMs, ...wanted } = params;
   const request = { ...wanted, ...(ttlMs !== undefined && { ttlMs }) };
   const parent = caller.mintsOnly ? caller.token : undefined;
-  const refusal = refuseToken(request) ?? (parent && refuseChild(parent, request, deps.now()));
+  const refuseIssuer = parent ? refuseChild : refuseOperator;
+  const refusal = refuseToken(request) ?? refuseIssuer(caller.token, request, deps.now());
   if (refusal) return { refusal };
+  if (parent && deps.audit.usedPart('change') >= 1) return { refusal: auditFull };
   const full = parent && deps.minting.take(parent, deps.monotonic());
   if (full) {
     const { code, message, retryAfterMs } = full;
     return { refusal: { code, message }, ...(retryAfterMs !== undefined && { retryAfterMs }) };
   }
-  const { record, token } = await deps.tokens.issue(request, parent);
-  const detail = `token ${record.id} for '${record.agent}' with role '${record.role}'`;
-  auditCaller(caller, 'token_issued', detail, deps);
+  caller.budget.spendFrames(furtherCosts.tokenChange);
+  const announce = (record: TokenRecord): void =>
+    auditCaller(caller, 'token_issued', describeIssued(record), deps);
+  const { record, token } = await deps.tokens.issue(request, announce, parent);
   const { id, agent, role, expiresAt } = record;
   return { result: { id, agent, role, ...(expiresAt !== undefined && { expires_at: expiresAt }), token } };
+}
+
+/** Describes a new token for the audit log. */
+export function describeIssued({ id, agent, role, expiresAt }: TokenRecord): {
+  detail: string;
+  name: string;
+} {
+  const life = expiresAt === undefined ? 'without an end' : `until ${new Date(expiresAt).toISOString()}`;
+  return { detail: `token ${id} for '${agent}' with role '${role}', ${life}`, name: agent };
 }
 
 /** Runs `token_list`: returns every token without its secret. */
@@ -76,10 +94,15 @@ export async function revokeToken(
     const message = `field '${field}' must be left out: '${record.agent}' is the pattern of a minting token, and no worker`;
     return { refusal: { code: 'bad_frame', field, message } };
   }
+  caller.budget.spendFrames(furtherCosts.tokenChange);
   // The exit is told before the token is removed. If the broker dies in between, the caller can revoke again.
   const told = exited && (await endWorker(record, exited, deps));
-  const gone = new Set(await deps.tokens.revoke(id));
-  auditCaller(caller, 'token_revoked', `token ${id} of '${record.agent}'`, deps);
+  const announce = (count: number): void => {
+    const children = count > 1 ? `, and ${count - 1} that it issued` : '';
+    const detail = `token ${id} of '${record.agent}' with role '${record.role}'${children}`;
+    auditCaller(caller, 'token_revoked', { detail, name: record.agent }, deps);
+  };
+  const gone = new Set(await deps.tokens.revoke(id, announce));
   deps.connected.endWhere(({ token }) => gone.has(token.id), revokedToken);
   for (const tokenId of gone) {
     await deps.delivery.cancellations.cancelSentWith(tokenId, 'the token it was sent with was revoked');

@@ -9,8 +9,8 @@ import {
 import type { NewMessage } from '@signalbox/store';
 import { judgeDeliver } from '../../auth/role-policy.ts';
 import { openUntil } from '../../core/message-header.ts';
+import type { AgentBudget } from '../../limits/agent-budgets.ts';
 import { refillMs } from '../../limits/rate-limit.ts';
-import { figure, type RoleLimits } from '../../limits/role-limits.ts';
 import type { Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { Outcome } from '../outcome.ts';
@@ -38,8 +38,8 @@ export function deliver(
   if (refusal) return { refusal };
   const verdict = judgeDeliver(caller.sender.role, caller.policy, frame, tokens);
   if (typeof verdict === 'object') return { refusal: { code: 'forbidden', message: verdict.refusal } };
-  const waitMs = caller.budget.messages.take(monotonic());
-  if (waitMs > 0) return tooFast(waitMs, caller, deps.limits);
+  const excess = caller.budget.takeMessage(monotonic(), deps.limits);
+  if (excess) return tooFast(excess);
   if (verdict === 'only_as_reply') {
     // The store checks that the request is open, in the commit that stores the reply.
     if (frame.correlation_id === undefined) return { refusal: notAnAnswer(frame.kind) };
@@ -54,13 +54,8 @@ export function deliver(
 }
 
 /** Refuses a message above the rate, and pauses the connection, because refusing a flood frame by frame would slow down other callers. */
-function tooFast(
-  waitMs: number,
-  { sender: { role }, limits: { rates } }: Caller,
-  limits: RoleLimits,
-): Outcome {
-  const setting = limits.setting(role, 'rates', 'messages');
-  const message = `more than ${figure(rates.messages)} messages a second for role '${role}'; send more slowly, or raise ${setting}`;
+function tooFast({ waitMs, excess }: NonNullable<ReturnType<AgentBudget['takeMessage']>>): Outcome {
+  const message = `${excess.what}; send more slowly, or raise ${excess.setting}`;
   const refusal = { code: 'rate_limited', message } as const;
   return { refusal, retryAfterMs: waitMs, resumeAfterMs: Math.min(waitMs, refillMs) };
 }

@@ -66,7 +66,7 @@ function storageFull({ forAll: { store } }: RoleLimits): string {
 }
 
 /** Says which limit is reached, and what makes room. */
-function quotaExceeded(message: NewMessage, { of, unit }: Excess, limits: RoleLimits): string {
+function quotaExceeded(message: NewMessage, { of, unit, isKept }: Excess, limits: RoleLimits): string {
   const { sender, senderRole: role, inbox } = message;
   const limit = limits.of(role)[of][unit];
   const most = `at most ${figure(limit)} ${unit}`;
@@ -79,6 +79,9 @@ function quotaExceeded(message: NewMessage, { of, unit }: Excess, limits: RoleLi
       return `${most} of '${sender}' (role '${role}') may wait for '${recipient}', and they are reached; try again when some are read, or raise ${setting}`;
     case 'recipient':
     case 'privilegedRecipient':
+      if (isKept) {
+        return `at most ${usable(limit, message, limits)} ${unit} for '${recipient}' may wait or be dead letters, and what is left of them is kept for senders with less of it than '${sender}'; try again when some are read or dropped, or raise ${setting}`;
+      }
       return `at most ${usable(limit, message, limits)} ${unit} for '${recipient}' may wait or be dead letters, and they are reached; try again when some are read or dropped, or raise ${setting}`;
   }
 }

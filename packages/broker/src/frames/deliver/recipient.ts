@@ -1,9 +1,9 @@
-import { agentOf, type DeliverFrame, isPrivileged } from '@signalbox/protocol';
+import { agentOf, type DeliverFrame, isPrivileged, operationPermissions } from '@signalbox/protocol';
 import type { InboxStore } from '@signalbox/store';
 import { nearestNames } from '../../auth/nearest-names.ts';
 import { mayList } from '../../auth/role-policy.ts';
 import type { TokenRegistry } from '../../auth/token-registry.ts';
-import type { Caller } from '../caller.ts';
+import { type Caller, mayDo } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { Refusal } from '../outcome.ts';
 
@@ -48,8 +48,9 @@ export function unknownRecipient(
 
 function* visibleAgents(caller: Caller, tokens: TokenRegistry): Generator<string> {
   const names = new Set<string>();
+  const seesAll = mayDo(caller, operationPermissions.frame.list_connected);
   for (const { agent, role } of tokens.liveAgents()) {
-    if (names.has(agent) || !(caller.isOperator || mayList(caller.policy, role))) continue;
+    if (names.has(agent) || !(seesAll || mayList(caller.policy, role))) continue;
     names.add(agent);
     yield agent;
   }

@@ -1,0 +1,103 @@
+/** The units of work that one agent's connections do in a turn of the event loop. */
+export const unitsPerTurn = 250;
+
+/** A connection from which nothing is read while a turn is over. It may share turns of two kinds, which stop it apart. */
+export interface TurnReader {
+  stopReading(turns: Turns): void;
+  readOn(turns: Turns): void;
+}
+
+/**
+ * Divides turns of the event loop among those who share the broker (deficit round robin). Each agent has one object of this class for
+ * all its connections. In a turn they use so many units of work. Then they wait, and nothing is read from them, until the others had
+ * their turn. A piece of work that takes more than a turn is paid in the turns that follow. With a `parent`, what is done in these
+ * turns is also done in those of the parent, which several agents share.
+ */
+export class Turns {
+  readonly #units: number;
+  readonly #parent: Turns | undefined;
+  #left: number;
+  /** The connections, from the one that was read the longest ago to the one that was read last. */
+  readonly #readers = new Set<TurnReader>();
+  #waiting: (() => void)[] = [];
+  #isRefillDue = false;
+
+  constructor(units = unitsPerTurn, parent?: Turns) {
+    this.#units = units;
+    this.#left = units;
+    this.#parent = parent;
+  }
+
+  /** True if work has to wait for the next turn. */
+  get isOver(): boolean {
+    return this.#left <= 0 || this.#parent?.isOver === true;
+  }
+
+  /** Adds a connection. */
+  add(reader: TurnReader): void {
+    this.#parent?.add(reader);
+    this.#readers.add(reader);
+    if (this.#left <= 0) reader.stopReading(this);
+  }
+
+  /** Removes a connection that is over. */
+  remove(reader: TurnReader): void {
+    this.#parent?.remove(reader);
+    this.#readers.delete(reader);
+  }
+
+  /** Puts a connection from which something was read behind the others. */
+  wasRead(reader: TurnReader): void {
+    this.#parent?.wasRead(reader);
+    if (this.#readers.delete(reader)) this.#readers.add(reader);
+  }
+
+  /** Counts work that was done or that is certain to be done. */
+  spend(units: number): void {
+    this.#parent?.spend(units);
+    const wasOver = this.#left <= 0;
+    this.#left -= units;
+    if (wasOver) return;
+    if (this.#left > 0) {
+      this.#refillLater();
+      return;
+    }
+    for (const reader of this.#readers) reader.stopReading(this);
+    setImmediate(this.#begin);
+  }
+
+  /** Calls `work` now, or in a later turn if this one is over. */
+  take(work: () => void): void {
+    if (this.#left <= 0) this.#waiting.push(work);
+    else if (this.#parent?.isOver) this.#parent.take(() => this.take(work));
+    else work();
+  }
+
+  #refillLater(): void {
+    if (this.#isRefillDue) return;
+    this.#isRefillDue = true;
+    setImmediate(this.#refill);
+  }
+
+  /** What was not used up belongs to a turn of the event loop that has ended. An agent that is busy alone would wait for nobody otherwise. */
+  readonly #refill = (): void => {
+    this.#isRefillDue = false;
+    if (this.#left > 0) this.#left = this.#units;
+  };
+
+  readonly #begin = (): void => {
+    this.#left = Math.min(this.#units, this.#left + this.#units);
+    if (this.#left <= 0) {
+      setImmediate(this.#begin);
+      return;
+    }
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    let done = 0;
+    while (done < waiting.length && this.#left > 0) this.take(waiting[done++]!);
+    // Those that had no turn go before those that have to wait again.
+    this.#waiting = [...waiting.slice(done), ...this.#waiting];
+    if (this.#left <= 0) return;
+    for (const reader of this.#readers) reader.readOn(this);
+  };
+}

@@ -1,0 +1,35 @@
+import type { WebSocket } from 'ws';
+import type { Turns } from '../limits/turns.ts';
+
+/** The reasons for which nothing is read from a connection: what waits, or the turns that are over. */
+export type PauseReason = 'frames wait' | 'answers wait' | Turns;
+
+/** Pauses a socket for several reasons, and resumes it when none is left. */
+export class Reading {
+  readonly #socket: Pick<WebSocket, 'pause' | 'resume'>;
+  readonly #reasons = new Set<PauseReason>();
+  #isEnding = false;
+
+  constructor(socket: Pick<WebSocket, 'pause' | 'resume'>) {
+    this.#socket = socket;
+  }
+
+  /** Reads nothing more, for one reason more. */
+  pause(reason: PauseReason): void {
+    if (this.#isEnding) return;
+    if (this.#reasons.size === 0) this.#socket.pause();
+    this.#reasons.add(reason);
+  }
+
+  /** Takes a reason away. */
+  resume(reason: PauseReason): void {
+    if (this.#reasons.delete(reason) && this.#reasons.size === 0) this.#socket.resume();
+  }
+
+  /** Reads whatever comes from now on, because a paused socket would not read the other side's closing handshake. */
+  end(): void {
+    this.#isEnding = true;
+    this.#reasons.clear();
+    this.#socket.resume();
+  }
+}
