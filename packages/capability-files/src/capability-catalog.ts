@@ -27,6 +27,8 @@ export interface CapabilityOptions {
   fetch?: CapabilityFetch;
   /** Whether files are read again when they change. */
   watch?: boolean;
+  /** Asked whenever watched files have changed: they are read again only if it returns true. Always unless given. */
+  mayReload?: () => boolean;
   /** The time for which files must not have changed before they are read again; 500 unless given. */
   debounceMs?: number;
 }
@@ -75,13 +77,15 @@ class FileCatalog implements CapabilityCatalog {
   }
 
   async open(): Promise<void> {
-    const { watch = false, debounceMs = 500, paths } = this.#options;
+    const { watch = false, mayReload = () => true, debounceMs = 500, paths } = this.#options;
     // Watching begins before reading, so that no change in between is lost.
     if (watch) {
       const watching = await watchFiles(paths, {
         debounceMs,
         isWanted: isCapabilityFile,
-        onChange: () => void this.reload(),
+        onChange: () => {
+          if (mayReload()) void this.reload();
+        },
         onError: (error) => this.#log({ event: 'capability_watch_failed', message: messageOf(error) }),
       });
       this.#resources.use(watching);

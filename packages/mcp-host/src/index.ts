@@ -1,4 +1,5 @@
 export type { HostTuning } from './config/host-tuning.ts';
+export { namedSecretsOf } from './config/result-redaction.ts';
 export type {
   HttpServerConfig,
   McpServerConfig,
@@ -10,8 +11,9 @@ export { defaultServerLimits, type ServerLimits } from './config/server-limits.t
 export type { DiscoveredServer, McpHost, McpHostOptions } from './host/host-api.ts';
 export type { ToolRoute, WithheldHints } from './host/inventory-tracker.ts';
 export { startMcpHost } from './host/mcp-host.ts';
+export type { ServerEvent } from './host/server-events.ts';
 export type { HostEvent } from './host-event.ts';
-export type { Inventory, InventoryProblem, RenamedTool } from './inventory/inventory.ts';
+export type { Inventory, InventoryProblem, RenamedTool, ToolOrigin } from './inventory/inventory.ts';
 export type { ToolList } from './inventory/tool-list.ts';
 export { isMcpTool, mcpToolName, parseMcpToolName } from './inventory/tool-name.ts';
 export type { ServerChanges } from './servers/server-registry.ts';

@@ -8,11 +8,14 @@ import {
   messageOf,
   noFault,
 } from '@signalbox/protocol';
+import { AuditTrail } from './audit/audit-trail.ts';
+import { auditServerEvents } from './audit/server-events.ts';
 import { auditWithheldHints } from './audit/withheld-hints.ts';
 import { BudgetLedger } from './budgets/budget-ledger.ts';
 import type { CallBudgets } from './budgets/call-budgets.ts';
 import { boundedReply } from './calls/bounded-reply.ts';
 import { CallRegistry } from './calls/call-registry.ts';
+import { LargeTurns, largeLength } from './calls/large-turns.ts';
 import { readRequest } from './calls/request-body.ts';
 import { RequestRoom } from './calls/request-room.ts';
 import { type CallDeps, serveCall } from './calls/serve-call.ts';
@@ -59,6 +62,8 @@ export interface OrchestratorOptions {
   sizes?: Partial<CallSizeLimits>;
   /** Limits the run of a call that sets no timeout; default 60 s. */
   callTimeoutMs?: number;
+  /** Describes the rules for the audit log, without secrets. It is recorded before the first request is served. */
+  rules?: string;
   /** How often the broker is asked which requests of the journal are settled; default a minute. */
   askSettledEveryMs?: number;
   /** How long `stop` waits for running calls; default 5 s. */
@@ -84,6 +89,8 @@ export interface Orchestrator extends AsyncDisposable {
    * Throws `SignalboxError` `bad_config` before anything has changed.
    */
   setPolicy(changes: PolicyChanges): void;
+  /** Reports to the audit log which configuration it is about to put in force. `detail` is without secrets. */
+  recordConfig(detail: string): Promise<void>;
   /** Requests that wait, run, or whose reply the broker has not confirmed yet. */
   readonly inFlight: number;
 }
@@ -102,10 +109,13 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
 
   const catalogs = trackCatalog(client, host, { allowlist, repeat, mailbox }, { log, now });
   starting.defer(catalogs.stop);
-  starting.use(auditWithheldHints(client, host, log));
+  const audit = starting.use(new AuditTrail({ client, monotonic, log }));
+  starting.use(auditWithheldHints(audit, host, monotonic));
+  starting.defer(auditServerEvents(audit, host));
   const scheduler = createCallScheduler({ ...defaultCallLimits, ...concurrency }, monotonic);
   const sizes = { ...defaultCallSizeLimits, ...options.sizes };
   const room = new RequestRoom(sizes);
+  const reading = new LargeTurns(monotonic);
   const ledger = new BudgetLedger(budgets, monotonic);
   const registry = new CallRegistry(now);
   const ownership = trackInboxOwnership(client, journal, { log, fault });
@@ -121,6 +131,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     journal,
     inbox: ownership.inbox,
     maxReplyBytes,
+    audit,
     log,
   };
   const callDeps: CallDeps = {
@@ -134,20 +145,28 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     ownership,
     inbox: ownership.inbox,
     maxReplyBytes,
+    replies: new LargeTurns(monotonic),
     now,
     fault,
+    audit,
     log,
   };
 
+  if (options.rules !== undefined)
+    await audit.recordBefore({ code: 'config_applied', detail: options.rules });
   const requests = starting.use(
-    await client.serve(['mcp_request'], (request) => answerRequest(request, room, callDeps, operationDeps), {
-      concurrency: inboxWindow,
-      window: inboxWindow,
-      windowBytes: sizes.bytes + (client.welcome.limits.message?.bytes ?? 0),
-      ...ownership.serveOptions,
-      tellsStart: true,
-      readsBody: true,
-    }),
+    await client.serve(
+      ['mcp_request'],
+      (request) => answerRequest(request, { room, reading }, callDeps, operationDeps),
+      {
+        concurrency: inboxWindow,
+        window: inboxWindow,
+        windowBytes: sizes.bytes + (client.welcome.limits.message?.bytes ?? 0),
+        ...ownership.serveOptions,
+        tellsStart: true,
+        readsBody: true,
+      },
+    ),
   );
   if (journal) {
     const { inbox } = ownership;
@@ -177,6 +196,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   return {
     stop,
     setPolicy,
+    recordConfig: (detail) => audit.recordBefore({ code: 'config_applied', detail }),
     get inFlight() {
       return requests.inFlight;
     },
@@ -186,16 +206,18 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
 
 async function answerRequest(
   served: ServedRequest,
-  room: RequestRoom,
+  { room, reading }: { room: RequestRoom; reading: LargeTurns },
   callDeps: CallDeps,
   operationDeps: OperationDeps,
 ): Promise<ServeAnswer> {
   const { message } = served;
   using place = room.place(message.from.agent);
+  const endTurn = (message.body?.length ?? 0) > largeLength ? await reading.next() : undefined;
   const full = place.take(message.body ?? '');
   // A request that may have started needs its answer, which is not that it did not run.
-  if (full && !mayHaveStarted(callDeps, message)) return answerOf({ error: full });
-  const { request, refusal } = readRequest(message.body);
+  const isRefused = full && !mayHaveStarted(callDeps, message);
+  const { request, refusal } = isRefused ? { refusal: full } : readRequest(message.body);
+  endTurn?.();
   if (request?.op === 'call') return await serveCall(callDeps, { request: served, body: request, place });
   const reply = refusal ? { error: refusal } : await answerOperation(operationDeps, message.from, request);
   return answerOf(boundedReply(reply, operationDeps.maxReplyBytes()).reply);

@@ -71,17 +71,21 @@ const tokensRemembered = 16;
 class RecentSecrets {
   readonly #fixed: readonly string[];
   #recent: readonly string[] = [];
+  #redactor: (text: string) => string;
 
   constructor(fixed: readonly string[]) {
     this.#fixed = fixed;
+    this.#redactor = redactorOf(fixed);
   }
 
   add(secret: string): void {
-    if (!this.#recent.includes(secret)) this.#recent = [secret, ...this.#recent].slice(0, tokensRemembered);
+    if (this.#recent.includes(secret)) return;
+    this.#recent = [secret, ...this.#recent].slice(0, tokensRemembered);
+    this.#redactor = redactorOf([...this.#fixed, ...this.#recent]);
   }
 
   redact(text: string): string {
-    return redactorOf([...this.#fixed, ...this.#recent])(text);
+    return this.#redactor(text);
   }
 }
 

@@ -1,5 +1,6 @@
 import { type GuardedInit, networkFailure } from '@signalbox/guarded-fetch';
 import { messageOf, SignalboxError, type ToolCallError, toolCallError } from '@signalbox/protocol';
+import { withTexts } from '@signalbox/redaction';
 import {
   type CallOptions,
   cancelledCall,
@@ -104,11 +105,13 @@ async function exchange(
   const answer: ServiceAnswer = {
     status: response.status,
     mediaType: (response.headers.get('content-type') ?? '').split(';')[0]!.trim().toLowerCase(),
-    text: redact(await response.text()),
+    text: await response.text(),
   };
   const reading = isAboutAccess(answer.status) ? undefined : provider.service.read(answer, call.id);
-  if (!reading) return resultOfStatus(provider, call, response.headers, answer);
-  const outcome = resultOf(reading, provider, call.capability);
+  if (!reading)
+    return resultOfStatus(provider, call, response.headers, { ...answer, text: redact(answer.text) });
+  // Secrets are looked for in the texts that were parsed: in JSON a character can be written in several ways.
+  const outcome = resultOf(withTexts(reading, redact), provider, call.capability);
   if ('result' in outcome) return outcome;
   return { error: toolCallError('internal', outcome.unusable, { mayHaveRun: true }) };
 }

@@ -36,6 +36,12 @@ export const targetShape = {
     .regex(/^\/[^?#]*$/, { error: "must begin with '/' and hold no query; use params" })
     .optional()
     .describe('Follows base_url. Values of {placeholders} are percent-encoded.'),
+  allow_slashes: z
+    .boolean()
+    .optional()
+    .describe(
+      'Values in path may hold / and \\, sent as %2F and %5C; default false, as many services decode them.',
+    ),
   headers: z.record(headerName, scalar).optional().describe('Request headers. Secrets belong in auth.'),
   response_path: text
     .optional()
@@ -43,7 +49,10 @@ export const targetShape = {
   timeout: seconds(3_600).optional().describe('Seconds for one try; default 30.'),
 };
 
-type TargetConfig = Pick<z.infer<z.ZodObject<typeof targetShape>>, 'base_url' | 'path' | 'headers'>;
+type TargetConfig = Pick<
+  z.infer<z.ZodObject<typeof targetShape>>,
+  'base_url' | 'path' | 'allow_slashes' | 'headers'
+>;
 
 /** Compiles the URL and the headers of a request; `path` leads to `config` in the document. */
 export function compileTarget(
@@ -55,7 +64,7 @@ export function compileTarget(
   const headers = templates.value(config.headers ?? {}, [...path, 'headers']);
   refuseReferences(config.headers ?? {}, templates, [...path, 'headers']);
   return (values) => ({
-    url: fillUrl(config.base_url, urlPath, values),
+    url: fillUrl(config, urlPath, values),
     headers: Object.fromEntries(fillHeaders(headers, values)),
   });
 }
@@ -84,13 +93,24 @@ function refuseReferences(
   }
 }
 
-/** Values are percent-encoded, so that none of them can leave its segment of the path. */
-function fillUrl(base: string, path: Template, values: Values): URL {
+const slashRule =
+  'must not hold a slash or a backslash, encoded ones included: many services decode them, and it would name another resource';
+
+/**
+ * Values are percent-encoded, so that none of them can leave its segment of the path. Services that decode `%2F` before they look at the
+ * path are why a value holds a slash only where the file says that it may.
+ */
+function fillUrl(
+  { base_url: base, allow_slashes: mayHoldSlashes }: TargetConfig,
+  path: Template,
+  values: Values,
+): URL {
   const filled = fillText(path, values, (value, name) => {
     if (value === '') throw badArgument(name, 'must not be empty');
+    if (!mayHoldSlashes && /[/\\]|%(?:25)*(?:2f|5c)/i.test(value)) throw badArgument(name, slashRule);
     return encoded(value, name);
   });
-  const isRelative = filled.split('/').some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment));
+  const isRelative = filled.split(/\/|%2f|%5c/i).some((segment) => /^(?:\.|%(?:25)*2e){1,2}$/i.test(segment));
   if (isRelative) {
     throw new SignalboxError('invalid_arguments', "no part of the path may come out as '.' or '..'");
   }

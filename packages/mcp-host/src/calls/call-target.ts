@@ -1,3 +1,4 @@
+import type { ResultRedactor } from '../config/result-redaction.ts';
 import type { McpServerConfig } from '../config/server-config.ts';
 import type { ServerConnection } from '../server-connection.ts';
 
@@ -11,6 +12,8 @@ export interface CallTarget {
   readonly config: McpServerConfig;
   /** Takes the secrets of the server's configuration out of a text. */
   readonly redact: (text: string) => string;
+  /** Takes the secrets of the server's configuration out of its answers; `undefined` if it has none. */
+  readonly redactResult: ResultRedactor | undefined;
   /** The reason why the instance is down, or why it was down last; free of secrets. */
   readonly lastError: string | undefined;
   /** The connection that is open now, if there is one. */

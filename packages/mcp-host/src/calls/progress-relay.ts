@@ -1,4 +1,5 @@
 import type { ToolProgress } from '@signalbox/tool-calls';
+import type { ResultRedactor } from '../config/result-redaction.ts';
 
 /** Passes the progress of a call on to its caller until the call ends. */
 export class ProgressRelay {
@@ -7,8 +8,9 @@ export class ProgressRelay {
   /** Whether the server reported any progress. */
   sawSome = false;
 
-  constructor(onProgress: (progress: ToolProgress) => void) {
-    this.#onProgress = onProgress;
+  /** `redact` takes secrets out of each report. */
+  constructor(onProgress: (progress: ToolProgress) => void, redact?: ResultRedactor) {
+    this.#onProgress = redact ? (progress) => onProgress(redact(progress)) : onProgress;
   }
 
   /** Passes one report on, unless the call has ended. */

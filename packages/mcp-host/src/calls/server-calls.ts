@@ -25,6 +25,7 @@ import type { CircuitBreaker, CircuitState, Permit } from './circuit/circuit-bre
 import { CircuitBreakers } from './circuit/circuit-breakers.ts';
 import { verdictOf, wasFairWait } from './circuit/circuit-verdict.ts';
 import { Latencies } from './latencies.ts';
+import { withNamedQuestions } from './named-questions.ts';
 import { ProgressRelay } from './progress-relay.ts';
 import type { ToolCall } from './tool-call.ts';
 
@@ -199,7 +200,7 @@ export class ServerCalls {
     const { signal, onSent, round } = options;
     const timeoutMs = this.#timeLeft(call);
     const sentAt = this.#deps.now();
-    const progress = options.onProgress && new ProgressRelay(options.onProgress);
+    const progress = options.onProgress && new ProgressRelay(options.onProgress, target.redactResult);
     const request = { signal, timeoutMs, round, onProgress: progress?.report };
     const answering = connection.callTool(tool.name, call.args, request);
     // Messages that are sent in one turn of the event loop are written at its end.
@@ -209,7 +210,9 @@ export class ServerCalls {
     const ranMs = this.#deps.now() - sentAt;
     if ('result' in answer) {
       this.#latencies.add(ranMs);
-      return answer;
+      const { redactResult } = target;
+      const result = withNamedQuestions(target.name, answer.result);
+      return { result: redactResult ? redactResult(result) : result };
     }
     const failure = unsentIfSessionUnknown(answer.failure, connection, earlier);
     if (failure.kind !== 'not_sent') this.#latencies.add(ranMs);

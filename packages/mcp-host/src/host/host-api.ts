@@ -8,6 +8,7 @@ import type { Inventory } from '../inventory/inventory.ts';
 import type { ServerChanges } from '../servers/server-registry.ts';
 import type { ServerStatus } from '../servers/server-status.ts';
 import type { ToolRoute, WithheldHints } from './inventory-tracker.ts';
+import type { ServerEvent } from './server-events.ts';
 
 /** The servers of a host, and its settings. */
 export interface McpHostOptions {
@@ -63,6 +64,11 @@ export interface McpHost extends AsyncDisposable {
    * other hints are withheld than before. Returns the function that unsubscribes it.
    */
   onHintsWithheld(listener: (withheld: WithheldHints[]) => void): () => void;
+  /**
+   * Calls `listener` with each change of a server: those since the start if it is the first listener, or else those from now on.
+   * Returns the function that unsubscribes it.
+   */
+  onServerEvent(listener: (event: ServerEvent) => void): () => void;
   /** Returns where a call by that name goes, also when no tool has the name now. */
   route(name: string): ToolRoute;
   /** Calls a tool by its name in the inventory, or by a route. Never rejects. */

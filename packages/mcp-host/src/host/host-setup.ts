@@ -7,18 +7,20 @@ import { ProcessRecords } from '../servers/processes/process-records.ts';
 import { ProcessSlots } from '../servers/processes/process-slots.ts';
 import type { ServerDeps } from '../servers/server-deps.ts';
 import type { McpHostOptions } from './host-api.ts';
+import type { ServerEvent } from './server-events.ts';
 
 const defaultMaxProcesses = 64;
 
 /**
  * Creates the dependencies of the hosted servers. No server starts before the processes that a killed host left behind
- * are gone. `onChanged` is called when the tools or problems of a server may have changed.
+ * are gone. `onChanged` is called when the tools or problems of a server may have changed, `tell` with each change of a server.
  */
 export function serverDeps(
   options: McpHostOptions,
   tuning: HostTuning,
   now: () => number,
   onChanged: () => void,
+  tell: (event: ServerEvent) => void,
 ): ServerDeps {
   const { log = () => {}, stateDir, maxProcesses = defaultMaxProcesses } = options;
   const starts = new PQueue({ concurrency: tuning.concurrentStarts });
@@ -38,6 +40,7 @@ export function serverDeps(
     onProcess: (server: string, pid: number) => records?.add(server, pid) ?? (() => {}),
     authorizerFor: options.authorizerFor,
     onChanged,
+    tell,
   };
 }
 

@@ -18,6 +18,7 @@ import type { ServerStatus } from '../servers/server-status.ts';
 import type { DiscoveredServer, McpHost, McpHostOptions } from './host-api.ts';
 import { checkOptions, serverDeps } from './host-setup.ts';
 import { InventoryTracker, ToolRoute, type WithheldHints } from './inventory-tracker.ts';
+import { type ServerEvent, ServerEvents } from './server-events.ts';
 
 /**
  * Starts every server that is not lazy, all at once, and returns before they are up. Throws `SignalboxError`
@@ -32,6 +33,7 @@ class RunningHost implements McpHost {
   readonly #registry: ServerRegistry;
   readonly #inventory: InventoryTracker;
   readonly #memory = new InventoryMemory();
+  readonly #events = new ServerEvents();
   readonly #providers: ReadonlyMap<string, ToolProvider>;
   readonly #tuning: HostTuning;
   readonly #now: () => number;
@@ -48,7 +50,8 @@ class RunningHost implements McpHost {
     this.#tuning = { ...defaultTuning, ...options.tuning };
     this.#providers = new Map(providers.map((provider) => [provider.name, provider]));
     const rebuild = () => this.#inventory.rebuild();
-    this.#registry = new ServerRegistry(serverDeps(options, this.#tuning, this.#now, rebuild));
+    const tell = (event: ServerEvent) => this.#events.tell(event);
+    this.#registry = new ServerRegistry(serverDeps(options, this.#tuning, this.#now, rebuild, tell));
     const { added } = this.#registry.apply(options.servers);
     this.#inventory = new InventoryTracker(() => this.#buildInventory(toolNameMax), log);
     this.#unsubscribe = providers.map((provider) => provider.onChanged(rebuild));
@@ -66,6 +69,10 @@ class RunningHost implements McpHost {
 
   onHintsWithheld(listener: (withheld: WithheldHints[]) => void): () => void {
     return this.#inventory.onHintsWithheld(listener);
+  }
+
+  onServerEvent(listener: (event: ServerEvent) => void): () => void {
+    return this.#events.on(listener);
   }
 
   route(name: string): ToolRoute {
@@ -111,6 +118,8 @@ class RunningHost implements McpHost {
     checkServers(servers);
     this.#refuseIfClosed();
     const { changes, added } = this.#registry.apply(servers);
+    for (const change of ['added', 'removed', 'changed'] as const)
+      for (const server of changes[change]) this.#events.tell({ server, change });
     this.#inventory.rebuild();
     await this.#begin(added);
     return changes;
@@ -128,6 +137,7 @@ class RunningHost implements McpHost {
       throw new SignalboxError('spawn_refused', `server '${name}' was not started: ${refusal}`);
     }
     const server = this.#registry.spawn(name, config);
+    this.#events.tell({ server: name, change: 'added' });
     this.#inventory.rebuild();
     await this.#begin([server]);
   }

@@ -24,10 +24,18 @@ export interface Inventory {
   tools: Tool[];
   /** The tools that may be called by these exact names but are not listed. */
   hidden: Tool[];
+  /** The server and the server's own name of each of its tools, by the name here. Tools of providers are not in it. */
+  origins: ReadonlyMap<string, ToolOrigin>;
   renamed: RenamedTool[];
   /** The tools of servers with `prefix: false`, whose names don't tell their servers. */
   unprefixed: UnprefixedTool[];
   problems: InventoryProblem[];
+}
+
+/** The server that a tool comes from, as the configuration names it, and the tool as its server names it. */
+export interface ToolOrigin {
+  server: string;
+  tool: string;
 }
 
 /** A tool of a server with `prefix: false`. `name` is the name that it is called by. */
@@ -111,9 +119,14 @@ export function buildInventory(
   for (const [name, { server, tool, isProvided }] of [...targets].sort(([a], [b]) => (a < b ? -1 : 1))) {
     (hiding.has(server) && !isProvided ? hidden : tools).push(memory.named(tool, name));
   }
+  const origins = new Map(
+    [...targets].flatMap(([name, { server, tool, isProvided }]): [string, ToolOrigin][] =>
+      isProvided ? [] : [[name, { server, tool: tool.name }]],
+    ),
+  );
   const version = memory.digests.ofAll([tools, hidden]);
   const all = [...problemsOf([...servers, ...providers]), ...problems];
-  return { inventory: { version, tools, hidden, renamed, unprefixed, problems: all }, targets };
+  return { inventory: { version, tools, hidden, origins, renamed, unprefixed, problems: all }, targets };
 }
 
 function nameTools(

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { serverPart } from '@signalbox/protocol';
 
 /** The default for the longest tool name: clients add a prefix of their own and allow 60 to 64 characters in all. */
 export const defaultToolNameMax = 48;
@@ -154,10 +155,6 @@ function hashOf(key: ToolKey): string {
 
 function identity({ server, tool }: ToolKey): string {
   return JSON.stringify([server, tool]);
-}
-
-function serverPart(server: string): string {
-  return server.toLowerCase().replace(/[^a-z0-9]/g, '_');
 }
 
 function toolPart(tool: string): string {

@@ -20,6 +20,8 @@ const subscriptionEnded = 'the server ended the stream of change notices';
 
 /** The bounds, the access and the callbacks of a connection to a server. */
 export interface ConnectOptions extends RequestLimits, ClientEvents {
+  /** Monotonic milliseconds. */
+  now: () => number;
   process: ProcessOptions;
   /** The access to an HTTP server that has `auth`. */
   authorizer?: Authorizer;
@@ -95,6 +97,7 @@ async function connectHttp(config: HttpServerConfig, options: ConnectOptions): P
         if (!isAboutScope(error)) loss.lose(error.message);
       },
     },
+    options.now,
     options.authorizer,
   );
   const endpoint = {

@@ -7,6 +7,7 @@ import {
 import { type Authorizer, authorizedFetch } from '@signalbox/server-auth';
 import type { HttpServerConfig } from '../config/server-config.ts';
 import { limitsOf, maxAnswerNodes } from '../config/server-limits.ts';
+import { NoticeBudget } from '../notice-budget.ts';
 import { answerTooLarge } from '../too-large-answer.ts';
 import { type FetchObserver, requestFetch } from './request-fetch.ts';
 import { streamLost } from './sdk-failure.ts';
@@ -37,6 +38,7 @@ const reconnectionOptions = {
 export function httpTransport(
   config: HttpServerConfig,
   observer: HttpObserver,
+  now: () => number,
   authorizer?: Authorizer,
 ): StreamableHTTPClientTransport {
   const onTooLarge: FetchObserver['onTooLarge'] = ({ message }, request) => {
@@ -50,6 +52,7 @@ export function httpTransport(
       { ...observer, onTooLarge },
       {
         send: authorizer && authorizedFetch(authorizer),
+        notices: new NoticeBudget(now),
         bounds: { bytes: limitsOf(config).answerBytes, nodes: maxAnswerNodes },
       },
     ),

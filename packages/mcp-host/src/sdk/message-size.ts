@@ -16,9 +16,11 @@ const openBrace = byteOf('{');
  */
 export class MessageSize {
   readonly #bounds: MessageBounds;
-  readonly #isEventStream: boolean;
+  readonly isEventStream: boolean;
   #bytes = 0;
   #nodes = 0;
+  /** The events that have ended. */
+  events = 0;
   /** Whether the present line is empty so far. */
   #isLineEmpty = true;
   #last = 0;
@@ -26,7 +28,7 @@ export class MessageSize {
 
   constructor(contentType: string | null, bounds: MessageBounds) {
     this.#bounds = bounds;
-    this.#isEventStream = contentType?.trimStart().toLowerCase().startsWith('text/event-stream') === true;
+    this.isEventStream = contentType?.trimStart().toLowerCase().startsWith('text/event-stream') === true;
   }
 
   /** Takes the next bytes of the body. Returns the bound that a message exceeds, if there is one. */
@@ -60,7 +62,8 @@ export class MessageSize {
   #endLine(byte: number, before: number): void {
     // The two bytes CR LF end one line.
     if (byte === lineFeed && before === carriageReturn) return;
-    if (this.#isEventStream && this.#isLineEmpty) {
+    if (this.isEventStream && this.#isLineEmpty) {
+      this.events++;
       this.#bytes = 0;
       this.#nodes = 0;
     }

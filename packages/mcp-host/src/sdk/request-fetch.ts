@@ -1,4 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { SignalboxError } from '@signalbox/protocol';
+import type { NoticeBudget } from '../notice-budget.ts';
 import { type MessageBounds, tooLargeMessage } from '../too-large-answer.ts';
 import { MessageSize } from './message-size.ts';
 
@@ -23,14 +25,22 @@ export interface FetchObserver {
 export interface RequestFetchOptions {
   send?: Fetch | undefined;
   bounds: MessageBounds;
+  /** Counts the events of all streams. Streams of an endpoint that sends too many are read more slowly. */
+  notices: NoticeBudget;
 }
+
+/** An event stream is handed on in pieces of so many bytes, so that each piece has few events. */
+const pieceBytes = 8 * 1024;
 
 /**
  * Returns a `fetch` with an AbortController for each request, which is released when the response has been read to its
  * end. It reads no message that is larger than the bounds after decompression. Workaround for the SDK 2.4.0: it passes one signal for the life of the transport, on which plain `fetch` piles
  * up listeners.
  */
-export function requestFetch(observer: FetchObserver, { send = fetch, bounds }: RequestFetchOptions): Fetch {
+export function requestFetch(
+  observer: FetchObserver,
+  { send = fetch, bounds, notices }: RequestFetchOptions,
+): Fetch {
   let streamed = false;
   return async (url, init = {}) => {
     const controller = new AbortController();
@@ -49,13 +59,19 @@ export function requestFetch(observer: FetchObserver, { send = fetch, bounds }: 
       const size = new MessageSize(response.headers.get('content-type'), bounds);
       return readThrough(response, {
         onEnd: release,
-        check: (chunk) => {
+        pieceBytes: size.isEventStream ? pieceBytes : Number.POSITIVE_INFINITY,
+        check: (piece) => {
           if (isCompressedTwice(response)) throw compressedTwice();
-          const exceeded = size.add(chunk);
-          if (!exceeded) return;
-          const error = new SignalboxError('result_too_large', tooLargeMessage(exceeded, bounds));
-          observer.onTooLarge(error, init);
-          throw error;
+          const before = size.events;
+          const exceeded = size.add(piece);
+          if (exceeded) {
+            const error = new SignalboxError('result_too_large', tooLargeMessage(exceeded, bounds));
+            observer.onTooLarge(error, init);
+            throw error;
+          }
+          // The first event of a stream is the answer to its request, mostly.
+          const further = Math.max(0, size.events - Math.max(before, 1));
+          return further === 0 ? 0 : notices.spend(further, piece.length);
         },
       });
     } catch (error) {
@@ -90,26 +106,43 @@ function compressedTwice(): SignalboxError {
   return new SignalboxError('server_failed', 'the server compressed its answer more than once');
 }
 
-/** Passes each piece of the body to `check`, which throws to refuse the rest, and tells when the body has ended. */
+interface ReadThroughOptions {
+  /** The most bytes that are handed on at once. */
+  pieceBytes: number;
+  /** Takes a piece of the body, and throws to refuse the rest. Returns the milliseconds to wait before the piece is handed on. */
+  check: (piece: Uint8Array) => number;
+  /** Called when the body has ended. */
+  onEnd: () => void;
+}
+
+/** Returns the response with a body that is checked piece by piece while it is read. */
 function readThrough(
   response: Response,
-  { check, onEnd: release }: { check: (chunk: Uint8Array) => void; onEnd: () => void },
+  { pieceBytes, check, onEnd: release }: ReadThroughOptions,
 ): Response {
   if (!response.body) {
     release();
     return response;
   }
   const reader = response.body.getReader();
+  let rest: Uint8Array = new Uint8Array();
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
-        const { done, value } = await reader.read();
-        if (!done) {
-          check(value);
-          return controller.enqueue(value);
+        if (rest.length === 0) {
+          const { done, value } = await reader.read();
+          if (done) {
+            release();
+            controller.close();
+            return;
+          }
+          rest = value;
         }
-        release();
-        controller.close();
+        const piece = rest.subarray(0, pieceBytes);
+        rest = rest.subarray(piece.length);
+        const waitMs = check(piece);
+        if (waitMs > 0) await delay(waitMs);
+        controller.enqueue(piece);
       } catch (error) {
         release();
         reader.cancel(error).catch(() => {});

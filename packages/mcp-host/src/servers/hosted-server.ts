@@ -45,6 +45,8 @@ export class HostedServer {
   readonly #ended = new AbortController();
   /** Set while it is down because an operator or the configuration says so. */
   #halted: 'stopped' | 'disabled' | undefined;
+  /** True once an instance was ready with the sign-in that it has now. */
+  #isSignedIn = false;
   #cardRead: Promise<void> = Promise.resolve();
   #cardProblem: string | undefined;
   #slotWait: SlotWait | undefined;
@@ -62,7 +64,8 @@ export class HostedServer {
     const onList = (list: ToolList) => {
       if (this.#tools.setListed(this.#hints.apply(list))) this.#calls.forgetAnswers();
     };
-    this.#instances = new ServerInstances({ name, config, authorizer: this.#authorizer, onList }, deps);
+    const events = { onList, onReady: () => this.#noteSignIn() };
+    this.#instances = new ServerInstances({ name, config, authorizer: this.#authorizer, ...events }, deps);
   }
 
   /** Starts an instance if the tools can't be known without. Resolves when it is up, or has failed to start. */
@@ -208,6 +211,7 @@ export class HostedServer {
     this.#hints.forget();
     this.#calls.reset();
     this.#authorizer?.forget();
+    this.#isSignedIn = false;
     this.#instances.reload();
     await this.begin();
     await Promise.all(this.#instances.all.map(({ session }) => session.attempted));
@@ -232,6 +236,13 @@ export class HostedServer {
   async close(): Promise<void> {
     this.#ended.abort();
     await this.stop();
+  }
+
+  /** Tells that the server took its sign-in, the first time. Access tokens that are renewed later are no news. */
+  #noteSignIn(): void {
+    if (this.#isSignedIn || this.#authorizer?.state !== 'ready') return;
+    this.#isSignedIn = true;
+    this.#deps.tell({ server: this.name, change: 'signed_in' });
   }
 
   #givenUpError({ state, lastError }: SupervisedSession): ToolCallError {

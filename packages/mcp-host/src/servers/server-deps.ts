@@ -2,6 +2,7 @@ import type { Authorizer } from '@signalbox/server-auth';
 import type PQueue from 'p-queue';
 import type { HostTuning } from '../config/host-tuning.ts';
 import type { HttpServerConfig } from '../config/server-config.ts';
+import type { ServerEvent } from '../host/server-events.ts';
 import type { HostEvent } from '../host-event.ts';
 import type { ProcessSlots } from './processes/process-slots.ts';
 
@@ -22,4 +23,6 @@ export interface ServerDeps {
   authorizerFor: ((name: string, config: HttpServerConfig) => Authorizer | undefined) | undefined;
   /** Called when the tools or problems of a server may have changed. */
   onChanged: () => void;
+  /** Called with each change of the server that its operator should find later. */
+  tell: (event: ServerEvent) => void;
 }

@@ -1,26 +1,39 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
-import { JsonLineReader, jsonRpcHead, jsonSize, messageOf, SignalboxError } from '@signalbox/protocol';
+import {
+  JsonLineReader,
+  jsonLine,
+  jsonRpcHead,
+  jsonSize,
+  messageOf,
+  SignalboxError,
+} from '@signalbox/protocol';
 import { withoutCutSecret } from '../config/config-redaction.ts';
 import type { CloseGrace } from '../config/host-tuning.ts';
 import type { StdioServerConfig } from '../config/server-config.ts';
 import { limitsOf, maxAnswerNodes } from '../config/server-limits.ts';
 import { happensWithin } from '../happens-within.ts';
+import { NoticeBudget } from '../notice-budget.ts';
 import { answerTooLarge, tooLargeMessage } from '../too-large-answer.ts';
 import { ByteRing } from './byte-ring.ts';
 import { childEnvironment } from './child-environment.ts';
 import { LineWriter } from './line-writer.ts';
+import { PacedLines } from './paced-lines.ts';
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
-/** A JSON-RPC 2.0 message. The transport reads no other field of it. */
+/** A JSON-RPC 2.0 message. An answer has an id and no method. */
 interface JsonRpcMessage {
   jsonrpc: '2.0';
+  id?: unknown;
+  method?: unknown;
 }
 
 /** How long a process is given to end, and the callback for its start. */
 export interface ProcessOptions extends CloseGrace {
+  /** Monotonic milliseconds. */
+  now: () => number;
   /** Called with the id of the process as soon as there is one. Returns the function to call when it is gone. */
   onProcess?: (pid: number) => () => void;
 }
@@ -28,8 +41,13 @@ export interface ProcessOptions extends CloseGrace {
 const bounds = { bytes: Number.POSITIVE_INFINITY, nodes: maxAnswerNodes };
 const nodeBounds = { maxDepth: Number.POSITIVE_INFINITY, maxNodes: maxAnswerNodes };
 
+const isObjectText = /^\s*\{/;
+
 /** The promise of every send that has nothing to wait for. */
 const sent = Promise.resolve();
+
+/** So many bytes may wait for a process that does not read its input; further messages are not sent. */
+const maxUnreadBytes = 32 * 1024 * 1024;
 
 /**
  * The longest wait for the last output of a process that has exited. Answers may still be in the pipe, and a process
@@ -50,6 +68,7 @@ export class StdioTransport {
   readonly #config: StdioServerConfig;
   readonly #options: ProcessOptions;
   readonly #lines: JsonLineReader;
+  readonly #paced: PacedLines;
   readonly #stderr = new ByteRing();
   readonly #gone = Promise.withResolvers<void>();
   #child: Child | undefined;
@@ -57,6 +76,9 @@ export class StdioTransport {
   #drained: Promise<void> | undefined;
   #writable = false;
   #hasReportedBadLine = false;
+  #hasReportedPause = false;
+  /** Requests that were sent and not answered. */
+  #unanswered = 0;
   #closing: Promise<void> | undefined;
   #end: string | undefined;
 
@@ -64,6 +86,11 @@ export class StdioTransport {
     this.#config = config;
     this.#options = options;
     this.#lines = new JsonLineReader(limitsOf(config).answerBytes);
+    this.#paced = new PacedLines(new NoticeBudget(options.now), {
+      take: (line) => this.#take(line),
+      onPause: () => this.#pauseOutput(),
+      onResume: () => this.#child?.stdout.resume(),
+    });
   }
 
   get pid(): number | undefined {
@@ -109,7 +136,13 @@ export class StdioTransport {
     if (!this.#writable || !input) {
       return Promise.reject(new SignalboxError('not_sent', 'the server is not running'));
     }
-    input.write(JSON.stringify(message));
+    const unread = this.#child!.stdin.writableLength;
+    if (unread > maxUnreadBytes) {
+      const reason = `the server does not read its input, where ${unread} bytes wait`;
+      return Promise.reject(new SignalboxError('not_sent', reason));
+    }
+    if (message.id !== undefined && message.method !== undefined) this.#unanswered++;
+    input.write(jsonLine(message));
     if (!input.isFull) return sent;
     this.#drained ??= this.#nextDrain(this.#child!.stdin);
     return this.#drained;
@@ -158,37 +191,46 @@ export class StdioTransport {
       this.#fail(`${messageOf(error)}; raise limits.answerBytes of the server`);
       return;
     }
-    for (const line of lines) this.#onLine(line);
+    this.#paced.push(lines);
   }
 
-  #onLine(line: string): void {
+  /** Handles a line. Returns true if it is an answer to a request. */
+  #take(line: string): boolean {
     // Each node takes a character at least, so the nodes of most lines need not be counted.
     if (line.length > bounds.nodes && jsonSize(line, nodeBounds).nodes > bounds.nodes) {
-      this.#refuseLine(line);
-      return;
+      return this.#refuseLine(line);
     }
     const message = jsonRpcOf(line);
     if (!message) {
       this.#reportBadLine(line);
-      return;
+      return false;
     }
+    const isAnswer = this.#isAnswer(message);
     try {
       this.onmessage?.(message);
     } catch (error) {
       this.onerror?.(error instanceof Error ? error : new Error(String(error)));
     }
+    return isAnswer;
+  }
+
+  #isAnswer({ id, method }: JsonRpcMessage): boolean {
+    if (id === undefined || method !== undefined || this.#unanswered === 0) return false;
+    this.#unanswered--;
+    return true;
   }
 
   /** Answers the call whose answer has too many nodes to be parsed with an error. */
-  #refuseLine(line: string): void {
+  #refuseLine(line: string): boolean {
     const { id, method } = jsonRpcHead(line);
     const message = tooLargeMessage('nodes', bounds);
     if (id === undefined || method !== undefined) {
       this.onerror?.(new SignalboxError('bad_output', message));
-      return;
+      return false;
     }
     const answer = { jsonrpc: '2.0' as const, id, error: { code: -32603, message, data: answerTooLarge } };
     this.onmessage?.(answer);
+    return this.#isAnswer({ jsonrpc: '2.0', id });
   }
 
   /** A server that prints other things to its standard output does so all the time, so it is reported once. */
@@ -196,6 +238,13 @@ export class StdioTransport {
     if (this.#hasReportedBadLine || line.trim() === '') return;
     this.#hasReportedBadLine = true;
     this.onerror?.(new SignalboxError('bad_output', 'writes lines that are no messages'));
+  }
+
+  #pauseOutput(): void {
+    this.#child?.stdout.pause();
+    if (this.#hasReportedPause) return;
+    this.#hasReportedPause = true;
+    this.onerror?.(new SignalboxError('bad_output', 'writes so many notices that it is read more slowly'));
   }
 
   #onBrokenPipe(error: Error): void {
@@ -217,6 +266,7 @@ export class StdioTransport {
     const child = this.#child!;
     if (!child.stdout.readableEnded)
       await happensWithin(lastOutputMs, new Promise((resolve) => child.stdout.once('close', resolve)));
+    this.#paced.stop();
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
     this.#gone.resolve();
     this.onclose?.();
@@ -247,6 +297,8 @@ function spawnServer({ command, args = [], env, cwd }: StdioServerConfig): Child
 }
 
 function jsonRpcOf(line: string): JsonRpcMessage | undefined {
+  // A failure to parse costs much more.
+  if (!isObjectText.test(line)) return undefined;
   try {
     const value: unknown = JSON.parse(line);
     return typeof value === 'object' && value !== null && 'jsonrpc' in value

@@ -1,57 +1,48 @@
-import type { BrokerClient, Log } from '@signalbox/client';
 import type { McpHost, WithheldHints } from '@signalbox/mcp-host';
-import { frameLimits, messageOf, SignalboxError } from '@signalbox/protocol';
+import { frameLimits } from '@signalbox/protocol';
+import type { AuditTrail } from './audit-trail.ts';
 
 /** The tools that wait to be named; the others are counted. An entry has no room for more. */
 const maxWaiting = 20;
 /** The space in an entry for the number of tools that it does not name. */
 const countLength = 30;
+/** Entries that are made in a stretch of time. A server that changes its hints all the time must not fill the audit log. */
+const maxEntries = 10;
+const stretchMs = 10 * 60_000;
 
-/**
- * Records in the broker's audit log which hints the host withholds. What happens while the broker is away waits for it, and is one
- * entry then. An entry that the broker may have recorded before the connection was lost is sent again.
- */
+/** Reports to the audit log which hints the host withholds. After many entries, further hints wait and are one entry. */
 export function auditWithheldHints(
-  client: Pick<BrokerClient, 'audit' | 'onState' | 'state'>,
+  trail: Pick<AuditTrail, 'record'>,
   host: Pick<McpHost, 'onHintsWithheld'>,
-  log: Log,
+  monotonic: () => number,
 ): Disposable {
   let waiting: string[] = [];
   let unnamed = 0;
-  let isSending = false;
+  let timer: NodeJS.Timeout | undefined;
+  const entriesAt: number[] = [];
 
-  const keep = (texts: readonly string[], others: number) => {
-    const kept = texts.slice(0, maxWaiting);
-    unnamed += others + texts.length - kept.length;
-    waiting = kept;
-  };
-  const send = async (): Promise<void> => {
-    if (isSending || waiting.length === 0 || client.state.name !== 'ready') return;
-    isSending = true;
-    const sent = { texts: waiting, unnamed };
+  const report = (): void => {
+    timer = undefined;
+    entriesAt.push(monotonic());
+    if (entriesAt.length > maxEntries) entriesAt.shift();
+    trail.record({ code: 'hints_withheld', detail: detailOf(waiting, unnamed) });
     waiting = [];
     unnamed = 0;
-    let isKept = false;
-    try {
-      await client.audit('hints_withheld', detailOf(sent.texts, sent.unnamed));
-    } catch (thrown) {
-      isKept = thrown instanceof SignalboxError && thrown.retryable;
-      if (!isKept) log({ event: 'audit_failed', reason: messageOf(thrown) });
-    }
-    isSending = false;
-    if (isKept) keep([...sent.texts, ...waiting], sent.unnamed);
-    else void send();
   };
-
-  const removeState = client.onState(() => void send());
-  const removeHints = host.onHintsWithheld((withheld) => {
-    keep([...waiting, ...withheld.map(textOf)], 0);
-    void send();
+  const remove = host.onHintsWithheld((withheld) => {
+    const texts = [...waiting, ...withheld.map(textOf)];
+    waiting = texts.slice(0, maxWaiting);
+    unnamed += texts.length - waiting.length;
+    if (timer) return;
+    const waitMs = entriesAt.length < maxEntries ? 0 : entriesAt[0]! + stretchMs - monotonic();
+    if (waitMs <= 0) report();
+    else timer = setTimeout(report, waitMs).unref();
   });
   return {
     [Symbol.dispose]() {
-      removeState();
-      removeHints();
+      remove();
+      clearTimeout(timer);
+      if (waiting.length > 0) report();
     },
   };
 }

@@ -14,6 +14,26 @@ test('a reply that fits is handed on as it is', () => {
   expect(bounded.text).toBe(text);
 });
 
+test('a token that a server read somewhere is in no result and no error, and in no name of a value', () => {
+  const token = `sbx_rosa~${'aB3-_'.repeat(8)}abc`;
+  const structuredContent = { [token]: [token, `"${token}\n`], kept: 'sbx_rosa~…' };
+  const content = [{ type: 'text' as const, text: `{"of":"${token}"} and ${token.slice(0, 30)}` }];
+  const leaky = { result: toProxiedResult({ content, structuredContent }) };
+  const { reply, text } = boundedReply(leaky, 10_000);
+  expect(JSON.stringify(reply)).toBe(text);
+  expect(text).not.toContain('aB3');
+  expect(reply).toMatchObject({
+    result: {
+      content: [{ text: '{"of":"[token]"} and [token]' }],
+      structuredContent: { '[token]': ['[token]', '"[token]\n'], kept: 'sbx_rosa~…' },
+    },
+  });
+  const error = toolCallError('internal', `no such file: ${token}`, { mayHaveRun: true });
+  expect(boundedReply({ error }, 10_000).reply).toMatchObject({
+    error: { message: 'no such file: [token]' },
+  });
+});
+
 test('a reply of more bytes than a message may have becomes an error, counted in bytes', () => {
   const long = reply('é'.repeat(100));
   expect(boundedReply(long, JSON.stringify(long).length).reply).toMatchObject({

@@ -1,4 +1,11 @@
-import { bodyLimits, isDeeperThan, jsonSize, type McpReply, toolCallError } from '@signalbox/protocol';
+import {
+  bodyLimits,
+  isDeeperThan,
+  jsonSize,
+  type McpReply,
+  toolCallError,
+  withoutTokens,
+} from '@signalbox/protocol';
 
 /** A reply that can be delivered, with its JSON text. */
 export interface BoundedReply {
@@ -7,12 +14,15 @@ export interface BoundedReply {
 }
 
 /**
- * Returns the reply itself, or a `result_too_large` error where the reply could not reach the worker: more bytes than
- * the broker takes in one message, or deeper nesting or more nodes than readers of bodies accept.
+ * Returns the reply without tokens, which a server may have read somewhere. Returns a `result_too_large` error instead if the reply
+ * could not reach the worker: it has more bytes than the broker takes in one message, or nests deeper or has more nodes than
+ * readers of bodies accept.
  */
 export function boundedReply(reply: McpReply, maxBytes: number): BoundedReply {
-  const text = textOf(reply);
-  if (text === undefined) return tooDeep(reply);
+  const written = textOf(reply);
+  if (written === undefined) return tooDeep(reply);
+  // No escape of JSON stands for a character of a token, so that a token cannot hide in this text.
+  const text = withoutTokens(written);
   // A character takes at most three bytes, so the bytes of most replies need not be counted.
   const bytes = text.length * 3 > maxBytes ? Buffer.byteLength(text) : 0;
   if (bytes > maxBytes) {
@@ -26,7 +36,7 @@ export function boundedReply(reply: McpReply, maxBytes: number): BoundedReply {
   if (text.length > bodyLimits.maxNodes && jsonSize(text, bodyLimits).nodes > bodyLimits.maxNodes) {
     return tooLarge(`the result has more than ${bodyLimits.maxNodes} values and names`, reply);
   }
-  return { reply, text };
+  return { reply: text === written ? reply : JSON.parse(text), text };
 }
 
 /** Returns the JSON text of a reply; `undefined` if it nests so deeply that the stack does not suffice. */

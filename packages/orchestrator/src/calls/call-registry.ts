@@ -54,6 +54,11 @@ export class CallRegistry {
     };
   }
 
+  /** Returns the role and the tool of one call; `undefined` if this process does not know it. */
+  nameOf(key: CallKey): CallName | undefined {
+    return [...this.#active, ...this.#newestFirst()].find((call) => call.hasKey(key))?.name;
+  }
+
   /** Lists the calls that wait or run. */
   active(): CallRecord[] {
     return [...this.#active].map((call) => call.toRecord());

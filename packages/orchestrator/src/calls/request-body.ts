@@ -3,13 +3,13 @@ import {
   mcpRequestSchema,
   messageOf,
   openOps,
-  operatorOps,
+  operationPermissions,
   parseJson,
   type ToolCallError,
   toolCallError,
 } from '@signalbox/protocol';
 
-const ops = [...openOps, ...operatorOps].join(', ');
+const ops = [...openOps, ...Object.keys(operationPermissions.request)].join(', ');
 
 /** The body of an `mcp_request`, or why it is refused. */
 export type ReadRequest =

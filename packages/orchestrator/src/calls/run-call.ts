@@ -10,6 +10,7 @@ import {
   type Tool,
   type ToolCallError,
   toolCallError,
+  withoutTokens,
 } from '@signalbox/protocol';
 import type { ToolCallResult, ToolProgress } from '@signalbox/tool-calls';
 import type { BudgetLedger } from '../budgets/budget-ledger.ts';
@@ -125,8 +126,15 @@ async function callHost(
     round: body.round && fromWireRound(body.round),
     beforeSend: repeatable ? undefined : () => writeStart(deps, call, server),
     onSent: deps.fault === noFault ? undefined : () => deps.fault('orchestrator.call.sent'),
-    onProgress: body.options?.progress ? (progress: ToolProgress) => request.progress(progress) : undefined,
+    onProgress: body.options?.progress
+      ? (progress: ToolProgress) => request.progress(withoutTokensIn(progress))
+      : undefined,
   });
+}
+
+function withoutTokensIn(progress: ToolProgress): ToolProgress {
+  const { message } = progress;
+  return message === undefined ? progress : { ...progress, message: withoutTokens(message) };
 }
 
 /** Writes the start of a call that is not safe to repeat to the journal. Resolves with an error if that fails. */

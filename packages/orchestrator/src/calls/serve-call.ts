@@ -9,13 +9,18 @@ import {
   toolCallError,
 } from '@signalbox/protocol';
 import type { ToolCallResult } from '@signalbox/tool-calls';
+import type { AuditTrail } from '../audit/audit-trail.ts';
+import { callEvent } from '../audit/call-events.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import type { InboxOwnership } from '../journal/inbox-ownership.ts';
-import type { Journal } from '../journal/journal.ts';
+import type { Journal, JournalEntry } from '../journal/journal.ts';
 import { JournaledCall } from '../journal/journaled-call.ts';
 import { boundedReply } from './bounded-reply.ts';
 import { outcomeOf, outcomeUnknown, replyOf } from './call-outcome.ts';
 import type { CallRegistry } from './call-registry.ts';
+import { type LargeTurns, largeLength } from './large-turns.ts';
 import { type IncomingCall, type RunCallDeps, runCall } from './run-call.ts';
+import { admit } from './tool-refusals.ts';
 
 /** The dependencies of {@link serveCall}. */
 export interface CallDeps extends RunCallDeps {
@@ -24,6 +29,10 @@ export interface CallDeps extends RunCallDeps {
   ownership: InboxOwnership;
   /** The longest reply that can be delivered, in bytes. */
   maxReplyBytes: () => number;
+  /** The turns of large replies: one is sent when the one before it is stored. */
+  replies: LargeTurns;
+  /** Reports how calls end to the audit log. */
+  audit: Pick<AuditTrail, 'record'>;
   log: Log;
 }
 
@@ -43,7 +52,10 @@ export async function serveCall(
   const journaled = deps.journal && new JournaledCall(deps.journal, name);
   const isForeign = deps.ownership.mayHaveStartedElsewhere(seq);
   const end = journaled?.earlier?.end;
-  if (end?.reply !== undefined) return answer(fault, journaled, JSON.parse(end.reply));
+  if (end?.reply !== undefined) {
+    const refusal = await refusalOfReply(deps, from.role, journaled?.earlier);
+    return answer(fault, refusal ? undefined : journaled, refusal ?? JSON.parse(end.reply));
+  }
   // The journal deletes a reply when it has been delivered. Then only the ack is missing, unless it was delivered to the store of
   // which this one is an older copy.
   if (end && !isForeign) return undefined;
@@ -63,6 +75,12 @@ export async function serveCall(
   const { reply, text } = boundedReply(replyOf(ended, body), deps.maxReplyBytes());
   const outcome = outcomeOf(reply);
   tracked.ended(outcome, text);
+  const isForbidden = outcome === 'permission_denied' && tracked.state === 'queued';
+  const rule = isForbidden ? ruleOf(await deps.catalog(), from.role, body.tool) : undefined;
+  const requestBytes = Buffer.byteLength(request.message.body ?? '');
+  deps.audit.record(
+    callEvent(tracked.toRecord(), { rule, requestBytes, replyBytes: Buffer.byteLength(text) }),
+  );
   if (journaled && !wasInterrupted(request.signal, ended)) {
     try {
       const isWritten = await journaled.finish({ outcome, finishedAt: deps.now(), reply: text });
@@ -72,7 +90,26 @@ export async function serveCall(
       deps.log({ event: 'journal_failed', id, reason: messageOf(thrown) });
     }
   }
-  return answer(fault, journaled, reply);
+  const endTurn = text.length > largeLength ? await deps.replies.next() : undefined;
+  return answer(fault, journaled, reply, endTurn);
+}
+
+/**
+ * Returns the refusal of a reply that the journal holds, if its call was made under another role and this role may not call the tool.
+ * The reply stays in the journal.
+ */
+async function refusalOfReply(
+  { catalog }: CallDeps,
+  role: string,
+  earlier: JournalEntry | undefined,
+): Promise<McpReply | undefined> {
+  if (earlier === undefined || earlier.role === role) return undefined;
+  const { refusal } = admit(await catalog(), role, earlier.tool);
+  return refusal?.code === 'permission_denied' ? { error: { ...refusal, may_have_run: true } } : undefined;
+}
+
+function ruleOf({ allowlist, inventory }: Catalog, role: string, tool: string): string {
+  return allowlist.explain(role, tool, inventory.origins.get(tool)).rule;
 }
 
 /** Runs the call, and turns a fault of the orchestrator itself into an error of the call. */
@@ -86,12 +123,18 @@ async function runSafely(deps: CallDeps, call: IncomingCall): Promise<ToolCallRe
   }
 }
 
-function answer(fault: Fault, journaled: JournaledCall | undefined, reply: McpReply): ServeAnswer {
+function answer(
+  fault: Fault,
+  journaled: JournaledCall | undefined,
+  reply: McpReply,
+  endTurn?: () => void,
+): ServeAnswer {
   fault('orchestrator.reply.before');
   return {
     kind: 'mcp_reply',
     body: reply,
     settled: (how) => {
+      endTurn?.();
       fault('orchestrator.reply.after');
       journaled?.settle(how);
     },

@@ -1,5 +1,5 @@
-import { type Inventory, mcpToolName, parseMcpToolName } from '@signalbox/mcp-host';
-import { type Tool, type ToolCallError, toolCallError } from '@signalbox/protocol';
+import { type Inventory, mcpToolName, parseMcpToolName, type ToolOrigin } from '@signalbox/mcp-host';
+import { serverPart, type Tool, type ToolCallError, toolCallError } from '@signalbox/protocol';
 import { closest } from 'fastest-levenshtein';
 import type { Catalog, RoleView } from '../catalog/catalog.ts';
 
@@ -16,7 +16,12 @@ export function admit(
   // A view holds only tools that the allowlist allows.
   const listed = view.find(name);
   if (listed) return { tool: listed };
-  const isAllowed = catalog.allowlist.allows(role, name);
+  const { inventory } = catalog;
+  const isAllowed = catalog.allowlist.allows(
+    role,
+    name,
+    inventory.origins.get(name) ?? missingOrigin(inventory, name),
+  );
   const tool = isAllowed ? catalog.tool(name) : undefined;
   if (tool) return { tool };
   const nearest = nearestTool(view, name);
@@ -35,7 +40,7 @@ export function admit(
       ),
     };
   }
-  if (isOfMissingServer(catalog.inventory, name)) {
+  if (isOfMissingServer(inventory, name)) {
     const message = `the server of '${name}' is not up, and has not said yet which tools it has`;
     return { refusal: toolCallError('mcp_server_unreachable', message, options) };
   }
@@ -51,6 +56,15 @@ function isOfMissingServer({ tools, hidden, unprefixed, problems }: Inventory, n
   }
   const isKnown = [...tools, ...hidden].some((tool) => parseMcpToolName(tool.name)?.server === server);
   return !isKnown && missing.some((at) => parseMcpToolName(mcpToolName(at.server, 'x'))?.server === server);
+}
+
+/** Guesses where a tool comes from whose server has not told its tools yet; it is only asked whether the role may call it then. */
+function missingOrigin({ problems }: Inventory, name: string): ToolOrigin | undefined {
+  const parsed = parseMcpToolName(name);
+  const missing = problems.find(
+    ({ tool, server }) => tool === undefined && parsed !== undefined && serverPart(server) === parsed.server,
+  );
+  return parsed && missing && { server: missing.server, tool: parsed.tool };
 }
 
 /** Finds the tool of the view whose name is most similar to `name`; `undefined` if the view is empty. */

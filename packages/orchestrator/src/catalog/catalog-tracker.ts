@@ -81,6 +81,7 @@ export function trackCatalog(
 
 /** Marks each tool that the operator's lists name. */
 function withRepeatOverrides(inventory: Inventory, repeat: RepeatLists): Inventory {
-  const withWord = (tool: Tool) => withRepeatOverride(tool, repeatOverrideFor(repeat, tool.name));
+  const withWord = (tool: Tool) =>
+    withRepeatOverride(tool, repeatOverrideFor(repeat, tool.name, inventory.origins.get(tool.name)));
   return { ...inventory, tools: inventory.tools.map(withWord), hidden: inventory.hidden.map(withWord) };
 }

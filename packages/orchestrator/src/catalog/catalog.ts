@@ -50,9 +50,16 @@ export function createCatalog(
     view(role) {
       let view = views.get(role);
       if (!view) {
-        const hasUnlisted = inventory.hidden.some(({ name }) => allowlist.allows(role, name));
+        const hasUnlisted = inventory.hidden.some(({ name }) =>
+          allowlist.allows(role, name, inventory.origins.get(name)),
+        );
         const own = Object.hasOwn(mailbox, role) ? mailbox[role] : undefined;
-        view = createView(allowlist.filterManifest(role, inventory.tools), hasUnlisted, own, digests);
+        view = createView(
+          allowlist.filterManifest(role, inventory.tools, inventory.origins),
+          hasUnlisted,
+          own,
+          digests,
+        );
         views.set(role, view);
       }
       return view;

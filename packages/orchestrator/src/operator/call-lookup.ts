@@ -8,7 +8,9 @@ import type {
 } from '@signalbox/protocol';
 import { outcomeUnknown } from '../calls/call-outcome.ts';
 import type { CallRegistry } from '../calls/call-registry.ts';
-import type { Journal, JournalEntry } from '../journal/journal.ts';
+import { admit } from '../calls/tool-refusals.ts';
+import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
+import type { CallKey, Journal, JournalEntry } from '../journal/journal.ts';
 
 const defaultLimit = 100;
 
@@ -19,21 +21,35 @@ const defaultLimit = 100;
 export interface CallLookupDeps {
   registry: CallRegistry;
   journal: Journal | undefined;
+  catalogs: Pick<CatalogTracker, 'current'>;
 }
 
 /** Reports the status of one of the asker's own requests. A request of another agent is `unknown` to it. */
 export async function answerStatus(
-  { registry, journal }: CallLookupDeps,
+  { registry, journal, catalogs }: CallLookupDeps,
   asker: Sender,
   { request_id: requestId }: StatusRequest,
 ): Promise<McpReply> {
   const key = { agent: asker.agent, requestId };
+  if (!(await maySeeReply(asker.role, { registry, journal, catalogs }, key)))
+    return { data: { state: 'unknown' } };
   const known = registry.status(key);
   const isWithoutReply = known?.state === 'finished' && known.reply === undefined;
   if (known && !isWithoutReply) return { data: known };
   const entry = journal?.find(key);
   const status: CallStatus = entry ? statusOf(entry) : (known ?? { state: 'unknown' });
   return { data: status };
+}
+
+/** A reply is for the role that made the call, or for one that may make it. */
+async function maySeeReply(
+  role: string,
+  { registry, journal, catalogs }: CallLookupDeps,
+  key: CallKey,
+): Promise<boolean> {
+  const call = registry.nameOf(key) ?? journal?.find(key);
+  if (call === undefined || call.role === role) return true;
+  return admit(await catalogs.current(), role, call.tool).refusal?.code !== 'permission_denied';
 }
 
 function statusOf({ requestId, end }: JournalEntry): CallStatus {

@@ -12,8 +12,9 @@ export async function explainTool(
 ): Promise<Explanation> {
   const catalog = await catalogs.current();
   const tool = catalog.tool(name);
+  const origin = catalog.inventory.origins.get(name);
   const isListed = catalog.everything().find(name) !== undefined;
-  const { allowed, rule } = catalog.allowlist.explain(role, name);
+  const { allowed, rule } = catalog.allowlist.explain(role, name, origin);
   const nearest = tool && allowed ? undefined : nearestTool(catalog.view(role), name);
   const changedAt = catalogs.changedAt(name);
   const target = tool && host.route(name).target;
@@ -31,7 +32,7 @@ export async function explainTool(
       ...(status && { state: status.state, circuit: status.circuit }),
       ...scheduler.serverLoad(server),
     }),
-    ...(tool ? explainRepeat(catalogs.policy.repeat, tool) : { repeat: 'unsafe' }),
+    ...(tool ? explainRepeat(catalogs.policy.repeat, tool, origin) : { repeat: 'unsafe' }),
     ...(target?.withheld && { withheld: [...target.withheld] }),
     ...(changedAt !== undefined && { changed_at: changedAt }),
     ...(nearest !== undefined && { nearest }),

@@ -1,13 +1,18 @@
 import {
+  isPermitted,
+  listPermissions,
   type McpReply,
   type McpRequest,
   messageOf,
-  openOps,
+  operationPermissions,
+  type Permission,
+  permissionsOfRole,
   type SearchReply,
   type SearchRequest,
   type Sender,
   toolCallError,
 } from '@signalbox/protocol';
+import type { AuditTrail } from '../audit/audit-trail.ts';
 import type { RoleView } from '../catalog/catalog.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 import type { ManifestPages } from '../pages/manifest-pages.ts';
@@ -27,6 +32,8 @@ const descriptionLength = 4000;
 
 /** The dependencies of {@link answerOperation}. */
 export interface OperationDeps extends CallLookupDeps, ServerOperationDeps, BackupDeps {
+  /** Reports to the audit log what operators ask for. */
+  audit: Pick<AuditTrail, 'record'>;
   catalogs: CatalogTracker;
   manifests: ManifestPages;
 }
@@ -44,16 +51,58 @@ export async function answerOperation(
   request: OperationRequest,
 ): Promise<McpReply> {
   const { op } = request;
-  const isForAll = openOps.some((open) => open === op);
-  if (!isForAll && asker.role !== 'operator') {
-    const message = `op '${op}' is not allowed for role '${asker.role}'; it is for operators only`;
-    return { error: toolCallError('permission_denied', message, { mayHaveRun: false }) };
+  const needs: readonly Permission[] | undefined =
+    op in operationPermissions.request
+      ? operationPermissions.request[op as keyof typeof operationPermissions.request]
+      : undefined;
+  if (needs && !isPermitted(needs, permissionsOfRole(asker.role))) {
+    const { agent, role } = asker;
+    const outcome = 'permission_denied';
+    deps.audit.record({ code: 'call_refused', agent, role, name: op, outcome, detail: `operation ${op}` });
+    const message = `op '${op}' is not allowed for role '${asker.role}'; it is for the permission ${listPermissions(needs)}`;
+    return { error: toolCallError(outcome, message, { mayHaveRun: false }) };
   }
   try {
-    return await answerAllowed(deps, asker, request);
+    const reply = await answerAllowed(deps, asker, request);
+    if (permissionsOfRole(asker.role).length > 0) auditOperation(deps, asker, request, reply);
+    return reply;
   } catch (thrown) {
     deps.log({ event: 'request_panicked', op, agent: asker.agent, reason: messageOf(thrown) });
     return { error: toolCallError('tool_panicked', messageOf(thrown), { mayHaveRun: false }) };
+  }
+}
+
+/** Reports to the audit log what an operator did or read. The broker records backups, and what everybody may ask for is no news. */
+function auditOperation(
+  { audit }: OperationDeps,
+  { agent, role }: Sender,
+  request: OperationRequest,
+  reply: McpReply,
+): void {
+  const { op } = request;
+  const who = { agent, role };
+  const outcome = 'error' in reply ? reply.error.code : 'ok';
+  switch (op) {
+    case 'reload':
+    case 'stop':
+    case 'start':
+      audit.record({ code: 'server_changed', ...who, name: request.server, detail: op, outcome });
+      return;
+    case 'calls':
+    case 'servers':
+    case 'explain':
+    case 'discover':
+      audit.record({ code: 'calls_read', ...who, name: op, detail: op, outcome });
+      return;
+    case 'status':
+      audit.record({
+        code: 'calls_read',
+        ...who,
+        name: op,
+        detail: `request ${request.request_id}`,
+        outcome,
+      });
+      return;
   }
 }
 
@@ -70,13 +119,13 @@ async function answerAllowed(
       return answerStatus(deps, asker, request);
     case 'search': {
       const catalog = await catalogs.current();
-      const view = asker.role === 'operator' ? catalog.everything() : catalog.view(asker.role);
+      const view = permissionsOfRole(asker.role).length > 0 ? catalog.everything() : catalog.view(asker.role);
       return { data: await findTools(view, request) };
     }
     case 'calls':
       return answerCalls(deps, request);
     case 'servers':
-      return answerServers(deps);
+      return answerServers(deps, asker);
     case 'reload':
     case 'stop':
     case 'start':

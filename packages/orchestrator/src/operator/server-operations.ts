@@ -30,10 +30,11 @@ export interface ServerOperationDeps {
   maxReplyBytes: () => number;
 }
 
-/** Reports every hosted server. */
-export function answerServers(deps: ServerOperationDeps): McpReply {
+/** Reports every hosted server. Only operators are shown what servers wrote on standard error, which may hold what they were sent. */
+export function answerServers(deps: ServerOperationDeps, asker: Sender): McpReply {
   const statuses = deps.host.servers();
-  const servers = statuses.map((status) => reportOf(deps, status, statuses.length));
+  const reports = statuses.map((status) => reportOf(deps, status, statuses.length));
+  const servers = asker.role === 'operator' ? reports : reports.map((one) => ({ ...one, stderr_tail: '' }));
   const data: ServersReply = { servers };
   return { data };
 }

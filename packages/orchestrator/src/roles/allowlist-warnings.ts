@@ -1,8 +1,8 @@
 import { closest } from 'fastest-levenshtein';
 import type { CallBudgets } from '../budgets/call-budgets.ts';
 import type { RepeatLists } from './repeat-lists.ts';
-import type { RoleToolAllowlist } from './role-tool-allowlist.ts';
-import { matchesPattern } from './tool-pattern.ts';
+import type { RoleToolAllowlist, ToolOrigins } from './role-tool-allowlist.ts';
+import { matchesTool } from './tool-pattern.ts';
 
 /** A part of the policy that has no effect and is probably mistyped. */
 export interface AllowlistWarning {
@@ -22,10 +22,11 @@ export interface AllowlistWarning {
  */
 export function allowlistWarnings(
   allowlist: RoleToolAllowlist,
-  known: { tools: readonly string[]; roles?: readonly string[] },
+  known: { tools: readonly string[]; origins?: ToolOrigins; roles?: readonly string[] },
   { repeat = {}, budgets = {} }: { repeat?: RepeatLists; budgets?: CallBudgets } = {},
 ): AllowlistWarning[] {
-  const matchesNothing = (pattern: string) => !known.tools.some((tool) => matchesPattern(pattern, tool));
+  const matchesNothing = (pattern: string) =>
+    !known.tools.some((tool) => matchesTool(pattern, tool, known.origins?.get(tool)));
   const isUnknownRole = (role: string) => known.roles !== undefined && !known.roles.includes(role);
   const warnings: AllowlistWarning[] = [];
   for (const [role, patterns] of allowlist.entries()) {

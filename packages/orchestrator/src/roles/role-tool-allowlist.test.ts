@@ -29,6 +29,14 @@ test('a role without an entry, or no role, may use everything unless unlisted ro
   expect(closed.allows('guest', 'x')).toBe(true);
 });
 
+test('an observer uses no tool, whatever its entry says', () => {
+  const open = RoleToolAllowlist.unrestricted();
+  for (const allowlist of [open, open.withRole('observer', ['*'])]) {
+    expect(allowlist.allows('observer', 'x')).toBe(false);
+    expect(allowlist.explain('observer', 'x')).toEqual({ allowed: false, rule: 'an observer uses no tool' });
+  }
+});
+
 test('adding a role leaves the original as it was', () => {
   const before = RoleToolAllowlist.unrestricted();
   const after = before.withRole('guest', []);

@@ -1,5 +1,9 @@
+import type { ToolOrigin } from '@signalbox/mcp-host';
 import type { Tool } from '@signalbox/protocol';
-import { matchesPattern } from './tool-pattern.ts';
+import { matchesTool } from './tool-pattern.ts';
+
+/** Where each tool comes from, by the name that agents call it. */
+export type ToolOrigins = ReadonlyMap<string, ToolOrigin>;
 
 /** Whether a role without an entry may use every tool (`allow`) or none (`deny`). */
 export type UnlistedRoles = 'allow' | 'deny';
@@ -12,8 +16,8 @@ export interface AllowlistRule {
 
 /**
  * Says which tools each role may see and call. It never changes; `withRole` returns a new allowlist. The entry of a
- * role holds exact tool names and patterns in which `*` stands for any run of characters (`mcp_github__*`); an empty
- * entry locks the role out.
+ * role holds exact tool names and patterns in which `*` stands for any run of characters (`mcp_github__*`), or
+ * `server:tool` (`github:*`), which names the server as the configuration does; an empty entry locks the role out.
  */
 export class RoleToolAllowlist {
   readonly #patterns: ReadonlyMap<string, readonly string[]>;
@@ -47,18 +51,19 @@ export class RoleToolAllowlist {
     return new RoleToolAllowlist(new Map(this.#patterns).set(role, [...patterns]), this.#unlisted);
   }
 
-  /** Whether `role` may use `tool`. */
-  allows(role: string | undefined, tool: string): boolean {
+  /** Whether `role` may use `tool`. Without an `origin`, no pattern of the form `server:tool` means it. */
+  allows(role: string | undefined, tool: string, origin?: ToolOrigin): boolean {
     const patterns = this.#patternsOf(role);
     if (!patterns) return this.#unlisted === 'allow';
-    return patterns.some((pattern) => matchesPattern(pattern, tool));
+    return patterns.some((pattern) => matchesTool(pattern, tool, origin));
   }
 
   /** Answers like {@link allows}, with the reason: the first pattern that matches, or why none does. */
-  explain(role: string | undefined, tool: string): AllowlistRule {
+  explain(role: string | undefined, tool: string, origin?: ToolOrigin): AllowlistRule {
+    if (role === 'observer') return { allowed: false, rule: 'an observer uses no tool' };
     const patterns = this.#patternsOf(role);
     if (!patterns) return { allowed: this.#unlisted === 'allow', rule: `unlisted: ${this.#unlisted}` };
-    const pattern = patterns.find((one) => matchesPattern(one, tool));
+    const pattern = patterns.find((one) => matchesTool(one, tool, origin));
     if (pattern !== undefined) return { allowed: true, rule: `roles.${role}.tools: '${pattern}'` };
     const why = patterns.length === 0 ? 'empty list' : 'no pattern matches';
     return { allowed: false, rule: `roles.${role}.tools: ${why}` };
@@ -70,8 +75,8 @@ export class RoleToolAllowlist {
   }
 
   /** Returns the tools of the list that `role` may use, in the same order. */
-  filterManifest(role: string | undefined, tools: readonly Tool[]): Tool[] {
-    return tools.filter((tool) => this.allows(role, tool.name));
+  filterManifest(role: string | undefined, tools: readonly Tool[], origins: ToolOrigins = new Map()): Tool[] {
+    return tools.filter(({ name }) => this.allows(role, name, origins.get(name)));
   }
 
   /** The `[role, patterns]` pairs of this allowlist. */
@@ -80,6 +85,8 @@ export class RoleToolAllowlist {
   }
 
   #patternsOf(role: string | undefined): readonly string[] | undefined {
+    // An observer uses no tool, whatever the configuration says of that role.
+    if (role === 'observer') return [];
     return role === undefined ? undefined : this.#patterns.get(role);
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { matchesPattern } from './tool-pattern.ts';
+import { matchesPattern, matchesTool } from './tool-pattern.ts';
 
 test.each([
   ['mcp_github__*', 'mcp_github__create_issue', true],
@@ -25,4 +25,22 @@ test.each([
 
 test('a hostile pattern, which would keep a backtracking matcher busy for ever, is answered', () => {
   expect(matchesPattern(`${'a*'.repeat(2000)}b`, 'a'.repeat(4000))).toBe(false);
+});
+
+test.each([
+  ['files:*', true],
+  ['files:x:read', true],
+  ['*:x:read', true],
+  ['mcp_files__*', true],
+  ['file:*', false],
+  ['files:read', false],
+  ['files_:*', false],
+  ['mcp_files__x_read:*', false],
+])('the pattern %j for the tool x:read of the server files gives %j', (pattern, expected) => {
+  const origin = { server: 'files', tool: 'x:read' };
+  expect(matchesTool(pattern, 'mcp_files__x_read', origin)).toBe(expected);
+});
+
+test('a pattern of a server matches no tool that comes from no server', () => {
+  expect(matchesTool('*:*', 'issues', undefined)).toBe(false);
 });

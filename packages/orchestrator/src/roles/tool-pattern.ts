@@ -1,3 +1,5 @@
+import type { ToolOrigin } from '@signalbox/mcp-host';
+
 /**
  * Whether `name` matches `pattern`, in which each `*` stands for any run of characters and every other character for
  * itself. The parts between the stars are searched from left to right and never again, so
@@ -18,4 +20,18 @@ export function matchesPattern(pattern: string, name: string): boolean {
     at = found + segment.length;
   }
   return true;
+}
+
+/**
+ * Whether a pattern of the configuration means this tool. A pattern with a colon, `server:tool`, is about the server's name in the
+ * configuration and the server's own name of the tool; any other is about the name by which agents call it.
+ */
+export function matchesTool(pattern: string, name: string, origin: ToolOrigin | undefined): boolean {
+  const colon = pattern.indexOf(':');
+  if (colon < 0) return matchesPattern(pattern, name);
+  if (!origin) return false;
+  return (
+    matchesPattern(pattern.slice(0, colon), origin.server) &&
+    matchesPattern(pattern.slice(colon + 1), origin.tool)
+  );
 }

@@ -15,6 +15,8 @@ export interface ServerInstancesOptions {
   authorizer: Authorizer | undefined;
   /** Called with each tool list of an instance. */
   onList: (list: ToolList) => void;
+  /** Called when an instance is ready. */
+  onReady: () => void;
 }
 
 /**
@@ -47,8 +49,9 @@ export class ServerInstances {
   obtain(key: string): ServerInstance | undefined {
     const present = this.#present.get(key);
     if (present) return present;
-    const { name: server, config, authorizer, onList } = this.#options;
+    const { name: server, config, authorizer, onList, ...options } = this.#options;
     const onReady = () => {
+      options.onReady();
       if (key === listingInstance) instance.end('listed');
     };
     const onEnding = (ending: ServerInstance, reason: EndReason) => this.#forget(ending, reason);

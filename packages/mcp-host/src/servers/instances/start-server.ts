@@ -72,14 +72,15 @@ export async function startServer(
 
 function connectOptions(
   { name, instance, authorizer, redact }: StartTarget,
-  { tuning, log, onProcess }: ServerDeps,
+  { tuning, now, log, onProcess }: ServerDeps,
   events: Pick<ConnectOptions, 'signal' | 'onToolsChanged'>,
 ): ConnectOptions {
   const facts = instanceFacts(name, instance);
   return {
     ...events,
     timeoutMs: tuning.startMs,
-    process: { ...tuning, onProcess: (pid) => onProcess(name, pid) },
+    now,
+    process: { ...tuning, now, onProcess: (pid) => onProcess(name, pid) },
     ...(authorizer && { authorizer }),
     onNoise: (reason) => log({ event: 'server_noise', ...facts, reason: redact(reason) }),
   };

@@ -3,6 +3,7 @@ import type { Authorizer } from '@signalbox/server-auth';
 import type { CallTarget } from '../../calls/call-target.ts';
 import { redactor } from '../../config/config-redaction.ts';
 import { instanceFacts } from '../../config/instance-name.ts';
+import { type ResultRedactor, resultRedactor } from '../../config/result-redaction.ts';
 import type { McpServerConfig } from '../../config/server-config.ts';
 import { policyOf } from '../../config/server-policy.ts';
 import { redactedList, type ToolList } from '../../inventory/tool-list.ts';
@@ -35,6 +36,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
   readonly config: McpServerConfig;
   readonly authorizer: Authorizer | undefined;
   readonly redact: (text: string) => string;
+  readonly redactResult: ResultRedactor | undefined;
 
   readonly #deps: ServerDeps;
   readonly #events: SessionEvents;
@@ -52,6 +54,8 @@ export class SupervisedSession implements CallTarget, StartTarget {
   #state: ServerState = 'idle';
   #problem: string | undefined;
   #lastError: string | undefined;
+  /** True from the moment that it is given up until it is ready again. */
+  #isToRestore = false;
   #starts = 0;
   #upSinceMs = 0;
   #stderrTail = '';
@@ -64,6 +68,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
     this.authorizer = authorizer;
     const redact = redactor(config);
     this.redact = authorizer ? (text) => authorizer.redact(redact(text)) : redact;
+    this.redactResult = resultRedactor(config, authorizer);
     this.#deps = deps;
     this.#events = events;
     this.#facts = instanceFacts(name, instance);
@@ -250,6 +255,8 @@ export class SupervisedSession implements CallTarget, StartTarget {
     const tools = list.tools.length;
     this.#deps.log({ event: 'server_ready', ...this.#facts, tools, pid: connection.pid });
     this.#deps.onChanged();
+    if (this.#isToRestore) this.#deps.tell({ ...this.#facts, change: 'restored' });
+    this.#isToRestore = false;
     this.#events.onReady();
     this.#listRefresh.resume();
   }
@@ -279,8 +286,10 @@ export class SupervisedSession implements CallTarget, StartTarget {
     this.#state = state;
     this.#fail(reason, unavailableProblem(state));
     this.#waiters.release(undefined);
+    this.#isToRestore = true;
+    const { restarts, lastError = reason } = this.status();
+    this.#deps.tell({ ...this.#facts, change: state, reason: lastError });
     if (state !== 'ejected') return;
-    const { restarts, lastError } = this.status();
     this.#deps.log({ event: 'server_ejected', ...this.#facts, restarts, reason: lastError });
   }
 

@@ -1,0 +1,51 @@
+import { isSecretName } from '@signalbox/protocol';
+import { redactorOf, secretsOfHeader, secretsOfUrl, withTexts } from '@signalbox/redaction';
+import { type Authorizer, secretsOfAuth } from '@signalbox/server-auth';
+import type { McpServerConfig } from './server-config.ts';
+
+/** Shorter values are words, such as the scheme of a header. */
+const shortestSecret = 8;
+
+/** Takes the secrets of a server's configuration out of JSON data that it sends. */
+export type ResultRedactor = <T>(data: T) => T;
+
+/**
+ * Makes the redactor of what a server answers. Its errors lose every value of its configuration; its results lose only what is a secret
+ * by its name or place, because a folder or a mode among the variables is part of many good results. Returns `undefined` if there is
+ * no such secret, so that results of most servers cost nothing.
+ */
+export function resultRedactor(
+  config: McpServerConfig,
+  authorizer: Authorizer | undefined,
+): ResultRedactor | undefined {
+  const secrets = namedSecretsOf(config);
+  if (secrets.length === 0 && !authorizer) return undefined;
+  const redact = redactorOf(secrets, shortestSecret);
+  const redactAll = authorizer ? (text: string) => authorizer.redact(redact(text)) : redact;
+  return (data) => withTexts(data, redactAll);
+}
+
+/** Lists what is a secret in a server's configuration by its name or place: variables, headers, sign-ins, and parts of URLs. */
+export function namedSecretsOf(config: McpServerConfig): string[] {
+  if (config.type === 'stdio') {
+    const variables = Object.entries(config.env ?? {});
+    return [...secretValues(variables), ...variables.flatMap(([, value]) => secretsInUrl(value))];
+  }
+  return [
+    ...secretValues(Object.entries(config.headers ?? {})).flatMap(secretsOfHeader),
+    ...(config.auth ? secretsOfAuth(config.auth) : []),
+    ...secretsInUrl(config.url),
+  ];
+}
+
+/** Lists the password and the secret query values of a URL; none for any other text. */
+function secretsInUrl(text: string): string[] {
+  const url = URL.parse(text);
+  if (!url) return [];
+  for (const name of new Set(url.searchParams.keys())) if (!isSecretName(name)) url.searchParams.delete(name);
+  return secretsOfUrl(url.href).filter((value) => value !== url.username);
+}
+
+function secretValues(entries: readonly [string, string][]): string[] {
+  return entries.filter(([name]) => isSecretName(name)).map(([, value]) => value);
+}

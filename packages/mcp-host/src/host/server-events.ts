@@ -1,0 +1,40 @@
+/**
+ * A change of a hosted server that its operator should be able to find later. Each comes once for a change of the configuration, a
+ * spawn, a reload or an instance that used up its restarts, so that no server and no caller can make a flood of them.
+ */
+export interface ServerEvent {
+  server: string;
+  /** The instance, if the server has several. */
+  instance?: string;
+  /**
+   * `ejected`: it crashed or failed to start too often. `needs_auth`: a person has to sign in. `restored`: it is ready after one of
+   * these. `signed_in`: it is ready with its sign-in, for the first time since it was added or reloaded.
+   */
+  change: 'added' | 'removed' | 'changed' | 'ejected' | 'needs_auth' | 'restored' | 'signed_in';
+  /** The reason for an ejection or a missing sign-in, without secrets. */
+  reason?: string;
+}
+
+/** The most events that are kept. */
+const maxKept = 1000;
+
+/** Passes the events of servers to its listeners. Events before the first listener are kept for it, as far as they are few. */
+export class ServerEvents {
+  readonly #listeners = new Set<(event: ServerEvent) => void>();
+  #kept: ServerEvent[] | undefined = [];
+
+  /** Tells the listeners. */
+  tell(event: ServerEvent): void {
+    if (this.#kept && this.#kept.length < maxKept) this.#kept.push(event);
+    for (const listener of [...this.#listeners]) listener(event);
+  }
+
+  /** Calls `listener` with each event. Returns the function that unsubscribes it. */
+  on(listener: (event: ServerEvent) => void): () => void {
+    this.#listeners.add(listener);
+    const kept = this.#kept ?? [];
+    this.#kept = undefined;
+    for (const event of kept) listener(event);
+    return () => this.#listeners.delete(listener);
+  }
+}

@@ -1,0 +1,27 @@
+import type { McpHost, ServerEvent } from '@signalbox/mcp-host';
+import type { AuditTrail } from './audit-trail.ts';
+
+const codes = {
+  added: 'server_changed',
+  removed: 'server_changed',
+  changed: 'server_changed',
+  ejected: 'server_ejected',
+  needs_auth: 'sign_in_needed',
+  restored: 'server_restored',
+  signed_in: 'sign_in_accepted',
+} as const satisfies Record<ServerEvent['change'], string>;
+
+/** Reports to the audit log what becomes of the hosted servers. Returns the function that ends it. */
+export function auditServerEvents(
+  trail: Pick<AuditTrail, 'record'>,
+  host: Pick<McpHost, 'onServerEvent'>,
+): () => void {
+  return host.onServerEvent(({ server, instance, change, reason }) => {
+    const what = instance === undefined ? change : `${change}: ${instance}`;
+    trail.record({
+      code: codes[change],
+      name: server,
+      detail: reason === undefined ? what : `${what}: ${reason}`,
+    });
+  });
+}
