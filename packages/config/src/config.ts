@@ -1,6 +1,6 @@
-import { resolve } from 'node:path';
 import type { McpServerConfig } from '@signalbox/mcp-host';
 import type { CallSizeLimits, FaceLimits, LimitOverrides } from '@signalbox/protocol';
+import { pathIn } from './document/path-in.ts';
 import { defaultListen, type ListenAddress, parseListenAddress } from './listen-address.ts';
 import type { ConfigDocument } from './schema/config-schema.ts';
 import { hostServer } from './servers/host-server.ts';
@@ -23,7 +23,15 @@ export interface RepeatEntry {
 export interface Config {
   /** Absolute path of the file that it was read from; absent for the built-in defaults. */
   file?: string;
-  broker: { listen: ListenAddress; data?: string; durability: 'full' | 'process'; limits: LimitOverrides };
+  /** Absolute paths of all files that it was read from, those of `mcpConfig` and `${file:…}` included. */
+  files: string[];
+  broker: {
+    listen: ListenAddress;
+    socket: boolean;
+    data?: string;
+    durability: 'full' | 'process';
+    limits: LimitOverrides;
+  };
   orchestrator: {
     id: string;
     concurrency: { global?: number; perServer?: number; perWorker?: number; waitingPerWorker?: number };
@@ -54,13 +62,19 @@ export interface Config {
 
 /** Returns the configuration that holds where there is no file. */
 export function builtInConfig(): Config {
-  return settleConfig({}, { directory: process.cwd(), servers: {}, warnings: [] });
+  return settleConfig({}, { files: [], directory: process.cwd(), servers: {}, warnings: [] });
 }
 
 /** Fills in the defaults of a configuration as it is written, and makes its paths absolute. */
 export function settleConfig(
   document: ConfigDocument,
-  from: { file?: string; directory: string; servers: Record<string, MergedServer>; warnings: string[] },
+  from: {
+    file?: string;
+    files: string[];
+    directory: string;
+    servers: Record<string, MergedServer>;
+    warnings: string[];
+  },
 ): Config {
   const { broker = {}, orchestrator = {}, worker = {}, roles = {}, capabilities = [] } = document;
   const listen = broker.listen === undefined ? undefined : parseListenAddress(broker.listen);
@@ -68,9 +82,11 @@ export function settleConfig(
   const { callTimeoutMs, maxProcesses } = orchestrator;
   return {
     ...(from.file !== undefined && { file: from.file }),
+    files: from.files,
     broker: {
       listen: listen ?? defaultListen,
-      ...(broker.data !== undefined && { data: resolve(from.directory, broker.data) }),
+      socket: broker.socket ?? true,
+      ...(broker.data !== undefined && { data: pathIn(from.directory, broker.data) }),
       durability: broker.durability ?? 'full',
       limits: broker.limits ?? {},
     },
@@ -95,7 +111,7 @@ export function settleConfig(
         .filter(([, lists]) => Object.keys(lists).length > 0),
     ),
     origins: Object.fromEntries(servers.map(([name, { origin }]) => [name, origin])),
-    capabilities: [capabilities].flat().map((path) => resolve(from.directory, path)),
+    capabilities: [capabilities].flat().map((path) => pathIn(from.directory, path)),
     allowHosts: document.allowHosts ?? [],
     roles,
     unlisted: document.unlisted ?? (Object.keys(roles).length > 0 ? 'deny' : 'allow'),

@@ -7,6 +7,11 @@ export {
   type RoleEntry,
   settleConfig,
 } from './config.ts';
+// Whom the configuration lets reach what is nobody else's.
+export { type GuardedFiles, heldBy, withExposureChecked } from './exposure/exposures.ts';
+export { reloadObstacle } from './exposure/reload-obstacle.ts';
+export { readableByOthers } from './exposure/secret-warnings.ts';
+export { writableByOthers } from './exposure/writable-by-others.ts';
 export { configJsonSchema } from './json-schema.ts';
 // Where a process listens.
 export { formatListenAddress, type ListenAddress, parseListenAddress } from './listen-address.ts';

@@ -22,7 +22,7 @@ test('An unknown key is reported with its line, its path and the nearest key.', 
 
 test('A key that resembles no known one is reported with the keys that are known there.', () => {
   expect(problemsOf('broker: { zzzzzzzz: 1 }')).toEqual([
-    "1: broker.zzzzzzzz: unknown key 'zzzzzzzz'; known here: listen, data, durability, limits",
+    "1: broker.zzzzzzzz: unknown key 'zzzzzzzz'; known here: listen, socket, data, durability, limits",
   ]);
 });
 
@@ -49,6 +49,12 @@ test('All problems of a file are reported, in the order of their lines.', () => 
   ]);
 });
 
+test('A role named observer is refused, because no setting of it would have an effect.', () => {
+  expect(problemsOf('roles:\n  reader: { tools: [] }\n  observer: { tools: ["mcp_*"] }\n')).toEqual([
+    "3: roles.observer: not a valid name: 'observer' is the role of operators' tokens that only look and use no tool, and has no settings; take it out, or give the role another name",
+  ]);
+});
+
 test('A role’s mailbox is false or a list of mailbox tools; an unknown name is reported with the nearest one.', () => {
   const roles = (mailbox: string) => `roles: { a: { tools: [], mailbox: ${mailbox} } }`;
   expect(problemsOf(roles('false'))).toEqual([]);
@@ -60,6 +66,16 @@ test('A role’s mailbox is false or a list of mailbox tools; an unknown name is
     expect.stringMatching(
       /^1: roles\.a\.mailbox\[1\]: must be one of: .* \(did you mean 'signalbox_inbox_read'\?\)$/,
     ),
+  ]);
+});
+
+test('A tool pattern with a colon names a server and a tool: half of it would match nothing, and a rule would be lost.', () => {
+  const wrong = 'must name a server and a tool as server:tool; * stands for all of them';
+  const roles = (...tools: string[]) => problemsOf(`roles: { a: { tools: ${JSON.stringify(tools)} } }`);
+  expect(roles('github:*', '*:read', 'a:b:c')).toEqual([]);
+  expect(roles('github:', ':read', ':')).toEqual([0, 1, 2].map((at) => `1: roles.a.tools[${at}]: ${wrong}`));
+  expect(problemsOf('orchestrator: { neverRepeat: ["github:"] }')).toEqual([
+    `1: orchestrator.neverRepeat[0]: ${wrong}`,
   ]);
 });
 

@@ -1,9 +1,24 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the configuration's own syntax
 import { mkdir, mkdtempDisposable, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readConfig } from './read-config.ts';
+
+test('A path that begins with ~ lies in the home of the user, as in a shell, and not in a folder of that name.', async () => {
+  await using directory = await mkdtempDisposable(join(tmpdir(), 'signalbox-config-'));
+  const file = join(directory.path, 'signalbox.yaml');
+  await writeFile(
+    file,
+    'broker: { data: ~/state }\nmcpServers: { a: { command: ~/bin/run }, b: { command: x, cwd: "~" } }',
+  );
+  const { broker, mcpServers } = readConfig(file);
+  expect(broker.data).toBe(join(homedir(), 'state'));
+  expect(mcpServers).toEqual({
+    a: { type: 'stdio', command: join(homedir(), 'bin', 'run') },
+    b: { type: 'stdio', command: 'x', cwd: homedir() },
+  });
+});
 
 test('Entries become what the MCP host takes, each with paths relative to the file it stands in.', async () => {
   await using directory = await mkdtempDisposable(join(tmpdir(), 'signalbox-config-'));

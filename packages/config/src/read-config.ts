@@ -22,7 +22,12 @@ export interface LoadOptions {
 /** Reads a configuration file with those that it names in `mcpConfig`. Throws `bad_config` with all problems. */
 export function readConfig(named: string, options: LoadOptions = {}): Config {
   const file = resolve(named);
-  const { env = process.env, onFile = () => {}, onServer, onlyServer } = options;
+  const { env = process.env, onServer, onlyServer } = options;
+  const files = new Set<string>();
+  const onFile = (path: string): void => {
+    files.add(path);
+    options.onFile?.(path);
+  };
   const isWanted = (server: string): boolean => {
     onServer?.(server);
     return onlyServer === undefined || server === onlyServer;
@@ -40,6 +45,7 @@ export function readConfig(named: string, options: LoadOptions = {}): Config {
   if (merged.problems.length > 0) throw badConfig(named, merged.problems);
   return settleConfig(parsed.document, {
     file,
+    files: [...files],
     directory: dirname(file),
     servers: merged.servers,
     warnings: merged.warnings.map(problemText),

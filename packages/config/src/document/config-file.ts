@@ -1,7 +1,8 @@
 import { closeSync, openSync, readSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { dirname } from 'node:path';
 import { errnoOf, messageOf } from '@signalbox/protocol';
 import type { ConfigProblem } from './config-problem.ts';
+import { pathIn } from './path-in.ts';
 import type { ReferenceSources } from './references.ts';
 
 /** A problem with the file that it stands in, as people named that file. */
@@ -34,7 +35,7 @@ export function openConfigFile(
   onFile(file);
   const directory = dirname(file);
   const readFile = (path: string): string => {
-    const absolute = resolve(directory, path);
+    const absolute = pathIn(directory, path);
     onFile(absolute);
     return readBytes(absolute).toString('utf8');
   };

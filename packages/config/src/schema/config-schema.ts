@@ -5,6 +5,11 @@ import { brokerLimitsSchema, callLimitsSchema, faceLimitsSchema, roleLimitsSchem
 import { mcpServerSchema, serverLimitsSchema, serverNameSchema } from './server-schema.ts';
 import { budgetSchema, limit, milliseconds, nonEmpty, paths, toolPatterns } from './value-schemas.ts';
 
+const namedRoleSchema = roleSchema.refine((role) => role !== 'observer', {
+  error:
+    "'observer' is the role of operators' tokens that only look and use no tool, and has no settings; take it out, or give the role another name",
+});
+
 const agentIdSchema = z.string().regex(/^[a-z0-9][a-z0-9_.-]{0,127}$/, {
   error: 'must be lower-case letters, digits and _.- (at most 128), beginning with a letter or a digit',
 });
@@ -17,6 +22,10 @@ const brokerSchema = z.strictObject({
     })
     .optional()
     .describe('HOST:PORT; default 127.0.0.1:7420, port 0 takes any free one'),
+  socket: z
+    .boolean()
+    .optional()
+    .describe('whether to listen on the Unix socket broker.sock in the data directory, too; default true'),
   data: nonEmpty
     .optional()
     .describe('data directory, relative to this file; default $XDG_STATE_HOME/signalbox'),
@@ -60,10 +69,14 @@ const orchestratorSchema = z.strictObject({
     .optional(),
   safeToRepeat: toolPatterns
     .optional()
-    .describe('tools, or patterns with *, that may be called again after a call with an unknown outcome'),
+    .describe(
+      'tools, or patterns with * or server:tool, that may be called again after a call with an unknown outcome',
+    ),
   neverRepeat: toolPatterns
     .optional()
-    .describe('tools, or patterns with *, that must not, even if safeToRepeat or their server allows it'),
+    .describe(
+      'tools, or patterns with * or server:tool, that must not, even if safeToRepeat or their server allows it',
+    ),
 });
 
 const workerSchema = z.strictObject({ limits: faceLimitsSchema.optional() });
@@ -81,7 +94,7 @@ const mailboxSchema = z
 /** A role as an entry of `roles` is written. */
 export const roleEntrySchema = z.strictObject({
   tools: toolPatterns.describe(
-    'names of tools, or patterns with *, that the role sees and may call; must be there',
+    'names of tools, patterns with *, or server:tool as in github:*, that the role sees and may call; must be there',
   ),
   mailbox: mailboxSchema
     .optional()
@@ -125,7 +138,7 @@ export const configSchema = z.strictObject({
     .array(hostPattern)
     .optional()
     .describe('hosts in private networks that capability files and sign-ins may reach nevertheless'),
-  roles: z.record(roleSchema, roleEntrySchema).optional().describe('roles by name'),
+  roles: z.record(namedRoleSchema, roleEntrySchema).optional().describe('roles by name'),
   unlisted: z
     .enum(['allow', 'deny'])
     .optional()

@@ -7,8 +7,8 @@ import {
   milliseconds,
   millisecondsOrZero,
   nonEmpty,
+  ownToolPatterns,
   strings,
-  toolPatterns,
 } from './value-schemas.ts';
 
 /** The transport of a server; some clients write `streamable-http` for http. */
@@ -60,12 +60,12 @@ const policyShape = {
   card: nonEmpty
     .optional()
     .describe('path or URL of a server card, which lists its tools before it has started'),
-  safeToRepeat: toolPatterns
+  safeToRepeat: ownToolPatterns
     .optional()
     .describe(
       "the server's own tool names, or patterns with *, that may be called again after a call with an unknown outcome",
     ),
-  neverRepeat: toolPatterns
+  neverRepeat: ownToolPatterns
     .optional()
     .describe(
       "the server's own tool names, or patterns with *, that must not, even if safeToRepeat or the server allows it",

@@ -38,5 +38,12 @@ export const paths = z.union([nonEmpty, z.array(nonEmpty)], {
   error: 'must be a path, or a list of paths',
 });
 
-/** Names of tools, or patterns with `*`. */
-export const toolPatterns = z.array(nonEmpty);
+/** A server's own names of tools, or patterns with `*`. */
+export const ownToolPatterns = z.array(nonEmpty);
+
+/** Names of tools, patterns with `*`, or `server:tool`. */
+export const toolPatterns = z.array(
+  nonEmpty.refine((text) => !/^:|^[^:]*:$/.test(text), {
+    error: 'must name a server and a tool as server:tool; * stands for all of them',
+  }),
+);

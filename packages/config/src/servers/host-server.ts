@@ -1,5 +1,5 @@
-import { resolve } from 'node:path';
 import type { HttpServerConfig, McpServerConfig } from '@signalbox/mcp-host';
+import { pathIn } from '../document/path-in.ts';
 import type { McpServerEntry } from '../schema/server-schema.ts';
 import { transportOf } from '../schema/transport.ts';
 import { withoutUndefined } from '../without-undefined.ts';
@@ -30,10 +30,10 @@ export function hostServer(
   return {
     type: 'stdio',
     // A command of the file's own folder; where `cwd` is set, the system reads it from there.
-    command: cwd === undefined && /^\.\.?[\\/]/.test(command) ? resolve(directory, command) : command,
+    command: cwd === undefined && /^(~|\.\.?)[\\/]/.test(command) ? pathIn(directory, command) : command,
     ...(args && { args }),
     ...(env && { env }),
-    ...(cwd !== undefined && { cwd: resolve(directory, cwd) }),
+    ...(cwd !== undefined && { cwd: pathIn(directory, cwd) }),
     ...policy,
   };
 }
@@ -59,6 +59,6 @@ function policyOf(entry: McpServerEntry, directory: string): ServerPolicy {
     disabled,
     toolDiscovery,
     prefix,
-    card: card === undefined || /^https?:\/\//i.test(card) ? card : resolve(directory, card),
+    card: card === undefined || /^https?:\/\//i.test(card) ? card : pathIn(directory, card),
   });
 }

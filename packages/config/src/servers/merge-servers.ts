@@ -1,5 +1,7 @@
-import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
+import { clashingServers, serverPart } from '@signalbox/protocol';
 import { type FileProblem, openConfigFile, type ReadContext } from '../document/config-file.ts';
+import { pathIn } from '../document/path-in.ts';
 import type { ConfigDocument } from '../schema/config-schema.ts';
 import type { McpServerEntry } from '../schema/server-schema.ts';
 import { type ParsedMcpFile, parseMcpFile } from './parse-mcp-file.ts';
@@ -54,13 +56,24 @@ export function mergeServers(
   for (const path of [document.mcpConfig ?? []].flat().toReversed()) {
     const named = isAbsolute(path) ? path : join(dirname(config.named), path);
     const isWanted = (name: string): boolean => context.isWanted(name) && !replaced.has(name);
-    const layer = readLayer(named, resolve(directory, path), config.named, { ...context, isWanted });
+    const layer = readLayer(named, pathIn(directory, path), config.named, { ...context, isWanted });
     for (const name of layer.names) replaced.add(name);
     layers.unshift(layer);
   }
   const all = (kind: 'problems' | 'warnings'): FileProblem[] =>
     layers.flatMap((layer) => layer[kind].map((problem) => ({ file: layer.named, ...problem })));
-  return { servers: mergeLayers(layers), problems: all('problems'), warnings: all('warnings') };
+  const servers = mergeLayers(layers);
+  return { servers, problems: [...all('problems'), ...clashesOf(servers)], warnings: all('warnings') };
+}
+
+/** A role's pattern for the tools of one server must never match tools of another. */
+function clashesOf(servers: Record<string, MergedServer>): FileProblem[] {
+  const clash = clashingServers(Object.keys(servers));
+  if (!clash) return [];
+  const { first, second } = clash;
+  const pattern = `mcp_${serverPart(first)}__*`;
+  const message = `a pattern for the tools of '${first}', such as ${pattern}, would match tools of '${second}' too; rename one of the two`;
+  return [{ file: servers[second]!.origin.file, line: 1, path: `mcpServers.${second}`, message }];
 }
 
 function readLayer(named: string, file: string, namedBy: string, context: MergeContext): Layer {

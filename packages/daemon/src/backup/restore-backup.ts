@@ -1,10 +1,16 @@
 import { constants } from 'node:fs';
 import { chmod, copyFile, mkdir, readdir, realpath, rename, rm, rmdir } from 'node:fs/promises';
-import { join, resolve, sep } from 'node:path';
+import { basename, join, resolve, sep } from 'node:path';
 import { brokerFiles } from '@signalbox/broker/files';
 import { disownRestoredJournal } from '@signalbox/orchestrator';
-import { backupFiles, messageOf, SignalboxError } from '@signalbox/protocol';
-import { claimRestoredStore, dropRestoredTokens, lockDataDirectory, syncFile } from '@signalbox/store';
+import { type AuditEventCode, backupFiles, messageOf, SignalboxError } from '@signalbox/protocol';
+import {
+  claimRestoredStore,
+  dropRestoredTokens,
+  lockDataDirectory,
+  openSqliteAuditLog,
+  syncFile,
+} from '@signalbox/store';
 import { orchestratorFiles, restoringFolder } from '../data-directory/data-directory.ts';
 import { type BackupContents, verifyBackup } from './verify-backup.ts';
 
@@ -14,8 +20,8 @@ export interface RestoreOptions {
   backup: string;
   /** An absent or empty directory. */
   dataDir: string;
-  /** Drops the tokens of all agents but the operator. */
-  revokeAgents: boolean;
+  /** Drops all tokens, those of operators included. */
+  revokeTokens: boolean;
   /** Epoch milliseconds. */
   now: number;
 }
@@ -43,7 +49,7 @@ const ignored = ['lost+found', 'lock.db', 'lock.db-journal', 'holder.json'];
  */
 export async function restoreBackup({
   backup,
-  revokeAgents,
+  revokeTokens,
   now,
   ...rest
 }: RestoreOptions): Promise<RestoredBackup> {
@@ -59,7 +65,7 @@ export async function restoreBackup({
     await using _lock = await lockDataDirectory(dataDir);
     await requireEmpty(dataDir, backup);
     const names = order.filter((name) => manifest.files.some((file) => file.name === backupFiles[name]));
-    const changed = await putFiles(backup, dataDir, names, { revokeAgents, now });
+    const changed = await putFiles(backup, dataDir, names, { revokeTokens, now });
     return { madeAt: manifest.began_at, contents, ...changed };
   } catch (thrown) {
     if (isNew) {
@@ -88,12 +94,19 @@ async function requireEmpty(dataDir: string, backup: string): Promise<void> {
   if (dataDir === inside || dataDir.startsWith(`${inside}${sep}`)) refuse(`${dataDir} is inside the backup`);
 }
 
+/** Records the restore in the audit log, because tokens are gone that the log says were issued. */
+async function recordRestore(file: string, tokens: RestoredBackup['tokens'], at: number): Promise<void> {
+  await using audit = await openSqliteAuditLog({ file, now: () => at });
+  const detail = `tokens dropped: ${tokens.dropped}, left: ${tokens.left}`;
+  audit.record({ kind: 'change', at, code: 'backup_restored' satisfies AuditEventCode, detail });
+}
+
 /** Copies the files to a folder beside their places, changes them there, and puts them into place. */
 async function putFiles(
   backup: string,
   dataDir: string,
   names: readonly (typeof order)[number][],
-  { revokeAgents, now }: Pick<RestoreOptions, 'revokeAgents' | 'now'>,
+  { revokeTokens, now }: Pick<RestoreOptions, 'revokeTokens' | 'now'>,
 ): Promise<Pick<RestoredBackup, 'brokerId' | 'tokens'>> {
   const staging = join(dataDir, restoringFolder);
   const places = { ...brokerFiles(dataDir), journal: orchestratorFiles(dataDir).journal };
@@ -105,13 +118,15 @@ async function putFiles(
       await copyFile(join(backup, backupFiles[name]), staged(name), constants.COPYFILE_EXCL);
       await chmod(staged(name), 0o600);
     }
-    const brokerId = claimRestoredStore(staged('messages'), now);
-    const tokens = dropRestoredTokens(staged('tokens'), { agents: revokeAgents });
+    const { identity: brokerId, mark } = claimRestoredStore(staged('messages'), now);
+    const tokens = dropRestoredTokens(staged('tokens'), { all: revokeTokens });
+    await recordRestore(staged('audit'), tokens, now);
     if (names.includes('journal')) disownRestoredJournal(staged('journal'));
     for (const name of names) await syncFile(staged(name));
-    for (const name of names) {
-      await rename(staged(name), places[name]);
-      placed.push(places[name]);
+    const moves = names.map((name) => [staged(name), places[name]] as const);
+    for (const [from, to] of [[mark, join(dataDir, basename(mark))] as const, ...moves]) {
+      await rename(from, to);
+      placed.push(to);
     }
     await rm(staging, { recursive: true, force: true });
     await syncFile(dataDir);

@@ -1,7 +1,7 @@
 import { type Broker, type BrokerOptions, startBroker } from '@signalbox/broker';
 import { type Config, formatListenAddress, type ListenAddress, listenError } from '@signalbox/config';
 import { type Fault, isLoopback } from '@signalbox/protocol';
-import { checkDataDirectory, dataDirectory } from '../data-directory/data-directory.ts';
+import { checkDataDirectory, dataDirectory, orchestratorFiles } from '../data-directory/data-directory.ts';
 import type { Log } from '../log.ts';
 import { roleLimits, sendPolicies } from '../policy/broker-policies.ts';
 
@@ -27,8 +27,10 @@ export interface RunBrokerOptions {
 
 /** A broker that runs in this process until it is disposed. */
 export interface RunningBroker extends AsyncDisposable {
-  /** `ws://HOST:PORT`, with the port that was taken. */
+  /** The TCP address, `ws://HOST:PORT`, with the port that was taken. */
   readonly url: string;
+  /** The address of the Unix socket, `unix:/PATH`, for this user's programs on this machine. `undefined` if there is none. */
+  readonly socket: string | undefined;
   readonly dataDir: string;
   /** The file with the operator's token. */
   readonly operatorTokenFile: string;
@@ -51,10 +53,13 @@ export async function runBroker(options: RunBrokerOptions): Promise<RunningBroke
   const { host, port } = options.listen ?? config.broker.listen;
   const dataDir = dataDirectory(options.dataDir, config);
   await checkDataDirectory(dataDir);
+  const { journal, token } = orchestratorFiles(dataDir);
   const broker = await listen({
     dataDir,
+    madeLater: [journal, token],
     host,
     port,
+    socket: config.broker.socket,
     durability: options.durability ?? config.broker.durability,
     policies: sendPolicies(config.roles),
     limits: config.broker.limits,
@@ -73,9 +78,10 @@ export async function runBroker(options: RunBrokerOptions): Promise<RunningBroke
         'listening beyond this machine without encryption: anyone who sees the traffic can read messages and tokens',
     });
   }
-  const { url, operatorTokenFile, failed } = broker;
+  const { url, socket, operatorTokenFile, failed } = broker;
   return {
     url,
+    socket,
     dataDir,
     operatorTokenFile,
     failed,

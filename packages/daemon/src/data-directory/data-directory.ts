@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { type BrokerFacts, brokerFiles } from '@signalbox/broker/files';
 import { type Config, formatListenAddress } from '@signalbox/config';
-import { errnoOf, SignalboxError } from '@signalbox/protocol';
+import { errnoOf, maxSocketPathBytes, SignalboxError, socketAddress } from '@signalbox/protocol';
 import { readTokenFile } from './token-file.ts';
 
 /** Returns the absolute path of the data directory: the one that is named, else that of the configuration, else the default. */
@@ -14,8 +14,16 @@ export function dataDirectory(named: string | undefined, config: Pick<Config, 'b
 
 /** `$XDG_STATE_HOME/signalbox`, by default `~/.local/state/signalbox`. */
 function defaultDataDirectory(env: NodeJS.ProcessEnv): string {
-  const state = env.XDG_STATE_HOME;
-  return join(state && isAbsolute(state) ? state : join(homedir(), '.local', 'state'), 'signalbox');
+  return join(stateHome(env), 'signalbox');
+}
+
+/** Returns the directory of what `worker run` remembers of its changes in workspaces. A data directory holds nothing else. */
+export function workspaceRecordsDirectory(env: NodeJS.ProcessEnv): string {
+  return join(stateHome(env), 'signalbox-workspaces');
+}
+
+function stateHome({ XDG_STATE_HOME: state }: NodeJS.ProcessEnv): string {
+  return state && isAbsolute(state) ? state : join(homedir(), '.local', 'state');
 }
 
 /** Names the orchestrator's files inside its data directory. `signIns` is a folder. */
@@ -73,14 +81,24 @@ function badDataDirectory(
   return new SignalboxError('bad_data_directory', message, { cause, details: { hint } });
 }
 
-/** Returns the url of the broker of this machine: the one that runs on a data directory, else the one at `broker.listen`. */
+/**
+ * Returns the address of the broker of a data directory on this machine: its Unix socket, or its TCP address if the running broker has
+ * no socket or the configuration switches it off. Throws `unreachable` if none runs and its address is not known.
+ */
 export function localBrokerUrl(directory: string, config: Pick<Config, 'broker'>): string {
-  return runningBrokerUrl(directory) ?? `ws://${formatListenAddress(config.broker.listen)}`;
+  const { socket, url } = runningBroker(directory) ?? {};
+  for (const address of [socket, url]) if (typeof address === 'string') return address;
+  if (!config.broker.socket) return `ws://${formatListenAddress(config.broker.listen)}`;
+  // A port of this machine could be anybody's while no broker runs. The directory is the broker's alone.
+  const path = brokerFiles(directory).socket;
+  if (Buffer.byteLength(path) <= maxSocketPathBytes) return socketAddress(path);
+  throw noBroker(`no broker runs on ${directory}`);
 }
 
-function runningBrokerUrl(directory: string): string | undefined {
-  const url: unknown = runningBroker(directory)?.url;
-  return typeof url === 'string' ? url : undefined;
+function noBroker(message: string, details: Record<string, unknown> = {}): SignalboxError {
+  const hint =
+    'start one with: signalbox up   (or name the data directory of the one that runs with --data or --config)';
+  return new SignalboxError('unreachable', message, { retryable: true, details: { ...details, hint } });
 }
 
 /**
@@ -118,16 +136,6 @@ function isAlive(pid: number): boolean {
  */
 export function operatorToken(directory: string, url: string): string {
   const file = brokerFiles(directory).operatorToken;
-  if (existsSync(file)) return readTokenFile(file);
-  throw new SignalboxError(
-    'unreachable',
-    `no broker has run on ${directory} yet, so none can be reached at ${url}`,
-    {
-      retryable: true,
-      details: {
-        url,
-        hint: 'start one with: signalbox up   (or name the data directory of the one that runs with --data or --config)',
-      },
-    },
-  );
+  if (existsSync(file)) return readTokenFile(file).token;
+  throw noBroker(`no broker has run on ${directory} yet, so none can be reached at ${url}`, { url });
 }

@@ -4,5 +4,6 @@ export {
   localBrokerUrl,
   operatorToken,
   orchestratorFiles,
+  workspaceRecordsDirectory,
 } from './data-directory.ts';
 export { readTokenFile, tokenInText } from './token-file.ts';

@@ -27,13 +27,13 @@ export function describeOrchestrator(
   config: Config,
 ): Omit<OrchestratorReport, 'url'> {
   const allowlist = configuredAllowlist(config);
-  const { tools, hidden, renamed, problems } = inventory;
+  const { tools, hidden, origins, renamed, problems } = inventory;
   const names = [...tools, ...hidden].map((tool) => tool.name);
   return {
     servers: host.servers().map(({ name, state, toolCount }) => ({ name, state, tools: toolCount })),
     roles: Object.keys(config.roles).map((role) => ({
       role,
-      tools: allowlist.filterManifest(role, tools).length,
+      tools: allowlist.filterManifest(role, tools, origins).length,
     })),
     unlisted: config.unlisted,
     tools: tools.length,
@@ -43,7 +43,7 @@ export function describeOrchestrator(
     warnings: [
       ...config.warnings,
       ...problems.map(({ server, tool, message }) => `${tool ? `${server}: ${tool}` : server}: ${message}`),
-      ...allowlistWarnings(allowlist, { tools: names }).map(({ message }) => message),
+      ...allowlistWarnings(allowlist, { tools: names, origins }).map(({ message }) => message),
     ],
   };
 }

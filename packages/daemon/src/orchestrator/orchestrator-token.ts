@@ -8,16 +8,26 @@ import { operatorToken, orchestratorFiles } from '../data-directory/data-directo
 /** Codes with which a broker refuses a token that is revoked, expired, or for an orchestrator of another name. */
 const refusals = ['unauthorized', 'forged_sender'];
 
+/** Where the token is kept, which broker it is for, and the agent id of the orchestrator. */
+export interface OrchestratorTokenOptions {
+  dataDir: string;
+  url: string;
+  insecure: boolean;
+  agent: string;
+}
+
 /**
  * Returns the orchestrator's token of a data directory: the one in `orchestrator.token` while the broker accepts it, else a
  * new one, which is issued with the operator's token and written there (0600).
  */
-export async function ensureOrchestratorToken(dataDir: string, url: string, agent: string): Promise<string> {
+export async function ensureOrchestratorToken(options: OrchestratorTokenOptions): Promise<string> {
+  const { dataDir, url, insecure, agent } = options;
   const file = orchestratorFiles(dataDir).token;
   const existing = readIfPresent(file);
-  if (existing !== undefined && (await isAccepted(existing, url, agent))) return existing;
+  if (existing !== undefined && (await isAccepted(existing, options))) return existing;
   await using operator = await connectBroker({
     url,
+    insecure,
     token: operatorToken(dataDir, url),
     agent: requestAddress('operator'),
   });
@@ -35,9 +45,12 @@ function readIfPresent(file: string): string | undefined {
   }
 }
 
-async function isAccepted(token: string, url: string, agent: string): Promise<boolean> {
+async function isAccepted(
+  token: string,
+  { url, insecure, agent }: OrchestratorTokenOptions,
+): Promise<boolean> {
   try {
-    await using _client = await connectBroker({ url, token, agent: requestAddress(agent) });
+    await using _client = await connectBroker({ url, insecure, token, agent: requestAddress(agent) });
     return true;
   } catch (error) {
     if (error instanceof SignalboxError && refusals.includes(error.code)) return false;

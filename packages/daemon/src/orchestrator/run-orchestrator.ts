@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { type BrokerClient, type Log as ClientLog, connectBroker } from '@signalbox/client';
-import type { Config } from '@signalbox/config';
+import { type Config, withExposureChecked } from '@signalbox/config';
 import { type McpHost, startMcpHost } from '@signalbox/mcp-host';
 import {
   type Journal,
@@ -22,12 +23,20 @@ export interface RunOrchestratorOptions {
   config: Config;
   /** The file of `config`: it is watched, and its changes are put in force. Without it nothing is reloaded. */
   configFile?: string;
-  /** The broker; by default the one that runs on the data directory, else the one at `broker.listen`. */
+  /** The broker's address; by default that of the broker of the data directory. */
   url?: string;
+  /** Allows plain `ws://` to another machine, although nothing is encrypted. */
+  insecure?: boolean;
   /** By default a token that is kept in the data directory, and issued with the operator's token if it is missing. */
   token?: string;
   /** Replaces `broker.data`. The journal and sign-ins are kept there. */
   dataDir?: string;
+  /** Files with tokens that are in use, which no hosted server may reach. The files in the data directory are known. */
+  tokenFiles?: readonly string[];
+  /** Starts although a hosted server can reach the data directory or a token file. */
+  allowExposed?: boolean;
+  /** Aborting it ends a start that has not succeeded, which then rejects. It does not stop a running orchestrator. */
+  signal?: AbortSignal;
   log?: Log;
   /** Called at the named points at which tests let a process die. */
   fault?: Fault;
@@ -51,6 +60,7 @@ const eventLevels: Readonly<Record<string, LogLevel>> = {
   server_reaped: 'warn',
   circuit_opened: 'warn',
   auth_needed: 'warn',
+  capabilities_not_reloaded: 'warn',
   arguments_coerced: 'debug',
   tool_problem: 'warn',
   request_panicked: 'error',
@@ -62,19 +72,23 @@ const eventLevels: Readonly<Record<string, LogLevel>> = {
 
 /**
  * Runs an orchestrator in this process: it hosts the configured MCP servers and serves their tools by role. Resolves when it
- * takes requests, which may be before its servers have started. Rejects with `bad_config`, `unreachable` or `unauthorized`.
+ * takes requests, which may be before its servers have started. Rejects with `bad_config`, `exposed`, `unreachable` or `unauthorized`.
  */
 export async function runOrchestrator(options: RunOrchestratorOptions): Promise<RunningOrchestrator> {
-  const { config, configFile, log = () => {} } = options;
-  const dataDir = dataDirectory(options.dataDir, config);
+  const { configFile, tokenFiles = [], allowExposed = false, log = () => {} } = options;
+  const dataDir = dataDirectory(options.dataDir, options.config);
+  let admitted: Config;
+  const admit = (read: Config): Config => {
+    admitted = withExposureChecked(read, { dataDir, tokenFiles }, { allowExposed });
+    return admitted;
+  };
+  const config = admit(options.config);
   const url = options.url ?? localBrokerUrl(dataDir, config);
   await using starting = new AsyncDisposableStack();
-  const { host, client, journal, orchestrator, reloadCapabilities } = await startParts(starting, {
-    ...options,
-    dataDir,
-    url,
-    log,
-  });
+  using start = untilDisposed(options.signal);
+  const inForce = (): Config => admitted;
+  const run = { ...options, config, inForce, dataDir, url, log, signal: start.signal };
+  const { host, client, journal, orchestrator, reloadCapabilities } = await startParts(starting, run);
   let reload: Promise<ConfigReload> | undefined;
   starting.defer(async () => (await reload)?.[Symbol.asyncDispose]());
   const resources = starting.move();
@@ -85,7 +99,7 @@ export async function runOrchestrator(options: RunOrchestratorOptions): Promise<
     const report = { url, ...describeOrchestrator(host, inventory, config) };
     for (const message of report.warnings) log({ event: 'config_warning', level: 'warn', message });
     if (configFile !== undefined && isRegularFile(configFile)) {
-      reload = ConfigReload.open(config, configFile, { host, orchestrator, reloadCapabilities, log });
+      reload = ConfigReload.open(config, configFile, { host, orchestrator, reloadCapabilities, admit, log });
       await reload;
     }
     return report;
@@ -119,12 +133,18 @@ interface Parts {
 /** Starts journal, capability files, MCP host, connection and orchestrator, which end with the stack in reverse order. */
 async function startParts(
   resources: AsyncDisposableStack,
-  options: RunOrchestratorOptions & { dataDir: string; url: string; log: Log },
+  options: RunOrchestratorOptions & {
+    inForce: () => Config;
+    dataDir: string;
+    url: string;
+    log: Log;
+    signal: AbortSignal;
+  },
 ): Promise<Parts> {
-  const { config, dataDir, url, log, fault = noFault } = options;
+  const { config, inForce, dataDir, url, insecure = false, log, signal, fault = noFault } = options;
   const { id, concurrency, limits, callTimeoutMs, maxProcesses } = config.orchestrator;
   const { allowlist, repeat, mailbox, budgets, serverConcurrency } = policyOf(config, []);
-  const token = options.token ?? (await ensureOrchestratorToken(dataDir, url, id));
+  const token = options.token ?? (await ensureOrchestratorToken({ dataDir, url, insecure, agent: id }));
   const events = withLevels(log, eventLevels);
   const journal = resources.use(
     await openSqliteJournal({
@@ -132,7 +152,7 @@ async function startParts(
       onDamage: (message) => log({ event: 'journal_damaged', level: 'error', message }),
     }),
   );
-  const sources = resources.use(await openToolSources(config, dataDir, events));
+  const sources = resources.use(await openToolSources(config, inForce, dataDir, events));
   const host = resources.use(
     startMcpHost({
       servers: config.mcpServers,
@@ -145,7 +165,15 @@ async function startParts(
   );
   const connectionLog: ClientLog = (event) => log({ level: 'debug', ...event });
   const client = resources.use(
-    await connectBroker({ url, token, agent: id, backoff: 'orchestrator', log: connectionLog }),
+    await connectBroker({
+      url,
+      insecure,
+      token,
+      agent: id,
+      backoff: 'orchestrator',
+      signal,
+      log: connectionLog,
+    }),
   );
   logConnection(client, log);
   const orchestrator = resources.use(
@@ -160,11 +188,20 @@ async function startParts(
       concurrency: { ...concurrency, servers: serverConcurrency },
       sizes: limits.calls,
       ...(callTimeoutMs !== undefined && { callTimeoutMs }),
+      rules: `started: ${describeRules(config)}`,
       log: events,
       fault,
     }),
   );
   return { host, client, journal, orchestrator, reloadCapabilities: sources.reloadCapabilities };
+}
+
+/** Names servers and roles, with a hash of what they may do: where it differs from that of the start before, somebody changed it. */
+function describeRules({ roles, unlisted, mcpServers, orchestrator }: Config): string {
+  const rules = JSON.stringify([roles, unlisted, orchestrator]);
+  const hash = createHash('sha256').update(rules).digest('hex').slice(0, 16);
+  const names = (named: object) => Object.keys(named).join(', ') || 'none';
+  return `the rules have the hash ${hash}; roles: ${names(roles)}; servers: ${names(mcpServers)}`;
 }
 
 function logConnection(client: BrokerClient, log: Log): void {
@@ -175,6 +212,15 @@ function logConnection(client: BrokerClient, log: Log): void {
       log({ event: 'broker_connected', level: 'info', message: 'connected to the broker' });
     }
   });
+}
+
+/** Returns a signal that aborts when `signal` does, until it is disposed. */
+function untilDisposed(signal: AbortSignal | undefined): Disposable & { readonly signal: AbortSignal } {
+  const aborting = new AbortController();
+  const abort = (): void => aborting.abort();
+  if (signal?.aborted) abort();
+  signal?.addEventListener('abort', abort, { once: true });
+  return { signal: aborting.signal, [Symbol.dispose]: () => signal?.removeEventListener('abort', abort) };
 }
 
 /** Returns false for a pipe, which can be read only once. */

@@ -1,5 +1,5 @@
 import { openCapabilities } from '@signalbox/capability-files';
-import type { Config } from '@signalbox/config';
+import { type Config, reloadObstacle } from '@signalbox/config';
 import { createGuardedFetch } from '@signalbox/guarded-fetch';
 import type { HostEvent, HttpServerConfig } from '@signalbox/mcp-host';
 import {
@@ -19,18 +19,34 @@ export interface ToolSources extends AsyncDisposable {
   reloadCapabilities: () => Promise<void>;
 }
 
-/** Opens the capability files of a configuration and the access to servers that ask for a login. */
+/**
+ * Opens the capability files of a configuration and the access to servers that ask for a login. While somebody else than the user
+ * could change the capability files, they are read again only on request. `inForce` returns the configuration of that moment.
+ */
 export async function openToolSources(
   { capabilities, allowHosts }: Pick<Config, 'capabilities' | 'allowHosts'>,
+  inForce: () => Config,
   dataDir: string,
   log: (event: HostEvent) => void,
 ): Promise<ToolSources> {
   await using opened = new AsyncDisposableStack();
   const tokens = openRefreshTokenFiles(orchestratorFiles(dataDir).signIns);
+  let logged: string | undefined;
+  const mayReload = (): boolean => {
+    const obstacle = capabilities.length === 0 ? undefined : reloadObstacle(inForce(), capabilities);
+    if (obstacle !== undefined && obstacle !== logged) {
+      const message = `changes of capability files are put in force at SIGHUP or a restart only: ${obstacle}`;
+      log({ event: 'capabilities_not_reloaded', message });
+    }
+    logged = obstacle;
+    return obstacle === undefined;
+  };
+  // The reason is known from the start, not only when something has changed.
+  mayReload();
   const catalog =
     capabilities.length === 0
       ? undefined
-      : opened.use(await openCapabilities({ paths: capabilities, allowHosts, watch: true, log }));
+      : opened.use(await openCapabilities({ paths: capabilities, allowHosts, watch: true, mayReload, log }));
   const resources = opened.move();
   return {
     providers: catalog ? [catalog] : [],

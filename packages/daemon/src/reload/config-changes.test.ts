@@ -4,7 +4,7 @@ import { commonAllowlist } from '../policy/policy.ts';
 import { changeLines, policyChanges, restartNeeds, roleChanges } from './config-changes.ts';
 
 function configOf(document: ConfigDocument): Config {
-  return settleConfig(document, { directory: '/etc', servers: {}, warnings: [] });
+  return settleConfig(document, { files: [], directory: '/etc', servers: {}, warnings: [] });
 }
 
 test('Changes are listed by name; a change of the messages that a role may send needs a restart, as the broker enforces it.', () => {
@@ -36,6 +36,7 @@ test('Every changed key that a running process cannot take over is listed.', () 
     },
     roles: { a: { tools: [], limits: { rates: { messages: 2 } } } },
     orchestrator: { id: 'o', concurrency: { global: 1 }, callTimeoutMs: 1, maxProcesses: 1 },
+    worker: { limits: { agents: 1 } },
     allowHosts: ['x'],
     capabilities: 'x',
   });
@@ -48,6 +49,7 @@ test('Every changed key that a running process cannot take over is listed.', () 
     'orchestrator.concurrency',
     'orchestrator.callTimeoutMs',
     'orchestrator.maxProcesses',
+    'worker.limits (of HTTP faces)',
     'allowHosts',
     'capabilities',
     'roles.a.limits',

@@ -34,6 +34,7 @@ export function restartNeeds(started: Config, now: Config): string[] {
   return [
     ...differing(started, now, {
       'broker.listen': ({ broker }) => broker.listen,
+      'broker.socket': ({ broker }) => broker.socket,
       'broker.data': ({ broker }) => broker.data,
       'broker.durability': ({ broker }) => broker.durability,
       'broker.limits': ({ broker }) => broker.limits,
@@ -42,6 +43,7 @@ export function restartNeeds(started: Config, now: Config): string[] {
       'orchestrator.callTimeoutMs': ({ orchestrator }) => orchestrator.callTimeoutMs,
       'orchestrator.limits.calls': ({ orchestrator }) => orchestrator.limits.calls,
       'orchestrator.maxProcesses': ({ orchestrator }) => orchestrator.maxProcesses,
+      'worker.limits (of HTTP faces)': ({ worker }) => worker.limits,
       allowHosts: ({ allowHosts }) => allowHosts,
       capabilities: ({ capabilities }) => capabilities,
     }),
@@ -86,7 +88,8 @@ function differing(
     .map(([key]) => key);
 }
 
-function nameChanges(before: Record<string, unknown>, after: Record<string, unknown>): NameChanges {
+/** Compares two sets of named entries. */
+export function nameChanges(before: Record<string, unknown>, after: Record<string, unknown>): NameChanges {
   return {
     added: Object.keys(after).filter((name) => !Object.hasOwn(before, name)),
     removed: Object.keys(before).filter((name) => !Object.hasOwn(after, name)),

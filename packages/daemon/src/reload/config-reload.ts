@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Config, loadConfig } from '@signalbox/config';
+import { type Config, loadConfig, reloadObstacle } from '@signalbox/config';
 import type { Inventory, McpHost } from '@signalbox/mcp-host';
 import type { Orchestrator } from '@signalbox/orchestrator';
 import { SignalboxError } from '@signalbox/protocol';
@@ -8,7 +8,14 @@ import type { Log } from '../log.ts';
 import { commonAllowlist, policyOf } from '../policy/policy.ts';
 import type { RenamedTool } from '../policy/repeat-lists.ts';
 import { coalesceRuns } from './coalesce-runs.ts';
-import { type NameChanges, policyChanges, restartNeeds, roleChanges } from './config-changes.ts';
+import {
+  changeLines,
+  type NameChanges,
+  nameChanges,
+  policyChanges,
+  restartNeeds,
+  roleChanges,
+} from './config-changes.ts';
 import { appliedEvents, refusedEvent } from './reload-events.ts';
 
 /** The parts of a running orchestrator that take over a changed configuration. */
@@ -17,6 +24,8 @@ export interface ReloadTargets {
   orchestrator: Orchestrator;
   /** Reads the capability files again. */
   reloadCapabilities: () => Promise<void>;
+  /** Returns a configuration with warnings about what it exposes. Throws `exposed` if it must not be put in force. */
+  admit: (config: Config) => Config;
   log: Log;
 }
 
@@ -31,6 +40,7 @@ export class ConfigReload implements AsyncDisposable {
   /** True if somebody asked for a reload and waits for its outcome in the log. */
   #isAsked = false;
   #wasRefused = false;
+  #loggedObstacle: string | undefined;
   #loggedRestart: readonly string[] = [];
   #files = new Set<string>();
   #watch: FileWatch | undefined;
@@ -45,7 +55,8 @@ export class ConfigReload implements AsyncDisposable {
 
   /**
    * Watches a configuration file with all files that it names. A change is put in force as a whole, or refused with the
-   * reason in the log. `started` is what the process was started with; changes since then are put in force at once.
+   * reason in the log. `started` is what the process was started with; changes since then are put in force at once. Files that
+   * somebody else could have changed are read only when {@link reload} asks for it.
    */
   static async open(started: Config, file: string, targets: ReloadTargets): Promise<ConfigReload> {
     const reload = new ConfigReload(started, file, targets);
@@ -84,7 +95,9 @@ export class ConfigReload implements AsyncDisposable {
     this.#isAsked = false;
     const before = this.#current;
     const next = await this.#load();
+    if (!isAsked && this.#isObstructed()) return;
     if ('error' in next) return this.#refuse(next.error);
+    await this.#recordChanges(before, next);
     try {
       const servers = await this.#applyServers(before, next);
       orchestrator.setPolicy(policyOf(next, this.#renamed));
@@ -94,7 +107,27 @@ export class ConfigReload implements AsyncDisposable {
     } catch (error) {
       orchestrator.setPolicy(policyOf(before, this.#renamed));
       this.#refuse(error);
+      await orchestrator.recordConfig('not put in force: everything stays as it was before the last change');
     }
+  }
+
+  /** Records in the audit log what is about to change, so that no rule is in force that it does not tell of. */
+  async #recordChanges(before: Config, next: Config): Promise<void> {
+    const servers = nameChanges(before.mcpServers, next.mcpServers);
+    const roles = roleChanges(before, next);
+    const lines = changeLines({ servers, roles, policy: policyChanges(before, next) });
+    if (lines.length > 0) await this.#targets.orchestrator.recordConfig(`changed: ${lines.join('; ')}`);
+  }
+
+  /** Whether changes must wait until they are asked for; the reason is logged once. */
+  #isObstructed(): boolean {
+    const obstacle = reloadObstacle(this.#current, this.#files);
+    if (obstacle !== undefined && obstacle !== this.#loggedObstacle) {
+      const message = `changes of ${this.#file} are put in force at SIGHUP or a restart only: ${obstacle}`;
+      this.#targets.log({ event: 'config_not_reloaded', level: 'warn', message });
+    }
+    this.#loggedObstacle = obstacle;
+    return obstacle !== undefined;
   }
 
   #refuse(error: unknown): void {
@@ -130,7 +163,7 @@ export class ConfigReload implements AsyncDisposable {
   async #load(): Promise<Config | { error: unknown }> {
     const read = new Set<string>();
     try {
-      const next = await loadConfig(this.#file, { onFile: (path) => read.add(path) });
+      const next = this.#targets.admit(await loadConfig(this.#file, { onFile: (path) => read.add(path) }));
       policyOf(next, this.#renamed);
       checkStillDenies(this.#current, next);
       this.#files = read;

@@ -36,7 +36,7 @@ export function appliedEvents(file: string, changes: AppliedChanges, always: boo
 /** Describes why a changed configuration is not in force. */
 export function refusedEvent(file: string, error: unknown): LogEvent {
   const kept = 'everything stays as it is';
-  if (error instanceof SignalboxError && error.code === 'bad_config') {
+  if (error instanceof SignalboxError && ['bad_config', 'exposed'].includes(error.code)) {
     const message = `${file} is wrong, ${kept}:\n${error.message}`;
     return { event: 'config_refused', level: 'error', message };
   }

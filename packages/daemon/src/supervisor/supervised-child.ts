@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { SignalboxError } from '@signalbox/protocol';
+import { messageOf, SignalboxError } from '@signalbox/protocol';
 import { type ChildReport, errorOf, supervisedVariable } from './child-report.ts';
 
 /** A program and its arguments. */
@@ -9,7 +9,10 @@ type CommandLine = readonly [program: string, ...args: string[]];
 /** The command line of a child, and the functions that are called when it is restarted or has died. */
 export interface SupervisedOptions<Ready> {
   name: string;
-  /** The command line; called at each start with the last report, so that a restart can listen at the same address. */
+  /**
+   * The command line; called at each start with the last report, so that a restart can listen at the same address. If it throws,
+   * the start has failed, and a restart is tried again later.
+   */
   command: (last: Ready | undefined) => CommandLine;
   env: NodeJS.ProcessEnv;
   /** Called when a restarted child is ready. */
@@ -84,10 +87,18 @@ export class SupervisedChild<Ready> implements AsyncDisposable {
 
   #launch(first?: { resolve: (ready: Ready) => void; reject: (error: Error) => void }): void {
     const { name, command, env, onRestarted } = this.#options;
-    const child = spawnSupervised(command(this.#lastReady), env);
-    this.#child = child;
     this.#isReady = false;
     this.#startedAt = performance.now();
+    let line: CommandLine;
+    try {
+      line = command(this.#lastReady);
+    } catch (error) {
+      if (first) first.reject(error as Error);
+      else this.#scheduleRestart(messageOf(error));
+      return;
+    }
+    const child = spawnSupervised(line, env);
+    this.#child = child;
     let waiting = first;
     let failure: SignalboxError | undefined;
     child.on('message', (report: ChildReport) => {

@@ -1,18 +1,19 @@
 import { isJsonObject } from '@signalbox/protocol';
-/**
- * Parses JSON as editors write it: with comments and trailing commas. Throws `SyntaxError` as `JSON.parse` does.
- */
+
+// A string or comment that has no end reaches to the end of the text, so that no text is searched more than once.
+const strings = String.raw`"[^"\\]*(?:\\[\s\S][^"\\]*)*"?`;
+const comments = new RegExp(String.raw`${strings}|//[^\r\n]*|/\*[\s\S]*?(?:\*/|$)`, 'g');
+const trailingCommas = new RegExp(String.raw`${strings}|,(?=\s*[\]}])`, 'g');
+
+/** Parses JSON as editors write it: with comments and trailing commas. Throws `SyntaxError` as `JSON.parse` does. */
 export function parseCommentedJson(text: string): unknown {
-  const strings = String.raw`"(?:[^"\\]|\\.)*"`;
-  const comments = new RegExp(`${strings}|//[^\\r\\n]*|/\\*[\\s\\S]*?\\*/`, 'g');
-  const trailingCommas = new RegExp(`${strings}|,(?=\\s*[\\]}])`, 'g');
-  const onlyStrings = (found: string): string => (found.startsWith('"') ? found : ' ');
-  return JSON.parse(
-    text
-      .replace(/^\uFEFF/, '')
-      .replace(comments, onlyStrings)
-      .replace(trailingCommas, onlyStrings),
-  );
+  const plain = text.replace(/^\uFEFF/, '').replace(comments, withoutComment);
+  return JSON.parse(plain.replace(trailingCommas, (found) => (found === ',' ? ' ' : found)));
+}
+
+function withoutComment(found: string): string {
+  const isComment = found.startsWith('//') || (/^\/\*[\s\S]*\*\/$/.test(found) && found.length > 3);
+  return isComment ? ' ' : found;
 }
 
 /** Returns a JSON object as it is, and `undefined` for any other value. */

@@ -1,17 +1,26 @@
 import { join } from 'node:path';
 import { type Inject, serverName } from './injection.ts';
 
-/** Tells Cursor's CLI by an entry in the project's file, the only one that it reads, for as long as the agent runs. */
-export const injectCursorAgent: Inject = ([program = '', ...rest], { faceCommand, cwd }) => {
+/**
+ * Tells Cursor's CLI by an entry in the project's file, the only one that it reads, for as long as the agent runs. That file may
+ * name servers of the project's author, so the option that approves them all is the user's to give.
+ */
+export const injectCursorAgent: Inject = (
+  [program = '', ...rest],
+  { faceCommand, cwd, approveWorkspaceServers },
+) => {
   const path = join(cwd, '.cursor', 'mcp.json');
   return {
-    argv: [program, '--approve-mcps', ...rest],
+    argv: [program, ...(approveWorkspaceServers ? ['--approve-mcps'] : []), ...rest],
     env: {},
     files: [],
     workspace: { path, keys: ['mcpServers', serverName], value: { ...faceCommand } },
     notes: [
       `${path} has an entry '${serverName}' while the agent runs; it is taken out afterwards`,
-      "cursor-agent's own MCP servers stay, and --approve-mcps approves them too",
+      approveWorkspaceServers
+        ? `--approve-mcps approves every MCP server that ${path} names, whoever wrote it, and cursor-agent's own`
+        : 'cursor-agent asks before it starts an MCP server, ours too, and without a terminal it starts none: ' +
+          `--approve-workspace-servers approves all that ${path} names, so read that file first`,
     ],
   };
 };

@@ -14,6 +14,7 @@ const context: InjectionContext = {
   cwd: '/project',
   env: {},
   keepMcp: false,
+  approveWorkspaceServers: false,
 };
 
 test('claude’s options hold their values with "=", before everything that was given', () => {
@@ -85,7 +86,9 @@ test('cursor-agent’s entry goes to the file of the working directory', () => {
     keys: ['mcpServers', 'signalbox'],
     value: faceCommand,
   });
-  expect(argv).toEqual(['cursor-agent', '--approve-mcps', '-p', 'hi']);
+  expect(argv).toEqual(['cursor-agent', '-p', 'hi']);
+  const approved = injectionFor(['cursor-agent', 'hi'], { ...context, approveWorkspaceServers: true });
+  expect(approved.argv).toEqual(['cursor-agent', '--approve-mcps', 'hi']);
   expect(files).toEqual([]);
 });
 

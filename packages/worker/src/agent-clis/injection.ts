@@ -17,6 +17,8 @@ export interface InjectionContext {
   env: Readonly<Record<string, string | undefined>>;
   /** Whether the agent keeps the MCP servers that it has of its own. */
   keepMcp: boolean;
+  /** Whether the user approves every MCP server that the workspace names. */
+  approveWorkspaceServers: boolean;
   /** A settings file of the machine's administrator, which ours would replace. */
   systemSettings?: string;
 }

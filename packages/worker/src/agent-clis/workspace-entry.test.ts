@@ -14,7 +14,15 @@ test('an entry is put beside what is there, into no file and an empty one too', 
   }
 });
 
-test.each(['no JSON', '[]', 'null', '{"mcpServers":[]}'])('nothing can be put into %s', (text) => {
+test.each([
+  'no JSON',
+  '[]',
+  'null',
+  '{"mcpServers":[]}',
+  `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`,
+  `{"a":"${'\\"'.repeat(300_000)}`,
+  '/*'.repeat(300_000),
+])('nothing can be put into %.20s', (text) => {
   expect(withEntry(text, entry)).toBeUndefined();
 });
 

@@ -1,11 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
+import { isDeeperThan } from '@signalbox/protocol';
 import { asObject, parseCommentedJson } from './commented-json.ts';
 import type { WorkspaceEntry } from './injection.ts';
 
+type Entry = Pick<WorkspaceEntry, 'keys' | 'value'>;
 type Json = Record<string, unknown>;
 
+/** No client's file nests deeper, and writing one that did could exhaust the stack. */
+const maxDepth = 100;
+
 /** Returns the text of a file with our entry in it; `undefined` if the text can't hold one. `text` is `undefined` if there is no file. */
-export function withEntry(text: string | undefined, { keys, value }: WorkspaceEntry): string | undefined {
+export function withEntry(text: string | undefined, { keys, value }: Entry): string | undefined {
   const top = text === undefined || text.trim() === '' ? {} : objectIn(text);
   return top && textWith(top, keys, value);
 }
@@ -14,11 +19,7 @@ export function withEntry(text: string | undefined, { keys, value }: WorkspaceEn
  * Returns the text of an edited file without our entry: the value that stood there `before` is put back, all other changes stay.
  * An entry that was edited, too, stays. Returns `undefined` if the text is no JSON object.
  */
-export function withoutEntry(
-  text: string,
-  { keys, value }: WorkspaceEntry,
-  before?: string,
-): string | undefined {
+export function withoutEntry(text: string, { keys, value }: Entry, before?: string): string | undefined {
   const top = objectIn(text);
   if (top === undefined) return undefined;
   if (!isDeepStrictEqual(valueAt(top, keys), value)) return text;
@@ -28,7 +29,8 @@ export function withoutEntry(
 
 function objectIn(text: string): Json | undefined {
   try {
-    return asObject(parseCommentedJson(text));
+    const value = parseCommentedJson(text);
+    return isDeeperThan(value, maxDepth) ? undefined : asObject(value);
   } catch {
     return undefined;
   }

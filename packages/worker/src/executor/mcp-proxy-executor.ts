@@ -25,8 +25,10 @@ const defaultManifestTimeoutMs = 30_000;
 
 /** How an executor connects and how long it waits. Times in milliseconds. */
 export interface ExecutorOptions {
-  /** The broker's address, `ws://host:port`. */
+  /** The broker's address: `unix:/absolute/path`, `ws://host:port` or `wss://host:port`. */
   url: string;
+  /** Allows plain `ws://` to another machine, although token and calls cross the network unencrypted. */
+  insecure?: boolean;
   /** The agent's token. */
   token: string;
   /** Called when the token was revoked or has expired, for another token of the same agent, whose role may be another. */
@@ -74,9 +76,10 @@ export class McpProxyExecutor implements AsyncDisposable {
 
   /** Connects and fetches the list of tools. Throws `SignalboxError` if either fails; nothing stays open then. */
   static async connect(options: ExecutorOptions): Promise<McpProxyExecutor> {
-    const { url, token, renewToken, agent, signal, waitForBroker, log } = options;
+    const { url, insecure = false, token, renewToken, agent, signal, waitForBroker, log } = options;
     const client = await connectBroker({
       url,
+      insecure,
       token,
       agent: requestAddress(agent),
       backoff: 'worker',
@@ -182,9 +185,9 @@ export class McpProxyExecutor implements AsyncDisposable {
 
   /** Opens a connection under the agent's own address, with the same token. The caller closes it, or aborts `signal`. */
   connectMain(signal: AbortSignal): Promise<BrokerClient> {
-    const { url, token, renewToken, agent } = this.#options;
+    const { url, insecure = false, token, renewToken, agent } = this.#options;
     const tokens = { token, ...(renewToken && { renewToken }) };
-    return connectBroker({ url, ...tokens, agent, signal, waitForBroker: true, log: this.#log });
+    return connectBroker({ url, insecure, ...tokens, agent, signal, waitForBroker: true, log: this.#log });
   }
 
   /** The agent's id. */

@@ -45,8 +45,9 @@ export function openAgentTools(executor: McpProxyExecutor, options: AgentToolsOp
   };
 }
 
-/** Adds the mailbox tools. They are listed last, and called first, because the hosted tools accept every name. */
+/**
+ * Adds the mailbox tools. They come first: some clients read only the first page of a list, and the hosted tools accept every name.
+ */
 function withMailbox(hosted: FaceTools, mailbox: Mailbox): FaceTools {
-  const mentioning = mentionUnread(hosted, mailbox.unread);
-  return combinedTools([mailbox, mentioning], [mentioning, mailbox]);
+  return combinedTools([mailbox, mentionUnread(hosted, mailbox.unread)]);
 }

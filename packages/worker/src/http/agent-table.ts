@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Log } from '@signalbox/client';
-import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { messageOf, permissionsOfRole, SignalboxError } from '@signalbox/protocol';
 import { type ExecutorOptions, McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import { type HttpRefusal, unavailable } from '../sdk/http-refusal.ts';
 import { type BearerToken, invalidToken } from './bearer-token.ts';
@@ -131,7 +131,7 @@ export class AgentTable {
         signal,
         manifestTimeoutMs,
       });
-      if (executor.role === 'operator' || executor.role === 'orchestrator') {
+      if (permissionsOfRole(executor.role).length > 0 || executor.role === 'orchestrator') {
         await executor.close();
         throw new SignalboxError('forbidden', `this is the ${executor.role}'s token; an agent needs its own`);
       }

@@ -1,4 +1,4 @@
-import { messageOf } from '@signalbox/protocol';
+import { Budget, messageOf } from '@signalbox/protocol';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import { type AgentToolsOptions, openAgentTools } from '../face/agent-tools.ts';
 import { openHttpEndpoint } from '../sdk/http-endpoint.ts';
@@ -9,6 +9,8 @@ export interface FaceAgentOptions extends AgentToolsOptions {
   version: string;
   heartbeatMs?: number;
   maxSessions: number;
+  /** Bytes of its requests that are read a second, in the long run; twice as many at once. */
+  bytesPerSecond: number;
   sessionIdleMs: number;
   /** Monotonic milliseconds. */
   now: () => number;
@@ -17,6 +19,8 @@ export interface FaceAgentOptions extends AgentToolsOptions {
 /** One agent of an HTTP face: its connection, its tools, its sessions and streams. */
 export interface FaceAgent {
   readonly executor: McpProxyExecutor;
+  /** Counts the bytes of its requests, which are read later beyond it. */
+  readonly bytes: Budget;
   /** Never rejects. */
   answer(request: FaceRequest): Promise<Response>;
   /** Returns since when nobody uses it, in the clock's milliseconds; `undefined` while it has a session or waits for an answer. */
@@ -69,6 +73,7 @@ export function openFaceAgent(executor: McpProxyExecutor, options: FaceAgentOpti
 
   return {
     executor,
+    bytes: new Budget(options.bytesPerSecond, 2 * options.bytesPerSecond, now()),
     answer,
     idleSince: () => (endpoint.sessionCount > 0 || tools.isAsking() ? undefined : lastUsedAt),
     sweep: () => endpoint.sweep(),

@@ -95,6 +95,7 @@ export async function serveHttpFace(options: HttpFaceOptions): Promise<HttpFace>
       openFaceAgent(executor, {
         ...options,
         maxSessions: limits.sessionsPerAgent,
+        bytesPerSecond: limits.bytesPerSecond,
         sessionIdleMs: times.sessionIdleMs,
         now,
         log,
@@ -107,6 +108,7 @@ export async function serveHttpFace(options: HttpFaceOptions): Promise<HttpFace>
     maxBodyBytes: limits.bodyBytes,
     room: new RequestRoom(limits),
     stallMs: times.requestTimeoutMs,
+    now,
     isEnding: () => ending,
   });
   const reportFailure = (thrown: unknown): void =>

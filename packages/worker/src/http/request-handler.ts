@@ -5,6 +5,7 @@ import type { AgentTable } from './agent-table.ts';
 import { bearerToken } from './bearer-token.ts';
 import type { RequestHandler } from './http-server.ts';
 import { type ReadJson, readJsonBody } from './json-body.ts';
+import { bodyEnd, paceBody } from './paced-body.ts';
 import { refuseContent, refuseHead } from './request-check.ts';
 import type { RequestPlace, RequestRoom } from './request-room.ts';
 import { writeResponse } from './written-response.ts';
@@ -18,6 +19,8 @@ export interface RequestHandlerOptions {
   room: RequestRoom;
   /** A client that reads nothing of its answer for this time is cut off, in milliseconds. */
   stallMs: number;
+  /** Monotonic milliseconds. */
+  now: () => number;
   /** Returns true when no new request is to be served. */
   isEnding: () => boolean;
 }
@@ -27,7 +30,7 @@ export interface RequestHandlerOptions {
  * the token, and has the agent answer. The handler resolves when the answer has left or the connection is closed.
  */
 export function createRequestHandler(options: RequestHandlerOptions): RequestHandler {
-  const { agents, hosts, maxBodyBytes, room, stallMs, isEnding } = options;
+  const { agents, hosts, maxBodyBytes, room, stallMs, now, isEnding } = options;
   return async (request, response, onAccepted) => {
     const refuse = (refusal: HttpRefusal, id?: string | number) =>
       writeResponse(refusalResponse(refusal, id), response, { stallMs });
@@ -47,8 +50,13 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
       async (agent) => {
         onAccepted();
         using place = room.place(agent.executor.agent);
+        paceBody(request, agent.bytes, now);
         const read = await readBody(request, maxBodyBytes, place);
-        if (read.refusal) return refuse(read.refusal, read.id);
+        if (read.refusal) {
+          // An agent that is refused for lack of room is not faster than one that is served.
+          if (read.refusal.status === 429) await bodyEnd(request);
+          return refuse(read.refusal, read.id);
+        }
         const answer = await agent.answer(faceRequest(request, read.json, hangUp.signal));
         await writeResponse(answer, response, { stallMs, onWaiting: (bytes) => place.hold({ bytes }) });
       },

@@ -8,6 +8,8 @@ export interface AgentSetup {
   agent: string;
   /** The broker's address. */
   url: string;
+  /** Whether plain `ws://` to another machine is allowed. */
+  insecure: boolean;
   /** The command that serves an MCP face on standard input and output; `command` is an absolute path. */
   faceCommand: Omit<FaceCommand, 'env'>;
   /** The agent's command line as it was given. */
@@ -20,6 +22,8 @@ export interface AgentSetup {
   inject: boolean;
   /** Whether the agent keeps the MCP servers that it has of its own. */
   keepMcp: boolean;
+  /** Whether the user approves every MCP server that the workspace names. */
+  approveWorkspaceServers: boolean;
   /** A settings file of the machine's administrator, which ours would replace. */
   systemSettings?: string;
 }
@@ -36,7 +40,8 @@ export interface AgentPlan {
 
 /** Plans one process of an agent, without side effects. Throws `SignalboxError` `usage` if the agent can't be told of its MCP face. */
 export function planAgent(setup: AgentSetup, runDirectory: string): AgentPlan {
-  const { agent, url, faceCommand, argv, cwd, env, inject, keepMcp, systemSettings } = setup;
+  const { agent, url, faceCommand, argv, cwd, env, inject, systemSettings } = setup;
+  const { keepMcp, approveWorkspaceServers } = setup;
   const tokenFile = join(runDirectory, 'token');
   const own = agentVariables({ url, agent, tokenFile });
   const injection = inject
@@ -46,6 +51,7 @@ export function planAgent(setup: AgentSetup, runDirectory: string): AgentPlan {
         cwd,
         env,
         keepMcp,
+        approveWorkspaceServers,
         ...(systemSettings !== undefined && { systemSettings }),
       })
     : notInjected(argv);

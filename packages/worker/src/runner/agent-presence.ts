@@ -27,12 +27,13 @@ const longestPollMs = 2000;
 /** Connects as a sub-inbox of the agent. Rejects with the broker's code or `unreachable`. */
 export async function openPresence(options: {
   url: string;
+  insecure: boolean;
   token: string;
   agent: string;
 }): Promise<AgentPresence> {
-  const { url, token, agent } = options;
+  const { url, insecure, token, agent } = options;
   const address = `${agent}#run-${randomBytes(12).toString('base64url')}`;
-  const client = await connectBroker({ url, token, agent: address });
+  const client = await connectBroker({ url, insecure, token, agent: address });
   const over = new AbortController();
   const earlier = new Set((await faces(client)).map((face) => face.address));
   const { promise: ready, resolve } = Promise.withResolvers<void>();

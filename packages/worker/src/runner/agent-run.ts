@@ -20,6 +20,8 @@ export interface AgentRunOptions {
   output?: AgentOutput;
   /** Directories to make run directories in, best first. */
   roots: readonly RunRoot[];
+  /** The directory in which it is recorded what was changed in a workspace. It must lie outside of every workspace. */
+  records: string;
   issueToken: IssueToken;
   cleanup: CleanupProcess;
   /** The time between TERM and KILL, in milliseconds. */
@@ -43,7 +45,7 @@ export async function runOnce(
   control: RunControl,
 ): Promise<ProcessEnd | undefined> {
   // The files come first: if this machine refuses them, no token was made for nothing.
-  const files = await prepareRunFiles(options.setup, { roots: options.roots, cleanup: options.cleanup });
+  const files = await prepareRunFiles(options.setup, options);
   try {
     return await withToken(files, { ...options, restarts, control });
   } finally {
@@ -58,7 +60,7 @@ interface Run extends AgentRunOptions {
 }
 
 async function withToken(files: RunFiles, run: Run): Promise<ProcessEnd | undefined> {
-  const { url, agent } = run.setup;
+  const { url, insecure, agent } = run.setup;
   const token = await run.issueToken(agent);
   let retired = false;
   const retire: ChildToken['retire'] = (end) => {
@@ -67,7 +69,7 @@ async function withToken(files: RunFiles, run: Run): Promise<ProcessEnd | undefi
   };
   try {
     await files.writeToken(token.text);
-    await using presence = await openPresence({ url, agent, token: token.text });
+    await using presence = await openPresence({ url, insecure, agent, token: token.text });
     if (run.control.signal.aborted) return undefined;
     return await runProcess(files, { ...run, presence, retire });
   } finally {
@@ -135,6 +137,6 @@ async function removeFiles(files: RunFiles, { setup, onEvent }: AgentRunOptions)
   const message =
     restored === 'edited'
       ? `${path} was changed while the agent ran: the changes stay, only our entry is out of it`
-      : `${path} is no JSON any more, so our entry 'signalbox' is left in it: take it out by hand`;
+      : `${path} is no JSON file any more, so our entry 'signalbox' is left in it: take it out by hand`;
   onEvent({ event: 'warning', agent: setup.agent, code, message });
 }

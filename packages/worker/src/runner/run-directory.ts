@@ -13,14 +13,13 @@ export interface RunRoot {
 }
 
 /**
- * Returns the directories in which run directories may be made, best first: `$XDG_RUNTIME_DIR`, the temporary directory, and
- * this user's cache, for agents that ignore files under a directory that others may write to.
+ * Returns the directories in which run directories may be made, best first: `$XDG_RUNTIME_DIR`, this user's cache, and the
+ * temporary directory, which comes last because file servers are often given it.
  */
 export function runRoots(env: Readonly<Record<string, string | undefined>>): RunRoot[] {
   const { XDG_RUNTIME_DIR: runtime, XDG_CACHE_HOME: cache, HOME: home } = env;
-  const roots: RunRoot[] = [{ path: runtime ?? '' }, { path: tmpdir() }];
-  if (cache) roots.push({ path: join(cache, 'signalbox'), mine: true });
-  else if (home) roots.push({ path: join(home, '.cache', 'signalbox'), mine: true });
+  const own = cache ? join(cache, 'signalbox') : home ? join(home, '.cache', 'signalbox') : '';
+  const roots: RunRoot[] = [{ path: runtime ?? '' }, { path: own, mine: true }, { path: tmpdir() }];
   return roots.filter(({ path }) => isAbsolute(path));
 }
 

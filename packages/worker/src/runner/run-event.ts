@@ -20,7 +20,8 @@ export type RunWarning =
   | 'token_not_revoked'
   | 'parent_not_told'
   | 'no_token_yet'
-  | 'workspace_file_changed';
+  | 'workspace_file_changed'
+  | 'workspace_exposed';
 
 /** Facts that the supervisor learned when a process ended. */
 export interface ExitReport {

@@ -4,7 +4,7 @@ import type { CleanupProcess } from './cleanup/cleanup-process.ts';
 import type { OwnProcess } from './process/process-ending.ts';
 import { createRunDirectory, type RunRoot, removeRunDirectory, writePrivateFile } from './run-directory.ts';
 import { claimWorkspace } from './workspace/workspace-claim.ts';
-import { type Restored, restoreWorkspace } from './workspace/workspace-record.ts';
+import { type Restored, restoreWorkspace, type WorkspaceClaim } from './workspace/workspace-record.ts';
 
 /** The files that one process of an agent needs. The cleanup process knows all of them. */
 export interface RunFiles {
@@ -22,21 +22,21 @@ export interface RunFiles {
  */
 export async function prepareRunFiles(
   setup: AgentSetup,
-  options: { roots: readonly RunRoot[]; cleanup: CleanupProcess },
+  options: { roots: readonly RunRoot[]; records: string; cleanup: CleanupProcess },
 ): Promise<RunFiles> {
-  const { roots, cleanup } = options;
+  const { roots, records, cleanup } = options;
   const strict = needsStrictDirectory(planAgent(setup, '/'));
   const directory = await createRunDirectory(roots, strict);
   let task: CleanupTask = { directories: [directory] };
-  let record: string | undefined;
+  let claim: WorkspaceClaim | undefined;
   const alsoCleanUp = (more: CleanupTask): void => {
     task = { ...task, ...more };
     cleanup.set(setup.agent, task);
   };
   const remove = async (): Promise<Restored | undefined> => {
     const restored =
-      record === undefined ? undefined : await restoreWorkspace(record).catch(() => 'unreadable' as const);
-    record = undefined;
+      claim === undefined ? undefined : await restoreWorkspace(claim).catch(() => 'left' as const);
+    claim = undefined;
     await removeRunDirectory(directory);
     cleanup.set(setup.agent, undefined);
     return restored;
@@ -46,7 +46,8 @@ export async function prepareRunFiles(
     const plan = planAgent(setup, directory);
     for (const { path, text } of plan.injection.files) await writePrivateFile(path, text);
     const { workspace } = plan.injection;
-    if (workspace) record = await claimWorkspace(workspace, (path) => alsoCleanUp({ records: [path] }));
+    if (workspace)
+      claim = await claimWorkspace(workspace, records, (made) => alsoCleanUp({ claims: [made] }));
     return {
       plan,
       writeToken: (text) => writePrivateFile(plan.tokenFile, `${text}\n`),

@@ -1,6 +1,13 @@
 import type { Readable, Writable } from 'node:stream';
 import { type JSONRPCMessage, ProtocolErrorCode, type Transport } from '@modelcontextprotocol/server';
-import { bodyLimits, JsonLineReader, jsonProblem, jsonRpcHead, messageOf } from '@signalbox/protocol';
+import {
+  bodyLimits,
+  JsonLineReader,
+  jsonLine,
+  jsonProblem,
+  jsonRpcHead,
+  messageOf,
+} from '@signalbox/protocol';
 
 export type { Transport };
 
@@ -47,7 +54,7 @@ export class StdioTransport implements Transport {
   send(message: JSONRPCMessage): Promise<void> {
     if (this.#isClosed) return Promise.reject(new Error('the connection to the client is closed'));
     if (this.#text === '') process.nextTick(() => this.#flush());
-    this.#text += `${JSON.stringify(message)}\n`;
+    this.#text += `${jsonLine(message)}\n`;
     if (this.#text.length >= maxBatchLength) this.#flush();
     return sent;
   }

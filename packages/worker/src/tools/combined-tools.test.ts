@@ -12,16 +12,16 @@ const part = (label: string, names: string[], takesAll = false): FaceTools => ({
   instructions: () => [label],
 });
 
-test('of two tools of one name the earlier set is called and listed, wherever it is listed', async () => {
+test('of two tools of one name the earlier set is called and listed, and earlier sets come first', async () => {
   const own = part('own', ['a', 'same']);
   const hosted = part('hosted', ['same', 'b'], true);
-  const tools = combinedTools([own, hosted], [hosted, own]);
+  const tools = combinedTools([own, hosted]);
   expect(tools.list().map(({ name, title }) => `${title} ${name}`)).toEqual([
-    'hosted b',
     'own a',
     'own same',
+    'hosted b',
   ]);
-  expect(tools.instructions()).toEqual(['hosted', 'own']);
+  expect(tools.instructions()).toEqual(['own', 'hosted']);
   const { signal } = new AbortController();
   const answers = ['a', 'same', 'b', 'other'].map((name) =>
     tools.call({ name, arguments: {}, signal, round: { clientCapabilities: {} } }),

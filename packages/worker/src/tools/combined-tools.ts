@@ -1,18 +1,15 @@
+import type { Tool } from '@signalbox/protocol';
 import type { FaceTools } from './face-tools.ts';
 
-/**
- * Combines sets of tools into one. If two tools have the same name, the one of the earlier set is listed and called. `listed` has
- * the same sets in the order in which clients see them.
- */
-export function combinedTools(parts: readonly FaceTools[], listed = parts): FaceTools {
+/** Combines sets of tools into one. If two tools have the same name, the one of the earlier set is listed and called. */
+export function combinedTools(parts: readonly FaceTools[]): FaceTools {
   return {
     list() {
-      const owners = new Map<string, FaceTools>();
-      const lists = new Map(parts.map((part) => [part, part.list()]));
-      for (const [part, tools] of lists) {
-        for (const { name } of tools) if (!owners.has(name)) owners.set(name, part);
+      const byName = new Map<string, Tool>();
+      for (const tool of parts.flatMap((part) => part.list())) {
+        if (!byName.has(tool.name)) byName.set(tool.name, tool);
       }
-      return listed.flatMap((part) => lists.get(part)?.filter(({ name }) => owners.get(name) === part) ?? []);
+      return [...byName.values()];
     },
     call(call) {
       for (const part of parts) {
@@ -27,6 +24,6 @@ export function combinedTools(parts: readonly FaceTools[], listed = parts): Face
         for (const end of ends) end();
       };
     },
-    instructions: () => listed.flatMap((part) => part.instructions()),
+    instructions: () => parts.flatMap((part) => part.instructions()),
   };
 }

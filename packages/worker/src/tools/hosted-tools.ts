@@ -13,7 +13,7 @@ export function hostedTools(executor: McpProxyExecutor, calls?: RecentCalls): Fa
     call: (call) => callHosted(executor, call, { calls, onUnknown: refuse }),
     onChanged: (listener) => executor.onManifestChanged(listener),
     instructions: () => [
-      `These tools are shared by a fleet of agents; you are '${executor.agent}' and see those that the role '${executor.role}' may use.`,
+      `The tools of MCP servers are shared by a fleet of agents; you are '${executor.agent}' and see those that the role '${executor.role}' may use.`,
       'A tool that is named mcp_SERVER__TOOL belongs to the MCP server SERVER. The list can change while you work.',
       'When a call fails (isError), the text says why and what to do; structuredContent.error holds the same as data: code, retryable, may_have_run and sometimes retry_after_seconds.',
       'Repeat a failed call only if retryable is true. If may_have_run is true, first find out whether the call took effect.',

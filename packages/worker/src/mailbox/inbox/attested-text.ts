@@ -1,19 +1,10 @@
-import { visible } from '@signalbox/protocol';
+import { quotedLines } from '@signalbox/protocol';
 import { isQuestion } from './held-messages.ts';
 import type { InboxMessage } from './inbox-message.ts';
 
-/** Every character that some reader takes for the end of a line. */
-const lineEnd = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
-
-/**
- * Quotes a text: each of its lines begins with `| `, so that none can be taken for a header. Control characters and changes of
- * the text's direction are written as escapes.
- */
+/** Quotes a text, so that none of its lines can be taken for a header: see `quotedLines`. */
 export function quotedText(text: string): string {
-  return text
-    .split(lineEnd)
-    .map((line) => `| ${visible(line)}`)
-    .join('\n');
+  return quotedLines(text).join('\n');
 }
 
 /** Quotes a body for a model: a text as it is, anything else as JSON. */

@@ -1,12 +1,13 @@
 import type { OwnProcess } from '../process/process-ending.ts';
+import type { WorkspaceClaim } from '../workspace/workspace-record.ts';
 
 /** Everything that one agent's run leaves behind if the supervisor dies: its process, and what that process used. */
 export interface CleanupTask {
   process?: OwnProcess;
   /** Run directories. */
   directories?: string[];
-  /** Records of entries in the user's files: see `workspace-record.ts`. */
-  records?: string[];
+  /** Entries in files of workspaces. */
+  claims?: WorkspaceClaim[];
 }
 
 /** One line from the supervisor to its cleanup process, which acts on the newest line only. */

@@ -21,8 +21,8 @@ input.on('line', (line) => {
 input.on('close', async () => {
   const { graceMs, tasks } = newest;
   await Promise.all(tasks.map(({ process: own }) => own && endProcess(own, graceMs)));
-  for (const record of tasks.flatMap(({ records }) => records ?? [])) {
-    await restoreWorkspace(record).catch(() => {});
+  for (const claim of tasks.flatMap(({ claims }) => claims ?? [])) {
+    await restoreWorkspace(claim).catch(() => {});
   }
   for (const directory of tasks.flatMap(({ directories }) => directories ?? [])) {
     await rm(directory, { recursive: true, force: true }).catch(() => {});

@@ -1,11 +1,10 @@
 import { StringDecoder } from 'node:string_decoder';
 import { stripVTControlCharacters } from 'node:util';
+import { withoutTokens } from '@signalbox/protocol';
 
 /** How much of an agent's output is kept, in bytes. */
 export const keptOutputBytes = 65_536;
 
-/** Matches tokens, which an agent may print and we must not repeat. */
-const token = /sbx_[a-z0-9_.*-]+~[A-Za-z0-9_-]+/g;
 const cutWord = /^[\w.*~-]{1,180}/;
 
 /** Keeps the end of the output of a process. */
@@ -30,7 +29,7 @@ export class OutputTail {
     const text = new StringDecoder('utf8').write(all.subarray(-keptOutputBytes));
     // The cut may have removed the beginning of a token, so that the rest would not be recognized.
     const whole = this.#isCut ? text.replace(cutWord, '') : text;
-    return whole.replace(token, '[token]');
+    return withoutTokens(whole);
   }
 
   /** Returns the last line that is not blank, at most `length` characters of it, without terminal control sequences. */

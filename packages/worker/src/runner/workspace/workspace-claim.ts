@@ -1,84 +1,115 @@
-import { mkdir, readFile, realpath, rename, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { link, mkdir, realpath, rename, unlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { errnoOf, SignalboxError } from '@signalbox/protocol';
 import type { WorkspaceEntry } from '../../agent-clis/injection.ts';
 import { withEntry } from '../../agent-clis/workspace-entry.ts';
-import { identityOf, isRunning, type ProcessIdentity } from '../process/process-start.ts';
+import { identityOf, isRunning } from '../process/process-start.ts';
+import { openWorkspaceFile } from './workspace-file.ts';
 import {
+  createRecord,
+  draftName,
+  newId,
+  openRecords,
+  readRecord,
   recordPathOf,
-  replaceFile,
+  replaceRecord,
   restoreWorkspace,
-  textOf,
+  undoChange,
+  type WorkspaceClaim,
   type WorkspaceRecord,
 } from './workspace-record.ts';
 
 /**
- * Puts an entry into the user's file, after taking out the entry of a crashed run. Throws `SignalboxError` `usage`, and changes
- * nothing, while another run has its entry there, or if the file is no JSON object. Returns the path of the record that undoes
- * it, with which `onRecord` is called before the record is written.
+ * Puts an entry into a file of the workspace, after taking out the entry of a crashed run. Throws `SignalboxError` `usage`, and
+ * changes nothing, while another run has its entry there, or if the file cannot hold one. `records` is the directory of records.
+ * `onClaim` is called with what undoes it before anything is written.
  */
 export async function claimWorkspace(
   wanted: WorkspaceEntry,
-  onRecord: (recordPath: string) => void,
-): Promise<string> {
-  const path = await realpath(wanted.path).catch(() => wanted.path);
-  const entry = { ...wanted, path };
-  const recordPath = recordPathOf(path);
-  const madeDirectory = (await mkdir(dirname(path), { recursive: true })) !== undefined;
-  await undoCrashedRun(recordPath);
-  const before = await textOf(path);
+  records: string,
+  onClaim: (claim: WorkspaceClaim) => void,
+): Promise<WorkspaceClaim> {
+  const entry = { ...wanted, path: await pathInWorkspace(wanted.path) };
+  await openRecords(records);
+  const recordPath = recordPathOf(records, entry.path);
+  await undoCrashedRun(recordPath, entry.path);
+  const record = { id: newId(), owner: identityOf(process.pid), path: entry.path };
+  const claim = { recordPath, id: record.id };
+  onClaim(claim);
+  await createClaim(recordPath, record);
+  try {
+    await putIn(entry, recordPath, record);
+  } catch (error) {
+    await restoreWorkspace(claim);
+    throw error;
+  }
+  return claim;
+}
+
+/** The way to the workspace may have links in it; the workspace's own directory and file are taken as they are. */
+async function pathInWorkspace(path: string): Promise<string> {
+  const directory = dirname(path);
+  return join(await realpath(dirname(directory)), basename(directory), basename(path));
+}
+
+async function putIn(entry: WorkspaceEntry, recordPath: string, record: WorkspaceRecord): Promise<void> {
+  const { path, keys, value } = entry;
+  const madeDirectory = await makeDirectory(dirname(path));
+  await using file = await openWorkspaceFile(path);
+  if (file === undefined) throw new Error(`${dirname(path)} was removed while it was opened`);
+  const before = await file.read();
   const written = withEntry(before, entry);
   if (written === undefined) {
     throw new SignalboxError('usage', `${path} holds no JSON object that an MCP server could be added to`, {
       details: { hint: 'correct it, or run with --no-inject' },
     });
   }
-  const owner = identityOf(process.pid);
-  const record: WorkspaceRecord = {
-    owner,
-    entry,
-    written,
-    madeDirectory,
-    ...(before !== undefined && { before }),
-  };
-  onRecord(recordPath);
-  await createRecord(recordPath, record);
-  await replaceFile(path, written);
-  return recordPath;
+  const change = { keys, value, written, madeDirectory, ...(before !== undefined && { before }) };
+  await replaceRecord(recordPath, { ...record, change });
+  await file.replace(written, draftName(record.id));
 }
 
-/** Undoes the entry of a crashed run. Of two runs that find its record, only one succeeds in moving it. */
-async function undoCrashedRun(recordPath: string): Promise<void> {
-  const text = await textOf(recordPath);
-  if (text === undefined) return;
-  const owner = ownerIn(text);
-  if (owner === undefined || isRunning(owner)) throw claimedBy(owner, recordPath);
-  const moved = `${recordPath}.${process.pid}`;
-  await rename(recordPath, moved);
-  await restoreWorkspace(moved);
-}
-
-function ownerIn(text: string): ProcessIdentity | undefined {
+/** Returns false if something stands there already. */
+async function makeDirectory(path: string): Promise<boolean> {
   try {
-    return (JSON.parse(text) as WorkspaceRecord).owner;
-  } catch {
-    return undefined;
+    await mkdir(path);
+    return true;
+  } catch (error) {
+    if (errnoOf(error) === 'EEXIST') return false;
+    throw error;
   }
 }
 
-async function createRecord(recordPath: string, record: WorkspaceRecord): Promise<void> {
+/** Undoes the change of a crashed run. Of two runs that find its record, only one succeeds in moving it. */
+async function undoCrashedRun(recordPath: string, path: string): Promise<void> {
+  const crashed = await readRecord(recordPath);
+  if (crashed === undefined) return;
+  if (crashed.path !== path || isRunning(crashed.owner)) throw claimedBy(crashed);
+  await undoChange(crashed);
+  const moved = `${recordPath}.${crashed.id}`;
+  await rename(recordPath, moved).catch(() => {});
+  const taken = await readRecord(moved);
+  if (taken !== undefined && taken.id !== crashed.id) {
+    // Another run was quicker, and this is its record already.
+    await link(moved, recordPath).catch(() => {});
+    await unlink(moved);
+    throw claimedBy(taken);
+  }
+  await unlink(moved).catch(() => {});
+}
+
+async function createClaim(recordPath: string, record: WorkspaceRecord): Promise<void> {
   try {
-    await writeFile(recordPath, `${JSON.stringify(record)}\n`, { mode: 0o600, flag: 'wx' });
+    await createRecord(recordPath, record);
   } catch (error) {
     if (errnoOf(error) !== 'EEXIST') throw error;
-    throw claimedBy(ownerIn(await readFile(recordPath, 'utf8')), recordPath);
+    throw claimedBy((await readRecord(recordPath)) ?? record);
   }
 }
 
 /** Makes the error for a file in which another run has its entry. */
-function claimedBy(owner: ProcessIdentity | undefined, recordPath: string): SignalboxError {
-  const who = owner ? `another worker run (process ${owner.pid})` : `the damaged record ${recordPath}`;
-  return new SignalboxError('usage', `${who} has its entry in ${recordPath.replace(/\.signalbox$/, '')}`, {
+function claimedBy({ owner, path }: WorkspaceRecord): SignalboxError {
+  return new SignalboxError('usage', `another worker run (process ${owner.pid}) has its entry in ${path}`, {
     details: { hint: 'use one directory per agent, or run with --no-inject' },
   });
 }

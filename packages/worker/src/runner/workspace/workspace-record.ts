@@ -1,72 +1,152 @@
-import { chmod, readFile, rename, rmdir, stat, unlink, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { errnoOf } from '@signalbox/protocol';
-import type { WorkspaceEntry } from '../../agent-clis/injection.ts';
+import { createHash, randomBytes } from 'node:crypto';
+import { link, lstat, mkdir, open, readFile, rename, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { errnoOf, isJsonObject, SignalboxError } from '@signalbox/protocol';
 import { withoutEntry } from '../../agent-clis/workspace-entry.ts';
 import type { ProcessIdentity } from '../process/process-start.ts';
+import { openWorkspaceFile, removeEmptyDirectory, type WorkspaceFile } from './workspace-file.ts';
 
-/** The facts that are needed to take an entry out of the user's file again, also after a crash of the supervisor that put it in. */
+/**
+ * The facts that are needed to take an entry out of a file of a workspace again, also after a crash of the supervisor that
+ * put it in. Records lie in a directory of this user alone, since whoever writes a record decides which file is changed.
+ */
 export interface WorkspaceRecord {
-  /** The supervisor that put it in. */
+  /** Tells this claim from every other one on the same file. */
+  id: string;
+  /** The supervisor that made the claim. */
   owner: ProcessIdentity;
-  entry: WorkspaceEntry;
-  /** The text of the file before; absent if there was no file. */
-  before?: string;
-  /** The text with the entry. */
-  written: string;
-  madeDirectory: boolean;
+  /** The real path of the file. */
+  path: string;
+  /** The change of the file; absent until it is about to be made. */
+  change?: {
+    keys: readonly string[];
+    value: unknown;
+    /** The text of the file before; absent if there was no file. */
+    before?: string;
+    /** The text with the entry. */
+    written: string;
+    madeDirectory: boolean;
+  };
 }
 
-/** How the file was left. `edited`: it was changed meanwhile, and the changes stay. `unreadable`: it is no JSON any more, and was left alone. */
-export type Restored = 'restored' | 'edited' | 'unreadable';
-
-/** Returns the path of the record for a user's file. */
-export function recordPathOf(file: string): string {
-  return `${file}.signalbox`;
+/** A claim on a file of a workspace: where its record is, and which one it is. */
+export interface WorkspaceClaim {
+  recordPath: string;
+  id: string;
 }
 
-/** Takes our entry out of the file that the record names, and removes the record. */
-export async function restoreWorkspace(recordPath: string): Promise<Restored> {
-  const record = JSON.parse(await readFile(recordPath, 'utf8')) as WorkspaceRecord;
-  const restored = await removeEntry(record);
+/**
+ * How the file was left. `edited`: it was changed meanwhile, and the changes stay. `left`: it could not be read any more or
+ * is no JSON, and was left alone.
+ */
+export type Restored = 'restored' | 'edited' | 'left';
+
+/** Makes the directory of records, if it is missing. Throws `SignalboxError` `usage` if others may use it. */
+export async function openRecords(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const found = await lstat(directory);
+  const isOurs = found.uid === process.getuid?.() && (found.mode & 0o077) === 0;
+  if (found.isDirectory() && isOurs) return;
+  throw new SignalboxError('usage', `${directory} is no directory that only this user can use`, {
+    details: { hint: `make it one with: chmod 700 ${directory}` },
+  });
+}
+
+/** Returns the path of the record for a file with this real path. */
+export function recordPathOf(directory: string, path: string): string {
+  return join(directory, `${createHash('sha256').update(path).digest('hex')}.json`);
+}
+
+/** Reads a record; returns `undefined` if there is none. Throws `SignalboxError` `usage` for a damaged one. */
+export async function readRecord(recordPath: string): Promise<WorkspaceRecord | undefined> {
+  try {
+    const record: unknown = JSON.parse(await readFile(recordPath, 'utf8'));
+    if (isJsonObject(record) && typeof record.id === 'string') return record as unknown as WorkspaceRecord;
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return undefined;
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw new SignalboxError('usage', `the record ${recordPath} of a change in a workspace is damaged`, {
+    details: { hint: "remove it, and take the entry 'signalbox' out of the workspace's file by hand" },
+  });
+}
+
+/** Makes a record in one step. Throws the system's `EEXIST` if there is one already. */
+export async function createRecord(recordPath: string, record: WorkspaceRecord): Promise<void> {
+  const draft = await writeDraft(recordPath, record);
+  await link(draft, recordPath).finally(() => unlink(draft));
+}
+
+/** Replaces a record in one step, and resolves when its content is on disk. */
+export async function replaceRecord(recordPath: string, record: WorkspaceRecord): Promise<void> {
+  await rename(await writeDraft(recordPath, record), recordPath);
+}
+
+async function writeDraft(recordPath: string, record: WorkspaceRecord): Promise<string> {
+  const draft = `${recordPath}.${record.id}.new`;
+  const handle = await open(draft, 'w', 0o600);
+  try {
+    await handle.writeFile(`${JSON.stringify(record)}\n`);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  return draft;
+}
+
+/** Takes the entry of a claim out of its file again, and removes the record. A record of another claim stays. */
+export async function restoreWorkspace({ recordPath, id }: WorkspaceClaim): Promise<Restored> {
+  const record = await readRecord(recordPath);
+  if (record?.id !== id) return 'left';
+  const restored = await undoChange(record);
   await unlink(recordPath);
-  if (record.madeDirectory) await rmdir(dirname(record.entry.path)).catch(() => {});
   return restored;
 }
 
-async function removeEntry({ entry, before, written }: WorkspaceRecord): Promise<Restored> {
-  const now = await textOf(entry.path);
+/**
+ * Undoes the change of a record. Only the very entry that was put in is taken out, so that it does no harm to undo a change
+ * twice, or late.
+ */
+export async function undoChange(record: WorkspaceRecord): Promise<Restored> {
+  const { path, change } = record;
+  if (change === undefined) return 'restored';
+  try {
+    await using file = await openWorkspaceFile(path);
+    if (file === undefined) return 'edited';
+    await file.removeDraft(draftName(record.id));
+    return await removeEntry(file, change);
+  } catch (error) {
+    if (error instanceof SignalboxError) return 'left';
+    throw error;
+  } finally {
+    if (change.madeDirectory) await removeEmptyDirectory(dirname(path));
+  }
+}
+
+/** Returns an id that nobody can know before. */
+export function newId(): string {
+  return randomBytes(12).toString('hex');
+}
+
+/** Returns the name of the draft by way of which a file is replaced. */
+export function draftName(id: string): string {
+  return `.signalbox-${id}`;
+}
+
+async function removeEntry(
+  file: WorkspaceFile,
+  { keys, value, before, written }: NonNullable<WorkspaceRecord['change']>,
+): Promise<Restored> {
+  const now = await file.read();
   if (now === before) return 'restored';
   if (now === undefined) return 'edited';
   if (now !== written) {
-    const text = withoutEntry(now, entry, before);
-    if (text === undefined) return 'unreadable';
-    await replaceFile(entry.path, text);
+    const text = withoutEntry(now, { keys, value }, before);
+    if (text === undefined) return 'left';
+    if (text !== now) await file.replace(text, draftName(newId()));
     return 'edited';
   }
-  if (before === undefined) await unlink(entry.path);
-  else await replaceFile(entry.path, before);
+  if (before === undefined) await file.remove();
+  else await file.replace(before, draftName(newId()));
   return 'restored';
-}
-
-/** Reads a text file; returns `undefined` if there is none. */
-export async function textOf(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return undefined;
-    throw error;
-  }
-}
-
-/** Replaces a file in one step, so that a reader sees the old text or the new one. An existing file keeps its mode; a new one is private. */
-export async function replaceFile(path: string, text: string): Promise<void> {
-  const mode = await stat(path).then(
-    (found) => found.mode & 0o777,
-    () => 0o600,
-  );
-  const draft = `${path}.${process.pid}.new`;
-  await writeFile(draft, text, { mode });
-  await chmod(draft, mode);
-  await rename(draft, path);
 }

@@ -1,0 +1,114 @@
+import { SignalboxError } from '@signalbox/protocol';
+import type { Config } from '../config.ts';
+import { givenPaths } from './given-paths.ts';
+import { secretWarnings } from './secret-warnings.ts';
+import { liesIn, settledPath } from './settled-path.ts';
+
+/** The files besides the configuration that no hosted server may reach. */
+export interface GuardedFiles {
+  /** The data directory of broker and orchestrator. It holds the operator's token. */
+  dataDir: string;
+  /** Files with tokens that are in use. */
+  tokenFiles?: readonly string[];
+}
+
+/** Something of ours that a hosted server can reach by a path that its entry gives it. */
+interface Exposure {
+  kind: 'data directory' | 'token file' | 'configuration';
+  text: string;
+}
+
+/**
+ * Returns the configuration, with a warning for each of its own files that a hosted server could change. Throws
+ * `SignalboxError` `exposed` if a hosted server can reach the data directory or a token file; with `allowExposed` these
+ * become warnings, too. `cwd` is the working directory of servers that have none of their own.
+ */
+export function withExposureChecked(
+  config: Config,
+  guarded: GuardedFiles,
+  { allowExposed = false, cwd = process.cwd() } = {},
+): Config {
+  const exposures = findExposures(config, guarded, cwd);
+  const refused = exposures.filter(({ kind }) => kind !== 'configuration').map(({ text }) => text);
+  if (refused.length > 0 && !allowExposed) {
+    throw new SignalboxError('exposed', refused.join('\n'), {
+      details: {
+        problems: refused,
+        hint: 'give the server a folder of its own, as in ./project, and leave broker.data out or name a directory elsewhere; --allow-exposed starts nevertheless',
+      },
+    });
+  }
+  const warnings = [
+    ...refused.map((text) => `EXPOSED, as --allow-exposed allows: ${text}`),
+    ...exposures.filter(({ kind }) => kind === 'configuration').map(({ text }) => text),
+    ...secretWarnings(config),
+  ];
+  return { ...config, warnings: [...config.warnings, ...warnings] };
+}
+
+/** Whether a hosted server could change a file of the configuration. */
+export function exposesConfiguration(config: Config, cwd = process.cwd()): boolean {
+  return exposedOf(config, cwd, 'configuration', configurationOf(config)).length > 0;
+}
+
+/** Lists which of these a program that works in a directory has before it. A data directory around it counts. */
+export function heldBy(
+  directory: string,
+  { dataDir, tokenFiles = [], configFiles = [] }: Partial<GuardedFiles> & { configFiles?: readonly string[] },
+): string[] {
+  const settled = settledPath(directory);
+  const reaches = (path: string): boolean => liesIn(settledPath(path), settled);
+  const isIn = (path: string): boolean => liesIn(settled, settledPath(path));
+  return [
+    ...(dataDir !== undefined && (reaches(dataDir) || isIn(dataDir))
+      ? [`the data directory ${dataDir}`]
+      : []),
+    ...tokenFiles.filter(reaches).map((path) => `the token file ${path}`),
+    ...configFiles.filter(reaches).map((path) => `the configuration ${path}`),
+  ];
+}
+
+function findExposures(config: Config, { dataDir, tokenFiles = [] }: GuardedFiles, cwd: string): Exposure[] {
+  return [
+    ...exposedOf(config, cwd, 'data directory', [dataDir]),
+    ...exposedOf(config, cwd, 'token file', tokenFiles),
+    ...exposedOf(config, cwd, 'configuration', configurationOf(config)),
+  ];
+}
+
+function configurationOf({ files, capabilities }: Config): string[] {
+  return [...files, ...capabilities];
+}
+
+/** A server that is given one of our files, or a directory around or in one, can reach it. */
+function exposedOf(
+  { mcpServers, origins }: Config,
+  cwd: string,
+  kind: Exposure['kind'],
+  paths: readonly string[],
+): Exposure[] {
+  const guarded = [...new Set(paths.map((path) => settledPath(path)))];
+  return Object.entries(mcpServers).flatMap(([server, entry]) => {
+    if (entry.disabled) return [];
+    const found = givenPaths(entry, cwd).flatMap(({ where, path, isPath, from }) =>
+      guarded.flatMap((file) => {
+        const isAround = liesIn(file, path);
+        // Where the server starts in our directory, each of its words would lie there.
+        const isNamed = isPath || !liesIn(from, file);
+        if (!isAround && !(isNamed && liesIn(path, file))) return [];
+        const way = isAround ? (file === path ? 'is' : 'holds') : 'lies in';
+        const place = `${origins[server]?.file ?? '(config)'}: mcpServers.${server}.${where}`;
+        const ours = file === path ? kind : `${kind} ${file}`;
+        return `${place}: ${path} ${way} the ${ours}, ${effects[kind]}`;
+      }),
+    );
+    return [...new Set(found)].map((text) => ({ kind, text }));
+  });
+}
+
+const effects = {
+  'data directory': "so whoever may use the server can read the operator's token and act as the operator",
+  'token file': 'so whoever may use the server can act with that token',
+  configuration:
+    'so whoever may use the server could change what runs here: it is not read again while it runs, except at SIGHUP',
+};

@@ -1,0 +1,62 @@
+import { readFileSync, statSync } from 'node:fs';
+import { type McpServerConfig, namedSecretsOf } from '@signalbox/mcp-host';
+import { isLoopback, isSecretName } from '@signalbox/protocol';
+import type { Config } from '../config.ts';
+
+const othersMayRead = 0o044;
+/** Shorter values stand in a file by chance. */
+const shortestSecret = 8;
+
+/**
+ * Warns of secrets that others can read: those that stand in a configuration file that other users may read, and those that are sent to
+ * another machine without encryption. No warning holds a secret.
+ */
+export function secretWarnings({ mcpServers, origins, files }: Config): string[] {
+  const servers = Object.entries(mcpServers);
+  const plain = servers.flatMap(([name, server]) => {
+    if (server.type !== 'http' || !hasCredentials(server)) return [];
+    const { protocol, hostname } = new URL(server.url);
+    if (protocol !== 'http:' || isLoopback(hostname)) return [];
+    return [
+      `mcpServers.${name}: its secrets go to ${hostname} over http://, where others can read them; use https://`,
+    ];
+  });
+  const own = new Set(Object.values(origins).map(({ file }) => file));
+  const readable = [...new Set(files)].flatMap((file) => {
+    const text = textForOthers(file);
+    const holder = servers.find(([, server]) => secretsOf(server).some((secret) => text?.includes(secret)));
+    return holder ? [literalSecret(file, holder[0], own.has(file))] : [];
+  });
+  return [...plain, ...readable];
+}
+
+function literalSecret(file: string, server: string, isConfiguration: boolean): string {
+  const fix = isConfiguration
+    ? `chmod go-r ${file}, or write \${env:NAME} or \${file:PATH} there`
+    : `chmod go-r ${file}`;
+  return `${file} holds a secret of mcpServers.${server}, and other users may read it: ${fix}`;
+}
+
+/** Returns true if the permissions of a file let another user of this machine read it; false for a file that is gone. */
+export function readableByOthers(file: string): boolean {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  return stats?.isFile() === true && (stats.mode & othersMayRead) !== 0;
+}
+
+/** Returns the text of a file that other users may read; `undefined` for any other. */
+function textForOthers(file: string): string | undefined {
+  try {
+    return readableByOthers(file) ? readFileSync(file, 'utf8') : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function hasCredentials({ headers = {}, auth, url }: Extract<McpServerConfig, { type: 'http' }>): boolean {
+  const names = [...Object.keys(headers), ...new URL(url).searchParams.keys()];
+  return auth !== undefined || names.some(isSecretName) || new URL(url).password !== '';
+}
+
+function secretsOf(server: McpServerConfig): string[] {
+  return namedSecretsOf(server).filter((value) => value.length >= shortestSecret);
+}
