@@ -7,12 +7,26 @@ import { parseDuration } from './terminal/duration.ts';
  */
 export function withConnectionOptions(command: Command, { agent = true } = {}): Command {
   command
-    .option('--url <url>', 'the broker, as in ws://127.0.0.1:7420 (or SIGNALBOX_URL)')
+    .addOption(urlOption())
+    .addOption(insecureUrlOption())
     .option('--token-file <file>', 'file that holds the token (or SIGNALBOX_TOKEN_FILE, SIGNALBOX_TOKEN)');
   if (agent) command.option('--agent <name>', 'agent id to act as (or SIGNALBOX_AGENT)');
   return command
     .option('--config <file>', 'find broker and operator token through this signalbox.yaml')
     .option('--data <dir>', 'find broker and operator token in this data directory');
+}
+
+/** Defines `--url`. */
+export function urlOption(): Option {
+  return new Option(
+    '--url <url>',
+    'the broker, as in unix:/path/to/broker.sock or ws://127.0.0.1:7420 (or SIGNALBOX_URL)',
+  );
+}
+
+/** Defines `--insecure` for a command that connects. */
+export function insecureUrlOption(): Option {
+  return new Option('--insecure', 'allow ws:// to another machine, although nothing is encrypted');
 }
 
 /** Adds the option that names the orchestrator. */

@@ -7,7 +7,7 @@ import {
   beginBackup,
   finishBackup,
 } from '@signalbox/operator';
-import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { messageOf, parseBrokerAddress, SignalboxError } from '@signalbox/protocol';
 import { type Session, withSession } from '../connection/client-session.ts';
 import { type Connection, type ConnectionFlags, resolveConnection } from '../connection/connection.ts';
 import { type OrchestratorFlag, orchestratorOf } from '../connection/orchestrator-request.ts';
@@ -57,7 +57,8 @@ const noJournal =
 
 /** The broker writes the directory, so a path is absolute. Only on the broker's own machine is this folder the broker's, too. */
 function absolutePath(directory: string, { dataDir, url }: Connection): string {
-  if (isAbsolute(directory) || dataDir !== undefined || isLocal(url)) return resolve(directory);
+  if (isAbsolute(directory) || dataDir !== undefined || parseBrokerAddress(url, { insecure: true }).isLocal)
+    return resolve(directory);
   throw new SignalboxError(
     'usage',
     `'${directory}' is a relative path, and the broker is on another machine`,
@@ -67,10 +68,6 @@ function absolutePath(directory: string, { dataDir, url }: Connection): string {
       },
     },
   );
-}
-
-function isLocal(url: string): boolean {
-  return ['localhost', '127.0.0.1', '[::1]'].includes(new URL(url).hostname);
 }
 
 /** Has the orchestrator copy its journal. Copies that of a stopped one on this machine. */

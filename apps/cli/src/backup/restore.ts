@@ -7,18 +7,18 @@ import { contentLines } from './verify.ts';
 /** The options of `signalbox restore`. */
 export interface RestoreFlags {
   data: string;
-  revokeAgents?: boolean;
+  revokeTokens?: boolean;
   json?: boolean;
 }
 
 /** Restores a backup and prints what must be known about the result. */
 export async function restore(
   directory: string,
-  { data, revokeAgents = false, json }: RestoreFlags,
+  { data, revokeTokens = false, json }: RestoreFlags,
 ): Promise<void> {
   const backup = resolve(directory);
   const dataDir = resolve(data);
-  const restored = await restoreBackup({ backup, dataDir, revokeAgents, now: Date.now() });
+  const restored = await restoreBackup({ backup, dataDir, revokeTokens, now: Date.now() });
   const { brokerId, madeAt, contents, tokens } = restored;
   const at = new Date(madeAt).toISOString();
   if (json) {
@@ -29,9 +29,9 @@ export async function restore(
     ...contentLines(contents).map((line) => `  ${line}`),
     '',
     `What happened after ${at} is not in it. Calls that wait and are not safe to repeat end as outcome_unknown.`,
-    revokeAgents
-      ? `The tokens of all agents were dropped (${tokens.dropped}): issue new ones.`
-      : `Tokens that were revoked after ${at} are valid again: see them with token list, or restore with --revoke-agents.`,
+    revokeTokens
+      ? `All tokens were dropped (${tokens.dropped}), those of operators included: issue new ones.`
+      : `Tokens that were revoked after ${at} are valid again: see them with token list, or restore with --revoke-tokens.`,
     'A new operator token is issued at the start. Sign in to MCP servers again where that is needed.',
     'Next: start it with the configuration that the backed-up broker had',
     `  ${shellWords('signalbox', 'up', '--data', dataDir)} --config signalbox.yaml`,

@@ -9,13 +9,13 @@ export interface ClockFlags extends ConnectionFlags {
   json?: boolean;
 }
 
-/** Shows whether the broker's clock leapt, and what is held back because of that. */
+/** Shows whether the broker's clock is ahead of what it believes, why that may be, and what is held back because of that. */
 export async function showClock(flags: ClockFlags): Promise<void> {
   const hold = await withSession(flags, ({ client }) => readClock(client));
   if (flags.json) return printJson({ hold: hold ?? null });
   if (!hold) return printLines('the broker believes its clock: messages expire on time');
   printLines(
-    `The broker's clock leapt by ${leapOf(hold)}, from ${timeOf(hold.from)} to ${timeOf(hold.to)}.`,
+    ...whatHappened(hold),
     `Nothing expires because of that for another ${formatDuration(hold.left_ms)}. Then the clock is believed.`,
     `Held back: ${heldBack(hold)}.`,
     '',
@@ -30,10 +30,21 @@ export async function acceptClock(flags: ClockFlags): Promise<void> {
   if (flags.json) return printJson({ accepted: hold ?? null });
   if (!hold) return printLines('the broker believes its clock already; nothing changed');
   printLines(
-    `The broker believes its clock, which leapt by ${leapOf(hold)}.`,
+    `The broker believes its clock: it is ${timeOf(hold.to)}, ${leapOf(hold)} later than ${timeOf(hold.from)}.`,
     `What was held back expires now: ${heldBack(hold)}.`,
     'Senders of requests are told. Other messages are dead letters; see them with: signalbox dead list',
   );
+}
+
+/** Says what the broker saw. At its start it can't tell a leap of the clock from a time in which no broker ran. */
+function whatHappened(hold: ClockHold): string[] {
+  const { from, to, at_start } = hold;
+  if (!at_start)
+    return [`The broker's clock leapt by ${leapOf(hold)}, from ${timeOf(from)} to ${timeOf(to)}.`];
+  return [
+    `The broker found its clock ${leapOf(hold)} ahead when it started: ${timeOf(to)}, after ${timeOf(from)}.`,
+    'Either no broker ran in that time, or the clock leapt. The broker cannot tell which.',
+  ];
 }
 
 function leapOf({ from, to }: ClockHold): string {

@@ -54,12 +54,12 @@ export function restoreCommand(): Command {
     .description('Make a new data directory of a backup. Nothing is overwritten.')
     .argument('<directory>', 'the directory of the backup')
     .requiredOption('--data <dir>', 'the new data directory: absent or empty')
-    .option('--revoke-agents', "drop the tokens of all agents, and keep the operator's")
+    .option('--revoke-tokens', 'drop all tokens, those of operators included')
     .addHelpText(
       'after',
       `
 The backup is verified first. Calls that wait in it and are not safe to repeat are not run: they may have run after the backup
-was made, and end as outcome_unknown. Tokens that were revoked after the backup are valid again, unless --revoke-agents is given.`,
+was made, and end as outcome_unknown. Tokens that were revoked after the backup are valid again, unless --revoke-tokens is given.`,
     );
   withExamples(withJsonOption(command), 'signalbox restore /backups/2026-11-22 --data ./state');
   return command.action(async (directory: string, flags: RestoreFlags) => {

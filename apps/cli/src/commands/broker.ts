@@ -6,7 +6,10 @@ import type { BrokerFlags } from '../daemons/broker.ts';
 export function brokerCommand(): Command {
   const command = new Command('broker')
     .description('Run the broker: it keeps every message until its reader has acknowledged it.')
-    .option('--listen <address>', 'HOST:PORT; default 127.0.0.1:7420, port 0 takes any free one')
+    .option(
+      '--listen <address>',
+      'HOST:PORT beside the Unix socket in the data directory; default 127.0.0.1:7420, port 0 takes any free one',
+    )
     .option('--data <dir>', 'data directory; default from the config, else $XDG_STATE_HOME/signalbox')
     .addOption(
       new Option(

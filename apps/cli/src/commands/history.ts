@@ -23,9 +23,14 @@ export function historyCommand(): Command {
     .option('--correlation <id>', 'only the request with this id, and what belongs to it')
     .option('--limit <n>', 'show at most this many messages, or rows of the audit', countOption, 200)
     .option(
-      '--audit',
-      'instead: requests that were refused, tokens that were issued or revoked, and hints of tools that were withheld',
-    );
+      '--audit [kinds]',
+      'instead the audit log: changes, refusals and losses, or other kinds: change, refusal, call, read, connect, loss, all',
+    )
+    .option(
+      '--verify',
+      'with --audit: check the whole log, and name the first row that was changed; exit code 1',
+    )
+    .option('--export', 'with --audit: print every entry with its hash as a line of JSON');
   withOrchestratorOption(command).addHelpText(
     'after',
     '\nWithout an orchestrator the messages are shown all the same; standard error says that the calls are missing.',
@@ -35,10 +40,13 @@ export function historyCommand(): Command {
     'signalbox history --since 1h --config signalbox.yaml',
     'signalbox history --agent writer-1 --since 10m --config signalbox.yaml --json',
     'signalbox history --audit --since 1d --config signalbox.yaml',
+    'signalbox history --audit call,refusal --since 1h --config signalbox.yaml',
+    'signalbox history --audit --verify --config signalbox.yaml',
+    'signalbox history --audit --export --since 1d --config signalbox.yaml > audit.jsonl',
   );
   return command.action(async ({ agent, ...flags }: HistoryFlags) => {
     const asked = { ...flags, ...(agent !== undefined && { about: agent }) };
-    if (flags.audit) {
+    if (flags.audit || flags.verify || flags.export) {
       const { printAudit } = await import('../history/print-audit.ts');
       return printAudit(asked);
     }

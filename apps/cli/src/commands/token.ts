@@ -1,5 +1,13 @@
-import { Command } from 'commander';
-import { timeOption, withConnectionOptions, withExamples, withJsonOption } from '../command-options.ts';
+import { operationPermissions } from '@signalbox/protocol/permissions';
+import { Command, Option } from 'commander';
+import {
+  insecureUrlOption,
+  timeOption,
+  urlOption,
+  withConnectionOptions,
+  withExamples,
+  withJsonOption,
+} from '../command-options.ts';
 import type { TokenFlags, TokenIssueFlags } from '../token/token.ts';
 
 /** Defines `signalbox token issue|list|revoke`. */
@@ -14,16 +22,29 @@ export function tokenCommand(): Command {
 
 function issueCommand(): Command {
   const command = new Command('issue')
-    .description('Issue a token for one agent. It is shown once and kept only as a hash.')
-    .requiredOption(
-      '--agent <name>',
-      "agent id it is for; a pattern such as 'ci-*' makes a token that can only mint",
+    .description('Issue a token for one agent, or for an operator. It is shown once and kept only as a hash.')
+    .option('--agent <name>', "agent id it is for; a pattern such as 'ci-*' makes a token that can only mint")
+    .option('--role <role>', 'role the agent acts in; decides its tools')
+    .option(
+      '--operator',
+      'instead of --agent and --role: a token for a person or program that operates this broker',
     )
-    .requiredOption('--role <role>', 'role the agent acts in; decides its tools')
-    .addOption(timeOption('--ttl <time>', 'how long it is valid, as in 8h; without it until revoked'))
-    .option('--out <file>', 'write it to this file (0600) instead of printing it')
+    .option('--name <name>', 'with --operator: whose it is, as in alice; it acts as the agent operator.alice')
+    .addOption(
+      new Option(
+        '--permissions <permission>',
+        'with --operator: operator does everything, observer only looks',
+      )
+        .choices(['operator', 'observer'])
+        .default('operator'),
+    )
+    .addOption(
+      timeOption('--ttl, --expires <time>', 'how long it is valid, as in 30d; without it until revoked'),
+    )
+    .option('--out <file>', 'write it and the broker’s address to this file (0600) instead of printing it')
     .option('--force', 'let --out replace an existing file')
-    .option('--url <url>', 'the broker, as in ws://127.0.0.1:7420 (or SIGNALBOX_URL)')
+    .addOption(urlOption())
+    .addOption(insecureUrlOption())
     .option(
       '--token-file <file>',
       'file that holds the operator’s (or a minting) token (or SIGNALBOX_TOKEN_FILE)',
@@ -33,11 +54,21 @@ function issueCommand(): Command {
   withExamples(
     withJsonOption(command),
     'signalbox token issue --agent researcher-1 --role researcher --ttl 8h --out researcher.token --data ./state',
+    'signalbox token issue --operator --name alice --expires 30d --out alice.token --data ./state',
+    'signalbox token issue --operator --name metrics --permissions observer --out metrics.token --data ./state',
   );
+  command.addHelpText('after', `\nAn observer may ask for: ${observedOps()}.`);
   return command.action(async (flags: TokenIssueFlags) => {
     const { runTokenIssue } = await import('../token/token.ts');
     await runTokenIssue(flags);
   });
+}
+
+/** Lists what an observer may ask for, as operations of the protocol are called. */
+function observedOps(): string {
+  const { admin, request, frame } = operationPermissions;
+  const all = Object.entries<readonly string[]>({ ...admin, ...request, ...frame });
+  return all.flatMap(([op, needs]) => (needs.includes('observer') ? [op] : [])).join(', ');
 }
 
 function listCommand(): Command {

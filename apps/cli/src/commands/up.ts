@@ -8,8 +8,12 @@ export function upCommand(): Command {
     .description('Start the broker and the orchestrator as two supervised processes.')
     .option('--config <file>', 'configuration; ./signalbox.yaml where there is one')
     .option('--data <dir>', 'data directory; default from the config, else $XDG_STATE_HOME/signalbox')
-    .option('--listen <address>', 'HOST:PORT of the broker; port 0 takes any free one')
+    .option(
+      '--listen <address>',
+      'HOST:PORT of the broker, beside its Unix socket; port 0 takes any free one',
+    )
     .option('--accept-loss', 'go on with what is left of a data directory that has lost messages or tokens')
+    .option('--allow-exposed', 'start although a hosted server can reach the data directory or a token file')
     .option('--insecure', 'allow an address that other machines can reach, without encryption');
   command.addHelpText('after', reloadHelp);
   withExamples(withJsonOption(command), 'signalbox up --config signalbox.yaml');

@@ -1,21 +1,32 @@
-import { type Config, configJsonSchema, loadConfig } from '@signalbox/config';
-import { visible } from '@signalbox/protocol';
-import { count, printJson, printLines, tableLines } from '../terminal/output.ts';
+import {
+  type Config,
+  configJsonSchema,
+  loadConfig,
+  withExposureChecked,
+  writableByOthers,
+} from '@signalbox/config';
+import { dataDirectory } from '@signalbox/daemon/data-directory';
+import { count, linesOf, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
 
 /** Prints the configuration's JSON Schema. */
 export async function printConfigSchema(): Promise<void> {
-  printLines(JSON.stringify(await configJsonSchema(), undefined, 2));
+  printLines(...linesOf(JSON.stringify(await configJsonSchema(), undefined, 2)));
 }
 
-/** Prints that a configuration is right, and a summary of it. Rejects with `bad_config` if it is wrong. */
+/**
+ * Prints that a configuration is right, and a summary of it. Rejects with `bad_config` if it is wrong, and with `exposed` if a
+ * hosted server can reach the data directory, as `up` would.
+ */
 export async function checkConfig(file: string, flags: { json?: boolean }): Promise<void> {
-  const config = await loadConfig(file);
+  const read = await loadConfig(file);
+  const config = withExposureChecked(read, { dataDir: dataDirectory(undefined, read) });
   if (Object.keys(config.serverRepeat).length > 0) {
     // It loads the MCP host, which takes its time.
     const { checkPolicy } = await import('@signalbox/daemon/orchestrator');
     checkPolicy(config);
   }
-  const { origins, unlisted, capabilities, warnings } = config;
+  const { origins, unlisted, capabilities } = config;
+  const warnings = [...config.warnings, ...reloadWarnings(config)];
   const servers = Object.keys(config.mcpServers);
   const roles = Object.keys(config.roles);
   if (flags.json) {
@@ -28,7 +39,12 @@ export async function checkConfig(file: string, flags: { json?: boolean }): Prom
     ...mergedLines(config, file),
     ...(capabilities.length > 0 ? ['', 'Capability files:', ...capabilities.map((path) => `  ${path}`)] : []),
   );
-  for (const warning of warnings) process.stderr.write(`${visible(`warning: ${warning}`)}\n`);
+  for (const warning of warnings) printNotes(`warning: ${warning}`);
+}
+
+function reloadWarnings({ files, capabilities }: Config): string[] {
+  const reasons = new Set([...files, ...capabilities].flatMap((path) => writableByOthers(path) ?? []));
+  return [...reasons].map((reason) => `${reason}: no change of the configuration is put in force by itself`);
 }
 
 /** Lists the file of each server, if there is more than one file. */

@@ -1,5 +1,5 @@
 import { type BrokerClient, connectBroker, type Log, requestAddress } from '@signalbox/client';
-import { SignalboxError } from '@signalbox/protocol';
+import { parseBrokerAddress, SignalboxError } from '@signalbox/protocol';
 import { type Connection, type ConnectionFlags, resolveConnection } from './connection.ts';
 
 /** A connected client with the facts of its connection. */
@@ -32,13 +32,13 @@ export async function withSession<T>(
 
 /** Connects once. If no broker answers, the error names the command that starts one. */
 export async function openClient(
-  { url, token }: Pick<Connection, 'url' | 'token'>,
+  { url, insecure, token }: Pick<Connection, 'url' | 'insecure' | 'token'>,
   address: string,
   options: { backoff?: 'worker' | 'orchestrator'; waitForBroker?: boolean; signal?: AbortSignal } = {},
 ): Promise<BrokerClient> {
   const log = await connectionLog();
   try {
-    return await connectBroker({ url, token, agent: address, ...(log && { log }), ...options });
+    return await connectBroker({ url, insecure, token, agent: address, ...(log && { log }), ...options });
   } catch (error) {
     throw withConnectionHint(error, url);
   }
@@ -65,7 +65,8 @@ export function withConnectionHint(error: unknown, url: string): unknown {
 }
 
 function namesNoPort(url: string): boolean {
-  return URL.canParse(url) && new URL(url).port === '';
+  const { socketPath } = parseBrokerAddress(url, { insecure: true });
+  return socketPath === undefined && new URL(url).port === '';
 }
 
 const portHint = 'the url names no port, which means 80 or 443; a broker listens at 7420 by default';

@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { tokenText } from '@signalbox/protocol';
+import { tokenFileText, tokenText } from '@signalbox/protocol';
 import { afterAll, expect, test } from 'vitest';
 import { type ConnectionFlags, resolveConnection } from './connection.ts';
 
@@ -16,7 +16,7 @@ write('broker.json', JSON.stringify({ pid: process.pid, url: 'ws://127.0.0.1:500
 const config = write('signalbox.yaml', 'broker: { data: . }\norchestrator: { id: tools-1 }\n');
 
 function write(name: string, text: string): string {
-  writeFileSync(join(directory, name), text);
+  writeFileSync(join(directory, name), text, { mode: 0o600 });
   return join(directory, name);
 }
 
@@ -48,6 +48,33 @@ test('A configuration names the data directory and the orchestrator.', async () 
     agent: 'operator',
     orchestrator: 'tools-1',
   });
+});
+
+test('The broker of a data directory is found on its socket, whether it runs or not, and at its TCP address only if it has no socket.', async () => {
+  const flags = { tokenFile, data: mkdtempSync(join(directory, 'state-')) };
+  const urlOf = async (more: ConnectionFlags = {}): Promise<string> =>
+    (await resolveConnection({ ...flags, ...more }, {})).url;
+  expect(await urlOf()).toBe(`unix:${flags.data}/broker.sock`);
+  const tcpOnly = write('tcp.yaml', 'broker: { socket: false, listen: 127.0.0.1:5009 }');
+  expect(await urlOf({ config: tcpOnly })).toBe('ws://127.0.0.1:5009');
+  const long = join(directory, 'd'.repeat(100));
+  expect(await codeOf({ tokenFile, data: long }, {})).toBe('unreachable');
+  const facts = { pid: process.pid, url: 'ws://127.0.0.1:5001', socket: 'unix:/run/elsewhere/broker.sock' };
+  writeFileSync(join(flags.data, 'broker.json'), JSON.stringify(facts));
+  expect(await urlOf()).toBe(facts.socket);
+});
+
+test('A token file names its broker, unless an option or the environment names another.', async () => {
+  const file = write('rosa.token', tokenFileText({ token: alice, url: 'unix:/run/a/broker.sock' }));
+  const urlOf = async (flags: ConnectionFlags, env = {}): Promise<string> =>
+    (await resolveConnection({ tokenFile: file, ...flags }, env)).url;
+  expect(await urlOf({})).toBe('unix:/run/a/broker.sock');
+  const byVariable = await resolveConnection({}, { SIGNALBOX_TOKEN_FILE: file });
+  expect(byVariable).toMatchObject({ url: 'unix:/run/a/broker.sock', agent: 'alice' });
+  expect(await urlOf({ config })).toBe('ws://127.0.0.1:5001');
+  expect(await urlOf({}, { SIGNALBOX_URL: 'ws://127.0.0.1:5002' })).toBe('ws://127.0.0.1:5002');
+  const remote = write('remote.token', tokenFileText({ token: alice, url: 'ws://192.0.2.1:7420' }));
+  expect(await codeOf({ tokenFile: remote }, {})).toBe('insecure_url');
 });
 
 test('The token file of the environment comes before its token.', async () => {
@@ -91,16 +118,18 @@ test('If no broker ever ran on a data directory, the error is unreachable.', asy
   expect(await codeOf({ data: join(directory, 'nowhere') }, {})).toBe('unreachable');
 });
 
-test('A url that is no WebSocket url is refused before anything is sent to it.', async () => {
-  expect(await codeOf({ url: 'http://127.0.0.1:7420' }, { SIGNALBOX_TOKEN: alice })).toBe('usage');
-});
-
-test('A url that holds a password is refused without repeating it.', async () => {
-  const flags = { url: 'ws://me:hush@127.0.0.1:7420' };
-  await expect(resolveConnection(flags, { SIGNALBOX_TOKEN: alice })).rejects.toThrow(
-    /no user and no password/,
-  );
-  await expect(resolveConnection(flags, { SIGNALBOX_TOKEN: alice })).rejects.not.toThrow(/hush/);
+test('A url that is no broker’s, and one to another machine without encryption, are refused before anything is sent.', async () => {
+  const codes = async (flags: ConnectionFlags, env = {}): Promise<unknown> =>
+    codeOf(flags, { SIGNALBOX_TOKEN: alice, ...env });
+  expect(await codes({ url: 'http://127.0.0.1:7420' })).toBe('bad_broker_url');
+  const SIGNALBOX_URL = 'ws://192.0.2.1:7420';
+  expect(await codes({}, { SIGNALBOX_URL })).toBe('insecure_url');
+  expect(
+    await resolveConnection({ insecure: true }, { SIGNALBOX_TOKEN: alice, SIGNALBOX_URL }),
+  ).toMatchObject({
+    url: SIGNALBOX_URL,
+    insecure: true,
+  });
 });
 
 test('A token is found between a byte-order mark and line ends; two tokens, no token and other text are refused without repeating them.', async () => {
@@ -112,4 +141,16 @@ test('A token is found between a byte-order mark and line ends; two tokens, no t
     await expect(resolveConnection({ tokenFile: odd }, {})).rejects.not.toThrow(/sbx_|xxxx|\[2J/);
   }
   expect(await codeOf({ tokenFile: directory }, {})).toBe('usage');
+});
+
+test('A token file that other users may read is warned about with the fix, and a private one is not.', async () => {
+  const warnings: string[] = [];
+  const env = { SIGNALBOX_URL: 'ws://127.0.0.1:5002' };
+  const connect = () => resolveConnection({ tokenFile }, env, (text) => warnings.push(text));
+  chmodSync(tokenFile, 0o600);
+  await connect();
+  expect(warnings).toEqual([]);
+  chmodSync(tokenFile, 0o644);
+  await connect();
+  expect(warnings).toEqual([expect.stringContaining(`chmod 600 ${tokenFile}`)]);
 });

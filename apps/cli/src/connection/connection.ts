@@ -1,4 +1,4 @@
-import { type Config, loadConfig } from '@signalbox/config';
+import { type Config, loadConfig, readableByOthers } from '@signalbox/config';
 import {
   dataDirectory,
   localBrokerUrl,
@@ -6,11 +6,15 @@ import {
   readTokenFile,
   tokenInText,
 } from '@signalbox/daemon/data-directory';
-import { agentOf, agentOfToken, isAddress, SignalboxError } from '@signalbox/protocol';
+import { agentOf, agentOfToken, isAddress, parseBrokerAddress, SignalboxError } from '@signalbox/protocol';
+import { printNotes } from '../terminal/output.ts';
+import { shellWords } from '../terminal/shell-words.ts';
 
 /** The options that say how a command reaches the broker. */
 export interface ConnectionFlags {
   url?: string;
+  /** Allows plain `ws://` to another machine. */
+  insecure?: boolean;
   tokenFile?: string;
   agent?: string;
   config?: string;
@@ -20,6 +24,8 @@ export interface ConnectionFlags {
 /** The broker and the identity of a connection. `agent` is an address: an agent id, or one of its sub-inboxes. */
 export interface Connection {
   url: string;
+  /** Whether plain `ws://` to another machine is allowed. */
+  insecure: boolean;
   token: string;
   agent: string;
   /**
@@ -35,20 +41,31 @@ export interface Connection {
 
 interface FoundToken {
   token: string;
+  /** The address of the broker in the token file. */
+  url?: string;
   from: 'flag' | 'environment' | 'data directory';
+  /** The file that holds it, if an option or the environment names one. */
+  file?: string;
 }
 
 /**
  * Decides url, token and agent: by options first, then `SIGNALBOX_*`, then the configuration and the data directory.
- * Rejects with `usage` or `bad_config`, which says what is missing.
+ * Rejects with `usage` or `bad_config`, which says what is missing. Warns of a token file that other users may read.
  */
 export async function resolveConnection(
   flags: ConnectionFlags,
   env: NodeJS.ProcessEnv = process.env,
+  warn: (text: string) => void = (text) => printNotes(`signalbox: ${text}`),
 ): Promise<Connection> {
   const config = await loadConfig(flags.config, { env, parts: ['broker', 'orchestrator'] });
   const url = brokerUrl(flags, config, env);
   const found = findToken(flags, config, url, env);
+  const { file } = found;
+  if (file !== undefined && readableByOthers(file)) {
+    warn(
+      `other users may read the token file ${file}: chmod 600 ${shellWords(file)}, and issue a new token if others use this machine`,
+    );
+  }
   const agent = agentFor(flags, found, env);
   if (!isAddress(agent)) {
     throw new SignalboxError(
@@ -59,6 +76,7 @@ export async function resolveConnection(
   const mintingPattern = mintingPatternOf(found.token);
   return {
     url,
+    insecure: flags.insecure ?? false,
     token: found.token,
     agent,
     ...(mintingPattern !== undefined && { mintingPattern }),
@@ -67,15 +85,26 @@ export async function resolveConnection(
   };
 }
 
-/** Decides the broker's url: the option, `SIGNALBOX_URL`, the broker that runs on the data directory, `broker.listen`. */
+/**
+ * Decides the broker's address: the option, `SIGNALBOX_URL`, the broker of the data directory if an option names that, the address in
+ * the token file, the broker of the user's own data directory. Throws `bad_broker_url` or `insecure_url`.
+ */
 export function brokerUrl(
   flags: ConnectionFlags,
   config: Config,
   env: NodeJS.ProcessEnv = process.env,
 ): string {
-  const named = flags.url ?? nonEmpty(env.SIGNALBOX_URL);
-  if (named !== undefined) return checkUrl(named);
-  return localBrokerUrl(dataDirectory(flags.data, config), config);
+  const text =
+    flags.url ??
+    nonEmpty(env.SIGNALBOX_URL) ??
+    (namesBroker(flags) ? undefined : namedToken(flags, env)?.url) ??
+    localBrokerUrl(dataDirectory(flags.data, config), config);
+  return parseBrokerAddress(text, { insecure: flags.insecure ?? false }).url;
+}
+
+/** Returns true if an option names the data directory of the broker. */
+function namesBroker({ config, data }: ConnectionFlags): boolean {
+  return config !== undefined || data !== undefined;
 }
 
 /** Returns true if the environment names an agent: then the operator's token of this machine is not used. */
@@ -87,19 +116,19 @@ export function hasAgentEnvironment(env: NodeJS.ProcessEnv): boolean {
 
 /** Returns the token that an option or the environment names, if one does. */
 export function namedToken(flags: ConnectionFlags, env: NodeJS.ProcessEnv): FoundToken | undefined {
-  if (flags.tokenFile !== undefined) return { token: readTokenFile(flags.tokenFile), from: 'flag' };
+  if (flags.tokenFile !== undefined) {
+    return { ...readTokenFile(flags.tokenFile), from: 'flag', file: flags.tokenFile };
+  }
   const file = nonEmpty(env.SIGNALBOX_TOKEN_FILE);
-  if (file !== undefined) return { token: readTokenFile(file), from: 'environment' };
+  if (file !== undefined) return { ...readTokenFile(file), from: 'environment', file };
   const text = nonEmpty(env.SIGNALBOX_TOKEN);
-  return text === undefined
-    ? undefined
-    : { token: tokenInText(text, 'SIGNALBOX_TOKEN'), from: 'environment' };
+  return text === undefined ? undefined : { ...tokenInText(text, 'SIGNALBOX_TOKEN'), from: 'environment' };
 }
 
 function findToken(flags: ConnectionFlags, config: Config, url: string, env: NodeJS.ProcessEnv): FoundToken {
   const named = namedToken(flags, env);
   if (named) return named;
-  if (flags.config === undefined && flags.data === undefined) {
+  if (!namesBroker(flags)) {
     throw new SignalboxError('usage', 'no token to connect with', {
       details: {
         hint: 'pass --token-file FILE, or set SIGNALBOX_TOKEN_FILE, or act as the operator on the broker’s machine with --config FILE or --data DIR',
@@ -140,17 +169,6 @@ function mintingPatternOf(token: string): string | undefined {
 /** Returns an agent id under the pattern of a minting token: the broker accepts the token for no other name. */
 function mintingAgentOf(token: string): string | undefined {
   return mintingPatternOf(token)?.replace('*', 'minting');
-}
-
-function checkUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url && (url.username !== '' || url.password !== '')) {
-    throw new SignalboxError('usage', 'a broker url holds no user and no password', {
-      details: { hint: 'who you are is said by a token: --token-file FILE' },
-    });
-  }
-  if ((url?.protocol === 'ws:' || url?.protocol === 'wss:') && url.hash === '') return text;
-  throw new SignalboxError('usage', `'${text}' is not a broker url; it looks like ws://127.0.0.1:7420`);
 }
 
 function nonEmpty(text: string | undefined): string | undefined {

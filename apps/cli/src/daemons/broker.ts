@@ -1,6 +1,7 @@
 import { findConfigFile, loadConfig } from '@signalbox/config';
-import { type RunningBroker, runBroker } from '@signalbox/daemon/broker';
+import { runBroker } from '@signalbox/daemon/broker';
 import { isSupervised } from '@signalbox/daemon/supervisor';
+import { parseBrokerAddress } from '@signalbox/protocol';
 import { faultFromEnvironment } from '../process/fault-environment.ts';
 import { logInto, openLog } from '../process/log.ts';
 import { firstEnd, stopRequested } from '../process/stop-signals.ts';
@@ -21,7 +22,10 @@ export interface BrokerFlags {
 
 /** The facts that a broker announces when it is ready. */
 export interface BrokerReady {
+  /** The TCP address. */
   url: string;
+  /** The address of the Unix socket, if there is one. */
+  socket?: string;
   data: string;
   operatorTokenFile: string;
 }
@@ -45,19 +49,31 @@ export async function brokerProcess(flags: BrokerFlags): Promise<void> {
     fault,
     log: logInto(log),
   });
-  const { url, dataDir: data, operatorTokenFile } = broker;
-  announceReady({ url, data, operatorTokenFile }, readyLines(broker), flags);
+  const { url, socket, dataDir: data, operatorTokenFile } = broker;
+  const ready: BrokerReady = { url, ...(socket !== undefined && { socket }), data, operatorTokenFile };
+  announceReady({ ...ready }, readyLines(ready), flags);
   const failed = broker.failed.then((error) => Promise.reject(error));
   log.info({ reason: await firstEnd(stop, failed) }, 'stopping');
 }
 
-function readyLines({ url, dataDir, operatorTokenFile }: RunningBroker): string[] {
+/** Returns the addresses of a broker, for people. */
+export function addressesOf({ url, socket }: Pick<BrokerReady, 'url' | 'socket'>): string {
+  return socket === undefined ? url : `${socket} and ${url}`;
+}
+
+/** Returns ` --insecure` if commands need it to reach a broker at this address, and an empty text if not. */
+export function insecureOption(url: string): string {
+  return parseBrokerAddress(url, { insecure: true }).isLocal ? '' : ' --insecure';
+}
+
+function readyLines(ready: BrokerReady): string[] {
+  const { data, operatorTokenFile } = ready;
   return [
-    `broker ready at ${url}`,
-    `  data             ${dataDir}`,
+    `broker ready at ${addressesOf(ready)}`,
+    `  data             ${data}`,
     `  operator token   ${operatorTokenFile}`,
     '',
     'Next: give an agent a token',
-    `  signalbox token issue --agent researcher-1 --role researcher --out researcher.token --data ${shellWords(dataDir)}`,
+    `  signalbox token issue --agent researcher-1 --role researcher --out researcher.token --data ${shellWords(data)}${insecureOption(ready.socket ?? ready.url)}`,
   ];
 }

@@ -13,8 +13,10 @@ import { orchestratorLines } from './orchestrator-lines.ts';
 export interface OrchestratorFlags {
   config?: string;
   url?: string;
+  insecure?: boolean;
   tokenFile?: string;
   data?: string;
+  allowExposed?: boolean;
   json?: boolean;
 }
 
@@ -27,18 +29,27 @@ export async function orchestratorProcess(flags: OrchestratorFlags): Promise<voi
   const log = await openLog('orchestrator', 'info');
   let onHangup = () => log.warn('still starting; SIGHUP is for later');
   const stop = stopRequested({ onHangup: () => onHangup() });
+  const start = new AbortController();
+  void stop.then(() => start.abort());
   const token = ownToken(flags);
+  const tokenFile = flags.tokenFile ?? process.env.SIGNALBOX_TOKEN_FILE;
   await using orchestrator = await runOrchestrator({
     config,
     url,
+    insecure: flags.insecure ?? false,
     ...(configFile !== undefined && { configFile }),
     ...(token !== undefined && { token }),
     ...(flags.data !== undefined && { dataDir: flags.data }),
+    ...(tokenFile && { tokenFiles: [tokenFile] }),
+    allowExposed: flags.allowExposed ?? false,
+    signal: start.signal,
     fault,
     log: logInto(log),
   }).catch((error) => {
+    if (start.signal.aborted) return undefined;
     throw withConnectionHint(error, url);
   });
+  if (!orchestrator) return;
   const ready = await Promise.race([orchestrator.ready, stop]);
   if (typeof ready === 'string') return;
   onHangup = () => void orchestrator.reload();

@@ -1,5 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Config, findConfigFile, formatListenAddress, loadConfig } from '@signalbox/config';
+import {
+  type Config,
+  findConfigFile,
+  formatListenAddress,
+  loadConfig,
+  withExposureChecked,
+} from '@signalbox/config';
 import { brokerKeeper, dataDirectory } from '@signalbox/daemon/data-directory';
 import type { OrchestratorReport } from '@signalbox/daemon/orchestrator';
 import { SupervisedChild } from '@signalbox/daemon/supervisor';
@@ -11,7 +17,8 @@ import { ownCommand } from '../process/own-command.ts';
 import { stopRequested } from '../process/stop-signals.ts';
 import { count, printJson, printLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
-import type { BrokerReady } from './broker.ts';
+import { ApprovedConfig } from './approved-config.ts';
+import { addressesOf, type BrokerReady, insecureOption } from './broker.ts';
 import { listenOption } from './listen-option.ts';
 import { orchestratorLines } from './orchestrator-lines.ts';
 
@@ -21,6 +28,7 @@ export interface UpFlags {
   data?: string;
   listen?: string;
   acceptLoss?: boolean;
+  allowExposed?: boolean;
   insecure?: boolean;
   json?: boolean;
 }
@@ -33,15 +41,25 @@ export async function up(flags: UpFlags): Promise<void> {
   const configFile = findConfigFile(flags.config);
   const config = await loadConfig(configFile);
   const dataDir = dataDirectory(flags.data, config);
-  const listen = formatListenAddress(listenOption(flags.listen) ?? config.broker.listen);
+  const { allowExposed = false } = flags;
+  withExposureChecked(config, { dataDir }, { allowExposed });
+  const listen = listenOption(flags.listen) ?? config.broker.listen;
   const log = await openLog('up', 'info');
-  let onHangup = () => {};
-  const stop = stopRequested({ onHangup: () => onHangup(), timeoutMs: stopChildrenMs });
-  const common = ['--data', dataDir, ...(configFile === undefined ? [] : ['--config', configFile])];
+  let onHangup = (): void | Promise<void> => {};
+  const stop = stopRequested({ onHangup: () => void onHangup(), timeoutMs: stopChildrenMs });
+  const approved = new ApprovedConfig(config);
+  const common = (last: unknown): string[] => {
+    if (last !== undefined) approved.check();
+    return ['--data', dataDir, ...(configFile === undefined ? [] : ['--config', configFile])];
+  };
 
   await using brokerChild = supervise<BrokerReady>('broker', log, (last) => [
-    // A restarted broker listens where agents look for it, also after it took any free port.
-    ...['broker', ...common, '--listen', last ? new URL(last.url).host : listen],
+    ...[
+      'broker',
+      ...common(last),
+      '--listen',
+      formatListenAddress(last ? { ...listen, port: portOf(last) } : listen),
+    ],
     ...(flags.insecure ? ['--insecure'] : []),
     // A loss is accepted once: what is lost while it runs is another one.
     ...(flags.acceptLoss && !last ? ['--accept-loss'] : []),
@@ -50,11 +68,20 @@ export async function up(flags: UpFlags): Promise<void> {
   if (typeof broker === 'string') return;
   if (!flags.json) printLines(...brokerLines(broker, configFile, config));
 
-  await using orchestratorChild = supervise<OrchestratorReport>('orchestrator', log, () => [
-    ...['orchestrator', ...common, '--url', broker.url],
+  await using orchestratorChild = supervise<OrchestratorReport>('orchestrator', log, (last) => [
+    ...['orchestrator', ...common(last), '--url', broker.socket ?? broker.url],
+    ...(allowExposed ? ['--allow-exposed'] : []),
+    ...(flags.insecure ? ['--insecure'] : []),
   ]);
   // The orchestrator reads the configuration, and logs which changes need a restart, those of the broker included.
-  onHangup = () => orchestratorChild.signal('SIGHUP');
+  onHangup = async () => {
+    // A wrong file is the orchestrator's to report, and approves nothing.
+    await loadConfig(configFile).then(
+      (asked) => approved.approve(asked),
+      () => {},
+    );
+    orchestratorChild.signal('SIGHUP');
+  };
   const orchestrator = await Promise.race([
     startAfterPrevious(orchestratorChild, 'orchestrator', dataDir, log),
     stop,
@@ -133,24 +160,34 @@ function withoutIdentity(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return rest;
 }
 
-function brokerLines({ url, data }: BrokerReady, configFile: string | undefined, config: Config): string[] {
+/** Returns the port that a broker took: agents look for it there after a restart. */
+function portOf({ url }: BrokerReady): number {
+  return Number(new URL(url).port);
+}
+
+function brokerLines(broker: BrokerReady, configFile: string | undefined, config: Config): string[] {
   const servers = Object.keys(config.mcpServers);
   return [
-    `broker ready at ${url}, data in ${data}`,
+    `broker ready at ${addressesOf(broker)}, data in ${broker.data}`,
     configFile === undefined
       ? 'no signalbox.yaml here and no --config: running without MCP servers'
       : `starting ${count(servers.length, 'MCP server')} from ${configFile}${servers.length > 0 ? `: ${servers.join(', ')}` : ''} …`,
   ];
 }
 
-function nextLines({ roles }: OrchestratorReport, configFile: string | undefined, dataDir: string): string[] {
+function nextLines(
+  { roles, url }: OrchestratorReport,
+  configFile: string | undefined,
+  dataDir: string,
+): string[] {
   const role = roles[0]?.role ?? 'worker';
+  const insecure = insecureOption(url);
   const where =
     configFile === undefined ? `--data ${shellWords(dataDir)}` : `--config ${shellWords(configFile)}`;
   return [
     'Next, in another terminal: give an agent a token and see its tools',
-    `  signalbox token issue --agent ${role}-1 --role ${role} --out ${role}-1.token ${where}`,
-    `  signalbox tools list --token-file ${role}-1.token ${where}`,
+    `  signalbox token issue --agent ${role}-1 --role ${role} --out ${role}-1.token ${where}${insecure}`,
+    `  signalbox tools list --token-file ${role}-1.token${insecure}`,
     'Ctrl-C stops everything.',
   ];
 }

@@ -6,7 +6,7 @@ import {
   readDeadLetter,
   retryDeadLetters,
 } from '@signalbox/operator';
-import { SignalboxError } from '@signalbox/protocol';
+import { quotedLines, SignalboxError } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { bodyText, parsedBody } from '../messages/message-text.ts';
@@ -61,7 +61,8 @@ export async function showDead(seq: number, flags: DeadFlags): Promise<void> {
   const { body, ...header } = message;
   const value = parsedBody(body);
   if (flags.json) return printJson({ message: { ...header, body: value } });
-  printLines(...headerLines(header), '', body === undefined ? '(no body)' : bodyText(value));
+  const bodyLines = body === undefined ? ['(no body)'] : quotedLines(bodyText(value));
+  printLines(...headerLines(header), '', ...bodyLines);
 }
 
 /** Puts messages that were given up back into their inboxes. */

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promi
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { parseTokenFile } from '@signalbox/protocol';
 import { AgentProcess } from './agent-process.ts';
 import { type Daemon, runCommand, startDaemon } from './daemon-process.ts';
 import type { DemoPoint } from './demo-points.ts';
@@ -37,8 +38,9 @@ export async function startDemoProcesses(broken: DemoPoint | undefined): Promise
 
   let broker = await startDaemon(['broker', '--config', config, '--listen', '127.0.0.1:0']);
   started.defer(() => broker.end('SIGTERM'));
-  const url = String(broker.ready.url);
-  const orchestrator = await startDaemon(['orchestrator', '--config', config, '--url', url]);
+  const { url: tcp, socket } = broker.ready as { url: string; socket?: string };
+  const url = socket ?? tcp;
+  const orchestrator = await startDaemon(['orchestrator', '--config', config]);
   started.defer(() => orchestrator.end('SIGTERM'));
   const joinAs = (agent: string, role: string) => joinAgent({ home, config, url, agent, role });
   const [researcher, writer] = await Promise.all([joinAs('rosa', 'researcher'), joinAs('walt', 'writer')]);
@@ -54,8 +56,7 @@ export async function startDemoProcesses(broken: DemoPoint | undefined): Promise
     writer,
     async replaceBroker({ restart }) {
       await broker.end('SIGKILL');
-      if (restart)
-        broker = await startDaemon(['broker', '--config', config, '--listen', url.replace('ws://', '')]);
+      if (restart) broker = await startDaemon(['broker', '--config', config, '--listen', new URL(tcp).host]);
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
@@ -96,10 +97,8 @@ async function joinAgent(who: {
     tokenFile,
     '--config',
     config,
-    '--url',
-    url,
   ]);
-  const token = (await readFile(tokenFile, 'utf8')).trim();
+  const { token } = parseTokenFile(await readFile(tokenFile, 'utf8'))!;
   return AgentProcess.start({ url, agent, tokenFile, token });
 }
 

@@ -1,42 +1,128 @@
-import { readAudit } from '@signalbox/operator';
-import { SignalboxError } from '@signalbox/protocol';
+import { auditPageSize, auditRows, readAudit, readAuditChain } from '@signalbox/operator';
+import { type AuditEntry, type AuditEntryKind, auditEntryKinds, SignalboxError } from '@signalbox/protocol';
+import { AuditChainCheck } from '@signalbox/store';
 import { withSession } from '../connection/client-session.ts';
+import { formatElapsed } from '../terminal/duration.ts';
+import { exitCodes } from '../terminal/exit-codes.ts';
 import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
 import type { HistoryFlags } from './history-flags.ts';
 
 const dayMs = 24 * 3_600_000;
-/** The largest number of rows that the broker gives at a time. */
-const maxRows = 1000;
+/** The kinds that are shown unless others are named: few entries, and those that matter. */
+const usualKinds: readonly AuditEntryKind[] = ['change', 'refusal', 'loss'];
 
-/** Prints the audit log: refusals, token events and other entries. */
+/** Prints the audit log, exports it, or checks it. */
 export async function printAudit(flags: HistoryFlags): Promise<void> {
   checkFlags(flags);
+  if (flags.verify) return verifyAudit(flags);
+  if (flags.export) return exportAudit(flags);
+  const { limit } = flags;
   const since = Math.max(0, Date.now() - (flags.since ?? dayMs));
-  const limit = Math.min(flags.limit, maxRows);
-  const rows = await withSession(flags, ({ client }) => readAudit(client, { since, limit }));
-  if (flags.json) return printJson({ rows });
-  if (rows.length === 0) return printLines('the audit log has no entries of that time');
-  const cells = rows.map(({ last_at, agent, token_id, code, count: times, detail }) => [
-    new Date(last_at).toISOString(),
-    agent ?? '-',
-    token_id ?? '-',
-    code,
-    String(times),
-    oneLine(detail, 100),
+  const query = { since, limit, kinds: kindsOf(flags.audit) };
+  const { entries, more } = await withSession(flags, ({ client }) => readAudit(client, query));
+  if (flags.json) return printJson({ entries, more });
+  if (entries.length === 0) return printLines('the audit log has no such entries of that time');
+  const cells = entries.map((entry) => [
+    new Date(entry.at).toISOString(),
+    entry.agent ?? '-',
+    entry.role ?? '-',
+    entry.code,
+    entry.name === undefined ? '-' : oneLine(entry.name, 60),
+    String(entry.count),
+    oneLine(factsOf(entry), 100),
   ]);
   printLines(
-    ...tableLines(['LAST', 'AGENT', 'TOKEN', 'CODE', 'TIMES', 'DETAIL'], cells),
+    ...tableLines(['LAST', 'AGENT', 'ROLE', 'CODE', 'ABOUT', 'TIMES', 'DETAIL'], cells),
     '',
-    rows.length < limit
-      ? count(rows.length, 'row')
-      : `The first ${rows.length} rows; there may be more: raise --limit or shorten --since.`,
+    more
+      ? `These are the first ${entries.length}, and there are more: raise --limit, or shorten --since.`
+      : count(entries.length, 'row'),
   );
 }
 
-function checkFlags({ about, correlation }: HistoryFlags): void {
-  const misplaced = about === undefined ? correlation && '--correlation' : '--agent';
-  if (!misplaced) return;
-  throw new SignalboxError('usage', `${misplaced} belongs to the timeline, not to --audit`, {
-    details: { hint: 'leave it out, or leave --audit out' },
+function factsOf({ detail, outcome, server, took_ms, request_bytes, reply_bytes }: AuditEntry): string {
+  if (took_ms === undefined) return detail;
+  const sizes = `${request_bytes ?? '?'} bytes in, ${reply_bytes ?? '?'} out`;
+  return `${outcome} after ${formatElapsed(took_ms)}${server === undefined ? '' : ` on ${server}`}, ${sizes}`;
+}
+
+/** Prints each row as one line of JSON: the entry, and its hash. */
+async function exportAudit(flags: HistoryFlags): Promise<void> {
+  const since = flags.since === undefined ? 0 : Math.max(0, Date.now() - flags.since);
+  const kinds = flags.audit === true ? auditEntryKinds : kindsOf(flags.audit);
+  await withSession(flags, async ({ client }) => {
+    // The entry is printed as it is stored, since its hash is that of this text.
+    for await (const { entry, hash } of auditRows(client, { since, kinds })) {
+      const isFree = process.stdout.write(`{"hash":"${hash}","entry":${entry}}\n`);
+      if (!isFree) await new Promise((resolve) => process.stdout.once('drain', resolve));
+    }
   });
+}
+
+interface CheckedChain {
+  kind: AuditEntryKind;
+  rows: number;
+  last: { number: number; hash: string };
+  problem?: string;
+}
+
+/** Checks every chain, and prints the hash of each last row. With these, a later check by hand finds a log that was made anew. */
+async function verifyAudit(flags: HistoryFlags): Promise<void> {
+  const chains = await withSession(flags, async ({ client }) => {
+    const checked: CheckedChain[] = [];
+    for (const kind of auditEntryKinds) {
+      const check = new AuditChainCheck();
+      let page: Awaited<ReturnType<typeof readAuditChain>>;
+      let problem: string | undefined;
+      let rows = 0;
+      do {
+        page = await readAuditChain(client, kind, check.after);
+        rows += page.rows.length;
+        problem = check.check(page.rows, page.chain, page.rows.length < auditPageSize);
+      } while (problem === undefined && page.rows.length === auditPageSize);
+      checked.push({ kind, rows, last: page.chain.last, ...(problem !== undefined && { problem }) });
+    }
+    return checked;
+  });
+  const broken = chains.filter(({ problem }) => problem !== undefined);
+  if (broken.length > 0) process.exitCode = exitCodes.failed;
+  if (flags.json) return printJson({ ok: broken.length === 0, chains });
+  const cells = chains.map(({ kind, rows, last, problem }) => [
+    kind,
+    String(rows),
+    String(last.number),
+    last.hash,
+    problem === undefined ? 'whole' : 'BROKEN',
+  ]);
+  printLines(
+    ...tableLines(['KIND', 'ROWS', 'LAST', 'HASH OF THE LAST ROW', 'CHAIN'], cells),
+    '',
+    ...broken.map(({ problem }) => problem!),
+    broken.length === 0
+      ? 'Every row is as it was written. Keep the hashes elsewhere to notice a log that somebody makes anew.'
+      : 'Somebody or something changed audit.db. A backup, or an export made earlier, has the rows as they were.',
+  );
+}
+
+/** Reads the kinds that `--audit` names. Throws `usage` for a word that is none. */
+function kindsOf(named: HistoryFlags['audit']): readonly AuditEntryKind[] {
+  if (typeof named !== 'string') return usualKinds;
+  if (named === 'all') return auditEntryKinds;
+  return named.split(',').map((word) => {
+    const kind = auditEntryKinds.find((known) => known === word.trim());
+    if (kind) return kind;
+    throw new SignalboxError('usage', `--audit ${word}: there is no such kind of entries`, {
+      details: { hint: `there are ${auditEntryKinds.join(', ')}, and all` },
+    });
+  });
+}
+
+function checkFlags({ audit, verify, export: exports, about, correlation }: HistoryFlags): void {
+  const wrong = (message: string, hint: string) =>
+    new SignalboxError('usage', message, { details: { hint } });
+  if (!audit) throw wrong(`--${verify ? 'verify' : 'export'} goes only with --audit`, 'add --audit');
+  if (verify && exports) throw wrong('--verify and --export do not go together', 'leave one of them out');
+  const misplaced = about === undefined ? correlation && '--correlation' : '--agent';
+  if (misplaced)
+    throw wrong(`${misplaced} belongs to the timeline, not to --audit`, 'leave it out, or leave --audit out');
 }

@@ -1,9 +1,8 @@
 import { readTimeline, type TimelineEntry, type TimelineGroup } from '@signalbox/operator';
-import { visible } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
 import { orchestratorOf } from '../connection/orchestrator-request.ts';
 import { formatDuration, formatElapsed } from '../terminal/duration.ts';
-import { oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
+import { oneLine, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
 import type { HistoryFlags } from './history-flags.ts';
 
 const hourMs = 3_600_000;
@@ -22,7 +21,7 @@ export async function printTimeline(flags: HistoryFlags): Promise<void> {
     readTimeline(session.client, orchestratorOf(session, flags), query),
   );
   if (callsMissing) {
-    process.stderr.write(`signalbox: tool calls are not shown: ${visible(callsMissing.message)}\n`);
+    printNotes(`signalbox: tool calls are not shown: ${callsMissing.message}`);
   }
   if (json) return printJson({ groups, more, ...(callsMissing && { calls_missing: callsMissing }) });
   if (groups.length === 0) return printLines(`nothing in the last ${formatDuration(Date.now() - since)}`);

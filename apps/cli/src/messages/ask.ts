@@ -2,7 +2,7 @@ import { outcomeError } from '@signalbox/operator';
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
-import { printJson, printLines } from '../terminal/output.ts';
+import { linesOf, printJson, printLines } from '../terminal/output.ts';
 import { bodyText } from './message-text.ts';
 import { textArgument } from './text-argument.ts';
 
@@ -24,5 +24,5 @@ export async function ask(to: string, argument: string, flags: AskFlags): Promis
   });
   if (outcome.status !== 'completed') throw outcomeError(outcome, to);
   if (flags.json) printJson({ reply: outcome.reply.json ?? null });
-  else printLines(bodyText(outcome.reply.json));
+  else printLines(...linesOf(bodyText(outcome.reply.json)));
 }

@@ -1,5 +1,6 @@
 import type { LogLevel } from '@signalbox/daemon';
-import { visible } from '@signalbox/protocol';
+import { visible, visibleLine } from '@signalbox/protocol';
+import { withTexts } from '@signalbox/redaction';
 import pino, { type Logger } from 'pino';
 
 const secret = ['authorization', 'Authorization', 'token', 'headers', 'env'];
@@ -11,23 +12,56 @@ const redact = { paths: secret.flatMap((key) => [key, `*.${key}`, `*.*.${key}`])
  */
 export async function openLog(name: string, level: 'info' | 'warn'): Promise<Logger> {
   const wanted = process.env.SIGNALBOX_LOG ?? '';
+  const shown = wanted in pino.levels.values || wanted === 'silent' ? wanted : level;
+  const withStack = shown === 'debug' || shown === 'trace';
   const options = {
     name,
-    level: wanted in pino.levels.values || wanted === 'silent' ? wanted : level,
+    level: shown,
     redact,
+    serializers: {
+      err: (error: unknown) => (withStack ? pino.stdSerializers.err(error as Error) : loggedError(error)),
+    },
   };
   if (!process.stderr.isTTY) return pino(options, pino.destination({ dest: 2, sync: true }));
   const { default: pretty } = await import('pino-pretty');
   return pino(
-    options,
+    {
+      ...options,
+      formatters: { log: visibleFacts },
+      serializers: { err: (error: unknown) => visibleFacts(options.serializers.err(error)) },
+    },
     pretty({
       destination: 2,
       sync: true,
       ignore: 'pid,hostname',
       translateTime: 'HH:MM:ss',
-      messageFormat: (facts, key) => visible(String(facts[key] ?? '')),
+      messageFormat: (facts, key) => messageText(String(facts[key] ?? '')),
     }),
   );
+}
+
+/** Writes out what nobody sees in the facts of a line. An error stays what it is, for its serializer. */
+function visibleFacts(facts: object): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(facts).map(([name, fact]) => [
+      visible(name),
+      fact instanceof Error ? fact : withTexts(fact, visible),
+    ]),
+  );
+}
+
+/** Indents further lines of a message, so that none looks like an entry of its own. */
+function messageText(message: string): string {
+  return message
+    .split('\n')
+    .map((line) => visibleLine(line))
+    .join('\n      ');
+}
+
+/** Describes an error with a code in its own words. Any other is a defect of ours, whose stack is needed to find it. */
+function loggedError(error: unknown): object {
+  if (!(error instanceof Error) || !('code' in error)) return pino.stdSerializers.err(error as Error);
+  return { code: error.code, message: error.message };
 }
 
 /** An event that a package hands to a log. Some packages say how much it matters, others leave that to `otherwise`. */

@@ -51,6 +51,18 @@ test('A call has its tool’s name, and how long it took once it has ended.', ()
   ]);
 });
 
+test('No name makes a second line, or looks like further columns.', () => {
+  const tool = 'x\n10:20:31.000Z  call  walt  pay  ok\u2028\u{e0041}';
+  const line = eventLine({
+    what: 'call',
+    at,
+    call: { request_id: 'r1', agent: 'rosa', role: 'r', tool, state: 'queued', received_at: at },
+  });
+  expect(line).toBe(
+    '10:20:30.456Z  call       rosa  x\\x0a10:20:31.000Z \\u0020call \\u0020walt \\u0020pay \\u0020ok\\u2028\\u{e0041}  queued  r1',
+  );
+});
+
 test('A line tells of refusals by their code, of lost events by their number, and of the broker when it is gone.', () => {
   const refused = { from, code: 'forbidden', detail: 'role may not', id: 'm1' };
   expect(eventLine({ what: 'refused', at, refused })).toContain(

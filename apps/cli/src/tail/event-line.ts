@@ -1,7 +1,7 @@
 import type { TailEvent } from '@signalbox/operator';
 import type { CallRecord, TailNotice } from '@signalbox/protocol';
 import { formatElapsed } from '../terminal/duration.ts';
-import { oneLine } from '../terminal/output.ts';
+import { cell, oneLine } from '../terminal/output.ts';
 
 type MessageEvent = Extract<TailNotice, { message: unknown }>;
 
@@ -12,7 +12,8 @@ const detailLength = 120;
 /** Writes an event for people on one line: the time, what happened, and to which message. */
 export function eventLine(event: TailEvent): string {
   const time = new Date(event.at).toISOString().slice(11);
-  return [time, ...words(event)].join('  ');
+  const [what = '', ...rest] = words(event).map(cell);
+  return [time, what.padEnd(wordLength), ...rest].join('  ');
 }
 
 function words(event: TailEvent): string[] {
@@ -24,7 +25,7 @@ function words(event: TailEvent): string[] {
     case 'refused': {
       const { from, code, detail, id } = event.refused;
       return [
-        word('refused'),
+        'refused',
         shortAddress(from.address),
         oneLine(`${code}: ${detail}`, detailLength),
         ...shortId(id),
@@ -33,13 +34,13 @@ function words(event: TailEvent): string[] {
     case 'call':
       return callWords(event.call);
     case 'missed':
-      return [word('missed'), `${event.missed} events that came faster than they could be shown`];
+      return ['missed', `${event.missed} events that came faster than they could be shown`];
     case 'calls_missing':
-      return [word('note'), oneLine(`tool calls are not shown by name: ${event.message}`, detailLength)];
+      return ['note', oneLine(`tool calls are not shown by name: ${event.message}`, detailLength)];
     case 'disconnected':
-      return [word('note'), 'the broker is gone; what happens until it is back will be missing here'];
+      return ['note', 'the broker is gone; what happens until it is back will be missing here'];
     case 'reconnected':
-      return [word('note'), 'the broker is back; what happened meanwhile is missing here'];
+      return ['note', 'the broker is back; what happened meanwhile is missing here'];
   }
 }
 
@@ -49,12 +50,12 @@ function messageWords(event: MessageEvent): string[] {
   const about = [`${shortAddress(from.address)} → ${shortAddress(to)}`, kind, ...shortId(id)];
   switch (event.what) {
     case 'stored':
-      return [word('stored'), ...about, sizeText(size ?? 0), ...answers(correlation_id)];
+      return ['stored', ...about, sizeText(size ?? 0), ...answers(correlation_id)];
     case 'delivered':
-      return [word('delivered'), ...about, ...(event.attempt > 1 ? [`attempt ${event.attempt}`] : [])];
+      return ['delivered', ...about, ...(event.attempt > 1 ? [`attempt ${event.attempt}`] : [])];
     case 'settled': {
       const why = event.reason === undefined ? [] : [oneLine(event.reason, detailLength)];
-      return [word(event.outcome), ...about, ...age, ...why];
+      return [event.outcome, ...about, ...age, ...why];
     }
   }
 }
@@ -72,11 +73,7 @@ function callWords({
     started_at === undefined || finished_at === undefined
       ? ''
       : ` after ${formatElapsed(finished_at - started_at)}`;
-  return [word('call'), agent, tool, `${outcome ?? state}${took}`, ...shortId(request_id)];
-}
-
-function word(text: string): string {
-  return text.padEnd(wordLength);
+  return ['call', agent, tool, `${outcome ?? state}${took}`, ...shortId(request_id)];
 }
 
 /** Returns the end of an id; its beginning is a time, which is the same for everything that happens at once. */

@@ -7,10 +7,10 @@ export function checkFree(file: string, force: boolean): void {
   if (!force && existsSync(file)) throw exists(file);
 }
 
-/** Writes a token into a file (0600). With `force` an existing file is replaced. Rejects with `usage`. */
-export async function saveToken(file: string, token: string, force: boolean): Promise<void> {
+/** Writes the text of a token file (0600). With `force` an existing file is replaced. Rejects with `usage`. */
+export async function saveToken(file: string, text: string, force: boolean): Promise<void> {
   try {
-    await (force ? replaceFile : writeNew)(file, `${token}\n`);
+    await (force ? replaceFile : writeNew)(file, text);
   } catch (cause) {
     if (errnoOf(cause) === 'EEXIST') throw exists(file);
     throw new SignalboxError('usage', `the token could not be written to ${file}: ${messageOf(cause)}`, {

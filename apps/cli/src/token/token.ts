@@ -1,33 +1,34 @@
 import { type IssuedToken, issueToken, listTokens, revokeToken } from '@signalbox/operator';
+import { tokenFileText } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { printJson, printLines, tableLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { checkFree, saveToken } from './save-token.ts';
+import { type HolderFlags, holderOf } from './token-holder.ts';
 
 /** The options of `signalbox token list` and `signalbox token revoke`. */
 export interface TokenFlags extends ConnectionFlags {
   json?: boolean;
 }
 
-/** The options of `signalbox token issue`. `agent` is the agent that the token is for, not the one that asks; `ttl` is in milliseconds. */
-export interface TokenIssueFlags extends Omit<TokenFlags, 'agent'> {
-  agent: string;
-  role: string;
-  ttl?: number;
+/** The options of `signalbox token issue`. `agent` is the agent that the token is for, not the one that asks; `expires` is in milliseconds. */
+export interface TokenIssueFlags extends Omit<TokenFlags, 'agent'>, HolderFlags {
+  expires?: number;
   out?: string;
   force?: boolean;
 }
 
 /** Issues a token and prints it, or writes it to a file of its own. */
 export async function runTokenIssue(flags: TokenIssueFlags): Promise<void> {
-  const { agent, role, ttl: ttlMs, out, force = false, json, ...connectionFlags } = flags;
+  const { agent: _, expires: ttlMs, out, force = false, json, ...connectionFlags } = flags;
+  const { agent, role } = holderOf(flags);
   if (out !== undefined) checkFree(out, force);
-  const issued = await withSession(connectionFlags, async ({ client }) => {
+  const issued = await withSession(connectionFlags, async ({ client, connection: { url } }) => {
     const token = await issueToken(client, { agent, role, ttlMs });
     try {
-      if (out !== undefined) await saveToken(out, token.token, force);
+      if (out !== undefined) await saveToken(out, tokenFileText({ token: token.token, url }), force);
     } catch (error) {
       // Nobody can use a token that was not written down.
       await revokeToken(client, token.id);
@@ -74,13 +75,20 @@ export async function runTokenRevoke(id: string, flags: TokenFlags): Promise<voi
 
 function issuedLines(
   { id, agent, role, expires_at, token }: IssuedToken,
-  { out, url, config, data }: TokenIssueFlags,
+  { out, url, config, data, insecure }: TokenIssueFlags,
 ): string[] {
   const life = expires_at == null ? 'until it is revoked' : `for ${formatDuration(expires_at - Date.now())}`;
-  const broker = Object.entries({ url, config, data }).flatMap(([option, value]) =>
+  // The file holds the address of the broker.
+  const named = out === undefined ? { url, config, data } : {};
+  const broker = Object.entries(named).flatMap(([option, value]) =>
     value === undefined ? [] : [`--${option}`, value],
   );
-  const connection = shellWords('--token-file', out ?? 'FILE', ...broker);
+  const connection = shellWords(
+    '--token-file',
+    out ?? 'FILE',
+    ...broker,
+    ...(insecure ? ['--insecure'] : []),
+  );
   const minting = agent.endsWith('*');
   return [
     `token ${id} for ${minting ? `any agent named ${agent}` : `agent ${agent}`} in role ${role}, valid ${life}`,
@@ -90,8 +98,11 @@ function issuedLines(
       : []),
     '',
     'Next:',
-    minting
-      ? `  signalbox token issue --agent ${agent.replace('*', '1')} --role ${role} ${connection}`
-      : `  signalbox tools list ${connection}`,
+    `  ${nextCommand(agent, role)} ${connection}`,
   ];
+}
+
+function nextCommand(agent: string, role: string): string {
+  if (agent.endsWith('*')) return `signalbox token issue --agent ${agent.replace('*', '1')} --role ${role}`;
+  return agent.startsWith('operator.') ? 'signalbox agents' : 'signalbox tools list';
 }

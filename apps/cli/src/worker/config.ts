@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
-import { agentOf, agentOfToken, SignalboxError, suggestion, visible } from '@signalbox/protocol';
+import { agentOf, agentOfToken, SignalboxError, suggestion } from '@signalbox/protocol';
 import { clientSnippet, type FaceTarget, type SnippetClient, snippetClients } from '@signalbox/worker';
 import { type Connection, type ConnectionFlags, resolveConnection } from '../connection/connection.ts';
 import { ownCommand } from '../process/own-command.ts';
-import { printJson, printLines } from '../terminal/output.ts';
+import { linesOf, printJson, printLines, printNotes } from '../terminal/output.ts';
 
 /** The options of `signalbox worker config`. */
 export interface WorkerConfigFlags extends ConnectionFlags {
@@ -21,8 +21,8 @@ export async function printWorkerConfig(flags: WorkerConfigFlags): Promise<void>
   const { file, format, text, notes } = clientSnippet(client, target);
   if (flags.json) return printJson({ client, file, format, snippet: text });
   const where = `This goes into ${file}. Add it to what the file has; do not replace the file.`;
-  process.stderr.write(`${visible([where, ...notes.map((note) => `- ${note}`), ''].join('\n'))}\n`);
-  printLines(text.trimEnd());
+  printNotes(where, ...notes.map((note) => `- ${note}`), '');
+  printLines(...linesOf(text.trimEnd()));
 }
 
 function knownClient(name: string): SnippetClient {
@@ -49,6 +49,7 @@ async function ownFace(flags: WorkerConfigFlags): Promise<FaceTarget> {
   checkToken(connection, agent, tokenFile);
   const { command, args } = ownCommand();
   const options = [
+    ...(connection.insecure ? ['--insecure'] : []),
     ...(flags.tools === 'search' ? ['--tools', 'search'] : []),
     ...(connection.orchestrator === 'orchestrator' ? [] : ['--orchestrator', connection.orchestrator]),
   ];

@@ -1,4 +1,4 @@
-import { type Message, SignalboxError } from '@signalbox/protocol';
+import { type Message, permissionsOfRole, SignalboxError } from '@signalbox/protocol';
 import { startEchoWorker } from '@signalbox/worker';
 import { openClient, withConnectionHint } from '../connection/client-session.ts';
 import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts';
@@ -23,7 +23,8 @@ export async function runEcho(flags: EchoFlags): Promise<void> {
     throw noOwnToken('a minting token is for no agent, so that nobody can write to it');
   const stop = stopRequested();
   await using client = await openClient(connection, connection.agent);
-  if (client.role === 'operator') throw noOwnToken('this is the operator’s token; a worker needs its own');
+  if (permissionsOfRole(client.role).length > 0)
+    throw noOwnToken('this is a token of an operator; a worker needs its own');
   // The first line says that the worker is ready; messages that waited before are printed after it.
   const announced = Promise.withResolvers<void>();
   await using _worker = await startEchoWorker(client, {

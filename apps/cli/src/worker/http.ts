@@ -1,11 +1,12 @@
 import { formatListenAddress, listenError, loadConfig, parseListenAddress } from '@signalbox/config';
-import { isLoopback, SignalboxError, visible } from '@signalbox/protocol';
+import { isLoopback, SignalboxError } from '@signalbox/protocol';
 import { type HttpFace, type HttpFaceOptions, serveHttpFace } from '@signalbox/worker';
 import { brokerUrl } from '../connection/connection.ts';
 import { faultFromEnvironment } from '../process/fault-environment.ts';
 import { logInto, openLog } from '../process/log.ts';
 import { stopRequested } from '../process/stop-signals.ts';
 import { ownVersion } from '../process/version.ts';
+import { printNotes } from '../terminal/output.ts';
 import type { WorkerMcpFlags } from './mcp.ts';
 
 /** The options of `signalbox worker mcp --http`. */
@@ -14,7 +15,6 @@ export interface WorkerHttpFlags extends WorkerMcpFlags {
   http: string;
   /** Further host names by which clients may reach it. */
   allowHost?: string[];
-  insecure?: boolean;
   json?: boolean;
 }
 
@@ -34,6 +34,7 @@ export async function runWorkerHttp(flags: WorkerHttpFlags): Promise<void> {
     listen,
     connect: {
       url,
+      insecure: flags.insecure ?? false,
       orchestrator: flags.orchestrator ?? config.orchestrator.id,
       timeoutMs: flags.timeout,
       fault,
@@ -53,7 +54,7 @@ export async function runWorkerHttp(flags: WorkerHttpFlags): Promise<void> {
   const lines = flags.json
     ? [JSON.stringify({ url: face.url, port: face.port, broker: url })]
     : readyLines(face, url);
-  process.stderr.write(`${visible(lines.join('\n'))}\n`);
+  printNotes(...lines);
   log.info({ reason: await stop }, 'ending');
 }
 

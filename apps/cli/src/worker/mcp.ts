@@ -1,4 +1,4 @@
-import { SignalboxError } from '@signalbox/protocol';
+import { permissionsOfRole, SignalboxError } from '@signalbox/protocol';
 import { type ExecutorOptions, McpProxyExecutor, serveMcpFace } from '@signalbox/worker';
 import { withConnectionHint } from '../connection/client-session.ts';
 import {
@@ -38,8 +38,8 @@ export async function runWorkerMcp(flags: WorkerMcpFlags): Promise<void> {
   const executor = await connect(connection, flags, stop, { log: logInto(log, 'debug'), fault });
   if (executor === undefined) return;
   try {
-    if (executor.role === 'operator')
-      throw noOwnToken('this is the operator’s token; a worker needs its own');
+    if (permissionsOfRole(executor.role).length > 0)
+      throw noOwnToken('this is a token of an operator; a worker needs its own');
     log.info({ agent: executor.agent, role: executor.role, tools: executor.toolCount }, 'serving MCP');
     await using face = serveMcpFace(executor, {
       version: ownVersion(),
@@ -76,6 +76,7 @@ async function connect(
   try {
     return await McpProxyExecutor.connect({
       url: connection.url,
+      insecure: connection.insecure,
       token: connection.token,
       renewToken: async () => namedToken(flags, process.env)?.token,
       agent: connection.agent,

@@ -29,10 +29,9 @@ export function mcpCommand(): Command {
     )
     .option(
       '--http <address>',
-      'serve any number of agents over HTTP at HOST:PORT instead; each request brings its own token',
+      'serve any number of agents over HTTP at HOST:PORT instead; each request brings its own token; beyond this machine with --insecure',
     )
     .option('--allow-host <name...>', 'with --http: further host names by which clients may reach it')
-    .option('--insecure', 'with --http: allow an address that other machines can reach, without encryption')
     .option(
       '--json',
       'print failures, and where --http listens, as JSON on standard error: standard output is MCP only',
@@ -49,8 +48,7 @@ export function mcpCommand(): Command {
       const { runWorkerHttp } = await import('../../worker/http.ts');
       return runWorkerHttp({ ...flags, http });
     }
-    const alone = flags.insecure ? '--insecure' : flags.allowHost && '--allow-host';
-    if (alone) command.error(`option '${alone}' goes with --http only`);
+    if (flags.allowHost) command.error("option '--allow-host' goes with --http only");
     const { runWorkerMcp } = await import('../../worker/mcp.ts');
     await runWorkerMcp(flags);
   });

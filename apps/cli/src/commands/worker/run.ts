@@ -44,6 +44,10 @@ export function runCommand(): Command {
     )
     .option('--no-inject', 'change nothing but the environment: SIGNALBOX_URL, _AGENT and _TOKEN_FILE')
     .option('--keep-mcp', 'leave claude the MCP servers that it has of its own')
+    .option(
+      '--approve-workspace-servers',
+      'let cursor-agent start every MCP server that the project’s .cursor/mcp.json names, unasked',
+    )
     .option('--dry-run', 'print what the agent would be started with, and start nothing')
     .option(
       '--json',

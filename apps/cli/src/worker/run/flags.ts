@@ -13,6 +13,7 @@ export interface WorkerRunFlags extends ConnectionFlags {
   tools: 'all' | 'search';
   inject: boolean;
   keepMcp?: boolean;
+  approveWorkspaceServers?: boolean;
   dryRun?: boolean;
   json?: boolean;
 }

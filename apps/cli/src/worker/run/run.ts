@@ -1,5 +1,6 @@
 import { constants } from 'node:os';
 import { type BrokerClient, requestAddress } from '@signalbox/client';
+import { workspaceRecordsDirectory } from '@signalbox/daemon/data-directory';
 import {
   type AgentSetup,
   defaultRestartPolicy,
@@ -18,7 +19,9 @@ import {
 import { openClient } from '../../connection/client-session.ts';
 import { startExitDeadline } from '../../process/exit-deadline.ts';
 import { exitCodes } from '../../terminal/exit-codes.ts';
+import { printNotes } from '../../terminal/output.ts';
 import { printPlans } from './dry-run.ts';
+import { exposedWorkspace } from './exposed-workspace.ts';
 import type { WorkerRunFlags } from './flags.ts';
 import { type RunIdentity, runIdentity } from './identity.ts';
 import { reportRun } from './report.ts';
@@ -55,7 +58,10 @@ async function superviseAll(
     ? processTokens(issuer, tokenOptions(flags, onEvent))
     : sameToken(identity.connection.token);
   await using cleanup = startCleanupProcess(flags.stopTimeout);
-  printNotes(setups[0]!, identity, flags);
+  const [{ agent, cwd }] = setups as [AgentSetup];
+  const message = await exposedWorkspace(cwd, flags, { kind: identity.kind, env: process.env });
+  if (message !== undefined) onEvent({ event: 'warning', agent, code: 'workspace_exposed', message });
+  printSetupNotes(setups[0]!, identity, flags);
   const [stdout, stderr] = [outputSink(process.stdout), outputSink(process.stderr)];
   const agents = setups.map((setup) =>
     superviseAgent({
@@ -64,6 +70,7 @@ async function superviseAll(
       stdin: isAlone ? 'inherit' : 'ignore',
       ...(!terminal && { output: { stdout, stderr, ...(!isAlone && { prefix: `[${setup.agent}] ` }) } }),
       roots: runRoots(process.env),
+      records: workspaceRecordsDirectory(process.env),
       issueToken,
       cleanup,
       graceMs: flags.stopTimeout,
@@ -134,12 +141,12 @@ function codeOf(end: ProcessEnd | undefined): number {
   return end.code ?? 128 + (end.signal === null ? 0 : constants.signals[end.signal]);
 }
 
-function printNotes(setup: AgentSetup, { kind }: RunIdentity, { json }: WorkerRunFlags): void {
+function printSetupNotes(setup: AgentSetup, { kind }: RunIdentity, { json }: WorkerRunFlags): void {
   if (json) return;
   const { notes } = planAgent(setup, '/').injection;
   const own =
     kind === 'plain'
       ? [`${setup.agent}'s own token is used as it is: it stays valid when the agent ends`]
       : [];
-  for (const note of [...notes, ...own]) process.stderr.write(`signalbox: ${note}\n`);
+  for (const note of [...notes, ...own]) printNotes(`signalbox: ${note}`);
 }

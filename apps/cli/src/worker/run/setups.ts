@@ -49,11 +49,12 @@ function setupOf(
   agent: string,
   argv: readonly string[],
   cwd: string,
-  { connection: { url, orchestrator } }: RunIdentity,
+  { connection: { url, insecure, orchestrator } }: RunIdentity,
   flags: WorkerRunFlags,
 ): AgentSetup {
   const own = ownCommand();
   const more = [
+    ...(insecure ? ['--insecure'] : []),
     ...(orchestrator === 'orchestrator' ? [] : ['--orchestrator', orchestrator]),
     ...(flags.tools === 'all' ? [] : ['--tools', flags.tools]),
   ];
@@ -61,12 +62,14 @@ function setupOf(
   return {
     agent,
     url,
+    insecure,
     faceCommand: { command: own.command, args: [...own.args, 'worker', 'mcp', ...more] },
     argv,
     cwd,
     env: inheritedEnvironment(process.env),
     inject: flags.inject,
     keepMcp: flags.keepMcp === true,
+    approveWorkspaceServers: flags.approveWorkspaceServers === true,
     ...(systemSettings !== undefined && { systemSettings }),
   };
 }

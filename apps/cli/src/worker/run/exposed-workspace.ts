@@ -1,0 +1,29 @@
+import { existsSync } from 'node:fs';
+import { heldBy, loadConfig } from '@signalbox/config';
+import { dataDirectory } from '@signalbox/daemon/data-directory';
+import type { ConnectionFlags } from '../../connection/connection.ts';
+import type { TokenKind } from './identity.ts';
+
+/**
+ * Returns a warning if an agent that works in `cwd` has the data directory, the configuration or a token that is not its own
+ * before it, as most agents may read and write all files there.
+ */
+export async function exposedWorkspace(
+  cwd: string,
+  flags: ConnectionFlags,
+  { kind, env }: { kind: TokenKind; env: NodeJS.ProcessEnv },
+): Promise<string | undefined> {
+  const config = await loadConfig(flags.config, { env, parts: ['broker'] });
+  const dataDir = dataDirectory(flags.data, config);
+  const tokenFile = kind === 'plain' ? undefined : (flags.tokenFile ?? env.SIGNALBOX_TOKEN_FILE);
+  const held = heldBy(cwd, {
+    ...(existsSync(dataDir) && { dataDir }),
+    tokenFiles: tokenFile ? [tokenFile] : [],
+    configFiles: config.files,
+  });
+  if (held.length === 0) return undefined;
+  return (
+    `its working directory ${cwd} holds ${held.join(' and ')}: an agent that reads or writes files there can act as ` +
+    'others and change what runs. Start it in a directory without them'
+  );
+}
