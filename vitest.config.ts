@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { CountReporter } from './test/support/count-reporter.ts';
+import { LongFilesFirst } from './test/support/long-files-first.ts';
 
 const conditions = ['@signalbox/source', 'module', 'node', 'development|production'];
 
@@ -18,16 +19,18 @@ export default defineConfig({
     pool: 'forks',
     // Nothing here keeps state in modules, so that files can share a process and load them once.
     isolate: false,
-    // Most tests wait for other processes: more workers than cores keep the cores busy.
-    maxWorkers: 4,
+    // Most tests wait for other processes: three workers for each of two cores keep the cores busy.
+    maxWorkers: 6,
+    sequence: { sequencer: LongFilesFirst },
     // The many processes that the tests start find their code compiled.
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('./node_modules/.cache/compiled', import.meta.url)) },
     execArgv: ['--conditions=@signalbox/source'],
     allowOnly: false,
+    setupFiles: ['test/support/patient-waits.ts'],
     expect: { requireAssertions: true, poll: { timeout: 30_000 } },
     // Only a guard against hanging: on a busy shared machine a test may be slow without being wrong.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
     reporters: ['default', new CountReporter()],
   },
 });

@@ -43,7 +43,7 @@ export async function startEnvironment(
 
 /** The first line of `signalbox up --json`. */
 interface UpReport {
-  broker?: { url: string };
+  broker?: { url: string; socket?: string };
   error?: { message: string };
 }
 
@@ -59,7 +59,7 @@ async function startUp(args: string[]): Promise<AsyncDisposable & { url: string 
   if (!said?.broker)
     throw new Error(`signalbox up did not start: ${said?.error?.message ?? 'it said nothing'}`);
   return {
-    url: said.broker.url,
+    url: said.broker.socket ?? said.broker.url,
     async [Symbol.asyncDispose]() {
       child.kill('SIGTERM');
       await exited;

@@ -20,7 +20,7 @@ const dataDir = join(directory.path, 'state');
 
 // They stop in reverse order: the agent, then the orchestrator, then the broker.
 await using broker = await runBroker({ config, dataDir, log });
-const { url } = broker;
+const url = broker.socket ?? broker.url;
 await using orchestrator = await runOrchestrator({ config, dataDir, url, log });
 const { servers } = await orchestrator.ready;
 say(`serving ${servers.map(({ name, tools }) => `${tools} tools of ${name}`).join(', ')}`);

@@ -1,4 +1,5 @@
-import { connectWire } from '@signalbox/testing';
+import type { Socket } from 'node:net';
+import { connectWire, type WireClient } from '@signalbox/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Flood } from '../support/neighbours/floods.ts';
 import { type Neighbours, startNeighbours } from '../support/neighbours/neighbours.ts';
@@ -6,12 +7,15 @@ import { type Neighbours, startNeighbours } from '../support/neighbours/neighbou
 /** Rates that a flood reaches at once, so that the test is short. The shape of the limits is that of the defaults. */
 const rates = {
   ...{ messages: 200, messagesBurst: 400, frames: 2000, framesBurst: 2000 },
-  ...{ bytes: 1_000_000, bytesBurst: 2_000_000 },
+  ...{ bytes: 1_000_000, bytesBurst: 2_000_000, perMinter: 8 },
 };
 
 let neighbours: Neighbours;
 beforeAll(async () => {
-  neighbours = await startNeighbours({ limits: { rates, connections: { perAgent: 8 } } });
+  neighbours = await startNeighbours({
+    limits: { rates, connections: { perAgent: 8 } },
+    roleLimits: { crew: { rates: { perMinter: 2 } }, patient: { rates: { bytes: 100 } } },
+  });
 });
 afterAll(() => neighbours[Symbol.asyncDispose]());
 
@@ -27,9 +31,13 @@ const floods: [Flood, string][] = [
   ['subscriptions again and again', 'rate_limited'],
   ['WebSocket messages without a frame', 'rate_limited'],
   ['binary WebSocket messages', 'rate_limited'],
+  ['connections again and again', 'welcome'],
+  ['connections with a wrong token', 'unauthorized'],
+  ['issues of child tokens', 'rate_limited'],
+  ['lists, from 16 children of one minting token', 'rate_limited'],
 ];
 
-it.each(floods)('An honest pair is served beside eight connections that send %s.', async (flood, answer) => {
+it.each(floods)('An honest pair is served beside a flood of %s.', async (flood, answer) => {
   const { honest } = await neighbours.askDuring(flood, 20, { until: answer });
   expect(honest.served).toBeGreaterThanOrEqual(20);
   expect(honest.refused).toBe(0);
@@ -56,16 +64,57 @@ it('A flood is told that its frames are read later, with the figure and the sett
   await flooder[Symbol.asyncDispose]();
 });
 
-it('An agent that pings again and again is told that it is read later.', async () => {
+it('An agent that is far over its budget is not welcomed, while others are welcomed and served.', async () => {
+  const token = await neighbours.token('returner', 'patient');
+  const returner = await connectWire(neighbours.url, { agent: 'returner', token });
+  returner.send(
+    { type: 'deliver', to: 'bystander', id: 'large', kind: 'note' },
+    `"${'x'.repeat(4_000_000)}"`,
+  );
+  await returner.next('error', { code: 'rate_limited' });
+  await returner[Symbol.asyncDispose]();
+  await using next = await connectWire(neighbours.url);
+  next.raw(
+    `{"type":"hello","agent":"returner","token":"${token}","protocol":1}\n{"type":"list_connected","request_id":"behind"}\n`,
+  );
+  await using newcomer = await neighbours.connect('newcomer');
+  newcomer.send({ type: 'list_connected', request_id: 'at-once' });
+  await newcomer.next('connected', { request_id: 'at-once' });
+  expect(next.received).toEqual([]);
+});
+
+it('The agents of one minting token share a budget, beside which each has its own.', async () => {
+  const minter = { agent: 'crew-minter', token: await neighbours.token('crew-*', 'crew') };
+  await using issuer = await connectWire(neighbours.url, minter);
+  const crew: WireClient[] = [];
+  for (const agent of ['crew-a', 'crew-b', 'crew-c']) {
+    issuer.send({ type: 'admin', request_id: agent, op: 'token_issue', params: { agent, role: 'crew' } });
+    const { result } = await issuer.next('admin_result', { request_id: agent });
+    crew.push(await connectWire(neighbours.url, { agent, token: (result as { token: string }).token }));
+  }
+  for (const one of crew) one.raw('x\n'.repeat(1000));
+  const told = await Promise.all(crew.map((one) => one.next('error', { code: 'rate_limited' })));
+  expect(told.map(({ message }) => message)).toContainEqual(
+    expect.stringMatching(
+      /^more than 4,000 units of frames a second for all agents of one minting token with role 'crew': .* or raise roles\.crew\.limits\.rates\.perMinter$/,
+    ),
+  );
+  for (const one of crew) await one[Symbol.asyncDispose]();
+});
+
+it('An agent that pings again and again is told that it is read later, and gets one pong for many pings.', async () => {
   const pinger = await connectWire(neighbours.url, {
     agent: 'pinger',
     token: await neighbours.token('pinger'),
   });
-  // A WebSocket with too many pings unanswered is ended, so each pong is waited for.
-  pinger.socket.on('pong', () => pinger.socket.ping());
-  for (let i = 0; i < 10; i++) pinger.socket.ping();
+  let pongs = 0;
+  pinger.socket.on('pong', () => pongs++);
+  // Masked pings without data, in one piece.
+  const { _socket: transport } = pinger.socket as unknown as { _socket: Socket };
+  transport.write(Buffer.from('898000000000', 'hex').toString('latin1').repeat(20_000), 'latin1');
   expect(await pinger.next('error', { code: 'rate_limited' })).toMatchObject({
     message: expect.stringContaining('more than 2,000 units of frames a second'),
   });
+  expect(pongs).toBeLessThan(1000);
   await pinger[Symbol.asyncDispose]();
 });

@@ -4,6 +4,8 @@ import { startMonitoredBroker } from '../support/broker/monitored-broker.ts';
 
 const kib512 = 'x'.repeat(512 * 1024);
 const small = 'y'.repeat(500);
+/** Less than one of the heartbeats that a broker has by default. */
+const soon = { timeout: 12_000 };
 
 async function deliver(client: WireClient, to: string, ids: readonly string[], body: string): Promise<void> {
   for (const id of ids) client.send({ type: 'deliver', to, id, kind: 'note' }, body);
@@ -35,7 +37,7 @@ it('a reader that stops reading is pushed no more than its bounds, then closed, 
   const ids = Array.from({ length: 120 }, (_, i) => `m${i}`);
   await broker.during(async () => {
     for (let i = 0; i < ids.length; i += 8) await deliver(sender, 'sleeper', ids.slice(i, i + 8), kib512);
-    await vi.waitFor(async () => expect(await connected(sender)).not.toContain('sleeper'), { timeout: 5000 });
+    await vi.waitFor(async () => expect(await connected(sender)).not.toContain('sleeper'), soon);
   });
   sleeper.socket.resume();
   await sleeper.closed;
@@ -88,7 +90,7 @@ it('a half-open socket loses its lease within a few heartbeats, and what it was 
   await half.next('message');
   half.socket.pause();
   await broker.during(async () => {
-    await vi.waitFor(async () => expect(await connected(sender)).not.toContain('half'), { timeout: 5000 });
+    await vi.waitFor(async () => expect(await connected(sender)).not.toContain('half'), soon);
     await deliver(sender, 'half', ['waiting'], '{}');
   });
   expect(await drain(broker.url, 'half', token, 2)).toEqual(['pushed', 'waiting']);

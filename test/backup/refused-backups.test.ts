@@ -183,7 +183,7 @@ describe('a backup that is not whole', () => {
       const { problems, contents } = await verifyBackup(path);
       expect(problems, file).toContainEqual({ file, problem: expect.stringContaining(problem) });
       expect(contents).toBeUndefined();
-      const restoring = restoreBackup({ backup: path, dataDir: at('restored'), revokeAgents: false, now: 0 });
+      const restoring = restoreBackup({ backup: path, dataDir: at('restored'), revokeTokens: false, now: 0 });
       await expect(restoring).rejects.toMatchObject({
         code: 'backup_damaged',
         message: expect.stringContaining(file),
@@ -209,7 +209,7 @@ test('A backup is restored into an absent or empty directory only, and nothing i
   await beginBackup(operator, at('good'));
   await finishBackup(operator, undefined);
   const restore = (dataDir: string) =>
-    restoreBackup({ backup: at('good'), dataDir, revokeAgents: false, now: 0 });
+    restoreBackup({ backup: at('good'), dataDir, revokeTokens: false, now: 0 });
   const before = await readFile(at('data/operator.token'));
   await expect(restore(at('data'))).rejects.toMatchObject({ code: 'restore_refused' });
   expect(await readFile(at('data/operator.token'))).toEqual(before);
@@ -222,6 +222,12 @@ test('A backup is restored into an absent or empty directory only, and nothing i
   await expect(restore(at('empty'))).rejects.toMatchObject({ code: 'restore_refused' });
   for (const dataDir of [at('empty'), at('new/deep')]) {
     expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
-    expect((await readdir(dataDir)).sort()).toEqual(['audit.db', 'lock.db', 'messages.db', 'tokens.db']);
+    expect((await readdir(dataDir)).sort()).toEqual([
+      'audit.db',
+      'lock.db',
+      'messages.db',
+      'messages.db.mark',
+      'tokens.db',
+    ]);
   }
 });

@@ -22,8 +22,12 @@ function flip(file: string, text: string): void {
 }
 
 /** Starts a broker on a directory that must be refused, then with its loss accepted, and then as always. */
-async function expectLossToBeAccepted(dataDir: string, message: RegExp): Promise<void> {
-  const options = { dataDir, port: 0 };
+async function expectLossToBeAccepted(
+  dataDir: string,
+  message: RegExp,
+  others: { madeLater?: string[] } = {},
+): Promise<void> {
+  const options = { dataDir, port: 0, ...others };
   await expect(startBroker(options)).rejects.toMatchObject({
     code: 'store_damaged',
     message: expect.stringMatching(message),
@@ -106,6 +110,46 @@ describe('a damaged token', () => {
   });
 });
 
+describe('a damaged audit log', () => {
+  it('is set aside and reported, as one that is gone is, and the broker delivers', async () => {
+    await using dir = await tempDir();
+    const dataDir = `${dir.path}/data`;
+    const { audit } = brokerFiles(dataDir);
+    await (await startBroker({ dataDir, port: 0 })).stop();
+    const whole = readFileSync(audit);
+    const garbage = [
+      Buffer.alloc(20_000, 'garbage'),
+      Buffer.concat([whole.subarray(0, 4096), Buffer.alloc(8192, 7)]),
+    ];
+    for (const [n, content] of garbage.entries()) {
+      writeFileSync(audit, content);
+      const logged: unknown[] = [];
+      const now = () => Date.UTC(2026, 0, 1 + n);
+      await using broker = await startTestBroker({ dataDir, now, log: (event) => logged.push(event) });
+      const aside = `${audit}.damaged-2026-01-0${1 + n}T00-00-00.000Z`;
+      expect(readFileSync(aside)).toEqual(content);
+      const detail = expect.stringContaining(aside);
+      expect(logged).toContainEqual(
+        expect.objectContaining({ event: 'damage_found', what: 'audit', detail }),
+      );
+      await using alice = await connect(broker, 'alice');
+      await deliver(alice, 'alice', 'first', { kind: 'note' });
+      await using operator = await connectOperator(broker);
+      expect(JSON.stringify(await admin(operator, 'audit', { since: 0 }))).toContain(aside);
+    }
+    rmSync(audit);
+    await using broker = await startTestBroker({ dataDir });
+    await using operator = await connectOperator(broker);
+    expect(JSON.stringify(await admin(operator, 'audit', { since: 0 }))).toContain(`${audit} is gone`);
+  });
+
+  it('is no damage when a broker starts for the first time', async () => {
+    const logged: object[] = [];
+    await using _broker = await startTestBroker({ log: (event) => logged.push(event) });
+    expect(logged).not.toContainEqual(expect.objectContaining({ event: 'damage_found' }));
+  });
+});
+
 describe('a data directory that has lost something', () => {
   it('is refused while a database is missing or empty, unless the loss is accepted', async () => {
     await using dir = await tempDir();
@@ -121,6 +165,47 @@ describe('a data directory that has lost something', () => {
     rmSync(messages);
     rmSync(`${messages}.mark`);
     await expectLossToBeAccepted(dataDir, /is missing or empty/);
+    // The database holds no commit here, as when all of them were in a log that is gone, too.
+    for (const spoil of [() => rmSync(`${messages}.mark`), () => writeFileSync(`${messages}.mark`, 'xx')]) {
+      spoil();
+      await expectLossToBeAccepted(dataDir, /has lost its \.mark file/);
+    }
+  });
+
+  it('is refused while a database is missing beside its log, which a refused start keeps', async () => {
+    await using dir = await tempDir();
+    const dataDir = `${dir.path}/data`;
+    const { messages, tokens } = brokerFiles(dataDir);
+    await (await startBroker({ dataDir, port: 0 })).stop();
+    for (const file of [messages, tokens]) {
+      rmSync(file);
+      writeFileSync(`${file}-wal`, 'the log');
+      await expect(startBroker({ dataDir, port: 0 })).rejects.toThrow(`${file} is missing or empty`);
+      expect(readFileSync(`${file}-wal`, 'utf8')).toBe('the log');
+      await expectLossToBeAccepted(dataDir, new RegExp(`${file} is missing or empty`));
+    }
+  });
+
+  it('is refused while all its databases are missing and only a file is left that was made after them', async () => {
+    await using dir = await tempDir();
+    const dataDir = `${dir.path}/data`;
+    const { messages, tokens, operatorToken, audit } = brokerFiles(dataDir);
+    const journal = `${dataDir}/journal.db`;
+    for (const left of [audit, journal]) {
+      await (await startBroker({ dataDir, port: 0 })).stop();
+      writeFileSync(journal, 'an orchestrator has written here');
+      for (const file of [messages, `${messages}.mark`, tokens, operatorToken, audit, journal])
+        if (file !== left) rmSync(file);
+      const names = new RegExp(`${messages} is missing.*${tokens} is missing.*made only later: ${left}\\.`);
+      await expectLossToBeAccepted(dataDir, names, { madeLater: [journal] });
+      rmSync(dataDir, { recursive: true });
+    }
+    // A broker that dies at its first start leaves only the first files, and begins again.
+    for (const unmade of [[operatorToken], [operatorToken, audit], [operatorToken, audit, tokens]]) {
+      await (await startBroker({ dataDir, port: 0 })).stop();
+      for (const file of unmade) rmSync(file);
+    }
+    await (await startBroker({ dataDir, port: 0 })).stop();
   });
 
   it('is refused when its log is shorter than what had receipts, and not when only the end is torn', async () => {
@@ -145,5 +230,7 @@ describe('a data directory that has lost something', () => {
     writeFileSync(log, whole.subarray(0, statSync(messages).size === 0 ? 0 : whole.length - 40_000));
     await expectLossToBeAccepted(dataDir, /has lost its last \d+ commits? \(numbers? .*--accept-loss/);
     expect(existsSync(messages)).toBe(true);
+    rmSync(`${messages}.mark`);
+    await expectLossToBeAccepted(dataDir, /has lost its \.mark file, which says how many commits there were/);
   });
 });

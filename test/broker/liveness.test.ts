@@ -52,6 +52,6 @@ it('empties a sub-inbox ten minutes after nobody holds it, and never an inbox', 
       now += 60_000;
       expect(inboxes()).toEqual(['bob', 'bob#mcp-held']);
     },
-    { timeout: 25_000, interval: 500 },
+    { interval: 500 },
   );
 });

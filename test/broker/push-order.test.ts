@@ -41,7 +41,7 @@ it('a subscribe that overlaps live pushes neither duplicates nor skips: the cut-
   }
   await alice.next('delivered', { id: ids.at(-1) });
   const last = await bob.next('subscribed', { request_id: `s${ids.length - ids.length / leases}` });
-  await expect.poll(() => pushedSince(bob.received, last).length, { timeout: 10_000 }).toBe(ids.length);
+  await expect.poll(() => pushedSince(bob.received, last).length).toBe(ids.length);
   expect(pushedSince(bob.received, last)).toEqual(ids);
   const subscriptions = bob.received.filter(({ type }) => type === 'subscribed');
   expect(subscriptions).toHaveLength(leases);

@@ -138,6 +138,31 @@ it('sees a folder that is made later', async () => {
   expect(catalog.problems()).toEqual([]);
 });
 
+it('changed files are read only when that is allowed, or asked for', async () => {
+  await using directory = await tempDir();
+  const write = (name: string) =>
+    writeFile(
+      join(directory.path, `${name}.yaml`),
+      JSON.stringify(restTool(name, { base_url: 'https://api.example' })),
+    );
+  const asked: string[][] = [];
+  await using catalog = await openCapabilities({
+    paths: [directory.path],
+    env: {},
+    watch: true,
+    debounceMs: 10,
+    mayReload: () => {
+      asked.push(names(catalog));
+      return asked.length > 1;
+    },
+  });
+  await write('one');
+  await expect.poll(() => asked).toEqual([[]]);
+  await write('two');
+  await expect.poll(() => names(catalog)).toEqual(['one', 'two']);
+  expect(asked).toEqual([[], []]);
+});
+
 it('a pattern of allowHosts that names no host is refused at once', async () => {
   await expect(openCapabilities({ paths: [], allowHosts: ['http://x'] })).rejects.toMatchObject({
     code: 'bad_config',

@@ -19,6 +19,7 @@ providers:
     config:
       base_url: ${server.origin}/v1/
       path: /items/{id}
+      allow_slashes: true
       method: PUT
       headers: { X-Note: "{note}" }
       params: { tag: "{tags}", limit: "{limit}", size: "{size}", fixed: "a b", json: "{{}}" }
@@ -73,11 +74,23 @@ it('refuses values that could leave their place, before anything is sent', async
         { base_url: `${server.origin}/v1`, path: '/a/{x}/b', headers: { 'x-h': '{h}' } },
         input({ x: {}, h: {} }, ['x']),
       ),
+      'b.json': restTool(
+        'read_file',
+        { base_url: `${server.origin}/v1`, path: '/files/{x}', allow_slashes: true },
+        input({ x: {} }, ['x']),
+      ),
     },
     { allowHosts: [server.host] },
   );
   const bad = [
     { x: '..' },
+    { x: '%2e%2e' },
+    { x: '..\\..' },
+    { x: '../..' },
+    { x: 'a/b' },
+    { x: 'a%2fb' },
+    { x: 'a%5Cb' },
+    { x: 'a%252Fb' },
     { x: '.' },
     { x: '' },
     { x: null },
@@ -91,13 +104,16 @@ it('refuses values that could leave their place, before anything is sent', async
     });
   }
   expect(server.arrivals).toEqual([]);
-  for (const x of ['%2e%2e', '..\\..', '../..', 'a?b', '//evil.example']) await tools.call('read', { x });
+  for (const x of ['../b', 'a/..', 'a\\..\\b']) {
+    expect(await tools.call('read_file', { x }), x).toMatchObject({ error: { code: 'invalid_arguments' } });
+  }
+  expect(server.arrivals).toEqual([]);
+  await tools.call('read', { x: 'a?b' });
+  for (const x of ['src/a b.ts', '//evil.example']) await tools.call('read_file', { x });
   expect(server.arrivals.map(({ url }) => url)).toEqual([
-    '/v1/a/%252e%252e/b',
-    '/v1/a/..%5C../b',
-    '/v1/a/..%2F../b'.replace('../b', '../b'),
     '/v1/a/a%3Fb/b',
-    '/v1/a/%2F%2Fevil.example/b',
+    '/v1/files/src%2Fa%20b.ts',
+    '/v1/files/%2F%2Fevil.example',
   ]);
 });
 

@@ -75,6 +75,7 @@ it('no text of a caller can name a secret', async () => {
   const config = {
     base_url: server.origin,
     path: '/{p}',
+    allow_slashes: true,
     method: 'POST',
     headers: { 'x-text': '{p}' },
     params: { q: '{p}', t: 'a {p}' },
@@ -113,7 +114,13 @@ it('a secret that a service repeats is taken out of results and errors', async (
   await using server = await startWebServer(({ headers, url }, response) => {
     response.writeHead(status, { 'content-type': 'application/json' });
     const token = headers.authorization!;
-    response.end(JSON.stringify({ token, coded: Buffer.from(token.split(' ')[1]!).toString('base64'), url }));
+    const answer = { token, coded: Buffer.from(token.split(' ')[1]!).toString('base64'), url, [token]: 1 };
+    const escaped = (text: string) => `\\u${text.charCodeAt(0).toString(16).padStart(4, '0')}`;
+    response.end(
+      JSON.stringify(answer)
+        .replaceAll('/', '\\/')
+        .replaceAll('canary', (word) => `${escaped(word)}anary`),
+    );
   });
   await using tools = await openCatalog(
     {
@@ -126,12 +133,19 @@ it('a secret that a service repeats is taken out of results and errors', async (
     { allowHosts: [server.host], env },
   );
   expect(await tools.call('echo')).toMatchObject({
-    result: { structuredContent: { token: 'Bearer [redacted]', coded: '[redacted]', url: '/' } },
+    result: {
+      structuredContent: {
+        token: 'Bearer [redacted]',
+        coded: '[redacted]',
+        url: '/',
+        'Bearer [redacted]': 1,
+      },
+    },
   });
   for (status of [400, 401, 500]) {
     const text = JSON.stringify(await tools.call('echo'));
     expect(text).toContain('[redacted]');
-    expect(text).not.toContain('canary');
+    expect(text).not.toMatch(/anary/);
   }
 });
 

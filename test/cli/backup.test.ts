@@ -37,7 +37,15 @@ test('A backup is made, read back and restored by commands, each of which says w
   expect(second.stdout).toContain(`signalbox backup verify ${join(cwd, 'whole')}`);
 
   await writeFile(join(cwd, 'some.token'), 'some-token\n');
-  const elsewhere = ['--url', 'ws://192.0.2.1:7420', '--token-file', 'some.token', '--agent', 'operator'];
+  const elsewhere = [
+    '--url',
+    'ws://192.0.2.1:7420',
+    '--insecure',
+    '--token-file',
+    'some.token',
+    '--agent',
+    'operator',
+  ];
   const remote = await run('backup', 'b', ...elsewhere);
   expect(remote).toMatchObject({ code: 2, stdout: '' });
   expect(remote.stderr).toContain('name an absolute path of its machine');
@@ -68,4 +76,4 @@ test('A backup is made, read back and restored by commands, each of which says w
   const damaged = await run('backup', 'verify', 'whole');
   expect(damaged.code).toBe(1);
   expect(damaged.stdout).toContain('tokens.db has 100 bytes');
-}, 60_000);
+});

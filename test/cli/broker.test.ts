@@ -10,6 +10,7 @@ test('broker says its url, its data directory and where the operator token is, a
   await using broker = await startDaemon(['broker', '--listen', '127.0.0.1:0', '--data', data]);
   expect(broker.ready).toEqual({
     url: expect.stringMatching(/^ws:\/\/127\.0\.0\.1:\d+$/),
+    socket: `unix:${join(data, 'broker.sock')}`,
     data,
     operatorTokenFile: join(data, 'operator.token'),
   });

@@ -21,7 +21,7 @@ test('An operator sees a leap of the clock and what it holds back, and believes 
   expect((await clock('show')).stdout).toContain('the broker believes its clock');
   step(8 * day);
   expect(jsonOf(await clock('show', '--json'))).toEqual({
-    hold: { from: now() - 8 * day, to: now(), left_ms: 300_000, requests: 1, messages: 1 },
+    hold: { from: now() - 8 * day, to: now(), at_start: false, left_ms: 300_000, requests: 1, messages: 1 },
   });
   const shown = await clock('show');
   expect(shown.stdout).toContain('leapt by 8 d');
@@ -42,4 +42,12 @@ test('An operator sees a leap of the clock and what it holds back, and believes 
     if (kinds.length === 2) break;
   }
   expect(kinds.sort()).toEqual(['note', 'undeliverable']);
+
+  // A weekend without a broker: nobody can tell it from a leap, and the text does not say that it was one.
+  await broker.broker.stop();
+  step(3 * day);
+  await broker.restart();
+  const started = (await clock('show')).stdout;
+  expect(started).toContain('found its clock 3 d ahead when it started');
+  expect(started).toContain('Either no broker ran in that time, or the clock leapt.');
 });

@@ -115,6 +115,34 @@ test('Files of other clients are merged by name, whole entries, and check says w
   ]);
 });
 
+test('A server that is given the folder of the data directory is refused by up and by check; over the configuration alone check only warns.', async () => {
+  await using directory = await tempDir();
+  const write = (name: string, data: string) => {
+    const files = { command: 'serve', args: ['.'] };
+    return writeFile(join(directory.path, name), JSON.stringify({ broker: { data }, mcpServers: { files } }));
+  };
+  await write('exposed.yaml', './state');
+  await write('apart.yaml', '../elsewhere');
+  const run = (...args: string[]) => signalbox(args, { cwd: directory.path });
+  const [up, check, warned] = await Promise.all([
+    run('up', '--config', 'exposed.yaml'),
+    run('config', 'check', 'exposed.yaml', '--json'),
+    run('config', 'check', 'apart.yaml'),
+  ]);
+  expect(up).toMatchObject({ code: 2, stdout: '' });
+  expect(up.stderr).toContain(
+    `exposed.yaml: mcpServers.files.args[0]: ${directory.path} holds the data directory`,
+  );
+  expect(up.stderr).toContain('--allow-exposed');
+  expect(existsSync(join(directory.path, 'state'))).toBe(false);
+  expect(check.code).toBe(2);
+  expect(jsonOf(check)).toMatchObject({ error: { code: 'exposed', problems: [expect.any(String)] } });
+  expect(warned.code).toBe(0);
+  expect(warned.stderr).toContain(
+    `warning: apart.yaml: mcpServers.files.args[0]: ${directory.path} holds the configuration`,
+  );
+});
+
 test('The JSON Schema of the configuration names every section.', async () => {
   const schema = jsonOf(await signalbox(['config', 'schema'])) as { properties: object };
   expect(Object.keys(schema.properties)).toEqual([

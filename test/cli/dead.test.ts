@@ -56,7 +56,7 @@ test('Messages that were given up are listed with their reason, shown with their
   expect(table.stdout).toContain('cannot do \\x1b[2Jtwo');
   const shown = await signalbox(['dead', 'show', String(second!.seq), '--data', broker.dataDir]);
   expect(shown.code).toBe(0);
-  expect(shown.stdout).toContain('\\x1b[2Jtwo\n');
+  expect(shown.stdout).toContain('\n\n| \\x1b[2Jtwo\n');
   expect(table.stdout + shown.stdout).not.toContain('\x1b');
   const json = await signalbox(['dead', 'show', String(second!.seq), '--data', broker.dataDir, '--json']);
   expect(jsonOf(json)).toMatchObject({ message: { inbox: 'walt', body: '\x1b[2Jtwo' } });

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectBroker } from '@signalbox/client';
-import { toolCallErrorSchema } from '@signalbox/protocol';
+import { parseTokenFile, toolCallErrorSchema } from '@signalbox/protocol';
 import { startTestBroker } from '@signalbox/testing';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { cleanEnv, jsonOf, signalbox, signalboxArgv } from '../support/cli/command-line.ts';
@@ -16,7 +17,7 @@ const operator = ['--config', 'signalbox.yaml'];
 beforeAll(async () => {
   workspace = await startWorkspace();
   researcher = await workspace.agent('researcher-1', 'researcher');
-}, 60_000);
+});
 afterAll(() => workspace?.[Symbol.asyncDispose]());
 
 async function call(...args: string[]) {
@@ -117,15 +118,12 @@ test('A call that runs is shown as running; at SIGINT it is withdrawn, and its r
   const args = ['tools', 'call', long, JSON.stringify({ duration: 60, steps: 1 }), '--json', ...operator];
   const caller = spawn(process.execPath, signalboxArgv(args), { cwd: workspace.directory, env: cleanEnv() });
   const ended = once(caller, 'exit');
-  const calls = await vi.waitFor(
-    async () => {
-      const run = await workspace.run(['tools', 'calls', '--running', '--json', ...operator]);
-      const found = (jsonOf(run) as { calls: { request_id: string; tool: string }[] }).calls;
-      expect(found).toMatchObject([{ tool: long, state: 'running' }]);
-      return found;
-    },
-    { timeout: 10_000 },
-  );
+  const calls = await vi.waitFor(async () => {
+    const run = await workspace.run(['tools', 'calls', '--running', '--json', ...operator]);
+    const found = (jsonOf(run) as { calls: { request_id: string; tool: string }[] }).calls;
+    expect(found).toMatchObject([{ tool: long, state: 'running' }]);
+    return found;
+  });
   const ask = async () => {
     const run = await workspace.run(['tools', 'result', '--json', ...operator, '--', calls[0]!.request_id]);
     return { code: run.code, answer: jsonOf(run) };
@@ -133,31 +131,61 @@ test('A call that runs is shown as running; at SIGINT it is withdrawn, and its r
   expect(await ask()).toEqual({ code: 75, answer: { state: 'running' } });
   caller.kill('SIGINT');
   expect(await ended).toEqual([130, null]);
-  await vi.waitFor(
-    async () =>
-      expect(await ask()).toMatchObject({ code: 1, answer: { state: 'finished', outcome: 'cancelled' } }),
-    { timeout: 10_000 },
+  await vi.waitFor(async () =>
+    expect(await ask()).toMatchObject({ code: 1, answer: { state: 'finished', outcome: 'cancelled' } }),
   );
 });
 
 test('The audit says what was refused, and belongs to no agent’s timeline.', async () => {
-  const token = (await readFile(join(workspace.directory, 'researcher-1.token'), 'utf8')).trim();
+  const token = parseTokenFile(
+    await readFile(join(workspace.directory, 'researcher-1.token'), 'utf8'),
+  )!.token;
   const { url } = workspace.ready.broker;
   await using client = await connectBroker({ url, token, agent: 'researcher-1' });
   await expect(client.admin('token_list', {})).rejects.toMatchObject({ code: 'forbidden' });
-  await vi.waitFor(
-    async () => {
-      const run = await workspace.run(['history', '--audit', '--since', '1d', '--json', ...operator]);
-      expect(jsonOf(run)).toMatchObject({
-        rows: expect.arrayContaining([
-          expect.objectContaining({ agent: 'researcher-1', code: 'forbidden', count: expect.any(Number) }),
-        ]),
-      });
-    },
-    { timeout: 10_000 },
-  );
+  await vi.waitFor(async () => {
+    const run = await workspace.run(['history', '--audit', 'all', '--since', '1d', '--json', ...operator]);
+    const { entries } = jsonOf(run) as { entries: Record<string, unknown>[] };
+    expect(entries).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({
+          agent: 'researcher-1',
+          code: 'forbidden',
+          name: 'op',
+          role: 'researcher',
+        }),
+        expect.objectContaining({
+          ...{ kind: 'refusal', code: 'call_refused', agent: 'researcher-1', role: 'researcher' },
+          ...{ name: 'mcp_everything__get-sum', outcome: 'permission_denied' },
+          rule: 'roles.researcher.tools: no pattern matches',
+        }),
+        expect.objectContaining({
+          ...{ kind: 'call', code: 'call_ended', agent: 'researcher-1', name: 'mcp_everything__echo' },
+          ...{ server: 'everything', outcome: 'ok', request_bytes: expect.any(Number) },
+        }),
+        expect.objectContaining({ kind: 'change', code: 'token_issued', name: 'researcher-1' }),
+        expect.objectContaining({ kind: 'change', code: 'config_applied', agent: 'orchestrator' }),
+        expect.objectContaining({ kind: 'connect', agent: 'orchestrator' }),
+        expect.objectContaining({ kind: 'read', code: 'history_read', agent: 'operator' }),
+        expect.objectContaining({ kind: 'read', code: 'calls_read', agent: 'operator', name: 'calls' }),
+      ]),
+    );
+    expect(JSON.stringify(entries)).not.toContain('for the record');
+  });
   const table = await workspace.run(['history', '--audit', ...operator]);
-  expect(table.stdout).toMatch(/^LAST +AGENT +TOKEN +CODE +TIMES +DETAIL$/m);
+  expect(table.stdout).toMatch(/^LAST +AGENT +ROLE +CODE +ABOUT +TIMES +DETAIL$/m);
+  expect(table.stdout).toMatch(
+    / researcher-1 +researcher +call_refused +mcp_everything__get-sum +1 +permission_denied: roles\.researcher\.tools: no pattern matches$/m,
+  );
+  const exported = await workspace.run(['history', '--audit', '--export', ...operator]);
+  const lines = exported.stdout.trimEnd().split('\n');
+  expect(lines.length).toBeGreaterThan(10);
+  for (const line of lines) {
+    const [, hash, entry] = /^\{"hash":"([0-9a-f]{64})","entry":(.*)\}$/.exec(line) ?? [];
+    expect(createHash('sha256').update(entry!).digest('hex')).toBe(hash);
+  }
+  const verified = jsonOf(await workspace.run(['history', '--audit', '--verify', '--json', ...operator]));
+  expect(verified).toMatchObject({ ok: true, chains: expect.arrayContaining([]) });
   const mixed = await workspace.run(['history', '--audit', '--agent', 'researcher-1', ...operator]);
   expect(mixed).toMatchObject({
     code: 2,

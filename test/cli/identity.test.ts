@@ -109,6 +109,21 @@ test('token issue --out writes a private file and replaces one only with --force
   expect((await stat(file)).mode & 0o777).toBe(0o600);
 });
 
+test('An operator’s token has a name, and an observer’s shows agents and cannot revoke.', async () => {
+  await using broker = await startTestBroker();
+  const file = join(broker.dataDir, 'watch.token');
+  const issue = ['token', 'issue', '--operator', '--name', 'watch', '--permissions', 'observer'];
+  const issued = await signalbox([...issue, '--expires', '30d', '--out', file, '--data', broker.dataDir]);
+  expect(issued.stdout).toContain('for agent operator.watch in role observer, valid for 30 d');
+  const at = ['--token-file', file, '--url', broker.url, '--json'];
+  expect(jsonOf(await signalbox(['token', 'list', ...at]))).toMatchObject({
+    tokens: expect.arrayContaining([
+      expect.objectContaining({ agent: 'operator.watch', permissions: ['observer'] }),
+    ]),
+  });
+  expect((await signalbox(['token', 'revoke', 'x', ...at])).code).toBe(77);
+});
+
 test('A minting token issues tokens under its pattern, and for no other name.', async () => {
   await using broker = await startTestBroker();
   const file = join(broker.dataDir, 'ci.token');
@@ -116,7 +131,8 @@ test('A minting token issues tokens under its pattern, and for no other name.', 
   const minted = await signalbox(mint);
   expect(minted.code).toBe(0);
   // The command that it proposes reaches the same broker.
-  expect(minted.stdout).toContain(`--token-file ${file} --data ${broker.dataDir}`);
+  expect(minted.stdout).toContain(`--token-file ${file}\n`);
+  expect(await readFile(file, 'utf8')).toMatch(/^sbx_ci-\*~.*\nunix:.*broker\.sock\n$/);
   const at = ['--role', 'ci', '--token-file', file, '--url', broker.url, '--json'];
   expect(jsonOf(await signalbox(['token', 'issue', '--agent', 'ci-7', ...at]))).toMatchObject({
     agent: 'ci-7',

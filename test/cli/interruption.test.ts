@@ -23,7 +23,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
       stdout += chunk;
     });
     const ended = once(asking, 'close');
-    await vi.waitFor(async () => expect(await walt.peek()).toHaveLength(1), { timeout: 10_000 });
+    await vi.waitFor(async () => expect(await walt.peek()).toHaveLength(1));
     asking.kill(signal);
     expect(await ended).toEqual([130, null]);
     expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'cancelled' } });
@@ -38,7 +38,7 @@ test('A question whose token is revoked meanwhile ends at once, with the reason 
   const { id, token } = await broker.broker.issueToken({ agent: 'rosa', role: 'worker' });
   const env = { SIGNALBOX_TOKEN: token, SIGNALBOX_URL: broker.url };
   const asking = signalbox(['ask', 'walt', 'well?', '--json'], { env });
-  await vi.waitFor(async () => expect(await walt.peek()).toHaveLength(1), { timeout: 10_000 });
+  await vi.waitFor(async () => expect(await walt.peek()).toHaveLength(1));
   const revoked = await signalbox(['token', 'revoke', '--data', broker.dataDir, '--', id]);
   expect(revoked.code).toBe(0);
   const run = await asking;
@@ -73,9 +73,7 @@ test('A broker works on when nobody reads what it prints.', async () => {
   broker.stdout.destroy();
   const ended = once(broker, 'exit');
   try {
-    await vi.waitFor(async () => expect((await signalbox(['agents', '--data', data])).code).toBe(0), {
-      timeout: 10_000,
-    });
+    await vi.waitFor(async () => expect((await signalbox(['agents', '--data', data])).code).toBe(0));
     expect(broker.exitCode).toBe(null);
   } finally {
     broker.kill();

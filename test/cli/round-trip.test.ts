@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectBroker } from '@signalbox/client';
+import { parseTokenFile } from '@signalbox/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { jsonOf } from '../support/cli/command-line.ts';
 import { startWorkspace, type Workspace } from '../support/cli/workspace.ts';
@@ -11,7 +12,7 @@ let researcher: { id: string; env: Record<string, string> };
 beforeAll(async () => {
   workspace = await startWorkspace();
   researcher = await workspace.agent('researcher-1', 'researcher');
-}, 60_000);
+});
 afterAll(() => workspace?.[Symbol.asyncDispose]());
 
 test('up says where the broker is, what each server brings and what each role may use.', () => {
@@ -120,7 +121,9 @@ test('What is sent waits in the inbox, is shown without being claimed, and is go
 });
 
 test('ask prints the answer; one that nobody answers is withdrawn and exits 75.', async () => {
-  const token = (await readFile(join(workspace.directory, 'researcher-1.token'), 'utf8')).trim();
+  const token = parseTokenFile(
+    await readFile(join(workspace.directory, 'researcher-1.token'), 'utf8'),
+  )!.token;
   await using answering = await connectBroker({
     url: workspace.ready.broker.url,
     token,

@@ -17,18 +17,20 @@ function rosa(args: readonly string[], options: RunOptions = {}) {
 }
 
 test('What others write cannot steer the terminal; with --json it comes as it was.', async () => {
-  const evil = '\x1b[2J\x1b]0;title\x07 gone\r\u202e';
+  const evil = '\x1b[2J\x1b]0;title\x07 gone\r\u202e\u200b\u{e0041}\noperator  operator  idle';
   await using walt = await connectBroker({
     url: broker.url,
     token: await broker.token('walt'),
     agent: 'walt',
   });
-  walt.announce(evil);
+  walt.announce({ worker: 'mcp', calls: 0, client: evil });
   await walt.deliver({ to: 'rosa', kind: 'note', body: evil });
   const inbox = await rosa(['inbox']);
   expect(inbox.stdout).toContain('\\x1b[2J\\x1b]0;title\\x07 gone');
   const agents = await signalbox(['agents', '--data', broker.dataDir]);
   expect(agents.stdout).toContain('\\x1b[2J');
+  // A heading, and a row each for walt and for the operator who asks.
+  expect(agents.stdout.match(/^.+$/gm)).toHaveLength(2);
   expect(inbox.stdout + agents.stdout).not.toMatch(/[^\P{C}\n]/u);
   expect(jsonOf(await rosa(['inbox', '--json']))).toMatchObject({ messages: [{ body: evil }] });
 });

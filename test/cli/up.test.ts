@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { connect as connectSocket, createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { connectWire, type WireClient } from '@signalbox/testing';
@@ -11,7 +13,7 @@ import { canFailDisk, failDiskOf } from '../support/durability/failing-disk.ts';
 import { isRunning } from '../support/processes.ts';
 
 const bare = '{broker: {listen: "127.0.0.1:0", data: ./state}}';
-const patient = { timeout: 20_000, interval: 100 };
+const patient = { interval: 100 };
 
 test('SIGINT stops the orchestrator and the broker, and up exits 0.', async () => {
   await using workspace = await startWorkspace();
@@ -34,6 +36,23 @@ test('Children that are killed come back on the same port, and tools work again.
   }, patient);
   expect(workspace.up.stderr()).toContain('the broker ended; starting it again');
   expect(workspace.up.stderr()).toContain('the orchestrator ended; starting it again');
+});
+
+test('A child that died is not started again with a configuration that a hosted server could have written, until SIGHUP.', async () => {
+  const server = { command: process.execPath, args: ['-e', '', './signalbox.yaml'] };
+  const config = { broker: { listen: '127.0.0.1:0', data: './state' }, mcpServers: { server } };
+  await using workspace = await startWorkspace(() => JSON.stringify(config));
+  const evil = { command: 'touch', args: [join(workspace.directory, 'evil')] };
+  const rewritten = JSON.stringify({ ...config, mcpServers: { evil } });
+  await writeFile(join(workspace.directory, 'signalbox.yaml'), rewritten);
+  process.kill(workspace.ready.orchestrator.pid, 'SIGKILL');
+  await vi.waitFor(
+    () => expect(workspace.up.stderr()).toContain('has changed, and a hosted server'),
+    patient,
+  );
+  expect(existsSync(join(workspace.directory, 'evil'))).toBe(false);
+  process.kill(workspace.up.pid, 'SIGHUP');
+  await vi.waitFor(() => expect(existsSync(join(workspace.directory, 'evil'))).toBe(true), patient);
 });
 
 test('A second up on the directory of a live one is refused at once, and says which process to stop.', async () => {
@@ -67,6 +86,54 @@ test('After kill -9 of up its children end by themselves, and the next up waits 
   expect([broker.pid, orchestrator.pid].map(isRunning)).toEqual([false, false]);
   next.kill('SIGTERM');
   expect(await ended).toEqual([0, null]);
+});
+
+/** Listens on a port as soon as it is free, and counts who comes. */
+async function squatOn(port: number) {
+  let visitors = 0;
+  const server = createServer((socket) => {
+    visitors++;
+    socket.on('error', () => {});
+  });
+  await vi.waitFor(async () => {
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+  }, patient);
+  return {
+    visitors: () => visitors,
+    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())),
+  };
+}
+
+test('Whoever takes the broker’s port while it is down hears nothing from the orchestrator and from commands; all go on when it is back.', async () => {
+  await using workspace = await startWorkspace(() => bare);
+  const { up, ready, directory } = workspace;
+  const port = Number(new URL(ready.broker.url).port);
+  const agents = ['agents', '--config', 'signalbox.yaml', '--json'];
+  // The supervisor sleeps until the port is taken.
+  process.kill(up.pid, 'SIGSTOP');
+  process.kill(ready.broker.pid, 'SIGKILL');
+  {
+    await using squatter = await squatOn(port);
+    process.kill(up.pid, 'SIGCONT');
+    const away = await workspace.run(agents);
+    expect(away.code).toBe(69);
+    expect(jsonOf(away)).toMatchObject({ error: { url: `unix:${directory}/state/broker.sock` } });
+    await vi.waitFor(
+      () => expect(up.stderr()).toMatch(/something else listens at 127\.0\.0\.1:\d+/),
+      patient,
+    );
+    expect(squatter.visitors()).toBe(0);
+    // Who names the TCP address does talk to it.
+    const named = connectSocket(port, '127.0.0.1');
+    await once(named, 'connect');
+    await vi.waitFor(() => expect(squatter.visitors()).toBe(1));
+    named.destroy();
+  }
+  await vi.waitFor(() => expect(up.stderr()).toContain('the broker is back'), patient);
+  await vi.waitFor(async () => {
+    expect(jsonOf(await workspace.run(agents))).toMatchObject({ agents: [{ agent: 'orchestrator' }] });
+  }, patient);
 });
 
 /** Connects as the operator. */

@@ -15,7 +15,7 @@ let env: Record<string, string>;
 beforeAll(async () => {
   workspace = await startWorkspace();
   ({ env } = await workspace.agent('researcher-1', 'researcher'));
-}, 60_000);
+});
 afterAll(() => workspace?.[Symbol.asyncDispose]());
 
 test('An MCP client that runs "signalbox worker mcp" sees its role’s tools and can call them.', async () => {
@@ -119,7 +119,7 @@ test('A worker that is asked to end answers the call it has running and cancels 
   await client.connect(transport);
   try {
     const call = client.callTool({ name: 'mcp_counter__slow', arguments: { ms: 60_000 } });
-    await expect.poll(() => stack.ran('slow').length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => stack.ran('slow').length).toBe(1);
     process.kill(transport.pid!, 'SIGTERM');
     expect(await call).toMatchObject({
       isError: true,

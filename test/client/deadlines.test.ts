@@ -1,7 +1,7 @@
 import { requestAddress } from '@signalbox/client';
 import { connectWire } from '@signalbox/testing';
 import { expect, it } from 'vitest';
-import { gate, startBrokerWithClients } from '../support/broker/broker-with-clients.ts';
+import { clientClock, gate, startBrokerWithClients } from '../support/broker/broker-with-clients.ts';
 
 it('a permanent error is never queued for a retry: it ends the send at once, and a restart brings nothing back', async () => {
   await using broker = await startBrokerWithClients();
@@ -30,19 +30,8 @@ it('one absolute deadline: progress, receipts and unrelated traffic never extend
   server.send({ type: 'subscribe', request_id: 's' });
   const { client } = await broker.connect(requestAddress('asker'));
   const { client: friend } = await broker.connect('asker');
-  let clock = 0;
-  const { client: timed } = await broker.connect(requestAddress('asker'), {
-    now: () => clock,
-    startTimer: (run, ms) => {
-      const at = clock + ms;
-      const timer = setInterval(() => {
-        if (clock < at) return;
-        clearInterval(timer);
-        run();
-      }, 1);
-      return () => clearInterval(timer);
-    },
-  });
+  const { advance, ...clock } = clientClock();
+  const { client: timed } = await broker.connect(requestAddress('asker'), clock);
   const steps: unknown[] = [];
   let progressed = gate();
   const outcome = timed.request('server', 'ask', null, {
@@ -61,7 +50,7 @@ it('one absolute deadline: progress, receipts and unrelated traffic never extend
     ephemeral: true,
   };
   for (let step = 1; step <= 9; step++) {
-    clock = step * 6_000;
+    advance(6_000);
     progressed = gate();
     server.send({ ...progress, id: `p${step}` }, String(step));
     await progressed.opened;
@@ -69,7 +58,7 @@ it('one absolute deadline: progress, receipts and unrelated traffic never extend
     await friend.deliver({ to: timed.address, kind: 'note', body: step });
     await client.listConnected();
   }
-  clock = 60_000;
+  advance(6_000);
   expect(await outcome).toEqual({ status: 'timed_out', mayHaveRun: true });
 });
 

@@ -1,6 +1,12 @@
 import { connectBroker, requestAddress } from '@signalbox/client';
 import { describe, expect, it } from 'vitest';
-import { aborted, drained, gate, startBrokerWithClients } from '../support/broker/broker-with-clients.ts';
+import {
+  aborted,
+  clientClock,
+  drained,
+  gate,
+  startBrokerWithClients,
+} from '../support/broker/broker-with-clients.ts';
 
 const timeoutMs = 10_000;
 
@@ -189,9 +195,17 @@ describe('ephemeral requests', () => {
 
   it('report no_consumer when their time is over', async () => {
     await using broker = await startBrokerWithClients();
-    const { client } = await broker.connect(requestAddress('asker'));
-    const outcome = await client.request('nobody', 'ask', null, { timeoutMs: 300, ephemeral: true });
-    expect(outcome).toMatchObject({ status: 'rejected', error: { code: 'no_consumer' }, mayHaveRun: false });
+    const { advance, ...clock } = clientClock();
+    const { client } = await broker.connect(requestAddress('asker'), clock);
+    const asked = client.request('nobody', 'ask', null, { timeoutMs: 10, ephemeral: true });
+    // The broker reads in order: by then it has refused the request, which is not sent again within 20 ms of the client's clock.
+    await client.deliver({ to: 'asker', kind: 'note', body: null });
+    advance(10);
+    expect(await asked).toMatchObject({
+      status: 'rejected',
+      error: { code: 'no_consumer' },
+      mayHaveRun: false,
+    });
   });
 });
 

@@ -284,9 +284,9 @@ describe('presence', () => {
     await vi.waitFor(async () => expect(await status()).toEqual({ load: 1 }));
     client.announce({ load: 2 });
     client.announce({ load: 3 });
-    await vi.waitFor(async () => expect(await status()).toEqual({ load: 3 }), { timeout: 5_000 });
+    await vi.waitFor(async () => expect(await status()).toEqual({ load: 3 }));
     await broker.stop();
     await broker.start();
-    await vi.waitFor(async () => expect(await status()).toEqual({ load: 3 }), { timeout: 5_000 });
+    await vi.waitFor(async () => expect(await status()).toEqual({ load: 3 }));
   });
 });

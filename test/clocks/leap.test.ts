@@ -37,7 +37,7 @@ async function startBroker() {
     bob,
     events,
     deadLetters,
-    logged: (event: string) => vi.waitFor(() => expect(events).toContain(event), { timeout: 5000 }),
+    logged: (event: string) => vi.waitFor(() => expect(events).toContain(event)),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
@@ -74,9 +74,7 @@ describe('a wall clock that leaps forward by eight days', () => {
       correlation_id: 'ask-1',
       why: { reason: 'expired', may_have_run: false },
     });
-    await vi.waitFor(async () => expect(await deadLetters()).toEqual([{ id: 'note-2', reason: 'expired' }]), {
-      timeout: 5000,
-    });
+    await vi.waitFor(async () => expect(await deadLetters()).toEqual([{ id: 'note-2', reason: 'expired' }]));
   });
 
   it('is undone: the request that waited is pushed', async () => {
@@ -110,9 +108,7 @@ describe('a wall clock that leaps forward by eight days', () => {
     await deliver(alice, 'bob', 'note-1', { kind: 'note', ttl_ms: 1 });
     await bob[Symbol.asyncDispose]();
     clock.advance(1);
-    await vi.waitFor(async () => expect(await deadLetters()).toMatchObject([{ id: 'note-1' }]), {
-      timeout: 5000,
-    });
+    await vi.waitFor(async () => expect(await deadLetters()).toMatchObject([{ id: 'note-1' }]));
     alice.send({ type: 'deliver', to: 'bob', id: 'ask-1', kind: 'ask' }, '{}');
     expect(await alice.next('delivered', { duplicate: true })).toMatchObject({ id: 'ask-1' });
     expect(events.filter((event) => event === 'housekeeping_failed')).toEqual([]);
@@ -146,9 +142,8 @@ describe('a wall clock that leaps forward by eight days', () => {
     clock.advance(minute);
     await logged('expiry_resumed');
     expect(events.filter((event) => event === 'expiry_held')).toHaveLength(2);
-    await vi.waitFor(
-      async () => expect(await admin(operator, 'dead_list')).toMatchObject({ messages: [{ id: 'note-1' }] }),
-      { timeout: 5000 },
+    await vi.waitFor(async () =>
+      expect(await admin(operator, 'dead_list')).toMatchObject({ messages: [{ id: 'note-1' }] }),
     );
   });
 });
@@ -162,8 +157,6 @@ describe('a message whose lifetime ends', () => {
     await deliver(alice, 'bob', 'ask-1', { ttl_ms: 1000 });
     clock.advance(1000);
     expect(await undeliverable(alice)).toMatchObject({ correlation_id: 'ask-1' });
-    await vi.waitFor(async () => expect(await deadLetters()).toEqual([{ id: 'note-1', reason: 'expired' }]), {
-      timeout: 5000,
-    });
+    await vi.waitFor(async () => expect(await deadLetters()).toEqual([{ id: 'note-1', reason: 'expired' }]));
   });
 });

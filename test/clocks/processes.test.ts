@@ -115,5 +115,5 @@ describe('real processes whose wall clocks are stepped', () => {
       expect(starts('gate')).toHaveLength(1);
       await writeFile(join(path, 'open'), '');
     }
-  }, 120_000);
+  });
 });

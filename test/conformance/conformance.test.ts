@@ -32,7 +32,6 @@ const notRelayed = /^(logging-set-level|tools-call-with-logging):/;
 
 test.each(['2025-11-25', '2026-07-28'])(
   'What passes the official suite for %s directly passes it through the HTTP face.',
-  { timeout: 60_000 },
   async (revision) => {
     await using directory = await tempDir();
     await using bare = await startFixture();

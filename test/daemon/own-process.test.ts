@@ -1,9 +1,10 @@
-import { writeFile } from 'node:fs/promises';
+import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectBroker } from '@signalbox/client';
 import { loadConfig } from '@signalbox/config';
 import { type LogEvent, runBroker, runOrchestrator } from '@signalbox/daemon';
-import { tempDir } from '@signalbox/testing';
+import { startBrokerProcess, tempDir } from '@signalbox/testing';
+import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 
 /** A folder with a `signalbox.yaml` whose broker takes any free port, and the events that were logged. */
@@ -34,8 +35,16 @@ test('A program runs broker and orchestrator, has a changed configuration put in
   await using orchestrator = await runOrchestrator({ config, configFile, url: broker.url, log });
   expect(await orchestrator.ready).toMatchObject({ url: broker.url, tools: 0, roles: [{ role: 'clerk' }] });
 
+  const rows = () => {
+    const db = new Database(join(broker.dataDir, 'audit.db'), { readonly: true });
+    const entries = db.prepare<[], string>('SELECT entry FROM audit_change').pluck().all();
+    db.close();
+    return entries.map((entry) => JSON.parse(entry)).filter(({ code }) => code === 'config_applied');
+  };
+  expect(rows()).toMatchObject([{ detail: expect.stringMatching(/^started: the rules have the hash /) }]);
   await here.write('roles: { clerk: { tools: ["*"] }, guest: { tools: [] } }\n');
   await orchestrator.reload();
+  expect(rows()).toMatchObject([{}, { detail: 'changed: role added: guest; role changed: clerk' }]);
   expect(events).toContainEqual(
     expect.objectContaining({
       event: 'config_applied',
@@ -46,13 +55,72 @@ test('A program runs broker and orchestrator, has a changed configuration put in
   );
 });
 
+const files = (directory: string): string =>
+  `mcpServers: { files: { command: "${process.execPath}", args: ["-e", "", "${directory}"] } }\n`;
+
+test('Where a hosted server is given the data directory nothing starts unless that is allowed, and no reload brings it about.', async () => {
+  await using here = await workspace(files('/'));
+  const { configFile, log, events } = here;
+  const exposed = await here.load();
+  await using broker = await runBroker({ config: exposed });
+  const start = { configFile, url: broker.url, log };
+  await expect(runOrchestrator({ ...start, config: exposed })).rejects.toMatchObject({
+    code: 'exposed',
+    message: `${configFile}: mcpServers.files.args[2]: / holds the data directory ${broker.dataDir}, so whoever may use the server can read the operator's token and act as the operator`,
+  });
+  {
+    await using allowed = await runOrchestrator({ ...start, config: exposed, allowExposed: true });
+    const { warnings } = await allowed.ready;
+    expect(warnings).toContainEqual(expect.stringContaining('EXPOSED, as --allow-exposed allows'));
+  }
+  await here.write('roles: { clerk: { tools: [] } }\n');
+  await using orchestrator = await runOrchestrator({ ...start, config: await here.load() });
+  await orchestrator.ready;
+  await here.write(files('/'));
+  await orchestrator.reload();
+  expect(events.at(-1)).toMatchObject({
+    event: 'config_refused',
+    message: expect.stringContaining('everything stays'),
+  });
+  await here.write('roles: { clerk: { tools: [] } }\n');
+  await orchestrator.reload();
+  expect(events.at(-1)).toMatchObject({ event: 'config_unchanged' });
+});
+
+test.each([
+  ['others may write', 'can be written by others'],
+  ['a hosted server can reach', 'a hosted server can reach it'],
+])(
+  'A configuration that %s is put in force when that is asked for, and not by itself.',
+  async (who, reason) => {
+    await using here = await workspace();
+    const { configFile, log, events } = here;
+    const server = who.startsWith('others') ? '' : files(configFile);
+    await here.write(`${server}roles: { clerk: { tools: [] } }\n`);
+    const config = await here.load();
+    await using broker = await runBroker({ config });
+    // It changed after it was read, so that it is read again as soon as it is watched.
+    await here.write(`${server}roles: { clerk: { tools: ["*"] } }\n`);
+    if (server === '') await chmod(configFile, 0o666);
+    await using orchestrator = await runOrchestrator({ config, configFile, url: broker.url, log });
+    await orchestrator.ready;
+    const reloads = () =>
+      events.filter(({ event }) => event.startsWith('config_') && event !== 'config_warning');
+    expect(reloads()).toEqual([
+      { event: 'config_not_reloaded', level: 'warn', message: expect.stringContaining(reason) },
+    ]);
+    await orchestrator.reload();
+    expect(reloads().at(-1)).toMatchObject({ event: 'config_applied', roles: { changed: ['clerk'] } });
+  },
+);
+
 test('An orchestrator finds the broker of its data directory and makes its own token; without a file it has nothing to reload.', async () => {
   await using here = await workspace();
   const { log, events } = here;
   const config = await here.load();
   await using broker = await runBroker({ config });
   await using orchestrator = await runOrchestrator({ config, log });
-  expect((await orchestrator.ready).url).toBe(broker.url);
+  expect((await orchestrator.ready).url).toBe(broker.socket);
   await orchestrator.reload();
   expect(events.map(({ event }) => event)).toContain('nothing_to_reload');
 });
@@ -98,4 +166,20 @@ test('An orchestrator that is stopped before its servers have answered is never 
   const orchestrator = await runOrchestrator({ config, url: broker.url });
   await orchestrator[Symbol.asyncDispose]();
   await expect(orchestrator.ready).rejects.toMatchObject({ code: 'closed' });
+});
+
+test('An orchestrator that lost its broker before it took any request can be asked to give its start up.', async () => {
+  await using here = await workspace();
+  await using directory = await tempDir();
+  await using broker = await startBrokerProcess(directory.path);
+  const asked = new AbortController();
+  const log = ({ event }: LogEvent): void => {
+    if (event === 'broker_lost') asked.abort();
+  };
+  const fault = (point: string): void => {
+    if (point === 'orchestrator.journal.claimed') process.kill(broker.pid, 'SIGKILL');
+  };
+  const options = { config: await here.load(), url: broker.url, dataDir: directory.path, log, fault };
+  const start = runOrchestrator({ ...options, signal: asked.signal });
+  await expect(start).rejects.toMatchObject({ code: 'aborted' });
 });

@@ -18,11 +18,14 @@ interface Cut {
 
 const bursts = 40;
 
+/** The files of a store. */
+const storeFiles = (file: string): string[] => [file, `${file}-wal`, `${file}.mark`];
+
 /** Alice writes to bob, who acks some of it at once; the power could go after each of many bursts. */
 async function traffic(durability: 'full' | 'process'): Promise<Cut[]> {
   await using broker = await startTestBroker({ durability });
   const { messages } = brokerFiles(broker.dataDir);
-  using disk = watchSyncs([messages, `${messages}-wal`]);
+  using disk = watchSyncs(storeFiles(messages));
   await using alice = await connect(broker, 'alice');
   await using bob = await connect(broker, 'bob');
   await subscribe(bob, { window: 1000 });
@@ -67,9 +70,9 @@ async function openAfter({ files }: Pick<Cut, 'files'>, directory: string): Prom
   mkdirSync(directory);
   const { messages } = brokerFiles(directory);
   for (const [name, content] of files) {
-    writeFileSync(name.endsWith('-wal') ? `${messages}-wal` : messages, content);
+    writeFileSync(messages + name.slice(name.lastIndexOf('.db') + 3), content);
   }
-  return openSqliteInboxStore({ file: messages, durability: 'full' });
+  return openSqliteInboxStore({ file: messages, durability: 'full', boot: 'after the cut' });
 }
 
 /** What had a receipt, or a confirmed ack, and is not so on the disk. */
@@ -97,7 +100,7 @@ describe('a power cut at the worst moment, which takes all that was not synced',
   it('may take a message that was never synced, and its number is not given again', async () => {
     await using directory = await tempDir();
     const file = `${directory.path}/messages.db`;
-    using disk = watchSyncs([file, `${file}-wal`]);
+    using disk = watchSyncs(storeFiles(file));
     await using store = await openSqliteInboxStore({ file, durability: 'full' });
     const number = await commitOne(store, 'unsynced');
     const files = disk.files();

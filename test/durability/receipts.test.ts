@@ -29,7 +29,8 @@ async function storedNow(dataDir: string, inbox: string): Promise<string[]> {
   mkdirSync(`${copy.path}/data`);
   const { messages: to } = brokerFiles(`${copy.path}/data`);
   const { messages: from } = brokerFiles(dataDir);
-  for (const suffix of ['', '-wal']) {
+  // The mark comes first: it must not name a commit that is not in the other copies.
+  for (const suffix of ['.mark', '', '-wal']) {
     if (existsSync(`${from}${suffix}`)) copyFileSync(`${from}${suffix}`, `${to}${suffix}`);
   }
   await using store = await openSqliteInboxStore({ file: to, durability: 'full' });

@@ -1,6 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { connectBroker } from '@signalbox/client';
-import { type BrokerReady, brokerMain, type ChildEnd, startChild, tempDir } from '@signalbox/testing';
+import {
+  type BrokerReady,
+  brokerMain,
+  type ChildEnd,
+  lastingPort,
+  startChild,
+  tempDir,
+} from '@signalbox/testing';
 import type { Victim } from './plan.ts';
 import {
   type FromOrchestrator,
@@ -67,7 +74,7 @@ export async function startFleet(options: FleetOptions, events: FleetEvents): Pr
   const died = (victim: Victim, worker?: string) => (end: ChildEnd, at: number, stderr: string) =>
     events.onDeath({ victim, ...(worker !== undefined && { worker }), at, end, stderr });
 
-  let port = 0;
+  const port = await lastingPort();
   const broker = starting.use(
     await startRestarting<BrokerReady>({
       name: 'broker',
@@ -77,7 +84,6 @@ export async function startFleet(options: FleetOptions, events: FleetEvents): Pr
   );
   const { ready } = await broker.ready();
   const { url } = ready;
-  port = ready.port;
   const workers = Array.from({ length: options.workers }, (_, at) => `worker-${at + 1}`);
   const tokens = await issueTokens(ready, workers);
 

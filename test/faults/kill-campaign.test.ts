@@ -39,7 +39,7 @@ describe('kill -9 of broker, orchestrator, worker and MCP server', () => {
     const killedAt = new Set(kills.map(({ victim, point }) => `${victim} ${point}`));
     for (const { victim, point = 'moment' } of killCards) expect(killedAt).toContain(`${victim} ${point}`);
     expect(new Set(killCards.map(({ point }) => point))).toEqual(new Set([...faultPoints, undefined]));
-  }, 180_000);
+  });
 
   const kill: RunPlan = {
     kill: { victim: 'orchestrator', point: 'orchestrator.call.returned', n: 1, worker: 0 },
@@ -55,5 +55,5 @@ describe('kill -9 of broker, orchestrator, worker and MCP server', () => {
     expect(withJournal!.kills).toMatchObject([{ victim: 'orchestrator' }]);
     expect(brokenPromises(withJournal!)).toEqual(none);
     expect(withJournal!.verdict.typed).toMatchObject({ outcome_unknown: expect.any(Number) });
-  }, 60_000);
+  });
 });

@@ -42,13 +42,13 @@ async function note(id: string): Promise<void> {
 /** Asks until the call has ended one way or the other. */
 async function ask(id: string): Promise<void> {
   const body = { op: 'status', request_id: id };
-  const until = performance.now() + 15_000;
+  const until = performance.now() + 60_000;
   let state: CallState = 'unanswered';
   let result = false;
   while (performance.now() < until) {
     const outcome = await client.request('orchestrator', 'mcp_request', body, {
       ephemeral: true,
-      timeoutMs: 5_000,
+      timeoutMs: 15_000,
     });
     if (outcome.status === 'completed') {
       const { data } = outcome.reply.json as { data?: { state: CallState; reply?: object } };

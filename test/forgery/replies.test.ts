@@ -18,7 +18,7 @@ async function asker(audited: AuditedBroker): Promise<{ client: BrokerClient; ev
 
 /** Resolves when everything that waits in the client's inbox was dealt with. */
 async function emptied(client: BrokerClient): Promise<void> {
-  await expect.poll(() => client.peek(), { timeout: 5000 }).toEqual([]);
+  await expect.poll(() => client.peek()).toEqual([]);
 }
 
 function forge(to: string, id: string, kind: string): Record<string, unknown> {

@@ -2,31 +2,64 @@ import { parseArgs } from 'node:util';
 import { type Flood, floods } from '../support/neighbours/floods.ts';
 import { type HonestReport, startNeighbours } from '../support/neighbours/neighbours.ts';
 
-/** Prints how long an honest pair waits for a reply, quiet and beside each flood of a greedy client with eight connections. */
-const { values } = parseArgs({ options: { asks: { type: 'string' }, only: { type: 'string' } } });
-const asks = Number(values.asks ?? 200);
+/**
+ * Prints how long an honest pair waits for a reply, at rest and beside each flood of a greedy process. Each figure is the median of some
+ * rounds, and each round has a greedy agent that has used nothing yet.
+ */
+const { values } = parseArgs({
+  options: { asks: { type: 'string' }, rounds: { type: 'string' }, only: { type: 'string' } },
+});
+const asks = Number(values.asks ?? 300);
+const rounds = Number(values.rounds ?? 3);
+const only = new RegExp(values.only ?? '');
 const mostMs = 8000;
 
 const row = (...cells: string[]): void => {
   process.stdout.write(`| ${cells.join(' | ')} |\n`);
 };
-const times = ({ p50Ms, p99Ms }: HonestReport): string[] => [p50Ms.toFixed(1), p99Ms.toFixed(1)];
-const counted = (counts: Record<string, number>): string =>
-  Object.entries(counts)
-    .filter(([, count]) => count > 0)
-    .map(([name, count]) => `${count} ${name}`)
-    .join(', ') || 'nothing';
+const median = (figures: number[]): string =>
+  (figures.toSorted((a, b) => a - b)[Math.floor(figures.length / 2)] ?? Number.NaN).toFixed(1);
+const times = (reports: HonestReport[]): string =>
+  `${median(reports.map(({ p50Ms }) => p50Ms))}, ${median(reports.map(({ p99Ms }) => p99Ms))}`;
+const sum = (counts: number[]): number => counts.reduce((a, b) => a + b, 0);
 
-row('flood', 'served', 'refused', 'p50 ms quiet', 'p50 ms', 'p99 ms quiet', 'p99 ms', 'answers to the flood');
-row(...Array(8).fill('---'));
+row(
+  'flood',
+  'served',
+  'refused',
+  'at rest: p50, p99',
+  'flooded: p50, p99',
+  'held up',
+  'the flood was answered',
+);
+row(...Array(7).fill('---'));
 for (const flood of Object.keys(floods) as Flood[]) {
-  if (values.only !== undefined && !flood.includes(values.only)) continue;
+  if (!only.test(flood)) continue;
   await using neighbours = await startNeighbours();
   await neighbours.ask(50);
-  const quiet = await neighbours.ask(asks);
-  const { honest, greedy } = await neighbours.askDuring(flood, asks, { mostMs });
-  const [quietP50, quietP99] = times(quiet);
-  const [p50, p99] = times(honest);
-  const answers = counted({ ...greedy.answers, ...greedy.closes });
-  row(flood, `${honest.served}`, `${honest.refused}`, quietP50!, p50!, quietP99!, p99!, answers);
+  const atRest: HonestReport[] = [];
+  const flooded: HonestReport[] = [];
+  const heldUp: number[] = [];
+  const answers: Record<string, number> = {};
+  for (let round = 0; round < rounds; round++) {
+    atRest.push(await neighbours.ask(asks));
+    await neighbours.heldUpMs();
+    const { honest, greedy } = await neighbours.askDuring(flood, asks, { mostMs });
+    flooded.push(honest);
+    heldUp.push(await neighbours.heldUpMs());
+    for (const [name, count] of Object.entries({ ...greedy.answers, ...greedy.closes })) {
+      answers[name] = (answers[name] ?? 0) + count;
+    }
+  }
+  row(
+    flood,
+    `${sum(flooded.map(({ served }) => served))}`,
+    `${sum(flooded.map(({ refused }) => refused))}`,
+    times(atRest),
+    times(flooded),
+    median(heldUp),
+    Object.entries(answers)
+      .map(([name, count]) => `${count} ${name}`)
+      .join(', ') || 'nothing',
+  );
 }

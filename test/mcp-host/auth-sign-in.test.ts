@@ -42,6 +42,8 @@ it('uses a server after a person has signed in, through rotations, until the sig
   const clock = { ms: 0 };
   const servers = { web: [url, person], other: [other.url, credentials] } as const;
   await using host = startWithAuth({ web: [...servers.web], other: [...servers.other] }, { clock, tokens });
+  const told: string[] = [];
+  host.onServerEvent(({ server, change }) => told.push(`${server} ${change}`));
   expect((await host.inventory()).problems).toEqual([
     {
       server: 'web',
@@ -91,8 +93,17 @@ it('uses a server after a person has signed in, through rotations, until the sig
     .toMatchObject([{ state: 'needs_auth', auth: 'needs_auth' }, { state: 'ready' }]);
   expect(await call(host, 'mcp_other__greet')).toMatchObject(hello);
 
+  // Access tokens that were renewed are no news.
+  expect(told.toSorted()).toEqual([
+    'other signed_in',
+    'web needs_auth',
+    'web needs_auth',
+    'web restored',
+    'web signed_in',
+  ]);
   await signInTo({ url, tokens });
   await host.reload('web');
+  expect(told.slice(-2)).toEqual(['web restored', 'web signed_in']);
   expect(await call(host, 'mcp_web__greet')).toMatchObject(hello);
   expect(await tokens.forget('web')).toBe(true);
   expect(await readdir(directory)).toEqual([]);

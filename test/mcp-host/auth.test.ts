@@ -1,7 +1,7 @@
 import { createGuardedFetch } from '@signalbox/guarded-fetch';
 import { createAuthorizer, hostsOfAuth } from '@signalbox/server-auth';
+import { lastingPort } from '@signalbox/testing';
 import { afterAll, expect, it } from 'vitest';
-import { startEndpoint } from '../support/mcp-host/http-endpoint.ts';
 import { hello, noSignIns, startWithAuth } from '../support/mcp-host/oauth/host-with-sign-ins.ts';
 import { startProtectedServer } from '../support/mcp-host/oauth/protected-server.ts';
 import { machine, startOAuthProvider, subjectToken } from '../support/mcp-host/oauth/provider.ts';
@@ -176,7 +176,7 @@ it("takes its token out of a server's own words", async () => {
 
 it('says that nobody answers where tokens should come from', async () => {
   await using server = await startProtectedServer(provider);
-  const auth = { ...credentials, tokenUrl: `http://127.0.0.1:${await freePort()}/token` };
+  const auth = { ...credentials, tokenUrl: `http://127.0.0.1:${await lastingPort()}/token` };
   await using host = startWithAuth({
     web: [server.url, auth],
     plain: [server.url, { ...auth, tokenUrl: 'http://auth.example/' }],
@@ -205,9 +205,4 @@ it('asks private addresses for tokens only if the operator wrote them down', asy
 function aTokenSource(url: string) {
   const log = () => {};
   return createAuthorizer({ server: 'web', url, auth: credentials, tokens: noSignIns, fetch, log });
-}
-
-async function freePort(): Promise<number> {
-  await using endpoint = await startEndpoint(async () => new Response());
-  return endpoint.port;
 }

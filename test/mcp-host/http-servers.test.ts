@@ -7,6 +7,7 @@ import {
   McpServer,
   Server,
 } from '@modelcontextprotocol/server';
+import { lastingPort } from '@signalbox/testing';
 import { expect, it, vi } from 'vitest';
 import { type HttpEndpoint, startEndpoint } from '../support/mcp-host/http-endpoint.ts';
 import { call, startTestHost, type TestHost } from '../support/mcp-host/test-host.ts';
@@ -73,11 +74,6 @@ async function legacyServer(
     await exited;
   };
   return { child, kill, [Symbol.asyncDispose]: kill };
-}
-
-async function freePort(): Promise<number> {
-  await using endpoint = await startEndpoint(async () => new Response());
-  return endpoint.port;
 }
 
 function start(url: string, headers: Record<string, string> = {}): TestHost {
@@ -190,14 +186,14 @@ it('says what is wrong with an endpoint that refuses us, without the credentials
 });
 
 it('says that nobody answers at a URL', async () => {
-  await using host = start(`http://127.0.0.1:${await freePort()}/mcp`);
+  await using host = start(`http://127.0.0.1:${await lastingPort()}/mcp`);
   expect((await host.inventory()).problems).toEqual([
     { server: 'web', message: 'not available: cannot be reached (ECONNREFUSED)' },
   ]);
 });
 
 it('gets a new session after a server of the 2025 revision was killed and started again', async () => {
-  const port = await freePort();
+  const port = await lastingPort();
   await using first = await legacyServer(port);
   await using host = start(`http://127.0.0.1:${port}/mcp`);
   await host.seen('server_ready');
@@ -207,7 +203,7 @@ it('gets a new session after a server of the 2025 revision was killed and starte
   // This tool says it is idempotent, so the call would be made again.
   const options = { onProgress, repeatable: false };
   const running = call(host, name, { duration: 60, steps: 300 }, options);
-  await vi.waitFor(() => expect(onProgress).toHaveBeenCalled(), 5_000);
+  await vi.waitFor(() => expect(onProgress).toHaveBeenCalled());
   await first.kill();
   expect(await running).toMatchObject({ error: { code: 'outcome_unknown', may_have_run: true } });
   await using _second = await legacyServer(port);
@@ -215,7 +211,7 @@ it('gets a new session after a server of the 2025 revision was killed and starte
 });
 
 it('gets a new session when the server has forgotten the old one', async () => {
-  const port = await freePort();
+  const port = await lastingPort();
   await using _server = await legacyServer(port);
   const forget = { session: '' };
   // A relay that makes the server forget one session, as a restart between two calls would.

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { StdioServerConfig } from '@signalbox/mcp-host';
+import { compileCache } from '@signalbox/testing';
 import { expect, it } from 'vitest';
 import { call, startTestHost } from '../support/mcp-host/test-host.ts';
 
@@ -9,7 +10,7 @@ function serverThatKnows(era: string, protocol?: 'auto' | 'legacy'): StdioServer
     type: 'stdio',
     command: process.execPath,
     args: [script],
-    env: { ERA: era },
+    env: { ERA: era, ...compileCache() },
   };
   return protocol === undefined ? base : { ...base, protocol };
 }

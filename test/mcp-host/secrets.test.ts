@@ -140,6 +140,15 @@ beforeAll(async () => {
       }),
   });
   const inventory = await host.inventory();
+  const reported: unknown[] = [];
+  const answered = await call(
+    host,
+    'mcp_leaker__answer',
+    {},
+    { onProgress: (progress) => reported.push(progress) },
+  );
+  keep('leaker', 'result', answered);
+  keep('leaker', 'progress', reported);
   for (const tool of ['leak', 'misuse', 'no_such_tool', 'die', 'leak']) {
     keep('leaker', `call of ${tool}`, await call(host, `mcp_leaker__${tool}`));
   }
@@ -206,6 +215,22 @@ it('makes servers fail in every way, each of which says something', () => {
 
 it("tells nothing of one server's configuration where another fails", () => {
   expect(leaks((about, server) => about !== server)).toEqual([]);
+});
+
+it("takes a server's secrets out of results and progress, names of fields and escaped texts included", () => {
+  const [result, progress] = ['result', 'progress'].map(
+    (place) => said.find(({ where }) => where === place)?.text,
+  );
+  expect(JSON.parse(result!)).toEqual({
+    result: {
+      content: [
+        { type: 'text', text: '{"key":"[redacted]"}' },
+        { type: 'resource_link', uri: 'file:///[redacted]', name: 'ordinary' },
+      ],
+      structuredContent: { '[redacted]': '[redacted]' },
+    },
+  });
+  expect(progress).toContain('[redacted]');
 });
 
 it("takes a server's own secrets out of its errors, problems, status, log and standard error", () => {

@@ -107,7 +107,7 @@ it('is not ready while connected to a server that cannot list', async () => {
   expect(t.host.servers()[0]!.state).not.toBe('ready');
 });
 
-it('lets no secret of its configuration out in errors and stderr, and nothing of ours into the server', async () => {
+it('lets no secret of its configuration out in errors, results and stderr, and nothing of ours into the server', async () => {
   await using t = await oddHost(
     { pages: [[toolNamed('refuse'), toolNamed('environment')]] },
     { SERVER_SECRET: 'sekret-value', SIGNALBOX_TOKEN: 'our-token' },
@@ -124,7 +124,7 @@ it('lets no secret of its configuration out in errors and stderr, and nothing of
     result: { content: [{ text: string }] };
   };
   expect(JSON.parse(result.content[0].text)).toMatchObject({
-    SERVER_SECRET: 'sekret-value',
+    SERVER_SECRET: '[redacted]',
     PATH: expect.any(String),
   });
   expect(result.content[0].text).not.toContain('SIGNALBOX');

@@ -44,7 +44,7 @@ export class BrokerUnderTest implements AsyncDisposable {
     this.#timeoutMs = timeoutMs;
   }
 
-  static async open(injected: InjectedFaults = {}, timeoutMs = 5000): Promise<BrokerUnderTest> {
+  static async open(injected: InjectedFaults = {}, timeoutMs = 30_000): Promise<BrokerUnderTest> {
     const clock: { tested?: BrokerUnderTest } = {};
     const broker = await startTestBroker({
       durability: 'process',

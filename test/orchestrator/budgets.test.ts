@@ -94,7 +94,7 @@ test('a call that never got its turn does not count', async () => {
   const rosa = await stack.client('rosa');
   const opener = `${stack.directory}/open`;
   const open = [1, 2].map(() => callError(rosa, gate, { file: opener }));
-  await expect.poll(() => stack.ran('gate'), { timeout: 15_000 }).toHaveLength(1);
+  await expect.poll(() => stack.ran('gate')).toHaveLength(1);
   await expect.poll(() => stack.orchestrator.inFlight).toBe(2);
   for (const n of [1, 2, 3]) {
     expect((await callError(rosa, count, { n }))?.message).toContain('the queue of');

@@ -88,13 +88,13 @@ test('a call whose caller gives up while it waits never runs', async () => {
   expect(stack.ran('count')).toEqual([]);
 });
 
-test('progress reaches the calling worker, and only that one', async () => {
+test('progress reaches the calling worker, and only that one; a token in it does not', async () => {
   await using stack = await startToolStack();
   const worker = await stack.executor('w1');
   const other = await stack.executor('w2');
   const [mine, theirs]: unknown[][] = [[], []];
   const quiet = other.execute(
-    { name: slow, arguments: { ms: 200 } },
+    { name: slow, arguments: { ms: 200, label: ` of sbx_rosa~${'x'.repeat(43)}` } },
     { onProgress: (progress) => theirs!.push(progress.message) },
   );
   await worker.execute(
@@ -107,7 +107,7 @@ test('progress reaches the calling worker, and only that one', async () => {
     { progress: 2, total: 4, message: 'step 2' },
     { progress: 3, total: 4, message: 'step 3' },
   ]);
-  expect(theirs).toEqual(['step 1', 'step 2', 'step 3']);
+  expect(theirs).toEqual(['step 1 of [token]', 'step 2 of [token]', 'step 3 of [token]']);
 });
 
 test('arguments may be an object or the JSON text of one, and nothing else', async () => {

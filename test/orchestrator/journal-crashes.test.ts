@@ -42,7 +42,7 @@ async function startCrashingStack() {
     async status(requestId: string) {
       await using client = await connectBroker({ url: broker.url, token, agent: 'rosa#asks' });
       const body = { op: 'status', request_id: requestId };
-      const outcome = await client.request('orchestrator', 'mcp_request', body, { timeoutMs: 10_000 });
+      const outcome = await client.request('orchestrator', 'mcp_request', body, { timeoutMs: 60_000 });
       return outcome.status === 'completed' ? (outcome.reply.json as { data: unknown }).data : outcome;
     },
     [Symbol.asyncDispose]: () => started.disposeAsync(),

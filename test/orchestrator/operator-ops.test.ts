@@ -1,10 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readAudit } from '@signalbox/operator';
 import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import {
+  type AuditEntryKind,
   discoveryReplySchema,
   explanationSchema,
-  operatorOps,
+  operationPermissions,
   searchReplySchema,
   serverReplySchema,
   serversReplySchema,
@@ -47,16 +49,22 @@ async function startOperatedFleet(options: ToolStackOptions = {}) {
 test('operators see, stop, start and reload servers; nobody else does', async () => {
   await using stack = await startOperatedFleet({ concurrency: { servers: { counter: 1 } } });
   const { operator, reader } = stack;
-  for (const op of operatorOps) {
+  for (const [op, needs] of Object.entries(operationPermissions.request)) {
     const body = { op, server: 'counter', role: 'reader', tool: echo, directory: '/b', backup_id: 'b' };
     expect(await ask(reader, body)).toMatchObject({
       error: {
         code: 'permission_denied',
-        message: `op '${op}' is not allowed for role 'reader'; it is for operators only`,
+        message: `op '${op}' is not allowed for role 'reader'; it is for the permission ${needs.join(' or ')}`,
         may_have_run: false,
       },
     });
   }
+  const observer = await stack.client('operator.watch', 'observer');
+  expect(await ask(observer, { op: 'servers' })).toMatchObject({ data: { servers: expect.any(Array) } });
+  expect(await ask(observer, { op: 'stop', server: 'counter' })).toMatchObject({
+    error: { code: 'permission_denied', message: expect.stringContaining('for the permission operator') },
+  });
+  expect(await callError(observer, echo)).toMatchObject({ code: 'permission_denied', may_have_run: false });
   const report = async (name: string) => {
     const { servers } = await askData(operator, { op: 'servers' }, serversReplySchema);
     expect(servers.map((server) => server.name).sort()).toEqual(['counter', 'odd', 'quiet']);
@@ -80,6 +88,7 @@ test('operators see, stop, start and reload servers; nobody else does', async ()
   await writeFile(opener, '');
   expect(await Promise.all(calls)).toEqual([undefined, undefined]);
   expect((await report('odd')).stderr_tail).toContain('end of noise');
+  expect(JSON.stringify(await ask(observer, { op: 'servers' }))).not.toContain('end of noise');
 
   const manage = async (op: string) =>
     (await askData(operator, { op, server: 'counter' }, serverReplySchema)).server;
@@ -104,6 +113,32 @@ test('operators see, stop, start and reload servers; nobody else does', async ()
       hint: "The most similar server is 'counter'.",
     },
   });
+  const audited = async (...kinds: AuditEntryKind[]) =>
+    (await readAudit(operator, { since: 0, kinds, limit: 1000 })).entries;
+  await expect
+    .poll(async () => (await audited('change')).filter(({ code }) => code === 'server_changed'))
+    .toMatchObject([
+      { agent: 'operator', name: 'counter', detail: 'stop', outcome: 'ok', reported_by: 'orchestrator' },
+      { agent: 'operator', name: 'counter', detail: 'start', outcome: 'ok' },
+      { agent: 'operator', name: 'counter', detail: 'reload', outcome: 'ok' },
+      { agent: 'operator', name: 'conter', detail: 'reload', outcome: 'invalid_arguments' },
+    ]);
+  const refused = (await audited('refusal')).filter(({ code }) => code === 'call_refused');
+  expect(refused).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({
+        agent: 'rita',
+        role: 'reader',
+        name: 'reload',
+        outcome: 'permission_denied',
+      }),
+      expect.objectContaining({ agent: 'operator.watch', role: 'observer', name: 'stop' }),
+      expect.objectContaining({ agent: 'operator.watch', name: echo, rule: 'an observer uses no tool' }),
+    ]),
+  );
+  expect(await audited('read')).toContainEqual(
+    expect.objectContaining({ agent: 'operator.watch', code: 'calls_read', name: 'servers' }),
+  );
 });
 
 test('a hidden tool runs for those who know its name and may call it, and shows up nowhere', async () => {

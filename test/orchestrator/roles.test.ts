@@ -1,6 +1,8 @@
 import { readFile, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { RoleToolAllowlist } from '@signalbox/orchestrator';
+import { connectBroker, requestAddress } from '@signalbox/client';
+import { sendOrchestratorRequest } from '@signalbox/operator';
+import { openSqliteJournal, RoleToolAllowlist } from '@signalbox/orchestrator';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { nonstandardServer, npmServer, toolNamed } from '../support/mcp-host/test-servers.ts';
@@ -167,4 +169,48 @@ test('a list that changes in its server reaches the roles that see it, and calls
   expect(await worker.execute({ name: 'mcp_odd__vendor' })).toHaveProperty('error.code', 'tool_not_found');
   expect(await worker.execute({ name: 'mcp_odd__environment' })).toHaveProperty('result.success', true);
   expect(forEven.waiting).toBe(0);
+});
+
+test('the reply of a call is given to another role of its agent only if that role may use the tool', async () => {
+  await using directory = await tempDir();
+  await using journal = await openSqliteJournal({ file: join(directory.path, 'journal.db') });
+  const key = { agent: 'bea', requestId: 'made-by-a-builder' };
+  await journal.start({
+    ...key,
+    ...{ role: 'builder', tool: 'mcp_counter__count', server: 'counter', inbox: 'i' },
+    ...{ receivedAt: 1, startedAt: 1, lifetimeMs: 3_600_000 },
+  });
+  await journal.finish(key, {
+    outcome: 'ok',
+    finishedAt: 2,
+    reply: '{"result":{"content":[],"success":true}}',
+  });
+  await using stack = await startToolStack({
+    journal,
+    allowlist: RoleToolAllowlist.fromEntries([
+      ['guest', ['counter:echo']],
+      ['counting', ['counter:count']],
+    ]),
+  });
+  const timeoutMs = 10_000;
+  const status = { op: 'status', request_id: key.requestId } as const;
+  const call = { op: 'call', tool: 'mcp_counter__echo', arguments: {} } as const;
+  const guest = await stack.client('bea', 'guest');
+  expect(await sendOrchestratorRequest(guest, 'orchestrator', status, { timeoutMs })).toEqual({
+    data: { state: 'unknown' },
+  });
+  await using counting = await connectBroker({
+    url: stack.broker.url,
+    token: await stack.broker.token('bea', 'counting'),
+    agent: requestAddress('bea'),
+  });
+  expect(await sendOrchestratorRequest(counting, 'orchestrator', status, { timeoutMs })).toMatchObject({
+    data: { state: 'finished', reply: { result: { success: true } } },
+  });
+  // The same request again, as an agent sends it after its broker was restored.
+  expect(
+    await sendOrchestratorRequest(guest, 'orchestrator', call, { id: key.requestId, timeoutMs }),
+  ).toMatchObject({
+    error: { code: 'permission_denied', may_have_run: true },
+  });
 });

@@ -11,7 +11,7 @@ let operator: string[];
 beforeAll(async () => {
   run = await startWorkerRunStack();
   operator = ['--data', run.stack.broker.dataDir, '--role', 'worker', '--json'];
-}, 60_000);
+});
 afterAll(() => run?.[Symbol.asyncDispose]());
 
 const tools = expect.arrayContaining(['mcp_counter__echo', 'mcp_counter__count']);
@@ -98,7 +98,10 @@ test.concurrent('cursor-agent finds our server in the project’s file, which is
   const before = '{\n  // mine\n  "mcpServers": { "mine": { "url": "http://127.0.0.1:9" } }\n}\n';
   await mkdir(dirname(file));
   await writeFile(file, before);
-  const { code, report } = await seenBy('cursor-1', ['cursor-agent'], { cwd });
+  const { code, report } = await seenBy('cursor-1', ['cursor-agent'], {
+    cwd,
+    flags: ['--approve-workspace-servers'],
+  });
   expect(code).toBe(0);
   expect(report).toMatchObject({ tools, server: { read: { others: ['mine'] } } });
   expect(await readFile(file, 'utf8')).toBe(before);

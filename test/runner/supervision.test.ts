@@ -1,5 +1,7 @@
-import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { chmod, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { connectBroker } from '@signalbox/client';
 import { SignalboxError } from '@signalbox/protocol';
 import { startTestBroker, type TestBroker, tempDir } from '@signalbox/testing';
@@ -12,13 +14,16 @@ const opened = new AsyncDisposableStack();
 let broker: TestBroker;
 let cleanup: ReturnType<typeof startCleanupProcess>;
 let root: string;
+let records: string;
 
 beforeAll(async () => {
   broker = opened.use(await startTestBroker({ durability: 'process' }));
   cleanup = opened.use(startCleanupProcess(5000));
 });
 beforeEach(async () => {
-  root = opened.use(await tempDir()).path;
+  const { path } = opened.use(await tempDir());
+  [root, records] = [join(path, 'work'), join(path, 'records')];
+  await mkdir(root);
 });
 afterAll(() => opened.disposeAsync());
 
@@ -121,7 +126,7 @@ test('Two agents can’t have their entries in one project file, and what is edi
   const first = await cursorAgent('first', `${edit}; touch done; while test ! -e go; do sleep 0.02; done`);
   const second = await cursorAgent('second', 'exit 0');
   const running = superviseAgent(first.options);
-  await expect.poll(() => readdir(root), { timeout: 10_000 }).toContain('done');
+  await expect.poll(() => readdir(root)).toContain('done');
   await expect(superviseAgent(second.options).ended).rejects.toMatchObject({
     code: 'usage',
     message: expect.stringContaining(`(process ${process.pid})`),
@@ -135,23 +140,109 @@ test('Two agents can’t have their entries in one project file, and what is edi
   expect(await superviseAgent(second.options).ended).toEqual({ code: 0, signal: null });
 });
 
-test('An entry that a run left when it and its cleanup process were killed is taken out by the next run.', async () => {
+test('An entry that a run left when it and its cleanup process were killed is taken out by the next run, and by one of two.', async () => {
   const file = join(root, '.cursor', 'mcp.json');
   await mkdir(join(root, '.cursor'));
   const before = '{"mcpServers":{"mine":{"command":"mine"}}}';
-  const written = '{"mcpServers":{"mine":{"command":"mine"},"signalbox":{"command":"left"}}}';
-  const entry = { path: file, keys: ['mcpServers', 'signalbox'], value: { command: 'left' } };
+  await writeFile(file, before);
+  const killed = await cursorAgent('killed', `cp -r ${records} ${root}/kept; cp ${file} ${root}/written`);
+  expect(await superviseAgent(killed.options).ended).toEqual({ code: 0, signal: null });
+  // What a kill -9 leaves: the record, the entry, and a draft that was not put in its place.
+  const [name] = await readdir(join(root, 'kept'));
+  const record = JSON.parse(await readFile(join(root, 'kept', name!), 'utf8'));
   const owner = { pid: process.pid, start: 'at another time' };
-  await writeFile(file, written);
-  await writeFile(
-    `${file}.signalbox`,
-    JSON.stringify({ owner, entry, before, written, madeDirectory: false }),
-  );
-  const run = await cursorAgent('after', `cp ${file} seen`);
-  expect(await superviseAgent(run.options).ended).toEqual({ code: 0, signal: null });
-  expect(await readFile(join(root, 'seen'), 'utf8')).not.toContain('"left"');
+  await writeFile(join(records, name!), JSON.stringify({ ...record, owner }));
+  await rename(join(root, 'written'), file);
+  await writeFile(join(root, '.cursor', `.signalbox-${record.id}`), 'a draft');
+
+  const script = `cp ${file} ${root}/seen; touch done; while test ! -e go; do sleep 0.02; done`;
+  const agents = await Promise.all(['one', 'two'].map((agent) => cursorAgent(agent, script)));
+  const ended = Promise.allSettled(agents.map(({ options }) => superviseAgent(options).ended));
+  await expect.poll(() => readdir(root)).toContain('done');
+  await writeFile(join(root, 'go'), '');
+  const outcomes = await ended;
+  expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+  const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+  expect(failed?.reason).toMatchObject({
+    code: 'usage',
+    message: expect.stringContaining('another worker run'),
+  });
+  expect(await readFile(join(root, 'seen'), 'utf8')).not.toContain('"killed"');
   expect(await readFile(file, 'utf8')).toBe(before);
   expect(await readdir(join(root, '.cursor'))).toEqual(['mcp.json']);
+  expect(await readdir(records)).toEqual([]);
+});
+
+/** A directory outside of the workspace with a file that nobody may touch, as the author of a workspace would name it. */
+async function victim() {
+  const directory = join(root, '..', 'victim');
+  const file = join(directory, 'mcp.json');
+  await mkdir(directory);
+  await writeFile(file, '{"mcpServers":{}}');
+  return { directory, file, text: () => readFile(file, 'utf8') };
+}
+
+test('A record that the author of a workspace planted is not read, and the file that it names stays as it is.', async () => {
+  const other = await victim();
+  await mkdir(join(root, '.cursor'));
+  const entry = { path: other.file, keys: ['mcpServers'], value: {} };
+  const record = {
+    owner: { pid: 1, start: 'long ago' },
+    entry,
+    before: 'evil',
+    written: '{"mcpServers":{}}',
+  };
+  const planted = JSON.stringify({ ...record, madeDirectory: false });
+  await writeFile(join(root, '.cursor', 'mcp.json.signalbox'), planted);
+  const run = await cursorAgent('lured', `test -s .cursor/mcp.json`);
+  expect(await superviseAgent(run.options).ended).toEqual({ code: 0, signal: null });
+  expect(await other.text()).toBe('{"mcpServers":{}}');
+  expect(await readFile(join(root, '.cursor', 'mcp.json.signalbox'), 'utf8')).toBe(planted);
+  expect(await readdir(join(root, '.cursor'))).toEqual(['mcp.json.signalbox']);
+});
+
+test('Links, pipes, folders, and huge files in the place of the project file are refused before a token is made.', async () => {
+  const other = await victim();
+  const folder = join(root, '.cursor');
+  const file = join(folder, 'mcp.json');
+  const traps: [string, () => Promise<unknown>][] = [
+    ['symbolic link', () => symlink(other.directory, folder)],
+    ['no directory', () => writeFile(folder, '')],
+    ['symbolic link', () => mkdir(folder).then(() => symlink(other.file, file))],
+    ['symbolic link', () => mkdir(folder).then(() => symlink(join(root, 'nowhere'), file))],
+    ['no regular file', () => mkdir(file, { recursive: true })],
+    ['no regular file', () => mkdir(folder).then(() => promisify(execFile)('mkfifo', [file]))],
+    ['larger than', () => mkdir(folder).then(() => writeFile(file, `{}${' '.repeat(1024 * 1024)}`))],
+    ['no UTF-8', () => mkdir(folder).then(() => writeFile(file, Buffer.from([0x22, 0xff, 0x22])))],
+  ];
+  const run = await cursorAgent('trapped', 'exit 0');
+  for (const [what, lay] of traps) {
+    await lay();
+    const { ended } = superviseAgent(run.options);
+    await expect(ended).rejects.toMatchObject({ code: 'usage', message: expect.stringContaining(what) });
+    expect(await readdir(records)).toEqual([]);
+    await rm(folder, { recursive: true });
+  }
+  expect(await other.text()).toBe('{"mcpServers":{}}');
+  expect(await readdir(other.directory)).toEqual(['mcp.json']);
+  expect(await readdir(root)).toEqual(['cursor-trapped']);
+  expect(run.tokens).toEqual([]);
+});
+
+test('A folder that became a link while the agent ran is not followed when the entry is taken out.', async () => {
+  const other = await victim();
+  const script = `cp .cursor/mcp.json ${other.file}; mv .cursor away; ln -s ${other.directory} .cursor`;
+  const run = await cursorAgent('swapper', script);
+  expect(await superviseAgent(run.options).ended).toEqual({ code: 0, signal: null });
+  expect(await other.text()).toContain('"swapper"');
+  expect(run.events.at(-1)).toMatchObject({ event: 'warning', message: expect.stringContaining('by hand') });
+});
+
+test('Records that others could write are refused.', async () => {
+  await mkdir(records, { mode: 0o755 });
+  const run = await cursorAgent('open', 'exit 0');
+  const { ended } = superviseAgent(run.options);
+  await expect(ended).rejects.toMatchObject({ code: 'usage', message: expect.stringContaining(records) });
 });
 
 test('A project without such a file has none afterwards; a file that is no JSON is refused and left as it is.', async () => {

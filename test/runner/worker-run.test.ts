@@ -9,12 +9,12 @@ import { startWorkerRunStack, type WorkerRunStack } from '../support/runner/work
 
 let run: WorkerRunStack;
 let operator: string[];
-const patient = { timeout: 20_000, interval: 25 };
+const patient = { interval: 25 };
 
 beforeAll(async () => {
   run = await startWorkerRunStack();
   operator = ['--data', run.stack.broker.dataDir, '--role', 'worker', '--json'];
-}, 60_000);
+});
 afterAll(() => run?.[Symbol.asyncDispose]());
 
 async function codeOfHello(token: string, agent: string): Promise<unknown> {
@@ -30,7 +30,8 @@ test('A run under kill -9 leaves no process, no file and no entry; until then it
   const file = join(cwd, '.cursor', 'mcp.json');
   await mkdir(dirname(file));
   await writeFile(file, '{"mcpServers":{}}');
-  const started = run.start([...operator, '--agent', 'crashes', '--', 'cursor-agent', 'stay'], { cwd });
+  const flags = ['--agent', 'crashes', '--approve-workspace-servers'];
+  const started = run.start([...operator, ...flags, '--', 'cursor-agent', 'stay'], { cwd });
   await using _started = started;
   const { pid, tokenFile, server } = await started.report();
   await vi.waitFor(
@@ -108,9 +109,16 @@ test('Three agents of a minting token have a token each that ends with them, and
 test('SIGTERM ends a run whose agent does not listen, after its time to stop, with 128 and the signal.', async () => {
   const deaf = "trap '' TERM; echo up; while :; do sleep 0.05; done";
   const args = [...operator, '--agent', 'deaf', '--stop-timeout', '200ms', '--', 'sh', '-c', deaf];
-  const started = run.start(args);
+  const cwd = run.stack.broker.dataDir;
+  const started = run.start(args, { cwd });
   await using _started = started;
   await vi.waitFor(() => expect(started.stdout()).toBe('up\n'), patient);
+  // It works where the operator's token lies, and that is said.
+  expect(started.events()[0]).toMatchObject({
+    event: 'warning',
+    code: 'workspace_exposed',
+    message: expect.stringContaining(`the data directory ${cwd}`),
+  });
   started.kill('SIGTERM');
   expect(await started.ended).toEqual({ code: 137, signal: null });
   expect(started.events().at(-1)).toMatchObject({ event: 'exited', agent: 'deaf', signal: 'SIGKILL' });

@@ -1,8 +1,9 @@
-import { statSync } from 'node:fs';
+import { copyFileSync, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { openSqliteTokenStore, type TokenRecord } from '@signalbox/store';
 import { tempDir } from '@signalbox/testing';
-import { expect, it } from 'vitest';
+import Database from 'better-sqlite3';
+import { expect, it, vi } from 'vitest';
 
 const plain: TokenRecord = {
   id: 'one',
@@ -73,4 +74,49 @@ it('remembers agents that connected, each once and the newest 100,000, over a re
   expect(agents).not.toContain('ann');
   expect(agents.slice(0, 2)).toEqual(['kim', 'agent-0']);
   expect(agents.length).toBeLessThanOrEqual(100_000);
+});
+
+/** The tokens that are left of a store that was killed and lost the log of SQLite. */
+async function withoutLog(file: string): Promise<TokenRecord[]> {
+  const copy = `${file}.copy`;
+  copyFileSync(file, copy);
+  await using store = await openSqliteTokenStore({ file: copy });
+  return await store.all();
+}
+
+it('keeps what was added and removed without the log of SQLite, which may be cut', async () => {
+  await using directory = await tempDir();
+  const file = join(directory.path, 'tokens.db');
+  await using store = await openSqliteTokenStore({ file });
+  await store.addAgents(['ann']);
+  await store.add(plain);
+  await store.add(child);
+  expect(await withoutLog(file)).toEqual([plain, child]);
+  await store.remove('one');
+  expect(await withoutLog(file)).toEqual([child]);
+  expect(existsSync(`${file}-wal`) && statSync(`${file}-wal`).size).toBe(0);
+});
+
+it('removes a token at once while somebody reads, and keeps it removed without the log soon after', async () => {
+  await using directory = await tempDir();
+  const file = join(directory.path, 'tokens.db');
+  await using store = await openSqliteTokenStore({ file });
+  await store.add(plain);
+  await store.add(child);
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const reader = new Database(file, { readonly: true });
+  try {
+    reader.exec('BEGIN');
+    reader.prepare('SELECT count(*) FROM token').get();
+    expect(await store.remove('one')).toBe(true);
+    expect(await store.all()).toEqual([child]);
+    vi.advanceTimersByTime(1000);
+    expect(await withoutLog(file)).toEqual([plain, child]);
+    reader.exec('COMMIT');
+    vi.advanceTimersByTime(1000);
+    expect(await withoutLog(file)).toEqual([child]);
+  } finally {
+    reader.close();
+    vi.useRealTimers();
+  }
 });

@@ -22,7 +22,7 @@ test('the broker knows of each agent whether its client is there, and how many c
     const connected = await watcher.listConnected({ withStatus: true });
     return agents.map((agent) => connected.find((one) => one.agent === agent)?.status);
   };
-  const known = (...agents: string[]) => expect.poll(() => statuses(...agents), { timeout: 5000 });
+  const known = (...agents: string[]) => expect.poll(() => statuses(...agents));
   await using older = await connectClient(await stack.executor('old', 'builder'), 'older', 'legacy');
   await using newer = await connectClient(await stack.executor('new', 'builder'), 'newer', 'auto');
   const idle = { worker: 'mcp', state: 'idle', calls: 0 };

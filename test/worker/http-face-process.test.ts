@@ -48,7 +48,7 @@ async function startFaceProcess(brokerUrl: string, ...flags: string[]) {
   };
 }
 
-test('32 agents make 200 calls each through one face, and each answer is the right one', async () => {
+test('32 agents make 50 calls each through one face, and each answer is the right one', async () => {
   await using stack = await startToolStack();
   await using face = await startFaceProcess(stack.broker.url);
   const idleMiB = face.rssMiB();
@@ -60,7 +60,7 @@ test('32 agents make 200 calls each through one face, and each answer is the rig
   await Promise.all(
     names.flatMap((name, n) =>
       [0, 1].map(async (lane) => {
-        for (let i = lane; i < 200; i += 2) {
+        for (let i = lane; i < 50; i += 2) {
           const said = { from: name, i, text: `${name}:${i}:${'x'.repeat(i)}` };
           const { status, text } = await rawRequest(face.port, {
             ...modernCall(tokens[n]!, 'mcp_counter__echo', said, `${name}/${i}`),
@@ -79,11 +79,11 @@ test('32 agents make 200 calls each through one face, and each answer is the rig
   const seconds = (performance.now() - startedAt) / 1000;
   agent.destroy();
   process.stdout.write(
-    `HTTP face: 6400 calls of 32 agents in ${seconds.toFixed(1)} s (${Math.round(6400 / seconds)}/s), RSS ${idleMiB} MiB idle, ${face.rssMiB()} MiB after\n`,
+    `HTTP face: 1600 calls of 32 agents in ${seconds.toFixed(1)} s (${Math.round(1600 / seconds)}/s), RSS ${idleMiB} MiB idle, ${face.rssMiB()} MiB after\n`,
   );
   expect(wrong).toEqual([]);
-  expect(stack.ran('echo').filter(({ at }) => at === 'end')).toHaveLength(6_400);
-}, 240_000);
+  expect(stack.ran('echo').filter(({ at }) => at === 'end')).toHaveLength(1_600);
+});
 
 test('an agent that posts 4 MiB bodies over 16 connections is refused, and another one is served meanwhile', async () => {
   await using stack = await startToolStack();
@@ -159,12 +159,12 @@ test('a wrong command line for a face over HTTP is refused with the reason', asy
     signalbox(['worker', 'mcp', '--http', 'nowhere']),
     signalbox(['worker', 'mcp', '--http', '0.0.0.0:0']),
     signalbox(['worker', 'mcp', '--http', '127.0.0.1:0', '--token-file', 'x.token']),
-    signalbox(['worker', 'mcp', '--insecure']),
+    signalbox(['worker', 'mcp', '--allow-host', 'box']),
   ]);
   expect(refused.map(({ code, stderr }) => `${code} ${stderr}`)).toEqual([
     expect.stringContaining("2 signalbox: --http 'nowhere' is not HOST:PORT"),
     expect.stringContaining("2 signalbox: listening on '0.0.0.0' would send tokens and calls unencrypted"),
     expect.stringContaining('2 signalbox: --token-file means nothing with --http'),
-    expect.stringContaining("2 signalbox: option '--insecure' goes with --http only"),
+    expect.stringContaining("2 signalbox: option '--allow-host' goes with --http only"),
   ]);
 });

@@ -144,7 +144,7 @@ test('a body that is no request of MCP is refused by the kind of its fault, and 
 });
 
 test('headers without end and a body that does not come are cut off, and others are served meanwhile', async () => {
-  await using site = await startHttpFaceStack({}, { times: { requestTimeoutMs: 300 } });
+  await using site = await startHttpFaceStack({}, { times: { requestTimeoutMs: 1500 } });
   const { stack, face } = site;
   const token = await stack.broker.token('wim');
   const sound = modernCall(token, 'mcp_counter__echo', { n: 1 });

@@ -19,7 +19,14 @@ async function startHosted(server: Partial<HttpServerConfig> | StdioServerConfig
   return { fixture, stack, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }
 
-test('Rounds of a call that asks for input are the same through the face as directly, and a tampered state is refused.', async () => {
+/** Questions through a face name the server that asks; everything else is as it came. */
+function asFixture(answer: object): unknown {
+  return JSON.parse(
+    JSON.stringify(answer).replaceAll('"message":"', `"message":"The MCP server 'fixture' asks: `),
+  );
+}
+
+test('Rounds of a call that asks for input are the same through the face as directly but for the name of the server, and a tampered state is refused.', async () => {
   await using hosted = await startHosted();
   const options = { era: 'modern', capabilities: everyCapability } as const;
   await using direct = await connectUrl(hosted.fixture.url, options);
@@ -31,7 +38,7 @@ test('Rounds of a call that asks for input are the same through the face as dire
   const steps = [{ step1: accepted({ name: 'Ada' }) }, { step2: accepted({ color: 'blue' }) }, undefined];
   for (const inputResponses of steps) {
     const answer = await face.call(tool, {}, { params: more });
-    expect(answer).toEqual(await direct.call(tool, {}, { params: more }));
+    expect(answer).toEqual(asFixture(await direct.call(tool, {}, { params: more })));
     expect(answer.resultType).toBe(inputResponses ? 'input_required' : undefined);
     expect('content' in answer).toBe(!inputResponses);
     more = { inputResponses, requestState: answer.requestState };

@@ -4,7 +4,7 @@ import type { Peer } from './peer.ts';
 import { postgres } from './postgres.ts';
 import { rabbitMq } from './rabbitmq.ts';
 import { redisStreams } from './redis.ts';
-import { signalbox } from './signalbox.ts';
+import { signalbox, signalboxSocket } from './signalbox.ts';
 
 /** All peers in the order of the tables. Those of another checkout follow ours, so that they run in turn. */
 export function peersBeside(before?: URL): readonly Peer[] {
@@ -14,6 +14,7 @@ export function peersBeside(before?: URL): readonly Peer[] {
   ]);
   return [
     ...ours,
+    signalboxSocket(),
     redisStreams('everysec'),
     redisStreams('always'),
     natsJetStream('default'),

@@ -16,6 +16,7 @@ const issue = async (agent: string, role = 'worker'): Promise<string> =>
 serveParent({
   facts: {
     url: broker.url,
+    ...(broker.socket !== undefined && { socket: broker.socket }),
     client: await issue('client'),
     server: await issue('server'),
     sink: await issue('sink'),

@@ -4,6 +4,24 @@ import type { Facts, Peer } from './peer.ts';
 
 const thisHarness = new URL('../', import.meta.url);
 
+/** The names of the peers that are our own broker. */
+export const ownNames: readonly string[] = ['full', 'process', 'socket'];
+
+/** Our own broker with `full` durability, whose clients reach it over its Unix socket. */
+export function signalboxSocket(): Peer {
+  const peer = signalbox('full');
+  return {
+    ...peer,
+    name: 'socket',
+    title: 'Signalbox `full`, Unix socket',
+    how: 'as `full`, over the Unix socket in place of TCP',
+    start: async (dataDir) => {
+      const { facts, ...servers } = await peer.start(dataDir);
+      return { ...servers, facts: { ...facts, url: facts.socket ?? facts.url } };
+    },
+  };
+}
+
 /** Our own broker in a process of its own; the one of another checkout, with its clients, if `before` is its root. */
 export function signalbox(durability: 'full' | 'process', before?: URL): Peer {
   const harness = before ? harnessOf(before) : thisHarness;

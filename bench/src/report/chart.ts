@@ -1,3 +1,4 @@
+import { ownNames } from '../peers/signalbox.ts';
 import type { Benchmarks, CallsReport, Circumstances, MessagesReport } from './benchmarks.ts';
 
 interface Bar {
@@ -49,7 +50,7 @@ function messagePanels(report: MessagesReport | undefined): Panel[] {
       .map((row) => ({
         label: report.peers.find(({ name }) => name === row.peer)?.title ?? row.peer,
         value: row[of],
-        isOurs: row.peer === 'full' || row.peer === 'process',
+        isOurs: ownNames.includes(row.peer),
         isFsynced: row.receiptMeans === 'fsynced',
       }));
   const rate = (title: string, workload: string): Panel => ({

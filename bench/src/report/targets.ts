@@ -1,5 +1,6 @@
 import type { FairnessRow } from '../fleet/fleet-report.ts';
 import type { Cost, Ladder } from '../growth/growth-report.ts';
+import { ownNames } from '../peers/signalbox.ts';
 import type { Benchmarks, CallsReport, MessageRow, MessagesReport } from './benchmarks.ts';
 import { table } from './table.ts';
 
@@ -84,7 +85,7 @@ function ofMessages({ peers, rows }: MessagesReport): TargetRow[] {
   const enqueue = 'enqueue/64/300B';
   const ours = find(enqueue, 'full');
   const best = peers
-    .filter(({ name, earlierOf }) => name !== 'full' && name !== 'process' && !earlierOf)
+    .filter(({ name, earlierOf }) => !ownNames.includes(name) && !earlierOf)
     .map(({ name, title }) => ({ title, perSecond: find(enqueue, name)?.perSecond ?? 0 }))
     .sort((a, b) => b.perSecond - a.perSecond)[0];
   return [

@@ -1,3 +1,4 @@
+import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openSqliteInboxStore } from '@signalbox/store';
 import { tempDir } from '@signalbox/testing';
@@ -19,7 +20,10 @@ const everything = 1_000_000;
 export async function readStoredMessages(dataDir: string, inbox: string): Promise<StoredMessages> {
   await using directory = await tempDir();
   const file = join(directory.path, 'messages.db');
-  const database = new Database(join(dataDir, 'messages.db'), { readonly: true });
+  const original = join(dataDir, 'messages.db');
+  // The mark comes first: it must not name a commit that is not in the copy.
+  copyFileSync(`${original}.mark`, `${file}.mark`);
+  const database = new Database(original, { readonly: true });
   try {
     await database.backup(file);
   } finally {

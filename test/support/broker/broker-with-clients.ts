@@ -47,6 +47,28 @@ export async function startBrokerWithClients(
   };
 }
 
+/** A client's clock, which stands until the test advances it. Its timers run soon after their time has come. */
+export function clientClock(): Required<Pick<ConnectOptions, 'now' | 'startTimer'>> & {
+  advance(ms: number): void;
+} {
+  let now = 0;
+  return {
+    now: () => now,
+    startTimer: (run, ms) => {
+      const at = now + ms;
+      const timer = setInterval(() => {
+        if (now < at) return;
+        clearInterval(timer);
+        run();
+      }, 1);
+      return () => clearInterval(timer);
+    },
+    advance(ms) {
+      now += ms;
+    },
+  };
+}
+
 /** A promise that the test resolves by `open`. */
 export function gate(): { opened: Promise<void>; open: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -74,5 +96,5 @@ export function aborted(signal: AbortSignal): Promise<string> {
 
 /** Resolves when the client's inbox holds nothing un-acked; the broker commits acks a few milliseconds after it has them. */
 export async function drained(client: BrokerClient): Promise<void> {
-  await vi.waitFor(async () => expect(await client.peek()).toEqual([]), { timeout: 5_000 });
+  await vi.waitFor(async () => expect(await client.peek()).toEqual([]));
 }

@@ -1,10 +1,12 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { startBroker } from '@signalbox/broker';
 
 /**
  * A broker in its own process, so that its memory and its system calls are its own. The options are JSON in the first
- * argument; it says over its channel, or on standard output, when it listens, and answers messages with its memory.
+ * argument; it says over its channel, or on standard output, when it listens, and answers messages with its memory, or with the
+ * longest time for which its event loop was held up.
  */
 const options = JSON.parse(process.argv[2]!);
 const broker = await startBroker({ port: 0, ...options });
@@ -17,7 +19,13 @@ const ready = { url: broker.url, operatorTokenFile: broker.operatorTokenFile };
 if (process.send) {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc');
-  process.on('message', async () => {
+  const delays = monitorEventLoopDelay({ resolution: 1 });
+  delays.enable();
+  process.on('message', async (question: { heldUp?: true }) => {
+    if (question.heldUp) {
+      process.send?.({ heldUpMs: delays.max / 1e6 });
+      return delays.reset();
+    }
     collect();
     // What was closed in this turn lets go of its buffers in the next.
     await new Promise(setImmediate);

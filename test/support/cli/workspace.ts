@@ -1,8 +1,10 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { connectBroker, requestAddress } from '@signalbox/client';
+import { issueToken } from '@signalbox/operator';
 import { tempDir } from '@signalbox/testing';
-import { type Daemon, jsonOf, type Run, signalbox, startDaemon } from './command-line.ts';
+import { type Daemon, type Run, signalbox, startDaemon } from './command-line.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -70,22 +72,13 @@ export async function startWorkspace(
     ready,
     run,
     async agent(agent, role) {
-      const out = `${agent}.token`;
-      const args = [
-        'token',
-        'issue',
-        '--agent',
-        agent,
-        '--role',
-        role,
-        '--out',
-        out,
-        '--config',
-        'signalbox.yaml',
-        '--json',
-      ];
-      const { id } = jsonOf(await run(args)) as { id: string };
-      return { id, env: { SIGNALBOX_TOKEN_FILE: join(directory, out), SIGNALBOX_URL: ready.broker.url } };
+      const { url } = ready.broker;
+      const file = join(directory, `${agent}.token`);
+      const secret = (await readFile(join(directory, 'state', 'operator.token'), 'utf8')).trim();
+      await using operator = await connectBroker({ url, token: secret, agent: requestAddress('operator') });
+      const { id, token } = await issueToken(operator, { agent, role });
+      await writeFile(file, `${token}\n`, { mode: 0o600 });
+      return { id, env: { SIGNALBOX_TOKEN_FILE: file, SIGNALBOX_URL: url } };
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { ProtocolError } from '@modelcontextprotocol/server';
 import { audio, embedded, image, text } from './fixture-content.ts';
 import { type FixtureTool, fixtureTool } from './fixture-tool.ts';
@@ -85,7 +84,6 @@ export const plainTools: readonly FixtureTool[] = [
   fixtureTool('test_tool_with_progress', 'Reports its progress.', async ({ context }) => {
     const token = context.mcpReq._meta?.progressToken;
     for (const progress of [0, 50, 100]) {
-      if (progress > 0) await delay(20);
       if (token === undefined) continue;
       const params = { progressToken: token, progress, total: 100 };
       await context.mcpReq.notify({ method: 'notifications/progress', params });
@@ -111,7 +109,6 @@ export const plainTools: readonly FixtureTool[] = [
 async function logging({ context }: Parameters<FixtureTool['run']>[0]) {
   for (const words of ['Tool execution started', 'Tool processing data', 'Tool execution completed']) {
     await context.mcpReq.log('info', words);
-    await delay(20);
   }
   return { content: [text('logged')] };
 }

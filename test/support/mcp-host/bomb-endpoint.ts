@@ -18,7 +18,7 @@ const json =
   };
 
 /** Writes the same text until the reader has gone. */
-const endless =
+export const endless =
   (contentType: string, text: string, start = ''): Respond =>
   (response) => {
     response.writeHead(200, { 'content-type': contentType });

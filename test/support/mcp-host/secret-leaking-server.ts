@@ -14,15 +14,31 @@ if (process.argv.includes('--exit')) process.exit(3);
 interface Incoming {
   id?: number;
   method: string;
-  params?: { name?: string };
+  params?: { name?: string; _meta?: { progressToken?: unknown } };
 }
 
 function write(message: object): void {
   process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 }
 
+/** Answers with the secret as a field's name and in texts that are escaped in ways that JSON allows. */
+function answer(id: number, progressToken: unknown): void {
+  const escaped = [...API_KEY]
+    .map((letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('');
+  const progress = { progressToken, progress: 1, message: API_KEY };
+  if (progressToken !== undefined) write({ method: 'notifications/progress', params: progress });
+  const content = [
+    { type: 'text', text: `{"key":"${escaped}"}` },
+    { type: 'resource_link', uri: `file:///${API_KEY}`, name: 'ordinary' },
+  ];
+  const result = { content, structuredContent: { [API_KEY]: 'KEY' } };
+  const line = JSON.stringify({ jsonrpc: '2.0', id, result });
+  process.stdout.write(`${line.replace('"KEY"', `"${escaped}"`)}\n`);
+}
+
 const tools = [
-  ...['leak', 'misuse', 'die'].map((name) => ({
+  ...['leak', 'misuse', 'die', 'answer'].map((name) => ({
     name,
     inputSchema: { type: 'object' },
     annotations: { readOnlyHint: true },
@@ -48,6 +64,8 @@ createInterface({ input: process.stdin }).on('line', (line) => {
       return write({ id, result: { tools } });
     case 'leak':
       return write({ id, error: { code: -32603, message: `failed: ${leaked}`, data: { leaked } } });
+    case 'answer':
+      return answer(id, params?._meta?.progressToken);
     case 'misuse':
       return write({ id, error: { code: -32602, message: `bad arguments: ${leaked}` } });
     case 'die':

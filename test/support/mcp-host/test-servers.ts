@@ -34,7 +34,13 @@ export function nonstandardServer(listFile: string, env: Record<string, string> 
 /** The server that misbehaves on demand. */
 export function misbehavingServer(...args: string[]): StdioServerConfig {
   const script = fileURLToPath(new URL('./misbehaving-server.ts', import.meta.url));
-  return { type: 'stdio', command: process.execPath, args: [script, ...args] };
+  return { type: 'stdio', command: process.execPath, args: [script, ...args], env: compileCache() };
+}
+
+/** The server that floods its client. */
+export function floodingServer(): StdioServerConfig {
+  const script = fileURLToPath(new URL('./flooding-server.ts', import.meta.url));
+  return { type: 'stdio', command: process.execPath, args: [script] };
 }
 
 /** A tool as a server lists it, with an input schema that accepts every object. */

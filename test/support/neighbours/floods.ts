@@ -1,7 +1,10 @@
 const MiB = 1024 * 1024;
 
-/** What a greedy client sends, by name. Each function makes the text of the n-th WebSocket message, which may hold many frames. */
-export const floods = {
+/** Makes the n-th WebSocket message of a connection, which may hold many frames. */
+type Message = (n: number) => string | Buffer;
+
+/** What a greedy client sends over its connections, by name. */
+const messages = {
   'notes to everybody': (n: number) =>
     frames(100, (i) => `{"type":"deliver","to":"bystander","id":"${n}-${i}","kind":"note","body":true}\n{}`),
   'notes of 4 MB': (n: number) =>
@@ -27,10 +30,52 @@ export const floods = {
   'announcements of a status': (n: number) => frames(100, (i) => `{"type":"announce","status":"${n}-${i}"}`),
   'WebSocket messages without a frame': () => '',
   'binary WebSocket messages': () => Buffer.from('x'),
-} as const satisfies Record<string, (n: number) => string | Buffer>;
+} as const satisfies Record<string, Message>;
 
-/** The name of one of the {@link floods}. */
-export type Flood = keyof typeof floods;
+/** What one greedy process does. */
+export interface FloodKind {
+  /** The tokens of its connections. By default all are those of one worker. */
+  tokens?: 'minting' | 'of 16 children of one minting token' | 'wrong';
+  /** What each connection sends, again and again. Without it, a connection is ended once its `hello` is answered, and made anew. */
+  message?: Message;
+  /** True if it only keeps a processor busy, so that what the broker causes can be told from what the machine does. */
+  isIdle?: true;
+}
+
+const others = {
+  'nothing: it only keeps a processor busy': { isIdle: true },
+  'connections again and again': {},
+  'connections with a wrong token': { tokens: 'wrong' },
+  'issues of child tokens': {
+    tokens: 'minting',
+    message: (n: number) =>
+      frames(
+        20,
+        (i) =>
+          `{"type":"admin","op":"token_issue","request_id":"${n}-${i}","params":{"agent":"greedy-child-${n}-${i}","role":"worker","ttl_ms":60000}}`,
+      ),
+  },
+  'lists, from 16 children of one minting token': {
+    tokens: 'of 16 children of one minting token',
+    message: messages['lists of who is connected'],
+  },
+  'lines that are no JSON, from 16 children of one minting token': {
+    tokens: 'of 16 children of one minting token',
+    message: messages['lines that are no JSON'],
+  },
+} satisfies Record<string, FloodKind>;
+
+/** The name of a flood. */
+export type Flood = keyof typeof messages | keyof typeof others;
+
+/** Every flood by its name. */
+export const floods: Record<Flood, FloodKind> = {
+  ...(Object.fromEntries(Object.entries(messages).map(([name, message]) => [name, { message }])) as Record<
+    keyof typeof messages,
+    FloodKind
+  >),
+  ...others,
+};
 
 function frames(count: number, line: (i: number) => string): string {
   return Array.from({ length: count }, (_, i) => `${line(i)}\n`).join('');

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { BrokerOptions } from '@signalbox/broker';
 import { type Child, connectWire, startChild, tempDir, type WireClient } from '@signalbox/testing';
-import type { Flood } from './floods.ts';
+import { type Flood, floods } from './floods.ts';
 
 /** What a greedy client sent, and what the broker answered: frames by their type, or by their code if they are errors. */
 export interface GreedyReport {
@@ -12,14 +12,21 @@ export interface GreedyReport {
   closes: Record<string, number>;
 }
 
-/** An order to begin a flood, or to end it if it is empty. */
-export interface GreedyOrder {
-  flood?: Flood;
-  url?: string;
-  agent?: string;
-  token?: string;
-  connections?: number;
+/** The address and the token with which a connection says `hello`. */
+export interface Hello {
+  agent: string;
+  token: string;
 }
+
+/** An order to begin a flood over one connection for each `hello`. */
+export interface GreedyBegin {
+  flood: Flood;
+  url: string;
+  hellos: Hello[];
+}
+
+/** An order to begin a flood, or to end it if it is empty. */
+export type GreedyOrder = GreedyBegin | Record<string, never>;
 
 /** What the greedy process tells: an answer that it gets for the first time, or its report after the end of a flood. */
 export type GreedyNews = { answer: string } | { report: GreedyReport };
@@ -38,6 +45,8 @@ export interface Neighbours extends AsyncDisposable {
   /** Issues a token and connects. */
   connect(agent: string, role?: string): Promise<WireClient>;
   token(agent: string, role?: string): Promise<string>;
+  /** Returns the longest time in milliseconds for which the broker's event loop was held up since the last call. */
+  heldUpMs(): Promise<number>;
   /** Lets the honest pair exchange so many asks and replies, one after the other, or as many as it can in `mostMs`. */
   ask(count: number, mostMs?: number): Promise<HonestReport>;
   /**
@@ -50,27 +59,34 @@ export interface Neighbours extends AsyncDisposable {
   ): Promise<{ honest: HonestReport; greedy: GreedyReport }>;
 }
 
-/** Starts a broker with limits of its own. Each flood comes from a worker of its own with so many connections. */
+/** Starts a broker with limits of its own. Each flood comes from an agent of its own with so many connections, or several of them. */
 export async function startNeighbours(
   options: Pick<BrokerOptions, 'limits' | 'roleLimits' | 'durability'> & { connections?: number } = {},
 ): Promise<Neighbours> {
   const { connections = 8, ...broker } = options;
   await using starting = new AsyncDisposableStack();
   const directory = starting.use(await tempDir());
-  const { ready } = starting.use(
+  let reported = (_heldUpMs: number): void => {};
+  const child = starting.use(
     await startChild<{ url: string; operatorTokenFile: string }>(
       new URL('../broker/monitored-broker-main.ts', import.meta.url),
-      { args: [JSON.stringify({ dataDir: `${directory.path}/data`, durability: 'process', ...broker })] },
+      {
+        args: [JSON.stringify({ dataDir: `${directory.path}/data`, durability: 'process', ...broker })],
+        onMessage: (message) => reported((message as { heldUpMs: number }).heldUpMs),
+      },
     ),
   );
+  const { ready } = child;
   const { url } = ready;
   const secret = (await readFile(ready.operatorTokenFile, 'utf8')).trim();
   const operator = starting.use(await connectWire(url, { agent: 'operator', token: secret }));
-  const token = async (agent: string, role = 'worker'): Promise<string> => {
-    operator.send({ type: 'admin', request_id: `for-${agent}`, op: 'token_issue', params: { agent, role } });
-    const { result } = await operator.next('admin_result', { request_id: `for-${agent}` });
+  const issue = async (issuer: WireClient, params: { agent: string; role: string }): Promise<string> => {
+    const request_id = `for-${params.agent}`;
+    issuer.send({ type: 'admin', request_id, op: 'token_issue', params });
+    const { result } = await issuer.next('admin_result', { request_id });
     return (result as { token: string }).token;
   };
+  const token = (agent: string, role = 'worker'): Promise<string> => issue(operator, { agent, role });
   await token('bystander');
   let heard = (_news: GreedyNews): void => {};
   const greedy: Child<object> = starting.use(
@@ -81,6 +97,31 @@ export async function startNeighbours(
   const opened = starting.move();
   const connect = async (agent: string, role?: string): Promise<WireClient> =>
     opened.use(await connectWire(url, { agent, token: await token(agent, role) }));
+  const hellosOf = async (flood: Flood, agent: string): Promise<Hello[]> => {
+    const each = <T>(count: number, make: (i: number) => T): T[] =>
+      Array.from({ length: count }, (_, i) => make(i));
+    const ofOne = (one: string, secret: string): Hello[] =>
+      each(connections, (i) => ({ agent: `${one}#${i}`, token: secret }));
+    switch (floods[flood].tokens) {
+      case 'wrong':
+        return ofOne(agent, 'sbx_wrong');
+      case 'minting': {
+        const secret = await token('greedy-*');
+        return each(connections, (i) => ({ agent: `${agent}-${i}`, token: secret }));
+      }
+      case 'of 16 children of one minting token': {
+        const minter = { agent: `${agent}-minter`, token: await token(`${agent}-*`) };
+        await using issuer = await connectWire(url, minter);
+        const children = each(16, (i) => `${agent}-${i}`);
+        const secrets = await Promise.all(
+          children.map((child) => issue(issuer, { agent: child, role: 'worker' })),
+        );
+        return children.flatMap((child, i) => ofOne(child, secrets[i]!));
+      }
+      default:
+        return ofOne(agent, await token(agent));
+    }
+  };
   const asker = await connect('asker');
   const server = await connect('server');
   for (const one of [asker, server]) {
@@ -110,10 +151,15 @@ export async function startNeighbours(
     url,
     token,
     connect,
+    heldUpMs: () =>
+      new Promise((resolve) => {
+        reported = resolve;
+        child.send({ heldUp: true });
+      }),
     ask: (count, mostMs) => ask(count, mostMs),
     async askDuring(flood, count, { mostMs, until } = {}) {
       const agent = `greedy-${++floodCount}`;
-      const order: GreedyOrder = { flood, url, agent, token: await token(agent), connections };
+      const order: GreedyOrder = { flood, url, hellos: await hellosOf(flood, agent) };
       let isOver = until === undefined;
       const report = new Promise<GreedyReport>((resolve) => {
         heard = (news) => {

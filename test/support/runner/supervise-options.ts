@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { connectBroker } from '@signalbox/client';
 import type { TestBroker } from '@signalbox/testing';
 import type { AgentSetup, RunEvent, startCleanupProcess, superviseAgent } from '@signalbox/worker';
@@ -12,7 +13,7 @@ export interface TestAgent {
   tokens: string[];
 }
 
-/** Options for an agent that runs a program without any injection, unless `setup` says otherwise. */
+/** Options for an agent that runs a program without any injection, unless `setup` says otherwise. Its records lie beside `root`. */
 export function testAgent(
   broker: TestBroker,
   cleanup: ReturnType<typeof startCleanupProcess>,
@@ -24,12 +25,14 @@ export function testAgent(
   const setup: AgentSetup = {
     agent,
     url: broker.url,
+    insecure: false,
     faceCommand: { command: process.execPath, args: [] },
     argv,
     cwd: root,
     env: { PATH: process.env.PATH ?? '' },
     inject: false,
     keepMcp: false,
+    approveWorkspaceServers: false,
     ...run.setup,
   };
   const issueToken: SuperviseOptions['issueToken'] = async () => {
@@ -51,6 +54,7 @@ export function testAgent(
     stdin: 'ignore',
     output: { stdout: { write: async () => {} }, stderr: { write: async () => {} } },
     roots: [{ path: root }],
+    records: join(root, '..', 'records'),
     issueToken,
     cleanup,
     graceMs: 5000,

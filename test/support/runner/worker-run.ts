@@ -60,6 +60,7 @@ export async function startWorkerRunStack(): Promise<WorkerRunStack> {
         cwd,
         env: cleanEnv({
           HOME: home,
+          XDG_STATE_HOME: join(path, 'state'),
           PATH: `${bin}:${process.env.PATH}`,
           XDG_RUNTIME_DIR: runRoot,
           SIGNALBOX_URL: stack.broker.url,

@@ -1,0 +1,181 @@
+import { brokerFiles } from '@signalbox/broker';
+import { connectBroker } from '@signalbox/client';
+import { auditRows, readAudit, readAuditChain } from '@signalbox/operator';
+import { type AuditEntryKind, auditEntryKinds } from '@signalbox/protocol';
+import { AuditChainCheck } from '@signalbox/store';
+import {
+  connectWire,
+  startBrokerProcess,
+  startTestBroker,
+  type TestBroker,
+  tempDir,
+} from '@signalbox/testing';
+import Database from 'better-sqlite3';
+import { expect, it } from 'vitest';
+
+async function operatorOf(broker: TestBroker) {
+  const token = await broker.token('operator.alice', 'operator');
+  return connectBroker({ url: broker.url, token, agent: 'operator.alice' });
+}
+
+async function entriesOf(client: Awaited<ReturnType<typeof operatorOf>>, ...kinds: AuditEntryKind[]) {
+  return (await readAudit(client, { since: 0, kinds, limit: 100_000 })).entries;
+}
+
+it('names the operator of each act and of what it read', async () => {
+  await using broker = await startTestBroker({ durability: 'process' });
+  const alice = await operatorOf(broker);
+  const bob = await connectBroker({ url: broker.url, token: await broker.token('bob'), agent: 'bob' });
+  try {
+    await bob.deliver({ to: 'operator', kind: 'note', id: 'n1', body: 'hush' });
+    const { id } = await alice.admin('token_issue', { agent: 'cara', role: 'worker', ttl_ms: 60_000 });
+    await alice.admin('token_revoke', { id });
+    await alice.admin('tail', { on: true, agent: 'bob' });
+    await alice.admin('history', { since: 0 });
+    await alice.peek({ address: 'operator' });
+    await alice.peek();
+    expect(await entriesOf(alice, 'change')).toMatchObject([
+      {
+        code: 'broker_started',
+        detail: expect.stringMatching(/the rules for roles have the hash [0-9a-f]{16}$/),
+      },
+      { code: 'token_issued', name: 'operator' },
+      { code: 'token_issued', name: 'operator.alice' },
+      { code: 'token_issued', name: 'bob' },
+      { code: 'token_issued', name: 'cara', agent: 'operator.alice', token_id: expect.any(String) },
+      { code: 'token_revoked', name: 'cara', agent: 'operator.alice' },
+    ]);
+    const reads = await entriesOf(alice, 'read');
+    expect(reads).toMatchObject(
+      [
+        { agent: 'operator.alice', code: 'audit_read' },
+        { agent: 'operator.alice', code: 'tail_followed', name: 'bob' },
+        { agent: 'operator.alice', code: 'history_read' },
+        { agent: 'operator.alice', code: 'inbox_read', name: 'operator', detail: '1 messages' },
+      ].sort((a, b) => (a.code === 'audit_read' ? 1 : b.code === 'audit_read' ? -1 : 0)),
+    );
+    expect(await entriesOf(alice, 'connect')).toMatchObject([{ agent: 'operator.alice' }, { agent: 'bob' }]);
+    expect(JSON.stringify(await entriesOf(alice, ...auditEntryKinds))).not.toContain('hush');
+  } finally {
+    await alice.close();
+    await bob.close();
+  }
+});
+
+it('tells in pages by time what it holds, and its chains are whole in a flood of refusals and reads', async () => {
+  await using broker = await startTestBroker({ durability: 'process' });
+  const alice = await operatorOf(broker);
+  await using mallory = await connectWire(broker.url, {
+    agent: 'mallory',
+    token: await broker.token('mallory'),
+  });
+  try {
+    for (let i = 0; i < 120; i++) mallory.send({ type: 'peek', request_id: `p${i}`, address: `agent-${i}` });
+    await mallory.next('error', { request_id: 'p119' });
+    for (const kind of auditEntryKinds) {
+      const check = new AuditChainCheck();
+      for (;;) {
+        const { rows, chain } = await readAuditChain(alice, kind, check.after);
+        expect(check.check(rows, chain, rows.length < 1000)).toBeUndefined();
+        if (rows.length < 1000) break;
+      }
+    }
+    const refusals = await entriesOf(alice, 'refusal');
+    expect(refusals.reduce((sum, { count }) => sum + count, 0)).toBe(120);
+    expect(refusals.length).toBeLessThan(20);
+    const numbers: number[] = [];
+    for await (const { number } of auditRows(alice, { since: 0 })) numbers.push(number);
+    expect(new Set(numbers).size).toBe(numbers.length);
+    for (const params of [
+      { since: 0, kinds: [] },
+      { since: 0, after: -1 },
+    ]) {
+      await expect(alice.admin('audit', params)).rejects.toMatchObject({ code: 'bad_frame' });
+    }
+  } finally {
+    await alice.close();
+  }
+});
+
+it('loses no change at kill -9, and none of what an orchestrator was told is recorded', async () => {
+  await using directory = await tempDir();
+  const dataDir = `${directory.path}/data`;
+  await using broker = await startBrokerProcess(dataDir);
+  const token = await broker.operatorToken();
+  const operator = await connectBroker({ url: broker.url, token, agent: 'operator' });
+  const issued = await operator.admin('token_issue', { agent: 'orchestrator', role: 'orchestrator' });
+  const orchestrator = await connectBroker({
+    url: broker.url,
+    token: issued.token,
+    agent: 'orchestrator',
+  });
+  const event = { code: 'call_ended', agent: 'rosa', role: 'worker', name: 'mcp_a__b', detail: '' } as const;
+  await orchestrator.audit('b1', [{ ...event, ago_ms: 5000, outcome: 'ok', request_id: 'r1' }]);
+  await orchestrator.audit('b1', [{ ...event, outcome: 'ok', request_id: 'r1' }]);
+  const { id } = await operator.admin('token_issue', { agent: 'rosa', role: 'worker' });
+  await broker.kill();
+  await Promise.all([operator.close(), orchestrator.close()]);
+  const db = new Database(brokerFiles(dataDir).audit, { readonly: true });
+  const entries = db
+    .prepare<[], string>('SELECT entry FROM audit_change UNION ALL SELECT entry FROM audit_call')
+    .pluck()
+    .all()
+    .map((entry) => JSON.parse(entry));
+  db.close();
+  expect(entries.filter(({ kind }) => kind === 'call')).toMatchObject([
+    { agent: 'rosa', request_id: 'r1', reported_by: 'orchestrator', outcome: 'ok' },
+  ]);
+  expect(entries.filter(({ kind }) => kind === 'change').at(-1)).toMatchObject({
+    code: 'token_issued',
+    detail: expect.stringContaining(id),
+  });
+});
+
+it('records each change of tokens before it is stored, so that a death in between leaves a row and no token without one', async () => {
+  await using directory = await tempDir();
+  const dataDir = `${directory.path}/data`;
+  await (await startTestBroker({ dataDir, durability: 'process' }))[Symbol.asyncDispose]();
+  const db = new Database(brokerFiles(dataDir).tokens);
+  db.exec(`
+    CREATE TRIGGER no_carl BEFORE INSERT ON token WHEN new.agent = 'carl' BEGIN SELECT raise(ABORT, 'no'); END;
+    CREATE TRIGGER no_removal BEFORE DELETE ON token BEGIN SELECT raise(ABORT, 'no'); END;`);
+  db.close();
+  await using broker = await startTestBroker({ dataDir, durability: 'process' });
+  const alice = await operatorOf(broker);
+  try {
+    const { id } = await alice.admin('token_issue', { agent: 'dora', role: 'worker' });
+    await expect(alice.admin('token_issue', { agent: 'carl', role: 'worker' })).rejects.toThrow();
+    await expect(alice.admin('token_revoke', { id })).rejects.toThrow();
+    const { tokens } = await alice.admin('token_list', {});
+    expect(tokens.map(({ agent }) => agent)).toContain('dora');
+    expect(tokens.map(({ agent }) => agent)).not.toContain('carl');
+    expect((await entriesOf(alice, 'change')).slice(-3)).toMatchObject([
+      { code: 'token_issued', name: 'dora', agent: 'operator.alice' },
+      { code: 'token_issued', name: 'carl', agent: 'operator.alice' },
+      { code: 'token_revoked', name: 'dora', detail: expect.stringContaining(id) },
+    ]);
+  } finally {
+    await alice.close();
+  }
+});
+
+it('issues no token to a minting token when the log of changes is full, but to an operator', async () => {
+  await using directory = await tempDir();
+  const dataDir = `${directory.path}/data`;
+  let mint: string;
+  {
+    await using broker = await startTestBroker({ dataDir, durability: 'process' });
+    mint = await broker.token('ci-*', 'tester');
+  }
+  const db = new Database(brokerFiles(dataDir).audit);
+  db.exec("UPDATE chain SET bytes = 1073741824 WHERE kind = 'change'");
+  db.close();
+  await using broker = await startTestBroker({ dataDir, durability: 'process' });
+  await using minter = await connectWire(broker.url, { agent: 'ci-0', token: mint });
+  const params = { agent: 'ci-1', role: 'tester' };
+  minter.send({ type: 'admin', request_id: 'i', op: 'token_issue', params });
+  expect(await minter.next('error')).toMatchObject({ code: 'storage_full' });
+  const alice = await operatorOf(broker);
+  expect(await alice.admin('token_issue', params)).toHaveProperty('token');
+  await alice.close();
+});

@@ -1,0 +1,11 @@
+import { vi } from 'vitest';
+
+/** How long a test waits for an event, in milliseconds. Only a guard: no machine may be so slow that a right test meets it. */
+const guardMs = 30_000;
+
+const { waitFor } = vi;
+/** Waits as `vi.waitFor` does, which by itself gives up after a second. */
+const patientWaitFor: typeof vi.waitFor = (check, options) =>
+  waitFor(check, { timeout: guardMs, ...(typeof options === 'number' ? { timeout: options } : options) });
+// One process runs many files, and this one before each of them.
+if (waitFor.name !== patientWaitFor.name) vi.waitFor = patientWaitFor;
