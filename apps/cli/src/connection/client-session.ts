@@ -56,8 +56,7 @@ export function withConnectionHint(error: unknown, url: string): unknown {
   if (!(error instanceof SignalboxError)) return error;
   const hint = error.code === 'unreachable' && namesNoPort(url) ? portHint : hints[error.code];
   if (hint === undefined || error.details.hint !== undefined) return error;
-  const message = error.code === 'unreachable' ? `no broker answers at ${url}` : error.message;
-  return new SignalboxError(error.code, message, {
+  return new SignalboxError(error.code, error.message, {
     retryable: error.retryable,
     cause: error,
     details: { ...error.details, url, hint },

@@ -8,6 +8,12 @@ import { operatorToken, orchestratorFiles } from '../data-directory/data-directo
 /** Codes with which a broker refuses a token that is revoked, expired, or for an orchestrator of another name. */
 const refusals = ['unauthorized', 'forged_sender'];
 
+/**
+ * The longest wait for the broker's welcome, in milliseconds. Where nobody listens the connection fails at once; a broker that
+ * listens and is slow, as on a machine that starts many processes, is waited for.
+ */
+const patientConnectMs = 60_000;
+
 /** Where the token is kept, which broker it is for, and the agent id of the orchestrator. */
 export interface OrchestratorTokenOptions {
   dataDir: string;
@@ -30,6 +36,7 @@ export async function ensureOrchestratorToken(options: OrchestratorTokenOptions)
     insecure,
     token: operatorToken(dataDir, url),
     agent: requestAddress('operator'),
+    connectTimeoutMs: patientConnectMs,
   });
   const { token } = await issueToken(operator, { agent, role: 'orchestrator' });
   await writeFile(`${file}.new`, `${token}\n`, { mode: 0o600 });
@@ -50,7 +57,13 @@ async function isAccepted(
   { url, insecure, agent }: OrchestratorTokenOptions,
 ): Promise<boolean> {
   try {
-    await using _client = await connectBroker({ url, insecure, token, agent: requestAddress(agent) });
+    await using _client = await connectBroker({
+      url,
+      insecure,
+      token,
+      agent: requestAddress(agent),
+      connectTimeoutMs: patientConnectMs,
+    });
     return true;
   } catch (error) {
     if (error instanceof SignalboxError && refusals.includes(error.code)) return false;

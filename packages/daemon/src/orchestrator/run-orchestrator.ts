@@ -171,6 +171,8 @@ async function startParts(
       token,
       agent: id,
       backoff: 'orchestrator',
+      // The broker that issued the token has just answered, so that it is only slow if it does not answer now.
+      waitForBroker: options.token === undefined,
       signal,
       log: connectionLog,
     }),
