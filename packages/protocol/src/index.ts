@@ -191,6 +191,7 @@ export {
   toolErrorCodes,
 } from './mcp/tool-call-error.ts';
 export { readWholeManifest } from './mcp/whole-manifest.ts';
+export { workerFaceCapability } from './mcp/worker-face.ts';
 
 // Limits of single parts, how room is shared within them, and rates.
 

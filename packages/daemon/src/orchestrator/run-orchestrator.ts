@@ -57,6 +57,7 @@ const eventLevels: Readonly<Record<string, LogLevel>> = {
   server_lost: 'warn',
   server_backing_off: 'warn',
   server_ejected: 'error',
+  server_refused: 'error',
   server_reaped: 'warn',
   circuit_opened: 'warn',
   auth_needed: 'warn',

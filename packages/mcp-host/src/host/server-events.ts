@@ -7,10 +7,10 @@ export interface ServerEvent {
   /** The instance, if the server has several. */
   instance?: string;
   /**
-   * `ejected`: it crashed or failed to start too often. `needs_auth`: a person has to sign in. `restored`: it is ready after one of
-   * these. `signed_in`: it is ready with its sign-in, for the first time since it was added or reloaded.
+   * `ejected`: it crashed or failed to start too often. `refused`: it is a worker of Signalbox. `needs_auth`: a person has to sign
+   * in. `restored`: it is ready after one of these. `signed_in`: it is ready with its sign-in, for the first time since it was added or reloaded.
    */
-  change: 'added' | 'removed' | 'changed' | 'ejected' | 'needs_auth' | 'restored' | 'signed_in';
+  change: 'added' | 'removed' | 'changed' | 'ejected' | 'refused' | 'needs_auth' | 'restored' | 'signed_in';
   /** The reason for an ejection or a missing sign-in, without secrets. */
   reason?: string;
 }

@@ -1,5 +1,5 @@
 import type { Client, StreamableHTTPClientTransport, Transport } from '@modelcontextprotocol/client';
-import { SignalboxError } from '@signalbox/protocol';
+import { SignalboxError, workerFaceCapability } from '@signalbox/protocol';
 import { type Authorizer, isAboutScope } from '@signalbox/server-auth';
 import type { HttpServerConfig, McpServerConfig } from '../config/server-config.ts';
 import { limitsOf, type ServerLimits } from '../config/server-limits.ts';
@@ -28,8 +28,8 @@ export interface ConnectOptions extends RequestLimits, ClientEvents {
 }
 
 /**
- * Starts or reaches the server and shakes hands. Rejects with `SignalboxError` `needs_auth`, `auth_failed` or
- * `server_failed`; nothing is left running then.
+ * Starts or reaches the server and shakes hands. Rejects with `SignalboxError` `needs_auth`, `auth_failed`, `serves_itself`
+ * (it is a worker of Signalbox) or `server_failed`; nothing is left running then.
  */
 export async function connectServer(
   config: McpServerConfig,
@@ -43,7 +43,7 @@ export async function connectServer(
     return await connectStdio(transport, 'auto', limits, options);
   } catch (error) {
     // A server that is older than the question for the revision may exit on it.
-    if (options.signal.aborted || transport.pid === undefined) throw error;
+    if (options.signal.aborted || transport.pid === undefined || isOwnFace(error)) throw error;
     return connectStdio(new StdioTransport(config, options.process), 'legacy', limits, options);
   }
 }
@@ -70,6 +70,7 @@ async function connectStdio(
     const { reason } = failureOf(error);
     const ended = transport.end;
     await transport.close();
+    if (isOwnFace(error)) throw error;
     throw new SignalboxError('server_failed', ended ?? reason, {
       details: { stderrTail: transport.stderrTail() },
     });
@@ -115,6 +116,7 @@ async function connectHttp(config: HttpServerConfig, options: ConnectOptions): P
     await shakeHands(client, transport, options);
   } catch (error) {
     await endpoint.close();
+    if (isOwnFace(error)) throw error;
     throw refusal ?? new SignalboxError('server_failed', failureOf(error).reason);
   }
   deliverProgressFirst(transport);
@@ -124,6 +126,7 @@ async function connectHttp(config: HttpServerConfig, options: ConnectOptions): P
 
 /**
  * Workaround for the SDK 2.4.0: it ignores the signal while it asks for the revision, so an abort closes the transport.
+ * Rejects with `serves_itself` if the server is a worker's face: its tools are ours, and those of the next round ours again.
  */
 async function shakeHands(
   client: Client,
@@ -134,9 +137,18 @@ async function shakeHands(
   signal.addEventListener('abort', close, { once: true });
   try {
     await client.connect(transport, { timeout: timeoutMs, signal });
+    if (client.getServerCapabilities()?.experimental?.[workerFaceCapability] === undefined) return;
+    throw new SignalboxError(
+      'serves_itself',
+      'it is a worker of Signalbox, whose tools would come back here as new ones',
+    );
   } finally {
     signal.removeEventListener('abort', close);
   }
+}
+
+function isOwnFace(error: unknown): boolean {
+  return error instanceof SignalboxError && error.code === 'serves_itself';
 }
 
 /** Ends a legacy session on the server too, unless that takes longer than a second. */

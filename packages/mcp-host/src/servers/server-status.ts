@@ -7,7 +7,8 @@ import { policyOf } from '../config/server-policy.ts';
 /**
  * The state of a hosted server or of one of its instances.
  * - `idle`: not started; the first call starts it.
- * - `ejected`: it failed too often. `needs_auth`: a person has to sign in. Both last until a reload.
+ * - `ejected`: it failed too often. `refused`: it is a worker of Signalbox. `needs_auth`: a person has to sign in. All three last
+ *   until a reload.
  * - `stopped`: by an operator, or with the host.
  * - `disabled`: by the configuration.
  */
@@ -17,6 +18,7 @@ export type ServerState =
   | 'ready'
   | 'backing_off'
   | 'ejected'
+  | 'refused'
   | 'needs_auth'
   | 'stopped'
   | 'disabled';
@@ -69,6 +71,7 @@ const bestFirst: readonly ServerState[] = [
   'backing_off',
   'needs_auth',
   'ejected',
+  'refused',
   'stopped',
   'disabled',
   'idle',

@@ -31,6 +31,10 @@ const causes: Partial<Record<ServerState, { what: string; hint: (server: string)
     what: 'failed too often and is not started any more',
     hint: (server) => `once its cause is repaired: signalbox tools reload ${quoted(server)}`,
   },
+  refused: {
+    what: 'is not served',
+    hint: () => 'take it out of mcpServers, or out of the file that mcpConfig names',
+  },
   needs_auth: {
     what: 'needs somebody to sign in',
     hint: (server) => `signalbox tools auth ${quoted(server)}`,

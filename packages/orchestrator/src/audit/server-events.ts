@@ -6,6 +6,7 @@ const codes = {
   removed: 'server_changed',
   changed: 'server_changed',
   ejected: 'server_ejected',
+  refused: 'server_ejected',
   needs_auth: 'sign_in_needed',
   restored: 'server_restored',
   signed_in: 'sign_in_accepted',

@@ -4,7 +4,17 @@ import { z } from 'zod';
 export const serverReportSchema = z.object({
   name: z.string(),
   state: z
-    .enum(['idle', 'starting', 'ready', 'backing_off', 'ejected', 'needs_auth', 'stopped', 'disabled'])
+    .enum([
+      'idle',
+      'starting',
+      'ready',
+      'backing_off',
+      'ejected',
+      'refused',
+      'needs_auth',
+      'stopped',
+      'disabled',
+    ])
     .describe('The state of the instance that is in the best one.'),
   transport: z.enum(['stdio', 'http']),
   share: z.enum(['all', 'role', 'worker']),

@@ -44,7 +44,8 @@ const codes = {
   server_ejected: {
     kind: 'change',
     reported: true,
-    meaning: 'A server crashed or failed to start too often, and is not started again until its reload.',
+    meaning:
+      'A server crashed or failed to start too often, or is a worker of Signalbox, and is not started until its reload.',
   },
   server_restored: {
     kind: 'change',

@@ -8,7 +8,7 @@ import {
   type ServerContext,
   type Tool,
 } from '@modelcontextprotocol/server';
-import type { CallRound } from '@signalbox/protocol';
+import { type CallRound, workerFaceCapability } from '@signalbox/protocol';
 import { JsonRpcError } from '../tools/json-rpc-error.ts';
 import { toolPage } from '../tools/tool-pages.ts';
 import { type AnswerDeps, type ClientCall, startCall } from './answer-call.ts';
@@ -35,7 +35,10 @@ export function createFaceServer(options: FaceServerOptions): Server {
   const { version, tools, onlyMethod } = options;
   const server = new Server(
     { name: 'signalbox', title: 'Signalbox', version },
-    { capabilities: { tools: { listChanged: true } }, instructions: tools.instructions().join('\n') },
+    {
+      capabilities: { tools: { listChanged: true }, experimental: { [workerFaceCapability]: {} } },
+      instructions: tools.instructions().join('\n'),
+    },
   );
   server.setRequestHandler('tools/list', ({ params }, context) => {
     tools.status.listed(clientOf(server, context));

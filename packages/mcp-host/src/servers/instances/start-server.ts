@@ -8,11 +8,12 @@ import type { ServerConnection } from '../../server-connection.ts';
 import type { ServerDeps } from '../server-deps.ts';
 
 /**
- * A connection and the tools of its server, or the reason why there is none. In that case no process is left running.
+ * A connection and the tools of its server, or the reason why there is none. In that case no process is left running, and
+ * `giveUp` is set if another start can't succeed.
  */
 export type StartResult =
   | { connection: ServerConnection; list: ToolList }
-  | { reason: string; needsAuth: boolean; stderrTail: string };
+  | { reason: string; giveUp: 'needs_auth' | 'refused' | undefined; stderrTail: string };
 
 /** Identifies one instance of a server. */
 export interface InstanceIdentity {
@@ -53,20 +54,20 @@ export async function startServer(
     if (!connection.isOpen) throw new SignalboxError('server_failed', await connection.lost);
     return { connection, list };
   } catch (error) {
-    const needsAuth = error instanceof SignalboxError && error.code === 'needs_auth';
+    const giveUp = endOf(error);
     if (!connection) {
       // When it is aborted, the queue does not wait for a start that is under way, whose process still has to exit.
       await started.connection?.then(
         (late) => late.close(),
         () => {},
       );
-      return { reason: messageOf(error), needsAuth, stderrTail: stderrTailOf(error) };
+      return { reason: messageOf(error), giveUp, stderrTail: stderrTailOf(error) };
     }
     const why = connection.isOpen ? messageOf(error) : await connection.lost;
     const stderrTail = connection.stderrTail();
     await connection.close();
     const reason = `the server started, but its tools could not be listed: ${why}`;
-    return { reason, needsAuth, stderrTail };
+    return { reason, giveUp, stderrTail };
   }
 }
 
@@ -84,6 +85,13 @@ function connectOptions(
     ...(authorizer && { authorizer }),
     onNoise: (reason) => log({ event: 'server_noise', ...facts, reason: redact(reason) }),
   };
+}
+
+/** Returns the state of a server that no further start can help. */
+function endOf(error: unknown): 'needs_auth' | 'refused' | undefined {
+  if (!(error instanceof SignalboxError)) return undefined;
+  if (error.code === 'serves_itself') return 'refused';
+  return error.code === 'needs_auth' ? 'needs_auth' : undefined;
 }
 
 function stderrTailOf(error: unknown): string {

@@ -115,9 +115,9 @@ export class SupervisedSession implements CallTarget, StartTarget {
     return this.#lastError;
   }
 
-  /** Whether it is not kept running any more: it was ejected, needs a sign-in, or was stopped. */
+  /** Whether it is not kept running any more: it was ejected or refused, needs a sign-in, or was stopped. */
   get isGivenUp(): boolean {
-    return this.#state === 'ejected' || this.#state === 'needs_auth' || this.#state === 'stopped';
+    return ['ejected', 'refused', 'needs_auth', 'stopped'].includes(this.#state);
   }
 
   /** Returns the status of the instance. */
@@ -240,7 +240,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
     }
     this.#stderrTail = start.stderrTail;
     if (signal.aborted) return;
-    if (start.needsAuth) this.#giveUp('needs_auth', start.reason);
+    if (start.giveUp) this.#giveUp(start.giveUp, start.reason);
     else this.#fail(start.reason);
   }
 
@@ -282,15 +282,15 @@ export class SupervisedSession implements CallTarget, StartTarget {
     await Promise.all([...this.#retired].map((connection) => connection.retire()));
   }
 
-  #giveUp(state: 'ejected' | 'needs_auth', reason: string): void {
+  #giveUp(state: 'ejected' | 'refused' | 'needs_auth', reason: string): void {
     this.#state = state;
     this.#fail(reason, unavailableProblem(state));
     this.#waiters.release(undefined);
     this.#isToRestore = true;
     const { restarts, lastError = reason } = this.status();
     this.#deps.tell({ ...this.#facts, change: state, reason: lastError });
-    if (state !== 'ejected') return;
-    this.#deps.log({ event: 'server_ejected', ...this.#facts, restarts, reason: lastError });
+    if (state === 'needs_auth') return;
+    this.#deps.log({ event: `server_${state}`, ...this.#facts, restarts, reason: lastError });
   }
 
   #fail(reason: string, what = 'not available'): void {
