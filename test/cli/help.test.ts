@@ -19,6 +19,7 @@ const commands = [
   'send',
   'ask',
   'inbox',
+  'inbox show',
   'agents',
   'ps',
   'history',

@@ -48,23 +48,6 @@ test('A question whose token is revoked meanwhile ends at once, with the reason 
   });
 });
 
-test('What is taken and then not read by anybody comes again.', async () => {
-  await using broker = await startTestBroker();
-  const env = await envOf(broker, 'rosa');
-  for (let at = 0; at < 3; at++) {
-    expect((await signalbox(['send', 'rosa', `note ${at}`], { env })).code).toBe(0);
-  }
-  const taking = spawn(process.execPath, signalboxArgv(['inbox', '--take']), { env: cleanEnv(env) });
-  taking.stdout.destroy();
-  await once(taking, 'exit');
-  expect(jsonOf(await signalbox(['inbox', '--json'], { env }))).toMatchObject({
-    messages: [{ body: 'note 0' }, { body: 'note 1' }, { body: 'note 2' }],
-  });
-  const taken = await signalbox(['inbox', '--take', '--json'], { env });
-  expect(jsonOf(taken)).toMatchObject({ messages: [{}, {}, {}] });
-  expect(jsonOf(await signalbox(['inbox', '--json'], { env }))).toEqual({ messages: [] });
-});
-
 test('A broker works on when nobody reads what it prints.', async () => {
   await using directory = await tempDir();
   const data = join(directory.path, 'state');

@@ -21,5 +21,5 @@ export async function listAgents(flags: AgentsFlags): Promise<void> {
   if (flags.json)
     return printJson({ agents: connections.map((one) => ({ ...one, status: one.status ?? null })) });
   if (connections.length === 0) return printLines('no agents are connected');
-  printLines(...tableLines(agentHeadings, agentRows(connections, Date.now())));
+  printLines(tableLines(agentHeadings, agentRows(connections, Date.now())));
 }

@@ -10,7 +10,7 @@ import { count, linesOf, printJson, printLines, printNotes, tableLines } from '.
 
 /** Prints the configuration's JSON Schema. */
 export async function printConfigSchema(): Promise<void> {
-  printLines(...linesOf(JSON.stringify(await configJsonSchema(), undefined, 2)));
+  printLines(linesOf(JSON.stringify(await configJsonSchema(), undefined, 2)));
 }
 
 /**

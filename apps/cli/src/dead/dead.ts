@@ -6,10 +6,10 @@ import {
   readDeadLetter,
   retryDeadLetters,
 } from '@signalbox/operator';
-import { quotedLines, SignalboxError } from '@signalbox/protocol';
+import { SignalboxError } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
-import { bodyText, parsedBody } from '../messages/message-text.ts';
+import { bodyLines, parsedBody } from '../messages/message-text.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
 import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
@@ -59,10 +59,8 @@ export async function listDead(flags: DeadListFlags): Promise<void> {
 export async function showDead(seq: number, flags: DeadFlags): Promise<void> {
   const message = await withSession(flags, ({ client }) => readDeadLetter(client, seq));
   const { body, ...header } = message;
-  const value = parsedBody(body);
-  if (flags.json) return printJson({ message: { ...header, body: value } });
-  const bodyLines = body === undefined ? ['(no body)'] : quotedLines(bodyText(value));
-  printLines(...headerLines(header), '', ...bodyLines);
+  if (flags.json) return printJson({ message: { ...header, body: parsedBody(body) } });
+  printLines(...headerLines(header), '', bodyLines(body));
 }
 
 /** Puts messages that were given up back into their inboxes. */

@@ -26,7 +26,7 @@ export async function printTimeline(flags: HistoryFlags): Promise<void> {
   if (json) return printJson({ groups, more, ...(callsMissing && { calls_missing: callsMissing }) });
   if (groups.length === 0) return printLines(`nothing in the last ${formatDuration(Date.now() - since)}`);
   const rows = groups.flatMap(groupRows);
-  printLines(...tableLines(['TIME', 'FROM', 'TO', 'WHAT', 'OUTCOME', 'ID'], rows));
+  printLines(tableLines(['TIME', 'FROM', 'TO', 'WHAT', 'OUTCOME', 'ID'], rows));
   if (more)
     printLines(
       '',

@@ -24,5 +24,5 @@ export async function ask(to: string, argument: string, flags: AskFlags): Promis
   });
   if (outcome.status !== 'completed') throw outcomeError(outcome, to);
   if (flags.json) printJson({ reply: outcome.reply.json ?? null });
-  else printLines(...linesOf(bodyText(outcome.reply.json)));
+  else printLines(linesOf(bodyText(outcome.reply.json, { indent: 2 })));
 }

@@ -2,10 +2,11 @@ import type { Message } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
-import { count, oneLine, printed, printJson, printLines, tableLines } from '../terminal/output.ts';
-import { bodyText, parsedBody, withParsedBody } from './message-text.ts';
-import { readWaiting } from './read-waiting.ts';
+import { count, printed, printJson, printLines, tableLines } from '../terminal/output.ts';
+import { bodyStart, withParsedBody } from './message-text.ts';
 import { takeWaiting } from './take-waiting.ts';
+import { findWaiting, readWaiting } from './waiting-messages.ts';
+import { wholeMessage } from './whole-message.ts';
 
 /** The options of `signalbox inbox`. */
 export interface InboxFlags extends ConnectionFlags {
@@ -14,46 +15,68 @@ export interface InboxFlags extends ConnectionFlags {
   json?: boolean;
 }
 
-/** Prints the messages that wait in an agent's inbox. With `take` they are acknowledged after they were printed. */
+/** The options of `signalbox inbox show`. `from` is the agent that sent the message. */
+export interface InboxShowFlags extends ConnectionFlags {
+  from?: string;
+  json?: boolean;
+}
+
+/** Lists the messages that wait in an agent's inbox. With `take` they are printed whole, and acknowledged after that. */
 export async function inbox(flags: InboxFlags): Promise<void> {
-  if (!flags.take) {
-    const { messages, more } = await withSession(flags, ({ client, connection }) =>
-      readWaiting(client, connection.agent, flags.limit),
-    );
-    return print(messages, flags, more ? moreNote(messages.length) : waitingNote(messages.length));
-  }
-  await withSession(
+  await (flags.take ? take(flags) : list(flags));
+}
+
+/** Prints one message that waits in an agent's inbox, without taking it. */
+export async function showMessage(id: string, flags: InboxShowFlags): Promise<void> {
+  const message = await withSession(flags, ({ client, connection }) =>
+    findWaiting(client, connection.agent, { id, ...(flags.from !== undefined && { from: flags.from }) }),
+  );
+  if (flags.json) printJson({ message: withParsedBody(message) });
+  else printLines(wholeMessage(message, Date.now()));
+}
+
+async function list(flags: InboxFlags): Promise<void> {
+  const { messages, more } = await withSession(flags, ({ client, connection }) =>
+    readWaiting(client, connection.agent, flags.limit),
+  );
+  if (flags.json) return printJson({ messages: messages.map(withParsedBody), ...(more && { more }) });
+  if (messages.length === 0) return printLines(nothingWaits);
+  const first = more
+    ? `The first ${messages.length}, still waiting, and there are more: see --limit.`
+    : `${count(messages.length, 'message')}, still waiting.`;
+  printLines(messageTable(messages), '', first, howToRead);
+}
+
+async function take(flags: InboxFlags): Promise<void> {
+  const together = flags.json === true;
+  let shown = 0;
+  const show = async (messages: readonly Message[]): Promise<void> => {
+    shown += messages.length;
+    if (together) printJson({ messages: messages.map(withParsedBody) });
+    else for (const message of messages) printLines(wholeMessage(message, Date.now()), '');
+    await printed();
+  };
+  const left = await withSession(
     flags,
-    ({ client }) =>
-      takeWaiting(client, flags.limit, async (messages) => {
-        print(messages, flags);
-        await printed();
-      }),
+    ({ client }) => takeWaiting(client, { limit: flags.limit, together }, show),
     { as: 'agent' },
   );
+  if (together) return;
+  if (shown === 0) printLines(nothingWaits);
+  else printLines(`${count(shown, 'message')} taken${left > 0 ? `; ${left} still waiting` : ''}.`);
 }
 
-function waitingNote(n: number): string {
-  return `${count(n, 'message')}, still waiting; signalbox inbox --take claims and acknowledges.`;
-}
+const nothingWaits = 'no messages are waiting';
+const howToRead =
+  'Read one whole: signalbox inbox show ID   Read all and take them from the inbox: signalbox inbox --take';
 
-function moreNote(n: number): string {
-  return `The first ${n}, still waiting, and there are more: see --limit. signalbox inbox --take claims and acknowledges.`;
-}
-
-function print(messages: readonly Message[], flags: InboxFlags, note?: string): void {
-  if (flags.json) printJson({ messages: messages.map(withParsedBody) });
-  else if (messages.length === 0) printLines('no messages are waiting');
-  else printLines(...messageLines(messages), ...(note === undefined ? [] : ['', note]));
-}
-
-function messageLines(messages: readonly Message[]): string[] {
+function messageTable(messages: readonly Message[]): string[] {
   const rows = messages.map((message) => [
     message.id,
     message.from.agent,
     message.kind,
     `${formatDuration(Date.now() - message.created_at)} ago`,
-    oneLine(bodyText(parsedBody(message.body)), 80),
+    bodyStart(message.body),
   ]);
   return tableLines(['ID', 'FROM', 'KIND', 'SENT', 'TEXT'], rows);
 }

@@ -1,4 +1,5 @@
-import { type Message, parseJson } from '@signalbox/protocol';
+import { type Message, parseJson, quotedLines } from '@signalbox/protocol';
+import { oneLine } from '../terminal/output.ts';
 
 /** Returns a message as `--json` prints it: its header, and its body as {@link parsedBody} reads it. */
 export function withParsedBody({ body, ...header }: Message): Record<string, unknown> & { body: unknown } {
@@ -16,6 +17,19 @@ export function parsedBody(body: string | undefined): unknown {
 }
 
 /** Writes a body for people: a text as it is, anything else as JSON. */
-export function bodyText(body: unknown): string {
-  return typeof body === 'string' ? body : (JSON.stringify(body) ?? '');
+export function bodyText(body: unknown, { indent = 0 } = {}): string {
+  return typeof body === 'string' ? body : (JSON.stringify(body, null, indent) ?? '');
+}
+
+/** Writes the beginning of a body on one line. */
+export function bodyStart(body: string | undefined): string {
+  return oneLine(bodyText(parsedBody(body)), 80);
+}
+
+/**
+ * Writes a whole body, JSON indented. Each line begins with `| `, so that none can be taken for the header of a message, and
+ * characters that nobody sees are written as escapes.
+ */
+export function bodyLines(body: string | undefined): string[] {
+  return body === undefined ? ['(no body)'] : quotedLines(bodyText(parsedBody(body), { indent: 2 }));
 }

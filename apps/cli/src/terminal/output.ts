@@ -6,11 +6,12 @@ export function printJson(value: unknown): void {
 }
 
 /**
- * Prints lines for people on standard output. Each argument is one line, whatever it holds: line ends and characters that nobody sees
- * are written as escapes. A text of several lines is split by the caller, with {@link linesOf} or `quotedLines`.
+ * Prints lines for people on standard output. Each text is one line, whatever it holds: line ends and characters that nobody sees
+ * are written as escapes. A text of several lines is split by the caller, with {@link linesOf} or `quotedLines`. Very many lines are
+ * passed as a list, because a call takes only so many arguments.
  */
-export function printLines(...lines: string[]): void {
-  process.stdout.write(`${lines.map(visibleLine).join('\n')}\n`);
+export function printLines(...lines: (string | readonly string[])[]): void {
+  process.stdout.write(`${lines.flat().map(visibleLine).join('\n')}\n`);
 }
 
 /** Prints lines for people on standard error, as {@link printLines} does on standard output. */

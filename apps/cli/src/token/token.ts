@@ -63,7 +63,7 @@ export async function runTokenList(flags: TokenFlags): Promise<void> {
     `${formatDuration(Date.now() - created_at)} ago`,
     damaged ? 'damaged' : expires_at == null ? 'never' : `in ${formatDuration(expires_at - Date.now())}`,
   ]);
-  printLines(...tableLines(['ID', 'AGENT', 'ROLE', 'PERMISSIONS', 'ISSUED', 'EXPIRES'], rows));
+  printLines(tableLines(['ID', 'AGENT', 'ROLE', 'PERMISSIONS', 'ISSUED', 'EXPIRES'], rows));
 }
 
 /** Revokes a token by its id. */

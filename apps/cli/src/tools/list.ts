@@ -26,7 +26,7 @@ export async function listTools(flags: ToolsFlags): Promise<void> {
   if (tools.length === 0) return printLines('your role may use no tools', ...remarks);
   const rows = tools.map(({ name, title, description }) => [name, oneLine(description ?? title ?? '', 90)]);
   const total = `${count(tools.length, 'tool')} for your role.`;
-  printLines(...tableLines(['TOOL', 'DOES'], rows), '', total, ...remarks);
+  printLines(tableLines(['TOOL', 'DOES'], rows), '', total, ...remarks);
 }
 
 async function serversFor({ client }: Session, orchestrator: string): Promise<ServerReport[]> {

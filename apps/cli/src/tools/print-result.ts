@@ -5,7 +5,7 @@ import { linesOf, printLines, printNotes } from '../terminal/output.ts';
 /** Prints the text of a tool's result; one that reports a failure of its own ends the command with 1. */
 export function printResult(result: ProxiedResult, name: string): void {
   printLines(
-    ...result.content.flatMap((block) =>
+    result.content.flatMap((block) =>
       typeof block.text === 'string' ? linesOf(block.text) : `[${block.type}]`,
     ),
   );

@@ -24,5 +24,5 @@ export async function searchTools(query: string, flags: ToolsSearchFlags): Promi
   if (flags.json) return printJson({ tools });
   if (tools.length === 0) return printLines('no tool of your role fits; signalbox tools list shows them all');
   const rows = tools.map(({ name, title, description }) => [name, oneLine(description ?? title ?? '', 90)]);
-  printLines(...tableLines(['TOOL', 'DOES'], rows), '', `${count(tools.length, 'tool')}, best first.`);
+  printLines(tableLines(['TOOL', 'DOES'], rows), '', `${count(tools.length, 'tool')}, best first.`);
 }

@@ -16,7 +16,7 @@ export async function toolsStatus(name: string | undefined, flags: ToolsStatusFl
   if (servers.length === 0)
     return printLines('no MCP servers are configured; add some under mcpServers in signalbox.yaml');
   if (flags.verbose) return printLines(...servers.flatMap((server) => [...serverDetails(server), '']));
-  printLines(...statusTable(servers), '', summary(servers), ...problemLines(servers));
+  printLines(statusTable(servers), '', summary(servers), ...problemLines(servers));
 }
 
 function printOne(servers: readonly ServerReport[], name: string, { json }: ToolsStatusFlags): void {

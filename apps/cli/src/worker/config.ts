@@ -22,7 +22,7 @@ export async function printWorkerConfig(flags: WorkerConfigFlags): Promise<void>
   if (flags.json) return printJson({ client, file, format, snippet: text });
   const where = `This goes into ${file}. Add it to what the file has; do not replace the file.`;
   printNotes(where, ...notes.map((note) => `- ${note}`), '');
-  printLines(...linesOf(text.trimEnd()));
+  printLines(linesOf(text.trimEnd()));
 }
 
 function knownClient(name: string): SnippetClient {
