@@ -8,6 +8,12 @@ export type {
   StdioServerConfig,
 } from './config/server-config.ts';
 export { defaultServerLimits, type ServerLimits } from './config/server-limits.ts';
+export {
+  inheritedVariables,
+  requestedVariables,
+  unmatchedPatterns,
+  variableGroups,
+} from './environment/inherited-variables.ts';
 export type { DiscoveredServer, McpHost, McpHostOptions } from './host/host-api.ts';
 export type { ToolRoute, WithheldHints } from './host/inventory-tracker.ts';
 export { startMcpHost } from './host/mcp-host.ts';

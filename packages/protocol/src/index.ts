@@ -118,6 +118,7 @@ export { nearestName, suggestion } from './names/nearest-name.ts';
 export { isPrivileged } from './names/privileged-roles.ts';
 export { isSecretName } from './names/secret-name.ts';
 export { clashingServers, serverPart } from './names/server-part.ts';
+export { matchesPattern } from './names/star-pattern.ts';
 export {
   agentOfToken,
   parseTokenFile,

@@ -1,6 +1,7 @@
 import { SignalboxError } from '@signalbox/protocol';
 import type { Config } from '../config.ts';
 import { givenPaths } from './given-paths.ts';
+import { inheritanceWarnings } from './inheritance-warnings.ts';
 import { secretWarnings } from './secret-warnings.ts';
 import { liesIn, settledPath } from './settled-path.ts';
 
@@ -42,6 +43,7 @@ export function withExposureChecked(
     ...refused.map((text) => `EXPOSED, as --allow-exposed allows: ${text}`),
     ...exposures.filter(({ kind }) => kind === 'configuration').map(({ text }) => text),
     ...secretWarnings(config),
+    ...inheritanceWarnings(config),
   ];
   return { ...config, warnings: [...config.warnings, ...warnings] };
 }

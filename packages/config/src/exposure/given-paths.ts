@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { McpServerConfig } from '@signalbox/mcp-host';
+import { type McpServerConfig, requestedVariables } from '@signalbox/mcp-host';
 import { settledPath } from './settled-path.ts';
 import { scriptIndex, scriptWords } from './shell-script.ts';
 
@@ -32,10 +32,13 @@ export function givenPaths(server: McpServerConfig, cwd: string): GivenPath[] {
   const { command, args = [], env = {} } = server;
   const directory = server.cwd ?? cwd;
   const script = scriptIndex(command, args);
-  const variables = Object.entries(env).filter(([name]) => !harmlessVariables.test(name));
+  const isTelling = ([name]: [string, string]) => !harmlessVariables.test(name);
+  const variables = Object.entries(env).filter(isTelling);
+  const inherited = Object.entries(requestedVariables(server.inheritEnv)).filter(isTelling);
   const texts = [
     ...args.map((text, at) => ({ where: `args[${at}]`, text, isScript: at === script })),
     ...variables.map(([name, text]) => ({ where: `env.${name}`, text, isScript: false })),
+    ...inherited.map(([name, text]) => ({ where: `inheritEnv.${name}`, text, isScript: false })),
   ];
   return texts.flatMap(({ where, text: written, isScript }) => {
     const text = written

@@ -9,6 +9,7 @@ import {
   nonEmpty,
   ownToolPatterns,
   strings,
+  variablePattern,
 } from './value-schemas.ts';
 
 /** The transport of a server; some clients write `streamable-http` for http. */
@@ -33,6 +34,9 @@ const policyShape = {
     .optional()
     .describe('restarts within restartWindowMs after which it stays down until it is reloaded; default 5'),
   restartWindowMs: milliseconds.optional().describe('time in which restarts are counted; default 300000'),
+  startTimeoutMs: milliseconds
+    .optional()
+    .describe('how long it may take to start and list its tools, downloads included; default 60000'),
   circuitThreshold: z
     .int()
     .min(1)
@@ -110,6 +114,12 @@ export const mcpServerSchema = z
       ),
     args: z.array(z.string()).optional().describe('arguments of the command'),
     env: strings.optional().describe('environment variables of the command'),
+    inheritEnv: z
+      .array(variablePattern)
+      .optional()
+      .describe(
+        'further variables of the orchestrator that the command gets: names, or patterns with *, which leave out secrets',
+      ),
     cwd: nonEmpty.optional().describe('working directory of the command, relative to the file'),
     url: httpUrl.optional().describe('address of a server behind HTTP'),
     headers: strings.optional().describe('HTTP headers of every request'),
@@ -137,7 +147,7 @@ export const serverNameSchema = z
 
 const foreignKeys = {
   stdio: ['url', 'headers', 'auth'],
-  http: ['command', 'args', 'env', 'cwd'],
+  http: ['command', 'args', 'env', 'inheritEnv', 'cwd'],
 } as const;
 
 function entryProblems(entry: McpServerEntry): { at: string[]; message: string }[] {

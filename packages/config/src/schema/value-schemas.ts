@@ -24,6 +24,15 @@ export const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// 
 /** Texts by name, which are passed on as they are. */
 export const strings = z.record(z.string(), z.string());
 
+/** The name of an environment variable, or a pattern with `*`. Variables of Signalbox itself can't be named. */
+export const variablePattern = nonEmpty
+  .refine((text) => !text.startsWith('SIGNALBOX_'), {
+    error: 'must not name a variable of Signalbox: those hold tokens, and no server gets them; take it out',
+  })
+  .refine((text) => !text.includes('='), {
+    error: 'must be the name of a variable, without a value; values belong under env',
+  });
+
 /** At most so many calls in so much time. */
 export const budgetSchema = z.strictObject({
   calls: z.int().min(1).max(1_000_000_000),

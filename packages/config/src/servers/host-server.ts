@@ -16,7 +16,7 @@ export function hostServer(
   directory: string,
   limits: NonNullable<McpServerEntry['limits']> = {},
 ): McpServerConfig {
-  const { command = '', args, env, cwd, url = '', headers, auth } = entry;
+  const { command = '', args, env, inheritEnv, cwd, url = '', headers, auth } = entry;
   const policy = { ...policyOf(entry, directory), ...limitsOf({ ...limits, ...entry.limits }) };
   if (transportOf(entry) === 'http') {
     return {
@@ -33,6 +33,7 @@ export function hostServer(
     command: cwd === undefined && /^(~|\.\.?)[\\/]/.test(command) ? pathIn(directory, command) : command,
     ...(args && { args }),
     ...(env && { env }),
+    ...(inheritEnv && { inheritEnv }),
     ...(cwd !== undefined && { cwd: pathIn(directory, cwd) }),
     ...policy,
   };
@@ -44,7 +45,16 @@ function limitsOf(limits: NonNullable<McpServerEntry['limits']>): Pick<ServerPol
 
 function policyOf(entry: McpServerEntry, directory: string): ServerPolicy {
   const { share, lazy, keepAliveMs, maxRestarts, restartWindowMs, circuitThreshold, circuitResetMs } = entry;
-  const { concurrency, timeoutMs, protocol, disabled, tool_discovery: toolDiscovery, prefix, card } = entry;
+  const {
+    concurrency,
+    timeoutMs,
+    startTimeoutMs,
+    protocol,
+    disabled,
+    tool_discovery: toolDiscovery,
+    prefix,
+    card,
+  } = entry;
   return withoutUndefined({
     share,
     lazy,
@@ -55,6 +65,7 @@ function policyOf(entry: McpServerEntry, directory: string): ServerPolicy {
     circuitResetMs,
     concurrency,
     timeoutMs,
+    startTimeoutMs,
     protocol,
     disabled,
     toolDiscovery,

@@ -1,4 +1,5 @@
 import { SignalboxError } from '@signalbox/protocol';
+import { ownPrefix } from '../environment/inherited-variables.ts';
 import { namesInstance } from './instance-name.ts';
 import type { McpServerConfig, ServerPolicy } from './server-config.ts';
 import { limitsOf } from './server-limits.ts';
@@ -24,6 +25,9 @@ function problemOf(config: McpServerConfig): string | undefined {
     return isHttp ? undefined : 'its url is not an http or https URL';
   }
   if (config.command === '') return 'command must name a program';
+  const own = config.inheritEnv?.find((name) => name.startsWith(ownPrefix));
+  if (own !== undefined)
+    return `inheritEnv must not name ${own}: no server gets variables named ${ownPrefix}…, which hold tokens; take it out`;
   if (share === 'all' && namesInstance(config)) {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the placeholder as people write it
     return "'${instance}' stands for a role or worker; set share: role or share: worker, or leave it out";
@@ -39,6 +43,7 @@ const leastOf: Partial<Record<keyof ServerPolicy, number>> = {
   circuitResetMs: 1,
   concurrency: 1,
   timeoutMs: 1,
+  startTimeoutMs: 1,
 };
 
 function numberProblem(config: ServerPolicy): string | undefined {

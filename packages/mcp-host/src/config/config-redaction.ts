@@ -5,6 +5,7 @@ import {
   withoutCutSecret as withoutCut,
 } from '@signalbox/redaction';
 import { secretsOfAuth } from '@signalbox/server-auth';
+import { inheritedSecrets } from '../environment/inherited-variables.ts';
 import type { McpServerConfig } from './server-config.ts';
 
 /** Returns a function that takes the secrets of a server's environment, headers, sign-in and URL out of a text. */
@@ -18,7 +19,10 @@ export function withoutCutSecret(text: string, config: McpServerConfig): string 
 }
 
 function secretsOf(config: McpServerConfig): string[] {
-  if (config.type === 'stdio') return Object.values(config.env ?? {});
+  if (config.type === 'stdio') {
+    const inherited = Object.values(inheritedSecrets(config.inheritEnv));
+    return [...Object.values(config.env ?? {}), ...inherited, ...inherited.flatMap(secretsOfUrl)];
+  }
   const headers = Object.values(config.headers ?? {}).flatMap(secretsOfHeader);
   const auth = config.auth ? secretsOfAuth(config.auth) : [];
   return [...headers, ...auth, config.url, ...secretsOfUrl(config.url)];

@@ -1,6 +1,7 @@
 import { isSecretName } from '@signalbox/protocol';
 import { redactorOf, secretsOfHeader, secretsOfUrl, withTexts } from '@signalbox/redaction';
 import { type Authorizer, secretsOfAuth } from '@signalbox/server-auth';
+import { inheritedSecrets, namesSecret } from '../environment/inherited-variables.ts';
 import type { McpServerConfig } from './server-config.ts';
 
 /** Shorter values are words, such as the scheme of a header. */
@@ -29,7 +30,15 @@ export function resultRedactor(
 export function namedSecretsOf(config: McpServerConfig): string[] {
   if (config.type === 'stdio') {
     const variables = Object.entries(config.env ?? {});
-    return [...secretValues(variables), ...variables.flatMap(([, value]) => secretsInUrl(value))];
+    const inherited = Object.entries(inheritedSecrets(config.inheritEnv));
+    return [
+      ...inherited.flatMap(([name, value]) => [
+        ...secretsInUrl(value),
+        ...(namesSecret(name) ? [value] : []),
+      ]),
+      ...secretValues(variables),
+      ...variables.flatMap(([, value]) => secretsInUrl(value)),
+    ];
   }
   return [
     ...secretValues(Object.entries(config.headers ?? {})).flatMap(secretsOfHeader),

@@ -22,6 +22,8 @@ export interface ServerPolicy {
    */
   maxRestarts?: number;
   restartWindowMs?: number;
+  /** How long the server may take to start, shake hands and list its tools. Default 60 s. */
+  startTimeoutMs?: number;
   /** The number of consecutive transport failures that opens the circuit breaker. Default 5. */
   circuitThreshold?: number;
   /** How long the circuit breaker then stays open. Default 30 s. */
@@ -53,10 +55,13 @@ export interface StdioServerConfig extends ServerPolicy {
   type: 'stdio';
   command: string;
   args?: string[];
-  /**
-   * Variables that are added to the small environment of every server; names that start with `SIGNALBOX_` are left out.
-   */
+  /** Variables of its own, over those that it inherits; names that start with `SIGNALBOX_` are left out. */
   env?: Record<string, string>;
+  /**
+   * Names of variables of this process that the server gets besides those that every server gets, or patterns with `*`.
+   * A pattern leaves out variables that look like secrets; an exact name does not.
+   */
+  inheritEnv?: string[];
   cwd?: string;
 }
 

@@ -13,11 +13,11 @@ import { withoutCutSecret } from '../config/config-redaction.ts';
 import type { CloseGrace } from '../config/host-tuning.ts';
 import type { StdioServerConfig } from '../config/server-config.ts';
 import { limitsOf, maxAnswerNodes } from '../config/server-limits.ts';
+import { serverEnvironment } from '../environment/server-environment.ts';
 import { happensWithin } from '../happens-within.ts';
 import { NoticeBudget } from '../notice-budget.ts';
 import { answerTooLarge, tooLargeMessage } from '../too-large-answer.ts';
 import { ByteRing } from './byte-ring.ts';
-import { childEnvironment } from './child-environment.ts';
 import { LineWriter } from './line-writer.ts';
 import { PacedLines } from './paced-lines.ts';
 
@@ -287,9 +287,10 @@ export class StdioTransport {
   }
 }
 
-function spawnServer({ command, args = [], env, cwd }: StdioServerConfig): Child {
+function spawnServer(config: StdioServerConfig): Child {
+  const { command, args = [], cwd } = config;
   return spawn(command, args, {
-    env: childEnvironment(env),
+    env: serverEnvironment(config),
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
     ...(cwd !== undefined && { cwd }),

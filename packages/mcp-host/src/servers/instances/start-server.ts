@@ -72,14 +72,14 @@ export async function startServer(
 }
 
 function connectOptions(
-  { name, instance, authorizer, redact }: StartTarget,
+  { name, instance, config, authorizer, redact }: StartTarget,
   { tuning, now, log, onProcess }: ServerDeps,
   events: Pick<ConnectOptions, 'signal' | 'onToolsChanged'>,
 ): ConnectOptions {
   const facts = instanceFacts(name, instance);
   return {
     ...events,
-    timeoutMs: tuning.startMs,
+    timeoutMs: config.startTimeoutMs ?? tuning.startMs,
     now,
     process: { ...tuning, now, onProcess: (pid) => onProcess(name, pid) },
     ...(authorizer && { authorizer }),

@@ -74,7 +74,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
     this.#facts = instanceFacts(name, instance);
     const { maxRestarts, restartWindowMs } = policyOf(config);
     this.#restartBudget = new RestartBudget(maxRestarts, restartWindowMs);
-    const limits = { timeoutMs: deps.tuning.startMs, signal: this.#stop.signal };
+    const limits = { timeoutMs: config.startTimeoutMs ?? deps.tuning.startMs, signal: this.#stop.signal };
     this.#listRefresh = new ToolListRefresh({
       now: deps.now,
       random: deps.random,
