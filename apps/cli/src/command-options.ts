@@ -11,9 +11,23 @@ export function withConnectionOptions(command: Command, { agent = true } = {}): 
     .addOption(insecureUrlOption())
     .option('--token-file <file>', 'file that holds the token (or SIGNALBOX_TOKEN_FILE, SIGNALBOX_TOKEN)');
   if (agent) command.option('--agent <name>', 'agent id to act as (or SIGNALBOX_AGENT)');
-  return command
-    .option('--config <file>', 'find broker and operator token through this signalbox.yaml')
-    .option('--data <dir>', 'find broker and operator token in this data directory');
+  return command.addOption(configOption()).addOption(dataOption());
+}
+
+/** Defines `--config`. */
+export function configOption(): Option {
+  return new Option(
+    '--config <file>',
+    'configuration; default SIGNALBOX_CONFIG, else signalbox.yaml here or in a parent folder',
+  );
+}
+
+/** Defines `--data` for a command that connects. */
+export function dataOption(): Option {
+  return new Option(
+    '--data <dir>',
+    'data directory of a broker on this machine; default that of the configuration',
+  );
 }
 
 /** Defines `--url`. */

@@ -41,7 +41,7 @@ export async function createProgram(word?: string): Promise<Command> {
 
 const closing = `
 Example:
-  $ signalbox up --config signalbox.yaml
+  $ signalbox up
 
 Each command has its own help, as in: signalbox token issue --help
 Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 69 broker unreachable, 75 try again later, 77 not permitted,

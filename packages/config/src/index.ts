@@ -7,6 +7,14 @@ export {
   type RoleEntry,
   settleConfig,
 } from './config.ts';
+// How a command finds its configuration.
+export {
+  configFileNames,
+  type FoundConfig,
+  findConfig,
+  type SearchStart,
+  searchedText,
+} from './discovery/find-config.ts';
 // Whom the configuration lets reach what is nobody else's.
 export { type GuardedFiles, heldBy, withExposureChecked } from './exposure/exposures.ts';
 export { reloadObstacle } from './exposure/reload-obstacle.ts';
@@ -16,7 +24,7 @@ export { configJsonSchema } from './json-schema.ts';
 // Where a process listens.
 export { formatListenAddress, type ListenAddress, parseListenAddress } from './listen-address.ts';
 export { listenError } from './listen-error.ts';
-export { findConfigFile, loadConfig } from './load-config.ts';
+export { loadConfig } from './load-config.ts';
 export type { ConfigPart } from './parse-config.ts';
 export type { LoadOptions } from './read-config.ts';
 export type { ConfigDocument } from './schema/config-schema.ts';

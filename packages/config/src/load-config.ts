@@ -1,13 +1,5 @@
-import { existsSync } from 'node:fs';
 import { builtInConfig, type Config } from './config.ts';
 import type { LoadOptions } from './read-config.ts';
-
-const defaultFile = 'signalbox.yaml';
-
-/** Returns `named`, or `signalbox.yaml` if the working directory holds one. */
-export function findConfigFile(named: string | undefined): string | undefined {
-  return named ?? (existsSync(defaultFile) ? defaultFile : undefined);
-}
 
 /**
  * Loads a configuration file with all files that it names; `undefined` gives the built-in defaults.

@@ -11,7 +11,7 @@ export function agentsCommand(): Command {
   )
     .option('--role <role>', 'only agents in this role')
     .addHelpText('after', legend);
-  withExamples(withJsonOption(command), 'signalbox agents --config signalbox.yaml');
+  withExamples(withJsonOption(command), 'signalbox agents');
   return command.action(async (flags: AgentsFlags) => {
     const { listAgents } = await import('../agents/agents.ts');
     await listAgents(flags);

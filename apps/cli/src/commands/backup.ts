@@ -25,7 +25,7 @@ Not in it: signalbox.yaml and the files that it names, sign-ins to MCP servers, 
   );
   withExamples(
     withJsonOption(command),
-    'signalbox backup /backups/2026-11-22 --config signalbox.yaml',
+    'signalbox backup /backups/2026-11-22',
     'signalbox backup verify /backups/2026-11-22',
   );
   command.action(async (directory: string, flags: BackupFlags) => {

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { withExamples, withJsonOption } from '../command-options.ts';
+import { configOption, withExamples, withJsonOption } from '../command-options.ts';
 import type { BrokerFlags } from '../daemons/broker.ts';
 
 /** Defines `signalbox broker`. */
@@ -17,7 +17,7 @@ export function brokerCommand(): Command {
         'full: on disk before the receipt; process: survives a crash of the broker, not a power cut',
       ).choices(['full', 'process']),
     )
-    .option('--config <file>', 'configuration; ./signalbox.yaml where there is one')
+    .addOption(configOption())
     .option('--accept-loss', 'go on with what is left of a data directory that has lost messages or tokens')
     .option('--insecure', 'allow an address that other machines can reach, without encryption');
   withExamples(withJsonOption(command), 'signalbox broker --listen 127.0.0.1:7420 --data ./state');

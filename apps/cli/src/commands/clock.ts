@@ -7,7 +7,7 @@ export function clockCommand(): Command {
   const command = new Command('clock').description(
     "The broker's clock: see whether it leapt forward, and believe it. For the operator.",
   );
-  withExamples(command, 'signalbox clock show --config signalbox.yaml');
+  withExamples(command, 'signalbox clock show');
   return command.addCommand(showCommand()).addCommand(acceptCommand());
 }
 
@@ -15,7 +15,7 @@ function showCommand(): Command {
   const command = withConnectionOptions(
     new Command('show').description('Show whether the clock leapt, and what is held back because of that.'),
   ).addHelpText('after', legend);
-  withExamples(withJsonOption(command), 'signalbox clock show --config signalbox.yaml');
+  withExamples(withJsonOption(command), 'signalbox clock show');
   return command.action(async (flags: ClockFlags) => {
     const { showClock } = await import('../clock/clock.ts');
     await showClock(flags);
@@ -26,7 +26,7 @@ function acceptCommand(): Command {
   const command = withConnectionOptions(
     new Command('accept').description('Believe the clock now: what is held back expires.'),
   ).addHelpText('after', legend);
-  withExamples(withJsonOption(command), 'signalbox clock accept --config signalbox.yaml');
+  withExamples(withJsonOption(command), 'signalbox clock accept');
   return command.action(async (flags: ClockFlags) => {
     const { acceptClock } = await import('../clock/clock.ts');
     await acceptClock(flags);

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { withExamples, withJsonOption } from '../command-options.ts';
+import { configOption, withExamples, withJsonOption } from '../command-options.ts';
 
 /** Defines `signalbox config check|schema`. */
 export function configCommand(): Command {
@@ -13,12 +13,12 @@ export function configCommand(): Command {
 function checkCommand(): Command {
   const command = new Command('check')
     .description('Read a configuration as every process would, and report all that is wrong with it.')
-    .argument('[file]', 'the file; default signalbox.yaml')
-    .option('--config <file>', 'the same, as other commands write it');
+    .argument('[file]', 'the file; default as with --config')
+    .addOption(configOption());
   withExamples(withJsonOption(command), 'signalbox config check signalbox.yaml');
   return command.action(async (file: string | undefined, flags: { config?: string; json?: boolean }) => {
     const { checkConfig } = await import('../config/check-config.ts');
-    await checkConfig(file ?? flags.config ?? 'signalbox.yaml', flags);
+    await checkConfig(file ?? flags.config, flags);
   });
 }
 

@@ -15,7 +15,7 @@ export function deadCommand(): Command {
   const command = new Command('dead').description(
     'Messages that were given up: see them, put them back, or drop them. For the operator.',
   );
-  withExamples(command, 'signalbox dead list --config signalbox.yaml');
+  withExamples(command, 'signalbox dead list');
   for (const child of [listCommand(), showCommand(), retryCommand(), dropCommand()]) {
     command.addCommand(child);
   }
@@ -29,7 +29,7 @@ function listCommand(): Command {
     .option('--inbox <name>', 'only those of this inbox', addressOption)
     .option('--after <seq>', 'only those after this sequence number', seqOption)
     .option('--limit <n>', 'show at most this many', countOption, 100);
-  withExamples(withJsonOption(command), 'signalbox dead list --inbox writer-1 --config signalbox.yaml');
+  withExamples(withJsonOption(command), 'signalbox dead list --inbox writer-1');
   return command.action(async (flags: DeadListFlags) => {
     const { listDead } = await import('../dead/dead.ts');
     await listDead(flags);
@@ -42,7 +42,7 @@ function showCommand(): Command {
       .description('Show one of them with its body.')
       .argument('<seq>', 'its sequence number, as dead list shows it', seqOption),
   );
-  withExamples(withJsonOption(command), 'signalbox dead show 42 --config signalbox.yaml');
+  withExamples(withJsonOption(command), 'signalbox dead show 42');
   return command.action(async (seq: number, flags: DeadListFlags) => {
     const { showDead } = await import('../dead/dead.ts');
     await showDead(seq, flags);
@@ -59,8 +59,8 @@ function retryCommand(): Command {
   );
   withExamples(
     withJsonOption(command),
-    'signalbox dead retry 42 43 --config signalbox.yaml',
-    'signalbox dead retry --inbox writer-1 --config signalbox.yaml',
+    'signalbox dead retry 42 43',
+    'signalbox dead retry --inbox writer-1',
   );
   return command.action(async (seqs: number[], flags: DeadChangeFlags) => {
     const { retryDead } = await import('../dead/dead.ts');
@@ -73,11 +73,7 @@ function dropCommand(): Command {
     'after',
     '\nThere is no question before it, and dropped messages cannot be restored: see them with dead list or dead show first.',
   );
-  withExamples(
-    withJsonOption(command),
-    'signalbox dead drop 42 43 --config signalbox.yaml',
-    'signalbox dead drop --all --config signalbox.yaml',
-  );
+  withExamples(withJsonOption(command), 'signalbox dead drop 42 43', 'signalbox dead drop --all');
   return command.action(async (seqs: number[], flags: DeadChangeFlags) => {
     const { dropDead } = await import('../dead/dead.ts');
     await dropDead(seqs, flags);

@@ -37,12 +37,12 @@ export function historyCommand(): Command {
   );
   withExamples(
     withJsonOption(command),
-    'signalbox history --since 1h --config signalbox.yaml',
-    'signalbox history --agent writer-1 --since 10m --config signalbox.yaml --json',
-    'signalbox history --audit --since 1d --config signalbox.yaml',
-    'signalbox history --audit call,refusal --since 1h --config signalbox.yaml',
-    'signalbox history --audit --verify --config signalbox.yaml',
-    'signalbox history --audit --export --since 1d --config signalbox.yaml > audit.jsonl',
+    'signalbox history --since 1h',
+    'signalbox history --agent writer-1 --since 10m --json',
+    'signalbox history --audit --since 1d',
+    'signalbox history --audit call,refusal --since 1h',
+    'signalbox history --audit --verify',
+    'signalbox history --audit --export --since 1d > audit.jsonl',
   );
   return command.action(async ({ agent, ...flags }: HistoryFlags) => {
     const asked = { ...flags, ...(agent !== undefined && { about: agent }) };

@@ -1,5 +1,7 @@
 import { Command } from 'commander';
 import {
+  configOption,
+  dataOption,
   insecureUrlOption,
   reloadHelp,
   urlOption,
@@ -12,17 +14,17 @@ import type { OrchestratorFlags } from '../daemons/orchestrator.ts';
 export function orchestratorCommand(): Command {
   const command = new Command('orchestrator')
     .description('Host the configured MCP servers and serve their tools to workers by role.')
-    .option('--config <file>', 'configuration; ./signalbox.yaml where there is one')
+    .addOption(configOption())
     .addOption(urlOption())
     .addOption(insecureUrlOption())
     .option(
       '--token-file <file>',
       'file that holds the orchestrator’s token; made by itself beside the broker’s data',
     )
-    .option('--data <dir>', 'data directory of a broker on this machine')
+    .addOption(dataOption())
     .option('--allow-exposed', 'start although a hosted server can reach the data directory or a token file');
   command.addHelpText('after', reloadHelp);
-  withExamples(withJsonOption(command), 'signalbox orchestrator --config signalbox.yaml');
+  withExamples(withJsonOption(command), 'signalbox orchestrator');
   return command.action(async (flags: OrchestratorFlags) => {
     const { orchestratorProcess } = await import('../daemons/orchestrator.ts');
     await orchestratorProcess(flags);

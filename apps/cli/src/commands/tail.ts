@@ -21,11 +21,7 @@ export function tailCommand(): Command {
     'after',
     '\nBodies are never shown. Events that come faster than they can be shown are left out and counted. With --json each line\nis one object. Past events: signalbox history.',
   );
-  withExamples(
-    withJsonOption(command),
-    'signalbox tail --config signalbox.yaml',
-    'signalbox tail --agent researcher-1 --config signalbox.yaml --json',
-  );
+  withExamples(withJsonOption(command), 'signalbox tail', 'signalbox tail --agent researcher-1 --json');
   return command.action(async ({ agent, ...flags }: TailFlags) => {
     const { tail } = await import('../tail/tail.ts');
     await tail({ ...flags, ...(agent !== undefined && { about: agent }) });

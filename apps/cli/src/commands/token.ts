@@ -1,6 +1,8 @@
 import { operationPermissions } from '@signalbox/protocol/permissions';
 import { Command, Option } from 'commander';
 import {
+  configOption,
+  dataOption,
   insecureUrlOption,
   timeOption,
   urlOption,
@@ -49,8 +51,8 @@ function issueCommand(): Command {
       '--token-file <file>',
       'file that holds the operator’s (or a minting) token (or SIGNALBOX_TOKEN_FILE)',
     )
-    .option('--config <file>', 'find broker and operator token through this signalbox.yaml')
-    .option('--data <dir>', 'find broker and operator token in this data directory');
+    .addOption(configOption())
+    .addOption(dataOption());
   withExamples(
     withJsonOption(command),
     'signalbox token issue --agent researcher-1 --role researcher --ttl 8h --out researcher.token --data ./state',
@@ -75,7 +77,7 @@ function listCommand(): Command {
   const command = withConnectionOptions(
     new Command('list').description('List valid tokens, without their secrets.'),
   );
-  withExamples(withJsonOption(command), 'signalbox token list --config signalbox.yaml');
+  withExamples(withJsonOption(command), 'signalbox token list');
   return command.action(async (flags: TokenFlags) => {
     const { runTokenList } = await import('../token/token.ts');
     await runTokenList(flags);
@@ -88,7 +90,7 @@ function revokeCommand(): Command {
       .description('Revoke a token; connections with it are closed within a second.')
       .argument('<id>', 'id of the token, as token list shows it'),
   );
-  withExamples(withJsonOption(command), 'signalbox token revoke V1StGXR8Z5 --config signalbox.yaml');
+  withExamples(withJsonOption(command), 'signalbox token revoke V1StGXR8Z5');
   return command.action(async (id: string, flags: TokenFlags) => {
     const { runTokenRevoke } = await import('../token/token.ts');
     await runTokenRevoke(id, flags);

@@ -1,12 +1,12 @@
 import { Command } from 'commander';
-import { reloadHelp, withExamples, withJsonOption } from '../command-options.ts';
+import { configOption, reloadHelp, withExamples, withJsonOption } from '../command-options.ts';
 import type { UpFlags } from '../daemons/up.ts';
 
 /** Defines `signalbox up`. */
 export function upCommand(): Command {
   const command = new Command('up')
     .description('Start the broker and the orchestrator as two supervised processes.')
-    .option('--config <file>', 'configuration; ./signalbox.yaml where there is one')
+    .addOption(configOption())
     .option('--data <dir>', 'data directory; default from the config, else $XDG_STATE_HOME/signalbox')
     .option(
       '--listen <address>',
@@ -16,7 +16,7 @@ export function upCommand(): Command {
     .option('--allow-exposed', 'start although a hosted server can reach the data directory or a token file')
     .option('--insecure', 'allow an address that other machines can reach, without encryption');
   command.addHelpText('after', reloadHelp);
-  withExamples(withJsonOption(command), 'signalbox up --config signalbox.yaml');
+  withExamples(withJsonOption(command), 'signalbox up', 'signalbox up --config fleet/signalbox.yaml');
   return command.action(async (flags: UpFlags) => {
     const { up } = await import('../daemons/up.ts');
     await up(flags);

@@ -1,12 +1,15 @@
 import {
   type Config,
   configJsonSchema,
-  loadConfig,
+  findConfig,
+  searchedText,
   withExposureChecked,
   writableByOthers,
 } from '@signalbox/config';
 import { dataDirectory } from '@signalbox/daemon/data-directory';
+import { SignalboxError } from '@signalbox/protocol';
 import { count, linesOf, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
+import { loadFound } from './load-found.ts';
 
 /** Prints the configuration's JSON Schema. */
 export async function printConfigSchema(): Promise<void> {
@@ -17,8 +20,11 @@ export async function printConfigSchema(): Promise<void> {
  * Prints that a configuration is right, and a summary of it. Rejects with `bad_config` if it is wrong, and with `exposed` if a
  * hosted server can reach the data directory, as `up` would.
  */
-export async function checkConfig(file: string, flags: { json?: boolean }): Promise<void> {
-  const read = await loadConfig(file);
+export async function checkConfig(named: string | undefined, flags: { json?: boolean }): Promise<void> {
+  const found = findConfig(named);
+  if (!found) throw noConfig();
+  const { file } = found;
+  const read = await loadFound(found);
   const config = withExposureChecked(read, { dataDir: dataDirectory(undefined, read) });
   if (Object.keys(config.serverRepeat).length > 0) {
     // It loads the MCP host, which takes its time.
@@ -40,6 +46,12 @@ export async function checkConfig(file: string, flags: { json?: boolean }): Prom
     ...(capabilities.length > 0 ? ['', 'Capability files:', ...capabilities.map((path) => `  ${path}`)] : []),
   );
   for (const warning of warnings) printNotes(`warning: ${warning}`);
+}
+
+function noConfig(): SignalboxError {
+  return new SignalboxError('usage', `no configuration to check: ${searchedText()}`, {
+    details: { hint: 'name it: signalbox config check FILE   (signalbox init writes one)' },
+  });
 }
 
 function reloadWarnings({ files, capabilities }: Config): string[] {

@@ -1,6 +1,11 @@
 import { type BrokerClient, connectBroker, type Log, requestAddress } from '@signalbox/client';
 import { parseBrokerAddress, SignalboxError } from '@signalbox/protocol';
-import { type Connection, type ConnectionFlags, resolveConnection } from './connection.ts';
+import {
+  type AddressOrigin,
+  type Connection,
+  type ConnectionFlags,
+  resolveConnection,
+} from './connection.ts';
 
 /** A connected client with the facts of its connection. */
 export interface Session {
@@ -26,13 +31,13 @@ export async function withSession<T>(
     return await use({ client, connection });
   } catch (error) {
     // A token can be revoked at any time, not only before the connection.
-    throw withConnectionHint(error, connection.url);
+    throw withConnectionHint(error, connection);
   }
 }
 
 /** Connects once. If no broker answers, the error names the command that starts one. */
 export async function openClient(
-  { url, insecure, token }: Pick<Connection, 'url' | 'insecure' | 'token'>,
+  { url, from, insecure, token }: Pick<Connection, 'url' | 'from' | 'insecure' | 'token'>,
   address: string,
   options: { backoff?: 'worker' | 'orchestrator'; waitForBroker?: boolean; signal?: AbortSignal } = {},
 ): Promise<BrokerClient> {
@@ -40,7 +45,7 @@ export async function openClient(
   try {
     return await connectBroker({ url, insecure, token, agent: address, ...(log && { log }), ...options });
   } catch (error) {
-    throw withConnectionHint(error, url);
+    throw withConnectionHint(error, { url, from });
   }
 }
 
@@ -52,15 +57,28 @@ async function connectionLog(): Promise<Log | undefined> {
 }
 
 /** Adds to the error of a connection what it means and what to do. Any other thrown value is returned as it is. */
-export function withConnectionHint(error: unknown, url: string): unknown {
+export function withConnectionHint(error: unknown, { url, from }: Pick<Connection, 'url' | 'from'>): unknown {
   if (!(error instanceof SignalboxError)) return error;
-  const hint = error.code === 'unreachable' && namesNoPort(url) ? portHint : hints[error.code];
+  const hint = error.code === 'unreachable' ? unreachableHint(url, from) : hints[error.code];
   if (hint === undefined || error.details.hint !== undefined) return error;
   return new SignalboxError(error.code, error.message, {
     retryable: error.retryable,
     cause: error,
     details: { ...error.details, url, hint },
   });
+}
+
+function unreachableHint(url: string, { by, name }: AddressOrigin): string {
+  if (namesNoPort(url)) return portHint;
+  const start = 'start one with: signalbox up';
+  switch (by) {
+    case 'token file':
+      return `${start}   (${name} holds this address; if the broker has moved, name it with --url or --config, and issue the token again)`;
+    case 'configuration':
+      return `${start}   (the configuration ${name} leads there; --config names another)`;
+    default:
+      return `${start}   (${name} names this broker; name another with --url or SIGNALBOX_URL)`;
+  }
 }
 
 function namesNoPort(url: string): boolean {
@@ -71,7 +89,6 @@ function namesNoPort(url: string): boolean {
 const portHint = 'the url names no port, which means 80 or 443; a broker listens at 7420 by default';
 
 const hints: Readonly<Record<string, string>> = {
-  unreachable: 'start one with: signalbox up   (or name another with --url or SIGNALBOX_URL)',
   unauthorized: 'get a new token with: signalbox token issue',
   forged_sender: 'leave --agent and SIGNALBOX_AGENT out, or use the token that was issued for that agent',
 };

@@ -1,11 +1,11 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { tokenFileText, tokenText } from '@signalbox/protocol';
 import { afterAll, expect, test } from 'vitest';
-import { type ConnectionFlags, resolveConnection } from './connection.ts';
+import { type ConnectionFlags, type ConnectionSearch, resolveConnection } from './connection.ts';
 
-const directory = mkdtempSync(join(tmpdir(), 'signalbox-connection-'));
+const directory = realpathSync(mkdtempSync(join(tmpdir(), 'signalbox-connection-')));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const secret = 'x'.repeat(43);
@@ -20,9 +20,13 @@ function write(name: string, text: string): string {
   return join(directory, name);
 }
 
-async function codeOf(flags: ConnectionFlags, env: NodeJS.ProcessEnv): Promise<unknown> {
+async function codeOf(
+  flags: ConnectionFlags,
+  env: NodeJS.ProcessEnv,
+  search: ConnectionSearch = {},
+): Promise<unknown> {
   try {
-    return await resolveConnection(flags, env);
+    return await resolveConnection(flags, env, search);
   } catch (error) {
     return (error as { code: unknown }).code;
   }
@@ -146,11 +150,70 @@ test('A token is found between a byte-order mark and line ends; two tokens, no t
 test('A token file that other users may read is warned about with the fix, and a private one is not.', async () => {
   const warnings: string[] = [];
   const env = { SIGNALBOX_URL: 'ws://127.0.0.1:5002' };
-  const connect = () => resolveConnection({ tokenFile }, env, (text) => warnings.push(text));
+  const connect = () => resolveConnection({ tokenFile }, env, { warn: (text) => warnings.push(text) });
   chmodSync(tokenFile, 0o600);
   await connect();
   expect(warnings).toEqual([]);
   chmodSync(tokenFile, 0o644);
   await connect();
   expect(warnings).toEqual([expect.stringContaining(`chmod 600 ${tokenFile}`)]);
+});
+
+const below = join(directory, 'project');
+mkdirSync(join(below, 'src'), { recursive: true, mode: 0o755 });
+/** A search that ends at the folder with the configuration. */
+const fromProject: ConnectionSearch = { cwd: join(below, 'src'), home: directory };
+
+test('In a folder below a configuration the operator, the broker and the orchestrator are found without an option.', async () => {
+  expect(await resolveConnection({}, {}, fromProject)).toMatchObject({
+    url: 'ws://127.0.0.1:5001',
+    agent: 'operator',
+    orchestrator: 'tools-1',
+    from: { by: 'configuration', name: config },
+  });
+  expect(await codeOf({}, {}, { ...fromProject, search: false })).toBe('usage');
+  await expect(resolveConnection({}, {}, { ...fromProject, search: false })).rejects.toThrow(
+    'no signalbox.yaml here or in a parent folder, and SIGNALBOX_CONFIG is not set',
+  );
+  const byVariable = await resolveConnection({}, { SIGNALBOX_CONFIG: config }, { cwd: '/', search: false });
+  expect(byVariable).toMatchObject({ agent: 'operator', orchestrator: 'tools-1' });
+});
+
+test('The operator’s token of a configuration that is found is used in no agent’s shell, and for no broker that is named elsewhere.', async () => {
+  for (const name of ['SIGNALBOX_AGENT', 'SIGNALBOX_TOKEN', 'SIGNALBOX_TOKEN_FILE']) {
+    expect(await codeOf({}, { [name]: '' }, fromProject)).toBe('usage');
+  }
+  expect(await codeOf({ url: 'ws://127.0.0.1:5002' }, {}, fromProject)).toBe('usage');
+  expect(await codeOf({}, { SIGNALBOX_URL: 'ws://127.0.0.1:5002' }, fromProject)).toBe('usage');
+});
+
+test('The address in a token file comes before a configuration that is found, which names the orchestrator of its own broker only.', async () => {
+  const at = async (url: string): Promise<unknown> => {
+    const file = write('found.token', tokenFileText({ token: alice, url }));
+    return await codeOf({ tokenFile: file }, {}, fromProject);
+  };
+  expect(await at('ws://127.0.0.1:5001')).toMatchObject({ orchestrator: 'tools-1', agent: 'alice' });
+  expect(await at('ws://127.0.0.1:5004')).toMatchObject({
+    url: 'ws://127.0.0.1:5004',
+    orchestrator: 'orchestrator',
+    from: { by: 'token file', name: expect.stringContaining('found.token') },
+  });
+  // A broken configuration does not matter where the address is known.
+  writeFileSync(join(below, 'signalbox.yaml'), 'brokr: {}');
+  expect(await at('ws://127.0.0.1:5004')).toMatchObject({ orchestrator: 'orchestrator' });
+  await expect(resolveConnection({}, {}, fromProject)).rejects.toThrow(/brokr/);
+  rmSync(join(below, 'signalbox.yaml'));
+});
+
+test('A folder that somebody else filled sends no token anywhere: its data directory is not private, and a port is not guessed.', async () => {
+  const theirs = join(below, 'signalbox.yaml');
+  const data = join(below, 'state');
+  mkdirSync(data, { mode: 0o755 });
+  writeFileSync(join(data, 'broker.json'), JSON.stringify({ pid: process.pid, url: 'wss://192.0.2.1' }));
+  writeFileSync(theirs, 'broker: { data: ./state, socket: false, listen: 127.0.0.1:5009 }');
+  const urlOf = async (flags: ConnectionFlags): Promise<unknown> =>
+    ((await codeOf(flags, { SIGNALBOX_TOKEN: alice }, fromProject)) as { url: unknown }).url;
+  expect(await urlOf({})).toBe(`unix:${data}/broker.sock`);
+  expect(await urlOf({ config: theirs })).toBe('wss://192.0.2.1');
+  rmSync(theirs);
 });

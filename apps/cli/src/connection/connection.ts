@@ -1,4 +1,12 @@
-import { type Config, loadConfig, readableByOthers } from '@signalbox/config';
+import {
+  builtInConfig,
+  type Config,
+  type FoundConfig,
+  findConfig,
+  readableByOthers,
+  type SearchStart,
+  searchedText,
+} from '@signalbox/config';
 import {
   dataDirectory,
   localBrokerUrl,
@@ -7,6 +15,7 @@ import {
   tokenInText,
 } from '@signalbox/daemon/data-directory';
 import { agentOf, agentOfToken, isAddress, parseBrokerAddress, SignalboxError } from '@signalbox/protocol';
+import { loadFound } from '../config/load-found.ts';
 import { printNotes } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 
@@ -21,9 +30,16 @@ export interface ConnectionFlags {
   data?: string;
 }
 
+/** What named the address of a broker. `name` is the option, the variable, the file or the directory. */
+export interface AddressOrigin {
+  by: 'option' | 'environment' | 'token file' | 'configuration' | 'data directory';
+  name: string;
+}
+
 /** The broker and the identity of a connection. `agent` is an address: an agent id, or one of its sub-inboxes. */
 export interface Connection {
   url: string;
+  from: AddressOrigin;
   /** Whether plain `ws://` to another machine is allowed. */
   insecure: boolean;
   token: string;
@@ -48,18 +64,41 @@ interface FoundToken {
   file?: string;
 }
 
+/** Selects how the configuration is found: `search: false` leaves out the working directory and those above it. */
+export type ConnectionSearch = Omit<SearchStart, 'env'>;
+
+/** The address of a broker, and what named it. */
+interface BrokerPlace {
+  url: string;
+  from: AddressOrigin;
+}
+
+/** The configuration that a command found, read. */
+interface ReadConfig {
+  found: FoundConfig | undefined;
+  config: Config;
+}
+
 /**
- * Decides url, token and agent: by options first, then `SIGNALBOX_*`, then the configuration and the data directory.
- * Rejects with `usage` or `bad_config`, which says what is missing. Warns of a token file that other users may read.
+ * Decides url, token and agent: by options first, then `SIGNALBOX_*` and what the token file holds, then the configuration that is found
+ * and its data directory. Rejects with `usage` or `bad_config`, which says what is missing. Warns of a token file that other users may read.
  */
 export async function resolveConnection(
   flags: ConnectionFlags,
   env: NodeJS.ProcessEnv = process.env,
-  warn: (text: string) => void = (text) => printNotes(`signalbox: ${text}`),
+  {
+    warn = (text: string) => printNotes(`signalbox: ${text}`),
+    ...search
+  }: ConnectionSearch & { warn?: (text: string) => void } = {},
 ): Promise<Connection> {
-  const config = await loadConfig(flags.config, { env, parts: ['broker', 'orchestrator'] });
-  const url = brokerUrl(flags, config, env);
-  const found = findToken(flags, config, url, env);
+  const start = { ...search, env };
+  const named = namedToken(flags, env);
+  const known = knownAddress(flags, named, env);
+  // A configuration that nobody named is not needed where the address is known, and may be broken.
+  const isNeeded = known === undefined || namesBroker(flags);
+  const read = isNeeded ? await readConfig(flags, start) : undefined;
+  const { url, from } = checked(known ?? localBroker(flags, read!), flags);
+  const found = named ?? ownToken(flags, url, read, env);
   const { file } = found;
   if (file !== undefined && readableByOthers(file)) {
     warn(
@@ -76,30 +115,75 @@ export async function resolveConnection(
   const mintingPattern = mintingPatternOf(found.token);
   return {
     url,
+    from,
     insecure: flags.insecure ?? false,
     token: found.token,
     agent,
     ...(mintingPattern !== undefined && { mintingPattern }),
-    orchestrator: config.orchestrator.id,
-    ...(found.from === 'data directory' && { dataDir: dataDirectory(flags.data, config) }),
+    orchestrator: read?.config.orchestrator.id ?? (await orchestratorBeside(url, start)),
+    ...(found.from === 'data directory' && { dataDir: dataDirectory(flags.data, read!.config) }),
   };
 }
 
 /**
  * Decides the broker's address: the option, `SIGNALBOX_URL`, the broker of the data directory if an option names that, the address in
- * the token file, the broker of the user's own data directory. Throws `bad_broker_url` or `insecure_url`.
+ * the token file, the broker of the configuration. Throws `bad_broker_url` or `insecure_url`.
  */
-export function brokerUrl(
+export function brokerPlace(
   flags: ConnectionFlags,
-  config: Config,
+  read: ReadConfig,
   env: NodeJS.ProcessEnv = process.env,
-): string {
-  const text =
-    flags.url ??
-    nonEmpty(env.SIGNALBOX_URL) ??
-    (namesBroker(flags) ? undefined : namedToken(flags, env)?.url) ??
-    localBrokerUrl(dataDirectory(flags.data, config), config);
-  return parseBrokerAddress(text, { insecure: flags.insecure ?? false }).url;
+): BrokerPlace {
+  return checked(knownAddress(flags, namedToken(flags, env), env) ?? localBroker(flags, read), flags);
+}
+
+/** Returns the address that an option, the environment or the token file names. */
+function knownAddress(
+  flags: ConnectionFlags,
+  token: FoundToken | undefined,
+  env: NodeJS.ProcessEnv,
+): BrokerPlace | undefined {
+  if (flags.url !== undefined) return { url: flags.url, from: { by: 'option', name: '--url' } };
+  const url = nonEmpty(env.SIGNALBOX_URL);
+  if (url !== undefined) return { url, from: { by: 'environment', name: 'SIGNALBOX_URL' } };
+  if (namesBroker(flags) || token?.url === undefined) return undefined;
+  return { url: token.url, from: { by: 'token file', name: token.file ?? 'SIGNALBOX_TOKEN' } };
+}
+
+function checked({ url, from }: BrokerPlace, { insecure = false }: ConnectionFlags): BrokerPlace {
+  return { url: parseBrokerAddress(url, { insecure }).url, from };
+}
+
+/** Returns the address of the broker whose data directory is on this machine. */
+function localBroker(flags: ConnectionFlags, { found, config }: ReadConfig): BrokerPlace {
+  const directory = dataDirectory(flags.data, config);
+  const isNamed = found?.by !== 'search';
+  const from: AddressOrigin =
+    flags.data === undefined && found
+      ? { by: 'configuration', name: found.file }
+      : { by: 'data directory', name: directory };
+  return { url: localBrokerUrl(directory, config, { isNamed }), from };
+}
+
+/** Reads the configuration that the options name or that is found, the parts that a connection needs. */
+async function readConfig(flags: ConnectionFlags, start: SearchStart): Promise<ReadConfig> {
+  const found = findConfig(flags.config, start);
+  const { env = process.env } = start;
+  return { found, config: await loadFound(found, { env, parts: ['broker', 'orchestrator'] }) };
+}
+
+/**
+ * Returns the agent id of the orchestrator in the configuration that is found, if that is the one of the broker at `url`. A broken
+ * configuration does not count, since this broker is reached without it.
+ */
+async function orchestratorBeside(url: string, start: SearchStart): Promise<string> {
+  try {
+    const read = await readConfig({}, start);
+    if (localBroker({}, read).url === url) return read.config.orchestrator.id;
+  } catch (error) {
+    if (!(error instanceof SignalboxError)) throw error;
+  }
+  return builtInConfig().orchestrator.id;
 }
 
 /** Returns true if an option names the data directory of the broker. */
@@ -125,11 +209,18 @@ export function namedToken(flags: ConnectionFlags, env: NodeJS.ProcessEnv): Foun
   return text === undefined ? undefined : { ...tokenInText(text, 'SIGNALBOX_TOKEN'), from: 'environment' };
 }
 
-function findToken(flags: ConnectionFlags, config: Config, url: string, env: NodeJS.ProcessEnv): FoundToken {
-  const named = namedToken(flags, env);
-  if (named) return named;
-  if (!namesBroker(flags)) {
-    throw new SignalboxError('usage', 'no token to connect with', {
+/**
+ * Returns the operator's token of the data directory that an option names or that the configuration leads to. `read` is absent if the
+ * address of the broker came from elsewhere: that broker must not get the token of another one.
+ */
+function ownToken(
+  flags: ConnectionFlags,
+  url: string,
+  read: ReadConfig | undefined,
+  env: NodeJS.ProcessEnv,
+): FoundToken {
+  if (!read?.found && !namesBroker(flags)) {
+    throw new SignalboxError('usage', `no token to connect with: ${missingText(read, env)}`, {
       details: {
         hint: 'pass --token-file FILE, or set SIGNALBOX_TOKEN_FILE, or act as the operator on the broker’s machine with --config FILE or --data DIR',
       },
@@ -142,7 +233,13 @@ function findToken(flags: ConnectionFlags, config: Config, url: string, env: Nod
       },
     });
   }
-  return { token: operatorToken(dataDirectory(flags.data, config), url), from: 'data directory' };
+  return { token: operatorToken(dataDirectory(flags.data, read!.config), url), from: 'data directory' };
+}
+
+function missingText(read: ReadConfig | undefined, env: NodeJS.ProcessEnv): string {
+  return read
+    ? searchedText(env)
+    : 'where --url or SIGNALBOX_URL names the broker, the operator’s token of a configuration is used only if --config names it';
 }
 
 function agentFor(flags: ConnectionFlags, { token, from }: FoundToken, env: NodeJS.ProcessEnv): string {

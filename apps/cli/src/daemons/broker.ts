@@ -1,7 +1,8 @@
-import { findConfigFile, loadConfig } from '@signalbox/config';
+import { findConfig } from '@signalbox/config';
 import { runBroker } from '@signalbox/daemon/broker';
 import { isSupervised } from '@signalbox/daemon/supervisor';
 import { parseBrokerAddress } from '@signalbox/protocol';
+import { loadFound } from '../config/load-found.ts';
 import { faultFromEnvironment } from '../process/fault-environment.ts';
 import { logInto, openLog } from '../process/log.ts';
 import { firstEnd, stopRequested } from '../process/stop-signals.ts';
@@ -33,7 +34,8 @@ export interface BrokerReady {
 /** Runs a broker until the process is asked to end. */
 export async function brokerProcess(flags: BrokerFlags): Promise<void> {
   const fault = faultFromEnvironment(process.env);
-  const config = await loadConfig(findConfigFile(flags.config), { parts: ['broker', 'roles'] });
+  const found = findConfig(flags.config, { search: !isSupervised() });
+  const config = await loadFound(found, { parts: ['broker', 'roles'] });
   const listen = listenOption(flags.listen);
   const log = await openLog('broker', 'info');
   const onHangup = () => log.info('SIGHUP: a broker reads its configuration at its start only');

@@ -1,8 +1,10 @@
-import { findConfigFile, loadConfig } from '@signalbox/config';
+import { findConfig } from '@signalbox/config';
 import { runOrchestrator } from '@signalbox/daemon/orchestrator';
+import { isSupervised } from '@signalbox/daemon/supervisor';
 import { SignalboxError } from '@signalbox/protocol';
+import { loadFound } from '../config/load-found.ts';
 import { withConnectionHint } from '../connection/client-session.ts';
-import { brokerUrl, hasAgentEnvironment, namedToken } from '../connection/connection.ts';
+import { brokerPlace, hasAgentEnvironment, namedToken } from '../connection/connection.ts';
 import { faultFromEnvironment } from '../process/fault-environment.ts';
 import { logInto, openLog } from '../process/log.ts';
 import { firstEnd, stopRequested } from '../process/stop-signals.ts';
@@ -23,9 +25,9 @@ export interface OrchestratorFlags {
 /** Runs an orchestrator until the process is asked to end or the broker refuses it. */
 export async function orchestratorProcess(flags: OrchestratorFlags): Promise<void> {
   const fault = faultFromEnvironment(process.env);
-  const configFile = findConfigFile(flags.config);
-  const config = await loadConfig(configFile);
-  const url = brokerUrl(flags, config);
+  const found = findConfig(flags.config, { search: !isSupervised() });
+  const config = await loadFound(found);
+  const broker = brokerPlace(flags, { found, config });
   const log = await openLog('orchestrator', 'info');
   let onHangup = () => log.warn('still starting; SIGHUP is for later');
   const stop = stopRequested({ onHangup: () => onHangup() });
@@ -35,9 +37,9 @@ export async function orchestratorProcess(flags: OrchestratorFlags): Promise<voi
   const tokenFile = flags.tokenFile ?? process.env.SIGNALBOX_TOKEN_FILE;
   await using orchestrator = await runOrchestrator({
     config,
-    url,
+    url: broker.url,
     insecure: flags.insecure ?? false,
-    ...(configFile !== undefined && { configFile }),
+    ...(found && { configFile: found.file }),
     ...(token !== undefined && { token }),
     ...(flags.data !== undefined && { dataDir: flags.data }),
     ...(tokenFile && { tokenFiles: [tokenFile] }),
@@ -47,7 +49,7 @@ export async function orchestratorProcess(flags: OrchestratorFlags): Promise<voi
     log: logInto(log),
   }).catch((error) => {
     if (start.signal.aborted) return undefined;
-    throw withConnectionHint(error, url);
+    throw withConnectionHint(error, broker);
   });
   if (!orchestrator) return;
   const ready = await Promise.race([orchestrator.ready, stop]);

@@ -1,9 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Config,
-  findConfigFile,
+  type FoundConfig,
+  findConfig,
   formatListenAddress,
   loadConfig,
+  searchedText,
   withExposureChecked,
 } from '@signalbox/config';
 import { brokerKeeper, dataDirectory } from '@signalbox/daemon/data-directory';
@@ -11,6 +13,8 @@ import type { OrchestratorReport } from '@signalbox/daemon/orchestrator';
 import { SupervisedChild } from '@signalbox/daemon/supervisor';
 import { SignalboxError } from '@signalbox/protocol';
 import type { Logger } from 'pino';
+import { configOptions } from '../config/config-options.ts';
+import { loadFound } from '../config/load-found.ts';
 import { stopTimeoutMs } from '../process/exit-deadline.ts';
 import { openLog } from '../process/log.ts';
 import { ownCommand } from '../process/own-command.ts';
@@ -38,8 +42,8 @@ const stopChildrenMs = 40_000;
 
 /** Runs broker and orchestrator as two processes and keeps them up until the process is asked to end. */
 export async function up(flags: UpFlags): Promise<void> {
-  const configFile = findConfigFile(flags.config);
-  const config = await loadConfig(configFile);
+  const found = findConfig(flags.config);
+  const config = await loadFound(found);
   const dataDir = dataDirectory(flags.data, config);
   const { allowExposed = false } = flags;
   withExposureChecked(config, { dataDir }, { allowExposed });
@@ -50,7 +54,7 @@ export async function up(flags: UpFlags): Promise<void> {
   const approved = new ApprovedConfig(config);
   const common = (last: unknown): string[] => {
     if (last !== undefined) approved.check();
-    return ['--data', dataDir, ...(configFile === undefined ? [] : ['--config', configFile])];
+    return ['--data', dataDir, ...(found ? ['--config', found.file] : [])];
   };
 
   await using brokerChild = supervise<BrokerReady>('broker', log, (last) => [
@@ -66,7 +70,7 @@ export async function up(flags: UpFlags): Promise<void> {
   ]);
   const broker = await Promise.race([startAfterPrevious(brokerChild, 'broker', dataDir, log), stop]);
   if (typeof broker === 'string') return;
-  if (!flags.json) printLines(...brokerLines(broker, configFile, config));
+  if (!flags.json) printLines(...brokerLines(broker, found, config));
 
   await using orchestratorChild = supervise<OrchestratorReport>('orchestrator', log, (last) => [
     ...['orchestrator', ...common(last), '--url', broker.socket ?? broker.url],
@@ -76,7 +80,7 @@ export async function up(flags: UpFlags): Promise<void> {
   // The orchestrator reads the configuration, and logs which changes need a restart, those of the broker included.
   onHangup = async () => {
     // A wrong file is the orchestrator's to report, and approves nothing.
-    await loadConfig(configFile).then(
+    await loadConfig(found?.file).then(
       (asked) => approved.approve(asked),
       () => {},
     );
@@ -93,7 +97,11 @@ export async function up(flags: UpFlags): Promise<void> {
       orchestrator: { ...orchestrator, pid: orchestratorChild.pid },
     });
   } else {
-    printLines(...orchestratorLines(orchestrator), '', ...nextLines(orchestrator, configFile, dataDir));
+    printLines(
+      ...orchestratorLines(orchestrator),
+      '',
+      ...nextLines(orchestrator, whereOptions(flags, found, dataDir)),
+    );
   }
   log.info({ reason: await stop }, 'stopping');
 }
@@ -165,29 +173,31 @@ function portOf({ url }: BrokerReady): number {
   return Number(new URL(url).port);
 }
 
-function brokerLines(broker: BrokerReady, configFile: string | undefined, config: Config): string[] {
+function brokerLines(broker: BrokerReady, found: FoundConfig | undefined, config: Config): string[] {
   const servers = Object.keys(config.mcpServers);
   return [
     `broker ready at ${addressesOf(broker)}, data in ${broker.data}`,
-    configFile === undefined
-      ? 'no signalbox.yaml here and no --config: running without MCP servers'
-      : `starting ${count(servers.length, 'MCP server')} from ${configFile}${servers.length > 0 ? `: ${servers.join(', ')}` : ''} …`,
+    found === undefined
+      ? `running without MCP servers: ${searchedText()}`
+      : `starting ${count(servers.length, 'MCP server')} from ${found.file}${servers.length > 0 ? `: ${servers.join(', ')}` : ''} …`,
   ];
 }
 
-function nextLines(
-  { roles, url }: OrchestratorReport,
-  configFile: string | undefined,
-  dataDir: string,
-): string[] {
+/** Returns the options with which another command in this directory finds this broker; none if it finds it by itself. */
+function whereOptions(flags: UpFlags, found: FoundConfig | undefined, dataDir: string): string[] {
+  if (flags.data !== undefined || !found) return ['--data', dataDir];
+  return configOptions(found.file);
+}
+
+function nextLines({ roles, url }: OrchestratorReport, where: readonly string[]): string[] {
   const role = roles[0]?.role ?? 'worker';
+  const agent = `${role}-1`;
   const insecure = insecureOption(url);
-  const where =
-    configFile === undefined ? `--data ${shellWords(dataDir)}` : `--config ${shellWords(configFile)}`;
+  const issue = ['token', 'issue', '--agent', agent, '--role', role, '--out', `${agent}.token`];
   return [
     'Next, in another terminal: give an agent a token and see its tools',
-    `  signalbox token issue --agent ${role}-1 --role ${role} --out ${role}-1.token ${where}${insecure}`,
-    `  signalbox tools list --token-file ${role}-1.token${insecure}`,
+    `  ${shellWords('signalbox', ...issue, ...where)}${insecure}`,
+    `  signalbox tools list --token-file ${agent}.token${insecure}`,
     'Ctrl-C stops everything.',
   ];
 }

@@ -1,5 +1,6 @@
 import { type IssuedToken, issueToken, listTokens, revokeToken } from '@signalbox/operator';
 import { tokenFileText } from '@signalbox/protocol';
+import { configOptions } from '../config/config-options.ts';
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
@@ -79,10 +80,13 @@ function issuedLines(
 ): string[] {
   const life = expires_at == null ? 'until it is revoked' : `for ${formatDuration(expires_at - Date.now())}`;
   // The file holds the address of the broker.
-  const named = out === undefined ? { url, config, data } : {};
-  const broker = Object.entries(named).flatMap(([option, value]) =>
-    value === undefined ? [] : [`--${option}`, value],
-  );
+  const named = out === undefined ? { url, data } : {};
+  const broker = [
+    ...Object.entries(named).flatMap(([option, value]) =>
+      value === undefined ? [] : [`--${option}`, value],
+    ),
+    ...(out === undefined && config !== undefined ? configOptions(config) : []),
+  ];
   const connection = shellWords(
     '--token-file',
     out ?? 'FILE',

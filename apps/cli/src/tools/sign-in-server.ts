@@ -1,7 +1,8 @@
-import { type Config, findConfigFile, loadConfig } from '@signalbox/config';
+import { type Config, findConfig, searchedText } from '@signalbox/config';
 import type { HttpServerConfig } from '@signalbox/mcp-host';
 import { nearestName, SignalboxError } from '@signalbox/protocol';
 import type { AuthorizationCodeAuth } from '@signalbox/server-auth';
+import { loadFound } from '../config/load-found.ts';
 
 /** A server to which a person signs in. */
 export interface SignInServer {
@@ -12,20 +13,20 @@ export interface SignInServer {
 
 /** Finds a server by its name in the configuration. Rejects with `server_not_found`, or `usage` if nobody signs in to it. */
 export async function findSignInServer(name: string, flags: { config?: string }): Promise<SignInServer> {
-  const file = findConfigFile(flags.config);
-  if (file === undefined) {
-    throw new SignalboxError('usage', 'there is no signalbox.yaml here to find the server in', {
+  const found = findConfig(flags.config);
+  if (!found) {
+    throw new SignalboxError('usage', `no configuration to find the server in: ${searchedText()}`, {
       details: { hint: 'name it with --config' },
     });
   }
   const names: string[] = [];
-  const config = await loadConfig(file, { onlyServer: name, onServer: (other) => names.push(other) });
+  const config = await loadFound(found, { onlyServer: name, onServer: (other) => names.push(other) });
   const server = config.mcpServers[name];
   if (server === undefined) {
     const nearest = nearestName(name, names);
     const hint =
       nearest === undefined ? `there are: ${names.join(', ') || 'none'}` : `did you mean '${nearest}'?`;
-    throw new SignalboxError('server_not_found', `no server is named '${name}' in ${file}`, {
+    throw new SignalboxError('server_not_found', `no server is named '${name}' in ${found.file}`, {
       details: { hint },
     });
   }

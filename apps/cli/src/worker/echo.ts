@@ -42,7 +42,7 @@ export async function runEcho(flags: EchoFlags): Promise<void> {
   );
   announced.resolve();
   const end = await firstEnd<unknown>(client.closed, stop);
-  if (end instanceof SignalboxError) throw withConnectionHint(end, connection.url);
+  if (end instanceof SignalboxError) throw withConnectionHint(end, connection);
 }
 
 function print(message: Message, { json }: EchoFlags): void {

@@ -1,7 +1,8 @@
-import { formatListenAddress, listenError, loadConfig, parseListenAddress } from '@signalbox/config';
+import { findConfig, formatListenAddress, listenError, parseListenAddress } from '@signalbox/config';
 import { isLoopback, SignalboxError } from '@signalbox/protocol';
 import { type HttpFace, type HttpFaceOptions, serveHttpFace } from '@signalbox/worker';
-import { brokerUrl } from '../connection/connection.ts';
+import { loadFound } from '../config/load-found.ts';
+import { brokerPlace } from '../connection/connection.ts';
 import { faultFromEnvironment } from '../process/fault-environment.ts';
 import { logInto, openLog } from '../process/log.ts';
 import { stopRequested } from '../process/stop-signals.ts';
@@ -26,8 +27,9 @@ export async function runWorkerHttp(flags: WorkerHttpFlags): Promise<void> {
   if (!listen) {
     throw new SignalboxError('usage', `--http '${flags.http}' is not HOST:PORT, as in 127.0.0.1:7421`);
   }
-  const config = await loadConfig(flags.config, { parts: ['broker', 'orchestrator', 'worker'] });
-  const url = brokerUrl(flags, config);
+  const found = findConfig(flags.config);
+  const config = await loadFound(found, { parts: ['broker', 'orchestrator', 'worker'] });
+  const { url } = brokerPlace(flags, { found, config });
   const log = await openLog('worker', 'info');
   const stop = stopRequested();
   await using face = await start({

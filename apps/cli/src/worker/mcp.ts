@@ -32,7 +32,7 @@ export interface WorkerMcpFlags extends ConnectionFlags {
 export async function runWorkerMcp(flags: WorkerMcpFlags): Promise<void> {
   const fault = faultFromEnvironment(process.env);
   requireOwnToken(flags);
-  const connection = await resolveConnection(flags);
+  const connection = await resolveConnection(flags, process.env, { search: false });
   const log = await openLog('worker', 'info');
   const stop = Promise.race([stopRequested(), parentEnded()]);
   const executor = await connect(connection, flags, stop, { log: logInto(log, 'debug'), fault });
@@ -53,7 +53,7 @@ export async function runWorkerMcp(flags: WorkerMcpFlags): Promise<void> {
       lost,
     );
     log.info({ reason: String(end) }, 'ending');
-    if (end instanceof SignalboxError) throw withConnectionHint(end, connection.url);
+    if (end instanceof SignalboxError) throw withConnectionHint(end, connection);
   } finally {
     // An open standard input keeps a process alive.
     process.stdin.destroy();
@@ -96,7 +96,7 @@ async function connect(
         details: { url: connection.url, hint: 'start one with: signalbox up   (or wait longer with --wait)' },
       });
     }
-    throw withConnectionHint(error, connection.url);
+    throw withConnectionHint(error, connection);
   } finally {
     connecting = false;
     clearTimeout(timer);

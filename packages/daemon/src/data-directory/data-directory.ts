@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
@@ -84,15 +84,27 @@ function badDataDirectory(
 /**
  * Returns the address of the broker of a data directory on this machine: its Unix socket, or its TCP address if the running broker has
  * no socket or the configuration switches it off. Throws `unreachable` if none runs and its address is not known.
+ *
+ * With `isNamed: false` the user named neither the directory nor its configuration: a folder that somebody else filled may have led
+ * there. Then only what a broker wrote is believed, into a directory that it has shut to others, as no archive or checkout is.
  */
-export function localBrokerUrl(directory: string, config: Pick<Config, 'broker'>): string {
-  const { socket, url } = runningBroker(directory) ?? {};
-  for (const address of [socket, url]) if (typeof address === 'string') return address;
-  if (!config.broker.socket) return `ws://${formatListenAddress(config.broker.listen)}`;
+export function localBrokerUrl(
+  directory: string,
+  config: Pick<Config, 'broker'>,
+  { isNamed = true } = {},
+): string {
+  const running = isNamed || isPrivate(directory) ? runningBroker(directory) : undefined;
+  for (const address of [running?.socket, running?.url]) if (typeof address === 'string') return address;
+  if (!config.broker.socket && isNamed) return `ws://${formatListenAddress(config.broker.listen)}`;
   // A port of this machine could be anybody's while no broker runs. The directory is the broker's alone.
   const path = brokerFiles(directory).socket;
   if (Buffer.byteLength(path) <= maxSocketPathBytes) return socketAddress(path);
   throw noBroker(`no broker runs on ${directory}`);
+}
+
+function isPrivate(directory: string): boolean {
+  const found = statSync(directory, { throwIfNoEntry: false });
+  return found !== undefined && (found.mode & 0o077) === 0;
 }
 
 function noBroker(message: string, details: Record<string, unknown> = {}): SignalboxError {

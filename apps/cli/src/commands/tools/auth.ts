@@ -27,11 +27,7 @@ export function toolsAuthCommand(): Command {
 Run it on the machine of the orchestrator: what is stored lies in its data directory, readable by you alone. An
 orchestrator that is connected starts the server anew; without one, the sign-in waits for the next start.`,
   );
-  withExamples(
-    withJsonOption(command),
-    'signalbox tools auth docs --config signalbox.yaml',
-    'signalbox tools auth docs --sign-out --config signalbox.yaml',
-  );
+  withExamples(withJsonOption(command), 'signalbox tools auth docs', 'signalbox tools auth docs --sign-out');
   return command.action(async (server: string, flags: ToolsAuthFlags) => {
     const { authorizeServer } = await import('../../tools/sign-in.ts');
     await authorizeServer(server, flags);

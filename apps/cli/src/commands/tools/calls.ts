@@ -22,8 +22,8 @@ export function toolsCallsCommand(): Command {
   withOrchestratorOption(command);
   withExamples(
     withJsonOption(command),
-    'signalbox tools calls --running --config signalbox.yaml',
-    'signalbox tools calls --since 1h --config signalbox.yaml --json',
+    'signalbox tools calls --running',
+    'signalbox tools calls --since 1h --json',
   );
   return command.action(async (flags: ToolsCallsFlags) => {
     const { printCalls } = await import('../../tools/calls.ts');

@@ -16,7 +16,7 @@ export function toolsDiscoverCommand(): Command {
   );
   withOrchestratorOption(command);
   command.addHelpText('after', '\nExit code 1: a server could not be asked; it is listed with its error.');
-  withExamples(withJsonOption(command), 'signalbox tools discover --config signalbox.yaml');
+  withExamples(withJsonOption(command), 'signalbox tools discover');
   return command.action(async (flags: ToolsFlags) => {
     const { discoverTools } = await import('../../tools/discover.ts');
     await discoverTools(flags);

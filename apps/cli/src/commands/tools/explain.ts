@@ -19,10 +19,7 @@ export function toolsExplainCommand(): Command {
   );
   withOrchestratorOption(command);
   command.addHelpText('after', '\nExit code 0 for either answer; --json has it under "allowed".');
-  withExamples(
-    withJsonOption(command),
-    'signalbox tools explain researcher mcp_everything__echo --config signalbox.yaml',
-  );
+  withExamples(withJsonOption(command), 'signalbox tools explain researcher mcp_everything__echo');
   return command.action(async (role: string, tool: string, flags: ToolsFlags) => {
     const { explainTool } = await import('../../tools/explain.ts');
     await explainTool(role, tool, flags);

@@ -16,7 +16,7 @@ export function toolsListCommand(): Command {
   withExamples(
     withJsonOption(command),
     'signalbox tools list --token-file researcher.token',
-    'signalbox tools list --config signalbox.yaml --json',
+    'signalbox tools list --json',
   );
   return command.action(async (flags: ToolsFlags) => {
     const { listTools } = await import('../../tools/list.ts');

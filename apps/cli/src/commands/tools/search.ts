@@ -19,7 +19,7 @@ export function toolsSearchCommand(): Command {
   withExamples(
     withJsonOption(command),
     'signalbox tools search read a file --token-file researcher.token',
-    'signalbox tools search "read a file" --config signalbox.yaml --json',
+    'signalbox tools search "read a file" --json',
   );
   return command.action(async (words: string[], flags: ToolsSearchFlags) => {
     const { searchTools } = await import('../../tools/search.ts');

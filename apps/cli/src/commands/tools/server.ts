@@ -41,7 +41,7 @@ function serverCommand(action: ServerAction, description: string, remark: string
   );
   withOrchestratorOption(command);
   command.addHelpText('after', `\n${remark} Exit code 1: it is not up after a reload or start.`);
-  withExamples(withJsonOption(command), `signalbox tools ${action} everything --config signalbox.yaml`);
+  withExamples(withJsonOption(command), `signalbox tools ${action} everything`);
   return command.action(async (server: string, flags: ToolsFlags) => {
     const { toolsServer } = await import('../../tools/server.ts');
     await toolsServer(action, server, flags);

@@ -23,11 +23,7 @@ failed too often), refused (it is Signalbox itself), needs_auth (a person has to
 disabled (by the configuration).
 RUNNING and WAITING are calls now; P50 and P95 are times of calls; CACHE is answers kept / given from there.`,
   );
-  withExamples(
-    withJsonOption(command),
-    'signalbox tools status --config signalbox.yaml',
-    'signalbox tools status everything --config signalbox.yaml',
-  );
+  withExamples(withJsonOption(command), 'signalbox tools status', 'signalbox tools status everything');
   return command.action(async (server: string | undefined, flags: ToolsStatusFlags) => {
     const { toolsStatus } = await import('../../tools/status.ts');
     await toolsStatus(server, flags);

@@ -55,9 +55,9 @@ export function runCommand(): Command {
     );
   withExamples(
     command,
-    'signalbox worker run --agent rosa --role researcher --config signalbox.yaml -- claude',
+    'signalbox worker run --agent rosa --role researcher -- claude',
     "signalbox worker run --agent 'ci-*' --count 3 --token-file ci.token --restart on-failure -- codex exec 'fix the build'",
-    'signalbox worker run --agent rosa --role researcher --config signalbox.yaml --dry-run -- gemini',
+    'signalbox worker run --agent rosa --role researcher --dry-run -- gemini',
   );
   return command.action(async (argv: string[], flags: WorkerRunFlags) => {
     const { runWorkers } = await import('../../worker/run/run.ts');

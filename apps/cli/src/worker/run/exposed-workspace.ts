@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
-import { heldBy, loadConfig } from '@signalbox/config';
+import { builtInConfig, type Config, findConfig, heldBy } from '@signalbox/config';
 import { dataDirectory } from '@signalbox/daemon/data-directory';
+import { loadFound } from '../../config/load-found.ts';
 import type { ConnectionFlags } from '../../connection/connection.ts';
 import type { TokenKind } from './identity.ts';
 
@@ -13,7 +14,7 @@ export async function exposedWorkspace(
   flags: ConnectionFlags,
   { kind, env }: { kind: TokenKind; env: NodeJS.ProcessEnv },
 ): Promise<string | undefined> {
-  const config = await loadConfig(flags.config, { env, parts: ['broker'] });
+  const config = await brokerConfig(flags, env);
   const dataDir = dataDirectory(flags.data, config);
   const tokenFile = kind === 'plain' ? undefined : (flags.tokenFile ?? env.SIGNALBOX_TOKEN_FILE);
   const held = heldBy(cwd, {
@@ -26,4 +27,13 @@ export async function exposedWorkspace(
     `its working directory ${cwd} holds ${held.join(' and ')}: an agent that reads or writes files there can act as ` +
     'others and change what runs. Start it in a directory without them'
   );
+}
+
+/** Reads the configuration as the connection did. One that the connection did not need may be broken; then it does not count. */
+async function brokerConfig(flags: ConnectionFlags, env: NodeJS.ProcessEnv): Promise<Config> {
+  try {
+    return await loadFound(findConfig(flags.config, { env }), { env, parts: ['broker'] });
+  } catch {
+    return builtInConfig();
+  }
 }

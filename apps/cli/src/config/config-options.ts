@@ -1,0 +1,16 @@
+import { resolve } from 'node:path';
+import { findConfig } from '@signalbox/config';
+
+/** Returns the options with which a command in this directory uses a configuration: none if it finds that one by itself. */
+export function configOptions(file: string): string[] {
+  return isFoundHere(file) ? [] : ['--config', file];
+}
+
+function isFoundHere(file: string): boolean {
+  try {
+    const found = findConfig(undefined, { env: {} });
+    return found !== undefined && resolve(found.file) === resolve(file);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,72 @@
+import { existsSync, realpathSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { SignalboxError } from '@signalbox/protocol';
+import { writableByOthers } from '../exposure/writable-by-others.ts';
+
+/** The names under which a directory is searched for a configuration, in this order. */
+export const configFileNames = ['signalbox.yaml', 'signalbox.yml', 'signalbox.json'] as const;
+
+/** The configuration that a command uses. */
+export interface FoundConfig {
+  /** The path as an option or the environment names it; a file of the working directory by its name; else an absolute path. */
+  file: string;
+  /** Nobody named a file that was found by a search, so it may be the work of the author of a directory. */
+  by: 'option' | 'environment' | 'search';
+}
+
+/** The place where a search starts. */
+export interface SearchStart {
+  env?: Readonly<Record<string, string | undefined>>;
+  /** An absolute path. */
+  cwd?: string;
+  home?: string;
+  /** False if only the option and the environment count. */
+  search?: boolean;
+}
+
+/**
+ * Finds the configuration: the one that is named, else that of `SIGNALBOX_CONFIG`, else the one in the working directory or
+ * in the nearest directory above it. The search ends at the home directory, at the border of a file system and below a
+ * directory of another user. Throws `SignalboxError` `usage` if other users could have written the file that is found above
+ * the working directory.
+ */
+export function findConfig(named: string | undefined, start: SearchStart = {}): FoundConfig | undefined {
+  const { env = process.env, search = true } = start;
+  if (named !== undefined) return { file: named, by: 'option' };
+  if (env.SIGNALBOX_CONFIG) return { file: env.SIGNALBOX_CONFIG, by: 'environment' };
+  if (!search) return undefined;
+  const { cwd = process.cwd(), home = homedir() } = start;
+  for (const directory of directoriesUpFrom(cwd, home)) {
+    const name = configFileNames.find((one) => existsSync(join(directory, one)));
+    if (name === undefined) continue;
+    if (directory === cwd) return { file: name, by: 'search' };
+    return { file: trusted(join(directory, name)), by: 'search' };
+  }
+  return undefined;
+}
+
+/** Says where a configuration was looked for in vain. */
+export function searchedText(env: Readonly<Record<string, string | undefined>> = process.env): string {
+  return `there is no signalbox.yaml here or in a parent folder${env.SIGNALBOX_CONFIG ? '' : ', and SIGNALBOX_CONFIG is not set'}`;
+}
+
+function* directoriesUpFrom(cwd: string, home: string): Generator<string> {
+  const { dev } = statSync(cwd);
+  const last = existsSync(home) ? realpathSync(home) : home;
+  for (let directory = cwd; ; directory = dirname(directory)) {
+    yield directory;
+    const parent = dirname(directory);
+    if (directory === last || parent === directory) return;
+    const found = statSync(parent);
+    if (found.dev !== dev || (found.uid !== 0 && found.uid !== process.getuid?.())) return;
+  }
+}
+
+function trusted(file: string): string {
+  const why = writableByOthers(file);
+  if (why === undefined) return file;
+  throw new SignalboxError('usage', `${file} is not used: ${why}, so another user could decide what runs`, {
+    details: { file, hint: 'if it is the right one, name it with --config or SIGNALBOX_CONFIG' },
+  });
+}
