@@ -79,13 +79,15 @@ describe('a flood', () => {
 
   it('of announcements leaves the first of each second', async () => {
     await using client = await broker.connect('announcer');
+    const begun = performance.now();
     await broker.during(async () => {
       client.raw('{"type":"announce","status":1}\n'.repeat(20_000));
       await handled(client, 'barrier');
     });
     const refused = client.received.filter(({ code }) => code === 'rate_limited');
-    expect(refused.length).toBeGreaterThanOrEqual(20_000 - 10);
-    expect(refused.length).toBeLessThan(20_000);
+    const accepted = 20_000 - refused.length;
+    expect(accepted).toBeGreaterThanOrEqual(1);
+    expect(accepted).toBeLessThanOrEqual((performance.now() - begun) / 1000 + 2);
   });
 
   it('of subscriptions leaves the last one in charge', async () => {
