@@ -31,7 +31,7 @@ test.each(['20.20.2', '22.11.0', '12.22.12'])(
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr.trimEnd().split('\n')).toEqual([
       expect.stringContaining(`this is Node ${version}`),
-      expect.stringMatching(/npx signalbox.*install Node 22\.12/),
+      expect.stringMatching(/bin\/signalbox.*install Node 22\.12/),
     ]);
   },
 );

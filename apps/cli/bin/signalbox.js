@@ -6,7 +6,7 @@ const fromSource = process.execArgv.indexOf('--conditions=@signalbox/source') >=
 if (major < 22 || (major === 22 && minor < 12)) {
   process.stderr.write(
     `signalbox needs Node 22.12 or newer; this is Node ${process.versions.node} (${process.execPath}).
-Run it through npm (npx signalbox, or an npm script), which brings its own Node 24, or install Node 22.12 or newer.
+Start it with bin/signalbox, which uses the Node that npm ci installs on Linux (npm run link puts it on your PATH), or install Node 22.12 or newer.
 `,
   );
   process.exitCode = 2;
@@ -18,10 +18,18 @@ Run it through npm (npx signalbox, or an npm script), which brings its own Node 
       if (cacheHome.startsWith('/')) enableCompileCache?.(`${cacheHome}/signalbox`);
       return import(fromSource ? '../src/main.ts' : '../dist/main.js');
     })
-    .catch((error) => {
-      const unbuilt = !fromSource && error.code === 'ERR_MODULE_NOT_FOUND';
-      const text = unbuilt ? `${error.message}\nBuild it first: npm run build` : error.stack;
-      process.stderr.write(`${text}\n`);
+    .catch(async (error) => {
+      const isMissing = !fromSource && error.code === 'ERR_MODULE_NOT_FOUND';
+      process.stderr.write(`${isMissing ? await missingText(error) : error.stack}\n`);
       process.exitCode = 1;
     });
+}
+
+async function missingText(error) {
+  const { existsSync } = await import('node:fs');
+  const { fileURLToPath } = await import('node:url');
+  const root = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '');
+  return existsSync(new URL('../dist/main.js', import.meta.url))
+    ? `signalbox in ${root} lacks a file that it loads: ${error.message}\nInstall and build it again there: npm ci && npm run build`
+    : `signalbox in ${root} is not built yet.\nBuild it there: npm run build`;
 }
