@@ -177,3 +177,33 @@ test('A dry run shows command line, variables and files, and makes no token.', a
   expect(started.stdout() + started.stderr()).not.toContain('sbx_');
   expect(await readdir(run.runRoot)).toEqual([]);
 });
+
+test('An agent works where the command was started, or in the folder that --cwd names.', async () => {
+  const [here, named] = [await run.workDirectory('here'), await run.workDirectory('named')];
+  const outputOf = async (agent: string, flags: readonly string[]) => {
+    const command = ['sh', '-c', 'pwd -P; printenv PWD'];
+    const env = { PWD: here, INIT_CWD: run.home };
+    const started = run.start([...operator, '--agent', agent, ...flags, '--', ...command], {
+      cwd: here,
+      env,
+    });
+    await using _started = started;
+    return {
+      ...(await started.ended),
+      lines: started.stdout().trimEnd().split('\n'),
+      stderr: started.stderr(),
+    };
+  };
+  const [asStarted, asNamed, nowhere] = await Promise.all([
+    outputOf('here-1', []),
+    outputOf('named-1', ['--cwd', '../named']),
+    outputOf('nowhere-1', ['--cwd', 'none']),
+  ]);
+  expect(asStarted).toMatchObject({ code: 0, lines: [here, here] });
+  expect(asNamed).toMatchObject({ code: 0, lines: [named, named] });
+  expect(nowhere).toMatchObject({
+    code: 2,
+    lines: [''],
+    stderr: expect.stringContaining(join(here, 'none')),
+  });
+});

@@ -18,6 +18,7 @@ export function runCommand(): Command {
     { agent: false },
   )
     .option('--agent <name>', "agent id to run as; a pattern such as 'ci-*' numbers them")
+    .option('--cwd <dir>', 'folder that the agent works in (default: the one you are in)')
     .option('--role <role>', 'role of the tokens that are made for the agents (only as the operator)')
     .addOption(timeOption('--ttl <time>', 'how long such a token is valid at most; default 24h'))
     .option(
@@ -57,7 +58,7 @@ export function runCommand(): Command {
     command,
     'signalbox worker run --agent rosa --role researcher -- claude',
     "signalbox worker run --agent 'ci-*' --count 3 --token-file ci.token --restart on-failure -- codex exec 'fix the build'",
-    'signalbox worker run --agent rosa --role researcher --dry-run -- gemini',
+    'signalbox worker run --agent rosa --role researcher --cwd ./project --dry-run -- gemini',
   );
   return command.action(async (argv: string[], flags: WorkerRunFlags) => {
     const { runWorkers } = await import('../../worker/run/run.ts');

@@ -7,13 +7,18 @@ const runDirectory = '/RUN-DIRECTORY';
 
 /** Prints what each agent would be started with. No token is issued, so none is shown. */
 export function printPlans(setups: readonly AgentSetup[], json: boolean): void {
-  const plans = setups.map((setup) => ({ agent: setup.agent, ...planAgent(setup, runDirectory) }));
+  const plans = setups.map((setup) => ({
+    agent: setup.agent,
+    cwd: setup.cwd,
+    ...planAgent(setup, runDirectory),
+  }));
   if (json) {
-    const agents = plans.map(({ agent, variables, tokenFile, injection }) => {
+    const agents = plans.map(({ agent, cwd, variables, tokenFile, injection }) => {
       const { client, argv, files, workspace, notes } = injection;
       return {
         agent,
         client,
+        cwd,
         argv,
         env: variables,
         tokenFile,
@@ -31,12 +36,12 @@ export function printPlans(setups: readonly AgentSetup[], json: boolean): void {
   );
 }
 
-type Plan = ReturnType<typeof planAgent> & { agent: string };
+type Plan = ReturnType<typeof planAgent> & { agent: string; cwd: string };
 
-function planLines({ agent, variables, tokenFile, injection }: Plan): string[] {
+function planLines({ agent, cwd, variables, tokenFile, injection }: Plan): string[] {
   const { argv, files, workspace, notes } = injection;
   return [
-    `${agent} would be started as`,
+    `${agent} would be started in ${cwd} as`,
     `  ${shellWords(...argv)}`,
     'with these variables, SIGNALBOX_* of this shell left out',
     ...Object.entries(variables).map(([name, value]) => `  ${name}=${shellWords(value)}`),

@@ -2,6 +2,8 @@ import type { ConnectionFlags } from '../../connection/connection.ts';
 
 /** The options of `signalbox worker run`. `agent` is the agent to run, or a pattern. Times in milliseconds. */
 export interface WorkerRunFlags extends ConnectionFlags {
+  /** The folder that the agents work in. */
+  cwd?: string;
   role?: string;
   ttl?: number;
   parent?: string;

@@ -27,11 +27,12 @@ import { type RunIdentity, runIdentity } from './identity.ts';
 import { reportRun } from './report.ts';
 import { runSetups } from './setups.ts';
 import { stopOnSignals } from './signals.ts';
+import { workingDirectory } from './working-directory.ts';
 
 /** Runs agents to their end and returns the highest of their exit codes. Wrong usage is refused before a token is issued. */
 export async function runWorkers(argv: readonly string[], flags: WorkerRunFlags): Promise<number> {
   const { agent, ...connectionFlags } = flags;
-  const cwd = process.cwd();
+  const cwd = workingDirectory(flags.cwd);
   const program = findProgram(argv[0] ?? '', cwd, process.env.PATH);
   const identity = await runIdentity(connectionFlags, process.env);
   const setups = runSetups(argv, cwd, identity, flags);

@@ -66,7 +66,7 @@ function setupOf(
     faceCommand: { command: own.command, args: [...own.args, 'worker', 'mcp', ...more] },
     argv,
     cwd,
-    env: inheritedEnvironment(process.env),
+    env: { ...inheritedEnvironment(process.env), ...(flags.cwd !== undefined && { PWD: cwd }) },
     inject: flags.inject,
     keepMcp: flags.keepMcp === true,
     approveWorkspaceServers: flags.approveWorkspaceServers === true,
