@@ -18,7 +18,7 @@ interface Checkout extends AsyncDisposable {
 
 interface CheckoutOptions {
   built?: boolean;
-  /** Whether `npm ci` brought a Node of its own. */
+  /** `npm ci` has brought a Node of its own. */
   node?: boolean;
 }
 
