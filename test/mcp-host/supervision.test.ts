@@ -164,12 +164,12 @@ it('waits for a server that has not listed yet rather than deny its tool', async
   });
 });
 
-it('reports a command that does not exist without telling it', async () => {
+it('names a command that does not exist, and tells neither its folder nor its arguments', async () => {
   await using host = startTestHost({
     servers: { gone: { type: 'stdio', command: '/no/such/program', args: ['--token', 'sekret'] } },
   });
   expect((await host.inventory()).problems).toEqual([
-    { server: 'gone', message: 'not available: could not be started (ENOENT)' },
+    { server: 'gone', message: "not available: its command 'program' was not found (ENOENT)" },
   ]);
 });
 

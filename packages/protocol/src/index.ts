@@ -179,6 +179,7 @@ export {
   type ServerReply,
   type ServerReport,
   type ServersReply,
+  type StartFailureReport,
   serverReplySchema,
   serverReportSchema,
   serversReplySchema,

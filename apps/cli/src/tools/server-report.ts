@@ -1,6 +1,6 @@
-import type { ServerReport } from '@signalbox/protocol';
+import type { ServerReport, StartFailureReport } from '@signalbox/protocol';
 import { formatElapsed } from '../terminal/duration.ts';
-import { count } from '../terminal/output.ts';
+import { count, linesOf } from '../terminal/output.ts';
 
 /** Writes the state of a server on one line. */
 export function serverSummary({ name, state, tool_count, pid, last_error }: ServerReport): string {
@@ -33,6 +33,7 @@ export function serverDetails(server: ServerReport): string[] {
     ['state', command === undefined ? server.state : `${server.state}: ${command}`],
     ['transport', `${server.transport}, one for ${shared[server.share]}${server.lazy ? ', lazy' : ''}`],
     ['running', instancesText(server)],
+    ['starting', server.starting_ms === undefined ? undefined : `for ${formatElapsed(server.starting_ms)}`],
     ['up', server.uptime_ms === undefined ? undefined : formatElapsed(server.uptime_ms)],
     ['tools', String(server.tool_count)],
     ['calls', `${server.calls} so far, ${server.in_flight} running, ${server.waiting} waiting`],
@@ -49,10 +50,32 @@ export function serverDetails(server: ServerReport): string[] {
   const problems = server.tool_problems.map(
     ({ tool, message }) => `  ! ${tool === undefined ? '' : `${tool}: `}${message}`,
   );
-  const tail = server.stderr_tail.trimEnd();
-  const stderrLines =
-    tail === '' ? [] : ['  standard error, its end:', ...tail.split('\n').map((line) => `    ${line}`)];
-  return [server.name, ...lines, ...problems, ...stderrLines];
+  return [
+    server.name,
+    ...lines,
+    ...problems,
+    ...startFailureLines(server.start_failure),
+    ...stderrLines(server.stderr_tail),
+  ];
+}
+
+/** Writes what ran when a start failed, what probably caused it, and what to do. */
+export function startFailureLines(failure: StartFailureReport | undefined): string[] {
+  if (!failure) return [];
+  const { command, processes, advice } = failure;
+  const running = processes.map(({ pid, command }) => `    ${pid}  ${command}`);
+  return [
+    `  it ran: ${command}`,
+    ...(running.length > 0 ? ['  its processes, when the start was given up:', ...running] : []),
+    ...advice.map((text) => `  > ${text}`),
+  ];
+}
+
+/** Writes the end of standard error, of which at most `most` lines are shown. */
+export function stderrLines(tail: string, most = Number.POSITIVE_INFINITY): string[] {
+  const lines = tail.trimEnd() === '' ? [] : linesOf(tail.trimEnd());
+  if (lines.length === 0) return [];
+  return ['  standard error, its end:', ...lines.slice(-most).map((line) => `    ${line}`)];
 }
 
 const shared = { all: 'everybody', role: 'each role', worker: 'each worker' };

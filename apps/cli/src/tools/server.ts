@@ -2,20 +2,28 @@ import type { ServerReport, ServerRequest } from '@signalbox/protocol';
 import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
 import { printJson, printLines } from '../terminal/output.ts';
-import { serverSummary } from './server-report.ts';
+import { serverSummary, startFailureLines, stderrLines } from './server-report.ts';
 
 /** An action on a server. */
 export type ServerAction = ServerRequest['op'];
 
-/** A start may take long, because npx fetches packages first. */
-const timeoutMs = 60_000;
+/** A start may take long, because npx fetches packages first; it is given up after a minute unless its server says otherwise. */
+const timeoutMs = 90_000;
 
 /** Reloads, stops or starts a server and prints its state. Exit code 1 says that it should be up and is not. */
 export async function toolsServer(action: ServerAction, name: string, flags: ToolsFlags): Promise<void> {
   const { server } = await askOrchestrator(flags, { op: action, server: name }, timeoutMs);
   if (action !== 'stop' && !isUp(server)) process.exitCode = exitCodes.failed;
   if (flags.json) printJson({ server });
-  else printLines(outcome(action, server));
+  else printLines(outcome(action, server), ...failureLines(action, server));
+}
+
+/** The lines of standard error that show why a start failed. */
+const shownStderrLines = 20;
+
+function failureLines(action: ServerAction, server: ServerReport): string[] {
+  if (action === 'stop' || isUp(server)) return [];
+  return [...startFailureLines(server.start_failure), ...stderrLines(server.stderr_tail, shownStderrLines)];
 }
 
 /** Counts `idle` as up: an unshared server starts with the first call of its role or worker. */

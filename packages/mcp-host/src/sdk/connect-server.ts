@@ -5,6 +5,8 @@ import type { HttpServerConfig, McpServerConfig } from '../config/server-config.
 import { limitsOf, type ServerLimits } from '../config/server-limits.ts';
 import { happensWithin } from '../happens-within.ts';
 import type { RequestLimits, ServerConnection } from '../server-connection.ts';
+import { processesOf } from '../servers/processes/process-tree.ts';
+import type { StartTrace } from '../servers/starts/start-failure.ts';
 import { type ProcessOptions, StdioTransport } from '../stdio/stdio-transport.ts';
 import { httpTransport } from './http-transport.ts';
 import { LegacyCalls } from './legacy-calls.ts';
@@ -25,6 +27,8 @@ export interface ConnectOptions extends RequestLimits, ClientEvents {
   process: ProcessOptions;
   /** The access to an HTTP server that has `auth`. */
   authorizer?: Authorizer;
+  /** Called with what was seen of a start of a process that failed. */
+  onFailedStart?: (trace: StartTrace) => void;
 }
 
 /**
@@ -67,11 +71,16 @@ async function connectStdio(
   try {
     await shakeHands(client, transport, options);
   } catch (error) {
-    const { reason } = failureOf(error);
-    const ended = transport.end;
+    const { kind, reason } = failureOf(error);
+    const { end, pid } = transport;
+    const isLate = end === undefined && kind === 'timed_out';
+    const processes = isLate && pid !== undefined ? await processesOf(pid) : [];
     await transport.close();
     if (isOwnFace(error)) throw error;
-    throw new SignalboxError('server_failed', ended ?? reason, {
+    const obstacle = transport.obstacle ?? (isLate ? 'timed_out' : end === undefined ? 'other' : 'ended');
+    options.onFailedStart?.({ obstacle, processes, stderrTail: transport.stderrTail() });
+    const late = `gave no answer within ${options.timeoutMs / 1000} s after its start`;
+    throw new SignalboxError('server_failed', end ?? (isLate ? late : reason), {
       details: { stderrTail: transport.stderrTail() },
     });
   }

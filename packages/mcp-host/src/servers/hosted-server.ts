@@ -140,6 +140,7 @@ export class HostedServer {
       calls: this.#calls.stats(),
       auth: this.#authorizer?.state,
       lastError: this.#instances.lastError,
+      startFailure: this.#instances.startFailure,
       nowMs: this.#deps.now(),
     });
   }

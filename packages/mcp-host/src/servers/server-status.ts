@@ -3,6 +3,7 @@ import type { ToolProblem } from '@signalbox/tool-calls';
 import type { CallStats } from '../calls/server-calls.ts';
 import type { McpServerConfig, ServerSharing } from '../config/server-config.ts';
 import { policyOf } from '../config/server-policy.ts';
+import type { StartFailure } from './starts/start-failure.ts';
 
 /**
  * The state of a hosted server or of one of its instances.
@@ -33,7 +34,7 @@ export interface ServerStatus extends CallStats {
   lazy: boolean;
   /** The number of instances that are starting, ready or backing off. */
   instances: number;
-  /** The process ids of a stdio server. */
+  /** The process ids of a stdio server, those of processes that are starting included. */
   pids: number[];
   /** The first of {@link pids}. */
   pid?: number;
@@ -50,6 +51,10 @@ export interface ServerStatus extends CallStats {
   auth?: AuthState;
   /** The last error of any instance, free of secrets. */
   lastError?: string;
+  /** How long the start takes already that began first, of those that are under way. */
+  startingMs?: number;
+  /** How the last start of an instance failed that has not started since; free of secrets, and for operators only. */
+  startFailure?: StartFailure;
 }
 
 /** The status of one instance. */
@@ -62,7 +67,10 @@ export interface InstanceStatus {
   restarts: number;
   /** The time of the last start that succeeded, while the instance is ready; in monotonic milliseconds. */
   upSinceMs: number | undefined;
+  /** The time at which the start that is under way began; in monotonic milliseconds. */
+  startingSinceMs: number | undefined;
   lastError: string | undefined;
+  startFailure: StartFailure | undefined;
 }
 
 const bestFirst: readonly ServerState[] = [
@@ -94,6 +102,7 @@ export interface StatusFacts {
   calls: CallStats;
   auth: AuthState | undefined;
   lastError: string | undefined;
+  startFailure: StartFailure | undefined;
   nowMs: number;
 }
 
@@ -101,9 +110,10 @@ const isUp = new Set<ServerState>(['starting', 'ready', 'backing_off']);
 
 /** Returns the status of a server from its facts. */
 export function statusOf(facts: StatusFacts): ServerStatus {
-  const { name, config, state, instances, auth, lastError } = facts;
+  const { name, config, state, instances, auth, lastError, startFailure } = facts;
   const { share, lazy } = policyOf(config);
   const pids = instances.flatMap(({ pid }) => (pid === undefined ? [] : [pid]));
+  const starting = instances.flatMap(({ startingSinceMs }) => startingSinceMs ?? []);
   const upSince = instances.flatMap(({ upSinceMs }) => (upSinceMs === undefined ? [] : [upSinceMs]));
   return {
     name,
@@ -122,6 +132,8 @@ export function statusOf(facts: StatusFacts): ServerStatus {
     ...facts.calls,
     ...(auth !== undefined && { auth }),
     ...(lastError !== undefined && { lastError }),
+    ...(starting.length > 0 && { startingMs: facts.nowMs - Math.min(...starting) }),
+    ...(startFailure && { startFailure }),
   };
 }
 

@@ -16,10 +16,12 @@ import { limitsOf, maxAnswerNodes } from '../config/server-limits.ts';
 import { serverEnvironment } from '../environment/server-environment.ts';
 import { happensWithin } from '../happens-within.ts';
 import { NoticeBudget } from '../notice-budget.ts';
+import type { StartObstacle } from '../servers/starts/start-failure.ts';
 import { answerTooLarge, tooLargeMessage } from '../too-large-answer.ts';
 import { ByteRing } from './byte-ring.ts';
 import { LineWriter } from './line-writer.ts';
 import { PacedLines } from './paced-lines.ts';
+import { codeOf, startProblem } from './start-problem.ts';
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
@@ -81,6 +83,7 @@ export class StdioTransport {
   #unanswered = 0;
   #closing: Promise<void> | undefined;
   #end: string | undefined;
+  #obstacle: StartObstacle | undefined;
 
   constructor(config: StdioServerConfig, options: ProcessOptions) {
     this.#config = config;
@@ -100,6 +103,11 @@ export class StdioTransport {
   /** The reason why the process is gone, without its command line; `undefined` while it runs. */
   get end(): string | undefined {
     return this.#end;
+  }
+
+  /** The reason why no process could be started; `undefined` if one could. */
+  get obstacle(): StartObstacle | undefined {
+    return this.#obstacle;
   }
 
   /** Whether a message sent now can reach the process. */
@@ -123,8 +131,10 @@ export class StdioTransport {
       if (onGone) this.#gone.promise.then(onGone);
       await once(child, 'spawn');
     } catch (error) {
-      // Not the error itself: its text holds the command.
-      this.#end = `could not be started (${codeOf(error)})`;
+      // Not the error itself: its text holds the whole path of the command.
+      const { obstacle, reason } = startProblem(this.#config, error);
+      this.#obstacle = obstacle;
+      this.#end = reason;
       this.#gone.resolve();
       throw new SignalboxError('server_failed', this.#end);
     }
@@ -308,9 +318,4 @@ function jsonRpcOf(line: string): JsonRpcMessage | undefined {
   } catch {
     return undefined;
   }
-}
-
-function codeOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' ? code : 'unknown reason';
 }

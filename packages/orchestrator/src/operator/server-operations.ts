@@ -30,13 +30,17 @@ export interface ServerOperationDeps {
   maxReplyBytes: () => number;
 }
 
-/** Reports every hosted server. Only operators are shown what servers wrote on standard error, which may hold what they were sent. */
+/** Reports every hosted server. Only operators are shown how starts failed, and what servers wrote on standard error, which may hold what they were sent. */
 export function answerServers(deps: ServerOperationDeps, asker: Sender): McpReply {
   const statuses = deps.host.servers();
   const reports = statuses.map((status) => reportOf(deps, status, statuses.length));
-  const servers = asker.role === 'operator' ? reports : reports.map((one) => ({ ...one, stderr_tail: '' }));
+  const servers = asker.role === 'operator' ? reports : reports.map(withoutDetails);
   const data: ServersReply = { servers };
   return { data };
+}
+
+function withoutDetails({ start_failure, ...report }: ServerReport): ServerReport {
+  return { ...report, stderr_tail: '' };
 }
 
 /** Reloads, stops or starts one server, and resolves with its report when that is done. */
@@ -88,7 +92,7 @@ function reportOf(
   servers: number,
 ): ServerReport {
   const maxTail = Math.ceil(Math.min(maxStderrCharacters, maxReplyBytes() / bytesPerCharacter) / servers);
-  const { name, pid, uptimeMs, p50Ms, p95Ms, auth, lastError } = status;
+  const { name, pid, uptimeMs, startingMs, p50Ms, p95Ms, auth, lastError, startFailure } = status;
   return {
     name,
     state: status.state,
@@ -99,6 +103,7 @@ function reportOf(
     pids: status.pids,
     ...(pid !== undefined && { pid }),
     ...(uptimeMs !== undefined && { uptime_ms: uptimeMs }),
+    ...(startingMs !== undefined && { starting_ms: startingMs }),
     restarts: status.restarts,
     tool_count: status.toolCount,
     tool_problems: [...status.toolProblems],
@@ -113,6 +118,7 @@ function reportOf(
     ...(p95Ms !== undefined && { p95_ms: p95Ms }),
     ...(auth !== undefined && { auth }),
     ...(lastError !== undefined && { last_error: lastError }),
+    ...(startFailure && { start_failure: startFailure }),
     stderr_tail: host.stderrTail(name).slice(-maxTail),
   };
 }

@@ -1,5 +1,16 @@
 import { z } from 'zod';
 
+/** Accepts how the last start of a hosted MCP server failed. */
+const startFailureSchema = z.object({
+  command: z.string().describe('The command line, without secrets.'),
+  processes: z
+    .array(z.object({ pid: z.number(), command: z.string() }))
+    .describe('The processes that it had when its start was given up; at most twenty.'),
+  advice: z.array(z.string()).describe('What probably caused it, and what to do.'),
+});
+/** How the last start of a hosted MCP server failed. It holds no secrets. */
+export type StartFailureReport = z.infer<typeof startFailureSchema>;
+
 /** Accepts the state of a hosted MCP server. */
 export const serverReportSchema = z.object({
   name: z.string(),
@@ -23,6 +34,7 @@ export const serverReportSchema = z.object({
   pids: z.array(z.number()),
   pid: z.number().optional(),
   uptime_ms: z.number().optional(),
+  starting_ms: z.number().optional().describe('How long the start takes already that is under way.'),
   restarts: z.number(),
   tool_count: z.number(),
   tool_problems: z
@@ -41,6 +53,9 @@ export const serverReportSchema = z.object({
   p95_ms: z.number().optional(),
   auth: z.enum(['idle', 'connecting', 'ready', 'needs_auth', 'failed']).optional(),
   last_error: z.string().optional(),
+  start_failure: startFailureSchema
+    .optional()
+    .describe('How its last start failed, if it has not started since. Only operators are shown it.'),
   stderr_tail: z.string().describe('The last lines that its processes wrote to their standard error.'),
 });
 /** The state of a hosted MCP server, with all its instances together. Times are in milliseconds. It holds no secrets. */

@@ -4,6 +4,7 @@ import type { McpServerConfig } from '../../config/server-config.ts';
 import type { ToolList } from '../../inventory/tool-list.ts';
 import type { ServerDeps } from '../server-deps.ts';
 import type { InstanceStatus } from '../server-status.ts';
+import type { StartFailure } from '../starts/start-failure.ts';
 import { type EndReason, ServerInstance } from './server-instance.ts';
 
 const stderrCharacters = 64 * 1024;
@@ -89,6 +90,11 @@ export class ServerInstances {
   /** The latest error of a present instance, or else of an earlier one. */
   get lastError(): string | undefined {
     return this.all.findLast(({ session }) => session.lastError)?.session.lastError ?? this.#lastError;
+  }
+
+  /** The failure of the last start of a present instance that has not started since. */
+  get startFailure(): StartFailure | undefined {
+    return this.statuses().findLast(({ startFailure }) => startFailure)?.startFailure;
   }
 
   /** Returns the last 64 KiB of standard error, an equal share of each instance. */

@@ -6,14 +6,27 @@ import type { ToolList } from '../../inventory/tool-list.ts';
 import { type ConnectOptions, connectServer } from '../../sdk/connect-server.ts';
 import type { ServerConnection } from '../../server-connection.ts';
 import type { ServerDeps } from '../server-deps.ts';
+import type { StartTrace } from '../starts/start-failure.ts';
 
 /**
  * A connection and the tools of its server, or the reason why there is none. In that case no process is left running, and
  * `giveUp` is set if another start can't succeed.
  */
-export type StartResult =
-  | { connection: ServerConnection; list: ToolList }
-  | { reason: string; giveUp: 'needs_auth' | 'refused' | undefined; stderrTail: string };
+export type StartResult = { connection: ServerConnection; list: ToolList } | FailedStart;
+
+interface FailedStart {
+  reason: string;
+  giveUp: 'needs_auth' | 'refused' | undefined;
+  stderrTail: string;
+  /** What was seen of the start; `undefined` for a server behind HTTP. */
+  trace: StartTrace | undefined;
+}
+
+/** The callbacks of one start, and the signal that ends it. */
+export interface StartEvents extends Pick<ConnectOptions, 'signal' | 'onToolsChanged'> {
+  /** Called with the id of each process that the start makes. */
+  onProcess: (pid: number) => void;
+}
 
 /** Identifies one instance of a server. */
 export interface InstanceIdentity {
@@ -37,10 +50,14 @@ export interface StartTarget extends InstanceIdentity {
 export async function startServer(
   target: StartTarget,
   deps: ServerDeps,
-  events: Pick<ConnectOptions, 'signal' | 'onToolsChanged'>,
+  events: StartEvents,
 ): Promise<StartResult> {
   const { signal } = events;
-  const options = connectOptions(target, deps, events);
+  let trace: StartTrace | undefined;
+  const onFailedStart = (seen: StartTrace) => {
+    trace = seen;
+  };
+  const options = { ...connectOptions(target, deps, events), onFailedStart };
   const started: { connection?: Promise<ServerConnection> } = {};
   let connection: ServerConnection | undefined;
   try {
@@ -61,27 +78,35 @@ export async function startServer(
         (late) => late.close(),
         () => {},
       );
-      return { reason: messageOf(error), giveUp, stderrTail: stderrTailOf(error) };
+      return { reason: messageOf(error), giveUp, stderrTail: stderrTailOf(error), trace };
     }
     const why = connection.isOpen ? messageOf(error) : await connection.lost;
     const stderrTail = connection.stderrTail();
     await connection.close();
     const reason = `the server started, but its tools could not be listed: ${why}`;
-    return { reason, giveUp, stderrTail };
+    return { reason, giveUp, stderrTail, trace: { obstacle: 'other', processes: [], stderrTail } };
   }
 }
 
 function connectOptions(
   { name, instance, config, authorizer, redact }: StartTarget,
   { tuning, now, log, onProcess }: ServerDeps,
-  events: Pick<ConnectOptions, 'signal' | 'onToolsChanged'>,
+  { signal, onToolsChanged, ...events }: StartEvents,
 ): ConnectOptions {
   const facts = instanceFacts(name, instance);
   return {
-    ...events,
+    signal,
+    onToolsChanged,
     timeoutMs: config.startTimeoutMs ?? tuning.startMs,
     now,
-    process: { ...tuning, now, onProcess: (pid) => onProcess(name, pid) },
+    process: {
+      ...tuning,
+      now,
+      onProcess: (pid) => {
+        events.onProcess(pid);
+        return onProcess(name, pid);
+      },
+    },
     ...(authorizer && { authorizer }),
     onNoise: (reason) => log({ event: 'server_noise', ...facts, reason: redact(reason) }),
   };

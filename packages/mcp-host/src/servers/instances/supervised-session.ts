@@ -10,6 +10,8 @@ import { redactedList, type ToolList } from '../../inventory/tool-list.ts';
 import type { ServerConnection } from '../../server-connection.ts';
 import type { ServerDeps } from '../server-deps.ts';
 import type { InstanceStatus, ServerState } from '../server-status.ts';
+import { describeStart } from '../starts/describe-start.ts';
+import type { StartFailure } from '../starts/start-failure.ts';
 import { unavailableProblem } from '../unavailable.ts';
 import { untilAborted } from '../until-aborted.ts';
 import { backoffMs } from './backoff.ts';
@@ -59,6 +61,9 @@ export class SupervisedSession implements CallTarget, StartTarget {
   #starts = 0;
   #upSinceMs = 0;
   #stderrTail = '';
+  #startFailure: StartFailure | undefined;
+  /** The present start: since when, and its process as soon as there is one. */
+  #start: { sinceMs: number; pid?: number } | undefined;
 
   constructor(identity: InstanceIdentity, deps: ServerDeps, events: SessionEvents) {
     const { name, instance, config, authorizer } = identity;
@@ -126,11 +131,13 @@ export class SupervisedSession implements CallTarget, StartTarget {
     if (this.#connection) connections.add(this.#connection);
     return {
       state: this.#state,
-      pid: this.#connection?.pid,
+      pid: this.#connection?.pid ?? this.#start?.pid,
+      startingSinceMs: this.#start?.sinceMs,
       inFlight: [...connections].reduce((sum, { inFlight }) => sum + inFlight, 0),
       restarts: Math.max(0, this.#starts - 1),
       upSinceMs: this.#state === 'ready' ? this.#upSinceMs : undefined,
       lastError: this.#lastError,
+      startFailure: this.#startFailure,
     };
   }
 
@@ -232,7 +239,13 @@ export class SupervisedSession implements CallTarget, StartTarget {
     this.#starts++;
     this.#listRefresh.forgetAnnouncements();
     const onToolsChanged = () => this.#listRefresh.announce();
-    const start = await startServer(this, this.#deps, { signal, onToolsChanged });
+    const present: { sinceMs: number; pid?: number } = { sinceMs: this.#deps.now() };
+    this.#start = present;
+    const onProcess = (pid: number) => {
+      present.pid = pid;
+    };
+    const start = await startServer(this, this.#deps, { signal, onToolsChanged, onProcess });
+    this.#start = undefined;
     if ('connection' in start) {
       if (signal.aborted) await start.connection.close();
       else this.#becomeReady(start.connection, start.list);
@@ -240,6 +253,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
     }
     this.#stderrTail = start.stderrTail;
     if (signal.aborted) return;
+    this.#startFailure = start.trace && describeStart(this.config, start.trace, this.redact);
     if (start.giveUp) this.#giveUp(start.giveUp, start.reason);
     else this.#fail(start.reason);
   }
@@ -247,6 +261,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
   #becomeReady(connection: ServerConnection, list: ToolList): void {
     this.#connection = connection;
     this.#state = 'ready';
+    this.#startFailure = undefined;
     this.#upSinceMs = this.#deps.now();
     this.#problem = undefined;
     this.#events.onList(redactedList(list, this.redact));

@@ -1,0 +1,45 @@
+import { isSecretName } from '@signalbox/protocol';
+
+const redacted = '[redacted]';
+
+/** The longest text of one command line, in characters. */
+const maxLength = 400;
+
+/**
+ * Writes a command line for an operator. Values that are secrets by the name of their option or variable, credentials in
+ * URLs and words that look like keys are left out, as is what `redact` takes out.
+ */
+export function commandText(words: readonly string[], redact: (text: string) => string): string {
+  const safe = words.map((word, at) => {
+    const option = words[at - 1];
+    if (option !== undefined && /^--?[\w-]+$/.test(option) && isSecretName(option)) return redacted;
+    return quoted(withoutKeys(redact(withoutNamedValue(withoutCredentials(word)))));
+  });
+  const text = safe.join(' ');
+  return text.length <= maxLength ? text : `${text.slice(0, maxLength - 1)}…`;
+}
+
+/** Takes the value out of `--token=VALUE` and `API_KEY=VALUE`. */
+function withoutNamedValue(word: string): string {
+  const [, name] = /^([\w.:-]+)=/.exec(word) ?? [];
+  return name !== undefined && isSecretName(name) ? `${name}=${redacted}` : word;
+}
+
+function withoutCredentials(word: string): string {
+  return word
+    .replace(/(\w:\/\/)[^\s/@]+@/g, `$1${redacted}@`)
+    .replace(/([?&]([\w.-]+)=)[^\s&#]+/g, (whole, start: string, name: string) =>
+      isSecretName(name) ? `${start}${redacted}` : whole,
+    );
+}
+
+/** A long run of letters and digits without a word in it is more often a key than a name. */
+function withoutKeys(word: string): string {
+  return word.replace(/[A-Za-z0-9+_]{24,}/g, (run) =>
+    /\d/.test(run) && /[A-Za-z]/.test(run) ? redacted : run,
+  );
+}
+
+function quoted(word: string): string {
+  return /^[\w.@:/=,+%[\]-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

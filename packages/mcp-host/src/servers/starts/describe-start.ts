@@ -1,0 +1,30 @@
+import type { McpServerConfig } from '../../config/server-config.ts';
+import { inheritedVariables } from '../../environment/inherited-variables.ts';
+import { serverEnvironment } from '../../environment/server-environment.ts';
+import { commandText } from './command-text.ts';
+import { startAdvice } from './start-advice.ts';
+import type { StartFailure, StartTrace } from './start-failure.ts';
+
+/**
+ * Describes a start that failed for the operator of the server. `redact` takes the server's secrets out of a text.
+ * Returns `undefined` for a server behind HTTP, which nobody starts here.
+ */
+export function describeStart(
+  config: McpServerConfig,
+  { obstacle, processes, stderrTail }: StartTrace,
+  redact: (text: string) => string,
+): StartFailure | undefined {
+  if (config.type !== 'stdio') return undefined;
+  const { command, args = [], cwd, inheritEnv } = config;
+  const advice = startAdvice({
+    ...{ obstacle, command, args, cwd, stderrTail },
+    environment: serverEnvironment(config),
+    withheld: inheritedVariables(inheritEnv).withheld,
+    processes: processes.map(({ words }) => words),
+  });
+  return {
+    command: commandText([command, ...args], redact),
+    processes: processes.map(({ pid, words }) => ({ pid, command: commandText(words, redact) })),
+    advice: advice.map(redact),
+  };
+}

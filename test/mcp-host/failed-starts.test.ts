@@ -1,0 +1,116 @@
+import { chmod, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ServerStatus } from '@signalbox/mcp-host';
+import { tempDir } from '@signalbox/testing';
+import { expect, it } from 'vitest';
+import { call, startTestHost, type TestHost } from '../support/mcp-host/test-host.ts';
+import { isRunning } from '../support/processes.ts';
+
+/** A program that, like npx, has a child do the work and waits for it. */
+const slowNpx = `#!/bin/sh
+echo "fetching $2 with $API_KEY" >&2
+sleep 600 &
+wait
+`;
+
+async function executable(path: string, text: string, mode = 0o755): Promise<string> {
+  await writeFile(path, text);
+  await chmod(path, mode);
+  return path;
+}
+
+function statusOf(host: TestHost, name: string): ServerStatus {
+  return host.servers().find((server) => server.name === name)!;
+}
+
+it('tells the operator of a start that timed out what ran, which processes it had, and the likely cause', async () => {
+  await using dir = await tempDir();
+  const command = await executable(join(dir.path, 'npx'), slowNpx);
+  const slow = {
+    type: 'stdio' as const,
+    command,
+    args: ['-y', '@scope/server', '--token', 'sekret-1'],
+    env: { API_KEY: 'sekret-2' },
+    startTimeoutMs: 1000,
+    maxRestarts: 0,
+  };
+  await using host = startTestHost({ servers: { slow } });
+  const inventory = host.inventory();
+  const processes = await new Promise<number[]>((resolve) => {
+    const look = () => {
+      const { pids } = statusOf(host, 'slow');
+      if (pids.length > 0) resolve(pids);
+      else setImmediate(look);
+    };
+    look();
+  });
+  expect(statusOf(host, 'slow')).toMatchObject({ state: 'starting', startingMs: expect.any(Number) });
+  const { problems } = await inventory;
+  expect(problems).toEqual([
+    { server: 'slow', message: expect.stringContaining('gave no answer within 1 s after its start') },
+  ]);
+  const status = statusOf(host, 'slow');
+  expect(status.startFailure).toEqual({
+    command: `${command} -y @scope/server --token [redacted]`,
+    processes: [
+      {
+        pid: processes[0],
+        command: expect.stringContaining(`${command} -y @scope/server --token [redacted]`),
+      },
+      { pid: expect.any(Number), command: 'sleep 600' },
+    ],
+    advice: expect.arrayContaining([expect.stringContaining('npx may still download the package')]),
+  });
+  expect(host.stderrTail('slow')).toBe('fetching @scope/server with [redacted]\n');
+  expect(status.startFailure?.processes.map(({ pid }) => isRunning(pid))).toEqual([false, false]);
+  // An agent reads less.
+  const { error } = (await call(host, 'mcp_slow__x')) as { error: { message: string } };
+  expect(error.message).toContain('gave no answer within 1 s');
+  expect(error.message).not.toMatch(/npx|sleep/);
+});
+
+it('names what is missing: the command, its interpreter, the right to execute it, or its working directory', async () => {
+  await using dir = await tempDir();
+  const at = (name: string) => join(dir.path, name);
+  const server = (command: string, rest = {}) => ({
+    ...{ type: 'stdio' as const, command, args: ['sekret'], maxRestarts: 0, ...rest },
+  });
+  await using host = startTestHost({
+    servers: {
+      command: server('no-such-program-here'),
+      interpreter: server(await executable(at('run'), '#!/no/such/interpreter\n')),
+      right: server(await executable(at('plain'), '', 0o644)),
+      directory: server(process.execPath, { cwd: at('gone') }),
+    },
+  });
+  await host.inventory();
+  const told = host
+    .servers()
+    .map(({ name, lastError, startFailure }) => [name, lastError, startFailure?.advice[0]]);
+  expect(told).toEqual([
+    [
+      'command',
+      "its command 'no-such-program-here' was not found (ENOENT)",
+      expect.stringContaining("no folder of PATH has a program 'no-such-program-here'"),
+    ],
+    [
+      'interpreter',
+      "its command 'run' needs a program that was not found (ENOENT)",
+      expect.stringContaining(at('run')),
+    ],
+    ['right', "its command 'plain' may not be executed (EACCES)", expect.stringContaining('chmod +x')],
+    ['directory', 'its working directory is not there (ENOENT)', expect.stringContaining(at('gone'))],
+  ]);
+});
+
+it('forgets the failure when a start succeeds', async () => {
+  await using dir = await tempDir();
+  const command = join(dir.path, 'server');
+  await using host = startTestHost({ servers: { late: { type: 'stdio', command, maxRestarts: 0 } } });
+  await host.inventory();
+  expect(statusOf(host, 'late').startFailure).toBeDefined();
+  const script = new URL('../support/mcp-host/environment-server.ts', import.meta.url).pathname;
+  await executable(command, `#!/bin/sh\nexec ${process.execPath} ${script}\n`);
+  expect(await host.reload('late')).toMatchObject({ state: 'ready', toolCount: 1 });
+  expect(statusOf(host, 'late').startFailure).toBeUndefined();
+});
