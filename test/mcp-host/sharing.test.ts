@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { McpHost } from '@signalbox/mcp-host';
 import { tempDir } from '@signalbox/testing';
@@ -15,12 +15,12 @@ const note = async (host: McpHost, server: string, text: string, agent: string, 
     notes: string[];
   };
 
-it('a server per worker never mixes what two agents keep in it, not even in its file', async () => {
+it('a server per worker never mixes what two agents keep in it, not even in its file in the state directory', async () => {
   await using dir = await tempDir();
   // biome-ignore lint/suspicious/noTemplateCurlyInString: the placeholder as people write it
-  const env = { MEMORY_FILE_PATH: join(dir.path, 'memory-${instance}.jsonl') };
+  const env = { MEMORY_FILE_PATH: '${data}/memory-${instance}.jsonl' };
   const servers = { memory: { ...npmServer('memory'), env, share: 'worker' as const } };
-  await using host = startTestHost({ servers });
+  await using host = startTestHost({ servers, stateDir: dir.path });
   await host.inventory();
   const agents = ['rosa', 'Leo', 'rosa/../Leo'];
   const names = (outcome: ToolCallResult) =>
@@ -37,7 +37,9 @@ it('a server per worker never mixes what two agents keep in it, not even in its 
     const graph = await call(host, 'mcp_memory__read_graph', {}, caller(agent, 'another role'));
     expect(names(graph)).toEqual([`${agent} 1`, `${agent} 2`]);
   }
-  expect((await readdir(dir.path)).sort()).toEqual([
+  const folder = join(dir.path, 'servers', 'memory');
+  expect((await stat(folder)).mode & 0o777).toBe(0o700);
+  expect((await readdir(folder)).sort()).toEqual([
     expect.stringMatching(/^memory-worker-leo-[0-9a-f]{16}\.jsonl$/),
     'memory-worker-rosa.jsonl',
     expect.stringMatching(/^memory-worker-rosa____leo-[0-9a-f]{16}\.jsonl$/),
@@ -46,6 +48,7 @@ it('a server per worker never mixes what two agents keep in it, not even in its 
   expect(await call(host, 'mcp_memory__read_graph')).toMatchObject({
     error: { code: 'permission_denied', may_have_run: false },
   });
+  expect(() => startTestHost({ servers })).toThrow('the host has none');
 });
 
 it('30 workers on three servers keep exactly three processes, and share what is in them', async () => {

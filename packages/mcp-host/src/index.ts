@@ -1,4 +1,5 @@
 export type { HostTuning } from './config/host-tuning.ts';
+export { dataFolderOf } from './config/instance-name.ts';
 export { namedSecretsOf } from './config/result-redaction.ts';
 export type {
   HttpServerConfig,

@@ -1,21 +1,24 @@
 import { SignalboxError } from '@signalbox/protocol';
 import { ownPrefix } from '../environment/inherited-variables.ts';
-import { namesInstance } from './instance-name.ts';
+import { namesDataFolder, namesInstance } from './instance-name.ts';
 import type { McpServerConfig, ServerPolicy } from './server-config.ts';
 import { limitsOf } from './server-limits.ts';
 
 const sharings = new Set(['all', 'role', 'worker']);
 
-/** Throws `SignalboxError` `bad_config`, which names the server and the field, for a configuration that can't work. */
-export function checkServers(servers: Readonly<Record<string, McpServerConfig>>): void {
+/**
+ * Throws `SignalboxError` `bad_config`, which names the server and the field, for a configuration that can't work.
+ * `hasStateDir` tells whether servers can have folders for their files.
+ */
+export function checkServers(servers: Readonly<Record<string, McpServerConfig>>, hasStateDir: boolean): void {
   for (const [name, config] of Object.entries(servers)) {
-    const problem = name === '' ? 'a server needs a name' : problemOf(config);
+    const problem = name === '' ? 'a server needs a name' : problemOf(config, hasStateDir);
     if (problem === undefined) continue;
     throw new SignalboxError('bad_config', name === '' ? problem : `server '${name}': ${problem}`);
   }
 }
 
-function problemOf(config: McpServerConfig): string | undefined {
+function problemOf(config: McpServerConfig, hasStateDir: boolean): string | undefined {
   const { share = 'all' } = config;
   if (!sharings.has(share)) return `share must be all, role or worker, not '${share}'`;
   const number = numberProblem(config) ?? limitProblem(config);
@@ -28,6 +31,10 @@ function problemOf(config: McpServerConfig): string | undefined {
   const own = config.inheritEnv?.find((name) => name.startsWith(ownPrefix));
   if (own !== undefined)
     return `inheritEnv must not name ${own}: no server gets variables named ${ownPrefix}…, which hold tokens; take it out`;
+  if (!hasStateDir && namesDataFolder(config)) {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the placeholder as people write it
+    return "'${data}' stands for a folder in the host's stateDir, and the host has none; give it one, or write a path";
+  }
   if (share === 'all' && namesInstance(config)) {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the placeholder as people write it
     return "'${instance}' stands for a role or worker; set share: role or share: worker, or leave it out";

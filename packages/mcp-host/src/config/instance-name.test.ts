@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { fileNameOf, instanceConfig, instanceFor } from './instance-name.ts';
+import { dataFolderOf, fileNameOf, instanceConfig, instanceFor } from './instance-name.ts';
 
 // biome-ignore lint/suspicious/noTemplateCurlyInString: the placeholder as people write it
 const placeholder = '${instance}';
@@ -23,14 +23,14 @@ it('puts the name of the instance into args, env and cwd, and changes nothing el
     cwd: `/w/${placeholder}`,
     share: 'worker' as const,
   };
-  expect(instanceConfig('worker:rosa', config)).toEqual({
+  expect(instanceConfig('worker:rosa', config, undefined)).toEqual({
     ...config,
     args: ['--file', '/x/worker-rosa/worker-rosa'],
     env: { FILE: 'm-worker-rosa.json', [placeholder]: 'plain' },
     cwd: '/w/worker-rosa',
   });
   const plain = { type: 'stdio' as const, command: 'x' };
-  expect(instanceConfig('worker:rosa', plain)).toBe(plain);
+  expect(instanceConfig('worker:rosa', plain, '/state/servers/a')).toBe(plain);
 });
 
 it('gives no two instances the same file name, not even where case does not count, and never leaves the folder', () => {
@@ -47,4 +47,12 @@ it('gives no two instances the same file name, not even where case does not coun
       expect(fileNameOf(`worker:${one.slice('worker-'.length)}`) === one).toBe(one === `worker-${a}`);
     }),
   );
+});
+
+it('names a folder for each server, and no two servers the same', () => {
+  const names = ['notes', 'Notes', 'a:b', 'a-b', '..', '../x', 'My Notes', 'notes-0123456789abcdef'];
+  const folders = names.map((name) => dataFolderOf('/state', name));
+  expect(folders[0]).toBe('/state/servers/notes');
+  expect(new Set(folders.map((folder) => folder.toLowerCase())).size).toBe(names.length);
+  for (const folder of folders) expect(folder).toMatch(/^\/state\/servers\/[a-z0-9_-]+$/);
 });

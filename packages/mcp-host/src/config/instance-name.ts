@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { join } from 'node:path';
 import type { Caller } from '@signalbox/tool-calls';
 import type { McpServerConfig, ServerSharing, StdioServerConfig } from './server-config.ts';
 
@@ -6,7 +7,9 @@ import type { McpServerConfig, ServerSharing, StdioServerConfig } from './server
 export const listingInstance = 'listing';
 
 // biome-ignore lint/suspicious/noTemplateCurlyInString: the placeholder as people write it
-const placeholder = '${instance}';
+const instancePlaceholder = '${instance}';
+// biome-ignore lint/suspicious/noTemplateCurlyInString: the placeholder as people write it
+const dataPlaceholder = '${data}';
 
 /**
  * Returns the name of the instance that serves a caller: empty for the one that serves everybody, else for example
@@ -31,9 +34,17 @@ export function instanceFacts(server: string, instance: string): { server: strin
  * have the same file name on any file system.
  */
 export function fileNameOf(instance: string): string {
-  const plain = instance.replace(':', '-');
+  return uniqueFileName(instance.replace(':', '-'), instance);
+}
+
+/** Returns the folder for the files of a server, in the state directory of its host. No two servers have the same one. */
+export function dataFolderOf(stateDir: string, server: string): string {
+  return join(stateDir, 'servers', uniqueFileName(server, server));
+}
+
+function uniqueFileName(plain: string, whole: string): string {
   if (/^[a-z0-9_-]{1,64}$/.test(plain) && !/-[0-9a-f]{16}$/.test(plain)) return plain;
-  const hash = createHash('sha256').update(instance).digest('hex').slice(0, 16);
+  const hash = createHash('sha256').update(whole).digest('hex').slice(0, 16);
   const letters = plain
     .toLowerCase()
     .replace(/[^a-z0-9_-]/g, '_')
@@ -43,17 +54,31 @@ export function fileNameOf(instance: string): string {
 
 /** Whether the configuration holds `${instance}` in `args`, `env` or `cwd`. */
 export function namesInstance(config: StdioServerConfig): boolean {
-  const { args = [], env = {}, cwd = '' } = config;
-  return [...args, ...Object.values(env), cwd].some((text) => text.includes(placeholder));
+  return textsOf(config).some((text) => text.includes(instancePlaceholder));
+}
+
+/** Whether the configuration holds `${data}` in `args`, `env` or `cwd`. */
+export function namesDataFolder(config: McpServerConfig): boolean {
+  return config.type === 'stdio' && textsOf(config).some((text) => text.includes(dataPlaceholder));
 }
 
 /**
- * Returns the configuration of one instance: in `args`, `env` and `cwd`, `${instance}` is replaced by its file name.
+ * Returns the configuration of one instance: in `args`, `env` and `cwd`, `${instance}` is replaced by its file name, and `${data}` by
+ * the folder for the files of its server.
  */
-export function instanceConfig(instance: string, config: McpServerConfig): McpServerConfig {
-  if (config.type !== 'stdio' || instance === '' || !namesInstance(config)) return config;
-  const name = fileNameOf(instance);
-  const fill = (text: string) => text.replaceAll(placeholder, () => name);
+export function instanceConfig(
+  instance: string,
+  config: McpServerConfig,
+  dataFolder: string | undefined,
+): McpServerConfig {
+  if (config.type !== 'stdio') return config;
+  const fillsInstance = instance !== '' && namesInstance(config);
+  const fillsData = dataFolder !== undefined && namesDataFolder(config);
+  if (!fillsInstance && !fillsData) return config;
+  const name = fillsInstance ? fileNameOf(instance) : instancePlaceholder;
+  const folder = dataFolder ?? dataPlaceholder;
+  const fill = (text: string) =>
+    text.replaceAll(instancePlaceholder, () => name).replaceAll(dataPlaceholder, () => folder);
   const { args, env, cwd, ...rest } = config;
   return {
     ...rest,
@@ -61,4 +86,8 @@ export function instanceConfig(instance: string, config: McpServerConfig): McpSe
     ...(env && { env: Object.fromEntries(Object.entries(env).map(([key, value]) => [key, fill(value)])) }),
     ...(cwd !== undefined && { cwd: fill(cwd) }),
   };
+}
+
+function textsOf({ args = [], env = {}, cwd = '' }: StdioServerConfig): string[] {
+  return [...args, ...Object.values(env), cwd];
 }

@@ -9,7 +9,7 @@ export interface ServerPolicy {
   /**
    * Default `all`. With `role` or `worker`, `${instance}` in a stdio server's `args`, `env` and `cwd` stands for the
    * name of the instance in a form that fits a file name, for example `worker-rosa`:
-   * `MEMORY_FILE_PATH: /data/memory-${instance}.jsonl`.
+   * `MEMORY_FILE_PATH: ${data}/memory-${instance}.jsonl`.
    */
   share?: ServerSharing;
   /** Whether the server is started by its first call; else it is started with the host. */
@@ -62,6 +62,10 @@ export interface StdioServerConfig extends ServerPolicy {
    * A pattern leaves out variables that look like secrets; an exact name does not.
    */
   inheritEnv?: string[];
+  /**
+   * The working directory; by default that of the host. In it, in `args` and in `env`, `${data}` stands for a folder of the server in
+   * the host's `stateDir`, which is made when it is needed.
+   */
   cwd?: string;
 }
 

@@ -23,7 +23,7 @@ export interface McpHostOptions {
   tuning?: Partial<HostTuning>;
   /**
    * The directory where the processes of servers are recorded, so that the next start ends those that a killed host
-   * left behind. Only one host at a time may use it.
+   * left behind, and where servers have the folders that `${data}` stands for. Only one host at a time may use it.
    */
   stateDir?: string;
   /** The number of processes that all stdio servers together may run; 64 unless set. */

@@ -2,6 +2,7 @@ import { SignalboxError } from '@signalbox/protocol';
 import PQueue from 'p-queue';
 import { checkServers } from '../config/check-servers.ts';
 import type { HostTuning } from '../config/host-tuning.ts';
+import { dataFolderOf } from '../config/instance-name.ts';
 import { defaultToolNameMax, smallestToolNameMax } from '../inventory/tool-name.ts';
 import { ProcessRecords } from '../servers/processes/process-records.ts';
 import { ProcessSlots } from '../servers/processes/process-slots.ts';
@@ -38,6 +39,7 @@ export function serverDeps(
     starts,
     slots: new ProcessSlots(maxProcesses),
     onProcess: (server: string, pid: number) => records?.add(server, pid) ?? (() => {}),
+    dataFolderOf: (server: string) => (stateDir === undefined ? undefined : dataFolderOf(stateDir, server)),
     authorizerFor: options.authorizerFor,
     onChanged,
     tell,
@@ -49,6 +51,7 @@ export function checkOptions({
   servers,
   toolNameMax = defaultToolNameMax,
   maxProcesses = 1,
+  stateDir,
 }: McpHostOptions): void {
   if (toolNameMax < smallestToolNameMax) {
     throw new SignalboxError('bad_config', `toolNameMax must be at least ${smallestToolNameMax}`);
@@ -56,5 +59,5 @@ export function checkOptions({
   if (!Number.isSafeInteger(maxProcesses) || maxProcesses < 1) {
     throw new SignalboxError('bad_config', 'maxProcesses must be a whole number from 1 up');
   }
-  checkServers(servers);
+  checkServers(servers, stateDir !== undefined);
 }

@@ -38,6 +38,7 @@ class RunningHost implements McpHost {
   readonly #tuning: HostTuning;
   readonly #now: () => number;
   readonly #guard: McpHostOptions['guard'];
+  readonly #hasStateDir: boolean;
   readonly #stop = new AbortController();
   readonly #warmUp: Promise<void>;
   readonly #unsubscribe: (() => void)[];
@@ -47,6 +48,7 @@ class RunningHost implements McpHost {
     const { toolNameMax = defaultToolNameMax, providers = [], log = () => {} } = options;
     this.#now = options.now ?? (() => performance.now());
     this.#guard = options.guard;
+    this.#hasStateDir = options.stateDir !== undefined;
     this.#tuning = { ...defaultTuning, ...options.tuning };
     this.#providers = new Map(providers.map((provider) => [provider.name, provider]));
     const rebuild = () => this.#inventory.rebuild();
@@ -115,7 +117,7 @@ class RunningHost implements McpHost {
   }
 
   async apply(servers: Record<string, McpServerConfig>): Promise<ServerChanges> {
-    checkServers(servers);
+    checkServers(servers, this.#hasStateDir);
     this.#refuseIfClosed();
     const { changes, added } = this.#registry.apply(servers);
     for (const change of ['added', 'removed', 'changed'] as const)
@@ -126,7 +128,7 @@ class RunningHost implements McpHost {
   }
 
   async spawn(name: string, config: McpServerConfig): Promise<void> {
-    checkServers({ [name]: config });
+    checkServers({ [name]: config }, this.#hasStateDir);
     this.#refuseIfClosed();
     const present = this.#registry.servers.get(name);
     if (present && !(this.#registry.isSpawned(name) && present.state === 'stopped')) {

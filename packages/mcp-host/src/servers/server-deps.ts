@@ -19,6 +19,8 @@ export interface ServerDeps {
   slots: ProcessSlots;
   /** Called when a process of the server was started. Returns the function to call when it is gone. */
   onProcess: (server: string, pid: number) => () => void;
+  /** Returns the folder for the files of a server; `undefined` if the host has no state directory. */
+  dataFolderOf: (server: string) => string | undefined;
   /** Returns the access to a server that has `auth`. */
   authorizerFor: ((name: string, config: HttpServerConfig) => Authorizer | undefined) | undefined;
   /** Called when the tools or problems of a server may have changed. */

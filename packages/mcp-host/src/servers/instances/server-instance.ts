@@ -1,5 +1,5 @@
 import type { Authorizer } from '@signalbox/server-auth';
-import { instanceConfig } from '../../config/instance-name.ts';
+import { instanceConfig, namesDataFolder } from '../../config/instance-name.ts';
 import type { McpServerConfig } from '../../config/server-config.ts';
 import { policyOf } from '../../config/server-policy.ts';
 import type { SlotHolder } from '../processes/process-slots.ts';
@@ -52,7 +52,9 @@ export class ServerInstance implements SlotHolder {
     this.#deps = deps;
     this.#keepAliveMs = policyOf(config).keepAliveMs;
     this.#usedAtMs = deps.now();
-    const identity = { name: server, instance: key, config: instanceConfig(key, config), authorizer };
+    const dataFolder = namesDataFolder(config) ? deps.dataFolderOf(server) : undefined;
+    const own = instanceConfig(key, config, dataFolder);
+    const identity = { name: server, instance: key, config: own, dataFolder, authorizer };
     const onReady = () => {
       this.#touch();
       events.onReady();

@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import type { Authorizer } from '@signalbox/server-auth';
 import { instanceFacts } from '../../config/instance-name.ts';
@@ -36,6 +37,8 @@ export interface InstanceIdentity {
   readonly instance: string;
   /** The configuration of the instance. */
   readonly config: McpServerConfig;
+  /** The folder for the files of the server, if its configuration names it. It is made before the start. */
+  readonly dataFolder: string | undefined;
   /** The access to an HTTP server that has `auth`. */
   readonly authorizer: Authorizer | undefined;
 }
@@ -61,6 +64,7 @@ export async function startServer(
   const started: { connection?: Promise<ServerConnection> } = {};
   let connection: ServerConnection | undefined;
   try {
+    if (target.dataFolder !== undefined) await mkdir(target.dataFolder, { recursive: true, mode: 0o700 });
     const connect = () => {
       started.connection = connectServer(target.config, options);
       return started.connection;

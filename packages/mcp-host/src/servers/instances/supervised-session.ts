@@ -36,6 +36,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
   readonly name: string;
   readonly instance: string;
   readonly config: McpServerConfig;
+  readonly dataFolder: string | undefined;
   readonly authorizer: Authorizer | undefined;
   readonly redact: (text: string) => string;
   readonly redactResult: ResultRedactor | undefined;
@@ -66,10 +67,11 @@ export class SupervisedSession implements CallTarget, StartTarget {
   #start: { sinceMs: number; pid?: number } | undefined;
 
   constructor(identity: InstanceIdentity, deps: ServerDeps, events: SessionEvents) {
-    const { name, instance, config, authorizer } = identity;
+    const { name, instance, config, dataFolder, authorizer } = identity;
     this.name = name;
     this.instance = instance;
     this.config = config;
+    this.dataFolder = dataFolder;
     this.authorizer = authorizer;
     const redact = redactor(config);
     this.redact = authorizer ? (text) => authorizer.redact(redact(text)) : redact;
