@@ -106,10 +106,9 @@ test('Files of other clients are merged by name, whole entries, and check says w
     'b       http             own.json        team/mcp.json',
     'c       stdio, disabled  signalbox.yaml  own.json',
   ]);
-  await write('team/mcp.json', '{ "servers": {\n "a": { "command": "a", "args": "x" } } }');
+  await write('team/mcp.json', '{ "servers": {\n "a": { "command": "b", "args": "x" } } }');
   await write('signalbox.yaml', 'mcpConfig: [team/mcp.json, gone.json]');
   expect((await signalbox(['config', 'check'], { cwd: directory.path })).stderr.split('\n')).toEqual([
-    'team/mcp.json:2: servers.a.args: must be a list',
     'gone.json:1: (file): cannot be read (ENOENT); signalbox.yaml names it in mcpConfig',
     '',
   ]);

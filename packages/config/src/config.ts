@@ -100,10 +100,7 @@ export function settleConfig(
     },
     worker: { limits: withoutUndefined(worker.limits ?? {}) },
     mcpServers: Object.fromEntries(
-      servers.map(([name, { entry, directory }]) => [
-        name,
-        hostServer(entry, directory, orchestrator.limits?.perServer),
-      ]),
+      servers.map(([name, { entry }]) => [name, hostServer(entry, orchestrator.limits?.perServer)]),
     ),
     serverRepeat: Object.fromEntries(
       servers

@@ -32,7 +32,7 @@ test('All problems of a file are reported, in the order of their lines.', () => 
     'broker: { listen: nowhere }',
     'mcpServers:',
     '  a: { url: "https://example.test/mcp", command: node }',
-    '  b: {}',
+    '  b: { type: stdio }',
     'roles:',
     '  Reader: { tools: [] }',
     '  writer: { tools: [3] }',
@@ -94,6 +94,7 @@ test('References are replaced in values, and a value never shows in a message ab
         docs: { url: 'https://example.test/mcp', headers: { a: 'Bearer hush', b: 'from ./secret' } },
       },
     },
+    serverLines: new Map([['docs', 2]]),
   });
   // biome-ignore lint/suspicious/noTemplateCurlyInString: the configuration's own syntax
   expect(problemsOf('broker:\n  listen: ${env:KEY}\n', sources).join()).not.toContain('hush');
@@ -115,13 +116,13 @@ test('A reference to a missing variable or file is the only error of its value, 
 test('Parts that are not asked for need no secrets, but their names are still checked.', () => {
   // biome-ignore lint/suspicious/noTemplateCurlyInString: the configuration's own syntax
   const text = 'broker: { data: ./state }\nmcpServers: { a: { command: "${env:NOT_SET}" } }\n';
-  expect(parseConfig(text, nothing, ['broker'])).toEqual({ document: { broker: { data: './state' } } });
+  expect(parseConfig(text, nothing, ['broker'])).toMatchObject({ document: { broker: { data: './state' } } });
   expect(parseConfig(`${text}rolse: {}`, nothing, ['broker'])).toHaveProperty('problems');
 });
 
 test('JSON is accepted, and an empty file is the defaults.', () => {
-  expect(parseConfig('{"unlisted": "allow"}', nothing)).toEqual({ document: { unlisted: 'allow' } });
-  expect(parseConfig('# nothing yet\n', nothing)).toEqual({ document: {} });
+  expect(parseConfig('{"unlisted": "allow"}', nothing)).toMatchObject({ document: { unlisted: 'allow' } });
+  expect(parseConfig('# nothing yet\n', nothing)).toMatchObject({ document: {} });
   expect(problemsOf('- a list')).toEqual(['1: (top level): must be a mapping (key: value)']);
 });
 

@@ -1,15 +1,24 @@
+import { pathText } from '@signalbox/yaml-files';
 import { type Document, isMap } from 'yaml';
-import { checkDocument } from './document/check-document.ts';
+import { checkDocument, withoutKeys } from './document/check-document.ts';
 import type { ConfigProblem } from './document/config-problem.ts';
-import { readDocument, removeEntries } from './document/read-document.ts';
+import { entryLines, readDocument, removeEntries, sectionOf } from './document/read-document.ts';
 import { configReferences, type ReferenceSources } from './document/references.ts';
 import { type ConfigDocument, configSchema } from './schema/config-schema.ts';
+import { isOwnFace, ownFaceProblem } from './servers/own-face.ts';
+import { withSseExplained } from './servers/sse.ts';
 
 /** A top-level key of `signalbox.yaml`. A process reads only the parts it needs, and so needs no secrets of the others. */
 export type ConfigPart = keyof ConfigDocument;
 
 /** A configuration as it is written, or all problems that were found in it. */
-export type ParsedConfig = { document: ConfigDocument } | { problems: ConfigProblem[] };
+export type ParsedConfig =
+  | {
+      document: ConfigDocument;
+      /** The line of each entry of `mcpServers`. */
+      serverLines: ReadonlyMap<string, number>;
+    }
+  | { problems: ConfigProblem[] };
 
 /**
  * Reads a configuration from YAML or JSON text: all of it, or a list of problems with their lines.
@@ -26,12 +35,32 @@ export function parseConfig(
   const { document, lineAt } = read;
   if (isMap(document.contents)) removeOtherParts(document, parts);
   removeEntries(document, 'mcpServers', (name) => !isWanted(name));
+  const serverLines = entryLines(read, 'mcpServers');
+  const ours = ownFaces(document);
   const { value, problems } = checkDocument(document, configSchema, {
     sources,
     syntax: configReferences,
     lineAt,
   });
-  return value === undefined || problems.length > 0 ? { problems } : { document: value };
+  const found = [
+    ...ours.map((name) => ({
+      line: serverLines.get(name)!,
+      path: pathText(['mcpServers', name]),
+      message: `${ownFaceProblem}; take it out`,
+    })),
+    ...problems.map((problem) => withoutKeys(withSseExplained(problem, document))),
+  ];
+  return value === undefined || found.length > 0
+    ? { problems: found.sort((a, b) => a.line - b.line) }
+    : { document: value, serverLines };
+}
+
+/** Returns the names of the entries for Signalbox itself. */
+function ownFaces(document: Document): string[] {
+  const entries = sectionOf(document, 'mcpServers')?.toJS(document) ?? {};
+  return Object.entries<unknown>(entries)
+    .filter(([, entry]) => isOwnFace(entry))
+    .map(([name]) => name);
 }
 
 function removeOtherParts(document: Document, parts: readonly ConfigPart[]): void {

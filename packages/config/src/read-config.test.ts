@@ -15,7 +15,7 @@ test('A path that begins with ~ lies in the home of the user, as in a shell, and
   const { broker, mcpServers } = readConfig(file);
   expect(broker.data).toBe(join(homedir(), 'state'));
   expect(mcpServers).toEqual({
-    a: { type: 'stdio', command: join(homedir(), 'bin', 'run') },
+    a: { type: 'stdio', command: join(homedir(), 'bin', 'run'), cwd: directory.path },
     b: { type: 'stdio', command: 'x', cwd: homedir() },
   });
 });
@@ -42,7 +42,7 @@ capabilities: ./capabilities
   const files: string[] = [];
   const config = readConfig(at('signalbox.yaml'), { env: { T: 't' }, onFile: (path) => files.push(path) });
   expect(config.mcpServers).toEqual({
-    a: { type: 'stdio', command: at('team', 'run'), env: { K: 'hush' } },
+    a: { type: 'stdio', command: at('team', 'run'), env: { K: 'hush' }, cwd: at('team') },
     b: { type: 'stdio', command: 'x', cwd: directory.path },
     c: {
       type: 'http',

@@ -41,7 +41,11 @@ export function readConfig(named: string, options: LoadOptions = {}): Config {
       parsed.problems.map((problem) => ({ file: named, ...problem })),
     );
   }
-  const merged = mergeServers(parsed.document, { named, file }, { env, onFile, isWanted });
+  const merged = mergeServers(
+    parsed.document,
+    { named, file, serverLines: parsed.serverLines },
+    { env, onFile, isWanted },
+  );
   if (merged.problems.length > 0) throw badConfig(named, merged.problems);
   return settleConfig(parsed.document, {
     file,

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the configuration's own syntax
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -23,13 +24,14 @@ afterAll(() => rmSync(home, { recursive: true }));
 
 function configOf(server: object, more: object = {}) {
   const file = join(home, 'etc', 'signalbox.yaml');
-  writeFileSync(file, JSON.stringify({ mcpServers: { files: { command: 'serve', ...server } }, ...more }));
+  const files = { command: 'serve', cwd: '..', ...server };
+  writeFileSync(file, JSON.stringify({ mcpServers: { files }, ...more }));
   return readConfig(file);
 }
 
-function problemsOf(server: object, cwd = home): string[] {
+function problemsOf(server: object): string[] {
   try {
-    withExposureChecked(configOf(server), { dataDir }, { cwd });
+    withExposureChecked(configOf(server), { dataDir });
     return [];
   } catch (error) {
     expect(error).toMatchObject({ code: 'exposed' });
@@ -63,7 +65,7 @@ test('A server that is given a directory around or in the data directory can rea
   ];
   const missed = args.filter((arg) => problemsOf({ args: ['-y', arg] }).length === 0);
   expect(missed).toEqual([]);
-  expect(problemsOf({ args: ['.'] }, join(home, 'project', 'up'))).toHaveLength(1);
+  expect(problemsOf({ args: ['.'], cwd: '../project/up' })).toHaveLength(1);
   expect(problemsOf({ args: ['..'], cwd: '../project' })).toHaveLength(1);
   expect(problemsOf({ env: { ALLOWED_DIRECTORIES: `${home}/project:${home}` } })).toHaveLength(1);
 });
@@ -103,7 +105,6 @@ test('No exposure is seen in URLs, media types, patterns without a directory, no
     ...['redis://', 'postgres://u:p@db/x', 'https://*.example.test/', 'https://example.test/?next=/'],
     ...['*', '**', '*/*', 'text/*', 'project/**', './project/*.md', `Read ${home}/project and / or write.`],
   ];
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: the configuration's own syntax
   args.push('./notes-${instance}.json', './*.json', 'file:./notes.db?mode=ro', './[id]', '/*', '/api/*');
   expect(
     problemsOf({ args, share: 'worker', env: { URL: 'redis://', HOSTS: 'https://*.example.test' } }),
@@ -134,6 +135,26 @@ test('What does not lead there is no exposure: other folders, options, programs,
   expect(problemsOf({ args: [home], disabled: true })).toEqual([]);
 });
 
+test('A server may be given the folder of its own in the data directory, and nothing else there.', () => {
+  const problems = (server: object) => problemsOf({ share: 'worker', ...server });
+  const own = [
+    '${data}',
+    '${data}/notes-${instance}.json',
+    '--db=${data}/a.db',
+    `${dataDir}/servers/files/a`,
+  ];
+  expect(problems({ args: own, cwd: '${data}', env: { NOTES: '${data}/x' } })).toEqual([]);
+  const others = [
+    '${data}/..',
+    '${data}/../../operator.token',
+    `${dataDir}/servers`,
+    `${dataDir}/servers/other`,
+  ];
+  const missed = others.filter((arg) => problems({ args: [arg] }).length === 0);
+  expect(missed).toEqual([]);
+  expect(problems({ args: ['../..'], cwd: '${data}' })).toHaveLength(1);
+});
+
 test('A problem names the place and never the value, which may hold a secret.', () => {
   const [problem] = problemsOf({ args: [`--token=hush,${home}/private`] });
   expect(problem).toBe(
@@ -151,13 +172,12 @@ test('What is allowed is a warning, and so is what a server could do to the conf
     expect.stringContaining(`${home} holds the configuration ${home}/capabilities`),
   ]);
   writeFileSync(join(home, 'project', 'secret'), 'value');
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: the configuration's own syntax
   const named = { env: { SECRET: '${file:../project/secret}' } };
-  expect(exposesConfiguration(configOf({ args: ['project'], ...named }), home)).toBe(true);
-  expect(exposesConfiguration(configOf({ args: ['project/src'], ...named }), home)).toBe(false);
+  expect(exposesConfiguration(configOf({ args: ['project'], ...named }))).toBe(true);
+  expect(exposesConfiguration(configOf({ args: ['project/src'], ...named }))).toBe(false);
   const tokenFiles = [join(home, 'project', 'orchestrator.token')];
   const given = configOf({ args: ['project'] });
-  expect(() => withExposureChecked(given, { dataDir, tokenFiles }, { cwd: home })).toThrow('the token file');
+  expect(() => withExposureChecked(given, { dataDir, tokenFiles })).toThrow('the token file');
 });
 
 test('An agent has before it what lies in its working directory, and the data directory around it.', () => {
@@ -211,6 +231,6 @@ test('The first example of the README and that of the guide expose nothing, wher
     const read = readConfig(file);
     expect(Object.keys(read.mcpServers)).toContain('files');
     const state = read.broker.data ?? join(homedir(), '.local', 'state', 'signalbox');
-    expect(withExposureChecked(read, { dataDir: state }, { cwd: home }).warnings).toEqual([]);
+    expect(withExposureChecked(read, { dataDir: state }).warnings).toEqual([]);
   }
 });

@@ -1,3 +1,4 @@
+import { dataFolderOf } from '@signalbox/mcp-host';
 import { SignalboxError } from '@signalbox/protocol';
 import type { Config } from '../config.ts';
 import { givenPaths } from './given-paths.ts';
@@ -22,14 +23,14 @@ interface Exposure {
 /**
  * Returns the configuration, with a warning for each of its own files that a hosted server could change. Throws
  * `SignalboxError` `exposed` if a hosted server can reach the data directory or a token file; with `allowExposed` these
- * become warnings, too. `cwd` is the working directory of servers that have none of their own.
+ * become warnings, too.
  */
 export function withExposureChecked(
   config: Config,
   guarded: GuardedFiles,
-  { allowExposed = false, cwd = process.cwd() } = {},
+  { allowExposed = false } = {},
 ): Config {
-  const exposures = findExposures(config, guarded, cwd);
+  const exposures = findExposures(config, guarded);
   const refused = exposures.filter(({ kind }) => kind !== 'configuration').map(({ text }) => text);
   if (refused.length > 0 && !allowExposed) {
     throw new SignalboxError('exposed', refused.join('\n'), {
@@ -49,8 +50,8 @@ export function withExposureChecked(
 }
 
 /** Whether a hosted server could change a file of the configuration. */
-export function exposesConfiguration(config: Config, cwd = process.cwd()): boolean {
-  return exposedOf(config, cwd, 'configuration', configurationOf(config)).length > 0;
+export function exposesConfiguration(config: Config): boolean {
+  return exposedOf(config, 'configuration', configurationOf(config)).length > 0;
 }
 
 /** Lists which of these a program that works in a directory has before it. A data directory around it counts. */
@@ -70,11 +71,11 @@ export function heldBy(
   ];
 }
 
-function findExposures(config: Config, { dataDir, tokenFiles = [] }: GuardedFiles, cwd: string): Exposure[] {
+function findExposures(config: Config, { dataDir, tokenFiles = [] }: GuardedFiles): Exposure[] {
   return [
-    ...exposedOf(config, cwd, 'data directory', [dataDir]),
-    ...exposedOf(config, cwd, 'token file', tokenFiles),
-    ...exposedOf(config, cwd, 'configuration', configurationOf(config)),
+    ...exposedOf(config, 'data directory', [dataDir], dataDir),
+    ...exposedOf(config, 'token file', tokenFiles, dataDir),
+    ...exposedOf(config, 'configuration', configurationOf(config), dataDir),
   ];
 }
 
@@ -82,18 +83,23 @@ function configurationOf({ files, capabilities }: Config): string[] {
   return [...files, ...capabilities];
 }
 
-/** A server that is given one of our files, or a directory around or in one, can reach it. */
+/**
+ * A server that is given one of our files, or a directory around or in one, can reach it. Its own folder in the data directory is the
+ * only one there that it may be given.
+ */
 function exposedOf(
   { mcpServers, origins }: Config,
-  cwd: string,
   kind: Exposure['kind'],
   paths: readonly string[],
+  dataDir?: string,
 ): Exposure[] {
   const guarded = [...new Set(paths.map((path) => settledPath(path)))];
   return Object.entries(mcpServers).flatMap(([server, entry]) => {
     if (entry.disabled) return [];
-    const found = givenPaths(entry, cwd).flatMap(({ where, path, isPath, from }) =>
+    const ownFolder = dataDir === undefined ? undefined : dataFolderOf(settledPath(dataDir), server);
+    const found = givenPaths(entry, ownFolder).flatMap(({ where, path, isPath, from }) =>
       guarded.flatMap((file) => {
+        if (kind === 'data directory' && ownFolder !== undefined && liesIn(path, ownFolder)) return [];
         const isAround = liesIn(file, path);
         // Where the server starts in our directory, each of its words would lie there.
         const isNamed = isPath || !liesIn(from, file);

@@ -24,13 +24,15 @@ const harmlessVariables =
 
 /**
  * Lists the paths that a server is given: by its arguments, also as `--root=DIR`, as a `file:` URL, as a pattern, in a list or in the
- * script of a shell, and by its variables. They are relative to its working directory, `cwd` unless the entry names another. That
- * directory alone does not count: no server serves it without being told so in a way that this function could see.
+ * script of a shell, and by its variables. They are relative to its working directory. That directory alone does not count: no server
+ * serves it without being told so in a way that this function could see. `${data}` stands for `dataFolder`, the server's own.
  */
-export function givenPaths(server: McpServerConfig, cwd: string): GivenPath[] {
+export function givenPaths(server: McpServerConfig, dataFolder: string | undefined): GivenPath[] {
   if (server.type !== 'stdio') return [];
-  const { command, args = [], env = {} } = server;
-  const directory = server.cwd ?? cwd;
+  const { command, args = [], env = {}, cwd = process.cwd() } = server;
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the placeholder as people write it
+  const filled = (text: string): string => text.replaceAll('${data}', (found) => dataFolder ?? found);
+  const directory = filled(cwd);
   const script = scriptIndex(command, args);
   const isTelling = ([name]: [string, string]) => !harmlessVariables.test(name);
   const variables = Object.entries(env).filter(isTelling);
@@ -41,7 +43,7 @@ export function givenPaths(server: McpServerConfig, cwd: string): GivenPath[] {
     ...inherited.map(([name, text]) => ({ where: `inheritEnv.${name}`, text, isScript: false })),
   ];
   return texts.flatMap(({ where, text: written, isScript }) => {
-    const text = written
+    const text = filled(written)
       .replace(/\$(HOME\b|\{HOME\})/g, homedir)
       .replace(/\$(PWD\b|\{PWD\})/g, () => directory);
     const words = isScript ? scriptWords(text, directory) : [{ word: text, directory }];

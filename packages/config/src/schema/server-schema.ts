@@ -98,45 +98,49 @@ export const serverLimitsSchema = z.strictObject({
     ),
 });
 
-/** A server as an entry of `mcpServers` is written. Unknown keys and those of the other transport are errors. */
-export const mcpServerSchema = z
-  .strictObject({
-    type: transport
-      .optional()
-      .describe(
-        'stdio, or http, which is the default if there is a url; streamable-http is the same as http',
-      ),
-    transport_type: transport.optional().describe('the same as type'),
-    command: nonEmpty
-      .optional()
-      .describe(
-        'program of a server that is run here; if it begins with ./ or ../ and there is no cwd, relative to the file',
-      ),
-    args: z.array(z.string()).optional().describe('arguments of the command'),
-    env: strings.optional().describe('environment variables of the command'),
-    inheritEnv: z
-      .array(variablePattern)
-      .optional()
-      .describe(
-        'further variables of the orchestrator that the command gets: names, or patterns with *, which leave out secrets',
-      ),
-    cwd: nonEmpty.optional().describe('working directory of the command, relative to the file'),
-    url: httpUrl.optional().describe('address of a server behind HTTP'),
-    headers: strings.optional().describe('HTTP headers of every request'),
-    auth: serverAuthSchema
-      .optional()
-      .describe('bearer, client_credentials, token_exchange or authorization_code'),
-    ...policyShape,
-    limits: serverLimitsSchema.optional(),
-  })
-  .check(({ value, issues }) => {
-    for (const { at, message } of entryProblems(value)) {
-      issues.push({ code: 'custom', input: value, path: at, message });
-    }
-  });
+const entryShape = z.strictObject({
+  type: transport
+    .optional()
+    .describe('stdio, or http, which is the default if there is a url; streamable-http is the same as http'),
+  transport_type: transport.optional().describe('the same as type'),
+  command: nonEmpty
+    .optional()
+    .describe(
+      'program of a server that is run here; if it begins with ./ or ../ and there is no cwd, relative to the file',
+    ),
+  args: z.array(z.string()).optional().describe('arguments of the command'),
+  env: strings.optional().describe('environment variables of the command'),
+  inheritEnv: z
+    .array(variablePattern)
+    .optional()
+    .describe(
+      'further variables of the orchestrator that the command gets: names, or patterns with *, which leave out secrets',
+    ),
+  cwd: nonEmpty
+    .optional()
+    .describe('working directory of the command, relative to the file; default the directory of the file'),
+  url: httpUrl.optional().describe('address of a server behind HTTP'),
+  headers: strings.optional().describe('HTTP headers of every request'),
+  auth: serverAuthSchema
+    .optional()
+    .describe('bearer, client_credentials, token_exchange or authorization_code'),
+  ...policyShape,
+  limits: serverLimitsSchema.optional(),
+});
+
+/**
+ * A server as an entry of `mcpServers` is written. Unknown keys and those of the other transport are errors. An entry that does not
+ * say how its server is reached is a refinement: it settles the other keys of an imported server.
+ */
+export const mcpServerSchema = entryShape.check((checked) => {
+  if (!isRefinement(checked.value)) addProblems(checked);
+});
+
+/** A server as another client's file writes it, after its keys have been renamed to ours: it says how it is reached. */
+export const importedServerSchema = entryShape.check(addProblems);
 
 /** The content of an entry of `mcpServers`. */
-export type McpServerEntry = z.infer<typeof mcpServerSchema>;
+export type McpServerEntry = z.infer<typeof entryShape>;
 
 /** The name of an MCP server. */
 export const serverNameSchema = z
@@ -150,7 +154,19 @@ const foreignKeys = {
   http: ['command', 'args', 'env', 'inheritEnv', 'cwd'],
 } as const;
 
-function entryProblems(entry: McpServerEntry): { at: string[]; message: string }[] {
+/** Whether an entry says nothing of how its server is reached. */
+export function isRefinement({ type, transport_type, command, args, url }: McpServerEntry): boolean {
+  return [type, transport_type, command, args, url].every((value) => value === undefined);
+}
+
+function addProblems({ value, issues }: z.core.ParsePayload<McpServerEntry>): void {
+  for (const { at, message } of entryProblems(value)) {
+    issues.push({ code: 'custom', input: value, path: at, message });
+  }
+}
+
+/** Lists what keeps an entry from being a server, with the keys that lead to it. */
+export function entryProblems(entry: McpServerEntry): { at: string[]; message: string }[] {
   const { type, transport_type, headers = {}, auth } = entry;
   if (type && transport_type && isHttp(type) !== isHttp(transport_type)) {
     return [{ at: ['transport_type'], message: `contradicts type '${type}'; keep one of the two` }];

@@ -1,5 +1,4 @@
 import type { HttpServerConfig, McpServerConfig } from '@signalbox/mcp-host';
-import { pathIn } from '../document/path-in.ts';
 import type { McpServerEntry } from '../schema/server-schema.ts';
 import { transportOf } from '../schema/transport.ts';
 import { withoutUndefined } from '../without-undefined.ts';
@@ -7,17 +6,13 @@ import { withoutUndefined } from '../without-undefined.ts';
 /** The options that every transport has. */
 type ServerPolicy = Omit<HttpServerConfig, 'type' | 'url' | 'headers' | 'auth'>;
 
-/**
- * Turns an entry into what the MCP host takes. `directory` is that of the file that holds the entry; `limits` hold where
- * the entry sets none.
- */
+/** Turns an entry whose paths are absolute into what the MCP host takes; `limits` hold where the entry sets none. */
 export function hostServer(
   entry: McpServerEntry,
-  directory: string,
   limits: NonNullable<McpServerEntry['limits']> = {},
 ): McpServerConfig {
   const { command = '', args, env, inheritEnv, cwd, url = '', headers, auth } = entry;
-  const policy = { ...policyOf(entry, directory), ...limitsOf({ ...limits, ...entry.limits }) };
+  const policy = { ...policyOf(entry), ...limitsOf({ ...limits, ...entry.limits }) };
   if (transportOf(entry) === 'http') {
     return {
       type: 'http',
@@ -29,12 +24,11 @@ export function hostServer(
   }
   return {
     type: 'stdio',
-    // A command of the file's own folder; where `cwd` is set, the system reads it from there.
-    command: cwd === undefined && /^(~|\.\.?)[\\/]/.test(command) ? pathIn(directory, command) : command,
+    command,
     ...(args && { args }),
     ...(env && { env }),
     ...(inheritEnv && { inheritEnv }),
-    ...(cwd !== undefined && { cwd: pathIn(directory, cwd) }),
+    ...(cwd !== undefined && { cwd }),
     ...policy,
   };
 }
@@ -43,7 +37,7 @@ function limitsOf(limits: NonNullable<McpServerEntry['limits']>): Pick<ServerPol
   return Object.keys(limits).length === 0 ? {} : { limits: withoutUndefined(limits) };
 }
 
-function policyOf(entry: McpServerEntry, directory: string): ServerPolicy {
+function policyOf(entry: McpServerEntry): ServerPolicy {
   const { share, lazy, keepAliveMs, maxRestarts, restartWindowMs, circuitThreshold, circuitResetMs } = entry;
   const {
     concurrency,
@@ -70,6 +64,6 @@ function policyOf(entry: McpServerEntry, directory: string): ServerPolicy {
     disabled,
     toolDiscovery,
     prefix,
-    card: card === undefined || /^https?:\/\//i.test(card) ? card : pathIn(directory, card),
+    card,
   });
 }

@@ -1,7 +1,7 @@
 import { type ReferenceSyntax, readReferredFile, readVariable } from '../document/references.ts';
 
-/** Variables that have a meaning in an editor only. */
-const editorVariables = ['workspaceFolder', 'workspaceFolderBasename', 'userHome', 'pathSeparator', '/'];
+/** Variables that the host fills in when it starts a server. */
+const hostVariables = ['instance', 'data'];
 
 /**
  * The references of an `mcp.json`: those of `signalbox.yaml`, `${VAR}`, `${VAR:-default}`, and VS Code's `${input:…}`, which is
@@ -17,11 +17,7 @@ export const mcpFileReferences: ReferenceSyntax = {
         problem: `asks the user of an editor; put the value in the environment and write \${env:NAME}`,
       };
     }
-    if (editorVariables.includes(variable) && sources.env[variable] === undefined) {
-      return { problem: 'has a meaning in an editor only; write what it stands for' };
-    }
-    // Filled in by the host, for servers with a process per role or worker.
-    if (variable === 'instance' && otherwise === undefined) return { value: `\${instance}` };
+    if (hostVariables.includes(variable) && otherwise === undefined) return { value: `\${${variable}}` };
     const read = readVariable(variable, sources);
     // An empty variable takes the default too, as in a shell.
     const isEmpty = !('value' in read) || read.value === '';

@@ -1,21 +1,27 @@
+import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
-import { clashingServers, serverPart } from '@signalbox/protocol';
+import { clashingServers, serverPart, suggestion } from '@signalbox/protocol';
+import { pathText } from '@signalbox/yaml-files';
 import { type FileProblem, openConfigFile, type ReadContext } from '../document/config-file.ts';
 import { pathIn } from '../document/path-in.ts';
 import type { ConfigDocument } from '../schema/config-schema.ts';
-import type { McpServerEntry } from '../schema/server-schema.ts';
+import { entryProblems, isRefinement, type McpServerEntry } from '../schema/server-schema.ts';
+import { editorVariables, importDirectory } from './import-directory.ts';
 import { type ParsedMcpFile, parseMcpFile } from './parse-mcp-file.ts';
+import { refinedEntry, settledEntry } from './settled-entry.ts';
 
 /** The origin of an entry of `mcpServers`: the file in force, and the files whose entries it replaced. */
 export interface ServerOrigin {
   file: string;
+  line: number;
   replaces: string[];
+  /** The file that settles some keys of this imported server. */
+  refinedBy?: string;
 }
 
-/** A server's entry with the directory that its paths are relative to, and its origin. */
+/** A server's entry, whose paths are absolute, with its origin. */
 export interface MergedServer {
   entry: McpServerEntry;
-  directory: string;
   origin: ServerOrigin;
 }
 
@@ -26,82 +32,192 @@ export interface MergedServers {
   warnings: FileProblem[];
 }
 
+/** The configuration whose servers are merged, as people named it, by its absolute path, and with the line of each of its servers. */
+export interface MergingConfig {
+  named: string;
+  file: string;
+  serverLines: ReadonlyMap<string, number>;
+}
+
 /** The access to files and variables, and the choice of servers. Servers that are not wanted are not checked. */
 export interface MergeContext extends ReadContext {
   isWanted: (server: string) => boolean;
 }
 
-/** The servers of one file. `named` is the file as people named it. */
-interface Layer extends ParsedMcpFile {
+/** The servers of another client's file. `named` is the file as people named it. */
+interface Import extends ParsedMcpFile {
   named: string;
   directory: string;
 }
 
+/** A reason why a server can't be hosted, with the server. */
+type ServerProblem = FileProblem & { server: string };
+
 /**
- * Merges servers by name: the files of `mcpConfig` in their order, then `mcpServers`. A later entry replaces the whole
- * earlier one, which is then not checked.
+ * Merges servers by name: the files of `mcpConfig` in their order, then `mcpServers`. A later entry replaces the whole earlier one,
+ * which is then not checked; an own entry that does not say how its server is reached refines the imported one instead. An imported
+ * entry that can't be used is left out with a warning, and keeps no other server from being hosted.
  */
 export function mergeServers(
   document: ConfigDocument,
-  config: { named: string; file: string },
+  config: MergingConfig,
   context: MergeContext,
 ): MergedServers {
-  const directory = dirname(config.file);
-  const entries = document.mcpServers ?? {};
-  const names = Object.keys(entries);
-  const layers: Layer[] = [
-    { named: config.named, directory, names, servers: entries, problems: [], warnings: [] },
-  ];
-  const replaced = new Set(names);
+  const own = Object.entries(document.mcpServers ?? {});
+  const imports = readImports(document, config, {
+    ...context,
+    isWanted: (name) =>
+      context.isWanted(name) && !own.some(([server, entry]) => server === name && !isRefinement(entry)),
+  });
+  const servers = mergeImports(imports);
+  const problems = own.flatMap(([name, entry]) => addOwn(servers, [name, entry], imports, config));
+  const leftOut: FileProblem[] = [];
+  const isImported = (server: string): boolean =>
+    imports.some(({ named }) => named === servers[server]!.origin.file);
+  for (let found = unusable(servers, isImported); found; found = unusable(servers, isImported)) {
+    const { server, ...problem } = found;
+    (isImported(server) ? leftOut : problems).push(problem);
+    delete servers[server];
+  }
+  return {
+    servers,
+    problems: [...imports.flatMap((file) => inFile(file.named, file.problems)), ...problems],
+    warnings: [
+      ...imports.flatMap((file) => [
+        ...inFile(file.named, file.skipped).map(asLeftOut),
+        ...inFile(file.named, file.warnings),
+      ]),
+      ...leftOut.map(asLeftOut),
+    ],
+  };
+}
+
+function inFile(file: string, problems: readonly Omit<FileProblem, 'file'>[]): FileProblem[] {
+  return problems.map(({ line, path, message }) => ({ file, line, path, message }));
+}
+
+function asLeftOut(problem: FileProblem): FileProblem {
+  return { ...problem, message: `${problem.message}; this server is left out` };
+}
+
+function readImports(document: ConfigDocument, config: MergingConfig, context: MergeContext): Import[] {
+  const replaced = new Set<string>();
+  const imports: Import[] = [];
   for (const path of [document.mcpConfig ?? []].flat().toReversed()) {
     const named = isAbsolute(path) ? path : join(dirname(config.named), path);
     const isWanted = (name: string): boolean => context.isWanted(name) && !replaced.has(name);
-    const layer = readLayer(named, pathIn(directory, path), config.named, { ...context, isWanted });
-    for (const name of layer.names) replaced.add(name);
-    layers.unshift(layer);
+    const file = pathIn(dirname(config.file), path);
+    const read = readImport(named, file, config.named, { ...context, isWanted });
+    for (const name of read.names) replaced.add(name);
+    imports.unshift(read);
   }
-  const all = (kind: 'problems' | 'warnings'): FileProblem[] =>
-    layers.flatMap((layer) => layer[kind].map((problem) => ({ file: layer.named, ...problem })));
-  const servers = mergeLayers(layers);
-  return { servers, problems: [...all('problems'), ...clashesOf(servers)], warnings: all('warnings') };
+  return imports;
 }
 
-/** A role's pattern for the tools of one server must never match tools of another. */
-function clashesOf(servers: Record<string, MergedServer>): FileProblem[] {
-  const clash = clashingServers(Object.keys(servers));
-  if (!clash) return [];
-  const { first, second } = clash;
-  const pattern = `mcp_${serverPart(first)}__*`;
-  const message = `a pattern for the tools of '${first}', such as ${pattern}, would match tools of '${second}' too; rename one of the two`;
-  return [{ file: servers[second]!.origin.file, line: 1, path: `mcpServers.${second}`, message }];
-}
-
-function readLayer(named: string, file: string, namedBy: string, context: MergeContext): Layer {
-  const directory = dirname(file);
+function readImport(named: string, file: string, namedBy: string, context: MergeContext): Import {
+  const directory = importDirectory(file);
   const opened = openConfigFile(named, file, context);
   if ('text' in opened) {
-    return { named, directory, ...parseMcpFile(opened.text, opened.sources, context.isWanted) };
+    const env = { ...editorVariables(directory, homedir()), ...opened.sources.env };
+    const sources = { ...opened.sources, env };
+    return { named, directory, ...parseMcpFile(opened.text, sources, context.isWanted) };
   }
-  const message = `${opened.problem.message}; ${namedBy} names it in mcpConfig`;
+  const { line, path, message } = opened.problem;
   return {
     named,
     directory,
     names: [],
     servers: {},
-    problems: [{ ...opened.problem, message }],
+    lines: new Map(),
+    skipped: [],
+    problems: [{ line, path, message: `${message}; ${namedBy} names it in mcpConfig` }],
     warnings: [],
   };
 }
 
-function mergeLayers(layers: readonly Layer[]): Record<string, MergedServer> {
+function mergeImports(imports: readonly Import[]): Record<string, MergedServer> {
   const servers: Record<string, MergedServer> = {};
-  for (const name of new Set(layers.flatMap((layer) => layer.names))) {
-    const holders = layers.filter((layer) => layer.names.includes(name));
-    const last = holders.at(-1);
-    const entry = last?.servers[name];
-    if (!last || !entry) continue;
-    const replaces = holders.slice(0, -1).map((layer) => layer.named);
-    servers[name] = { entry, directory: last.directory, origin: { file: last.named, replaces } };
+  for (const name of new Set(imports.flatMap(({ names }) => names))) {
+    const holders = imports.filter(({ names }) => names.includes(name));
+    const last = holders.at(-1)!;
+    const entry = last.servers[name];
+    if (!entry) continue;
+    const replaces = holders.slice(0, -1).map(({ named }) => named);
+    const origin = { file: last.named, line: last.lines.get(name)!, replaces };
+    servers[name] = { entry: settledEntry(entry, last.directory), origin };
   }
   return servers;
+}
+
+/** Adds an own entry to the servers, or refines an imported one, in place. Returns what keeps it from being used. */
+function addOwn(
+  servers: Record<string, MergedServer>,
+  [name, entry]: [string, McpServerEntry],
+  imports: readonly Import[],
+  { named: file, file: path, serverLines }: MergingConfig,
+): FileProblem[] {
+  const line = serverLines.get(name)!;
+  const holders = imports.filter(({ names }) => names.includes(name)).map(({ named }) => named);
+  if (!isRefinement(entry)) {
+    servers[name] = {
+      entry: settledEntry(entry, dirname(path)),
+      origin: { file, line, replaces: holders },
+    };
+    return [];
+  }
+  const base = servers[name];
+  // Its own file was told already why it is left out.
+  if (!base && holders.length > 0) return [];
+  const problem = (at: string[], message: string): FileProblem => ({
+    file,
+    line,
+    path: pathText(['mcpServers', name, ...at]),
+    message,
+  });
+  if (!base) return [problem([], missingBase(name, imports))];
+  const refined = refinedEntry(base.entry, entry, dirname(path));
+  servers[name] = { entry: refined, origin: { ...base.origin, refinedBy: file } };
+  return entryProblems(refined).map(({ at, message }) => problem(at, message));
+}
+
+function missingBase(name: string, imports: readonly Import[]): string {
+  const names = imports.flatMap((file) => file.names);
+  const needed = "needs 'command' or 'url'";
+  if (names.length === 0) return needed;
+  return `${needed}: no file of mcpConfig has a server of this name whose settings it could refine${suggestion(name, names)}`;
+}
+
+/** Finds a server that can't be hosted as it is, or not beside the others: of two, the imported one. */
+function unusable(
+  servers: Readonly<Record<string, MergedServer>>,
+  isImported: (server: string) => boolean,
+): ServerProblem | undefined {
+  for (const [server, { entry, origin }] of Object.entries(servers)) {
+    const message = instanceProblem(entry);
+    if (message !== undefined) return problemOf(server, origin, message);
+  }
+  const clash = clashingServers(Object.keys(servers));
+  if (!clash) return undefined;
+  const { first, second } = clash;
+  const server = [second, first].find(isImported) ?? second;
+  const pattern = `mcp_${serverPart(first)}__*`;
+  const message = `a pattern for the tools of '${first}', such as ${pattern}, would match tools of '${second}' too; rename one of the two`;
+  return problemOf(server, servers[server]!.origin, message);
+}
+
+function problemOf(server: string, { file, line }: ServerOrigin, message: string): ServerProblem {
+  return { server, file, line, path: pathText(['mcpServers', server]), message };
+}
+
+function instanceProblem({
+  share = 'all',
+  args = [],
+  env = {},
+  cwd = '',
+}: McpServerEntry): string | undefined {
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the placeholder as people write it
+  const placeholder = '${instance}';
+  const isUsed = [...args, ...Object.values(env), cwd].some((text) => text.includes(placeholder));
+  if (share !== 'all' || !isUsed) return undefined;
+  return `${placeholder} stands for a role or worker; set share: role or share: worker, or leave it out`;
 }

@@ -11,7 +11,9 @@ function read(servers: object, isWanted = all) {
 }
 
 function problemsOf(servers: object): string[] {
-  return read(servers).problems.map(({ path, message }) => `${path}: ${message}`);
+  const { skipped, problems } = read(servers);
+  expect(problems).toEqual([]);
+  return skipped.map(({ path, message }) => `${path}: ${message}`);
 }
 
 test('A file of VS Code is read with its comments, trailing commas and tabs; the rest of its content is ignored.', () => {
@@ -27,6 +29,8 @@ test('A file of VS Code is read with its comments, trailing commas and tabs; the
   expect(parseMcpFile(text, sources, all)).toEqual({
     names: ['docs'],
     servers: { docs: { type: 'http', url: 'https://example.test/mcp' } },
+    lines: new Map([['docs', 5]]),
+    skipped: [],
     problems: [],
     warnings: [{ line: 5, path: 'servers.docs.gallery', message: 'ignored: Signalbox has no such option' }],
   });
@@ -70,17 +74,66 @@ test('Variables are read as Claude Code, VS Code and we write them.', () => {
   ]);
 });
 
-test('A variable that is not set, or that only an editor knows, is a problem that names it.', () => {
-  expect(
-    problemsOf({
-      a: { command: '${workspaceFolder}/x', args: ['${NONE}', '${input:key}'], env: { B: '${/}' } },
-    }),
-  ).toEqual([
-    'mcpServers.a.command: ${workspaceFolder}: has a meaning in an editor only; write what it stands for',
+test('A variable that is not set, or that only an editor can ask for, is a problem that names it.', () => {
+  expect(problemsOf({ a: { command: 'x', args: ['${NONE}', '${input:key}'] } })).toEqual([
     'mcpServers.a.args[0]: ${NONE}: the environment variable NONE is not set',
     'mcpServers.a.args[1]: ${input:key}: asks the user of an editor; put the value in the environment and write ${env:NAME}',
-    'mcpServers.a.env.B: ${/}: has a meaning in an editor only; write what it stands for',
   ]);
+});
+
+test('An entry that cannot be used is left out with its lines and reasons, and the others are read.', () => {
+  const text = `{ "mcpServers": {
+    "none": {},
+    "good": { "command": "x", "env": { "SAID": "\${env:SAYS}" } },
+    "secret": { "command": "x",
+      "env": { "KEY": "\${NONE}" } },
+    "older": { "type": "sse", "url": "https://a.test/sse" },
+    "list": ["x"],
+    "${'n'.repeat(65)}": { "command": "x" },
+    "both": { "command": "x", "url": "https://a.test" }
+  } }`;
+  // A value from the environment is data, not text with references.
+  const { names, servers, skipped, problems } = parseMcpFile(
+    text,
+    { ...sources, env: { SAYS: '${NONE}' } },
+    all,
+  );
+  expect(names).toHaveLength(7);
+  expect(servers).toEqual({ good: { command: 'x', env: { SAID: '${NONE}' } } });
+  expect(problems).toEqual([]);
+  expect(skipped.map(({ server, line }) => `${server.slice(0, 6)}:${line}`)).toEqual([
+    'none:2',
+    'secret:5',
+    'older:6',
+    'list:7',
+    'nnnnnn:8',
+    'both:9',
+  ]);
+  expect(skipped.find(({ server }) => server === 'older')?.message).toContain('Streamable HTTP');
+});
+
+test('What worker config prints is left out as Signalbox itself, before any variable of it is read; what only looks like it is not.', () => {
+  const ours = {
+    pasted: { command: '/usr/bin/node', args: ['/opt/signalbox/apps/cli/bin/signalbox.js', 'worker', 'mcp'] },
+    installed: { command: 'signalbox', args: ['worker', 'mcp', '--tools', 'search'], env: { A: '${NONE}' } },
+    npx: { command: 'npx', args: ['-y', 'signalbox@latest', 'worker', 'mcp'] },
+    windows: { command: 'C:\\bin\\signalbox.cmd', args: ['worker', 'mcp'] },
+    shell: { command: 'sh', args: ['-c', 'cd /srv && exec signalbox worker mcp'] },
+    claude: {
+      type: 'http',
+      url: 'http://a.test/mcp',
+      headers: { Authorization: 'Bearer ${SIGNALBOX_TOKEN}' },
+    },
+    code: { url: 'http://a.test/mcp', headers: { Authorization: 'Bearer ${input:signalbox-token}' } },
+  };
+  const others = {
+    own: { command: 'signalbox-notes', args: ['worker', 'mcp'] },
+    tools: { command: 'signalbox', args: ['tools', 'list'] },
+  };
+  const { servers, skipped } = read({ ...ours, ...others });
+  expect(Object.keys(servers)).toEqual(Object.keys(others));
+  expect(skipped.map(({ server }) => server)).toEqual(Object.keys(ours));
+  for (const { message } of skipped) expect(message).toContain('is Signalbox itself');
 });
 
 test("Unknown keys are ignored with a warning, another client's auth included; our own keys are read.", () => {
@@ -100,6 +153,8 @@ test('An entry that is replaced is not checked.', () => {
   expect(read(servers, (name) => name !== 'a')).toEqual({
     names: ['a', 'b'],
     servers: { b: { command: 'x' } },
+    lines: new Map([['b', 1]]),
+    skipped: [],
     problems: [],
     warnings: [],
   });

@@ -1,18 +1,34 @@
 import { pathText } from '@signalbox/yaml-files';
 import { type Document, isMap, isNode, isScalar, type Pair, type YAMLMap } from 'yaml';
 import { z } from 'zod';
-import { checkDocument } from '../document/check-document.ts';
+import { checkDocument, withoutKeys } from '../document/check-document.ts';
 import type { ConfigProblem } from '../document/config-problem.ts';
-import { keyText, readDocument, removeEntries } from '../document/read-document.ts';
+import { entryLines, keyText, readDocument, removeEntries, sectionOf } from '../document/read-document.ts';
 import type { ReferenceSources } from '../document/references.ts';
-import { type McpServerEntry, mcpServerSchema, serverNameSchema } from '../schema/server-schema.ts';
+import {
+  importedServerSchema,
+  type McpServerEntry,
+  mcpServerSchema,
+  serverNameSchema,
+} from '../schema/server-schema.ts';
 import { blankComments } from './json-comments.ts';
 import { mcpFileReferences } from './mcp-file-references.ts';
+import { isOwnFace, ownFaceProblem } from './own-face.ts';
+import { withSseExplained } from './sse.ts';
 
-/** The servers in another client's file. `names` lists all of them, wanted or not. */
+/** A reason why an entry of another client's file is left out. */
+export interface SkippedEntry extends ConfigProblem {
+  server: string;
+}
+
+/** The servers in another client's file. `names` lists all of them, wanted or not, also those that are left out. */
 export interface ParsedMcpFile {
   names: string[];
   servers: Record<string, McpServerEntry>;
+  /** The line of each entry that is wanted. */
+  lines: ReadonlyMap<string, number>;
+  /** The entries that can't be used. They keep nothing else from being used. */
+  skipped: SkippedEntry[];
   problems: ConfigProblem[];
   warnings: ConfigProblem[];
 }
@@ -25,14 +41,15 @@ const otherTransports: Readonly<Record<string, string>> = { streamableHttp: 'htt
 
 /**
  * Reads another client's configuration (`mcpServers`, or `servers` as VS Code writes it). Entries that are not wanted are
- * not looked at. Keys that Signalbox does not know are ignored with a warning, and everything else in the file is ignored.
+ * not looked at, and entries that can't be used are left out. Keys that Signalbox does not know are ignored with a warning, and
+ * everything else in the file is ignored.
  */
 export function parseMcpFile(
   text: string,
   sources: ReferenceSources,
   isWanted: (server: string) => boolean,
 ): ParsedMcpFile {
-  const nothing = { names: [], servers: {}, warnings: [] };
+  const nothing = { names: [], servers: {}, lines: new Map<string, number>(), skipped: [], warnings: [] };
   const read = readDocument(blankComments(text));
   if ('problems' in read) return { ...nothing, problems: read.problems };
   const { document, lineAt } = read;
@@ -43,15 +60,31 @@ export function parseMcpFile(
   }
   removeOtherSections(document, section);
   const names = removeEntries(document, section, (name) => !isWanted(name));
-  const entries = document.get(section);
-  const warnings = isMap(entries) ? adaptEntries(entries, section, lineAt) : [];
-  const schema = z.object({ [section]: z.record(serverNameSchema, mcpServerSchema) });
-  const { value, problems } = checkDocument(document, schema, {
-    sources,
-    syntax: mcpFileReferences,
-    lineAt,
-  });
-  return { names, servers: value?.[section] ?? {}, problems, warnings };
+  const lines = entryLines(read, section);
+  const ours = removeOwnFaces(document, section).map((server) => ({
+    server,
+    line: lines.get(server)!,
+    path: pathText([section, server]),
+    message: ownFaceProblem,
+  }));
+  const entries = sectionOf(document, section);
+  const warnings = entries ? adaptEntries(entries, section, lineAt) : [];
+  const schema = z.object({ [section]: z.record(serverNameSchema, importedServerSchema) });
+  const { problems } = checkDocument(document, schema, { sources, syntax: mcpFileReferences, lineAt });
+  const found = problems.map((problem) => withSseExplained(problem, document));
+  const bad = found
+    .filter(({ at }) => at.length > 1)
+    .map((problem) => ({ server: String(problem.at[1]), ...withoutKeys(problem) }));
+  const isBad = new Set(bad.map(({ server }) => server));
+  removeEntries(document, section, (name) => isBad.has(name));
+  return {
+    names,
+    servers: schema.safeParse(document.toJS()).data?.[section] ?? {},
+    lines,
+    skipped: [...ours, ...bad].sort((a, b) => a.line - b.line),
+    problems: found.filter(({ at }) => at.length <= 1).map(withoutKeys),
+    warnings,
+  };
 }
 
 function sectionProblem(present: readonly string[]): string {
@@ -63,6 +96,14 @@ function sectionProblem(present: readonly string[]): string {
 function removeOtherSections(document: Document, section: string): void {
   if (!isMap(document.contents)) return;
   for (const name of document.contents.items.map(keyText)) if (name !== section) document.delete(name);
+}
+
+/** Removes the entries for Signalbox itself, before anything of them is resolved, and returns their names. */
+function removeOwnFaces(document: Document, section: string): string[] {
+  const entries = Object.entries<unknown>(Object(document.toJS())[section] ?? {});
+  const names = entries.filter(([, entry]) => isOwnFace(entry)).map(([name]) => name);
+  removeEntries(document, section, (name) => names.includes(name));
+  return names;
 }
 
 /** Renames other clients' keys to ours, and removes those that Signalbox does not know, with a warning each. */
