@@ -15,6 +15,6 @@ export async function ensureOperatorToken(
   await writePrivate(file, `${token}\n`);
 }
 
-function isOperator(record: TokenRecord | 'unknown' | 'expired'): boolean {
-  return typeof record === 'object' && record.permissions.includes('operator');
+function isOperator(record: ReturnType<TokenRegistry['authenticate']>): boolean {
+  return typeof record === 'object' && 'permissions' in record && record.permissions.includes('operator');
 }

@@ -33,4 +33,11 @@ export {
 } from './orchestrator/orchestrator-request.ts';
 export { followTail, type Tail, type TailOptions } from './tail/follow-tail.ts';
 export type { TailEvent } from './tail/tail-event.ts';
-export { type IssuedToken, issueToken, type ListedToken, listTokens, revokeToken } from './tokens.ts';
+export {
+  type IssuedToken,
+  issueToken,
+  type ListedToken,
+  listTokens,
+  revokeAgentTokens,
+  revokeToken,
+} from './tokens.ts';

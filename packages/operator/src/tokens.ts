@@ -7,10 +7,13 @@ export type IssuedToken = AdminResult<'token_issue'>;
 /** A valid token without its secret, which the broker does not know. Times in epoch milliseconds. */
 export type ListedToken = AdminResult<'token_list'>['tokens'][number];
 
-/** Issues a token for an agent. Without `ttlMs` the broker decides how long it is valid. */
+/**
+ * Issues a token for an agent. It is valid for `ttlMs`, or for ever with `null`. Without it the broker decides: an agent's token is valid
+ * for 30 days.
+ */
 export async function issueToken(
   client: BrokerClient,
-  { agent, role, ttlMs }: { agent: string; role: string; ttlMs?: number | undefined },
+  { agent, role, ttlMs }: { agent: string; role: string; ttlMs?: number | null | undefined },
 ): Promise<IssuedToken> {
   return await client.admin('token_issue', { agent, role, ttl_ms: ttlMs });
 }
@@ -18,6 +21,14 @@ export async function issueToken(
 /** Lists the valid tokens. */
 export async function listTokens(client: BrokerClient): Promise<ListedToken[]> {
   return (await client.admin('token_list', {})).tokens;
+}
+
+/**
+ * Revokes all tokens of an agent, those that minting tokens issued for it included, and returns their ids. For a pattern such as `ci-*`:
+ * the minting tokens with that pattern, and the tokens that they issued. Rejects with `unknown_token` if there are none.
+ */
+export async function revokeAgentTokens(client: BrokerClient, agent: string): Promise<string[]> {
+  return (await client.admin('token_revoke_agent', { agent })).ids;
 }
 
 /** Revokes a token by its id. Connections with it are closed. */

@@ -116,9 +116,11 @@ export {
 } from './names/name-schemas.ts';
 export { nearestName, suggestion } from './names/nearest-name.ts';
 export { isPrivileged } from './names/privileged-roles.ts';
+export { renewalCommand } from './names/renewal-command.ts';
 export { isSecretName } from './names/secret-name.ts';
 export { clashingServers, serverPart } from './names/server-part.ts';
 export { matchesPattern } from './names/star-pattern.ts';
+export { agentTokenMs, endsSoon } from './names/token-lifetime.ts';
 export {
   agentOfToken,
   parseTokenFile,

@@ -21,6 +21,7 @@ export const operationPermissions = {
     token_issue: issuers,
     token_list: readers,
     token_revoke: issuers,
+    token_revoke_agent: operator,
     dead_list: readers,
     dead_show: operator,
     dead_retry: operator,

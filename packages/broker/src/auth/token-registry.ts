@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { isAgentId, tokenText } from '@signalbox/protocol';
 import { hasExpired, type TokenRecord, type TokenStore } from '@signalbox/store';
 import type { ExpiryClock } from '../core/time/expiry-clock.ts';
-import { permissionsOf, type TokenRequest } from './token-rules.ts';
+import { expiryOf, permissionsOf, type TokenRequest } from './token-rules.ts';
 import { hashToken, newSecret } from './token-secret.ts';
 
 /** Keeps the records of all tokens in memory, in step with the store, so that a `hello` costs one hash and one look-up. */
@@ -30,11 +30,11 @@ export class TokenRegistry {
   }
 
   /** Returns the record of a token by its text, or why the token is not good. */
-  authenticate(text: string): TokenRecord | 'unknown' | 'expired' {
+  authenticate(text: string): TokenRecord | 'unknown' | { expired: TokenRecord } {
     const hash = hashToken(text);
     const record = this.#byHash.get(hash);
     if (!record || !timingSafeEqual(Buffer.from(record.hash), Buffer.from(hash))) return 'unknown';
-    return this.isLive(record) ? record : 'expired';
+    return this.isLive(record) ? record : { expired: record };
   }
 
   /** True if the token is known and has not expired. */
@@ -119,7 +119,7 @@ export class TokenRegistry {
   ): Promise<{ record: TokenRecord; token: string }> {
     const token = tokenText(request.agent, newSecret());
     const now = this.#time.now();
-    const expiresAt = request.ttlMs === undefined ? parent?.expiresAt : now + request.ttlMs;
+    const expiresAt = expiryOf(request, parent, now);
     const record: TokenRecord = {
       id: this.#newId(),
       hash: hashToken(token),

@@ -1,11 +1,18 @@
-import { isAgentId, isNamedOperator, isReservedName, permissionsOfRole } from '@signalbox/protocol';
+import {
+  agentTokenMs,
+  isAgentId,
+  isNamedOperator,
+  isReservedName,
+  permissionsOfRole,
+  renewalCommand,
+} from '@signalbox/protocol';
 import type { Permission, TokenRecord } from '@signalbox/store';
 
-/** The token that an issuer asks for. Without `ttlMs` it lives as long as the minting token that issues it, or for ever. */
+/** The token that an issuer asks for. `ttlMs` is how long it is valid, `null` for ever; {@link expiryOf} has the default. */
 export interface TokenRequest {
   agent: string;
   role: string;
-  ttlMs?: number;
+  ttlMs?: number | null;
 }
 
 /** The reason why a token is not issued. `field` names the part of the request to change. */
@@ -81,7 +88,7 @@ export function refuseChild(
       message: `this token may only issue the role '${parent.role}'`,
     };
   }
-  // Without a lifetime of its own it ends with its parent.
+  // Without a lifetime of its own it ends with its parent at the latest.
   return request.ttlMs === undefined ? undefined : refuseLongerLife(parent, request.ttlMs, now);
 }
 
@@ -92,13 +99,38 @@ export function refuseOperator(
   now: number,
 ): TokenRefusal | undefined {
   if (permissionsOfRole(role).length === 0) return undefined;
-  return refuseLongerLife(issuer, ttlMs ?? Number.POSITIVE_INFINITY, now);
+  return refuseLongerLife(issuer, ttlMs ?? null, now);
 }
 
-function refuseLongerLife({ expiresAt }: TokenRecord, ttlMs: number, now: number): TokenRefusal | undefined {
-  if (expiresAt === undefined || now + ttlMs <= expiresAt) return undefined;
+function refuseLongerLife(
+  { expiresAt }: TokenRecord,
+  ttlMs: number | null,
+  now: number,
+): TokenRefusal | undefined {
+  if (expiresAt === undefined || (ttlMs !== null && now + ttlMs <= expiresAt)) return undefined;
   const message = `it may not outlive the token that issues it, which is valid for another ${Math.max(0, expiresAt - now)} ms`;
   return { code: 'forbidden', field: 'ttl_ms', message };
+}
+
+/**
+ * Returns when a new token expires, `undefined` for never. By default tokens of agents expire, because they lie in files where nobody
+ * looks again. Those of operators and orchestrators do not: nobody could renew them in time but whoever would be shut out.
+ */
+export function expiryOf(
+  { role, ttlMs }: TokenRequest,
+  parent: TokenRecord | undefined,
+  now: number,
+): number | undefined {
+  if (ttlMs !== undefined) return ttlMs === null ? undefined : now + ttlMs;
+  if (parent) return Math.min(parent.expiresAt ?? Number.POSITIVE_INFINITY, now + agentTokenMs);
+  return role === 'orchestrator' || permissionsOfRole(role).length > 0 ? undefined : now + agentTokenMs;
+}
+
+/** Describes an expired token to its holder, with the command that renews it. */
+export function describeExpired(record: TokenRecord): string {
+  const { agent, role, expiresAt } = record;
+  const at = expiresAt === undefined ? '' : ` on ${new Date(expiresAt).toISOString()}`;
+  return `the token of '${agent}' with role '${role}' expired${at}; renew it with: ${renewalCommand(record)}`;
 }
 
 /** Returns the permissions of a new token. */

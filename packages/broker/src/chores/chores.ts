@@ -1,6 +1,7 @@
 import { type AuditLog, type InboxStore, isFinalFailure } from '@signalbox/store';
 import type { KnownAgents } from '../auth/known-agents.ts';
 import type { TokenRegistry } from '../auth/token-registry.ts';
+import { describeExpired } from '../auth/token-rules.ts';
 import type { Delivery } from '../core/delivery.ts';
 import type { ExpiryClock } from '../core/time/expiry-clock.ts';
 import type { ConnectedCallers } from '../frames/connected-callers.ts';
@@ -57,7 +58,10 @@ export function startChores(deps: ChoreDeps): AsyncDisposable[] {
 
 /** Ends the connections of tokens that have expired, and gives up the requests that were sent with them. */
 async function endExpiredTokens({ connected, tokens, delivery }: ChoreDeps): Promise<void> {
-  connected.endWhere(({ token }) => !tokens.isLive(token), 'the token of this connection has expired');
+  connected.endWhere(
+    ({ token }) => !tokens.isLive(token),
+    ({ token }) => describeExpired(token),
+  );
   for (const id of tokens.takeExpired()) {
     await delivery.cancellations.cancelSentWith(id, 'the token it was sent with has expired');
   }

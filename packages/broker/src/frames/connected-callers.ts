@@ -85,9 +85,9 @@ export class ConnectedCallers {
     return 0;
   }
 
-  /** Ends the connections of all callers for which `matches` returns true. They are told `why`. */
-  endWhere(matches: (caller: Caller) => boolean, why: string): void {
-    for (const { caller, end } of [...this.#entries.values()]) if (matches(caller)) end(why);
+  /** Ends the connections of all callers for which `matches` returns true. They are told what `why` returns. */
+  endWhere(matches: (caller: Caller) => boolean, why: (caller: Caller) => string): void {
+    for (const { caller, end } of [...this.#entries.values()]) if (matches(caller)) end(why(caller));
   }
 
   /** Returns at most `limit` callers after `cursor`, in the order of their addresses, and the cursor of the next page if there is one. */

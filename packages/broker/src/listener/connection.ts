@@ -9,7 +9,7 @@ import { refusePlace } from '../session/places.ts';
 import { binaryMessage, Session, type SessionDeps } from '../session/session.ts';
 
 /** The fields of `welcome` that are the same for every connection. */
-export type Greeting = Omit<WelcomeFrame, 'agent' | 'address' | 'role' | 'limits'>;
+export type Greeting = Omit<WelcomeFrame, 'agent' | 'address' | 'role' | 'token' | 'limits'>;
 
 /** The options of a {@link Connection}. */
 export interface ConnectionOptions {
@@ -147,7 +147,9 @@ export class Connection {
     const { sender, mintsOnly, limits } = session.caller;
     auditCaller(identity, 'connected', { detail: 'said hello' }, deps);
     if (!mintsOnly) deps.agents.add(sender.agent);
-    session.begin({ ...greeting, ...sender, limits });
+    const { createdAt, expiresAt } = identity.token;
+    const token = { created_at: createdAt, ...(expiresAt !== undefined && { expires_at: expiresAt }) };
+    session.begin({ ...greeting, ...sender, token, limits });
     if (rest.length > 0) session.receive(rest, rest.length);
   }
 

@@ -10,7 +10,7 @@ import {
 } from '@signalbox/protocol';
 import type { TokenRecord } from '@signalbox/store';
 import type { TokenRegistry } from '../auth/token-registry.ts';
-import { patternCovers } from '../auth/token-rules.ts';
+import { describeExpired, patternCovers } from '../auth/token-rules.ts';
 
 /** The identity of a connection: its token, and the sender that all its messages have. */
 export interface Identity {
@@ -59,7 +59,7 @@ function identify(
   const record = tokens.authenticate(text);
   if (record === 'unknown')
     return refuse('unauthorized', 'the token is not known here, or was revoked', 'token');
-  if (record === 'expired') return refuse('unauthorized', 'the token has expired; issue a new one', 'token');
+  if ('expired' in record) return refuse('unauthorized', describeExpired(record.expired), 'token');
   const agent = agentOf(frame.agent);
   const minting = record.permissions.includes('mint');
   const covered = minting

@@ -34,11 +34,14 @@ export interface RunningBroker extends AsyncDisposable {
   readonly dataDir: string;
   /** The file with the operator's token. */
   readonly operatorTokenFile: string;
-  /** Issues a token in this process. Rejects if the agent id or the role cannot be used. */
+  /**
+   * Issues a token in this process, valid for 30 days unless `ttlMs` says otherwise; `null` is for ever. Rejects if the agent id or the
+   * role cannot be used.
+   */
   issueToken(request: {
     agent: string;
     role: string;
-    ttlMs?: number;
+    ttlMs?: number | null;
   }): Promise<{ id: string; token: string }>;
   /** Resolves with the reason if the disk fails under stored messages; the broker then stops by itself. */
   readonly failed: Promise<unknown>;

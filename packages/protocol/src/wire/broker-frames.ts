@@ -52,6 +52,13 @@ export const brokerFrameSchemas = {
     agent: z.string(),
     address: z.string(),
     role: z.string(),
+    token: z
+      .object({
+        created_at: z.number(),
+        expires_at: z.number().optional().describe('Absent if it never expires.'),
+      })
+      .optional()
+      .describe('The times of the token that was used.'),
     limits: limitsSchema,
     heartbeat_ms: z.number().describe('The longest time between two pings.'),
     receipt_means: z.string().describe('`fsynced`, `written` or `replicated`.'),

@@ -18,12 +18,13 @@ import { dropDead, listDead, retryDead, showDead } from './dead-letters.ts';
 import type { Operation, OperationOutcome } from './operation.ts';
 import { audit, auditChain, history, stats } from './reports.ts';
 import { tail } from './tail.ts';
-import { issueToken, listTokens, revokeToken } from './tokens.ts';
+import { issueToken, listTokens, revokeAgentTokens, revokeToken } from './tokens.ts';
 
 const operations: { [Op in AdminOp]: Operation<Op> } = {
   token_issue: issueToken,
   token_list: listTokens,
   token_revoke: revokeToken,
+  token_revoke_agent: revokeAgentTokens,
   dead_list: listDead,
   dead_show: showDead,
   dead_retry: retryDead,

@@ -1,4 +1,4 @@
-import { type AdminParams, type AdminResult, furtherCosts } from '@signalbox/protocol';
+import { type AdminParams, type AdminResult, furtherCosts, suggestion } from '@signalbox/protocol';
 import type { TokenRecord } from '@signalbox/store';
 import { isMintingPattern, refuseChild, refuseOperator, refuseToken } from '../../auth/token-rules.ts';
 import { auditCaller, type Caller } from '../caller.ts';
@@ -8,7 +8,7 @@ import { tellWorkerExit, type WorkerExit, type WorkerExitDeps } from './worker-e
 
 type RevokeDeps = WorkerExitDeps & Pick<FrameDeps, 'tokens' | 'connected' | 'audit' | 'log'>;
 
-const revokedToken = 'the token of this connection was revoked';
+const revokedToken = (): string => 'the token of this connection was revoked';
 
 const auditFull = {
   code: 'storage_full',
@@ -97,17 +97,46 @@ export async function revokeToken(
   caller.budget.spendFrames(furtherCosts.tokenChange);
   // The exit is told before the token is removed. If the broker dies in between, the caller can revoke again.
   const told = exited && (await endWorker(record, exited, deps));
+  await removeToken(record, deps, caller);
+  return { result: { id, revoked: true, ...told } };
+}
+
+/** Runs `token_revoke_agent`: does for every token of an agent what {@link revokeToken} does for one. */
+export async function revokeAgentTokens(
+  { agent }: AdminParams<'token_revoke_agent'>,
+  deps: RevokeDeps,
+  caller: Caller,
+): OperationOutcome<'token_revoke_agent'> {
+  const all = deps.tokens.list();
+  const records = all.filter((record) => record.agent === agent);
+  if (records.length === 0) {
+    const nearest = suggestion(agent, new Set(all.map((record) => record.agent)));
+    const message = `no token is for '${agent}'${nearest}; 'token list' shows them`;
+    return { refusal: { code: 'unknown_token', field: 'params.agent', message } };
+  }
+  const ids: string[] = [];
+  for (const record of records) {
+    caller.budget.spendFrames(furtherCosts.tokenChange);
+    ids.push(...(await removeToken(record, deps, caller)));
+  }
+  return { result: { agent, ids } };
+}
+
+/** Removes a token and its child tokens, ends their connections and gives up their requests. Returns the ids of those removed. */
+async function removeToken(record: TokenRecord, deps: RevokeDeps, caller: Caller): Promise<string[]> {
+  const { id, agent, role } = record;
   const announce = (count: number): void => {
     const children = count > 1 ? `, and ${count - 1} that it issued` : '';
-    const detail = `token ${id} of '${record.agent}' with role '${record.role}'${children}`;
-    auditCaller(caller, 'token_revoked', { detail, name: record.agent }, deps);
+    const detail = `token ${id} of '${agent}' with role '${role}'${children}`;
+    auditCaller(caller, 'token_revoked', { detail, name: agent }, deps);
   };
-  const gone = new Set(await deps.tokens.revoke(id, announce));
+  const removed = await deps.tokens.revoke(id, announce);
+  const gone = new Set(removed);
   deps.connected.endWhere(({ token }) => gone.has(token.id), revokedToken);
-  for (const tokenId of gone) {
+  for (const tokenId of removed) {
     await deps.delivery.cancellations.cancelSentWith(tokenId, 'the token it was sent with was revoked');
   }
-  return { result: { id, revoked: true, ...told } };
+  return removed;
 }
 
 /** Ends the worker's connections and tells of its exit. If that fails, it is logged and the revocation goes on. */

@@ -22,6 +22,19 @@ export function tokenOperations() {
       params: z.object({}),
       result: z.object({ tokens: z.array(listedTokenSchema()) }),
     },
+    token_revoke_agent: {
+      meaning:
+        'Revokes every token of an agent, also those that minting tokens issued for it, as `token_revoke` does. For a pattern: the minting tokens with exactly this pattern, and those that they issued.',
+      params: z.object({
+        agent: z
+          .string({ error: 'must be an agent id' })
+          .describe('An agent id, or the pattern of minting tokens.'),
+      }),
+      result: z.object({
+        agent: z.string(),
+        ids: z.array(z.string()).describe('The tokens that were revoked.'),
+      }),
+    },
     token_revoke: {
       meaning:
         'Revokes a token and those that it issued. Their connections end, and their `mcp_request`s that were not started are taken back.',
@@ -55,8 +68,11 @@ function tokenRequestSchema() {
     ttl_ms: z
       .int({ error: ttl })
       .positive({ error: ttl })
+      .nullable()
       .optional()
-      .describe('Default: the rest of the life of the minting token that issues it, else no end.'),
+      .describe(
+        '`null` for no end. Default: for an agent or a minting token 30 days, or the rest of the life of the minting token that issues it if that is shorter; for an operator, an observer or an orchestrator no end.',
+      ),
   });
 }
 
