@@ -68,9 +68,9 @@ export function timeOption(flags: string, description: string, byDefault?: strin
   return byDefault === undefined ? option : option.default(milliseconds(byDefault), byDefault);
 }
 
-/** Reads how long a token is valid: a time such as `30d` as milliseconds, or `never` as `null`. */
-export function lifetimeOption(text: string): number | null {
-  if (text === 'never') return null;
+/** Reads how long a token is valid: a time such as `30d` as milliseconds, or `never`. */
+export function lifetimeOption(text: string): number | 'never' {
+  if (text === 'never') return text;
   const ms = parseDuration(text);
   if (ms === undefined) throw new InvalidArgumentError('Write it like 8h or 30d, or never.');
   return ms;

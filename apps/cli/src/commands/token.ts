@@ -4,13 +4,13 @@ import {
   configOption,
   dataOption,
   insecureUrlOption,
-  timeOption,
+  lifetimeOption,
   urlOption,
   withConnectionOptions,
   withExamples,
   withJsonOption,
 } from '../command-options.ts';
-import type { TokenFlags, TokenIssueFlags } from '../token/token.ts';
+import type { TokenFlags, TokenIssueFlags, TokenRevokeFlags } from '../token/token.ts';
 
 /** Defines `signalbox token issue|list|revoke`. */
 export function tokenCommand(): Command {
@@ -41,7 +41,10 @@ function issueCommand(): Command {
         .default('operator'),
     )
     .addOption(
-      timeOption('--ttl, --expires <time>', 'how long it is valid, as in 30d; without it until revoked'),
+      new Option(
+        '--ttl, --expires <time>',
+        'how long it is valid, as in 8h, or never; default 30d for agents, never for operators and orchestrators',
+      ).argParser(lifetimeOption),
     )
     .option('--out <file>', 'write it and the broker’s address to this file (0600) instead of printing it')
     .option('--force', 'let --out replace an existing file')
@@ -75,7 +78,7 @@ function observedOps(): string {
 
 function listCommand(): Command {
   const command = withConnectionOptions(
-    new Command('list').description('List valid tokens, without their secrets.'),
+    new Command('list').description('List tokens without their secrets, and say which have to be renewed.'),
   );
   withExamples(withJsonOption(command), 'signalbox token list');
   return command.action(async (flags: TokenFlags) => {
@@ -87,11 +90,16 @@ function listCommand(): Command {
 function revokeCommand(): Command {
   const command = withConnectionOptions(
     new Command('revoke')
-      .description('Revoke a token; connections with it are closed within a second.')
-      .argument('<id>', 'id of the token, as token list shows it'),
+      .description('Revoke a token, or all of an agent; connections with them are closed within a second.')
+      .argument('[id]', 'id of the token, as token list shows it'),
+    { agent: false },
+  ).option('--agent <name>', "instead of an id: all tokens of this agent, or of a pattern such as 'ci-*'");
+  withExamples(
+    withJsonOption(command),
+    'signalbox token revoke V1StGXR8Z5',
+    'signalbox token revoke --agent researcher-1',
   );
-  withExamples(withJsonOption(command), 'signalbox token revoke V1StGXR8Z5');
-  return command.action(async (id: string, flags: TokenFlags) => {
+  return command.action(async (id: string | undefined, flags: TokenRevokeFlags) => {
     const { runTokenRevoke } = await import('../token/token.ts');
     await runTokenRevoke(id, flags);
   });

@@ -89,6 +89,7 @@ function namesNoPort(url: string): boolean {
 const portHint = 'the url names no port, which means 80 or 443; a broker listens at 7420 by default';
 
 const hints: Readonly<Record<string, string>> = {
-  unauthorized: 'get a new token with: signalbox token issue',
+  unauthorized:
+    'get a new token with: signalbox token issue   (--out FILE --force puts it where the old one was)',
   forged_sender: 'leave --agent and SIGNALBOX_AGENT out, or use the token that was issued for that agent',
 };

@@ -43,6 +43,8 @@ export interface Connection {
   /** Whether plain `ws://` to another machine is allowed. */
   insecure: boolean;
   token: string;
+  /** The file that holds the token, if an option or the environment names one. */
+  tokenFile?: string;
   agent: string;
   /**
    * The agents that a minting token may issue tokens for, as in `ci-*`; absent for any other token. With such a token `agent`
@@ -118,6 +120,7 @@ export async function resolveConnection(
     from,
     insecure: flags.insecure ?? false,
     token: found.token,
+    ...(file !== undefined && { tokenFile: file }),
     agent,
     ...(mintingPattern !== undefined && { mintingPattern }),
     orchestrator: read?.config.orchestrator.id ?? (await orchestratorBeside(url, start)),

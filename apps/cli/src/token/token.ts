@@ -1,32 +1,52 @@
-import { type IssuedToken, issueToken, listTokens, revokeToken } from '@signalbox/operator';
-import { tokenFileText } from '@signalbox/protocol';
+import {
+  type IssuedToken,
+  issueToken,
+  type ListedToken,
+  listTokens,
+  revokeAgentTokens,
+  revokeToken,
+} from '@signalbox/operator';
+import { endsSoon, renewalCommand, SignalboxError, tokenFileText } from '@signalbox/protocol';
 import { configOptions } from '../config/config-options.ts';
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
-import { printJson, printLines, tableLines } from '../terminal/output.ts';
+import { count, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
+import { listedRoles, roleWarning } from './role-warning.ts';
 import { checkFree, saveToken } from './save-token.ts';
+import { expiryText, expiryWarning, replacing } from './token-expiry.ts';
 import { type HolderFlags, holderOf } from './token-holder.ts';
 
-/** The options of `signalbox token list` and `signalbox token revoke`. */
+/** The options of `signalbox token list`. */
 export interface TokenFlags extends ConnectionFlags {
   json?: boolean;
 }
 
-/** The options of `signalbox token issue`. `agent` is the agent that the token is for, not the one that asks; `expires` is in milliseconds. */
+/** The options of `signalbox token revoke`. `agent` is the agent whose tokens end, not the one that asks. */
+export interface TokenRevokeFlags extends TokenFlags {
+  agent?: string;
+}
+
+/**
+ * The options of `signalbox token issue`. `agent` is the agent that the token is for, not the one that asks; `expires` is in milliseconds,
+ * `never` for no end.
+ */
 export interface TokenIssueFlags extends Omit<TokenFlags, 'agent'>, HolderFlags {
-  expires?: number;
+  expires?: number | 'never';
   out?: string;
   force?: boolean;
 }
 
 /** Issues a token and prints it, or writes it to a file of its own. */
 export async function runTokenIssue(flags: TokenIssueFlags): Promise<void> {
-  const { agent: _, expires: ttlMs, out, force = false, json, ...connectionFlags } = flags;
+  const { agent: _, expires, out, force = false, json, ...connectionFlags } = flags;
   const { agent, role } = holderOf(flags);
+  const ttlMs = expires === 'never' ? null : expires;
   if (out !== undefined) checkFree(out, force);
-  const issued = await withSession(connectionFlags, async ({ client, connection: { url } }) => {
+  const { issued, warnings } = await withSession(connectionFlags, async ({ client, connection: { url } }) => {
+    const roles = await listedRoles(flags, url);
+    const warning = roles && roleWarning(role, roles);
     const token = await issueToken(client, { agent, role, ttlMs });
     try {
       if (out !== undefined) await saveToken(out, tokenFileText({ token: token.token, url }), force);
@@ -35,15 +55,19 @@ export async function runTokenIssue(flags: TokenIssueFlags): Promise<void> {
       await revokeToken(client, token.id);
       throw error;
     }
-    return token;
+    return { issued: token, warnings: warning === undefined ? [] : [warning] };
   });
-  if (!json) return printLines(...issuedLines(issued, flags));
+  if (!json) {
+    printLines(...issuedLines(issued, flags));
+    for (const warning of warnings) printNotes(`signalbox: ${warning}`);
+    return;
+  }
   const { id, expires_at = null, token } = issued;
   const secret = out === undefined ? { token } : { file: out };
-  printJson({ id, agent: issued.agent, role: issued.role, expiresAt: expires_at, ...secret });
+  printJson({ id, agent: issued.agent, role: issued.role, expiresAt: expires_at, ...secret, warnings });
 }
 
-/** Lists the valid tokens; their secrets are not kept anywhere. */
+/** Lists the tokens, and says which of them have to be renewed; their secrets are not kept anywhere. */
 export async function runTokenList(flags: TokenFlags): Promise<void> {
   const tokens = await withSession(flags, ({ client }) => listTokens(client));
   if (flags.json) {
@@ -56,29 +80,60 @@ export async function runTokenList(flags: TokenFlags): Promise<void> {
       })),
     });
   }
+  const now = Date.now();
   const rows = tokens.map(({ id, agent, role, permissions, created_at, expires_at, damaged }) => [
     id,
     agent,
     role,
     permissions.join(', ') || '-',
-    `${formatDuration(Date.now() - created_at)} ago`,
-    damaged ? 'damaged' : expires_at == null ? 'never' : `in ${formatDuration(expires_at - Date.now())}`,
+    `${formatDuration(now - created_at)} ago`,
+    damaged ? 'damaged' : expiryText({ expires_at }, now),
   ]);
-  printLines(tableLines(['ID', 'AGENT', 'ROLE', 'PERMISSIONS', 'ISSUED', 'EXPIRES'], rows));
+  const headings = ['ID', 'AGENT', 'ROLE', 'PERMISSIONS', 'ISSUED', 'EXPIRES'];
+  printLines(tableLines(headings, rows), renewalLines(tokens, now));
 }
 
-/** Revokes a token by its id. */
-export async function runTokenRevoke(id: string, flags: TokenFlags): Promise<void> {
-  await withSession(flags, ({ client }) => revokeToken(client, id));
-  if (flags.json) return printJson({ id, revoked: true });
-  printLines(`token ${id} is revoked; who was connected with it is cut off.`);
+/** Returns a line for each token that ends soon or has ended, unless the agent has another one in that role. */
+function renewalLines(tokens: readonly ListedToken[], now: number): string[] {
+  const isLasting = (token: ListedToken): boolean => !token.damaged && !endsSoon(token, now);
+  const holder = ({ agent, role }: ListedToken): string => `${agent} ${role}`;
+  const supplied = new Set(tokens.filter(isLasting).map(holder));
+  // The supervisor of a process renews the tokens that a minting token issued.
+  const lines = tokens
+    .filter((token) => !token.damaged && token.parent_id === undefined && !supplied.has(holder(token)))
+    .flatMap((token) => expiryWarning(token, now) ?? []);
+  return lines.length === 0 ? [] : ['', ...new Set(lines)];
 }
+
+/** Revokes a token by its id, or all tokens of an agent. */
+export async function runTokenRevoke(id: string | undefined, flags: TokenRevokeFlags): Promise<void> {
+  const { agent, ...connectionFlags } = flags;
+  if (id !== undefined && agent === undefined) {
+    await withSession(connectionFlags, ({ client }) => revokeToken(client, id));
+    if (flags.json) printJson({ id, revoked: true });
+    else printLines(`token ${id} is revoked; connections with it are closed.`);
+  } else if (id === undefined && agent !== undefined) {
+    const ids = await withSession(connectionFlags, ({ client }) => revokeAgentTokens(client, agent));
+    if (flags.json) return printJson({ agent, revoked: ids });
+    const issued = agent.endsWith('*') ? ', those that minting tokens issued included' : '';
+    printLines(`${count(ids.length, 'token')} of ${agent} revoked${issued}: ${ids.join(', ')}`, onlyThese);
+  } else {
+    throw new SignalboxError(
+      'usage',
+      id === undefined ? 'no token is named' : 'both an id and --agent are given',
+      {
+        details: { hint: 'name one by its id: signalbox token revoke ID   or all of an agent: --agent NAME' },
+      },
+    );
+  }
+}
+
+const onlyThese = 'Connections with them are closed. All other tokens are as they were.';
 
 function issuedLines(
   { id, agent, role, expires_at, token }: IssuedToken,
   { out, url, config, data, insecure }: TokenIssueFlags,
 ): string[] {
-  const life = expires_at == null ? 'until it is revoked' : `for ${formatDuration(expires_at - Date.now())}`;
   // The file holds the address of the broker.
   const named = out === undefined ? { url, data } : {};
   const broker = [
@@ -95,14 +150,24 @@ function issuedLines(
   );
   const minting = agent.endsWith('*');
   return [
-    `token ${id} for ${minting ? `any agent named ${agent}` : `agent ${agent}`} in role ${role}, valid ${life}`,
+    `token ${id} for ${minting ? `any agent named ${agent}` : `agent ${agent}`} in role ${role}`,
     out === undefined ? `  ${token}` : `  written to ${out}`,
     ...(out === undefined
       ? ['', 'It is not shown again: keep it in a file that only its user can read.']
       : []),
+    ...expiryLines({ agent, role, expires_at }, out),
     '',
     'Next:',
     `  ${nextCommand(agent, role)} ${connection}`,
+  ];
+}
+
+function expiryLines(token: Pick<IssuedToken, 'agent' | 'role' | 'expires_at'>, out?: string): string[] {
+  const { expires_at } = token;
+  if (expires_at === undefined) return ['  expires never: it is valid until it is revoked'];
+  const left = formatDuration(expires_at - Date.now());
+  return [
+    `  expires ${new Date(expires_at).toISOString()}, in ${left}; renew with: ${renewalCommand(token)}${replacing(out)}`,
   ];
 }
 

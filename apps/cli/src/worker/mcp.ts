@@ -12,6 +12,7 @@ import { logInto, openLog } from '../process/log.ts';
 import { firstEnd, parentEnded, stopRequested } from '../process/stop-signals.ts';
 import { ownVersion } from '../process/version.ts';
 import { formatDuration } from '../terminal/duration.ts';
+import { expiryWarning } from '../token/token-expiry.ts';
 import { noOwnToken, requireOwnToken } from './own-token.ts';
 
 /** The options of `signalbox worker mcp`. */
@@ -41,6 +42,10 @@ export async function runWorkerMcp(flags: WorkerMcpFlags): Promise<void> {
     if (permissionsOfRole(executor.role).length > 0)
       throw noOwnToken('this is a token of an operator; a worker needs its own');
     log.info({ agent: executor.agent, role: executor.role, tools: executor.toolCount }, 'serving MCP');
+    const times = executor.tokenTimes;
+    const { agent, role } = executor;
+    const expiring = times && expiryWarning({ agent, role, ...times }, Date.now(), connection.tokenFile);
+    if (expiring !== undefined) log.warn(expiring);
     await using face = serveMcpFace(executor, {
       version: ownVersion(),
       toolList: flags.tools,

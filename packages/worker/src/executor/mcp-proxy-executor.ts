@@ -14,6 +14,7 @@ import {
   type Tool,
   type ToolCallError,
   toolCallError,
+  type WelcomeFrame,
 } from '@signalbox/protocol';
 import { closest } from 'fastest-levenshtein';
 import { type CallResult, callResultOf, type RoundResult } from './call-result.ts';
@@ -193,6 +194,11 @@ export class McpProxyExecutor implements AsyncDisposable {
   /** The agent's id. */
   get agent(): string {
     return this.#client.agent;
+  }
+
+  /** The times of the token that is in use, in epoch milliseconds. */
+  get tokenTimes(): WelcomeFrame['token'] {
+    return this.#client.welcome.token;
   }
 
   /** The agent's role, as the broker attests it; a renewed token may bring another. */

@@ -21,7 +21,8 @@ export type RunWarning =
   | 'parent_not_told'
   | 'no_token_yet'
   | 'workspace_file_changed'
-  | 'workspace_exposed';
+  | 'workspace_exposed'
+  | 'unlisted_role';
 
 /** Facts that the supervisor learned when a process ended. */
 export interface ExitReport {

@@ -20,6 +20,7 @@ import { openClient } from '../../connection/client-session.ts';
 import { startExitDeadline } from '../../process/exit-deadline.ts';
 import { exitCodes } from '../../terminal/exit-codes.ts';
 import { printNotes } from '../../terminal/output.ts';
+import { listedRoles, roleWarning } from '../../token/role-warning.ts';
 import { printPlans } from './dry-run.ts';
 import { exposedWorkspace } from './exposed-workspace.ts';
 import type { WorkerRunFlags } from './flags.ts';
@@ -62,6 +63,9 @@ async function superviseAll(
   const [{ agent, cwd }] = setups as [AgentSetup];
   const message = await exposedWorkspace(cwd, flags, { kind: identity.kind, env: process.env });
   if (message !== undefined) onEvent({ event: 'warning', agent, code: 'workspace_exposed', message });
+  const roles = flags.role === undefined ? undefined : await listedRoles(flags, identity.connection.url);
+  const warning = flags.role !== undefined && roles ? roleWarning(flags.role, roles) : undefined;
+  if (warning !== undefined) onEvent({ event: 'warning', agent, code: 'unlisted_role', message: warning });
   printSetupNotes(setups[0]!, identity, flags);
   const [stdout, stderr] = [outputSink(process.stdout), outputSink(process.stderr)];
   const agents = setups.map((setup) =>

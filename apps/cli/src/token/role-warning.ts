@@ -1,0 +1,48 @@
+import { type Config, findConfig } from '@signalbox/config';
+import { nearestName, SignalboxError } from '@signalbox/protocol';
+import { loadFound } from '../config/load-found.ts';
+import { brokerPlace, type ConnectionFlags } from '../connection/connection.ts';
+
+/** The roles of a configuration, and the file that lists them. */
+export type ListedRoles = Pick<Config, 'roles' | 'unlisted' | 'file'>;
+
+/** Roles with a meaning of their own, which no configuration lists. */
+const ownRoles = ['operator', 'observer', 'orchestrator'];
+
+/**
+ * Returns a warning if a role is not one of those that the configuration lists. Where roles without an entry may use every tool, as
+ * many do, only a role that looks misspelt is worth one.
+ */
+export function roleWarning(
+  role: string,
+  { roles, unlisted, file = 'signalbox.yaml' }: ListedRoles,
+): string | undefined {
+  const names = Object.keys(roles);
+  if (names.length === 0 || names.includes(role) || ownRoles.includes(role)) return undefined;
+  const nearest = nearestName(role, names);
+  if (unlisted === 'allow' && nearest === undefined) return undefined;
+  const meaning = unlisted === 'allow' ? 'may use every tool' : 'may use no tool';
+  const known = nearest === undefined ? `it lists ${names.join(', ')}` : `did you mean '${nearest}'?`;
+  return `role '${role}' is not in ${file} (${known}): an agent in this role ${meaning}`;
+}
+
+/**
+ * Reads the roles of the configuration that goes with a broker: the one that an option names, else the one that is found, if it is of
+ * the broker at `url`. Returns `undefined` if there is none, or if it cannot be read.
+ */
+export async function listedRoles(
+  flags: ConnectionFlags,
+  url: string,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<ListedRoles | undefined> {
+  try {
+    const found = findConfig(flags.config, { env });
+    if (!found) return undefined;
+    const config = await loadFound(found, { env, parts: ['broker', 'roles', 'unlisted'] });
+    const isOfBroker = flags.config !== undefined || brokerPlace({}, { found, config }, {}).url === url;
+    return isOfBroker ? { ...config, file: found.file } : undefined;
+  } catch (error) {
+    if (error instanceof SignalboxError) return undefined;
+    throw error;
+  }
+}

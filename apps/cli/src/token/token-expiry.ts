@@ -1,0 +1,32 @@
+import { endsSoon, renewalCommand } from '@signalbox/protocol';
+import { formatDuration } from '../terminal/duration.ts';
+import { shellWords } from '../terminal/shell-words.ts';
+
+/** The agent, the role and the times of a token; times in epoch milliseconds. */
+export interface TokenTimes {
+  agent: string;
+  role: string;
+  created_at: number;
+  expires_at?: number | undefined;
+}
+
+/** Writes when a token expires, for a table. */
+export function expiryText({ expires_at }: Pick<TokenTimes, 'expires_at'>, now: number): string {
+  if (expires_at === undefined) return 'never';
+  const left = expires_at - now;
+  return left > 0 ? `in ${formatDuration(left)}` : `${formatDuration(-left)} ago`;
+}
+
+/** Returns a warning if a token ends soon or has ended, with the command that renews it. `file` is the file that holds it. */
+export function expiryWarning(token: TokenTimes, now: number, file?: string): string | undefined {
+  const { agent, expires_at } = token;
+  if (expires_at === undefined || !endsSoon(token, now)) return undefined;
+  const verb = expires_at > now ? 'expires' : 'expired';
+  const at = `${expiryText(token, now)} (${new Date(expires_at).toISOString()})`;
+  return `the token of ${agent} ${verb} ${at}; renew it with: ${renewalCommand(token)}${replacing(file)}`;
+}
+
+/** Returns the options that write a renewed token over the old one. */
+export function replacing(file: string | undefined): string {
+  return file === undefined ? '' : ` ${shellWords('--out', file, '--force')}`;
+}
