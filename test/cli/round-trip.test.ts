@@ -46,6 +46,20 @@ test('tools list shows a role its own tools and no others; the operator sees the
   expect(all.tools.length).toBeGreaterThan(own.tools.length);
 });
 
+test('tools list --as shows operators the tools of any role, and refuses everybody else.', async () => {
+  const as = (role: string, env = {}) => workspace.run(['tools', 'list', '--as', role, '--json'], env);
+  const own = jsonOf(await workspace.run(['tools', 'list', '--json'], researcher.env));
+  expect(jsonOf(await as('researcher'))).toEqual(own);
+  expect(jsonOf(await as('sandbox'))).toMatchObject({ tools: [] });
+  expect(jsonOf(await as('researchr'))).toMatchObject({
+    tools: [],
+    warnings: [expect.stringContaining("did you mean 'researcher'?")],
+  });
+  const refused = await as('sandbox', researcher.env);
+  expect(refused.code).toBe(77);
+  expect(jsonOf(refused)).toMatchObject({ error: { code: 'permission_denied' } });
+});
+
 test('tools call gives the whole reply as JSON, and its text to people.', async () => {
   const echo = ['tools', 'call', 'mcp_everything__echo', '{"message":"over the wire"}'];
   const json = await workspace.run([...echo, '--json'], researcher.env);

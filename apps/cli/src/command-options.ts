@@ -100,6 +100,12 @@ export function agentOption(text: string): string {
   throw new InvalidArgumentError('An agent id is lower-case, as in writer-1.');
 }
 
+/** Reads a role. */
+export function roleOption(text: string): string {
+  if (/^[a-z0-9][a-z0-9_.-]{0,63}$/.test(text)) return text;
+  throw new InvalidArgumentError('A role is lower-case, as in researcher.');
+}
+
 /** Reads a sequence number. */
 export function seqOption(text: string): number {
   const seq = Number(text);

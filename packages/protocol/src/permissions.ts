@@ -14,7 +14,7 @@ const issuers = ['operator', 'mint'] as const;
 
 /**
  * The permissions of which a caller needs one, for each operation that not everybody may ask for: by `op` of the frame `admin`, by `op`
- * of an `mcp_request`, and for what frames show beyond a caller's own. The checks, the page of the protocol and the help come from here.
+ * of an `mcp_request`, and for what frames and requests show beyond a caller's own. The checks, the page of the protocol and the help come from here.
  */
 export const operationPermissions = {
   admin: {
@@ -52,6 +52,8 @@ export const operationPermissions = {
     list_connected: readers,
     /** `peek` reads every inbox, with bodies. */
     peek: operator,
+    /** The request `manifest` shows the tools of every role. */
+    manifest: readers,
   },
 } as const satisfies Record<string, Record<string, readonly Permission[]>>;
 

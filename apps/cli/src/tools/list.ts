@@ -2,14 +2,26 @@ import { queryOrchestrator, readManifest } from '@signalbox/operator';
 import type { ServerReport } from '@signalbox/protocol';
 import { type Session, withSession } from '../connection/client-session.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
-import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
+import { count, oneLine, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
+import { listedRoles, roleWarning } from '../token/role-warning.ts';
 
-/** Prints the tools that the caller's role may use. An operator is also told whose tools are left out or changed. */
-export async function listTools(flags: ToolsFlags): Promise<void> {
-  const { manifest, servers } = await withSession(flags, async (session) => {
+/** The options of `signalbox tools list`. `as` is the role whose tools are listed. */
+export interface ToolsListFlags extends ToolsFlags {
+  as?: string;
+}
+
+/**
+ * Prints the tools that a role may use, by default the caller's. An operator is also told whose tools are left out or changed, and
+ * whether the role that was named is one that the configuration does not list.
+ */
+export async function listTools(flags: ToolsListFlags): Promise<void> {
+  const { as: role } = flags;
+  const { manifest, servers, warning } = await withSession(flags, async (session) => {
     const orchestrator = orchestratorOf(session, flags);
-    const manifest = await readManifest(session.client, orchestrator);
-    return { manifest, servers: await serversFor(session, orchestrator) };
+    const manifest = await readManifest(session.client, orchestrator, role === undefined ? {} : { role });
+    const listed = role === undefined ? undefined : await listedRoles(flags, session.connection.url);
+    const warning = role !== undefined && listed ? roleWarning(role, listed) : undefined;
+    return { manifest, servers: await serversFor(session, orchestrator), warning };
   });
   const { version, tools = [] } = manifest;
   const withProblems = servers.filter(({ tool_problems }) => tool_problems.length > 0);
@@ -17,15 +29,22 @@ export async function listTools(flags: ToolsFlags): Promise<void> {
     const problems = withProblems.flatMap(({ name: server, tool_problems }) =>
       tool_problems.map((problem) => ({ server, ...problem })),
     );
-    return printJson({ version, tools, ...(problems.length > 0 && { problems }) });
+    return printJson({
+      version,
+      tools,
+      ...(problems.length > 0 && { problems }),
+      ...(warning !== undefined && { warnings: [warning] }),
+    });
   }
+  if (warning !== undefined) printNotes(`signalbox: ${warning}`);
+  const whose = role === undefined ? 'your role' : `role ${role}`;
   const remarks = withProblems.map(
     ({ name, tool_problems }) =>
       `${name}: ${count(tool_problems.length, 'problem')} with its tools: signalbox tools status ${name}`,
   );
-  if (tools.length === 0) return printLines('your role may use no tools', ...remarks);
+  if (tools.length === 0) return printLines(`${whose} may use no tools`, ...remarks);
   const rows = tools.map(({ name, title, description }) => [name, oneLine(description ?? title ?? '', 90)]);
-  const total = `${count(tools.length, 'tool')} for your role.`;
+  const total = `${count(tools.length, 'tool')} for ${whose}.`;
   printLines(tableLines(['TOOL', 'DOES'], rows), '', total, ...remarks);
 }
 

@@ -6,11 +6,19 @@ const manifestTimeoutMs = 10_000;
 /** Long enough to start every server and to ask it. */
 const discoverTimeoutMs = 60_000;
 
-/** Reads the whole list of tools of the client's own role. Waits 10 s for each page. Rejects as {@link queryOrchestrator}. */
-export async function readManifest(client: BrokerClient, orchestrator: string): Promise<Manifest> {
+/**
+ * Reads the whole list of tools of a role: the client's own, or for operators and observers any other. Waits 10 s for each page. Rejects
+ * as {@link queryOrchestrator}.
+ */
+export async function readManifest(
+  client: BrokerClient,
+  orchestrator: string,
+  { role }: { role?: string } = {},
+): Promise<Manifest> {
   const options: RequestOptions = { timeoutMs: manifestTimeoutMs, ephemeral: true };
   return await readWholeManifest(async (request) => {
-    const reply = await sendOrchestratorRequest(client, orchestrator, request, options);
+    const asked = { ...request, ...(role !== undefined && { role }) };
+    const reply = await sendOrchestratorRequest(client, orchestrator, asked, options);
     if ('manifest' in reply) return reply.manifest;
     throw replyError(reply);
   });

@@ -51,15 +51,13 @@ export async function answerOperation(
   request: OperationRequest,
 ): Promise<McpReply> {
   const { op } = request;
-  const needs: readonly Permission[] | undefined =
-    op in operationPermissions.request
-      ? operationPermissions.request[op as keyof typeof operationPermissions.request]
-      : undefined;
+  const needs = neededFor(request, asker.role);
   if (needs && !isPermitted(needs, permissionsOfRole(asker.role))) {
     const { agent, role } = asker;
     const outcome = 'permission_denied';
     deps.audit.record({ code: 'call_refused', agent, role, name: op, outcome, detail: `operation ${op}` });
-    const message = `op '${op}' is not allowed for role '${asker.role}'; it is for the permission ${listPermissions(needs)}`;
+    const what = op === 'manifest' ? `${op}' of another role` : `${op}'`;
+    const message = `op '${what} is not allowed for role '${asker.role}'; it is for the permission ${listPermissions(needs)}`;
     return { error: toolCallError(outcome, message, { mayHaveRun: false }) };
   }
   try {
@@ -70,6 +68,15 @@ export async function answerOperation(
     deps.log({ event: 'request_panicked', op, agent: asker.agent, reason: messageOf(thrown) });
     return { error: toolCallError('tool_panicked', messageOf(thrown), { mayHaveRun: false }) };
   }
+}
+
+/** Returns the permissions of which the asker needs one; `undefined` if everybody may ask. */
+function neededFor(request: OperationRequest, ownRole: string): readonly Permission[] | undefined {
+  const { request: byOp, frame } = operationPermissions;
+  if (request.op === 'manifest') {
+    return request.role === undefined || request.role === ownRole ? undefined : frame.manifest;
+  }
+  return request.op in byOp ? byOp[request.op as keyof typeof byOp] : undefined;
 }
 
 /** Reports to the audit log what an operator did or read. The broker records backups, and what everybody may ask for is no news. */
@@ -94,6 +101,16 @@ function auditOperation(
     case 'discover':
       audit.record({ code: 'calls_read', ...who, name: op, detail: op, outcome });
       return;
+    case 'manifest':
+      if (request.role === undefined || request.cursor !== undefined) return;
+      audit.record({
+        code: 'calls_read',
+        ...who,
+        name: op,
+        detail: `tools of role ${request.role}`,
+        outcome,
+      });
+      return;
     case 'status':
       audit.record({
         code: 'calls_read',
@@ -113,8 +130,10 @@ async function answerAllowed(
 ): Promise<McpReply> {
   const { catalogs } = deps;
   switch (request.op) {
-    case 'manifest':
-      return deps.manifests.answer(asker.role, (await catalogs.current()).view(asker.role), request);
+    case 'manifest': {
+      const { role = asker.role } = request;
+      return deps.manifests.answer(role, (await catalogs.current()).view(role), request);
+    }
     case 'status':
       return answerStatus(deps, asker, request);
     case 'search': {

@@ -14,6 +14,7 @@ const manifestRequestSchema = z.object({
     .literal(true)
     .optional()
     .describe('Asks for a first page whose further pages can be read for 30 s, even if the list changes.'),
+  role: roleSchema.optional().describe('Asks for the tools of another role. For operators and observers.'),
 });
 
 const callRequestSchema = z.object({
@@ -98,7 +99,7 @@ export type CallRequest = z.infer<typeof callRequestSchema>;
 export type StatusRequest = z.infer<typeof statusRequestSchema>;
 /** Asks for a list of tool calls. */
 export type CallsRequest = z.infer<typeof callsRequestSchema>;
-/** Asks for the tools of the asker’s role. The answer says `unchanged` if `known_version` is still current. */
+/** Asks for the tools of a role, by default the asker’s. The answer says `unchanged` if `known_version` is still current. */
 export type ManifestRequest = z.infer<typeof manifestRequestSchema>;
 /** Asks for tools that match a text. */
 export type SearchRequest = z.infer<typeof searchRequestSchema>;
