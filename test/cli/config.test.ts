@@ -88,23 +88,31 @@ test('Files of other clients are merged by name, whole entries, and check says w
   await mkdir(join(directory.path, 'team'));
   await write(
     'team/mcp.json',
-    '{ "servers": { "a": { "command": "./a", "cwd": "." }, "b": { "command": "b" } } }',
+    '{ "servers": { "a": { "command": "node", "cwd": "." }, "b": { "command": "b" }, "odd": { "type": "sse" } } }',
   );
   await write(
     'own.json',
-    '{ "mcpServers": { "b": { "url": "https://example.test/mcp" }, "c": { "command": "c" } } }',
+    '{ "mcpServers": { "b": { "url": "https://example.test/mcp" }, "c": { "command": "c" }, "e": { "command": "no-such-command" } } }',
   );
   await write(
     'signalbox.yaml',
-    'mcpConfig: [team/mcp.json, own.json]\nmcpServers: { c: { command: d, disabled: true } }\n',
+    'mcpConfig: [team/mcp.json, own.json]\nmcpServers: { c: { command: d, disabled: true }, a: { lazy: true } }\n' +
+      'roles: { reader: { tools: ["mcp_a__*", "mcp_bb__*"] } }\n',
   );
   const { code, stdout, stderr } = await signalbox(['config', 'check'], { cwd: directory.path });
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  expect(stdout.split('\n').slice(2, 6)).toEqual([
-    'SERVER  TYPE             FROM            REPLACES',
-    'a       stdio            team/mcp.json   -',
-    'b       http             own.json        team/mcp.json',
-    'c       stdio, disabled  signalbox.yaml  own.json',
+  expect(code).toBe(0);
+  expect(stdout.split('\n').slice(2, 7)).toEqual([
+    'SERVER  TYPE             FROM                                      REPLACES',
+    'a       stdio            team/mcp.json, refined by signalbox.yaml  -',
+    'b       http             own.json                                  team/mcp.json',
+    'e       stdio            own.json                                  -',
+    'c       stdio, disabled  signalbox.yaml                            own.json',
+  ]);
+  expect(stderr.split('\n')).toEqual([
+    expect.stringMatching(/^warning: team\/mcp\.json:1: servers\.odd\.type: .*this server is left out$/),
+    "warning: own.json:1: mcpServers.e: 'no-such-command' was not found: no such program on the PATH: install it, or give its path; the server cannot start",
+    "warning: signalbox.yaml: roles.reader.tools[1]: 'mcp_bb__*' matches no tool: no server has this name (did you mean 'mcp_b__*'?)",
+    '',
   ]);
   await write('team/mcp.json', '{ "servers": {\n "a": { "command": "b", "args": "x" } } }');
   await write('signalbox.yaml', 'mcpConfig: [team/mcp.json, gone.json]');

@@ -62,3 +62,19 @@ test('with --http no token is needed, and what makes no sense is refused with a 
   expect(unknown.stderr).toContain('there are: claude, codex, opencode, gemini, cursor, vscode');
   expect(other.stderr).toContain("is for 'rosa', not for 'walt'");
 });
+
+test('a snippet for a file that mcpConfig names comes with a warning, and the check leaves that entry out', async () => {
+  await using directory = await tempDir();
+  const run = (...args: string[]) => signalbox(args, { cwd: directory.path });
+  const file = join(directory.path, '.mcp.json');
+  await writeFile(join(directory.path, 'signalbox.yaml'), 'mcpConfig: ./.mcp.json\n');
+  await writeFile(file, '{ "mcpServers": {} }');
+  const { stdout, stderr } = await run(...config, 'claude', '--http', 'http://127.0.0.1:7421');
+  expect(stderr).toContain('signalbox.yaml imports the servers of .mcp.json');
+  await writeFile(file, stdout);
+  const checked = await run('config', 'check');
+  expect(checked).toMatchObject({ code: 0, stdout: expect.stringContaining('0 MCP servers') });
+  expect(checked.stderr).toMatch(
+    /^warning: \.mcp\.json:3: mcpServers\.signalbox: is Signalbox itself .*left out\n$/,
+  );
+});

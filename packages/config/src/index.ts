@@ -1,3 +1,5 @@
+// What is right and yet does nothing.
+export { unmatchedPatterns } from './checks/unmatched-patterns.ts';
 // The configuration that processes run with, and where it comes from.
 export {
   type BudgetEntry,
@@ -19,6 +21,7 @@ export {
 export { type GuardedFiles, heldBy, withExposureChecked } from './exposure/exposures.ts';
 export { reloadObstacle } from './exposure/reload-obstacle.ts';
 export { readableByOthers } from './exposure/secret-warnings.ts';
+export { settledPath } from './exposure/settled-path.ts';
 export { writableByOthers } from './exposure/writable-by-others.ts';
 export { configJsonSchema } from './json-schema.ts';
 // Where a process listens.

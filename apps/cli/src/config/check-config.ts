@@ -3,6 +3,7 @@ import {
   configJsonSchema,
   findConfig,
   searchedText,
+  unmatchedPatterns,
   withExposureChecked,
   writableByOthers,
 } from '@signalbox/config';
@@ -10,6 +11,7 @@ import { dataDirectory } from '@signalbox/daemon/data-directory';
 import { SignalboxError } from '@signalbox/protocol';
 import { count, linesOf, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
 import { loadFound } from './load-found.ts';
+import { missingCommands } from './missing-commands.ts';
 
 /** Prints the configuration's JSON Schema. */
 export async function printConfigSchema(): Promise<void> {
@@ -32,7 +34,12 @@ export async function checkConfig(named: string | undefined, flags: { json?: boo
     checkPolicy(config);
   }
   const { origins, unlisted, capabilities } = config;
-  const warnings = [...config.warnings, ...reloadWarnings(config)];
+  const warnings = [
+    ...config.warnings,
+    ...missingCommands(config, process.env),
+    ...unmatchedPatterns(config, file),
+    ...reloadWarnings(config),
+  ];
   const servers = Object.keys(config.mcpServers);
   const roles = Object.keys(config.roles);
   if (flags.json) {
@@ -64,7 +71,7 @@ function mergedLines({ origins, mcpServers }: Config, file: string): string[] {
   const rows = Object.entries(origins).map(([name, origin]) => [
     name,
     mcpServers[name]?.disabled ? `${mcpServers[name].type}, disabled` : (mcpServers[name]?.type ?? ''),
-    origin.file,
+    origin.refinedBy === undefined ? origin.file : `${origin.file}, refined by ${origin.refinedBy}`,
     origin.replaces.join(', ') || '-',
   ]);
   if (Object.values(origins).every((origin) => origin.file === file)) return [];

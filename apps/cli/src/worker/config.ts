@@ -1,4 +1,6 @@
+import { homedir } from 'node:os';
 import { resolve } from 'node:path';
+import { findConfig, loadConfig, settledPath } from '@signalbox/config';
 import { agentOf, agentOfToken, SignalboxError, suggestion } from '@signalbox/protocol';
 import { clientSnippet, type FaceTarget, type SnippetClient, snippetClients } from '@signalbox/worker';
 import { type Connection, type ConnectionFlags, resolveConnection } from '../connection/connection.ts';
@@ -19,10 +21,39 @@ export async function printWorkerConfig(flags: WorkerConfigFlags): Promise<void>
   const client = knownClient(flags.client);
   const target = flags.http === undefined ? await ownFace(flags) : runningFace(flags, flags.http);
   const { file, format, text, notes } = clientSnippet(client, target);
-  if (flags.json) return printJson({ client, file, format, snippet: text });
+  const imported = await importNote(file, flags.config);
+  if (flags.json)
+    return printJson({ client, file, format, snippet: text, ...(imported && { warning: imported }) });
+  if (imported) notes.push(imported);
   const where = `This goes into ${file}. Add it to what the file has; do not replace the file.`;
   printNotes(where, ...notes.map((note) => `- ${note}`), '');
   printLines(linesOf(text.trimEnd()));
+}
+
+/** Returns a warning if Signalbox imports the servers of the file into which its own entry is going to be pasted. */
+async function importNote(pasted: string, configFile: string | undefined): Promise<string | undefined> {
+  const files = new Set<string>();
+  const file = await configWith((path) => files.add(settledPath(path)), configFile);
+  const target = settledPath(resolve(pasted.replace(/^~(?=\/)/, homedir)));
+  if (file === undefined || !files.has(target)) return undefined;
+  return (
+    `${file} imports the servers of ${pasted} (mcpConfig): Signalbox leaves its own entry there out, so that it does not serve itself; ` +
+    'take the other servers out of that file once Signalbox serves them, or agents get them twice'
+  );
+}
+
+/** Returns the configuration that is found, and tells which files it names. `config check` says what is wrong with it. */
+async function configWith(
+  onFile: (path: string) => void,
+  named: string | undefined,
+): Promise<string | undefined> {
+  try {
+    const found = findConfig(named);
+    await loadConfig(found?.file, { parts: ['mcpConfig'], onFile });
+    return found?.file;
+  } catch {
+    return undefined;
+  }
 }
 
 function knownClient(name: string): SnippetClient {

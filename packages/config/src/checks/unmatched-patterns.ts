@@ -1,0 +1,74 @@
+import { matchesPattern, nearestName, serverPart } from '@signalbox/protocol';
+import type { Config } from '../config.ts';
+
+/** Server names up to this length stand whole in the names of their tools; of longer ones so many characters do at least. */
+const uncutLength = 16;
+
+/**
+ * Warns of patterns for tools that match nothing whatever the servers offer: no server has the name that a pattern names, or none
+ * offers tools under names of that form. `file` is the configuration as people named it. Patterns that only miss the tools of their server are found when it runs.
+ */
+export function unmatchedPatterns(config: Config, file: string): string[] {
+  const { roles, orchestrator } = config;
+  const lists: [string, readonly string[]][] = [
+    ...Object.entries(roles).map(([role, { tools }]): [string, readonly string[]] => [
+      `roles.${role}.tools`,
+      tools,
+    ]),
+    ['orchestrator.safeToRepeat', orchestrator.repeat.safe ?? []],
+    ['orchestrator.neverRepeat', orchestrator.repeat.never ?? []],
+  ];
+  return lists.flatMap(([path, patterns]) =>
+    patterns.flatMap((pattern, at) => {
+      const reason = reasonOf(pattern, config);
+      return reason === undefined ? [] : [`${file}: ${path}[${at}]: '${pattern}' matches no tool: ${reason}`];
+    }),
+  );
+}
+
+function reasonOf(pattern: string, config: Config): string | undefined {
+  const servers = Object.keys(config.mcpServers);
+  const colon = pattern.indexOf(':');
+  if (colon >= 0) {
+    const named = pattern.slice(0, colon);
+    if (servers.some((server) => matchesPattern(named, server))) return undefined;
+    const nearest = nearestName(named, servers);
+    return noServer(servers, nearest === undefined ? undefined : `${nearest}${pattern.slice(colon)}`);
+  }
+  if (servers.some((server) => couldBegin(pattern, headOf(server)))) return undefined;
+  // Tools of capability files and of servers without a prefix have any names but those of the form mcp_SERVER__TOOL.
+  const hasOtherNames =
+    config.capabilities.length > 0 || Object.values(config.mcpServers).some(({ prefix }) => prefix === false);
+  const named = /^mcp_(.*?)__/.exec(pattern)?.[1];
+  if (named !== undefined && !named.includes('*')) {
+    const nearest = nearestName(named, servers.map(serverPart));
+    return noServer(
+      servers,
+      nearest === undefined ? undefined : pattern.replace(`mcp_${named}__`, `mcp_${nearest}__`),
+    );
+  }
+  if (hasOtherNames) return undefined;
+  return servers.length === 0
+    ? noServer(servers, undefined)
+    : `tools are offered as mcp_SERVER__TOOL; write ${headOf(servers[0]!)}… or SERVER:TOOL`;
+}
+
+function noServer(servers: readonly string[], meant: string | undefined): string {
+  if (servers.length === 0) return 'no server is configured';
+  return meant === undefined
+    ? `no server has this name; there are: ${servers.join(', ')}`
+    : `no server has this name (did you mean '${meant}'?)`;
+}
+
+/** Returns the text with which the names of a server's tools begin. */
+function headOf(server: string): string {
+  const part = serverPart(server);
+  return part.length <= uncutLength ? `mcp_${part}__` : `mcp_${part.slice(0, uncutLength)}`;
+}
+
+/** Whether a pattern matches some text that begins so. */
+function couldBegin(pattern: string, head: string): boolean {
+  const star = pattern.indexOf('*');
+  const literal = star < 0 ? pattern : pattern.slice(0, star);
+  return literal.startsWith(head) || (star >= 0 && head.startsWith(literal));
+}
