@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ServerPolicy } from '@signalbox/mcp-host';
+import type { ServerPolicy, ServerStatus } from '@signalbox/mcp-host';
 import { tempDir } from '@signalbox/testing';
 import { expect, it, vi } from 'vitest';
 import { type PolicyServer, startPolicyServer } from '../support/mcp-host/call-policies-server.ts';
@@ -144,10 +144,18 @@ it("counts a call that is not answered within the server's own limit", async () 
   expect(t.circuit()).toBe('open');
 });
 
-it('is closed by a reload', async () => {
+it('is closed by a reload, and what the status counts begins anew', async () => {
   await using t = await twoServers();
   await t.fail(threshold);
-  await t.host.reload('a');
+  const counted = ({ calls, consecutiveFailures, p95Ms }: ServerStatus) => ({
+    calls,
+    consecutiveFailures,
+    p95Ms,
+  });
+  const before = counted(t.host.servers()[0]!);
+  expect(before).toMatchObject({ calls: expect.toSatisfy((n) => n > 0), consecutiveFailures: threshold });
+  const after = counted(await t.host.reload('a'));
+  expect(after).toEqual({ calls: 0, consecutiveFailures: 0, p95Ms: undefined });
   expect(await call(t.host, 'mcp_a__write')).toHaveProperty('result');
 });
 

@@ -45,7 +45,10 @@ it('ejects a server whose starts keep failing, keeps its tools, fails its calls 
   expect(await host.reload("it's odd")).toMatchObject({ state: 'backing_off' });
   await host.seen('server_ejected', {}, 2);
   await writeFile(list, good);
-  expect(await host.reload("it's odd")).toMatchObject({ state: 'ready', instances: 1 });
+  expect(host.servers()[0]).toMatchObject({ restarts: 2, lastError: 'exited with code 3' });
+  const reloaded = await host.reload("it's odd");
+  expect(reloaded).toMatchObject({ state: 'ready', instances: 1, restarts: 0 });
+  expect(reloaded).not.toHaveProperty('lastError');
   expect(await call(host, name)).toMatchObject({ result: { isError: true } });
   expect((await host.inventory()).problems).toEqual([]);
 });

@@ -73,7 +73,7 @@ export class ServerCalls {
   readonly #checks = new WeakMap<Tool, ArgumentCheck>();
   readonly #breakers: CircuitBreakers;
   readonly #cache: ResponseCache;
-  readonly #latencies = new Latencies();
+  #latencies = new Latencies();
 
   constructor(config: ServerPolicy, deps: ServerCallsDeps) {
     this.#deps = deps;
@@ -257,8 +257,9 @@ export class ServerCalls {
     this.#cache.clear();
   }
 
-  /** Closes every circuit and empties the cache. */
+  /** Closes every circuit, empties the cache, and counts and measures calls anew. */
   reset(): void {
+    this.#latencies = new Latencies();
     this.#breakers.reset();
     this.#cache.clear();
   }

@@ -203,7 +203,7 @@ export class HostedServer {
   }
 
   /**
-   * Replaces its sessions and forgets its failures, cached answers and access tokens. The hints of its next list are
+   * Replaces its sessions and forgets its failures, counters, cached answers and access tokens. The hints of its next list are
    * honoured.
    */
   async reload(): Promise<void> {

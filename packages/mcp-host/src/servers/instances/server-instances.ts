@@ -63,8 +63,9 @@ export class ServerInstances {
     return instance;
   }
 
-  /** Replaces the sessions of all; an instance that was given up and finds no slot ends. */
+  /** Replaces the sessions of all and forgets past errors; an instance that was given up and finds no slot ends. */
   reload(): void {
+    this.#lastError = undefined;
     for (const instance of this.all) if (!instance.reload()) this.#forget(instance, 'slot_needed');
   }
 

@@ -165,13 +165,16 @@ export class SupervisedSession implements CallTarget, StartTarget {
   }
 
   /**
-   * Replaces the present session, without waiting; calls under way may finish. Past restarts don't count any more.
+   * Replaces the present session, without waiting; calls under way may finish. Past starts, restarts and errors are forgotten.
    * Returns true if it was given up and has to be {@link run} again.
    */
   reload(): boolean {
     if (this.#stop.signal.aborted) return false;
     const wasGivenUp = this.isGivenUp;
     this.#restartBudget.clear();
+    this.#starts = 0;
+    this.#lastError = undefined;
+    this.#startFailure = undefined;
     this.#firstAttempt.resolve();
     this.#firstAttempt = Promise.withResolvers();
     if (!wasGivenUp) this.#renew();
