@@ -180,6 +180,8 @@ function brokerLines(broker: BrokerReady, found: FoundConfig | undefined, config
     found === undefined
       ? `running without MCP servers: ${searchedText()}`
       : `starting ${count(servers.length, 'MCP server')} from ${found.file}${servers.length > 0 ? `: ${servers.join(', ')}` : ''} …`,
+    // At this time they are about imported files: which servers are left out, and why.
+    ...config.warnings.map((warning) => `  ! ${warning}`),
   ];
 }
 

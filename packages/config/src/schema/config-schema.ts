@@ -128,7 +128,9 @@ export const configSchema = z.strictObject({
   worker: workerSchema.optional(),
   mcpConfig: paths
     .optional()
-    .describe('mcp.json of other clients, relative to this file; an entry under mcpServers replaces theirs'),
+    .describe(
+      'mcp.json of other clients, relative to this file; an entry under mcpServers replaces theirs, or refines it if it has no command and no url',
+    ),
   mcpServers: z
     .record(serverNameSchema, mcpServerSchema)
     .optional()
