@@ -15,7 +15,7 @@ export {
   unmatchedPatterns,
   variableGroups,
 } from './environment/inherited-variables.ts';
-export type { DiscoveredServer, McpHost, McpHostOptions } from './host/host-api.ts';
+export type { DiscoveredServer, McpHost, McpHostOptions, MissingServer } from './host/host-api.ts';
 export type { ToolRoute, WithheldHints } from './host/inventory-tracker.ts';
 export { startMcpHost } from './host/mcp-host.ts';
 export type { ServerEvent } from './host/server-events.ts';

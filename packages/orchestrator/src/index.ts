@@ -13,4 +13,5 @@ export { type Orchestrator, type OrchestratorOptions, startOrchestrator } from '
 export { type AllowlistWarning, allowlistWarnings } from './roles/allowlist-warnings.ts';
 export type { RepeatLists } from './roles/repeat-lists.ts';
 export { type AllowlistRule, RoleToolAllowlist, type UnlistedRoles } from './roles/role-tool-allowlist.ts';
+export { mayMeanToolOf } from './roles/tool-pattern.ts';
 export type { CallLimits, ServerLimits } from './scheduling/call-limits.ts';

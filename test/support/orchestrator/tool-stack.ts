@@ -1,6 +1,6 @@
 import type { BrokerOptions } from '@signalbox/broker';
 import { type BrokerClient, connectBroker, requestAddress } from '@signalbox/client';
-import { type McpHost, type McpServerConfig, startMcpHost } from '@signalbox/mcp-host';
+import { type HostTuning, type McpHost, type McpServerConfig, startMcpHost } from '@signalbox/mcp-host';
 import { type Orchestrator, type OrchestratorOptions, startOrchestrator } from '@signalbox/orchestrator';
 import { agentOf } from '@signalbox/protocol';
 import {
@@ -48,18 +48,19 @@ export interface ToolStackOptions
   broker?: Partial<BrokerOptions>;
   /** Hosted servers besides the counter server `counter`. */
   servers?: Record<string, McpServerConfig>;
+  tuning?: Partial<HostTuning>;
   /** `false` hosts no counter server. */
   counter?: false;
 }
 
 export async function startToolStack(options: ToolStackOptions = {}): Promise<ToolStack> {
-  const { broker: brokerOptions, servers, counter = true, ...orchestratorOptions } = options;
+  const { broker: brokerOptions, servers, counter = true, tuning = {}, ...orchestratorOptions } = options;
   await using starting = new AsyncDisposableStack();
   const directory = starting.use(await tempDir());
   const broker = starting.use(await startTestBroker({ durability: 'process', ...brokerOptions }));
   const counterFile = `${directory.path}/counter.jsonl`;
   const hosted = { ...(counter && { counter: counterServer(counterFile) }), ...servers };
-  const host = starting.use(startMcpHost({ servers: hosted }));
+  const host = starting.use(startMcpHost({ servers: hosted, tuning }));
   const { url, tokenOf } = broker;
   const token = await tokenOf('orchestrator', 'orchestrator');
   const server = starting.use(

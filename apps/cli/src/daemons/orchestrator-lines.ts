@@ -7,27 +7,40 @@ const maxRemarks = 10;
 /** Writes an orchestrator's report for people. */
 export function orchestratorLines(ready: OrchestratorReport): string[] {
   return [
-    `orchestrator ready: ${count(ready.tools, 'tool')} from ${count(ready.servers.length, 'MCP server')}, serving at ${ready.url}`,
+    `${headline(ready)}, serving at ${ready.url}`,
     ...indent(serverLines(ready)),
     ...indent(roleLines(ready)),
     ...indent(remarkLines(ready)),
   ];
 }
 
-function serverLines({ servers, problems }: OrchestratorReport): string[] {
+/** Says how many servers have told their tools. An orchestrator none of whose servers has is up, and not ready. */
+function headline({ tools, servers, notReady }: OrchestratorReport): string {
+  const missing = new Set(notReady.map(({ server }) => server));
+  const told = servers.filter(({ name }) => !missing.has(name)).length;
+  const all = count(servers.length, 'MCP server');
+  if (missing.size === 0) return `orchestrator ready: ${count(tools, 'tool')} from ${all}`;
+  if (told === 0) return `orchestrator up, and none of its ${all} is ready`;
+  return `orchestrator ready: ${count(tools, 'tool')} from ${told} of ${all}`;
+}
+
+function serverLines({ servers, problems, notReady }: OrchestratorReport): string[] {
   if (servers.length === 0)
     return ['no MCP servers are configured; add some under mcpServers in signalbox.yaml'];
   const rows = servers.map(({ name, state, tools }) => {
+    const missing = notReady.find(({ server }) => server === name);
+    if (missing?.state === 'starting') return [name, 'none yet: it is still starting'];
+    if (missing) return [name, `none: it failed to start: ${missing.reason ?? state}`];
     const failed = problems.find(({ server, tool }) => server === name && tool === undefined);
     return [name, failed ? `not working: ${failed.message}` : `${count(tools, 'tool')} (${state})`];
   });
   return tableLines(['SERVER', 'TOOLS'], rows);
 }
 
-function roleLines({ roles, unlisted, tools }: OrchestratorReport): string[] {
+function roleLines({ roles, unlisted, tools, notReady }: OrchestratorReport): string[] {
   const rest = ['any other role', unlisted === 'allow' ? count(tools, 'tool') : 'no tools'];
   return tableLines(
-    ['ROLE', 'MAY USE'],
+    ['ROLE', notReady.length > 0 ? 'MAY USE SO FAR' : 'MAY USE'],
     [...roles.map(({ role, tools: n }) => [role, count(n, 'tool')]), rest],
   );
 }

@@ -1,6 +1,6 @@
 import { findConfig } from '@signalbox/config';
-import { runOrchestrator } from '@signalbox/daemon/orchestrator';
-import { isSupervised } from '@signalbox/daemon/supervisor';
+import { type OrchestratorReport, runOrchestrator, type ServerStart } from '@signalbox/daemon/orchestrator';
+import { isSupervised, reportToSupervisor } from '@signalbox/daemon/supervisor';
 import { SignalboxError } from '@signalbox/protocol';
 import { loadFound } from '../config/load-found.ts';
 import { withConnectionHint } from '../connection/client-session.ts';
@@ -8,8 +8,10 @@ import { brokerPlace, hasAgentEnvironment, namedToken } from '../connection/conn
 import { faultFromEnvironment } from '../process/fault-environment.ts';
 import { logInto, openLog } from '../process/log.ts';
 import { firstEnd, stopRequested } from '../process/stop-signals.ts';
+import { printLines } from '../terminal/output.ts';
 import { announceReady } from './announce-ready.ts';
 import { orchestratorLines } from './orchestrator-lines.ts';
+import { ServerStarts } from './server-starts.ts';
 
 /** The options of `signalbox orchestrator`. */
 export interface OrchestratorFlags {
@@ -34,6 +36,11 @@ export async function orchestratorProcess(flags: OrchestratorFlags): Promise<voi
   const start = new AbortController();
   void stop.then(() => start.abort());
   const token = ownToken(flags);
+  const servers = Object.entries(config.mcpServers).filter(([, { disabled }]) => !disabled);
+  using starts = shownStarts(
+    servers.map(([name]) => name),
+    flags,
+  );
   const tokenFile = flags.tokenFile ?? process.env.SIGNALBOX_TOKEN_FILE;
   await using orchestrator = await runOrchestrator({
     config,
@@ -44,6 +51,7 @@ export async function orchestratorProcess(flags: OrchestratorFlags): Promise<voi
     ...(flags.data !== undefined && { dataDir: flags.data }),
     ...(tokenFile && { tokenFiles: [tokenFile] }),
     allowExposed: flags.allowExposed ?? false,
+    onServerStart: starts.take,
     signal: start.signal,
     fault,
     log: logInto(log),
@@ -56,9 +64,24 @@ export async function orchestratorProcess(flags: OrchestratorFlags): Promise<voi
   if (typeof ready === 'string') return;
   onHangup = () => void orchestrator.reload();
   announceReady({ ...ready }, orchestratorLines(ready), flags);
+  starts.reported(ready);
   const end = await firstEnd<string | Error>(stop, orchestrator.ended);
   if (end instanceof Error) throw end;
   log.info({ reason: end }, 'stopping');
+}
+
+/** Returns the receiver of the starts of servers: the supervisor, the screen or, with --json, nobody. */
+function shownStarts(servers: readonly string[], { json }: OrchestratorFlags) {
+  if (isSupervised()) {
+    const take = (start: ServerStart) => void reportToSupervisor({ progress: { ...start } });
+    return { take, reported: () => {}, [Symbol.dispose]: () => {} };
+  }
+  const starts = new ServerStarts(json ? [] : servers, json ? () => {} : (lines) => printLines(lines));
+  return {
+    take: (start: ServerStart) => starts.take(start),
+    reported: (report: OrchestratorReport) => starts.reported(report),
+    [Symbol.dispose]: () => starts[Symbol.dispose](),
+  };
 }
 
 /** Returns the token that the user named; without one, the orchestrator takes its own from the data directory. */

@@ -9,7 +9,7 @@ import {
   withExposureChecked,
 } from '@signalbox/config';
 import { brokerKeeper, dataDirectory } from '@signalbox/daemon/data-directory';
-import type { OrchestratorReport } from '@signalbox/daemon/orchestrator';
+import type { OrchestratorReport, ServerStart } from '@signalbox/daemon/orchestrator';
 import { SupervisedChild } from '@signalbox/daemon/supervisor';
 import { SignalboxError } from '@signalbox/protocol';
 import type { Logger } from 'pino';
@@ -25,6 +25,7 @@ import { ApprovedConfig } from './approved-config.ts';
 import { addressesOf, type BrokerReady, insecureOption } from './broker.ts';
 import { listenOption } from './listen-option.ts';
 import { orchestratorLines } from './orchestrator-lines.ts';
+import { ServerStarts } from './server-starts.ts';
 
 /** The options of `signalbox up`. */
 export interface UpFlags {
@@ -72,11 +73,19 @@ export async function up(flags: UpFlags): Promise<void> {
   if (typeof broker === 'string') return;
   if (!flags.json) printLines(...brokerLines(broker, found, config));
 
-  await using orchestratorChild = supervise<OrchestratorReport>('orchestrator', log, (last) => [
-    ...['orchestrator', ...common(last), '--url', broker.socket ?? broker.url],
-    ...(allowExposed ? ['--allow-exposed'] : []),
-    ...(flags.insecure ? ['--insecure'] : []),
-  ]);
+  using starts = flags.json
+    ? undefined
+    : new ServerStarts(startedServers(config), (lines) => printLines(lines));
+  await using orchestratorChild = supervise<OrchestratorReport>(
+    'orchestrator',
+    log,
+    (last) => [
+      ...['orchestrator', ...common(last), '--url', broker.socket ?? broker.url],
+      ...(allowExposed ? ['--allow-exposed'] : []),
+      ...(flags.insecure ? ['--insecure'] : []),
+    ],
+    (start) => starts?.take(start as unknown as ServerStart),
+  );
   // The orchestrator reads the configuration, and logs which changes need a restart, those of the broker included.
   onHangup = async () => {
     // A wrong file is the orchestrator's to report, and approves nothing.
@@ -102,6 +111,7 @@ export async function up(flags: UpFlags): Promise<void> {
       '',
       ...nextLines(orchestrator, whereOptions(flags, found, dataDir)),
     );
+    starts?.reported(orchestrator);
   }
   log.info({ reason: await stop }, 'stopping');
 }
@@ -149,12 +159,14 @@ function supervise<Ready>(
   name: string,
   log: Logger,
   argv: (last: Ready | undefined) => string[],
+  onProgress: (progress: Record<string, unknown>) => void = () => {},
 ): SupervisedChild<Ready> {
   const own = ownCommand();
   return new SupervisedChild<Ready>({
     name,
     command: (last) => [own.command, ...own.args, ...argv(last)],
     env: withoutIdentity(process.env),
+    onProgress,
     onRestarted: () => log.info({ child: name }, `the ${name} is back`),
     onDeath: ({ how, restartInMs }) => {
       log.warn({ child: name, how, restartInMs }, `the ${name} ended; starting it again`);
@@ -171,6 +183,10 @@ function withoutIdentity(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 /** Returns the port that a broker took: agents look for it there after a restart. */
 function portOf({ url }: BrokerReady): number {
   return Number(new URL(url).port);
+}
+
+function startedServers({ mcpServers }: Config): string[] {
+  return Object.entries(mcpServers).flatMap(([name, { disabled }]) => (disabled ? [] : [name]));
 }
 
 function brokerLines(broker: BrokerReady, found: FoundConfig | undefined, config: Config): string[] {

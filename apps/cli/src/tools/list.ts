@@ -4,6 +4,7 @@ import { type Session, withSession } from '../connection/client-session.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { count, oneLine, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
 import { listedRoles, roleWarning } from '../token/role-warning.ts';
+import { notReadyLines } from './not-ready.ts';
 
 /** The options of `signalbox tools list`. `as` is the role whose tools are listed. */
 export interface ToolsListFlags extends ToolsFlags {
@@ -23,7 +24,7 @@ export async function listTools(flags: ToolsListFlags): Promise<void> {
     const warning = role !== undefined && listed ? roleWarning(role, listed) : undefined;
     return { manifest, servers: await serversFor(session, orchestrator), warning };
   });
-  const { version, tools = [] } = manifest;
+  const { version, tools = [], not_ready } = manifest;
   const withProblems = servers.filter(({ tool_problems }) => tool_problems.length > 0);
   if (flags.json) {
     const problems = withProblems.flatMap(({ name: server, tool_problems }) =>
@@ -32,6 +33,7 @@ export async function listTools(flags: ToolsListFlags): Promise<void> {
     return printJson({
       version,
       tools,
+      ...(not_ready && { not_ready }),
       ...(problems.length > 0 && { problems }),
       ...(warning !== undefined && { warnings: [warning] }),
     });
@@ -42,10 +44,14 @@ export async function listTools(flags: ToolsListFlags): Promise<void> {
     ({ name, tool_problems }) =>
       `${name}: ${count(tool_problems.length, 'problem')} with its tools: signalbox tools status ${name}`,
   );
-  if (tools.length === 0) return printLines(`${whose} may use no tools`, ...remarks);
+  const missing = notReadyLines(not_ready);
+  if (tools.length === 0) {
+    const none = missing.length > 0 ? `no tools for ${whose} yet:` : `${whose} may use no tools`;
+    return printLines(none, ...missing, ...remarks);
+  }
   const rows = tools.map(({ name, title, description }) => [name, oneLine(description ?? title ?? '', 90)]);
   const total = `${count(tools.length, 'tool')} for ${whose}.`;
-  printLines(tableLines(['TOOL', 'DOES'], rows), '', total, ...remarks);
+  printLines(tableLines(['TOOL', 'DOES'], rows), '', total, ...missing, ...remarks);
 }
 
 async function serversFor({ client }: Session, orchestrator: string): Promise<ServerReport[]> {

@@ -1,5 +1,5 @@
 export { checkPolicy } from '../policy/policy.ts';
-export type { OrchestratorReport } from './orchestrator-report.ts';
+export type { OrchestratorReport, ServerStart } from './orchestrator-report.ts';
 export {
   type RunningOrchestrator,
   type RunOrchestratorOptions,

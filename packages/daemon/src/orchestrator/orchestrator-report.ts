@@ -1,13 +1,15 @@
 import type { Config } from '@signalbox/config';
-import type { Inventory, McpHost } from '@signalbox/mcp-host';
-import { allowlistWarnings } from '@signalbox/orchestrator';
+import type { Inventory, McpHost, ServerStatus, StartFailure } from '@signalbox/mcp-host';
+import { allowlistWarnings, mayMeanToolOf } from '@signalbox/orchestrator';
 import { configuredAllowlist } from '../policy/policy.ts';
 
 /** The facts about an orchestrator whose servers have all answered or failed for the first time. */
 export interface OrchestratorReport {
   /** The broker that it is connected to. */
   url: string;
-  servers: { name: string; state: string; tools: number }[];
+  servers: { name: string; state: string; tools: number; error?: string }[];
+  /** The servers that have told no tool yet: they are still starting, or their start has failed. */
+  notReady: { server: string; state: 'starting' | 'failed'; reason?: string }[];
   roles: { role: string; tools: number }[];
   /** Whether roles without an entry may use every tool or none. */
   unlisted: 'allow' | 'deny';
@@ -28,9 +30,16 @@ export function describeOrchestrator(
 ): Omit<OrchestratorReport, 'url'> {
   const allowlist = configuredAllowlist(config);
   const { tools, hidden, origins, renamed, problems } = inventory;
+  const missing = host.missing();
   const names = [...tools, ...hidden].map((tool) => tool.name);
   return {
-    servers: host.servers().map(({ name, state, toolCount }) => ({ name, state, tools: toolCount })),
+    servers: host.servers().map(({ name, state, toolCount, lastError }) => ({
+      name,
+      state,
+      tools: toolCount,
+      ...(state !== 'ready' && lastError !== undefined && { error: lastError }),
+    })),
+    notReady: missing.map(({ prefix, ...server }) => server),
     roles: Object.keys(config.roles).map((role) => ({
       role,
       tools: allowlist.filterManifest(role, tools, origins).length,
@@ -43,7 +52,37 @@ export function describeOrchestrator(
     warnings: [
       ...config.warnings,
       ...problems.map(({ server, tool, message }) => `${tool ? `${server}: ${tool}` : server}: ${message}`),
-      ...allowlistWarnings(allowlist, { tools: names, origins }).map(({ message }) => message),
+      ...allowlistWarnings(allowlist, { tools: names, origins })
+        .filter(({ pattern }) => !missing.some((server) => pattern && mayMeanToolOf(pattern, server)))
+        .map(({ message }) => message),
     ],
+  };
+}
+
+/** The outcome of the first start of a server. It is free of secrets, and for operators only. */
+export interface ServerStart {
+  server: string;
+  state: string;
+  tools: number;
+  error?: string;
+  failure?: StartFailure;
+  /** The last lines of its standard error, of a server that is not ready. */
+  stderr: string;
+}
+
+/** The characters of standard error that show why a start failed. */
+const shownStderr = 4000;
+
+/** Describes the first start of a server. */
+export function describeStart(status: ServerStatus, stderrTail: string): ServerStart {
+  const { name: server, state, toolCount: tools, lastError, startFailure } = status;
+  if (state === 'ready') return { server, state, tools, stderr: '' };
+  return {
+    server,
+    state,
+    tools,
+    ...(lastError !== undefined && { error: lastError }),
+    ...(startFailure && { failure: startFailure }),
+    stderr: stderrTail.slice(-shownStderr),
   };
 }

@@ -14,7 +14,12 @@ import { dataDirectory, localBrokerUrl, orchestratorFiles } from '../data-direct
 import { type Log, type LogLevel, withLevels } from '../log.ts';
 import { policyOf } from '../policy/policy.ts';
 import { ConfigReload } from '../reload/config-reload.ts';
-import { describeOrchestrator, type OrchestratorReport } from './orchestrator-report.ts';
+import {
+  describeOrchestrator,
+  describeStart,
+  type OrchestratorReport,
+  type ServerStart,
+} from './orchestrator-report.ts';
 import { ensureOrchestratorToken } from './orchestrator-token.ts';
 import { openToolSources } from './tool-sources.ts';
 
@@ -35,6 +40,11 @@ export interface RunOrchestratorOptions {
   tokenFiles?: readonly string[];
   /** Starts although a hosted server can reach the data directory or a token file. */
   allowExposed?: boolean;
+  /**
+   * Called with the outcome of the first start of each MCP server as soon as it is known, and of each server that a reload adds or
+   * changes.
+   */
+  onServerStart?: (start: ServerStart) => void;
   /** Aborting it ends a start that has not succeeded, which then rejects. It does not stop a running orchestrator. */
   signal?: AbortSignal;
   log?: Log;
@@ -161,6 +171,7 @@ async function startParts(
       providers: sources.providers,
       authorizerFor: sources.authorizerFor,
       ...(maxProcesses !== undefined && { maxProcesses }),
+      onFirstStart: (status, stderrTail) => options.onServerStart?.(describeStart(status, stderrTail)),
       log: events,
     }),
   );

@@ -8,8 +8,11 @@ export interface Failure {
   [fact: string]: unknown;
 }
 
-/** The report of a supervised child: it is ready, or it has failed. */
-export type ChildReport = { ready: Record<string, unknown> } | { failure: Failure };
+/** The report of a supervised child: a step of its work, that it is ready, or that it has failed. */
+export type ChildReport =
+  | { progress: Record<string, unknown> }
+  | { ready: Record<string, unknown> }
+  | { failure: Failure };
 
 /** The variable that tells a process that it is supervised: it reports over its channel and prints nothing. */
 export const supervisedVariable = 'SIGNALBOX_SUPERVISED';

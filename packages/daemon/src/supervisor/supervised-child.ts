@@ -15,6 +15,8 @@ export interface SupervisedOptions<Ready> {
    */
   command: (last: Ready | undefined) => CommandLine;
   env: NodeJS.ProcessEnv;
+  /** Called with each step that the child reports, whether it is ready or not. */
+  onProgress?: (progress: Record<string, unknown>) => void;
   /** Called when a restarted child is ready. */
   onRestarted: () => void;
   /** Called after an end that nobody asked for. */
@@ -86,7 +88,7 @@ export class SupervisedChild<Ready> implements AsyncDisposable {
   }
 
   #launch(first?: { resolve: (ready: Ready) => void; reject: (error: Error) => void }): void {
-    const { name, command, env, onRestarted } = this.#options;
+    const { name, command, env, onProgress, onRestarted } = this.#options;
     this.#isReady = false;
     this.#startedAt = performance.now();
     let line: CommandLine;
@@ -102,7 +104,8 @@ export class SupervisedChild<Ready> implements AsyncDisposable {
     let waiting = first;
     let failure: SignalboxError | undefined;
     child.on('message', (report: ChildReport) => {
-      if ('failure' in report) failure = errorOf(report.failure);
+      if ('progress' in report) onProgress?.(report.progress);
+      else if ('failure' in report) failure = errorOf(report.failure);
       else {
         const ready = report.ready as Ready;
         this.#lastReady = ready;

@@ -67,7 +67,7 @@ export const variableGroups: readonly VariableGroup[] = [
   },
 ];
 
-/** What npm tells the programs that it starts of its own command line. An `npx` in a server would take it for its own. */
+/** Matches the variables by which npm hands on its own command line, and which an `npx` in a server would obey. */
 const ofNpmItself =
   /^npm_config_(call|global|include_workspace_root|local_prefix|package|user_agent|workspaces?)$/i;
 
@@ -130,7 +130,7 @@ export function inheritedSecrets(
   return Object.fromEntries(requested.filter(([name, value]) => looksSecret(name, value)));
 }
 
-/** Whether a variable is a secret by its name, or by a URL in its value that holds credentials. */
+/** Returns true for a variable that is a secret by its name, or by a URL in its value that holds credentials. */
 function looksSecret(name: string, value: string): boolean {
   return (!tableNames.has(name) && namesSecret(name)) || holdsCredentials(value);
 }

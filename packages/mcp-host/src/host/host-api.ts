@@ -6,7 +6,7 @@ import type { HttpServerConfig, McpServerConfig } from '../config/server-config.
 import type { HostEvent } from '../host-event.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import type { ServerChanges } from '../servers/server-registry.ts';
-import type { ServerStatus } from '../servers/server-status.ts';
+import type { ServerStatus, ToolGap } from '../servers/server-status.ts';
 import type { ToolRoute, WithheldHints } from './inventory-tracker.ts';
 import type { ServerEvent } from './server-events.ts';
 
@@ -34,6 +34,11 @@ export interface McpHostOptions {
   guard?: (name: string, config: McpServerConfig) => string | undefined;
   /** Returns the access to a server that has `auth`; asked once per server. */
   authorizerFor?: (name: string, config: HttpServerConfig) => Authorizer | undefined;
+  /**
+   * Called when the first start of a server has succeeded or failed, or is not needed, with the end of its standard error. It is
+   * called again for a server that {@link McpHost.apply} or {@link McpHost.spawn} adds or changes.
+   */
+  onFirstStart?: (status: ServerStatus, stderrTail: string) => void;
   /** Fetches server cards that stand behind a URL. */
   fetch?: typeof fetch;
 }
@@ -45,6 +50,13 @@ export interface DiscoveredServer {
   server: string;
   tools: (Tool & { as: string })[];
   error?: string;
+}
+
+/** A server of whose tools nothing is known yet. */
+export interface MissingServer extends ToolGap {
+  server: string;
+  /** False for a server whose tools will have their own names. */
+  prefix: boolean;
 }
 
 /** Runs a set of MCP servers and offers their tools in one inventory. */
@@ -79,6 +91,8 @@ export interface McpHost extends AsyncDisposable {
   ): Promise<ToolCallResult>;
   /** Reports the status of each hosted server, in the order of the configuration. */
   servers(): ServerStatus[];
+  /** Lists the servers that may offer tools in lists and have not told any yet. */
+  missing(): MissingServer[];
   /** Returns the last 64 KiB of a server's standard error, without the secrets of its configuration. */
   stderrTail(server: string): string;
   /**

@@ -15,7 +15,7 @@ import { defaultToolNameMax, mayBelongTo } from '../inventory/tool-name.ts';
 import type { HostedServer } from '../servers/hosted-server.ts';
 import { type ServerChanges, ServerRegistry } from '../servers/server-registry.ts';
 import type { ServerStatus } from '../servers/server-status.ts';
-import type { DiscoveredServer, McpHost, McpHostOptions } from './host-api.ts';
+import type { DiscoveredServer, McpHost, McpHostOptions, MissingServer } from './host-api.ts';
 import { checkOptions, serverDeps } from './host-setup.ts';
 import { InventoryTracker, ToolRoute, type WithheldHints } from './inventory-tracker.ts';
 import { type ServerEvent, ServerEvents } from './server-events.ts';
@@ -39,6 +39,7 @@ class RunningHost implements McpHost {
   readonly #now: () => number;
   readonly #guard: McpHostOptions['guard'];
   readonly #hasStateDir: boolean;
+  readonly #onFirstStart: McpHostOptions['onFirstStart'];
   readonly #stop = new AbortController();
   readonly #warmUp: Promise<void>;
   readonly #unsubscribe: (() => void)[];
@@ -49,6 +50,7 @@ class RunningHost implements McpHost {
     this.#now = options.now ?? (() => performance.now());
     this.#guard = options.guard;
     this.#hasStateDir = options.stateDir !== undefined;
+    this.#onFirstStart = options.onFirstStart;
     this.#tuning = { ...defaultTuning, ...options.tuning };
     this.#providers = new Map(providers.map((provider) => [provider.name, provider]));
     const rebuild = () => this.#inventory.rebuild();
@@ -110,6 +112,12 @@ class RunningHost implements McpHost {
 
   servers(): ServerStatus[] {
     return [...this.#registry.servers.values()].map((server) => server.status());
+  }
+
+  missing(): MissingServer[] {
+    return [...this.#registry.servers.values()].flatMap(({ name: server, config, gap }) =>
+      gap && config.toolDiscovery !== false ? [{ server, prefix: config.prefix !== false, ...gap }] : [],
+    );
   }
 
   stderrTail(server: string): string {
@@ -201,10 +209,17 @@ class RunningHost implements McpHost {
     const begun = new AbortController();
     const signal = AbortSignal.any([begun.signal, this.#stop.signal]);
     await Promise.race([
-      Promise.all(servers.map((server) => server.begin().then(() => server.slotFound()))),
+      Promise.all(servers.map((server) => this.#firstStart(server))),
       delay(this.#tuning.firstInventoryMs, undefined, { signal }).catch(() => {}),
     ]);
     begun.abort();
+  }
+
+  async #firstStart(server: HostedServer): Promise<void> {
+    await server.begin();
+    await server.slotFound();
+    const isPresent = this.#registry.has(server) && !this.#stop.signal.aborted;
+    if (isPresent && server.state !== 'disabled') this.#onFirstStart?.(server.status(), server.stderrTail());
   }
 
   #buildInventory(max: number): InventoryBuild {

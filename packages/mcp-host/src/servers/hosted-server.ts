@@ -13,7 +13,7 @@ import { ServerInstances } from './instances/server-instances.ts';
 import type { SupervisedSession } from './instances/supervised-session.ts';
 import { readServerCard } from './server-card.ts';
 import type { ServerDeps } from './server-deps.ts';
-import { bestState, type ServerState, type ServerStatus, statusOf } from './server-status.ts';
+import { bestState, type ServerState, type ServerStatus, statusOf, type ToolGap } from './server-status.ts';
 import { ServerTools } from './server-tools.ts';
 import {
   noCallerError,
@@ -89,6 +89,14 @@ export class HostedServer {
   /** False until anything is known of its tools. */
   get isKnown(): boolean {
     return this.#tools.isKnown || this.#halted === 'disabled';
+  }
+
+  /** Why nothing is known of its tools; `undefined` once anything is. */
+  get gap(): ToolGap | undefined {
+    if (this.isKnown) return undefined;
+    if (this.#halted) return { state: 'failed', reason: 'it was stopped' };
+    const { lastError } = this.#instances;
+    return lastError === undefined ? { state: 'starting' } : { state: 'failed', reason: lastError };
   }
 
   /** The last good tool list, with the server's own problem while there is one. */

@@ -53,7 +53,7 @@ export interface ServerStatus extends CallStats {
   lastError?: string;
   /** How long the start takes already that began first, of those that are under way. */
   startingMs?: number;
-  /** How the last start of an instance failed that has not started since; free of secrets, and for operators only. */
+  /** The failure of the last start of an instance that has not started since; free of secrets, and for operators only. */
   startFailure?: StartFailure;
 }
 
@@ -71,6 +71,13 @@ export interface InstanceStatus {
   startingSinceMs: number | undefined;
   lastError: string | undefined;
   startFailure: StartFailure | undefined;
+}
+
+/** The reason why nothing is known of a server's tools: its first start is under way, or no start has succeeded. */
+export interface ToolGap {
+  state: 'starting' | 'failed';
+  /** The last error, free of secrets. */
+  reason?: string;
 }
 
 const bestFirst: readonly ServerState[] = [

@@ -2,12 +2,13 @@ import type { BrokerClient, RequestOptions } from '@signalbox/client';
 import { type DiscoveryReply, type Manifest, readWholeManifest } from '@signalbox/protocol';
 import { queryOrchestrator, replyError, sendOrchestratorRequest } from './orchestrator-request.ts';
 
-const manifestTimeoutMs = 10_000;
+/** Longer than an orchestrator that has just started waits for its servers before it answers. */
+const manifestTimeoutMs = 30_000;
 /** Long enough to start every server and to ask it. */
 const discoverTimeoutMs = 60_000;
 
 /**
- * Reads the whole list of tools of a role: the client's own, or for operators and observers any other. Waits 10 s for each page. Rejects
+ * Reads the whole list of tools of a role: the client's own, or for operators and observers any other. Waits 30 s for each page. Rejects
  * as {@link queryOrchestrator}.
  */
 export async function readManifest(

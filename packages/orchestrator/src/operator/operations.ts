@@ -1,6 +1,7 @@
 import {
   isPermitted,
   listPermissions,
+  type ManifestRequest,
   type McpReply,
   type McpRequest,
   messageOf,
@@ -15,6 +16,7 @@ import {
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import type { RoleView } from '../catalog/catalog.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
+import { missingServersOf } from '../catalog/missing-servers.ts';
 import type { ManifestPages } from '../pages/manifest-pages.ts';
 import { answerBackup, type BackupDeps } from './backup.ts';
 import { answerCalls, answerStatus, type CallLookupDeps } from './call-lookup.ts';
@@ -130,10 +132,8 @@ async function answerAllowed(
 ): Promise<McpReply> {
   const { catalogs } = deps;
   switch (request.op) {
-    case 'manifest': {
-      const { role = asker.role } = request;
-      return deps.manifests.answer(role, (await catalogs.current()).view(role), request);
-    }
+    case 'manifest':
+      return answerManifest(deps, request.role ?? asker.role, request);
     case 'status':
       return answerStatus(deps, asker, request);
     case 'search': {
@@ -156,6 +156,17 @@ async function answerAllowed(
     case 'explain':
       return { data: await explainTool(deps, request) };
   }
+}
+
+/** Answers with the list of `role`, and with the servers that may add to it once they are ready. */
+async function answerManifest(
+  { host, catalogs, manifests }: OperationDeps,
+  role: string,
+  request: ManifestRequest,
+): Promise<McpReply> {
+  const catalog = await catalogs.current();
+  const notReady = missingServersOf(host.missing(), catalog.allowlist, role);
+  return manifests.answer(role, catalog.view(role), request, notReady);
 }
 
 async function findTools(

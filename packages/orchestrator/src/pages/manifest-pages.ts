@@ -6,6 +6,7 @@ import {
   toolCallError,
 } from '@signalbox/protocol';
 import type { RoleView } from '../catalog/catalog.ts';
+import type { NotReady } from '../catalog/missing-servers.ts';
 import { KeptLists } from './kept-lists.ts';
 import { pageTag, readCursor, splitPages, writeCursor } from './pages.ts';
 
@@ -35,13 +36,15 @@ export class ManifestPages {
     this.#kept = new KeptLists(deps.now, sharedMs);
   }
 
-  /** Answers a request. `present` is what the role sees now. */
-  answer(role: string, present: RoleView, request: ManifestRequest): McpReply {
+  /** Answers a request. `present` is what the role sees now; `notReady` are the servers that have told no tool yet. */
+  answer(role: string, present: RoleView, request: ManifestRequest, notReady: NotReady = []): McpReply {
     const { known_version, cursor, keep } = request;
     if (cursor === undefined) {
       const { version } = present;
-      if (known_version === version) return { manifest: { version, unchanged: true } };
-      return { manifest: this.#page(role, keep ? this.#kept.keep(role, present) : present, 0) };
+      const missing = notReady.length > 0 ? { not_ready: notReady } : {};
+      if (known_version === version) return { manifest: { version, unchanged: true, ...missing } };
+      const page = this.#page(role, keep ? this.#kept.keep(role, present) : present, 0);
+      return { manifest: { ...page, ...missing } };
     }
     const place = readCursor(cursor);
     if (!place) return badCursor();

@@ -1,6 +1,6 @@
 import type { ToolOrigin } from '@signalbox/mcp-host';
 import type { Tool } from '@signalbox/protocol';
-import { matchesTool } from './tool-pattern.ts';
+import { matchesTool, mayMeanToolOf } from './tool-pattern.ts';
 
 /** Where each tool comes from, by the name that agents call it. */
 export type ToolOrigins = ReadonlyMap<string, ToolOrigin>;
@@ -56,6 +56,13 @@ export class RoleToolAllowlist {
     const patterns = this.#patternsOf(role);
     if (!patterns) return this.#unlisted === 'allow';
     return patterns.some((pattern) => matchesTool(pattern, tool, origin));
+  }
+
+  /** Returns true if `role` may be allowed to use some tool of a server, whatever the server's tools are. */
+  mayAllowToolOf(role: string | undefined, server: { server: string; prefix: boolean }): boolean {
+    const patterns = this.#patternsOf(role);
+    if (!patterns) return this.#unlisted === 'allow';
+    return patterns.some((pattern) => mayMeanToolOf(pattern, server));
   }
 
   /** Answers like {@link allows}, with the reason: the first pattern that matches, or why none does. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Accepts how the last start of a hosted MCP server failed. */
+/** Accepts the failure of the last start of a hosted MCP server. */
 const startFailureSchema = z.object({
   command: z.string().describe('The command line, without secrets.'),
   processes: z
@@ -8,7 +8,7 @@ const startFailureSchema = z.object({
     .describe('The processes that it had when its start was given up; at most twenty.'),
   advice: z.array(z.string()).describe('What probably caused it, and what to do.'),
 });
-/** How the last start of a hosted MCP server failed. It holds no secrets. */
+/** The failure of the last start of a hosted MCP server. It holds no secrets. */
 export type StartFailureReport = z.infer<typeof startFailureSchema>;
 
 /** Accepts the state of a hosted MCP server. */

@@ -27,10 +27,22 @@ export const manifestSchema = z.object({
     .literal(true)
     .optional()
     .describe('The role may also call tools that are not listed, by their exact names.'),
+  not_ready: z
+    .array(
+      z.object({
+        server: z.string(),
+        state: z.enum(['starting', 'failed']),
+        reason: z.string().optional().describe('The last error of the server.'),
+      }),
+    )
+    .optional()
+    .describe(
+      'Servers that have told no tool yet, and of whose tools the role may be allowed to use some. It stands in first pages only, and a change of it alone does not change `version`.',
+    ),
   mailbox: z
     .union([z.literal(false), z.array(z.string())])
     .optional()
     .describe('The mailbox tools that the role may see, unless it may see all: none, or those of the list.'),
 });
-/** A page of the tools that one role sees. `version` changes with the list, and with any other field but `cursor`. */
+/** A page of the tools that one role sees. `version` changes with the list, and with any other field but `cursor` and `not_ready`. */
 export type Manifest = z.infer<typeof manifestSchema>;

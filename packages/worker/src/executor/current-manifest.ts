@@ -1,6 +1,8 @@
 import type { BrokerClient, Log, ParsedMessage } from '@signalbox/client';
-import { type MailboxAccess, messageOf, type Tool } from '@signalbox/protocol';
+import { type MailboxAccess, type Manifest, messageOf, type Tool } from '@signalbox/protocol';
 import { requestManifest } from './manifest-request.ts';
+
+type NotReady = NonNullable<Manifest['not_ready']>;
 
 export interface CurrentManifestOptions {
   client: BrokerClient;
@@ -21,6 +23,7 @@ export class CurrentManifest {
   #version = '';
   #hasUnlisted = false;
   #mailbox: MailboxAccess | undefined;
+  #notReady: NotReady = [];
   #refreshing: Promise<boolean> | undefined;
   #refreshNext: Promise<boolean> | undefined;
 
@@ -48,6 +51,11 @@ export class CurrentManifest {
   /** The mailbox tools that the role may see; `undefined` for all. */
   get mailbox(): MailboxAccess | undefined {
     return this.#mailbox;
+  }
+
+  /** The servers that had told no tool yet when the list was last asked for. */
+  get notReady(): NotReady {
+    return this.#notReady;
   }
 
   /** The version of the list; empty before the first one. */
@@ -90,6 +98,7 @@ export class CurrentManifest {
       timeoutMs,
       signal: this.#stop.signal,
     });
+    this.#notReady = manifest.not_ready ?? [];
     if (manifest.unchanged || !manifest.tools || manifest.version === this.#version) return false;
     this.#version = manifest.version;
     this.#hasUnlisted = manifest.has_unlisted === true;

@@ -136,11 +136,12 @@ export class McpProxyExecutor implements AsyncDisposable {
 
   #unknownTool(name: string): ToolCallError {
     const nearest = closest(name, [...this.#manifest.tools.keys()]);
+    const mayCall = nearest
+      ? `The most similar tool you may call is '${nearest}'.`
+      : 'You may call no tools at present.';
     return toolCallError('tool_not_found', `there is no tool '${name}'`, {
       mayHaveRun: false,
-      hint: nearest
-        ? `The most similar tool you may call is '${nearest}'.`
-        : 'You may call no tools at present.',
+      hint: [mayCall, ...notReadyHint(this.#manifest.notReady)].join(' '),
     });
   }
 
@@ -225,4 +226,13 @@ export class McpProxyExecutor implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+}
+
+/** Names the servers whose tools may be listed later. */
+function notReadyHint(notReady: CurrentManifest['notReady']): string[] {
+  if (notReady.length === 0) return [];
+  const servers = notReady.map(({ server, state }) => `${server} (${state})`).join(', ');
+  return [
+    `These servers were not ready when the list was read, and their tools are listed once they are: ${servers}.`,
+  ];
 }

@@ -20,8 +20,8 @@ it('says which variables of the network a downloader got, lacks and was not give
   expect(advice({ environment, withheld: ['npm_config_registry', 'PIP_INDEX_URL'] })).toBe(
     [
       'npx may still download the package from its registry: run the command by hand once to see how far it gets, or raise startTimeoutMs of the server',
-      'the network that npx needs is set by variables: it got https_proxy; not set: npm_config_registry, NODE_EXTRA_CA_CERTS',
-      'npm_config_registry holds a secret and was not handed on: inheritEnv: [npm_config_registry] of the server does',
+      'the network that npx needs is set by variables: it got https_proxy; not set: NODE_EXTRA_CA_CERTS',
+      'npm_config_registry holds a secret and was not handed on: add it to inheritEnv of the server',
     ].join('\n'),
   );
 });

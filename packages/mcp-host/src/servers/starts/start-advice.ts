@@ -19,7 +19,7 @@ export interface FailedStart {
 /** A program that downloads the server before it runs it, and the variables with which it reaches its source. */
 interface Downloader {
   programs: readonly string[];
-  /** What it may be doing. */
+  /** The step that may take long, as a verb with its object. */
   doing: string;
   /** Each item is a variable with its alternatives. */
   variables: readonly (readonly string[])[];
@@ -33,7 +33,7 @@ const downloaders: readonly Downloader[] = [
     doing: 'download the package from its registry',
     variables: [
       ['npm_config_registry'],
-      ['npm_config_https_proxy', 'npm_config_proxy', ...proxies],
+      [...proxies, 'npm_config_https_proxy', 'npm_config_proxy'],
       ['NODE_EXTRA_CA_CERTS', 'npm_config_cafile'],
     ],
   },
@@ -45,7 +45,7 @@ const downloaders: readonly Downloader[] = [
   {
     programs: ['pipx', 'pip', 'pip3', 'poetry'],
     doing: 'download the package from its index',
-    variables: [['PIP_INDEX_URL'], ['PIP_PROXY', ...proxies], ['PIP_CERT', 'REQUESTS_CA_BUNDLE']],
+    variables: [['PIP_INDEX_URL'], [...proxies, 'PIP_PROXY'], ['PIP_CERT', 'REQUESTS_CA_BUNDLE']],
   },
   {
     programs: ['docker', 'podman'],
@@ -56,7 +56,7 @@ const downloaders: readonly Downloader[] = [
 
 /** Texts by which programs report that they can't reach or don't trust a host. */
 const networkTrouble =
-  /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|E407|SELF_SIGNED[A-Z_]*|UNABLE_TO_[A-Z_]+|CERT_[A-Z_]+)\b|certificate|proxy/i;
+  /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|E407|SELF_SIGNED[A-Z_]*|UNABLE_TO_[A-Z_]+|CERT_[A-Z_]+)\b|certificate|network|proxy/i;
 
 /** Says what probably kept a server from starting, and what to do about it; one claim an item. */
 export function startAdvice(start: FailedStart): string[] {
@@ -115,20 +115,19 @@ function networkAdvice(
   { program, variables }: Downloader & { program: string },
   { environment, withheld }: FailedStart,
 ): string[] {
-  const names = new Map(Object.keys(environment).map((name) => [name.toLowerCase(), name]));
-  const given = variables.flat().flatMap((name) => names.get(name.toLowerCase()) ?? []);
+  const wanted = variables.flat().map((name) => name.toLowerCase());
+  const among = (names: readonly string[]) => names.filter((name) => wanted.includes(name.toLowerCase()));
+  const given = among(Object.keys(environment));
+  const kept = among(withheld);
+  const known = new Set([...given, ...kept].map((name) => name.toLowerCase()));
   const missing = variables.filter(
-    (alternatives) => !alternatives.some((name) => names.has(name.toLowerCase())),
+    (alternatives) => !alternatives.some((name) => known.has(name.toLowerCase())),
   );
-  const wanted = new Set(variables.flat().map((name) => name.toLowerCase()));
-  const kept = withheld.filter((name) => wanted.has(name.toLowerCase()));
-  const has = given.length > 0 ? `it got ${[...new Set(given)].join(', ')}` : 'it got none of its variables';
+  const has = given.length > 0 ? `it got ${given.join(', ')}` : 'it got none of its variables';
   const lacks = missing.map((alternatives) => alternatives[0]).join(', ');
   return [
     `the network that ${program} needs is set by variables: ${has}${lacks === '' ? '' : `; not set: ${lacks}`}`,
-    ...kept.map(
-      (name) => `${name} holds a secret and was not handed on: inheritEnv: [${name}] of the server does`,
-    ),
+    ...kept.map((name) => `${name} holds a secret and was not handed on: add it to inheritEnv of the server`),
   ];
 }
 

@@ -10,7 +10,7 @@ export type StartObstacle =
   | 'ended'
   | 'other';
 
-/** What was seen of a start when it failed, secrets included. */
+/** The facts that were seen of a start when it failed, secrets included. */
 export interface StartTrace {
   obstacle: StartObstacle;
   /** The processes that ran when it was given up. */
@@ -18,12 +18,12 @@ export interface StartTrace {
   stderrTail: string;
 }
 
-/** How the last start of a server failed, for its operator. It is free of secrets. */
+/** Describes the failure of a server's last start for its operator. It is free of secrets. */
 export interface StartFailure {
   /** The command line. */
   command: string;
   /** The processes of the server when its start was given up. */
   processes: { pid: number; command: string }[];
-  /** What probably caused it, and what to do. */
+  /** The probable causes, and what to do about them. */
   advice: string[];
 }

@@ -1,0 +1,61 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { tempDir } from '@signalbox/testing';
+import { expect, test } from 'vitest';
+import { cleanEnv, signalboxArgv } from '../support/cli/command-line.ts';
+import { gatedServer } from '../support/mcp-host/gated-server.ts';
+
+test('up shows a start that fails at once with its standard error, then which servers are still starting, and what is ready.', async () => {
+  await using dir = await tempDir();
+  const { open, ...gated } = gatedServer(join(dir.path, 'gate'));
+  const config = {
+    broker: { listen: '127.0.0.1:0', data: './state' },
+    mcpServers: {
+      gated,
+      broken: {
+        command: 'sh',
+        args: ['-c', 'echo "usage: broken DIR" >&2; exit 2', 'sh', '--token', 'sekret'],
+      },
+      gone: { command: 'no-such-program-here' },
+    },
+    roles: { user: { tools: ['gated:*'] } },
+  };
+  await writeFile(join(dir.path, 'signalbox.yaml'), JSON.stringify(config));
+  const argv = signalboxArgv(['up']);
+  const up = spawn(process.execPath, argv, {
+    cwd: dir.path,
+    env: cleanEnv(),
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const ended = once(up, 'exit');
+  const lines: string[] = [];
+  for await (const line of createInterface({ input: up.stdout })) {
+    lines.push(line);
+    if (line.startsWith('gated is still starting')) await open();
+    if (line.startsWith('Ctrl-C')) break;
+  }
+  up.kill('SIGTERM');
+  expect(await ended).toEqual([0, null]);
+  const at = (text: string) => lines.findIndex((line) => line.includes(text));
+  const before = at('gated is still starting (3 s)');
+  const brokenAt = at('broken failed to start: exited with code 2');
+  expect(lines.slice(brokenAt + 1, brokenAt + 4)).toEqual([
+    `  it ran: sh -c 'echo "usage: broken DIR" >&2; exit 2' sh --token [redacted]`,
+    '  standard error, its end:',
+    '    usage: broken DIR',
+  ]);
+  const goneAt = at("gone failed to start: its command 'no-such-program-here' was not found (ENOENT)");
+  for (const shown of [brokenAt, goneAt]) expect(shown).toBeGreaterThan(0);
+  for (const shown of [brokenAt, goneAt]) expect(shown).toBeLessThan(before);
+  expect(lines.slice(before)).toEqual(
+    expect.arrayContaining([
+      expect.stringMatching(/^orchestrator ready: 1 tool from 1 of 3 MCP servers/),
+      expect.stringMatching(/^ {2}gated +1 tool \(ready\)$/),
+      expect.stringMatching(/^ {2}broken +none: it failed to start: exited with code 2$/),
+      expect.stringMatching(/^ {2}user +1 tool$/),
+    ]),
+  );
+});
