@@ -29,8 +29,7 @@ test('An agent is told which of its servers have told no tool yet, of no other o
   const isStarting = { server: 'gated', state: 'starting' };
   expect(await listOf('user')).toMatchObject({ tools: [], not_ready: [isStarting] });
   expect((await listOf('both')).not_ready).toEqual([isStarting, { server: 'gone', state: 'failed', reason }]);
-  for (const role of ['stranger', 'unlisted', 'observer'])
-    expect(await listOf(role)).not.toHaveProperty('not_ready');
+  for (const role of ['stranger', 'unlisted']) expect(await listOf(role)).not.toHaveProperty('not_ready');
 
   const executor = await stack.executor('w1', 'user');
   await using connection = await connectFace(executor, { mailbox: false });

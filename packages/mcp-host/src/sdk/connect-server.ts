@@ -72,12 +72,13 @@ async function connectStdio(
     await shakeHands(client, transport, options);
   } catch (error) {
     const { kind, reason } = failureOf(error);
-    const { end, pid } = transport;
-    const isLate = end === undefined && kind === 'timed_out';
-    const processes = isLate && pid !== undefined ? await processesOf(pid) : [];
+    const hasEnded = transport.end !== undefined;
+    const isLate = !hasEnded && kind === 'timed_out';
+    const processes = isLate && transport.pid !== undefined ? await processesOf(transport.pid) : [];
     await transport.close();
+    const end = hasEnded ? transport.end : undefined;
     if (isOwnFace(error)) throw error;
-    const obstacle = transport.obstacle ?? (isLate ? 'timed_out' : end === undefined ? 'other' : 'ended');
+    const obstacle = transport.obstacle ?? (isLate ? 'timed_out' : hasEnded ? 'ended' : 'other');
     options.onFailedStart?.({ obstacle, processes, stderrTail: transport.stderrTail() });
     const late = `gave no answer within ${options.timeoutMs / 1000} s after its start`;
     throw new SignalboxError('server_failed', end ?? (isLate ? late : reason), {

@@ -79,6 +79,7 @@ export class StdioTransport {
   #writable = false;
   #hasReportedBadLine = false;
   #hasReportedPause = false;
+  #hasClosedInput = false;
   /** Requests that were sent and not answered. */
   #unanswered = 0;
   #closing: Promise<void> | undefined;
@@ -259,7 +260,9 @@ export class StdioTransport {
 
   #onBrokenPipe(error: Error): void {
     this.onerror?.(error);
-    if (this.#writable) this.#fail(`closed its input (${codeOf(error)})`);
+    if (!this.#writable) return;
+    this.#fail(`closed its input (${codeOf(error)})`);
+    this.#hasClosedInput = true;
   }
 
   /** Ends a process that runs but can't be used any more. */
@@ -270,6 +273,8 @@ export class StdioTransport {
   }
 
   async #onExit(code: number | null, signal: NodeJS.Signals | null): Promise<void> {
+    // A process that exits closes its input first, and its exit says more.
+    if (this.#hasClosedInput && code !== null) this.#end = undefined;
     this.#end ??= signal ? `was ended by ${signal}` : `exited with code ${code}`;
     this.#writable = false;
     this.#signalGroup('SIGKILL');
