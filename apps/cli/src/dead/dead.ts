@@ -12,7 +12,7 @@ import type { ConnectionFlags } from '../connection/connection.ts';
 import { bodyLines, parsedBody } from '../messages/message-text.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
-import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
+import { count, factLines, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
 
 interface DeadFlags extends ConnectionFlags {
   json?: boolean;
@@ -120,23 +120,19 @@ function checkChoice(how: string, named: readonly number[], { inbox, all }: Dead
 
 function headerLines({ seq, inbox, id, from, kind, correlation_id, ...rest }: DeadLetter): string[] {
   const { created_at, dead_at, attempts, reason, size } = rest;
-  return tableRows([
+  return factLines([
     ['seq', String(seq)],
     ['inbox', inbox],
     ['id', id],
     ['from', `${from.address} (role ${from.role})`],
     ['kind', kind],
-    ...(correlation_id === undefined ? [] : [['answers', correlation_id]]),
+    ...(correlation_id === undefined ? [] : [['answers', correlation_id] as const]),
     ['sent', `${new Date(created_at).toISOString()} (${ago(created_at)})`],
     ['died', `${new Date(dead_at).toISOString()} (${ago(dead_at)})`],
     ['attempts', String(attempts)],
     ['reason', oneLine(reason, 500)],
     ['size', `${size} bytes`],
   ]);
-}
-
-function tableRows([first = [], ...rest]: string[][]): string[] {
-  return tableLines(first, rest);
 }
 
 function unknownLines(unknown: readonly number[]): string[] {

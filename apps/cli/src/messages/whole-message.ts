@@ -1,18 +1,18 @@
 import type { Message } from '@signalbox/protocol';
 import { formatDuration } from '../terminal/duration.ts';
-import { tableLines } from '../terminal/output.ts';
+import { factLines } from '../terminal/output.ts';
 import { bodyLines } from './message-text.ts';
 
 /** Writes a message for people: its header, an empty line, and its whole body. `now` in epoch milliseconds. */
 export function wholeMessage(message: Message, now: number): string[] {
   const { id, from, kind, correlation_id, created_at, attempt, body } = message;
-  const [first = [], ...rest] = [
+  const facts: (readonly [string, string])[] = [
     ['id', id],
     ['from', `${from.address} (role ${from.role})`],
     ['kind', kind],
-    ...(correlation_id === undefined ? [] : [['answers', correlation_id]]),
+    ...(correlation_id === undefined ? [] : [['answers', correlation_id] as const]),
     ['sent', `${new Date(created_at).toISOString()} (${formatDuration(now - created_at)} ago)`],
-    ...(attempt === undefined ? [] : [['attempt', String(attempt)]]),
+    ...(attempt === undefined ? [] : [['attempt', String(attempt)] as const]),
   ];
-  return [...tableLines(first, rest), '', ...bodyLines(body)];
+  return [...factLines(facts), '', ...bodyLines(body)];
 }

@@ -1,9 +1,41 @@
 import { expect, test } from 'vitest';
-import { cell, oneLine, tableLines } from './output.ts';
+import { cell, factLines, oneLine, tableLines } from './output.ts';
+import { textWidth } from './text-width.ts';
 
 test('A cell with control characters neither steers the terminal nor breaks the columns.', () => {
   expect(tableLines(['A', 'B'], [['\x1b[31m', 'x']])).toEqual(['A         B', '\\x1b[31m  x']);
   expect(oneLine('two\nlines\x1b]0;title\x07', 40)).toBe('two lines\\x1b]0;title\\x07');
+});
+
+test('On a terminal rows stay on their lines: long texts are cut, and what people copy stays whole.', () => {
+  const id = 'i'.repeat(30);
+  const rows = [[id, '漢字 '.repeat(20), 'y'.repeat(50)]];
+  const lines = tableLines(['ID', 'TEXT', 'WHY'], rows, 80);
+  expect(lines[1]).toMatch(/^i{30} {2}(漢字 )+.*… {2,3}y+…$/);
+  for (const line of lines) expect(textWidth(line)).toBeLessThanOrEqual(80);
+  expect(tableLines(['ID', 'TEXT', 'WHY'], rows, Number.POSITIVE_INFINITY)[1]).toContain('y'.repeat(50));
+});
+
+test('Wide characters do not move the columns after them.', () => {
+  expect(
+    tableLines(
+      ['A', 'B'],
+      [
+        ['漢字', 'x'],
+        ['abcd', 'x'],
+      ],
+    ),
+  ).toEqual(['A     B', '漢字  x', 'abcd  x']);
+});
+
+test('Facts are aligned and never cut.', () => {
+  const value = 'v'.repeat(500);
+  expect(
+    factLines([
+      ['id', value],
+      ['from', 'rosa'],
+    ]),
+  ).toEqual([`id    ${value}`, 'from  rosa']);
 });
 
 test('A table of very many rows is laid out.', () => {

@@ -1,4 +1,6 @@
 import { visible, visibleLine } from '@signalbox/protocol';
+import { columnGap, columnWidths } from './column-widths.ts';
+import { cutText, textWidth } from './text-width.ts';
 
 /** Prints one line of JSON on standard output. */
 export function printJson(value: unknown): void {
@@ -33,16 +35,55 @@ export function printed(): Promise<void> {
   });
 }
 
-/** Lays out rows under headings, with aligned columns and without trailing blanks. See {@link cell} for what a row shows. */
-export function tableLines(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
+/** The headings of columns that are never cut, because people copy from them into other commands. */
+const copied = new Set(['ID', 'SEQ', 'AGENT', 'INBOX', 'SERVER', 'TOOL', 'FILE', 'HASH OF THE LAST ROW']);
+
+/**
+ * Lays out rows under headings, with aligned columns and without trailing blanks. On a terminal long texts are cut so that each row
+ * stays on its line; a pipe or file gets them whole. See {@link cell} for what a row shows.
+ */
+export function tableLines(
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+  terminalWidth = widthOf(process.stdout),
+): string[] {
   const all = [headings, ...rows.map((row) => row.map(cell))];
-  const widths = headings.map((_, column) =>
-    all.reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), 0),
-  );
-  return all.map((row) =>
+  const natural = naturalWidths(all);
+  const columns = natural.map((width, column) => ({ width, isWhole: copied.has(headings[column] ?? '') }));
+  return laidOut(all, columnWidths(columns, terminalWidth));
+}
+
+/** Lays out facts, each a name and a value, with aligned values. They are never cut. */
+export function factLines(facts: readonly (readonly [name: string, value: string])[]): string[] {
+  const all = facts.map((row) => row.map(cell));
+  return laidOut(all, naturalWidths(all));
+}
+
+/** Returns the columns of a terminal; no limit for a pipe or a file, and for a terminal that does not tell. */
+function widthOf({ isTTY, columns }: NodeJS.WriteStream): number {
+  return isTTY && columns > 0 ? columns : Number.POSITIVE_INFINITY;
+}
+
+function naturalWidths(rows: readonly (readonly string[])[]): number[] {
+  const widths: number[] = [];
+  for (const row of rows)
+    for (const [column, text] of row.entries())
+      widths[column] = Math.max(widths[column] ?? 0, textWidth(text));
+  return widths;
+}
+
+function laidOut(rows: readonly (readonly string[])[], widths: readonly number[]): string[] {
+  const gap = ' '.repeat(columnGap);
+  return rows.map((row) =>
     row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
+      .map((text, column) => {
+        const width = widths[column] ?? 0;
+        const left = width - textWidth(text);
+        if (left >= 0) return text + ' '.repeat(left);
+        const shown = cutText(text, width);
+        return shown + ' '.repeat(width - textWidth(shown));
+      })
+      .join(gap)
       .trimEnd(),
   );
 }
@@ -59,10 +100,10 @@ function escapedBlank(blank: string): string {
   return `\\u${blank.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** Writes the beginning of a text on one line of at most `length` characters. */
+/** Writes the beginning of a text on one line that is at most `length` columns of a terminal wide. */
 export function oneLine(text: string, length: number): string {
   const flat = visible(text.replace(/\s+/g, ' ').trim());
-  return flat.length <= length ? flat : `${flat.slice(0, length - 1)}…`;
+  return cutText(flat, length);
 }
 
 /** Writes a number with its noun, as in `1 tool` and `2 tools`. */
