@@ -101,6 +101,7 @@ test('Files of other clients are merged by name, whole entries, and check says w
   );
   const { code, stdout, stderr } = await signalbox(['config', 'check'], { cwd: directory.path });
   expect(code).toBe(0);
+  expect(stdout).toContain('can be used, with 3 warnings: 4 MCP servers (left out: odd), 1 role;');
   expect(stdout.split('\n').slice(2, 7)).toEqual([
     'SERVER  TYPE             FROM                                      REPLACES',
     'a       stdio            team/mcp.json, refined by signalbox.yaml  -',

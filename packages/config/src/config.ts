@@ -44,6 +44,8 @@ export interface Config {
   };
   worker: { limits: Partial<FaceLimits> };
   mcpServers: Record<string, McpServerConfig>;
+  /** The names of imported servers that can't be used; {@link warnings} say why. */
+  leftOut: string[];
   /** The lists of each server, which name tools as the server does. */
   serverRepeat: Record<string, RepeatEntry>;
   /** The file of each server's entry. */
@@ -62,7 +64,7 @@ export interface Config {
 
 /** Returns the configuration that holds where there is no file. */
 export function builtInConfig(): Config {
-  return settleConfig({}, { files: [], directory: process.cwd(), servers: {}, warnings: [] });
+  return settleConfig({}, { files: [], directory: process.cwd(), servers: {}, leftOut: [], warnings: [] });
 }
 
 /** Fills in the defaults of a configuration as it is written, and makes its paths absolute. */
@@ -73,6 +75,7 @@ export function settleConfig(
     files: string[];
     directory: string;
     servers: Record<string, MergedServer>;
+    leftOut: string[];
     warnings: string[];
   },
 ): Config {
@@ -102,6 +105,7 @@ export function settleConfig(
     mcpServers: Object.fromEntries(
       servers.map(([name, { entry }]) => [name, hostServer(entry, orchestrator.limits?.perServer)]),
     ),
+    leftOut: from.leftOut,
     serverRepeat: Object.fromEntries(
       servers
         .map(([name, { entry }]) => [name, repeatEntry(entry)] as const)

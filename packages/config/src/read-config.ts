@@ -52,6 +52,7 @@ export function readConfig(named: string, options: LoadOptions = {}): Config {
     files: [...files],
     directory: dirname(file),
     servers: merged.servers,
+    leftOut: merged.leftOut,
     warnings: merged.warnings.map(problemText),
   });
 }

@@ -19,7 +19,7 @@ export async function printConfigSchema(): Promise<void> {
 }
 
 /**
- * Prints that a configuration is right, and a summary of it. Rejects with `bad_config` if it is wrong, and with `exposed` if a
+ * Prints that a configuration is right, or can be used with warnings, and a summary of it. Rejects with `bad_config` if it is wrong, and with `exposed` if a
  * hosted server can reach the data directory, as `up` would.
  */
 export async function checkConfig(named: string | undefined, flags: { json?: boolean }): Promise<void> {
@@ -33,7 +33,7 @@ export async function checkConfig(named: string | undefined, flags: { json?: boo
     const { checkPolicy } = await import('@signalbox/daemon/orchestrator');
     checkPolicy(config);
   }
-  const { origins, unlisted, capabilities } = config;
+  const { origins, leftOut, unlisted, capabilities } = config;
   const warnings = [
     ...config.warnings,
     ...missingCommands(config, process.env),
@@ -43,11 +43,22 @@ export async function checkConfig(named: string | undefined, flags: { json?: boo
   const servers = Object.keys(config.mcpServers);
   const roles = Object.keys(config.roles);
   if (flags.json) {
-    printJson({ ok: true, file, servers, origins, capabilities, roles, unlisted, warnings });
+    printJson({
+      ok: true,
+      file,
+      servers,
+      left_out: leftOut,
+      origins,
+      capabilities,
+      roles,
+      unlisted,
+      warnings,
+    });
     return;
   }
   printLines(
-    `${file} is right: ${count(servers.length, 'MCP server')}, ${count(roles.length, 'role')}; ` +
+    `${file} ${warnings.length > 0 ? `can be used, with ${count(warnings.length, 'warning')}` : 'is right'}: ` +
+      `${count(servers.length, 'MCP server')}${leftOut.length > 0 ? ` (left out: ${leftOut.join(', ')})` : ''}, ${count(roles.length, 'role')}; ` +
       `roles without an entry may use ${unlisted === 'deny' ? 'no tools' : 'every tool'}.`,
     ...mergedLines(config, file),
     ...(capabilities.length > 0 ? ['', 'Capability files:', ...capabilities.map((path) => `  ${path}`)] : []),

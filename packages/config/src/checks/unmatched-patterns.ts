@@ -6,7 +6,8 @@ const uncutLength = 16;
 
 /**
  * Warns of patterns for tools that match nothing whatever the servers offer: no server has the name that a pattern names, or none
- * offers tools under names of that form. `file` is the configuration as people named it. Patterns that only miss the tools of their server are found when it runs.
+ * offers tools under names of that form. Patterns that only miss the tools of their server are found when it runs. `file` is the
+ * configuration as people named it.
  */
 export function unmatchedPatterns(config: Config, file: string): string[] {
   const { roles, orchestrator } = config;
@@ -66,7 +67,7 @@ function headOf(server: string): string {
   return part.length <= uncutLength ? `mcp_${part}__` : `mcp_${part.slice(0, uncutLength)}`;
 }
 
-/** Whether a pattern matches some text that begins so. */
+/** Returns true if a pattern matches some text that begins so. */
 function couldBegin(pattern: string, head: string): boolean {
   const star = pattern.indexOf('*');
   const literal = star < 0 ? pattern : pattern.slice(0, star);

@@ -154,7 +154,7 @@ const foreignKeys = {
   http: ['command', 'args', 'env', 'inheritEnv', 'cwd'],
 } as const;
 
-/** Whether an entry says nothing of how its server is reached. */
+/** Returns true for an entry that says nothing of how its server is reached. */
 export function isRefinement({ type, transport_type, command, args, url }: McpServerEntry): boolean {
   return [type, transport_type, command, args, url].every((value) => value === undefined);
 }

@@ -17,12 +17,13 @@ async function read(files: Record<string, string | object>) {
   const { path } = directory;
   const short = (text: string): string => text.replaceAll(path, 'HERE');
   try {
-    const { mcpServers, origins, warnings } = readConfig(join(path, first), { env: {} });
-    const texts = JSON.stringify({ mcpServers, origins, warnings });
+    const { mcpServers, leftOut, origins, warnings } = readConfig(join(path, first), { env: {} });
+    const texts = JSON.stringify({ mcpServers, leftOut, origins, warnings });
     return { ...JSON.parse(short(texts)), problems: [] } as Read;
   } catch (error) {
     return {
       mcpServers: {},
+      leftOut: [],
       origins: {},
       warnings: [],
       problems: short((error as Error).message).split('\n'),
@@ -32,6 +33,7 @@ async function read(files: Record<string, string | object>) {
 
 interface Read {
   mcpServers: Record<string, Record<string, unknown>>;
+  leftOut: string[];
   origins: Record<string, unknown>;
   warnings: string[];
   problems: string[];
@@ -87,7 +89,7 @@ test('A refinement of a server that no file names is an error with the nearest n
 });
 
 test('An imported server that cannot be used is left out with a warning of file and line, and so is its refinement; an own one is an error.', async () => {
-  const { mcpServers, warnings, problems } = await read({
+  const { mcpServers, leftOut, warnings, problems } = await read({
     'signalbox.yaml':
       'mcpConfig: mcp.json\nmcpServers: { bad: { lazy: true }, files_: { command: x }, kept: { share: role } }',
     'mcp.json': `{ "mcpServers": {
@@ -99,6 +101,7 @@ test('An imported server that cannot be used is left out with a warning of file 
   });
   expect(problems).toEqual([]);
   expect(Object.keys(mcpServers)).toEqual(['kept', 'files_']);
+  expect(leftOut).toEqual(['bad', 'us', 'shared', 'Files']);
   expect(warnings).toEqual([
     'HERE/mcp.json:2: mcpServers.bad.env.K: ${NONE}: the environment variable NONE is not set; this server is left out',
     'HERE/mcp.json:3: mcpServers.us: is Signalbox itself (worker mcp), whose tools would come back as new ones, again and again; this server is left out',

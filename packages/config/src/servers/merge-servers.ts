@@ -3,6 +3,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 import { clashingServers, serverPart, suggestion } from '@signalbox/protocol';
 import { pathText } from '@signalbox/yaml-files';
 import { type FileProblem, openConfigFile, type ReadContext } from '../document/config-file.ts';
+import type { ConfigProblem } from '../document/config-problem.ts';
 import { pathIn } from '../document/path-in.ts';
 import type { ConfigDocument } from '../schema/config-schema.ts';
 import { entryProblems, isRefinement, type McpServerEntry } from '../schema/server-schema.ts';
@@ -28,6 +29,8 @@ export interface MergedServer {
 /** The servers of a configuration and of all files that it names, merged by name. */
 export interface MergedServers {
   servers: Record<string, MergedServer>;
+  /** The names of imported servers that can't be used. */
+  leftOut: string[];
   problems: FileProblem[];
   warnings: FileProblem[];
 }
@@ -71,33 +74,36 @@ export function mergeServers(
   });
   const servers = mergeImports(imports);
   const problems = own.flatMap(([name, entry]) => addOwn(servers, [name, entry], imports, config));
-  const leftOut: FileProblem[] = [];
+  const leftOut: ServerProblem[] = imports.flatMap(({ named, skipped }) =>
+    skipped.map((problem) => ({ file: named, ...problem })),
+  );
   const isImported = (server: string): boolean =>
     imports.some(({ named }) => named === servers[server]!.origin.file);
   for (let found = unusable(servers, isImported); found; found = unusable(servers, isImported)) {
-    const { server, ...problem } = found;
-    (isImported(server) ? leftOut : problems).push(problem);
-    delete servers[server];
+    if (isImported(found.server)) leftOut.push(found);
+    else problems.push(asProblem(found));
+    delete servers[found.server];
   }
   return {
     servers,
+    leftOut: [...new Set(leftOut.map(({ server }) => server))],
     problems: [...imports.flatMap((file) => inFile(file.named, file.problems)), ...problems],
     warnings: [
-      ...imports.flatMap((file) => [
-        ...inFile(file.named, file.skipped).map(asLeftOut),
-        ...inFile(file.named, file.warnings),
-      ]),
-      ...leftOut.map(asLeftOut),
+      ...leftOut.map((problem) => ({
+        ...asProblem(problem),
+        message: `${problem.message}; this server is left out`,
+      })),
+      ...imports.flatMap((file) => inFile(file.named, file.warnings)),
     ],
   };
 }
 
-function inFile(file: string, problems: readonly Omit<FileProblem, 'file'>[]): FileProblem[] {
-  return problems.map(({ line, path, message }) => ({ file, line, path, message }));
+function inFile(file: string, problems: readonly ConfigProblem[]): FileProblem[] {
+  return problems.map((problem) => ({ file, ...problem }));
 }
 
-function asLeftOut(problem: FileProblem): FileProblem {
-  return { ...problem, message: `${problem.message}; this server is left out` };
+function asProblem({ file, line, path, message }: ServerProblem): FileProblem {
+  return { file, line, path, message };
 }
 
 function readImports(document: ConfigDocument, config: MergingConfig, context: MergeContext): Import[] {

@@ -4,7 +4,7 @@ import { commonAllowlist } from '../policy/policy.ts';
 import { changeLines, policyChanges, restartNeeds, roleChanges } from './config-changes.ts';
 
 function configOf(document: ConfigDocument): Config {
-  return settleConfig(document, { files: [], directory: '/etc', servers: {}, warnings: [] });
+  return settleConfig(document, { files: [], directory: '/etc', servers: {}, leftOut: [], warnings: [] });
 }
 
 test('Changes are listed by name; a change of the messages that a role may send needs a restart, as the broker enforces it.', () => {

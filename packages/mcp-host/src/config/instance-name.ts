@@ -57,7 +57,7 @@ export function namesInstance(config: StdioServerConfig): boolean {
   return textsOf(config).some((text) => text.includes(instancePlaceholder));
 }
 
-/** Whether the configuration holds `${data}` in `args`, `env` or `cwd`. */
+/** Returns true if the configuration holds `${data}` in `args`, `env` or `cwd`. */
 export function namesDataFolder(config: McpServerConfig): boolean {
   return config.type === 'stdio' && textsOf(config).some((text) => text.includes(dataPlaceholder));
 }
