@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { startTestBroker, tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { jsonOf, signalbox } from '../support/cli/command-line.ts';
@@ -108,6 +110,18 @@ test('token issue --out writes a private file and replaces one only with --force
   expect((await signalbox([...issue, '--force', ...at])).code).toBe(0);
   expect(await readFile(file, 'utf8')).not.toBe(text);
   expect((await stat(file)).mode & 0o777).toBe(0o600);
+});
+
+test('token issue --out warns of a file that git would commit, and is silent about one that it ignores.', async () => {
+  await using broker = await startTestBroker();
+  await using project = await tempDir();
+  await promisify(execFile)('git', ['init', '--quiet'], { cwd: project.path });
+  const issue = ['token', 'issue', '--agent', 'a-1', '--role', 'worker', '--data', broker.dataDir];
+  const at = { cwd: project.path };
+  const first = await signalbox([...issue, '--out', 'a.token'], at);
+  expect(first).toMatchObject({ code: 0, stderr: expect.stringContaining('line *.token to .gitignore') });
+  await writeFile(join(project.path, '.gitignore'), '*.token\n');
+  expect(await signalbox([...issue, '--out', 'b.token'], at)).toMatchObject({ code: 0, stderr: '' });
 });
 
 test('An operator’s token has a name, and an observer’s shows agents and cannot revoke.', async () => {

@@ -13,6 +13,7 @@ import type { ConnectionFlags } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { count, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
+import { committableWarning } from './committable-file.ts';
 import { listedRoles, roleWarning } from './role-warning.ts';
 import { checkFree, saveToken } from './save-token.ts';
 import { expiryText, expiryWarning, replacing } from './token-expiry.ts';
@@ -57,6 +58,8 @@ export async function runTokenIssue(flags: TokenIssueFlags): Promise<void> {
     }
     return { issued: token, warnings: warning === undefined ? [] : [warning] };
   });
+  const committable = out === undefined ? undefined : await committableWarning(out);
+  if (committable !== undefined) warnings.push(committable);
   if (!json) {
     printLines(...issuedLines(issued, flags));
     for (const warning of warnings) printNotes(`signalbox: ${warning}`);
