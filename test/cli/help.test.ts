@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { jsonOf, signalbox } from '../support/cli/command-line.ts';
 
 const commands = [
+  'init',
   'up',
   'broker',
   'orchestrator',

@@ -3,6 +3,7 @@ import { ownVersion } from './process/version.ts';
 
 /** The commands by name, in the order of the help. Each defines its options only, and loads its work when it runs. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
+  init: async () => (await import('./commands/init.ts')).initCommand(),
   up: async () => (await import('./commands/up.ts')).upCommand(),
   demo: async () => (await import('./commands/demo.ts')).demoCommand(),
   broker: async () => (await import('./commands/broker.ts')).brokerCommand(),
@@ -40,7 +41,8 @@ export async function createProgram(word?: string): Promise<Command> {
 }
 
 const closing = `
-Example:
+Examples:
+  $ signalbox init
   $ signalbox up
 
 Each command has its own help, as in: signalbox token issue --help

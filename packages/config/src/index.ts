@@ -27,7 +27,7 @@ export { configJsonSchema } from './json-schema.ts';
 // Where a process listens.
 export { formatListenAddress, type ListenAddress, parseListenAddress } from './listen-address.ts';
 export { listenError } from './listen-error.ts';
-export { loadConfig } from './load-config.ts';
+export { checkConfigText, loadConfig } from './load-config.ts';
 export type { ConfigPart } from './parse-config.ts';
 export type { LoadOptions } from './read-config.ts';
 export type { ConfigDocument } from './schema/config-schema.ts';

@@ -1,7 +1,14 @@
 import { dirname, resolve } from 'node:path';
 import { SignalboxError } from '@signalbox/protocol';
 import { type Config, settleConfig } from './config.ts';
-import { type FileProblem, openConfigFile, problemText } from './document/config-file.ts';
+import {
+  type FileProblem,
+  type OpenedFile,
+  openConfigFile,
+  problemText,
+  type ReadContext,
+  textOfFile,
+} from './document/config-file.ts';
 import { type ConfigPart, parseConfig } from './parse-config.ts';
 import { mergeServers } from './servers/merge-servers.ts';
 
@@ -21,6 +28,18 @@ export interface LoadOptions {
 
 /** Reads a configuration file with those that it names in `mcpConfig`. Throws `bad_config` with all problems. */
 export function readConfig(named: string, options: LoadOptions = {}): Config {
+  return read(named, (context) => openConfigFile(named, resolve(named), context), options);
+}
+
+/**
+ * Reads a text as the configuration file `named` would be read if it held this text. Throws `bad_config` with all problems, also those
+ * in the files that the text names.
+ */
+export function readConfigText(text: string, named: string, options: LoadOptions = {}): Config {
+  return read(named, (context) => textOfFile(text, resolve(named), context), options);
+}
+
+function read(named: string, open: (context: ReadContext) => OpenedFile, options: LoadOptions): Config {
   const file = resolve(named);
   const { env = process.env, onServer, onlyServer } = options;
   const files = new Set<string>();
@@ -32,7 +51,7 @@ export function readConfig(named: string, options: LoadOptions = {}): Config {
     onServer?.(server);
     return onlyServer === undefined || server === onlyServer;
   };
-  const opened = openConfigFile(named, file, { env, onFile });
+  const opened = open({ env, onFile });
   if ('problem' in opened) throw badConfig(named, [opened.problem]);
   const parsed = parseConfig(opened.text, opened.sources, options.parts, isWanted);
   if ('problems' in parsed) {

@@ -26,25 +26,32 @@ export interface ReadContext {
   onFile: (path: string) => void;
 }
 
+/** The text of a configuration file with what its references may read, or why it cannot be read. */
+export type OpenedFile = { text: string; sources: ReferenceSources } | { problem: FileProblem };
+
 /** Reads the text of a configuration file. Its references are relative to its own directory. */
-export function openConfigFile(
-  named: string,
+export function openConfigFile(named: string, file: string, context: ReadContext): OpenedFile {
+  context.onFile(file);
+  try {
+    return textOfFile(new TextDecoder('utf-8', { fatal: true }).decode(readBytes(file)), file, context);
+  } catch (cause) {
+    return { problem: { file: named, line: 1, path: '(file)', message: unreadable(cause) } };
+  }
+}
+
+/** Returns a text as if it had been read from a file, with what its references may read. */
+export function textOfFile(
+  text: string,
   file: string,
   { env, onFile }: ReadContext,
-): { text: string; sources: ReferenceSources } | { problem: FileProblem } {
-  onFile(file);
+): Extract<OpenedFile, { text: string }> {
   const directory = dirname(file);
   const readFile = (path: string): string => {
     const absolute = pathIn(directory, path);
     onFile(absolute);
     return readBytes(absolute).toString('utf8');
   };
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(readBytes(file));
-    return { text, sources: { env, readFile } };
-  } catch (cause) {
-    return { problem: { file: named, line: 1, path: '(file)', message: unreadable(cause) } };
-  }
+  return { text, sources: { env, readFile } };
 }
 
 /** The whole of a file, also of a pipe. Throws what the system says, and `ERR_TOO_LARGE`. */

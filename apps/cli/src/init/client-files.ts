@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+
+/** A file in which an MCP client keeps its servers. */
+export interface ClientFile {
+  client: string;
+  /** The path as it is written in a configuration: relative to its directory, or from the home directory on with `~`. */
+  path: string;
+}
+
+/** The places, with the more special ones last: an entry of a later file replaces one of the same name. */
+const inHome: readonly ClientFile[] = [
+  { client: 'VS Code, all projects', path: '~/.config/Code/User/mcp.json' },
+  { client: 'VS Code, all projects', path: '~/Library/Application Support/Code/User/mcp.json' },
+  { client: 'Cursor, all projects', path: '~/.cursor/mcp.json' },
+  { client: 'Claude Code, all projects', path: '~/.claude.json' },
+];
+const inProject: readonly ClientFile[] = [
+  { client: 'VS Code, this project', path: './.vscode/mcp.json' },
+  { client: 'Cursor, this project', path: './.cursor/mcp.json' },
+  { client: 'Claude Code, this project', path: './.mcp.json' },
+];
+
+/** Lists the files of known MCP clients that hold servers, in the order in which a configuration names them. */
+export function clientFiles({ cwd, home }: { cwd: string; home: string }): ClientFile[] {
+  const known = [...inHome, ...(cwd === home ? [] : inProject)];
+  return known.filter(({ path }) => mayHoldServers(join(path.startsWith('~') ? home : cwd, path.slice(2))));
+}
+
+const serversSchema = z.object({
+  mcpServers: z.record(z.string(), z.unknown()).optional(),
+  servers: z.record(z.string(), z.unknown()).optional(),
+});
+
+/** Returns false for a file that is not there or names no server. One that is no plain JSON may have comments, and may hold some. */
+function mayHoldServers(file: string): boolean {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch {
+    return false;
+  }
+  try {
+    const { mcpServers = {}, servers = {} } = serversSchema.parse(JSON.parse(text));
+    return Object.keys({ ...mcpServers, ...servers }).length > 0;
+  } catch {
+    return true;
+  }
+}

@@ -1,0 +1,50 @@
+import type { UsableFile } from './usable-files.ts';
+
+/** Writes the text of a new `signalbox.yaml` that names these files of other clients. */
+export function configText(files: readonly UsableFile[]): string {
+  return [head, files.length > 0 ? importLines(files) : noImports, ownServers, roles, broker].join('\n');
+}
+
+const head = `# The configuration of Signalbox: which MCP servers are hosted, and which role may use which of their tools.
+#   signalbox config check    says what is wrong with it, and what it means
+#   signalbox up              starts the broker and the servers; changes of this file are put in force while they run
+`;
+
+function importLines(files: readonly UsableFile[]): string {
+  const entries = files.map(({ path, servers }) => `  - ${scalar(path)} # ${servers.join(', ')}`);
+  return `# Servers that other MCP clients have already. Their settings and secrets stay in these files.
+# An entry of a later file replaces one of the same name in an earlier file.
+mcpConfig:
+${entries.join('\n')}
+`;
+}
+
+const noImports = `# Servers that another MCP client has already can be used from its file:
+# mcpConfig: ./.mcp.json
+`;
+
+const ownServers = `# Servers of your own, in the shape that every MCP client uses. Relative paths start at this file.
+# mcpServers:
+#   files: { command: npx, args: ["-y", "@modelcontextprotocol/server-filesystem", "./project"] }
+#   docs: { url: "https://docs.example.com/mcp", headers: { Authorization: "Bearer \${env:DOCS_TOKEN}" } }
+`;
+
+const roles = `# Each agent has a token, and the token names its role. A role that is not listed here may use no tools.
+roles:
+  # All tools of all servers.
+  developer:
+    tools: ["*"]
+  # An example of less: tools whose own names begin like this, of any server. server:tool names one of one server.
+  # signalbox tools explain reader TOOL says which rule decides.
+  reader:
+    tools: ["*:read_*", "*:list_*", "*:get_*"]
+`;
+
+const broker = `# Configurations share one broker and its data in $XDG_STATE_HOME/signalbox, or ~/.local/state/signalbox. For one of its own:
+# broker: { data: ~/.local/state/signalbox-project, listen: 127.0.0.1:7421 }
+`;
+
+/** Writes a path as a YAML scalar on one line. */
+function scalar(path: string): string {
+  return /^[~.]?\/[\w./-]+$|^\.\.\/[\w./-]+$/.test(path) ? path : JSON.stringify(path);
+}

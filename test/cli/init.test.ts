@@ -1,0 +1,76 @@
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { tempDir } from '@signalbox/testing';
+import { expect, test } from 'vitest';
+import { jsonOf, signalbox } from '../support/cli/command-line.ts';
+
+const secret = 'a-secret-of-the-imported-file';
+
+/** A home directory with a project in it, and the files of two clients. */
+async function clients(home: string): Promise<{ project: string; env: Record<string, string> }> {
+  const server = { command: process.execPath, args: ['server.js'], env: { API_KEY: secret } };
+  const files = {
+    '.claude.json': JSON.stringify({ numStartups: 7, mcpServers: { memory: server, files: server } }),
+    '.cursor/mcp.json': JSON.stringify({ mcpServers: {} }),
+    'project/.vscode/mcp.json': `{ // with a comment\n "servers": { "files": ${JSON.stringify(server)} } }`,
+  };
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(home, name)), { recursive: true });
+    await writeFile(join(home, name), text, { mode: 0o600 });
+  }
+  return { project: join(home, 'project'), env: { HOME: home, XDG_STATE_HOME: join(home, 'state') } };
+}
+
+test('init names the files of other clients, copies nothing out of them, and never replaces what it wrote.', async () => {
+  await using home = await tempDir();
+  const { project, env } = await clients(home.path);
+  const at = { cwd: project, env };
+
+  const unasked = await signalbox(['init', '--json'], at);
+  expect(unasked.code).toBe(2);
+  expect(jsonOf(unasked)).toMatchObject({
+    error: { code: 'usage', found: [{ path: '~/.claude.json' }, { path: './.vscode/mcp.json' }] },
+  });
+  expect(await readdir(project)).toEqual(['.vscode']);
+
+  await writeFile(join(project, '.gitignore'), 'node_modules');
+  expect(jsonOf(await signalbox(['init', '--yes', '--json'], at))).toEqual({
+    file: 'signalbox.yaml',
+    mcpConfig: ['~/.claude.json', './.vscode/mcp.json'],
+    servers: ['memory', 'files'],
+    gitignore: 'extended',
+    warnings: [],
+  });
+  const text = await readFile(join(project, 'signalbox.yaml'), 'utf8');
+  expect(text).not.toContain(secret);
+  expect((await stat(join(project, 'signalbox.yaml'))).mode & 0o022).toBe(0);
+  expect((await readFile(join(project, '.gitignore'), 'utf8')).split('\n')).toEqual([
+    'node_modules',
+    expect.stringContaining('#'),
+    '*.token',
+    '',
+  ]);
+  expect(jsonOf(await signalbox(['config', 'check', '--json'], at))).toMatchObject({
+    ok: true,
+    roles: ['developer', 'reader'],
+    unlisted: 'deny',
+  });
+
+  const again = await signalbox(['init', '--no-import'], at);
+  expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('signalbox.yaml exists already') });
+  expect(await readFile(join(project, 'signalbox.yaml'), 'utf8')).toBe(text);
+});
+
+test('init --from refuses a file that cannot be used, with its line, and writes nothing; without any file it writes one to fill in.', async () => {
+  await using home = await tempDir();
+  const at = { cwd: home.path, env: { HOME: home.path, XDG_STATE_HOME: join(home.path, 'state') } };
+  await writeFile(join(home.path, 'broken.json'), '{ "mcpServers": [');
+  const refused = await signalbox(['init', '--from', 'broken.json'], at);
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('broken.json:1') });
+  expect(await readdir(home.path)).toEqual(['broken.json']);
+  const empty = await signalbox(['init'], at);
+  expect(empty).toMatchObject({ code: 0, stderr: '' });
+  expect(empty.stdout).toContain('no MCP servers yet');
+  expect(empty.stdout).toContain('signalbox up');
+  expect(await readFile(join(home.path, '.gitignore'), 'utf8')).toContain('*.token\n');
+});
