@@ -114,7 +114,7 @@ function refuseLongerLife(
 
 /**
  * Returns when a new token expires, `undefined` for never. By default tokens of agents expire, because they lie in files where nobody
- * looks again. Those of operators and orchestrators do not: nobody could renew them in time but whoever would be shut out.
+ * looks again. Those of operators and orchestrators do not: their holders are the ones who would have to renew them.
  */
 export function expiryOf(
   { role, ttlMs }: TokenRequest,
