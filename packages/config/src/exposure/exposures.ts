@@ -36,7 +36,8 @@ export function withExposureChecked(
     throw new SignalboxError('exposed', refused.join('\n'), {
       details: {
         problems: refused,
-        hint: 'give the server a folder of its own, as in ./project, and leave broker.data out or name a directory elsewhere; --allow-exposed starts nevertheless',
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: the placeholder as people write it
+        hint: 'give the server a folder of its own, as in ./project or ${data}, and leave broker.data out or name a directory elsewhere; --allow-exposed starts nevertheless',
       },
     });
   }
