@@ -15,12 +15,12 @@ test('Servers that are still starting are named ever more rarely, and no more on
   const { printed, starts } = watch('everything', 'files');
   vi.advanceTimersByTime(10_000);
   expect(printed).toEqual([
-    'everything and files are still starting (3 s)',
-    'everything and files are still starting (9 s)',
+    'everything and files are still starting (2 s)',
+    'everything and files are still starting (6 s)',
   ]);
   starts.take(ready('everything'));
-  vi.advanceTimersByTime(12_000);
-  expect(printed.slice(2)).toEqual(['files is still starting (21 s)']);
+  vi.advanceTimersByTime(5000);
+  expect(printed.slice(2)).toEqual(['files is still starting (14 s)']);
   starts.take(ready('files'));
   vi.advanceTimersByTime(100_000);
   expect(printed).toHaveLength(3);

@@ -4,7 +4,7 @@ import { stillStarting } from '../tools/not-ready.ts';
 import { startFailureLines, stderrLines } from '../tools/server-report.ts';
 
 /** The wait before the first line about servers that are still starting, in milliseconds. Each further wait is twice as long. */
-const firstWaitMs = 3000;
+const firstWaitMs = 2000;
 
 /** The lines of standard error that show why a start failed. */
 const shownStderrLines = 20;

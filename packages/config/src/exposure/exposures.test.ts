@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { readConfig } from '../read-config.ts';
 import { exposesConfiguration, heldBy, withExposureChecked } from './exposures.ts';
 import { writableByOthers } from './writable-by-others.ts';
@@ -38,6 +38,19 @@ function problemsOf(server: object): string[] {
     return (error as { details: { problems: string[] } }).details.problems;
   }
 }
+
+test('A variable that a server asks for names a directory like one of its own; those that every server gets do not count.', () => {
+  vi.stubEnv('SERVICE_ROOT', home);
+  vi.stubEnv('DOCKER_CONFIG', home);
+  try {
+    expect(problemsOf({ inheritEnv: ['OTHER_*'] })).toEqual([]);
+    expect(problemsOf({ inheritEnv: ['SERVICE_*'] })).toEqual([
+      expect.stringContaining(`mcpServers.files.inheritEnv.SERVICE_ROOT: ${home} holds the data directory`),
+    ]);
+  } finally {
+    vi.unstubAllEnvs();
+  }
+});
 
 test('A server that is given a directory around or in the data directory can reach it, however the path is written.', () => {
   const args = [

@@ -16,7 +16,7 @@ function advice(start: Partial<FailedStart>): string {
 }
 
 it('says which variables of the network a downloader got, lacks and was not given', () => {
-  const environment = { https_proxy: 'http://p', PATH: '/bin' };
+  const environment = { https_proxy: 'http://p', NODE_EXTRA_CA_CERTS: '', PATH: '/bin' };
   expect(advice({ environment, withheld: ['npm_config_registry', 'PIP_INDEX_URL'] })).toBe(
     [
       'npx may still download the package from its registry: run the command by hand once to see how far it gets, or raise startTimeoutMs of the server',

@@ -117,7 +117,7 @@ function networkAdvice(
 ): string[] {
   const wanted = variables.flat().map((name) => name.toLowerCase());
   const among = (names: readonly string[]) => names.filter((name) => wanted.includes(name.toLowerCase()));
-  const given = among(Object.keys(environment));
+  const given = among(Object.keys(environment).filter((name) => environment[name] !== ''));
   const kept = among(withheld);
   const known = new Set([...given, ...kept].map((name) => name.toLowerCase()));
   const missing = variables.filter(
