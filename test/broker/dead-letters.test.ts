@@ -158,6 +158,12 @@ it('tells the history of a request and its answer, what was refused, and how muc
   });
   const stats = await admin(operator, 'stats');
   expect(stats).toMatchObject({ connections: 3, leases: 1, receipt_means: 'fsynced' });
+  expect(stats).toMatchObject({
+    version: expect.any(String),
+    started_at: expect.any(Number),
+    free_bytes: expect.any(Number),
+  });
+  expect(stats).toMatchObject({ pending: expect.any(Number), dead_letters: expect.any(Number) });
   expect(stats.used_bytes).toBeGreaterThan(0);
   expect(stats.max_bytes).toBeGreaterThan(stats.used_bytes as number);
 });

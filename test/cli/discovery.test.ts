@@ -52,6 +52,26 @@ test('A file of SIGNALBOX_CONFIG that cannot be read is reported with the variab
   expect(run).toMatchObject({ code: 2, stderr: expect.stringContaining('SIGNALBOX_CONFIG names this file') });
 });
 
+test('status says on one screen that all is fine, what is degraded, or that no broker runs.', async () => {
+  const fine = await inFolderBelow(['status', '--json']);
+  expect(fine.code).toBe(0);
+  expect(jsonOf(fine)).toMatchObject({
+    ok: true,
+    broker: { dead_letters: 0, pending: 0, version: expect.any(String) },
+    orchestrator: { name: 'tools-1', state: 'ready', servers: [] },
+  });
+  const degraded = await inFolderBelow(['status', '--orchestrator', 'tools-2']);
+  expect(degraded).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining("no orchestrator named 'tools-2'"),
+  });
+  await using stopped = await tempDir();
+  await writeFile(join(stopped.path, 'operator.token'), `sbx_operator~${'x'.repeat(43)}\n`, { mode: 0o600 });
+  const { code, stderr } = await inFolderBelow(['status', '--data', stopped.path]);
+  expect(code).toBe(69);
+  expect(stderr).toContain(`no broker runs on ${stopped.path}`);
+});
+
 test('A token file whose broker has moved says so.', async () => {
   await using elsewhere = await tempDir();
   const token = join(elsewhere.path, 'old.token');

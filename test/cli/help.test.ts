@@ -6,6 +6,7 @@ import { jsonOf, signalbox } from '../support/cli/command-line.ts';
 
 const commands = [
   'init',
+  'status',
   'up',
   'broker',
   'orchestrator',

@@ -14,6 +14,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   send: async () => (await import('./commands/send.ts')).sendCommand(),
   ask: async () => (await import('./commands/ask.ts')).askCommand(),
   inbox: async () => (await import('./commands/inbox.ts')).inboxCommand(),
+  status: async () => (await import('./commands/status.ts')).statusCommand(),
   agents: async () => (await import('./commands/agents.ts')).agentsCommand(),
   tail: async () => (await import('./commands/tail.ts')).tailCommand(),
   history: async () => (await import('./commands/history.ts')).historyCommand(),

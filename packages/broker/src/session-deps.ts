@@ -1,3 +1,4 @@
+import { readFile, statfs } from 'node:fs/promises';
 import { nanoid } from 'nanoid';
 import { KnownAgents } from './auth/known-agents.ts';
 import { MintingLimits } from './auth/minting-limits.ts';
@@ -79,10 +80,22 @@ export async function createSessionDeps(
     audit,
     flusher: new OutboxFlusher(fault),
     limits,
+    self: { version: await ownVersion(), startedAt: now(), freeBytes: () => freeBytes(dataDir) },
     receiptMeans: store.caps.receiptMeans,
     time,
     now,
     monotonic,
     log,
   };
+}
+
+/** Returns the version in the package of the broker. */
+async function ownVersion(): Promise<string> {
+  const file = new URL('../package.json', import.meta.url);
+  return (JSON.parse(await readFile(file, 'utf8')) as { version: string }).version;
+}
+
+async function freeBytes(directory: string): Promise<number> {
+  const { bavail, bsize } = await statfs(directory);
+  return bavail * bsize;
 }

@@ -1,6 +1,7 @@
 // Requests of an operator, over a connection of `connectBroker`. The answers are checked; a wrong one rejects.
 
 export { addJournal, type BackupJournal, type BegunBackup, beginBackup, finishBackup } from './backup.ts';
+export { type BrokerStats, readStats } from './broker-stats.ts';
 export { acceptClock, type ClockHold, readClock } from './clock.ts';
 export {
   type DeadLetter,

@@ -75,6 +75,16 @@ export interface InboxStats {
   headSeq: number;
 }
 
+/** Everything that is stored in all inboxes together. */
+export interface Backlog {
+  /** Pending messages. */
+  pending: number;
+  /** The time of creation of the pending message with the lowest sequence number, in epoch milliseconds. Absent if nothing is pending. */
+  oldestAt?: number;
+  /** Dead letters. */
+  dead: number;
+}
+
 /** The generations of an execution journal: those to which the inbox may be bound for it, and the one to which it is bound now. */
 export interface JournalClaim {
   previous: readonly string[];
@@ -129,6 +139,8 @@ export interface InboxStore extends AsyncDisposable {
    */
   tried(inbox: string, seqs: readonly number[], limit: number): Promise<StoredMetadata[]>;
   stats(inbox: string): Promise<InboxStats>;
+  /** Counts what is stored in all inboxes together. It looks at an entry for each inbox, and is meant for people who ask now and then. */
+  backlog(): Promise<Backlog>;
   /** The bytes of everything that is stored, settled metadata and dead letters included, and the cap on them. */
   usage(): Promise<{ usedBytes: number; maxBytes: number }>;
   /** Pending and settled messages by time of creation. It may take a while, during which the store goes on with its work. */

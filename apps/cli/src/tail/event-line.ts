@@ -1,5 +1,6 @@
 import type { TailEvent } from '@signalbox/operator';
 import type { CallRecord, TailNotice } from '@signalbox/protocol';
+import { byteSize } from '../terminal/byte-size.ts';
 import { formatElapsed } from '../terminal/duration.ts';
 import { cell, oneLine } from '../terminal/output.ts';
 
@@ -50,7 +51,7 @@ function messageWords(event: MessageEvent): string[] {
   const about = [`${shortAddress(from.address)} → ${shortAddress(to)}`, kind, ...shortId(id)];
   switch (event.what) {
     case 'stored':
-      return ['stored', ...about, sizeText(size ?? 0), ...answers(correlation_id)];
+      return ['stored', ...about, byteSize(size ?? 0), ...answers(correlation_id)];
     case 'delivered':
       return ['delivered', ...about, ...(event.attempt > 1 ? [`attempt ${event.attempt}`] : [])];
     case 'settled': {
@@ -90,10 +91,4 @@ function shortAddress(address: string): string {
 
 function answers(correlationId: string | undefined): string[] {
   return shortId(correlationId).map((id) => `answers ${id}`);
-}
-
-function sizeText(bytes: number): string {
-  if (bytes < 1024) return `${bytes} B`;
-  const kib = bytes / 1024;
-  return kib < 1024 ? `${kib.toFixed(1)} KiB` : `${(kib / 1024).toFixed(1)} MiB`;
 }

@@ -12,13 +12,22 @@ import type { Log } from '../log.ts';
 import type { ConnectedCallers } from './connected-callers.ts';
 import type { TailFollowers } from './tail-followers.ts';
 
+/** Facts about a broker as a process. */
+export interface BrokerSelf {
+  version: string;
+  /** Epoch milliseconds. */
+  startedAt: number;
+  /** Returns the bytes that are free on the disk of the data directory. */
+  freeBytes: () => Promise<number>;
+}
+
 /** The dependencies of the handlers of frames. Each handler names the few that it needs. */
 export interface FrameDeps {
   delivery: Delivery;
   /** The store, for look-ups only. Messages are stored and settled by `delivery`. */
   store: Pick<
     InboxStore,
-    'read' | 'find' | 'requestState' | 'stats' | 'usage' | 'history' | 'dead' | 'countExpired'
+    'read' | 'find' | 'requestState' | 'stats' | 'backlog' | 'usage' | 'history' | 'dead' | 'countExpired'
   >;
   tokens: TokenRegistry;
   minting: MintingLimits;
@@ -32,6 +41,8 @@ export interface FrameDeps {
   backups: Backups;
   audit: AuditLog;
   limits: RoleLimits;
+  /** Facts about this broker as a process. */
+  self: BrokerSelf;
   /** The meaning of a receipt, as `welcome.receipt_means` states it. */
   receiptMeans: string;
   time: ExpiryClock;

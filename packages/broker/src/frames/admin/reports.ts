@@ -42,19 +42,26 @@ export async function auditChain(
   return { result: log.readChain(kind, after, limit) };
 }
 
-/** Runs `stats`: returns the number of connections and leases, and the bytes that are stored. */
+/** Runs `stats`: counts connections, leases and messages, and returns the bytes that are stored and that are free. */
 export async function stats(
   _params: AdminParams<'stats'>,
-  deps: Pick<FrameDeps, 'store' | 'connected' | 'delivery' | 'receiptMeans'>,
+  deps: Pick<FrameDeps, 'store' | 'connected' | 'delivery' | 'receiptMeans' | 'self'>,
 ): OperationOutcome<'stats'> {
-  const { store, connected, delivery, receiptMeans } = deps;
+  const { store, connected, delivery, receiptMeans, self } = deps;
   const { usedBytes, maxBytes } = await store.usage();
+  const { pending, oldestAt, dead } = await store.backlog();
   return {
     result: {
+      version: self.version,
+      started_at: self.startedAt,
       connections: connected.size,
       leases: delivery.leaseCount,
+      pending,
+      ...(oldestAt !== undefined && { oldest_pending_at: oldestAt }),
+      dead_letters: dead,
       used_bytes: usedBytes,
       max_bytes: maxBytes,
+      free_bytes: await self.freeBytes(),
       receipt_means: receiptMeans,
     },
   };

@@ -51,10 +51,19 @@ export function reportOperations() {
       meaning: 'Counts what the broker holds.',
       params: z.object({}),
       result: z.object({
+        version: z.string().describe('The version of the broker.'),
+        started_at: z.number(),
         connections: z.int(),
         leases: z.int(),
+        pending: z.int().describe('Pending messages of all inboxes.'),
+        oldest_pending_at: z
+          .number()
+          .optional()
+          .describe('When the oldest of them was created. Absent if none is pending.'),
+        dead_letters: z.int(),
         used_bytes: z.number(),
         max_bytes: z.number(),
+        free_bytes: z.number().describe('Bytes that are free on the disk of the data directory.'),
         receipt_means: z.string(),
       }),
     },

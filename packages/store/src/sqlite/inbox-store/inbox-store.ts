@@ -7,6 +7,7 @@ import type { ExpiryTime } from '../../expiry-time.ts';
 import type { HistoryPage, HistoryQuery } from '../../history.ts';
 import type {
   Appended,
+  Backlog,
   Batch,
   FoundMessage,
   InboxStats,
@@ -242,6 +243,10 @@ export class SqliteInboxStore implements InboxStore {
 
   async stats(inbox: string): Promise<InboxStats> {
     return this.#attempt(() => this.#messages.reader.stats(inbox));
+  }
+
+  async backlog(): Promise<Backlog> {
+    return this.#attempt(() => ({ ...this.#messages.reader.backlog(), dead: this.#deadLetters.total() }));
   }
 
   async usage(): Promise<{ usedBytes: number; maxBytes: number }> {

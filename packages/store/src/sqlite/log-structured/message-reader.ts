@@ -1,5 +1,5 @@
 import { type ExpiryTime, hasExpired } from '../../expiry-time.ts';
-import type { FoundMessage, InboxStats } from '../../inbox-store.ts';
+import type { Backlog, FoundMessage, InboxStats } from '../../inbox-store.ts';
 import type { NewMessage, StoredMessage, StoredMetadata } from '../../message.ts';
 import type { Inbox } from './inbox.ts';
 import { hasLostBody, type LoggedMessage, storedMessageOf, storedMetadataOf } from './logged-message.ts';
@@ -73,6 +73,15 @@ export class MessageReader {
     let headSeq = this.#pending.headSeq(inbox);
     for (const { seq } of this.#memtable.pendingIn(inbox)) headSeq = Math.max(headSeq, seq);
     return { pending, bytes, headSeq };
+  }
+
+  /** Counts the pending messages of all inboxes, and finds when the one with the lowest number was created. */
+  backlog(): Omit<Backlog, 'dead'> {
+    const inMemory = this.#memtable.pendingWhere(() => true);
+    const pending = this.#pending.counts.total() + inMemory.length;
+    let oldest = this.#pending.oldest();
+    for (const message of inMemory) if (!oldest || message.seq < oldest.seq) oldest = message;
+    return { pending, ...(oldest && { oldestAt: oldest.shared.createdAt }) };
   }
 
   /** Names of inboxes with pending messages, in order. */

@@ -18,6 +18,7 @@ const columns = 'inbox, sender, is_counted AS isCounted, pending AS messages, by
 /** Counts what is pending in segments of each sender in each inbox: the messages of a long inbox would take seconds to count. */
 export class PendingCounts {
   readonly #of: Statement<[inbox: string], Amount>;
+  readonly #total: Statement<[], number>;
   readonly #one: Statement<[inbox: string, sender: string, isCounted: 0 | 1], Row>;
   readonly #all: Statement<[], Row>;
   readonly #set: Statement<
@@ -35,6 +36,7 @@ export class PendingCounts {
       `SELECT coalesce(sum(pending), 0) AS messages, coalesce(sum(bytes), 0) AS bytes
        FROM pending_count WHERE inbox = ?`,
     );
+    this.#total = db.prepare<[], number>('SELECT coalesce(sum(pending), 0) FROM pending_count').pluck();
     this.#one = db.prepare(
       `SELECT ${columns} FROM pending_count WHERE inbox = ? AND sender = ? AND is_counted = ?`,
     );
@@ -48,6 +50,12 @@ export class PendingCounts {
   of(inbox: string): Amount {
     this.save();
     return this.#of.get(inbox) ?? { messages: 0, bytes: 0 };
+  }
+
+  /** How many messages are pending in segments, in all inboxes. */
+  total(): number {
+    this.save();
+    return this.#total.get() ?? 0;
   }
 
   /** How many rows are damaged. Call it between transactions. */

@@ -31,6 +31,7 @@ export class PendingRanges {
   readonly #removeOf: Statement<[segment: number]>;
   readonly #head: Statement<[inbox: string], number | null>;
   readonly #highest: Statement<[], number | null>;
+  readonly #lowest: Statement<[], Row>;
   readonly #nextInbox: Statement<[after: string], string | null>;
 
   constructor(db: Database) {
@@ -49,6 +50,7 @@ export class PendingRanges {
       .prepare<[string], number | null>('SELECT max(last) FROM pending_range WHERE inbox = ?')
       .pluck();
     this.#highest = db.prepare<[], number | null>('SELECT max(last) FROM pending_range').pluck();
+    this.#lowest = db.prepare('SELECT * FROM pending_range ORDER BY first LIMIT 1');
     this.#nextInbox = db
       .prepare<[string], string | null>('SELECT min(inbox) FROM pending_range WHERE inbox > ?')
       .pluck();
@@ -131,6 +133,14 @@ export class PendingRanges {
   forgetChanges(): void {
     this.#last = undefined;
     this.#isChanged = false;
+  }
+
+  /** The range with the lowest sequence number of all inboxes. It looks at all ranges. */
+  lowest(): PendingRange | undefined {
+    this.save();
+    const row = this.#lowest.get();
+    if (row && !isSound(row)) throw new DamageFound();
+    return row;
   }
 
   /** The highest sequence number of an inbox, 0 for none. */

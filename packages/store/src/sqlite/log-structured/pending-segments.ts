@@ -137,6 +137,12 @@ export class PendingSegments {
     return this.#ranges.highestSeq();
   }
 
+  /** The message with the lowest sequence number of all inboxes. */
+  oldest(): LoggedMessage | undefined {
+    const range = this.#ranges.lowest();
+    return range && this.get(range.inbox, range.first);
+  }
+
   /** Names of inboxes with messages, in order, after a name. */
   inboxes(after: string, limit: number): string[] {
     return this.#ranges.inboxes(after, limit);

@@ -1,0 +1,39 @@
+import type { ServerReport } from '@signalbox/protocol';
+import { formatDuration } from '../terminal/duration.ts';
+import type { GatheredStatus, OrchestratorStatus } from './gathered-status.ts';
+
+/** The share of the store's cap from which on a status warns. */
+const fullShare = 0.9;
+/** Free bytes of the disk below which a status warns. */
+const littleRoomBytes = 512 * 1024 * 1024;
+
+/** Lists what does not work as it should, one sentence each with the command that shows more; none if all is fine. */
+export function degradations({ broker, hold, orchestrator }: GatheredStatus): string[] {
+  const found = [...orchestratorProblems(orchestrator), ...orchestrator.servers.flatMap(serverProblem)];
+  if (hold)
+    found.push(
+      `the broker does not believe its clock for another ${formatDuration(hold.left_ms)}: signalbox clock show`,
+    );
+  if (broker.used_bytes >= fullShare * broker.max_bytes)
+    found.push('the store is nearly full: see signalbox dead list, and who does not read: signalbox ps');
+  if (broker.free_bytes < littleRoomBytes)
+    found.push('the disk of the data directory is nearly full: make room there');
+  return found;
+}
+
+function orchestratorProblems({ name, state, reason }: OrchestratorStatus): string[] {
+  if (state === 'not_connected')
+    return [
+      `no orchestrator named '${name}' is connected: signalbox up starts one, --orchestrator names another`,
+    ];
+  return state === 'silent' ? [`the orchestrator '${name}' is connected and does not answer: ${reason}`] : [];
+}
+
+const working: readonly ServerReport['state'][] = ['ready', 'idle', 'starting', 'stopped', 'disabled'];
+
+function serverProblem({ name, state, circuit }: ServerReport): string[] {
+  if (!working.includes(state)) return [`server ${name} is ${state}: signalbox tools status ${name}`];
+  return circuit === 'open'
+    ? [`server ${name} gets no calls, as they failed: signalbox tools status ${name}`]
+    : [];
+}

@@ -1,0 +1,73 @@
+import {
+  type BrokerStats,
+  type ClockHold,
+  queryOrchestrator,
+  readClock,
+  readStats,
+} from '@signalbox/operator';
+import { type ConnectedAgent, type ServerReport, SignalboxError } from '@signalbox/protocol';
+import type { Session } from '../connection/client-session.ts';
+
+/** The time to wait for the orchestrator, in milliseconds: the rest of a status is worth more than a complete one. */
+const orchestratorTimeoutMs = 5000;
+
+/** What a status says: the broker, its clock, the agents, and the orchestrator with its servers. */
+export interface GatheredStatus {
+  url: string;
+  broker: BrokerStats;
+  hold: ClockHold | undefined;
+  /** Connected agents but the orchestrator, and how many of them have unread mail. */
+  agents: { connected: number; withMail: number };
+  orchestrator: OrchestratorStatus;
+}
+
+/** The state of an orchestrator. `servers` is empty unless it answers. */
+export interface OrchestratorStatus {
+  name: string;
+  state: 'ready' | 'not_connected' | 'silent';
+  /** Why it gave no answer. */
+  reason?: string;
+  servers: ServerReport[];
+}
+
+/** Asks the broker and the orchestrator for everything that a status shows. */
+export async function gatherStatus(
+  { client, connection }: Session,
+  orchestrator: string,
+): Promise<GatheredStatus> {
+  const broker = await readStats(client);
+  const hold = await readClock(client);
+  const connected = (await client.listConnected({ withStatus: true })).filter(
+    ({ address }) => address !== client.address,
+  );
+  const isThere = connected.some(({ address }) => address === orchestrator);
+  return {
+    url: connection.url,
+    broker,
+    hold,
+    agents: countAgents(connected.filter(({ agent }) => agent !== orchestrator)),
+    orchestrator: isThere
+      ? await askOrchestrator({ client }, orchestrator)
+      : { name: orchestrator, state: 'not_connected', servers: [] },
+  };
+}
+
+async function askOrchestrator(
+  { client }: Pick<Session, 'client'>,
+  name: string,
+): Promise<OrchestratorStatus> {
+  try {
+    const options = { timeoutMs: orchestratorTimeoutMs };
+    const { servers } = await queryOrchestrator(client, name, { op: 'servers' }, options);
+    return { name, state: 'ready', servers };
+  } catch (error) {
+    if (!(error instanceof SignalboxError)) throw error;
+    return { name, state: 'silent', reason: error.message, servers: [] };
+  }
+}
+
+function countAgents(connections: readonly ConnectedAgent[]): GatheredStatus['agents'] {
+  const byAgent = Map.groupBy(connections, ({ agent }) => agent);
+  const withMail = [...byAgent.values()].filter((of) => of.some(({ inbox }) => (inbox?.unread ?? 0) > 0));
+  return { connected: byAgent.size, withMail: withMail.length };
+}

@@ -1,0 +1,56 @@
+import { byteSize } from '../terminal/byte-size.ts';
+import { formatDuration } from '../terminal/duration.ts';
+import { count, tableLines } from '../terminal/output.ts';
+import type { GatheredStatus } from './gathered-status.ts';
+
+/** Writes a status for people, on one screen. `now` in epoch milliseconds. */
+export function statusLines(status: GatheredStatus, problems: readonly string[], now: number): string[] {
+  const { servers } = status.orchestrator;
+  const rows = servers.map(({ name, state, tool_count, last_error }) => [
+    name,
+    state,
+    String(tool_count),
+    last_error ?? '-',
+  ]);
+  return [
+    ...facts(status, now).map(([name, text]) => `${name.padEnd(14)}${text}`),
+    ...(rows.length > 0 ? ['', ...tableLines(['SERVER', 'STATE', 'TOOLS', 'LAST ERROR'], rows)] : []),
+    '',
+    ...(problems.length === 0 ? ['all is fine'] : ['degraded:', ...problems.map((text) => `  ${text}`)]),
+  ];
+}
+
+function facts({ url, broker, hold, agents, orchestrator }: GatheredStatus, now: number): [string, string][] {
+  const { version, started_at, receipt_means, pending, oldest_pending_at, dead_letters } = broker;
+  const { servers } = orchestrator;
+  const oldest =
+    oldest_pending_at === undefined ? '' : `, the oldest for ${formatDuration(now - oldest_pending_at)}`;
+  return [
+    [
+      'broker',
+      `${url}, up for ${formatDuration(now - started_at)}, version ${version}, receipts: ${receipt_means}`,
+    ],
+    ['orchestrator', orchestratorText(orchestrator)],
+    [
+      'servers',
+      `${servers.filter(({ state }) => state === 'ready').length} of ${servers.length} ready, ${count(sum(servers, 'tool_count'), 'tool')}`,
+    ],
+    ['agents', `${agents.connected} connected, ${agents.withMail} of them with mail`],
+    ['mail', `${pending} waiting${oldest}; ${count(dead_letters, 'dead letter')}`],
+    [
+      'space',
+      `${byteSize(broker.used_bytes)} of ${byteSize(broker.max_bytes)} used, ${byteSize(broker.free_bytes)} free on the disk`,
+    ],
+    ['clock', hold ? `leapt by ${formatDuration(hold.to - hold.from)}` : 'believed'],
+  ];
+}
+
+function orchestratorText({ name, state, servers }: GatheredStatus['orchestrator']): string {
+  if (state === 'not_connected') return `${name} is not connected`;
+  if (state === 'silent') return `${name} is connected and does not answer`;
+  return `${name} is ready: ${count(sum(servers, 'in_flight'), 'call')} running, ${sum(servers, 'waiting')} waiting`;
+}
+
+function sum<Key extends string>(all: readonly Record<Key, number>[], key: Key): number {
+  return all.reduce((total, one) => total + one[key], 0);
+}

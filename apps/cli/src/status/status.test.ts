@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest';
+import { degradations } from './degradations.ts';
+import type { GatheredStatus } from './gathered-status.ts';
+import { statusLines } from './status-lines.ts';
+
+const now = 1_000_000_000;
+const hold = { from: now - 900_000, to: now, at_start: false, left_ms: 120_000, requests: 0, messages: 0 };
+
+function status(change: Partial<GatheredStatus> = {}): GatheredStatus {
+  return {
+    url: 'unix:/state/broker.sock',
+    broker: {
+      version: '0.1.0',
+      started_at: now - 7_200_000,
+      connections: 3,
+      leases: 2,
+      pending: 4,
+      oldest_pending_at: now - 600_000,
+      dead_letters: 1,
+      used_bytes: 1536,
+      max_bytes: 1024 ** 3,
+      free_bytes: 3 * 1024 ** 3,
+      receipt_means: 'fsynced',
+    },
+    hold: undefined,
+    agents: { connected: 2, withMail: 1 },
+    orchestrator: { name: 'tools-1', state: 'ready', servers: [server('files', {})] },
+    ...change,
+  };
+}
+
+type Server = GatheredStatus['orchestrator']['servers'][number];
+
+function server(name: string, change: Partial<Server>): Server {
+  return {
+    ...{ name, state: 'ready', transport: 'stdio', share: 'all', lazy: false, instances: 1, pids: [] },
+    ...{ restarts: 0, tool_count: 14, tool_problems: [], in_flight: 2, waiting: 1, consecutive_failures: 0 },
+    ...{ circuit: 'closed', cache_entries: 0, cache_hits: 0, calls: 0, stderr_tail: '' },
+    ...change,
+  } as Server;
+}
+
+test('A status in which all is fine says so, and where what is.', () => {
+  expect(degradations(status())).toEqual([]);
+  expect(statusLines(status(), [], now)).toEqual([
+    'broker        unix:/state/broker.sock, up for 2 h, version 0.1.0, receipts: fsynced',
+    'orchestrator  tools-1 is ready: 2 calls running, 1 waiting',
+    'servers       1 of 1 ready, 14 tools',
+    'agents        2 connected, 1 of them with mail',
+    'mail          4 waiting, the oldest for 10 min; 1 dead letter',
+    'space         1.5 KiB of 1.0 GiB used, 3.0 GiB free on the disk',
+    'clock         believed',
+    '',
+    'SERVER  STATE  TOOLS  LAST ERROR',
+    'files   ready  14     -',
+    '',
+    'all is fine',
+  ]);
+});
+
+test.each<[string, Partial<GatheredStatus>, string]>([
+  [
+    'a server that was ejected',
+    { orchestrator: of(server('a', { state: 'ejected' })) },
+    'server a is ejected',
+  ],
+  ['an open circuit', { orchestrator: of(server('a', { circuit: 'open' })) }, 'server a gets no calls'],
+  [
+    'an orchestrator that is not there',
+    { orchestrator: { ...of(), state: 'not_connected' } },
+    "no orchestrator named 'tools-1' is connected",
+  ],
+  ['a clock that leapt', { hold }, 'does not believe its clock for another 2 min'],
+  ['a full store', { broker: { ...status().broker, used_bytes: 0.95 * 1024 ** 3 } }, 'store is nearly full'],
+  ['a full disk', { broker: { ...status().broker, free_bytes: 1024 } }, 'the disk'],
+])('A status with %s is degraded.', (_, change, text) => {
+  expect(degradations(status(change))).toEqual([expect.stringContaining(text)]);
+});
+
+test('Servers that wait for their first call, start, or were stopped are as they should be.', () => {
+  const states = ['idle', 'starting', 'stopped', 'disabled'] as const;
+  const servers = states.map((state) => server(state, { state }));
+  expect(degradations(status({ orchestrator: of(...servers) }))).toEqual([]);
+});
+
+function of(...servers: Server[]): GatheredStatus['orchestrator'] {
+  return { name: 'tools-1', state: 'ready', servers };
+}

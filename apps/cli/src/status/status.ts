@@ -1,0 +1,47 @@
+import { dirname } from 'node:path';
+import { brokerKeeper } from '@signalbox/daemon/data-directory';
+import { parseBrokerAddress, SignalboxError } from '@signalbox/protocol';
+import { withSession } from '../connection/client-session.ts';
+import type { ConnectionFlags } from '../connection/connection.ts';
+import { type OrchestratorFlag, orchestratorOf } from '../connection/orchestrator-request.ts';
+import { type ExitCode, exitCodes } from '../terminal/exit-codes.ts';
+import { printJson, printLines } from '../terminal/output.ts';
+import { degradations } from './degradations.ts';
+import { gatherStatus } from './gathered-status.ts';
+import { statusLines } from './status-lines.ts';
+
+/** The options of `signalbox status`. */
+export interface StatusFlags extends ConnectionFlags, OrchestratorFlag {
+  json?: boolean;
+}
+
+/** Prints how broker, orchestrator and servers are doing. Returns the exit code: 1 if something does not work as it should. */
+export async function printStatus(flags: StatusFlags): Promise<ExitCode> {
+  const status = await withSession(flags, (session) =>
+    gatherStatus(session, orchestratorOf(session, flags)),
+  ).catch((error) => {
+    throw withProcess(error);
+  });
+  const problems = degradations(status);
+  if (flags.json) printJson({ ok: problems.length === 0, problems, ...status, hold: status.hold ?? null });
+  else printLines(...statusLines(status, problems, Date.now()));
+  return problems.length === 0 ? exitCodes.ok : exitCodes.failed;
+}
+
+/** Adds to the error of a broker that does not answer on its socket whether one runs on its data directory at all. */
+function withProcess(error: unknown): unknown {
+  if (!(error instanceof SignalboxError) || error.code !== 'unreachable') return error;
+  const { url } = error.details;
+  const socket = typeof url === 'string' ? parseBrokerAddress(url, { insecure: true }).socketPath : undefined;
+  if (socket === undefined) return error;
+  const keeper = brokerKeeper(dirname(socket));
+  const what =
+    keeper === undefined
+      ? `no broker runs on ${dirname(socket)}`
+      : `process ${keeper} keeps a broker on ${dirname(socket)}, which does not answer`;
+  return new SignalboxError(error.code, `${what}: ${error.message}`, {
+    cause: error,
+    retryable: error.retryable,
+    details: { ...error.details, ...(keeper !== undefined && { pid: keeper }) },
+  });
+}
