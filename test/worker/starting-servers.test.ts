@@ -44,3 +44,17 @@ test('An agent is told which of its servers have told no tool yet, of no other o
   expect(await executor.execute({ name: 'mcp_gated__environment' })).toHaveProperty('result');
   expect(await listOf('user')).not.toHaveProperty('not_ready');
 });
+
+test('An operator is shown the list at once while servers start; an agent gets it when they have started.', async () => {
+  await using dir = await tempDir();
+  const { open, ...gated } = gatedServer(join(dir.path, 'gate'));
+  await using stack = await startToolStack({
+    counter: false,
+    servers: { gated: { type: 'stdio', ...gated } },
+  });
+  const agent = stack.executor('w1');
+  const listed = await readManifest(await stack.client('operator', 'operator'), 'orchestrator');
+  expect(listed).toMatchObject({ tools: [], not_ready: [{ server: 'gated', state: 'starting' }] });
+  await open();
+  expect((await agent).listTools().map(({ name }) => name)).toEqual(['mcp_gated__environment']);
+});

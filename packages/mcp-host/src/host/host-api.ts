@@ -66,6 +66,8 @@ export interface McpHost extends AsyncDisposable {
    * most), so that a warm-up never looks like an empty list; a server that is missing is named in `problems`.
    */
   inventory(): Promise<Inventory>;
+  /** Returns the tools on offer now. While servers start for the first time, theirs are missing. */
+  presentInventory(): Inventory;
   /**
    * Calls `listener` with each inventory after the first whose version differs. Returns the function that unsubscribes
    * it.

@@ -67,6 +67,10 @@ class RunningHost implements McpHost {
     return this.#inventory.inventory;
   }
 
+  presentInventory(): Inventory {
+    return this.#inventory.inventory;
+  }
+
   onInventoryChanged(listener: (inventory: Inventory) => void): () => void {
     return this.#inventory.onChanged(listener);
   }

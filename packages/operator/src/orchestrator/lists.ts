@@ -2,14 +2,13 @@ import type { BrokerClient, RequestOptions } from '@signalbox/client';
 import { type DiscoveryReply, type Manifest, readWholeManifest } from '@signalbox/protocol';
 import { queryOrchestrator, replyError, sendOrchestratorRequest } from './orchestrator-request.ts';
 
-/** Longer than an orchestrator that has just started waits for its servers before it answers. */
-const manifestTimeoutMs = 30_000;
+const manifestTimeoutMs = 10_000;
 /** Long enough to start every server and to ask it. */
 const discoverTimeoutMs = 60_000;
 
 /**
- * Reads the whole list of tools of a role: the client's own, or for operators and observers any other. Waits 30 s for each page. Rejects
- * as {@link queryOrchestrator}.
+ * Reads the whole list of tools of a role: the client's own, or for operators and observers any other. Servers that are
+ * still starting are not waited for; `not_ready` names them. Waits 10 s for each page. Rejects as {@link queryOrchestrator}.
  */
 export async function readManifest(
   client: BrokerClient,
@@ -18,7 +17,7 @@ export async function readManifest(
 ): Promise<Manifest> {
   const options: RequestOptions = { timeoutMs: manifestTimeoutMs, ephemeral: true };
   return await readWholeManifest(async (request) => {
-    const asked = { ...request, ...(role !== undefined && { role }) };
+    const asked = { ...request, at_once: true as const, ...(role !== undefined && { role }) };
     const reply = await sendOrchestratorRequest(client, orchestrator, asked, options);
     if ('manifest' in reply) return reply.manifest;
     throw replyError(reply);

@@ -19,6 +19,8 @@ export interface ToolPolicy {
 export interface CatalogTracker {
   /** The catalog as it is now. Waits only until the host has its first inventory. */
   current(): Promise<Catalog>;
+  /** Returns the catalog as it is now, even if servers are still starting for the first time. */
+  present(): Catalog;
   readonly policy: ToolPolicy;
   /** Replaces the given parts of the policy as one change. */
   setPolicy(changes: Partial<ToolPolicy>): void;
@@ -45,11 +47,14 @@ export function trackCatalog(
   const changeTimes = new ToolChangeTimes();
   const digests = new ToolDigests();
 
+  const catalogOf = (inventory: Inventory): Catalog => {
+    const { allowlist, repeat, mailbox } = policy;
+    return createCatalog(withRepeatOverrides(inventory, repeat), allowlist, mailbox, digests);
+  };
   const updateCatalog = (inventory: Inventory): Catalog => {
     const before = catalog;
     latestInventory = inventory;
-    const { allowlist, repeat, mailbox } = policy;
-    const after = createCatalog(withRepeatOverrides(inventory, repeat), allowlist, mailbox, digests);
+    const after = catalogOf(inventory);
     catalog = after;
     announced = announced
       .then(() => announceCatalog(client, before, after, log))
@@ -67,6 +72,7 @@ export function trackCatalog(
       const inventory = await host.inventory();
       return catalog ?? takeInventory(inventory);
     },
+    present: () => catalog ?? catalogOf(host.presentInventory()),
     get policy() {
       return policy;
     },

@@ -164,7 +164,7 @@ async function answerManifest(
   role: string,
   request: ManifestRequest,
 ): Promise<McpReply> {
-  const catalog = await catalogs.current();
+  const catalog = request.at_once ? catalogs.present() : await catalogs.current();
   const notReady = missingServersOf(host.missing(), catalog.allowlist, role);
   return manifests.answer(role, catalog.view(role), request, notReady);
 }

@@ -14,6 +14,12 @@ const manifestRequestSchema = z.object({
     .literal(true)
     .optional()
     .describe('Asks for a first page whose further pages can be read for 30 s, even if the list changes.'),
+  at_once: z
+    .literal(true)
+    .optional()
+    .describe(
+      'Asks for the list as it is now. Without it, an orchestrator that has just started waits for its servers.',
+    ),
   role: roleSchema.optional().describe('Asks for the tools of another role. For operators and observers.'),
 });
 
