@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { tempDir } from '@signalbox/testing';
@@ -30,7 +30,8 @@ async function recording(
   };
 }
 
-const costly = ['yaml', 'NativeModule internal/deps/undici/undici'];
+const ofServers = ['@modelcontextprotocol/client', 'ajv', 'p-queue'];
+const costly = ['yaml', 'NativeModule internal/deps/undici/undici', ...ofServers];
 
 test('A broker without a configuration starts without what it does not need then, which a file makes it load.', async () => {
   await using directory = await tempDir();
@@ -49,6 +50,14 @@ test('A broker without a configuration starts without what it does not need then
   expect((await loaded()).filter((name) => costly.includes(name))).toEqual(['yaml']);
 });
 
+test('A command that connects loads nothing that runs MCP servers.', async () => {
+  await using directory = await tempDir();
+  const { env, loaded } = await recording(directory.path);
+  const { code } = await signalbox(['agents', '--data', directory.path], { env });
+  expect(code).toBe(69);
+  expect((await loaded()).filter((name) => ofServers.includes(name))).toEqual([]);
+});
+
 test('A command loads the words of no other, and the help those of all.', async () => {
   await using directory = await tempDir();
   const { env, loaded } = await recording(directory.path);
@@ -57,5 +66,6 @@ test('A command loads the words of no other, and the help those of all.', async 
   expect((await signalbox(['broker', '--help'], { env })).code).toBe(0);
   expect(await words()).toBe(1);
   expect((await signalbox(['--help'], { env })).code).toBe(0);
-  expect(await words()).toBe(17);
+  const all = await readdir(new URL('../../apps/cli/src/commands', import.meta.url));
+  expect(await words()).toBe(all.filter((name) => /^[a-z]+\.ts$/.test(name)).length);
 });

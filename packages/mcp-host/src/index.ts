@@ -1,6 +1,4 @@
 export type { HostTuning } from './config/host-tuning.ts';
-export { dataFolderOf } from './config/instance-name.ts';
-export { namedSecretsOf } from './config/result-redaction.ts';
 export type {
   HttpServerConfig,
   McpServerConfig,
@@ -9,12 +7,6 @@ export type {
   StdioServerConfig,
 } from './config/server-config.ts';
 export { defaultServerLimits, type ServerLimits } from './config/server-limits.ts';
-export {
-  inheritedVariables,
-  requestedVariables,
-  unmatchedPatterns,
-  variableGroups,
-} from './environment/inherited-variables.ts';
 export type { DiscoveredServer, McpHost, McpHostOptions, MissingServer } from './host/host-api.ts';
 export type { ToolRoute, WithheldHints } from './host/inventory-tracker.ts';
 export { startMcpHost } from './host/mcp-host.ts';
@@ -22,7 +14,7 @@ export type { ServerEvent } from './host/server-events.ts';
 export type { HostEvent } from './host-event.ts';
 export type { Inventory, InventoryProblem, RenamedTool, ToolOrigin } from './inventory/inventory.ts';
 export type { ToolList } from './inventory/tool-list.ts';
-export { isMcpTool, mcpToolName, parseMcpToolName } from './inventory/tool-name.ts';
+export { isMcpTool, mcpToolName, parseMcpToolName, toolNameStart } from './inventory/tool-name.ts';
 export type { ServerChanges } from './servers/server-registry.ts';
 export type { ServerState, ServerStatus } from './servers/server-status.ts';
 export type { StartFailure } from './servers/starts/start-failure.ts';

@@ -119,7 +119,7 @@ export { isPrivileged } from './names/privileged-roles.ts';
 export { renewalCommand } from './names/renewal-command.ts';
 export { isSecretName } from './names/secret-name.ts';
 export { clashingServers, serverPart } from './names/server-part.ts';
-export { matchesPattern } from './names/star-pattern.ts';
+export { matchesPattern, mayMatchStart } from './names/star-pattern.ts';
 export { agentTokenMs, endsSoon } from './names/token-lifetime.ts';
 export {
   agentOfToken,

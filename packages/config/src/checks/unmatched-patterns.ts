@@ -1,8 +1,6 @@
-import { matchesPattern, nearestName, serverPart } from '@signalbox/protocol';
+import { toolNameStart } from '@signalbox/mcp-host/rules';
+import { matchesPattern, mayMatchStart, nearestName, serverPart } from '@signalbox/protocol';
 import type { Config } from '../config.ts';
-
-/** Server names up to this length stand whole in the names of their tools; of longer ones so many characters do at least. */
-const uncutLength = 16;
 
 /**
  * Warns of patterns for tools that match nothing whatever the servers offer: no server has the name that a pattern names, or none
@@ -36,7 +34,7 @@ function reasonOf(pattern: string, config: Config): string | undefined {
     const nearest = nearestName(named, servers);
     return noServer(servers, nearest === undefined ? undefined : `${nearest}${pattern.slice(colon)}`);
   }
-  if (servers.some((server) => couldBegin(pattern, headOf(server)))) return undefined;
+  if (servers.some((server) => mayMatchStart(pattern, toolNameStart(server)))) return undefined;
   // Tools of capability files and of servers without a prefix have any names but those of the form mcp_SERVER__TOOL.
   const hasOtherNames =
     config.capabilities.length > 0 || Object.values(config.mcpServers).some(({ prefix }) => prefix === false);
@@ -51,7 +49,7 @@ function reasonOf(pattern: string, config: Config): string | undefined {
   if (hasOtherNames) return undefined;
   return servers.length === 0
     ? noServer(servers, undefined)
-    : `tools are offered as mcp_SERVER__TOOL; write ${headOf(servers[0]!)}… or SERVER:TOOL`;
+    : `tools are offered as mcp_SERVER__TOOL; write ${toolNameStart(servers[0]!)}… or SERVER:TOOL`;
 }
 
 function noServer(servers: readonly string[], meant: string | undefined): string {
@@ -59,17 +57,4 @@ function noServer(servers: readonly string[], meant: string | undefined): string
   return meant === undefined
     ? `no server has this name; there are: ${servers.join(', ')}`
     : `no server has this name (did you mean '${meant}'?)`;
-}
-
-/** Returns the text with which the names of a server's tools begin. */
-function headOf(server: string): string {
-  const part = serverPart(server);
-  return part.length <= uncutLength ? `mcp_${part}__` : `mcp_${part.slice(0, uncutLength)}`;
-}
-
-/** Returns true if a pattern matches some text that begins so. */
-function couldBegin(pattern: string, head: string): boolean {
-  const star = pattern.indexOf('*');
-  const literal = star < 0 ? pattern : pattern.slice(0, star);
-  return literal.startsWith(head) || (star >= 0 && head.startsWith(literal));
 }

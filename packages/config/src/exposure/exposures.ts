@@ -1,4 +1,4 @@
-import { dataFolderOf } from '@signalbox/mcp-host';
+import { dataFolderOf } from '@signalbox/mcp-host/rules';
 import { SignalboxError } from '@signalbox/protocol';
 import type { Config } from '../config.ts';
 import { givenPaths } from './given-paths.ts';

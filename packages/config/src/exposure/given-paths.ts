@@ -2,7 +2,8 @@ import { lstatSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type McpServerConfig, requestedVariables } from '@signalbox/mcp-host';
+import type { McpServerConfig } from '@signalbox/mcp-host';
+import { requestedVariables } from '@signalbox/mcp-host/rules';
 import { settledPath } from './settled-path.ts';
 import { scriptIndex, scriptWords } from './shell-script.ts';
 

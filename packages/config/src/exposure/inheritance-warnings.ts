@@ -1,4 +1,5 @@
-import { inheritedVariables, type McpServerConfig, unmatchedPatterns } from '@signalbox/mcp-host';
+import type { McpServerConfig } from '@signalbox/mcp-host';
+import { inheritedVariables, unmatchedVariablePatterns } from '@signalbox/mcp-host/rules';
 import { matchesPattern } from '@signalbox/protocol';
 import type { Config } from '../config.ts';
 
@@ -20,7 +21,7 @@ function warningsOf(server: McpServerConfig, ours: NodeJS.ProcessEnv): string[] 
   const { inheritEnv } = server;
   const { withheld } = inheritedVariables(inheritEnv, ours);
   return [
-    ...unmatchedPatterns(inheritEnv, ours).map(
+    ...unmatchedVariablePatterns(inheritEnv, ours).map(
       (pattern) =>
         `'${pattern}' matches no variable of this process; set it where the orchestrator is started, or take it out`,
     ),

@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
-import { type McpServerConfig, namedSecretsOf } from '@signalbox/mcp-host';
+import type { McpServerConfig } from '@signalbox/mcp-host';
+import { namedSecretsOf } from '@signalbox/mcp-host/rules';
 import { isLoopback, isSecretName } from '@signalbox/protocol';
 import type { Config } from '../config.ts';
 

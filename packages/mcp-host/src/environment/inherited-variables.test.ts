@@ -4,7 +4,7 @@ import {
   inheritedSecrets,
   inheritedVariables,
   requestedVariables,
-  unmatchedPatterns,
+  unmatchedVariablePatterns,
   variableGroups,
 } from './inherited-variables.ts';
 
@@ -78,9 +78,9 @@ it('hands on what a server asks for, and never a variable of Signalbox', () => {
 });
 
 it('finds the patterns that match nothing', () => {
-  expect(unmatchedPatterns(['APP_*', 'OTHER', 'SIGNALBOX_*'], { APP_MODE: 'x', SIGNALBOX_URL: 'x' })).toEqual(
-    ['OTHER', 'SIGNALBOX_*'],
-  );
+  expect(
+    unmatchedVariablePatterns(['APP_*', 'OTHER', 'SIGNALBOX_*'], { APP_MODE: 'x', SIGNALBOX_URL: 'x' }),
+  ).toEqual(['OTHER', 'SIGNALBOX_*']);
 });
 
 test('The guide lists these variables.', () => {

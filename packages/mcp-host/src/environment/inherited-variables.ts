@@ -105,7 +105,10 @@ export function inheritedVariables(
 }
 
 /** Lists those of the patterns that match no variable of `ours`, or only variables that no server gets. */
-export function unmatchedPatterns(patterns: readonly string[], ours: Variables = process.env): string[] {
+export function unmatchedVariablePatterns(
+  patterns: readonly string[],
+  ours: Variables = process.env,
+): string[] {
   const names = Object.keys(ours).filter((name) => ours[name] !== undefined && !name.startsWith(ownPrefix));
   return patterns.filter((pattern) => !names.some((name) => matchesPattern(pattern, name)));
 }

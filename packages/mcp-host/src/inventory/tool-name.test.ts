@@ -9,6 +9,7 @@ import {
   parseMcpToolName,
   serversAlike,
   smallestToolNameMax,
+  toolNameStart,
   whyRenamed,
 } from './tool-name.ts';
 
@@ -34,6 +35,16 @@ describe('tool names', () => {
     expect(mcpToolName('GitHub Enterprise', 'create-Issue')).toBe('mcp_github_enterprise__create-Issue');
     expect(mcpToolName('a-b', 'x.y')).toBe('mcp_a_b__x_y');
   });
+
+  it.each([smallestToolNameMax, defaultToolNameMax, 64])(
+    'begin with the start of their server, also where they are cut to %i characters',
+    (max) => {
+      for (const { server, tool } of pairs)
+        expect(mcpToolName(server, tool, max).startsWith(toolNameStart(server, max))).toBe(true);
+      expect(toolNameStart('GitHub', 48)).toBe('mcp_github__');
+      expect(toolNameStart('y'.repeat(200), 48)).toBe(`mcp_${'y'.repeat(16)}`);
+    },
+  );
 
   it.each([smallestToolNameMax, defaultToolNameMax, 64])(
     'are legal, stable and at most %i characters',

@@ -21,6 +21,23 @@ export function mcpToolName(server: string, tool: string, max = defaultToolNameM
   return name.length <= max ? name : hashedName(server, tool, max);
 }
 
+/** Returns the text with which the names of all tools of a server begin. Long names of servers are cut in the names of some tools. */
+export function toolNameStart(server: string, max = defaultToolNameMax): string {
+  const part = serverPart(server);
+  const least = leastServerLength(max);
+  return part.length <= least ? `mcp_${part}__` : `mcp_${part.slice(0, least)}`;
+}
+
+/** Returns the room that a name with a hash has for server and tool together. */
+function roomBesideHash(max: number): number {
+  return max - frame - hashLength - 1;
+}
+
+/** Returns how many characters of its server a name with a hash holds at least. */
+function leastServerLength(max: number): number {
+  return Math.floor(roomBesideHash(max) / 2);
+}
+
 /**
  * Splits a name of the form that {@link mcpToolName} returns. Both parts are sanitised and may be cut, so they are fit
  * for messages but not for routing.
@@ -142,9 +159,9 @@ function isSpelledExactly(key: ToolKey): boolean {
 }
 
 function hashedName(server: string, tool: string, max: number): string {
-  const room = max - frame - hashLength - 1;
+  const room = roomBesideHash(max);
   const wholeTool = toolPart(tool);
-  const shortServer = serverPart(server).slice(0, Math.max(room - wholeTool.length, Math.floor(room / 2)));
+  const shortServer = serverPart(server).slice(0, Math.max(room - wholeTool.length, leastServerLength(max)));
   const shortTool = wholeTool.slice(0, room - shortServer.length);
   return `mcp_${shortServer}__${shortTool}_${hashOf({ server, tool })}`;
 }

@@ -1,5 +1,5 @@
-import type { ToolOrigin } from '@signalbox/mcp-host';
-import { matchesPattern, serverPart } from '@signalbox/protocol';
+import { type ToolOrigin, toolNameStart } from '@signalbox/mcp-host';
+import { matchesPattern, mayMatchStart } from '@signalbox/protocol';
 
 /**
  * Whether a pattern of the configuration means this tool. A pattern with a colon, `server:tool`, is about the server's name in the
@@ -15,9 +15,6 @@ export function matchesTool(pattern: string, name: string, origin: ToolOrigin | 
   );
 }
 
-/** Names of tools longer than these characters may be cut in the part that names the server. */
-const uncutPart = 16;
-
 /**
  * Returns true if a pattern could mean a tool of this server, whatever its tools are. Without `prefix`, they have their own names.
  */
@@ -27,13 +24,5 @@ export function mayMeanToolOf(
 ): boolean {
   const colon = pattern.indexOf(':');
   if (colon >= 0) return matchesPattern(pattern.slice(0, colon), server);
-  const part = serverPart(server);
-  const start = part.length > uncutPart ? `mcp_${part.slice(0, uncutPart)}` : `mcp_${part}__`;
-  return mayBeginWith(pattern, start) || (!prefix && !pattern.startsWith('mcp_'));
-}
-
-/** Returns true if a pattern matches some text that begins with `start`. */
-function mayBeginWith(pattern: string, start: string): boolean {
-  const head = pattern.split('*', 1)[0]!;
-  return head.startsWith(start) || (pattern.includes('*') && start.startsWith(head));
+  return mayMatchStart(pattern, toolNameStart(server)) || (!prefix && !pattern.startsWith('mcp_'));
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { matchesPattern } from './star-pattern.ts';
+import { matchesPattern, mayMatchStart } from './star-pattern.ts';
 
 test.each([
   ['mcp_github__*', 'mcp_github__create_issue', true],
@@ -25,4 +25,19 @@ test.each([
 
 test('a hostile pattern, which would keep a backtracking matcher busy for ever, is answered', () => {
   expect(matchesPattern(`${'a*'.repeat(2000)}b`, 'a'.repeat(4000))).toBe(false);
+});
+
+test.each([
+  ['*', true],
+  ['m*', true],
+  ['mcp_files__*', true],
+  ['mcp_files__read', true],
+  ['mcp_file*', true],
+  ['*_read', true],
+  ['mcp_files__', true],
+  ['mcp_file', false],
+  ['mcp_git*', false],
+  ['', false],
+])('the pattern %j on texts that begin with mcp_files__ gives %j', (pattern, expected) => {
+  expect(mayMatchStart(pattern, 'mcp_files__')).toBe(expected);
 });

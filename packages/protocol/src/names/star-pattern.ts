@@ -19,3 +19,9 @@ export function matchesPattern(pattern: string, name: string): boolean {
   }
   return true;
 }
+
+/** Returns true if a pattern matches some text that begins with `start`. */
+export function mayMatchStart(pattern: string, start: string): boolean {
+  const head = pattern.split('*', 1)[0]!;
+  return head.startsWith(start) || (pattern.includes('*') && start.startsWith(head));
+}

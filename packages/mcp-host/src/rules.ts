@@ -1,0 +1,9 @@
+// What the configuration of a server means. It loads quickly, because nothing that runs servers comes with it.
+export { dataFolderOf } from './config/instance-name.ts';
+export { namedSecretsOf } from './config/result-redaction.ts';
+export {
+  inheritedVariables,
+  requestedVariables,
+  unmatchedVariablePatterns,
+} from './environment/inherited-variables.ts';
+export { toolNameStart } from './inventory/tool-name.ts';
