@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, realpath, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
@@ -7,10 +7,12 @@ import { jsonOf, signalbox } from '../support/cli/command-line.ts';
 const secret = 'a-secret-of-the-imported-file';
 
 /** A home directory with a project in it, and the files of two clients. */
-async function clients(home: string): Promise<{ project: string; env: Record<string, string> }> {
+async function clients(path: string): Promise<{ project: string; env: Record<string, string> }> {
+  const home = await realpath(path);
   const server = { command: process.execPath, args: ['server.js'], env: { API_KEY: secret } };
+  const projects = { [join(home, 'project')]: { mcpServers: { local: server } }, '/elsewhere': {} };
   const files = {
-    '.claude.json': JSON.stringify({ numStartups: 7, mcpServers: { memory: server, files: server } }),
+    '.claude.json': JSON.stringify({ mcpServers: { memory: server, files: server }, projects }),
     '.cursor/mcp.json': JSON.stringify({ mcpServers: {} }),
     'project/.vscode/mcp.json': `{ // with a comment\n "servers": { "files": ${JSON.stringify(server)} } }`,
   };
@@ -29,15 +31,22 @@ test('init names the files of other clients, copies nothing out of them, and nev
   const unasked = await signalbox(['init', '--json'], at);
   expect(unasked.code).toBe(2);
   expect(jsonOf(unasked)).toMatchObject({
-    error: { code: 'usage', found: [{ path: '~/.claude.json' }, { path: './.vscode/mcp.json' }] },
+    error: {
+      code: 'usage',
+      found: [{ path: '~/.claude.json' }, { path: './.vscode/mcp.json' }, { servers: ['local'] }],
+    },
   });
   expect(await readdir(project)).toEqual(['.vscode']);
 
   await writeFile(join(project, '.gitignore'), 'node_modules');
   expect(jsonOf(await signalbox(['init', '--yes', '--json'], at))).toEqual({
     file: 'signalbox.yaml',
-    mcpConfig: ['~/.claude.json', './.vscode/mcp.json'],
-    servers: ['memory', 'files'],
+    mcpConfig: [
+      '~/.claude.json',
+      './.vscode/mcp.json',
+      expect.stringMatching(/^~\/\.claude\.json#\/projects\/~1/),
+    ],
+    servers: ['memory', 'files', 'local'],
     gitignore: 'extended',
     warnings: [],
   });

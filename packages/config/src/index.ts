@@ -31,4 +31,5 @@ export { checkConfigText, loadConfig } from './load-config.ts';
 export type { ConfigPart } from './parse-config.ts';
 export type { LoadOptions } from './read-config.ts';
 export type { ConfigDocument } from './schema/config-schema.ts';
+export { importPathText } from './servers/import-path.ts';
 export type { ServerOrigin } from './servers/merge-servers.ts';

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { importPathText } from '@signalbox/config';
 import { z } from 'zod';
 
 /** A file in which an MCP client keeps its servers. */
@@ -25,7 +26,26 @@ const inProject: readonly ClientFile[] = [
 /** Lists the files of known MCP clients that hold servers, in the order in which a configuration names them. */
 export function clientFiles({ cwd, home }: { cwd: string; home: string }): ClientFile[] {
   const known = [...inHome, ...(cwd === home ? [] : inProject)];
-  return known.filter(({ path }) => mayHoldServers(join(path.startsWith('~') ? home : cwd, path.slice(2))));
+  return [
+    ...known.filter(({ path }) => mayHoldServers(join(path.startsWith('~') ? home : cwd, path.slice(2)))),
+    ...claudeProject(cwd, home),
+  ];
+}
+
+const claudeSchema = z.object({
+  projects: z.record(z.string(), z.object({ mcpServers: z.record(z.string(), z.unknown()).optional() })),
+});
+
+/** Lists the servers that a user of Claude Code added for one directory alone. They stand in the file of all projects. */
+function claudeProject(cwd: string, home: string): ClientFile[] {
+  try {
+    const { projects } = claudeSchema.parse(JSON.parse(readFileSync(join(home, '.claude.json'), 'utf8')));
+    if (Object.keys(projects[cwd]?.mcpServers ?? {}).length === 0) return [];
+  } catch {
+    return [];
+  }
+  const path = importPathText({ file: '~/.claude.json', pointer: ['projects', cwd] });
+  return [{ client: 'Claude Code, this directory', path }];
 }
 
 const serversSchema = z.object({

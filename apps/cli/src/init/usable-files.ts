@@ -6,8 +6,6 @@ import type { ClientFile } from './client-files.ts';
 export interface UsableFile extends ClientFile {
   /** The names of its servers. */
   servers: string[];
-  /** What is ignored in it, one line each. */
-  warnings: string[];
 }
 
 /** A file of another client that a configuration cannot name, and why. */
@@ -29,7 +27,8 @@ export async function sortFiles(
         config,
       );
       const servers = Object.keys(mcpServers);
-      if (servers.length > 0) usable.push({ ...file, servers, warnings });
+      if (servers.length > 0) usable.push({ ...file, servers });
+      else if (warnings.length > 0) unusable.push({ ...file, problem: warnings.join('\n') });
     } catch (error) {
       unusable.push({ ...file, problem: messageOf(error) });
     }

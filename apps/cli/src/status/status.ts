@@ -30,7 +30,9 @@ export async function printStatus(flags: StatusFlags): Promise<ExitCode> {
 
 /** Adds to the error of a broker that does not answer on its socket whether one runs on its data directory at all. */
 function withProcess(error: unknown): unknown {
-  if (!(error instanceof SignalboxError) || error.code !== 'unreachable') return error;
+  // An error without a cause says that none runs: nothing was connected to.
+  if (!(error instanceof SignalboxError) || error.code !== 'unreachable' || error.cause === undefined)
+    return error;
   const { url } = error.details;
   const socket = typeof url === 'string' ? parseBrokerAddress(url, { insecure: true }).socketPath : undefined;
   if (socket === undefined) return error;

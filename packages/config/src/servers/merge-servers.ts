@@ -8,6 +8,7 @@ import { pathIn } from '../document/path-in.ts';
 import type { ConfigDocument } from '../schema/config-schema.ts';
 import { entryProblems, isRefinement, type McpServerEntry } from '../schema/server-schema.ts';
 import { editorVariables, importDirectory } from './import-directory.ts';
+import { type ImportPath, parseImportPath } from './import-path.ts';
 import { type ParsedMcpFile, parseMcpFile } from './parse-mcp-file.ts';
 import { refinedEntry, settledEntry } from './settled-entry.ts';
 
@@ -112,21 +113,29 @@ function readImports(document: ConfigDocument, config: MergingConfig, context: M
   for (const path of [document.mcpConfig ?? []].flat().toReversed()) {
     const named = isAbsolute(path) ? path : join(dirname(config.named), path);
     const isWanted = (name: string): boolean => context.isWanted(name) && !replaced.has(name);
-    const file = pathIn(dirname(config.file), path);
-    const read = readImport(named, file, config.named, { ...context, isWanted });
+    const { file, pointer } = parseImportPath(path);
+    const from = { file: pathIn(dirname(config.file), file), pointer };
+    const read = readImport(named, from, config.named, { ...context, isWanted });
     for (const name of read.names) replaced.add(name);
     imports.unshift(read);
   }
   return imports;
 }
 
-function readImport(named: string, file: string, namedBy: string, context: MergeContext): Import {
-  const directory = importDirectory(file);
+function readImport(
+  named: string,
+  { file, pointer }: ImportPath,
+  namedBy: string,
+  context: MergeContext,
+): Import {
+  const project = pointer.at(-1);
+  // A client that keeps the servers of many projects in one file calls each by its directory.
+  const directory = project !== undefined && isAbsolute(project) ? project : importDirectory(file);
   const opened = openConfigFile(named, file, context);
   if ('text' in opened) {
     const env = { ...editorVariables(directory, homedir()), ...opened.sources.env };
     const sources = { ...opened.sources, env };
-    return { named, directory, ...parseMcpFile(opened.text, sources, context.isWanted) };
+    return { named, directory, ...parseMcpFile(opened.text, sources, context.isWanted, pointer) };
   }
   const { line, path, message } = opened.problem;
   return {

@@ -42,17 +42,24 @@ const otherTransports: Readonly<Record<string, string>> = { streamableHttp: 'htt
 /**
  * Reads another client's configuration (`mcpServers`, or `servers` as VS Code writes it). Entries that are not wanted are
  * not looked at, and entries that can't be used are left out. Keys that Signalbox does not know are ignored with a warning, and
- * everything else in the file is ignored.
+ * everything else in the file is ignored. `pointer` are the keys that lead to the object with the servers.
  */
 export function parseMcpFile(
   text: string,
   sources: ReferenceSources,
   isWanted: (server: string) => boolean,
+  pointer: readonly string[] = [],
 ): ParsedMcpFile {
   const nothing = { names: [], servers: {}, lines: new Map<string, number>(), skipped: [], warnings: [] };
   const read = readDocument(blankComments(text));
   if ('problems' in read) return { ...nothing, problems: read.problems };
   const { document, lineAt } = read;
+  const held = document.getIn(pointer);
+  if (pointer.length > 0 && !isMap(held)) {
+    const message = `holds no object under ${pointer.map((key) => `'${key}'`).join(', ')}`;
+    return { ...nothing, problems: [{ line: 1, path: '(top level)', message }] };
+  }
+  if (isMap(held)) document.contents = held;
   const present = sections.filter((name) => isMap(document.contents) && document.has(name));
   const section = present[0];
   if (section === undefined || present.length > 1) {
