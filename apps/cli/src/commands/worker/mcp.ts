@@ -36,6 +36,10 @@ export function mcpCommand(): Command {
       '--json',
       'print failures, and where --http listens, as JSON on standard error: standard output is MCP only',
     );
+  command.addHelpText(
+    'after',
+    '\nWithout --http it starts in the folder of its agent, so it reads no signalbox.yaml that lies there or above: only\n--config and SIGNALBOX_CONFIG count.',
+  );
   withExamples(
     command,
     'signalbox worker mcp --token-file researcher.token',
