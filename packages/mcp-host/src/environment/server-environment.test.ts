@@ -7,7 +7,7 @@ it('passes on what a program needs, adds what is configured, and keeps our own t
   expect(serverEnvironment({ env }, ours)).toEqual({ PATH: '/bin', HOME: '/elsewhere', X: '1' });
 });
 
-it('puts configured variables over inherited ones, whoever asked for these', () => {
+it('puts configured variables over inherited ones', () => {
   const ours = { HTTPS_PROXY: 'http://a', MINE: 'a', TERM: 'a' };
   const env = { HTTPS_PROXY: 'http://b', MINE: 'b' };
   expect(serverEnvironment({ env, inheritEnv: ['MINE'] }, ours)).toEqual({ ...env, TERM: 'a' });
