@@ -103,6 +103,20 @@ it('names what is missing: the command, its interpreter, the right to execute it
   ]);
 });
 
+it('tells that the folder of a server could not be made, and no path that agents could read', async () => {
+  await using dir = await tempDir();
+  await writeFile(join(dir.path, 'servers'), '');
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the placeholder as people write it
+  const args = ['${data}'];
+  const noted = { type: 'stdio' as const, command: process.execPath, args, maxRestarts: 0 };
+  await using host = startTestHost({ servers: { noted }, stateDir: dir.path });
+  await host.inventory();
+  const { lastError } = statusOf(host, 'noted');
+  expect(lastError).toMatch(
+    /^its folder under servers\/ in the data directory could not be made \(E[A-Z]+\)$/,
+  );
+});
+
 it('forgets the failure when a start succeeds', async () => {
   await using dir = await tempDir();
   const command = join(dir.path, 'server');

@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises';
-import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { errnoOf, messageOf, SignalboxError } from '@signalbox/protocol';
 import type { Authorizer } from '@signalbox/server-auth';
 import { instanceFacts } from '../../config/instance-name.ts';
 import type { McpServerConfig } from '../../config/server-config.ts';
@@ -64,7 +64,7 @@ export async function startServer(
   const started: { connection?: Promise<ServerConnection> } = {};
   let connection: ServerConnection | undefined;
   try {
-    if (target.dataFolder !== undefined) await mkdir(target.dataFolder, { recursive: true, mode: 0o700 });
+    if (target.dataFolder !== undefined) await makeDataFolder(target.dataFolder);
     const connect = () => {
       started.connection = connectServer(target.config, options);
       return started.connection;
@@ -89,6 +89,20 @@ export async function startServer(
     await connection.close();
     const reason = `the server started, but its tools could not be listed: ${why}`;
     return { reason, giveUp, stderrTail, trace: { obstacle: 'other', processes: [], stderrTail } };
+  }
+}
+
+/** Makes the folder for the files of a server, shut to other users. Its error names no path, because agents may read it. */
+async function makeDataFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    const why = errnoOf(cause) ?? 'unknown reason';
+    throw new SignalboxError(
+      'server_failed',
+      `its folder under servers/ in the data directory could not be made (${why})`,
+      { cause },
+    );
   }
 }
 

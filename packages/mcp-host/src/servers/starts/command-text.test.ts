@@ -15,6 +15,15 @@ test.each([
     "x 'https://[redacted]@h.example/?key=[redacted]&mode=m'",
   ],
   [['x', 'ghp_abcdefghij0123456789abcd', '--f=sekret'], 'x [redacted] --f=[redacted]'],
+  [
+    ['mcp-remote', '--header', 'Authorization: Bearer plain', '--header', 'Authorization:plain', 'mcp/key:2'],
+    'mcp-remote --header Authorization:[redacted] --header Authorization:[redacted] mcp/key:2',
+  ],
+  [['sh', '-c', 'TOKEN=plain x'], 'sh -c TOKEN=[redacted]'],
+  [
+    ['sh', '-c', 'MODE=m A_TOKEN="p l" x --api-key plain -H "Authorization: Bearer plain" --mode m; y'],
+    `sh -c 'MODE=m A_TOKEN=[redacted] x --api-key [redacted] -H "Authorization: [redacted]" --mode m; y'`,
+  ],
   [['bash', '-c', "echo it's"], "bash -c 'echo it'\\''s'"],
 ])('%j is written as %s', (words, text) => {
   expect(commandText(words, redact)).toBe(text);

@@ -19,11 +19,25 @@ export function commandText(words: readonly string[], redact: (text: string) => 
   return text.length <= maxLength ? text : `${text.slice(0, maxLength - 1)}…`;
 }
 
-/** Takes the value out of `--token=VALUE` and `API_KEY=VALUE`. */
+/** Takes the value out of `--token=VALUE`, `API_KEY=VALUE` and `Authorization: VALUE`, also inside the script of a shell. */
 function withoutNamedValue(word: string): string {
-  const [, name] = /^([\w.:-]+)=/.exec(word) ?? [];
-  return name !== undefined && isSecretName(name) ? `${name}=${redacted}` : word;
+  const [start, name] = /^([\w.-]+)[=:]/.exec(word) ?? [];
+  if (start !== undefined && isSecretName(name!)) return `${start}${redacted}`;
+  return valuesInScript.reduce(
+    (text, pattern) =>
+      text.replace(pattern, (whole, head: string, named: string) =>
+        isSecretName(named) ? `${head}${redacted}` : whole,
+      ),
+    word,
+  );
 }
+
+/** Options, variables and headers with their values. Each name is looked at from its first character only, so that none is slow. */
+const valuesInScript = [
+  /(?<![\w-])((--?[\w-]+)\s+)(?:"[^"]*"|'[^']*'|[^\s'";&|-][^\s'";&|]*)/g,
+  /(?<![\w.-])(([\w.-]+)=)(?:"[^"]*"|'[^']*'|[^\s'";&|]+)/g,
+  /(?<![\w-])(([\w-]+):\s+)[^\s'"][^'"]*/g,
+];
 
 function withoutCredentials(word: string): string {
   return word
