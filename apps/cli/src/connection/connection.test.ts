@@ -215,5 +215,10 @@ test('A folder that somebody else filled sends no token anywhere: its data direc
     ((await codeOf(flags, { SIGNALBOX_TOKEN: alice }, fromProject)) as { url: unknown }).url;
   expect(await urlOf({})).toBe(`unix:${data}/broker.sock`);
   expect(await urlOf({ config: theirs })).toBe('wss://192.0.2.1');
+  // An archive brings the permissions of its directories.
+  chmodSync(data, 0o700);
+  expect(await urlOf({})).toBe(`unix:${data}/broker.sock`);
+  writeFileSync(join(data, 'broker.json'), JSON.stringify({ pid: process.pid, url: 'ws://127.0.0.1:5010' }));
+  expect(await urlOf({})).toBe('ws://127.0.0.1:5010');
   rmSync(theirs);
 });

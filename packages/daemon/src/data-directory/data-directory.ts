@@ -4,7 +4,13 @@ import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { type BrokerFacts, brokerFiles } from '@signalbox/broker/files';
 import { type Config, formatListenAddress } from '@signalbox/config';
-import { errnoOf, maxSocketPathBytes, SignalboxError, socketAddress } from '@signalbox/protocol';
+import {
+  errnoOf,
+  maxSocketPathBytes,
+  parseBrokerAddress,
+  SignalboxError,
+  socketAddress,
+} from '@signalbox/protocol';
 import { readTokenFile } from './token-file.ts';
 
 /** Returns the absolute path of the data directory: the one that is named, else that of the configuration, else the default. */
@@ -86,7 +92,7 @@ function badDataDirectory(
  * no socket or the configuration switches it off. Throws `unreachable` if none runs and its address is not known.
  *
  * With `isNamed: false` the user named neither the directory nor its configuration: a folder that somebody else filled may have led
- * there. Then only what a broker wrote is believed, into a directory that it has shut to others, as no archive or checkout is.
+ * there. Then only an address on this machine is believed, in a directory that is this user's and shut to others, as no checkout is.
  */
 export function localBrokerUrl(
   directory: string,
@@ -94,7 +100,11 @@ export function localBrokerUrl(
   { isNamed = true } = {},
 ): string {
   const running = isNamed || isPrivate(directory) ? runningBroker(directory) : undefined;
-  for (const address of [running?.socket, running?.url]) if (typeof address === 'string') return address;
+  for (const address of [running?.socket, running?.url]) {
+    if (typeof address !== 'string') continue;
+    // An archive may hold private directories, too.
+    if (isNamed || parseBrokerAddress(address, { insecure: true }).isLocal) return address;
+  }
   if (!config.broker.socket && isNamed) return `ws://${formatListenAddress(config.broker.listen)}`;
   // A port of this machine could be anybody's while no broker runs. The directory is the broker's alone.
   const path = brokerFiles(directory).socket;
@@ -104,7 +114,7 @@ export function localBrokerUrl(
 
 function isPrivate(directory: string): boolean {
   const found = statSync(directory, { throwIfNoEntry: false });
-  return found !== undefined && (found.mode & 0o077) === 0;
+  return found !== undefined && found.uid === process.getuid?.() && (found.mode & 0o077) === 0;
 }
 
 function noBroker(message: string, details: Record<string, unknown> = {}): SignalboxError {
