@@ -13,7 +13,7 @@ interface Setup extends AsyncDisposable {
   broker: TestBroker;
   alice: WireClient;
   /** A new connection of bob, subscribed, and the message that it is offered, which it works on. */
-  work(): Promise<{ bob: WireClient; attempt: unknown }>;
+  work(subscription?: object): Promise<{ bob: WireClient; attempt: unknown; sinceTriedMs: unknown }>;
   /** Moves the broker's clock. */
   advance(ms: number): void;
   /** Resolves when this agent has no connection. */
@@ -30,13 +30,13 @@ async function setUp(): Promise<Setup> {
   return {
     broker,
     alice,
-    async work() {
+    async work(subscription = {}) {
       const bob = await connectWire(broker.url, { agent: 'bob', token });
-      await subscribe(bob);
-      const { seq, attempt } = await bob.next('message');
+      await subscribe(bob, subscription);
+      const { seq, attempt, since_tried_ms: sinceTriedMs } = await bob.next('message');
       bob.send({ type: 'working', seqs: [seq] });
       await barrier(bob);
-      return { bob, attempt };
+      return { bob, attempt, sinceTriedMs };
     },
     advance: (ms) => {
       now += ms;
@@ -124,6 +124,41 @@ describe('an attempt', () => {
     const { bob: second, attempt } = await setup.work();
     expect(attempt).toBe(2);
     for (const client of [first, second]) await client[Symbol.asyncDispose]();
+  });
+
+  it('is counted at once when another process subscribes, with the time since the first had the message, and not when the same one does', async () => {
+    await using setup = await setUp();
+    await deliver(setup.alice, 'bob', 'a');
+    const tries: unknown[][] = [];
+    for (const consumer_id of ['one', 'one', 'two', 'two', 'three', undefined, undefined]) {
+      const { bob, attempt, sinceTriedMs } = await setup.work({ ...(consumer_id && { consumer_id }) });
+      tries.push([consumer_id, attempt, sinceTriedMs]);
+      await bob[Symbol.asyncDispose]();
+      await setup.gone('bob');
+      setup.advance(2_000);
+    }
+    expect(tries).toEqual([
+      ['one', undefined, undefined],
+      ['one', undefined, undefined],
+      ['two', 2, 2_000],
+      ['two', 2, 4_000],
+      ['three', 3, 2_000],
+      [undefined, 4, 2_000],
+      [undefined, 4, 4_000],
+    ]);
+  });
+
+  it('is not counted when a new connection of the same process takes over from a lost one, and is when that of another does', async () => {
+    await using setup = await setUp();
+    await deliver(setup.alice, 'bob', 'a');
+    const attempts: unknown[] = [];
+    await using open = new AsyncDisposableStack();
+    for (const consumer_id of ['one', 'one', 'two', 'two']) {
+      const { bob, attempt } = await setup.work({ consumer_id });
+      attempts.push(attempt);
+      open.use(bob);
+    }
+    expect(attempts).toEqual([undefined, undefined, 2, 2]);
   });
 
   it('is not counted for an own new subscription, nor by a restart of the broker', async () => {

@@ -1,6 +1,13 @@
 import { connectWire, startTestBroker, storedRows, type WireClient } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
-import { admin, connect, connectOperator, deliver, subscribe } from '../support/broker/wire-actions.ts';
+import {
+  admin,
+  barrier,
+  connect,
+  connectOperator,
+  deliver,
+  subscribe,
+} from '../support/broker/wire-actions.ts';
 
 async function stage() {
   await using opened = new AsyncDisposableStack();
@@ -103,6 +110,38 @@ describe('the end of a worker', () => {
     expect(later.received.filter(({ kind }) => kind === 'event')).toHaveLength(1);
   });
 
+  it('counts one attempt of what it had in hand, whoever is told, and lists nothing that another process had', async () => {
+    await using broker = await startTestBroker();
+    await using boss = await connect(broker, 'boss');
+    await using operator = await connectOperator(broker);
+    await broker.token('ann');
+    await deliver(boss, 'ann', 'task');
+    const reports: unknown[] = [];
+    const attempts: unknown[] = [];
+    for (const reads of [true, false, true]) {
+      const { id, token } = await broker.broker.issueToken({ agent: 'ann', role: 'worker' });
+      await using ann = await connectWire(broker.url, { agent: 'ann', token });
+      if (reads) {
+        await subscribe(ann);
+        const { seq, attempt } = await ann.next('message', { id: 'task' });
+        attempts.push(attempt);
+        ann.send({ type: 'working', seqs: [seq] });
+        await barrier(ann);
+      }
+      reports.push(await admin(operator, 'token_revoke', { id, exited: { code: 1, signal: null } }));
+    }
+    expect(reports).toEqual([
+      { id: expect.any(String), revoked: true, held_ids: ['task'] },
+      { id: expect.any(String), revoked: true, held_ids: [] },
+      { id: expect.any(String), revoked: true, held_ids: ['task'] },
+    ]);
+    expect(attempts).toEqual([undefined, 2]);
+    await broker.restart();
+    await using last = await connect(broker, 'ann');
+    await subscribe(last);
+    expect(await last.next('message', { id: 'task' })).toMatchObject({ attempt: 3 });
+  });
+
   it('goes unsaid where nobody has that name, or the role may not write there; the token is gone all the same', async () => {
     await using broker = await startTestBroker({ policies: { quiet: { to: ['friend'] } } });
     await using operator = await connectOperator(broker);
@@ -134,6 +173,7 @@ describe('the end of a worker', () => {
       [{ ...killed, tell: 'boss#sub' }, 'params.exited.tell'],
       [{ ...killed, code: 1.5 }, 'params.exited.code'],
       [{ tell: 'boss', signal: null }, 'params.exited.code'],
+      [{ signal: null }, 'params.exited.code'],
       [{ ...killed, signal: 'kill it' }, 'params.exited.signal'],
     ];
     for (const [exited, field] of wrong) {

@@ -124,10 +124,28 @@ test('what a face handed out and nobody acked comes again after its end, as a fu
   const second = await mail.mailbox('walt');
   const { data } = await second.use('inbox_read');
   expect(data.messages).toMatchObject([
-    { body: 'read', attempt: 2 },
-    { body: 'acked', attempt: 2 },
+    { body: 'read', attempt: 2, offered_before: true },
+    { body: 'acked', attempt: 2, offered_before: true },
   ]);
-  expect(data.messages[0]).not.toHaveProperty('offered_before');
+  expect(data.messages[0].offered_seconds_ago).toBeGreaterThanOrEqual(11);
+});
+
+test('what a face had read and not acked was tried once when it ends and another one of the same token reads at once', async () => {
+  await using mail = await startMailboxStack();
+  const rosa = await mail.clientAt('rosa#send');
+  const first = await mail.mailbox('walt');
+  await rosa.deliver({ to: 'walt', kind: 'note', body: 'read' });
+  await first.use('inbox_read');
+  await first.face.close();
+  await rosa.deliver({ to: 'walt', kind: 'note', body: 'new' });
+  const second = await mail.mailbox('walt');
+  const { data, text } = await second.use('inbox_read');
+  expect(data.messages).toMatchObject([
+    { body: 'read', attempt: 2, offered_before: true, offered_seconds_ago: expect.any(Number) },
+    { body: 'new', attempt: 1 },
+  ]);
+  expect(data.messages[1]).not.toHaveProperty('offered_before');
+  expect(text).toContain('the process that had it may have begun the work');
 });
 
 test('a broker that restarts under questions, waits and unacked messages costs none of them', async () => {

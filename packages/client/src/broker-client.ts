@@ -168,6 +168,8 @@ export interface SubscribeOptions {
   window?: number;
   /** The most bytes of bodies that the broker pushes ahead of acks; default 8 MiB. */
   windowBytes?: number;
+  /** Names the process that reads, at most 64 characters. One with another name has not come back: what the first had was tried. */
+  consumerId?: string;
   /**
    * Called before each `subscribe` frame leaves. Returns the generations of this consumer's execution journal;
    * `subscribed.journal` says which messages are foreign to it.

@@ -3,11 +3,12 @@ import type { InboxStore, NewMessage, Retried } from '@signalbox/store';
 import { CommitQueue } from './commits/commit-queue.ts';
 import type { Consumer } from './consumer.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
+import { AttemptHistories } from './endings/attempt-histories.ts';
 import { Attempts } from './endings/attempts.ts';
 import { Cancellations } from './endings/cancellations.ts';
 import { Deadlines } from './endings/deadlines.ts';
 import { HeldMessages } from './held-messages.ts';
-import type { InFlightMessage } from './leases/lease.ts';
+import type { InFlightMessage, Lease } from './leases/lease.ts';
 import { LeaseTable } from './leases/lease-table.ts';
 import { headerOfNew } from './message-header.ts';
 import type { DeliverResult, Producer } from './producer.ts';
@@ -86,6 +87,7 @@ export class Delivery {
       fault,
     });
     const settler = new Settler({ commits, leases, waiting, tail, now });
+    const histories = new AttemptHistories();
     const dispatcher = new Dispatcher({
       store,
       commits,
@@ -93,12 +95,23 @@ export class Delivery {
       settler,
       waiting,
       time,
+      histories,
+      monotonic,
       onError,
       fault,
       tail,
     });
     const { redeliveries } = dispatcher;
-    const attempts = new Attempts({ commits, settler, redeliveries, waiting, maxDeliver, time, monotonic });
+    const attempts = new Attempts({
+      commits,
+      settler,
+      redeliveries,
+      waiting,
+      maxDeliver,
+      time,
+      histories,
+      monotonic,
+    });
     this.#deps = deps;
     this.#store = store;
     this.#commits = commits;
@@ -117,7 +130,7 @@ export class Delivery {
       fault,
       newLeaseId: deps.newLeaseId,
     });
-    this.held = new HeldMessages({ store, commits, leases, attempts });
+    this.held = new HeldMessages({ store, commits, leases, histories });
     this.cancellations = new Cancellations({ store, commits, leases, settler, monotonic });
     this.deadlines = new Deadlines({
       store,
@@ -173,7 +186,9 @@ export class Delivery {
   /** Gives back messages that this consumer holds, which counts as a failed attempt. After too many, a message becomes a dead letter. */
   nack(consumer: Consumer, seqs: readonly number[], options: NackOptions): AckResult {
     const how = { ...options, reason: options.reason ?? 'no reason given' };
-    return this.#releaseAll(consumer, seqs, (seq, message) => this.#attempts.givenBack(seq, message, how));
+    return this.#releaseAll(consumer, seqs, (seq, message, holder) =>
+      this.#attempts.givenBack(seq, message, { ...how, holder }),
+    );
   }
 
   /** Puts a dead letter back into its inbox, as a new message. */
@@ -239,7 +254,7 @@ export class Delivery {
   #releaseAll(
     consumer: Consumer,
     seqs: readonly number[],
-    act: (seq: number, message: InFlightMessage) => void,
+    act: (seq: number, message: InFlightMessage, lease: Lease) => void,
   ): AckResult {
     const lease = this.#leases.of(consumer);
     if (!lease) return { accepted: [], rejected: [...seqs] };
@@ -248,7 +263,7 @@ export class Delivery {
     for (const seq of seqs) {
       const message = lease.release(seq);
       if (message) {
-        act(seq, message);
+        act(seq, message, lease);
         accepted.push(seq);
       } else rejected.push(seq);
     }

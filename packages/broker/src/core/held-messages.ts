@@ -1,13 +1,13 @@
 import type { InboxStore } from '@signalbox/store';
 import type { CommitQueue } from './commits/commit-queue.ts';
-import type { Attempts } from './endings/attempts.ts';
+import type { AttemptHistories } from './endings/attempt-histories.ts';
 import type { LeaseTable } from './leases/lease-table.ts';
 
 export interface HeldMessagesDeps {
   store: InboxStore;
   commits: CommitQueue;
   leases: LeaseTable;
-  attempts: Attempts;
+  histories: AttemptHistories;
 }
 
 /** Answers questions about messages that were pushed to a consumer and are not settled. It changes nothing. */
@@ -27,14 +27,16 @@ export class HeldMessages {
   }
 
   /**
-   * Returns the ids of at most `limit` messages that the last holder of an inbox left behind, in order: those that it was working on
-   * when its lease ended, and those with failed attempts.
+   * Returns the ids of at most `limit` messages of an inbox that the consumer with this token was the last to try and that are not
+   * settled, in order.
    */
-  async leftBehind(address: string, limit: number): Promise<string[]> {
-    const { store, commits, attempts } = this.#deps;
-    const unfinished = attempts.unfinishedAt(address);
+  async leftBehind(address: string, tokenId: string, limit: number): Promise<string[]> {
+    const { store, commits, histories } = this.#deps;
+    const seqs = histories.triedWith(tokenId);
+    if (seqs.size === 0) return [];
     await commits.written();
-    const tried = await store.tried(address, unfinished, limit);
-    return tried.map(({ id }) => id);
+    const tried = await store.tried(address, [...seqs], Number.MAX_SAFE_INTEGER);
+    const left = tried.filter(({ seq }) => seqs.has(seq));
+    return left.slice(0, limit).map(({ id }) => id);
   }
 }

@@ -60,8 +60,8 @@ export class Subscriptions {
     const { store, commits, leases, attempts, newLeaseId } = this.#deps;
     const lease = new Lease(newLeaseId(), address, consumer, options);
     const previous = leases.at(address);
-    if (previous) this.#takeOver(previous, consumer);
-    attempts.cameBack(address);
+    if (previous) this.#takeOver(previous, lease);
+    attempts.cameBack(address, lease);
     leases.add(lease);
     try {
       await commits.written();
@@ -98,7 +98,12 @@ export class Subscriptions {
     const lease = leases.of(consumer);
     if (!lease) return;
     const unfinished = this.#endLease(lease);
-    if (unfinished.length > 0) attempts.leftUnfinished(lease.address, unfinished);
+    if (unfinished.length > 0) attempts.leftUnfinished(lease.address, lease, unfinished);
+  }
+
+  /** Notes that the process with this token has ended. Its consumers have no leases any more, and what they worked on was tried. */
+  processEnded(tokenId: string): void {
+    this.#deps.attempts.processEnded(tokenId);
   }
 
   async #bindJournal(address: string, claim: JournalClaim): Promise<number> {
@@ -109,10 +114,10 @@ export class Subscriptions {
     return foreignUpTo;
   }
 
-  #takeOver(previous: Lease, consumer: Consumer): void {
+  #takeOver(previous: Lease, next: Lease): void {
     const unfinished = this.#endLease(previous);
-    if (previous.consumer === consumer) return;
-    this.#deps.attempts.takenOver(unfinished);
+    if (previous.consumer === next.consumer) return;
+    this.#deps.attempts.takenOver(previous, unfinished, next);
     previous.consumer.send({ type: 'lease_lost', reason: 'taken_over' });
   }
 

@@ -13,6 +13,8 @@ export async function subscribe(
     window: frame.window ?? frameDefaults.windowMessages,
     windowBytes: frame.window_bytes ?? frameDefaults.windowBytes,
     ...(frame.journal && { journal: frame.journal }),
+    tokenId: caller.token.id,
+    ...(frame.consumer_id !== undefined && { consumerId: frame.consumer_id }),
     ...(frame.ack_deadline_ms !== undefined && { ackDeadlineMs: frame.ack_deadline_ms }),
   });
   if (!subscription) return undefined;

@@ -102,13 +102,14 @@ export class InboxSubscription {
   #ask(options: SubscribeOptions): void {
     const ask = ++this.#newestAsk;
     this.#deps.onPending();
-    const { window, windowBytes } = options;
+    const { window, windowBytes, consumerId } = options;
     const journal = options.claimJournal?.();
     this.#deps.calls
       .call({
         type: 'subscribe',
         ...(window !== undefined && { window }),
         ...(windowBytes !== undefined && { window_bytes: windowBytes }),
+        ...(consumerId !== undefined && { consumer_id: consumerId }),
         ...(journal && { journal }),
       })
       .then(

@@ -111,6 +111,14 @@ export const clientFrameSchemas = {
         .max(frameLimits.maxAckDeadlineMs)
         .optional()
         .describe('The time in which a pushed message must be settled or renewed. Default: none.'),
+      consumer_id: z
+        .string()
+        .min(1)
+        .max(frameLimits.consumerIdLength)
+        .optional()
+        .describe(
+          'A name of the subscribing process, which it keeps over reconnects: see section 6, rule 7.',
+        ),
     },
   ),
 

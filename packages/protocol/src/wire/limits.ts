@@ -264,6 +264,7 @@ export const frameLimits = {
   maxAckDeadlineMs: 60 * 60 * 1000,
   nackDelayMs: day,
   nackReasonLength: 500,
+  consumerIdLength: 64,
   /** The status of an `announce`, written as JSON. */
   statusLength: 2 * KiB,
   cursorLength: 256,

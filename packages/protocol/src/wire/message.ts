@@ -20,6 +20,12 @@ export const messageHeaderFields = {
   created_at: z.number().describe('The broker’s clock, for display only.'),
   remaining_ms: z.number().optional().describe('Lifetime left. Count it down on a monotonic clock.'),
   attempt: z.int().optional().describe('From 2 on, after attempts that failed.'),
+  since_tried_ms: z
+    .number()
+    .optional()
+    .describe(
+      'The time since a consumer last had it. Given with `attempt` when it is pushed, if the broker knows it: it forgets that at a restart.',
+    ),
   traceparent: z.string().optional(),
 };
 

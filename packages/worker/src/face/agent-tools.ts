@@ -17,6 +17,8 @@ export interface AgentToolsOptions extends MailboxTimes {
   searchTimeoutMs?: number;
   /** Whether the mailbox tools are among them, as far as the role may see them. Default true. */
   mailbox?: boolean;
+  /** Names the process that reads the inbox to the broker, if that process ends with its agent. */
+  consumerId?: string;
   log?: Log;
 }
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import type { Log } from '@signalbox/client';
 import { messageOf } from '@signalbox/protocol';
@@ -39,7 +40,7 @@ export function serveMcpFace(executor: McpProxyExecutor, options: McpFaceOptions
   const { version, heartbeatMs, log = () => {} } = options;
   const { input = process.stdin, output = process.stdout } = options.streams ?? {};
   const transport = options.transport ?? new StdioTransport(input, output);
-  const tools = openAgentTools(executor, options);
+  const tools = openAgentTools(executor, { consumerId: randomBytes(12).toString('base64url'), ...options });
   const connection = serveConnection(transport, tools, {
     version,
     heartbeatMs,

@@ -28,6 +28,8 @@ export interface MailboxTimes {
 
 export interface MailboxOptions extends MailboxTimes {
   calls: RecentCalls;
+  /** Names the process that reads the inbox to the broker, if that process ends with its agent. */
+  consumerId?: string;
   log?: Log;
 }
 
@@ -49,7 +51,7 @@ export function mailboxTools(executor: McpProxyExecutor, options: MailboxOptions
   const now = () => performance.now();
   const { client } = executor;
   const main = new MainConnection((signal) => executor.connectMain(signal));
-  const inbox = new Inbox({ main, now, log });
+  const inbox = new Inbox({ main, consumerId: options.consumerId, now, log });
   const cursors = new InboxCursors(randomBytes(6).toString('base64url'));
   const asks = new AskTable(client, { newId: newMessageId, now });
   const tools = [

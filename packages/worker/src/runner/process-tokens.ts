@@ -52,17 +52,19 @@ async function retire(
   end: ProcessEnd | undefined,
   { parent, onEvent }: ProcessTokenOptions,
 ): ReturnType<ChildToken['retire']> {
-  const tell = end && parent !== undefined && parent !== agent ? { tell: parent, ...end } : undefined;
+  const tell = end && parent !== undefined && parent !== agent ? parent : undefined;
+  const exited = end && { ...end, ...(tell !== undefined && { tell }) };
   const warn = (code: 'token_not_revoked' | 'parent_not_told', message: string): void =>
     onEvent({ event: 'warning', agent, code, message });
   try {
-    const report = await revoke(client, { id, ...(tell && { exited: tell }) });
-    if (tell && !report.told)
-      warn('parent_not_told', `'${tell.tell}' was not told of the exit: ${whyNotTold}`);
+    const report = await revoke(client, { id, ...(exited && { exited }) });
+    if (tell !== undefined && !report.told)
+      warn('parent_not_told', `'${tell}' was not told of the exit: ${whyNotTold}`);
     return report;
   } catch (first) {
     if (isGone(first)) return nothingHeld;
-    if (tell) warn('parent_not_told', `'${tell.tell}' was not told of the exit: ${messageOf(first)}`);
+    if (tell !== undefined)
+      warn('parent_not_told', `'${tell}' was not told of the exit: ${messageOf(first)}`);
   }
   try {
     await revoke(client, { id });

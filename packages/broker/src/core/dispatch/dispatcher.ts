@@ -7,6 +7,7 @@ import {
   type StoredMessage,
 } from '@signalbox/store';
 import type { CommitQueue } from '../commits/commit-queue.ts';
+import type { AttemptHistories } from '../endings/attempt-histories.ts';
 import type { InFlightMessage, Lease } from '../leases/lease.ts';
 import type { LeaseTable } from '../leases/lease-table.ts';
 import { headerOf, isRequest } from '../message-header.ts';
@@ -30,6 +31,9 @@ export interface DispatcherDeps {
   settler: Settler;
   waiting: WaitingRequests;
   time: ExpiryClock;
+  histories: AttemptHistories;
+  /** Returns monotonic milliseconds. */
+  monotonic: () => number;
   onError: (error: unknown) => void;
   fault: Fault;
   tail: Tail;
@@ -180,8 +184,16 @@ export class Dispatcher {
     }
     fault('broker.push.before');
     lease.hold(seq, message);
-    lease.consumer.push(messageFrame(seq, message, content.traceparent, time), content.body);
+    const frame = messageFrame(seq, message, content.traceparent, time);
+    if (message.attempts > 0) frame.since_tried_ms = this.#sinceTriedMs(seq);
+    lease.consumer.push(frame, content.body);
     if (tail.isOn) tail.report({ what: 'delivered', attempt: message.attempts + 1 }, seq, message);
+  }
+
+  #sinceTriedMs(seq: number): number | undefined {
+    const { histories, monotonic } = this.#deps;
+    const triedAt = histories.triedAt(seq);
+    return triedAt === undefined ? undefined : Math.max(0, Math.round(monotonic() - triedAt));
   }
 
   /** Pushes a message whose delay is over. One after the cursor is found by the next read. */

@@ -91,7 +91,7 @@ export class Deadlines {
       if (ackDeadlineMs === undefined || monotonicNow - message.renewedAt < ackDeadlineMs) continue;
       lease.release(seq);
       const reason = `neither settled nor renewed within ${ackDeadlineMs} ms`;
-      attempts.givenBack(seq, message, { reason, delayMs: 0, dead: false });
+      attempts.givenBack(seq, message, { holder: lease, reason, delayMs: 0, dead: false });
     }
     dispatcher.pump(lease);
   }

@@ -15,7 +15,7 @@ export interface InFlightMessage extends MessageHeader {
   ended: boolean;
 }
 
-/** The bounds that a subscriber sets on what is pushed to it. */
+/** What a subscriber says of itself, and the bounds that it sets on what is pushed to it. */
 export interface LeaseOptions {
   /** The most messages that may be pushed and not settled. */
   window: number;
@@ -23,6 +23,10 @@ export interface LeaseOptions {
   windowBytes: number;
   /** The time in which a message must be settled, or renewed by `working`. Then its attempt has failed. */
   ackDeadlineMs?: number;
+  /** The token with which the consumer subscribed. */
+  tokenId?: string;
+  /** A name that the consumer chose for itself and keeps over its connections. */
+  consumerId?: string;
 }
 
 /**
@@ -52,6 +56,10 @@ export class Lease {
   ended = false;
   /** {@link LeaseOptions.ackDeadlineMs} */
   readonly ackDeadlineMs: number | undefined;
+  /** {@link LeaseOptions.tokenId} */
+  readonly tokenId: string | undefined;
+  /** {@link LeaseOptions.consumerId} */
+  readonly consumerId: string | undefined;
   readonly #window: number;
   readonly #windowBytes: number;
   /** Bytes of the bodies in flight. */
@@ -62,6 +70,8 @@ export class Lease {
     this.address = address;
     this.consumer = consumer;
     this.ackDeadlineMs = options.ackDeadlineMs;
+    this.tokenId = options.tokenId;
+    this.consumerId = options.consumerId;
     this.#window = options.window;
     this.#windowBytes = options.windowBytes;
   }

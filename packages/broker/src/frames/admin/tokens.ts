@@ -150,6 +150,6 @@ async function endWorker(
     return await tellWorkerExit(record, exit, deps);
   } catch (error) {
     deps.log({ level: 'error', event: 'worker_exit_not_told', agent: record.agent, error });
-    return { told: false, held_ids: [] };
+    return { ...(exit.tell !== undefined && { told: false }), held_ids: [] };
   }
 }

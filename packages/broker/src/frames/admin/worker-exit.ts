@@ -13,19 +13,22 @@ export type WorkerExitDeps = Pick<FrameDeps, 'delivery' | 'policies' | 'agents' 
 /** The most ids that the event lists. */
 const maxHeldIds = 100;
 
-/** The end of a worker's process: its exit code or the signal that ended it, and the agent that is told. */
+/** The end of a worker's process: its exit code or the signal that ended it, and the agent that is told, if one is. */
 export type WorkerExit = NonNullable<AdminParams<'token_revoke'>['exited']>;
 
 /**
- * Stores an event for the agent that is to be told, if it exists and the worker's role may send to it. The caller has ended the
- * worker's connections before, so that the messages it worked on are listed as left behind. Rejects if the commit fails.
+ * Counts an attempt of each message that the worker had in hand, and stores an event for the agent that is to be told, if one is
+ * named, exists, and the worker's role may send to it. The caller has ended the worker's connections before. Rejects if a commit
+ * fails.
  */
 export async function tellWorkerExit(
   { id, agent, role }: TokenRecord,
   { tell, code, signal }: WorkerExit,
   { delivery, policies, agents, store, now }: WorkerExitDeps,
-): Promise<{ told: boolean; held_ids: string[] }> {
-  const heldIds = await delivery.held.leftBehind(agent, maxHeldIds);
+): Promise<{ told?: boolean; held_ids: string[] }> {
+  delivery.subscriptions.processEnded(id);
+  const heldIds = await delivery.held.leftBehind(agent, id, maxHeldIds);
+  if (tell === undefined) return { held_ids: heldIds };
   const allowed = isPrivileged(role) || maySendTo(policies[role], tell);
   const exists = agents.has(tell) || (await hasInbox(tell, store));
   if (!allowed || !exists) return { told: false, held_ids: heldIds };

@@ -30,7 +30,7 @@ describe('The parameters of an operation', () => {
       'token_revoke',
       { id: 'a', exited: [] },
       'exited',
-      "field 'params.exited' must be an object with tell, code and signal",
+      "field 'params.exited' must be an object with code and signal, and perhaps tell",
     ],
     [
       'token_revoke',

@@ -47,7 +47,7 @@ export function tokenOperations() {
       result: z.object({
         id: z.string(),
         revoked: z.literal(true),
-        told: z.boolean().optional().describe('Given with `exited`: the event was stored.'),
+        told: z.boolean().optional().describe('Given with `exited.tell`: the event was stored.'),
         held_ids: z
           .array(z.string())
           .optional()
@@ -100,7 +100,7 @@ function workerExitSchema() {
   return z
     .object(
       {
-        tell: agentIdSchema.describe('The agent that is to know.'),
+        tell: agentIdSchema.optional().describe('The agent that is to know. Default: nobody.'),
         code: z
           .int({ error: code })
           .min(-maxExitCode, { error: code })
@@ -113,7 +113,7 @@ function workerExitSchema() {
           .nullable()
           .describe('The name of the signal.'),
       },
-      { error: 'must be an object with tell, code and signal' },
+      { error: 'must be an object with code and signal, and perhaps tell' },
     )
     .meta({ id: 'WorkerExit', title: 'worker exit', description: 'How the process of a worker ended.' });
 }

@@ -50,5 +50,8 @@ test('a text is shown as it is, other values as JSON, and an ask says how to ans
   expect(attestedText(ask, 'm')).toContain(
     '\noffered before: yes, and not acked\nanswer within: 9 s, with signalbox_reply\n',
   );
+  expect(attestedText({ ...ask, attempt: 2, offered_seconds_ago: 7 }, 'm')).toContain(
+    '\nattempt: 2\noffered before: yes, 7 s ago, and not acked; the process that had it may have begun the work\n',
+  );
   expect(attestedText({ ...ask, kind: 'note' }, 'm')).not.toContain('answer within');
 });

@@ -23,9 +23,15 @@ export function attestedText(message: InboxMessage, title: string): string {
     message.in_reply_to !== undefined && `in reply to: ${message.in_reply_to}`,
     `age: ${message.age_seconds} s`,
     `attempt: ${message.attempt}`,
-    message.offered_before && 'offered before: yes, and not acked',
+    message.offered_before && offeredText(message),
     isQuestion(kind) && expires !== undefined && `answer within: ${expires} s, with signalbox_reply`,
     'body:',
   ];
   return `${header.filter(Boolean).join('\n')}\n${quotedBody(message.body)}\n`;
+}
+
+function offeredText({ offered_seconds_ago: ago, attempt }: InboxMessage): string {
+  const when = ago === undefined ? 'yes' : `yes, ${ago} s ago`;
+  const hint = attempt > 1 ? '; the process that had it may have begun the work' : '';
+  return `offered before: ${when}, and not acked${hint}`;
 }

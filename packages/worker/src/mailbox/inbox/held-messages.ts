@@ -9,6 +9,8 @@ export interface HeldMessage {
   receivedAt: number;
   /** The number of the read that returned it first. */
   offeredBy: number | undefined;
+  /** The time of the last read that returned it, in monotonic milliseconds. */
+  offeredAt: number | undefined;
   /** False from the end of the lease in which it came until it comes again in the next one. */
   isLive: boolean;
   /** Whether the agent is done with it; the ack may not have reached the broker yet. */
@@ -35,6 +37,18 @@ export function remainingMs({ message, receivedAt }: HeldMessage, now: number): 
   return message.remaining_ms === undefined ? undefined : receivedAt + message.remaining_ms - now;
 }
 
+/**
+ * Returns the time since a message was last offered, by this process or by one before it, in milliseconds; `undefined` if it never
+ * was, or nobody knows when. `now` is monotonic.
+ */
+export function sinceOfferedMs(
+  { message, receivedAt, offeredAt }: HeldMessage,
+  now: number,
+): number | undefined {
+  if (offeredAt !== undefined) return now - offeredAt;
+  return message.since_tried_ms === undefined ? undefined : now - receivedAt + message.since_tried_ms;
+}
+
 /** The most messages that are remembered from former leases. */
 const maxFormer = 1_000;
 
@@ -45,13 +59,13 @@ export class HeldMessages {
   /** Adds a delivered message; one that came before keeps its marks. */
   add(seq: number, message: Message, json: unknown, receivedAt: number): HeldMessage {
     const known = this.#bySeq.get(seq);
-    const held = { seq, message, json, receivedAt, offeredBy: undefined, isDone: false, ...known };
-    Object.assign(held, { message, json, receivedAt, isLive: true });
+    const marks = { offeredBy: undefined, offeredAt: undefined, isDone: false, ...known };
+    const held: HeldMessage = { ...marks, seq, message, json, receivedAt, isLive: true };
     // A lease begins with the oldest: one before this that did not come was settled elsewhere.
     for (const other of this.#bySeq.values())
       if (!other.isLive && other.seq < seq) this.#bySeq.delete(other.seq);
-    this.#bySeq.set(seq, held as HeldMessage);
-    return held as HeldMessage;
+    this.#bySeq.set(seq, held);
+    return held;
   }
 
   /** Marks all messages as not live until they are delivered again. */

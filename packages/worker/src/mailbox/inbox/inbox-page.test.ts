@@ -18,6 +18,7 @@ const held = (seq: number, body: string): HeldMessage => ({
   json: JSON.parse(body),
   receivedAt: 100,
   offeredBy: undefined,
+  offeredAt: undefined,
   isLive: true,
   isDone: false,
 });

@@ -14,6 +14,8 @@ const takeMs = 40_000;
 
 export interface InboxDeps {
   main: MainConnection;
+  /** Names the process that reads the inbox, if it ends with its agent. */
+  consumerId: string | undefined;
   log: Log;
   /** Monotonic milliseconds. */
   now: () => number;
@@ -99,7 +101,11 @@ export class Inbox {
   /** Marks messages as returned by a read: from now on their loss counts as an attempt. */
   async offered(messages: readonly HeldMessage[], read: number, signal: AbortSignal): Promise<void> {
     const client = await this.hold(signal);
-    for (const held of messages) held.offeredBy ??= read;
+    const now = this.#deps.now();
+    for (const held of messages) {
+      held.offeredBy ??= read;
+      held.offeredAt = now;
+    }
     client.working(messages.map(({ seq }) => seq));
   }
 
@@ -119,9 +125,11 @@ export class Inbox {
   }
 
   async #take(): Promise<BrokerClient> {
-    const client = await this.#deps.main.client(this.#stop.signal);
+    const { main, consumerId } = this.#deps;
+    const client = await main.client(this.#stop.signal);
     const subscription = await client.subscribe({
       window: inboxWindow,
+      ...(consumerId !== undefined && { consumerId }),
       onSubscribed: () => this.held.leaseEnded(),
     });
     this.#isHeld = true;

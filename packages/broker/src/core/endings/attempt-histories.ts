@@ -1,0 +1,48 @@
+/** The failed attempts of a message in this run. */
+export interface AttemptHistory {
+  reasons: string[];
+  /** How often its holder was lost and came back in time. */
+  forgiven: number;
+  /** The token of the consumer that tried it last. */
+  tokenId: string | undefined;
+  /** The time at which that consumer had it, in monotonic milliseconds. */
+  triedAt: number | undefined;
+}
+
+/** The most messages whose failed attempts are remembered. Beyond it, the oldest are forgotten. */
+const maxHistories = 10_000;
+
+/** Remembers the failed attempts of messages. A restart of the broker forgets them; the store keeps only their number. */
+export class AttemptHistories {
+  readonly #bySeq = new Map<number, AttemptHistory>();
+
+  /** Returns the history of a message, which is empty if there was none. */
+  of(seq: number): AttemptHistory {
+    const known = this.#bySeq.get(seq);
+    if (known) return known;
+    const history: AttemptHistory = { reasons: [], forgiven: 0, tokenId: undefined, triedAt: undefined };
+    this.#bySeq.set(seq, history);
+    if (this.#bySeq.size > maxHistories) {
+      const oldest = this.#bySeq.keys().next();
+      if (!oldest.done) this.#bySeq.delete(oldest.value);
+    }
+    return history;
+  }
+
+  /** Returns when a consumer last tried a message and failed, in monotonic milliseconds, as far as it is known. */
+  triedAt(seq: number): number | undefined {
+    return this.#bySeq.get(seq)?.triedAt;
+  }
+
+  /** Returns the sequence numbers of the messages that a consumer with this token was the last to try. */
+  triedWith(tokenId: string): Set<number> {
+    const found = new Set<number>();
+    for (const [seq, history] of this.#bySeq) if (history.tokenId === tokenId) found.add(seq);
+    return found;
+  }
+
+  /** Forgets a message that was given up. */
+  forget(seq: number): void {
+    this.#bySeq.delete(seq);
+  }
+}
