@@ -13,7 +13,9 @@ interface Setup extends AsyncDisposable {
   broker: TestBroker;
   alice: WireClient;
   /** A new connection of bob, subscribed, and the message that it is offered, which it works on. */
-  work(subscription?: object): Promise<{ bob: WireClient; attempt: unknown; sinceTriedMs: unknown }>;
+  work(
+    subscription?: Record<string, unknown>,
+  ): Promise<{ bob: WireClient; attempt: unknown; sinceTriedMs: unknown }>;
   /** Moves the broker's clock. */
   advance(ms: number): void;
   /** Resolves when this agent has no connection. */

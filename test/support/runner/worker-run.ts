@@ -55,49 +55,59 @@ export async function startWorkerRunStack(): Promise<WorkerRunStack> {
       await mkdir(directory, { recursive: true });
       return directory;
     },
-    start(args, { cwd = path, env = {} } = {}) {
-      const child = spawn(process.execPath, signalboxArgv(['worker', 'run', ...args]), {
+    start: (args, { cwd = path, env = {} } = {}) =>
+      startRun(args, {
         cwd,
-        env: cleanEnv({
+        env: {
           HOME: home,
           XDG_STATE_HOME: join(path, 'state'),
           PATH: `${bin}:${process.env.PATH}`,
           XDG_RUNTIME_DIR: runRoot,
           SIGNALBOX_URL: stack.broker.url,
           ...env,
-        }),
-        stdio: ['ignore', 'pipe', 'pipe'],
-      });
-      const text = { stdout: '', stderr: '' };
-      const said = Promise.withResolvers<void>();
-      for (const stream of ['stdout', 'stderr'] as const) {
-        child[stream].setEncoding('utf8').on('data', (chunk: string) => {
-          text[stream] += chunk;
-          if (text.stdout.includes('\n')) said.resolve();
-        });
-      }
-      const ended = once(child, 'close').then(([code, signal]) => ({ code, signal }));
-      const run: Run = {
-        pid: child.pid!,
-        stdout: () => text.stdout,
-        stderr: () => text.stderr,
-        events: () => jsonLines(text.stderr),
-        async report() {
-          await Promise.race([said.promise, ended]);
-          if (!text.stdout.includes('\n')) throw new Error(`no report: ${text.stdout}${text.stderr}`);
-          return JSON.parse(text.stdout.split('\n')[0]!.replace(/^\[[^\]]*\] /, ''));
         },
-        ended,
-        kill: (signal) => void child.kill(signal),
-        async [Symbol.asyncDispose]() {
-          child.kill('SIGKILL');
-          await ended;
-        },
-      };
-      return run;
-    },
+      }),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+}
+
+/** Starts `signalbox worker run` from source, in an environment with nothing of Signalbox's but `env`. */
+export function startRun(
+  args: readonly string[],
+  { cwd, env }: { cwd: string; env: Record<string, string> },
+): Run {
+  const child = spawn(process.execPath, signalboxArgv(['worker', 'run', ...args]), {
+    cwd,
+    env: cleanEnv(env),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const text = { stdout: '', stderr: '' };
+  const said = Promise.withResolvers<void>();
+  for (const stream of ['stdout', 'stderr'] as const) {
+    child[stream].setEncoding('utf8').on('data', (chunk: string) => {
+      text[stream] += chunk;
+      if (text.stdout.includes('\n')) said.resolve();
+    });
+  }
+  const ended = once(child, 'close').then(([code, signal]) => ({ code, signal }));
+  const run: Run = {
+    pid: child.pid!,
+    stdout: () => text.stdout,
+    stderr: () => text.stderr,
+    events: () => jsonLines(text.stderr),
+    async report() {
+      await Promise.race([said.promise, ended]);
+      if (!text.stdout.includes('\n')) throw new Error(`no report: ${text.stdout}${text.stderr}`);
+      return JSON.parse(text.stdout.split('\n')[0]!.replace(/^\[[^\]]*\] /, ''));
+    },
+    ended,
+    kill: (signal) => void child.kill(signal),
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+  return run;
 }
 
 function jsonLines(text: string): Record<string, unknown>[] {
