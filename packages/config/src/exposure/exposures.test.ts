@@ -1,5 +1,14 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the configuration's own syntax
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -212,6 +221,7 @@ test('A file can be changed by others if they may write to it or to a directory 
   mkdirSync(folder);
   writeFileSync(file, '');
   symlinkSync(file, link);
+  const member = { uid: process.getuid!(), gid: process.getuid!() + 1 };
   expect(writableByOthers(file)).toBeUndefined();
   for (const [path, mode, back] of [
     [file, 0o664, 0o644],
@@ -219,8 +229,8 @@ test('A file can be changed by others if they may write to it or to a directory 
     [home, 0o777, 0o700],
   ] as const) {
     chmodSync(path, mode);
-    expect(writableByOthers(file)).toContain(`${path} can be written by others`);
-    expect(writableByOthers(link)).toContain(`${path} can be written by others`);
+    expect(writableByOthers(file, member)).toContain(`${path} can be written by others`);
+    expect(writableByOthers(link, member)).toContain(`${path} can be written by others`);
     chmodSync(path, back);
   }
   chmodSync(join(home, 'etc'), 0o777);
@@ -231,6 +241,22 @@ test('A file can be changed by others if they may write to it or to a directory 
   // In a sticky directory nobody can replace the file of somebody else.
   chmodSync(join(home, 'etc'), 0o1777);
   expect(writableByOthers(link)).toBeUndefined();
+});
+
+test('The group of a user alone is not others, and everybody is.', () => {
+  const file = join(home, 'umask-002.yaml');
+  writeFileSync(file, '');
+  // Root gives the file to a group of its own; another user keeps its own.
+  const gid = process.getuid!() === 0 ? 12_345 : process.getgid!();
+  chownSync(file, process.getuid!(), gid);
+  chmodSync(file, 0o664);
+  const alone = { uid: gid, gid };
+  expect(writableByOthers(file, { uid: process.getuid!(), gid: gid + 1 })).toContain(
+    'can be written by others',
+  );
+  if (process.getuid!() === 0) expect(writableByOthers(file, alone)).toBeUndefined();
+  chmodSync(file, 0o666);
+  expect(writableByOthers(file, alone)).toContain('umask-002.yaml');
 });
 
 test('The first example of the README and that of the guide expose nothing, wherever they are put.', () => {

@@ -1,14 +1,21 @@
 import { realpathSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-const othersMayWrite = 0o022;
+const groupMayWrite = 0o020;
+const anybodyMayWrite = 0o002;
 const sticky = 0o1000;
+
+/** A user of the operating system with its first group; `undefined` where the system has none. */
+interface User {
+  uid: number | undefined;
+  gid: number | undefined;
+}
 
 /**
  * Says which file or directory lets another user than this one and root change a file; `undefined` if none does. The
  * directories above it count, since a file can be replaced there. In a sticky directory only a file's owner can replace it.
  */
-export function writableByOthers(file: string): string | undefined {
+export function writableByOthers(file: string, user: User = processUser()): string | undefined {
   try {
     const real = realpathSync(file);
     // The directory of a link counts as well as that of its target.
@@ -18,7 +25,7 @@ export function writableByOthers(file: string): string | undefined {
       ...directoriesOver(`${realpathSync(dirname(file))}/x`),
     ]);
     for (const path of chain) {
-      const why = openness(statSync(path));
+      const why = openness(statSync(path), user);
       if (why !== undefined) return `${path} ${why}`;
     }
     return undefined;
@@ -33,10 +40,23 @@ function directoriesOver(path: string): string[] {
   return parent === path ? [] : [parent, ...directoriesOver(parent)];
 }
 
-function openness(found: Stats): string | undefined {
-  if (found.uid !== 0 && found.uid !== process.getuid?.()) return `belongs to another user (${found.uid})`;
+function openness(found: Stats, user: User): string | undefined {
+  if (found.uid !== 0 && found.uid !== user.uid) return `belongs to another user (${found.uid})`;
   const isProtected = found.isDirectory() && (found.mode & sticky) !== 0;
+  const othersMayWrite = isPrivateGroup(found.gid, user) ? anybodyMayWrite : groupMayWrite | anybodyMayWrite;
   return (found.mode & othersMayWrite) !== 0 && !isProtected
     ? 'can be written by others (chmod go-w mends it)'
     : undefined;
+}
+
+/**
+ * Fedora, Ubuntu and others give each user a group of the same number, and let files be written by it (umask 002). Nobody else
+ * is in it.
+ */
+function isPrivateGroup(gid: number, user: User): boolean {
+  return user.uid !== 0 && gid === user.uid && gid === user.gid;
+}
+
+function processUser(): User {
+  return { uid: process.getuid?.(), gid: process.getgid?.() };
 }

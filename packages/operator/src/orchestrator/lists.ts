@@ -17,7 +17,7 @@ export async function readManifest(
 ): Promise<Manifest> {
   const options: RequestOptions = { timeoutMs: manifestTimeoutMs, ephemeral: true };
   return await readWholeManifest(async (request) => {
-    const asked = { ...request, at_once: true as const, ...(role !== undefined && { role }) };
+    const asked = { ...request, at_once: true as const, ...(role !== undefined && { as_role: role }) };
     const reply = await sendOrchestratorRequest(client, orchestrator, asked, options);
     if ('manifest' in reply) return reply.manifest;
     throw replyError(reply);

@@ -76,7 +76,7 @@ export async function answerOperation(
 function neededFor(request: OperationRequest, ownRole: string): readonly Permission[] | undefined {
   const { request: byOp, frame } = operationPermissions;
   if (request.op === 'manifest') {
-    return request.role === undefined || request.role === ownRole ? undefined : frame.manifest;
+    return request.as_role === undefined || request.as_role === ownRole ? undefined : frame.manifest;
   }
   return request.op in byOp ? byOp[request.op as keyof typeof byOp] : undefined;
 }
@@ -104,12 +104,12 @@ function auditOperation(
       audit.record({ code: 'calls_read', ...who, name: op, detail: op, outcome });
       return;
     case 'manifest':
-      if (request.role === undefined || request.cursor !== undefined) return;
+      if (request.as_role === undefined || request.cursor !== undefined) return;
       audit.record({
         code: 'calls_read',
         ...who,
         name: op,
-        detail: `tools of role ${request.role}`,
+        detail: `tools of role ${request.as_role}`,
         outcome,
       });
       return;
@@ -133,7 +133,7 @@ async function answerAllowed(
   const { catalogs } = deps;
   switch (request.op) {
     case 'manifest':
-      return answerManifest(deps, request.role ?? asker.role, request);
+      return answerManifest(deps, request.as_role ?? asker.role, request);
     case 'status':
       return answerStatus(deps, asker, request);
     case 'search': {

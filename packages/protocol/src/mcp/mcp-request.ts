@@ -20,7 +20,8 @@ const manifestRequestSchema = z.object({
     .describe(
       'Asks for the list as it is now. Without it, an orchestrator that has just started waits for its servers.',
     ),
-  role: roleSchema.optional().describe('Asks for the tools of another role. For operators and observers.'),
+  // Not `role`: a role that a body claims is ignored everywhere.
+  as_role: roleSchema.optional().describe('Asks for the tools of another role. For operators and observers.'),
 });
 
 const callRequestSchema = z.object({
