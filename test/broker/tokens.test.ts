@@ -156,6 +156,11 @@ describe('tokens', () => {
     expect(await left()).toContain(kept[1]!.id);
     await using other = await connectWire(broker.url, { agent: 'ci-10', token: kept[1]!.token });
     expect(await admin(other, 'token_revoke_agent', { agent: 'ci-10' })).toMatchObject({ code: 'forbidden' });
+    expect(await admin(op, 'token_revoke_agent', { agent: 'operator' })).toMatchObject({
+      code: 'forbidden',
+      message: expect.stringContaining("'operator' is the agent that asks"),
+    });
+    expect(await left()).toContain(kept[1]!.id);
   });
 
   it('are refused for reserved and look-alike names, and granted for their neighbours', async () => {

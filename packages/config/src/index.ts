@@ -1,4 +1,4 @@
-// What is right and yet does nothing.
+// The parts of a configuration that are right and yet do nothing.
 export { unmatchedPatterns } from './checks/unmatched-patterns.ts';
 // The configuration that processes run with, and where it comes from.
 export {

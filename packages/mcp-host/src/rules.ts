@@ -1,4 +1,4 @@
-// What the configuration of a server means. It loads quickly, because nothing that runs servers comes with it.
+// The meaning of the configuration of servers. It loads quickly, because nothing that runs servers comes with it.
 export { dataFolderOf } from './config/instance-name.ts';
 export { namedSecretsOf } from './config/result-redaction.ts';
 export {

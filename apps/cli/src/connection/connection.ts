@@ -30,7 +30,7 @@ export interface ConnectionFlags {
   data?: string;
 }
 
-/** What named the address of a broker. `name` is the option, the variable, the file or the directory. */
+/** The source of the address of a broker. `name` is the option, the variable, the file or the directory. */
 export interface AddressOrigin {
   by: 'option' | 'environment' | 'token file' | 'configuration' | 'data directory';
   name: string;

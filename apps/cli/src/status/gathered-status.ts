@@ -11,7 +11,7 @@ import type { Session } from '../connection/client-session.ts';
 /** The time to wait for the orchestrator, in milliseconds: the rest of a status is worth more than a complete one. */
 const orchestratorTimeoutMs = 5000;
 
-/** What a status says: the broker, its clock, the agents, and the orchestrator with its servers. */
+/** The facts of a status: the broker, its clock, the agents, and the orchestrator with its servers. */
 export interface GatheredStatus {
   url: string;
   broker: BrokerStats;

@@ -22,7 +22,7 @@ export interface ServerPolicy {
    */
   maxRestarts?: number;
   restartWindowMs?: number;
-  /** How long the server may take to start, shake hands and list its tools. Default 60 s. */
+  /** The time that the server may take to start, shake hands and list its tools. Default 60 s. */
   startTimeoutMs?: number;
   /** The number of consecutive transport failures that opens the circuit breaker. Default 5. */
   circuitThreshold?: number;

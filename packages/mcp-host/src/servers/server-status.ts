@@ -51,7 +51,7 @@ export interface ServerStatus extends CallStats {
   auth?: AuthState;
   /** The last error of any instance, free of secrets. */
   lastError?: string;
-  /** How long the start takes already that began first, of those that are under way. */
+  /** The time for which the oldest start that is under way has been running. */
   startingMs?: number;
   /** The failure of the last start of an instance that has not started since; free of secrets, and for operators only. */
   startFailure?: StartFailure;

@@ -1,4 +1,4 @@
-/** How long the token of an agent is valid if its issuer does not say so, in milliseconds: 30 days. */
+/** The lifetime of an agent’s token whose issuer names none, in milliseconds: 30 days. */
 export const agentTokenMs = 30 * 24 * 3_600_000;
 
 /** The longest time before the end of a token in which it counts as near, in milliseconds. */

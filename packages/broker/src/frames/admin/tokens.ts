@@ -101,7 +101,10 @@ export async function revokeToken(
   return { result: { id, revoked: true, ...told } };
 }
 
-/** Runs `token_revoke_agent`: does for every token of an agent what {@link revokeToken} does for one. */
+/**
+ * Runs `token_revoke_agent`: does for every token of an agent what {@link revokeToken} does for one. The agent that asks is refused: it
+ * would cut itself off in the middle.
+ */
 export async function revokeAgentTokens(
   { agent }: AdminParams<'token_revoke_agent'>,
   deps: RevokeDeps,
@@ -113,6 +116,10 @@ export async function revokeAgentTokens(
     const nearest = suggestion(agent, new Set(all.map((record) => record.agent)));
     const message = `no token is for '${agent}'${nearest}; 'token list' shows them`;
     return { refusal: { code: 'unknown_token', field: 'params.agent', message } };
+  }
+  if (agent === caller.token.agent) {
+    const message = `'${agent}' is the agent that asks, and would be shut out; ask with the token of another operator, or revoke single tokens by their ids`;
+    return { refusal: { code: 'forbidden', field: 'params.agent', message } };
   }
   const ids: string[] = [];
   for (const record of records) {

@@ -24,7 +24,7 @@ export function tokenOperations() {
     },
     token_revoke_agent: {
       meaning:
-        'Revokes every token of an agent, also those that minting tokens issued for it, as `token_revoke` does. For a pattern: the minting tokens with exactly this pattern, and those that they issued.',
+        'Revokes every token of an agent, also those that minting tokens issued for it, as `token_revoke` does. For a pattern: the minting tokens with exactly this pattern, and those that they issued. Refused for the agent that asks.',
       params: z.object({
         agent: z
           .string({ error: 'must be an agent id' })

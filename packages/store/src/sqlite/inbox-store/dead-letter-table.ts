@@ -97,7 +97,7 @@ export class DeadLetterTable {
     this.reload();
   }
 
-  /** How many dead letters there are. */
+  /** Returns the number of dead letters. */
   total(): number {
     return this.#total.get() ?? 0;
   }

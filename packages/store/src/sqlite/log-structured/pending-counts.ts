@@ -52,7 +52,7 @@ export class PendingCounts {
     return this.#of.get(inbox) ?? { messages: 0, bytes: 0 };
   }
 
-  /** How many messages are pending in segments, in all inboxes. */
+  /** Returns the number of messages that are pending in segments, in all inboxes. */
   total(): number {
     this.save();
     return this.#total.get() ?? 0;
