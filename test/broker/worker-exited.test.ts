@@ -110,7 +110,7 @@ describe('the end of a worker', () => {
     expect(later.received.filter(({ kind }) => kind === 'event')).toHaveLength(1);
   });
 
-  it('counts one attempt of what it had in hand, whoever is told, and lists nothing that another process had', async () => {
+  it('counts one attempt of what it had in hand, also if nobody is told, and lists nothing that another process had', async () => {
     await using broker = await startTestBroker();
     await using boss = await connect(broker, 'boss');
     await using operator = await connectOperator(broker);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 
-/** What the reader prints for each read, as one line of JSON. */
+/** The report of one read, which the reader prints as a line of JSON. */
 export interface ReadReport {
   pid: number;
   messages: { body: unknown; attempt: number; offered_before?: true; offered_seconds_ago?: number }[];

@@ -1,7 +1,7 @@
 /** The failed attempts of a message in this run. */
 export interface AttemptHistory {
   reasons: string[];
-  /** How often its holder was lost and came back in time. */
+  /** The number of times that its holder was lost and came back in time. */
   forgiven: number;
   /** The token of the consumer that tried it last. */
   tokenId: string | undefined;

@@ -15,7 +15,7 @@ export interface InFlightMessage extends MessageHeader {
   ended: boolean;
 }
 
-/** What a subscriber says of itself, and the bounds that it sets on what is pushed to it. */
+/** The bounds that a subscriber sets on what is pushed to it, and the facts that tell which consumer it is. */
 export interface LeaseOptions {
   /** The most messages that may be pushed and not settled. */
   window: number;
