@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { serverAuthSchema } from './auth-schema.ts';
 import { transportOf } from './transport.ts';
 import {
+  headerValues,
   httpUrl,
   limit,
   milliseconds,
@@ -120,7 +121,7 @@ const entryShape = z.strictObject({
     .optional()
     .describe('working directory of the command, relative to the file; default the directory of the file'),
   url: httpUrl.optional().describe('address of a server behind HTTP'),
-  headers: strings.optional().describe('HTTP headers of every request'),
+  headers: headerValues.optional().describe('HTTP headers of every request'),
   auth: serverAuthSchema
     .optional()
     .describe('bearer, client_credentials, token_exchange or authorization_code'),

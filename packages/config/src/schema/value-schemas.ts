@@ -24,6 +24,15 @@ export const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// 
 /** Texts by name, which are passed on as they are. */
 export const strings = z.record(z.string(), z.string());
 
+/** HTTP headers by name. A header with a line break or another control character cannot be sent. */
+export const headerValues = z.record(
+  z.string(),
+  z.string().refine((text) => [...text].every((char) => char === '\t' || (char >= ' ' && char !== '\x7f')), {
+    error:
+      'must be one line without control characters; a file that it refers to may hold nothing but the value',
+  }),
+);
+
 /** The name of an environment variable, or a pattern with `*`. Variables of Signalbox itself can't be named. */
 export const variablePattern = nonEmpty
   .refine((text) => !text.startsWith('SIGNALBOX_'), {

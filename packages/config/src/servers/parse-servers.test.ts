@@ -129,6 +129,15 @@ test('A fixed Authorization header beside auth is refused: only one of them can 
   ]);
 });
 
+test('A header that cannot be sent is a problem that does not hold its value.', () => {
+  expect(http('headers: { A: "tab\\t ok, ü", B: "" }')).toEqual([]);
+  for (const value of ['sbx_token\\nunix:/broker.sock', 'a\\0', 'a\\r']) {
+    expect(http(`headers: { X-Key: "${value}" }`)).toEqual([
+      expect.stringMatching(/^mcpServers\.a\.headers\.X-Key: must be one line [a-z ;]+$/),
+    ]);
+  }
+});
+
 test('The name of a server is a line of at most 64 characters.', () => {
   const problem = (name: string) => problemsOf(`mcpServers: { "${name}": { command: x } }`)[0];
   expect(problem('My Files.2')).toBeUndefined();
