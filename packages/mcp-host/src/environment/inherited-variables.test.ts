@@ -39,6 +39,12 @@ it('inherits no other variable, no access of the user and no code that every pro
   expect(inheritedVariables([], ours)).toEqual({ variables: {}, withheld: [] });
 });
 
+it('hands on our working directory by its exact name only, and takes it for no secret', () => {
+  const ours = { PWD: '/ours', OLDPWD: '/before' };
+  expect(inheritedVariables(['*', '*PWD'], ours)).toEqual({ variables: {}, withheld: [] });
+  expect(inheritedVariables(['PWD'], ours)).toEqual({ variables: { PWD: '/ours' }, withheld: [] });
+});
+
 it('does not hand on what npm says of its own command line, by which an npx in a server would run another package', () => {
   expect(
     namesOf([], { npm_config_package: 'x', npm_config_call: 'x', npm_config_local_prefix: 'x' }),

@@ -71,6 +71,9 @@ export const variableGroups: readonly VariableGroup[] = [
 const ofNpmItself =
   /^npm_config_(call|global|include_workspace_root|local_prefix|package|user_agent|workspaces?)$/i;
 
+/** The working directory of our own process. A server that wants it by its exact name gets it; a pattern would only mislead. */
+const ofOurDirectory: ReadonlySet<string> = new Set(['PWD', 'OLDPWD']);
+
 /** The start of the names that no server gets, because they hold tokens or say who we are. */
 export const ownPrefix = 'SIGNALBOX_';
 
@@ -139,6 +142,7 @@ function looksSecret(name: string, value: string): boolean {
 }
 
 function isWanted(name: string, patterns: readonly string[]): boolean {
+  if (ofOurDirectory.has(name)) return false;
   if (patterns.some((pattern) => matchesPattern(pattern, name))) return true;
   return (
     !ofNpmItself.test(name) &&
