@@ -92,7 +92,7 @@ test('Files of other clients are merged by name, whole entries, and check says w
   );
   await write(
     'own.json',
-    '{ "mcpServers": { "b": { "url": "https://example.test/mcp" }, "c": { "command": "c" }, "e": { "command": "no-such-command" } } }',
+    '{ "mcpServers": { "b": { "url": "https://example.test/mcp" }, "c": { "command": "c" }, "e": { "command": "no-such-command" }, "f": { "command": "./own.json" } } }',
   );
   await write(
     'signalbox.yaml',
@@ -101,17 +101,21 @@ test('Files of other clients are merged by name, whole entries, and check says w
   );
   const { code, stdout, stderr } = await signalbox(['config', 'check'], { cwd: directory.path });
   expect(code).toBe(0);
-  expect(stdout).toContain('can be used, with 3 warnings: 4 MCP servers (left out: odd), 1 role;');
-  expect(stdout.split('\n').slice(2, 7)).toEqual([
+  expect(stdout).toContain('can be used, with 4 warnings: 5 MCP servers (left out: odd), 1 role;');
+  expect(stdout.split('\n').slice(2, 8)).toEqual([
     'SERVER  TYPE             FROM                                      REPLACES',
     'a       stdio            team/mcp.json, refined by signalbox.yaml  -',
     'b       http             own.json                                  team/mcp.json',
     'e       stdio            own.json                                  -',
+    'f       stdio            own.json                                  -',
     'c       stdio, disabled  signalbox.yaml                            own.json',
   ]);
   expect(stderr.split('\n')).toEqual([
     expect.stringMatching(/^warning: team\/mcp\.json:1: servers\.odd\.type: .*this server is left out$/),
     "warning: own.json:1: mcpServers.e: 'no-such-command' was not found: no such program on the PATH: install it, or give its path; the server cannot start",
+    expect.stringMatching(
+      /^warning: own\.json:1: mcpServers\.f: '.*own\.json' is there, but it may not be executed: chmod \+x makes it a program; the server cannot start$/,
+    ),
     "warning: signalbox.yaml: roles.reader.tools[1]: 'mcp_bb__*' matches no tool: no server has this name (did you mean 'mcp_b__*'?)",
     '',
   ]);

@@ -21,7 +21,7 @@ export function missingCommands({ mcpServers, origins }: Config, env: NodeJS.Pro
       return [];
     } catch (error) {
       if (!(error instanceof SignalboxError) || error.code !== 'command_not_found') throw error;
-      return [`${place}: ${error.message}: install it, or give its path; the server cannot start`];
+      return [`${place}: ${error.message}; the server cannot start`];
     }
   });
 }

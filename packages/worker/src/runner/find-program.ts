@@ -9,10 +9,17 @@ export function findProgram(name: string, cwd: string, path = ''): string {
     : path.split(delimiter).map((directory) => join(resolve(cwd, directory), name));
   const found = places.find(isProgram);
   if (found !== undefined) return found;
-  const where = name.includes('/') ? 'there is no such program' : 'no such program on the PATH';
-  throw new SignalboxError('command_not_found', `'${name}' was not found: ${where}`, {
-    details: { hint: 'install it, or give its path; nothing was started and no token was made' },
+  throw new SignalboxError('command_not_found', `'${name}' ${absence(name, places)}`, {
+    details: { hint: 'nothing was started and no token was made' },
   });
+}
+
+/** Says why none of the places is a program, and what to do. */
+function absence(name: string, places: readonly string[]): string {
+  const isThere = places.some((place) => statSync(place, { throwIfNoEntry: false })?.isFile());
+  if (isThere) return 'is there, but it may not be executed: chmod +x makes it a program';
+  const where = name.includes('/') ? 'there is no such program' : 'no such program on the PATH';
+  return `was not found: ${where}: install it, or give its path`;
 }
 
 function isProgram(path: string): boolean {
