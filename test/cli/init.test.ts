@@ -76,9 +76,14 @@ test('init --from refuses a file that cannot be used, with its line, and writes 
   await writeFile(join(home.path, 'broken.json'), '{ "mcpServers": [');
   const refused = await signalbox(['init', '--from', 'broken.json'], at);
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('broken.json:1') });
-  expect(await readdir(home.path)).toEqual(['broken.json']);
+  await writeFile(join(home.path, 'empty.json'), '{ "mcpServers": {} }');
+  const useless = await signalbox(['init', '--from', 'empty.json'], at);
+  expect(useless).toMatchObject({ code: 2, stderr: expect.stringContaining('it holds no servers') });
+  expect(await readdir(home.path)).toEqual(['broken.json', 'empty.json']);
+  // A folder cannot be read as a file, whoever asks.
+  await mkdir(join(home.path, '.cursor/mcp.json'), { recursive: true });
   const empty = await signalbox(['init'], at);
-  expect(empty).toMatchObject({ code: 0, stderr: '' });
+  expect(empty).toMatchObject({ code: 0, stderr: expect.stringContaining('.cursor/mcp.json is not used: ') });
   expect(empty.stdout).toContain('no MCP servers yet');
   expect(empty.stdout).toContain('signalbox up');
   expect(await readFile(join(home.path, '.gitignore'), 'utf8')).toContain('*.token\n');

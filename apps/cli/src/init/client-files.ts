@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { importPathText } from '@signalbox/config';
+import { errnoOf } from '@signalbox/protocol';
 import { z } from 'zod';
 
 /** A file in which an MCP client keeps its servers. */
@@ -53,13 +54,17 @@ const serversSchema = z.object({
   servers: z.record(z.string(), z.unknown()).optional(),
 });
 
-/** Returns false for a file that is not there or names no server. One that is no plain JSON may have comments, and may hold some. */
+/**
+ * Returns false for a file that is not there or names no server. One that cannot be read may hold some, and so may one that is no
+ * plain JSON, because it may have comments.
+ */
 function mayHoldServers(file: string): boolean {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
-  } catch {
-    return false;
+  } catch (error) {
+    const code = errnoOf(error);
+    return code !== 'ENOENT' && code !== 'ENOTDIR';
   }
   try {
     const { mcpServers = {}, servers = {} } = serversSchema.parse(JSON.parse(text));

@@ -13,7 +13,7 @@ interface UnusableFile extends ClientFile {
   problem: string;
 }
 
-/** Sorts files of other clients by whether a configuration named `config` could name them. Files without servers are left out. */
+/** Sorts files of other clients by whether a configuration named `config` could name them, and gain servers by it. */
 export async function sortFiles(
   files: readonly ClientFile[],
   config: string,
@@ -28,7 +28,7 @@ export async function sortFiles(
       );
       const servers = Object.keys(mcpServers);
       if (servers.length > 0) usable.push({ ...file, servers });
-      else if (warnings.length > 0) unusable.push({ ...file, problem: warnings.join('\n') });
+      else unusable.push({ ...file, problem: warnings.join('\n') || 'it holds no servers' });
     } catch (error) {
       unusable.push({ ...file, problem: messageOf(error) });
     }
