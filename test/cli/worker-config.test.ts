@@ -71,6 +71,7 @@ test('a snippet for a file that mcpConfig names comes with a warning, and the ch
   await writeFile(file, '{ "mcpServers": {} }');
   const { stdout, stderr } = await run(...config, 'claude', '--http', 'http://127.0.0.1:7421');
   expect(stderr).toContain('signalbox.yaml imports the servers of .mcp.json');
+  expect(stderr).toContain('name that one in mcpConfig');
   await writeFile(file, stdout);
   const checked = await run('config', 'check');
   expect(checked).toMatchObject({ code: 0, stdout: expect.stringContaining('0 MCP servers') });

@@ -38,7 +38,7 @@ async function importNote(pasted: string, configFile: string | undefined): Promi
   if (file === undefined || !files.has(target)) return undefined;
   return (
     `${file} imports the servers of ${pasted} (mcpConfig): Signalbox leaves its own entry there out, so that it does not serve itself; ` +
-    'take the other servers out of that file once Signalbox serves them, or agents get them twice'
+    `the client starts the other servers there itself, so that agents get them twice: move these to another file and name that one in mcpConfig, or to mcpServers in ${file}`
   );
 }
 

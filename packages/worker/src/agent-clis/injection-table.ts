@@ -33,7 +33,7 @@ export function notInjected(argv: readonly string[]): Injection {
 }
 
 const byHand =
-  'its environment says where the broker is and who it is, and it starts "signalbox worker mcp" by itself';
+  'it gets no tools unless it starts the MCP server "signalbox worker mcp" itself; its environment holds all that this needs';
 
 function clientOf(program: string): ClientName | undefined {
   const name = basename(program).replace(/\.(exe|cmd|js)$/, '');
