@@ -136,9 +136,20 @@ test('operators see, stop, start and reload servers; nobody else does', async ()
       expect.objectContaining({ agent: 'operator.watch', name: echo, rule: 'an observer uses no tool' }),
     ]),
   );
-  expect(await audited('read')).toContainEqual(
+  // Everybody may ask for the list of the own role, and many do: that is no news.
+  expect(await ask(reader, { op: 'manifest', as_role: 'reader' })).toHaveProperty('manifest.tools.length', 1);
+  expect(await ask(reader, { op: 'manifest', as_role: 'guest' })).toMatchObject({
+    error: { code: 'permission_denied' },
+  });
+  expect(await ask(operator, { op: 'manifest', as_role: 'guest' })).toHaveProperty('manifest.tools', []);
+  await expect.poll(async () => (await audited('read')).map(({ name }) => name)).toContain('manifest');
+  const read = await audited('read');
+  expect(read).toContainEqual(
     expect.objectContaining({ agent: 'operator.watch', code: 'calls_read', name: 'servers' }),
   );
+  expect(read.filter(({ name }) => name === 'manifest')).toEqual([
+    expect.objectContaining({ agent: 'operator', detail: 'tools of role guest', outcome: 'ok' }),
+  ]);
 });
 
 test('a hidden tool runs for those who know its name and may call it, and shows up nowhere', async () => {
