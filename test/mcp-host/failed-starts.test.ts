@@ -117,6 +117,17 @@ it('tells that the folder of a server could not be made, and no path that agents
   );
 });
 
+it('tells the operator where a server behind HTTP was asked, without the part of its URL that may hold a key', async () => {
+  const gone = { type: 'http' as const, url: 'http://127.0.0.1:1/mcp/sekret?key=sekret' };
+  await using host = startTestHost({ servers: { gone } });
+  await host.inventory();
+  expect(statusOf(host, 'gone').startFailure).toEqual({
+    origin: 'http://127.0.0.1:1',
+    processes: [],
+    advice: [],
+  });
+});
+
 it('forgets the failure when a start succeeds', async () => {
   await using dir = await tempDir();
   const command = join(dir.path, 'server');

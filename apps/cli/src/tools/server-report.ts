@@ -38,8 +38,8 @@ export function serverDetails(server: ServerReport): string[] {
     ['tools', String(server.tool_count)],
     ['calls', `${server.calls} so far, ${server.in_flight} running, ${server.waiting} waiting`],
     ['took', `p50 ${tookText(server.p50_ms)}, p95 ${tookText(server.p95_ms)}`],
-    ['restarts', `${server.restarts}, ${server.consecutive_failures} failures in a row`],
-    ['circuit', server.circuit],
+    ['restarts', String(server.restarts)],
+    ['circuit', `${server.circuit}; calls that failed in a row: ${server.consecutive_failures}`],
     ['cache', `${server.cache_entries} answers kept, ${server.cache_hits} given from there`],
     ['sign-in', server.auth],
     ['last error', server.last_error],
@@ -62,10 +62,11 @@ export function serverDetails(server: ServerReport): string[] {
 /** Writes what ran when a start failed, what probably caused it, and what to do. */
 export function startFailureLines(failure: StartFailureReport | undefined): string[] {
   if (!failure) return [];
-  const { command, processes, advice } = failure;
+  const { command, origin, processes, advice } = failure;
   const running = processes.map(({ pid, command }) => `    ${pid}  ${command}`);
   return [
-    `  it ran: ${command}`,
+    ...(command === undefined ? [] : [`  it ran: ${command}`]),
+    ...(origin === undefined ? [] : [`  it was asked at: ${origin}`]),
     ...(running.length > 0 ? ['  its processes, when the start was given up:', ...running] : []),
     ...advice.map((text) => `  > ${text}`),
   ];

@@ -2,7 +2,8 @@ import { z } from 'zod';
 
 /** Accepts the failure of the last start of a hosted MCP server. */
 const startFailureSchema = z.object({
-  command: z.string().describe('The command line, without secrets.'),
+  command: z.string().optional().describe('The command line of a stdio server, without secrets.'),
+  origin: z.string().optional().describe('The scheme, host and port of a server behind HTTP.'),
   processes: z
     .array(z.object({ pid: z.number(), command: z.string() }))
     .describe('The processes that it had when its start was given up; at most twenty.'),

@@ -258,7 +258,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
     }
     this.#stderrTail = start.stderrTail;
     if (signal.aborted) return;
-    this.#startFailure = start.trace && describeStart(this.config, start.trace, this.redact);
+    this.#startFailure = describeStart(this.config, start.trace, this.redact);
     if (start.giveUp) this.#giveUp(start.giveUp, start.reason);
     else this.#fail(start.reason);
   }

@@ -7,14 +7,16 @@ import type { StartFailure, StartTrace } from './start-failure.ts';
 
 /**
  * Describes a start that failed for the operator of the server. `redact` takes the server's secrets out of a text.
- * Returns `undefined` for a server behind HTTP, which nobody starts here.
+ * Nothing is seen of the start of a server behind HTTP, but where it was asked.
  */
 export function describeStart(
   config: McpServerConfig,
-  { obstacle, processes, stderrTail }: StartTrace,
+  trace: StartTrace | undefined,
   redact: (text: string) => string,
 ): StartFailure | undefined {
-  if (config.type !== 'stdio') return undefined;
+  if (config.type !== 'stdio') return { origin: new URL(config.url).origin, processes: [], advice: [] };
+  if (!trace) return undefined;
+  const { obstacle, processes, stderrTail } = trace;
   const { command, args = [], cwd, inheritEnv } = config;
   const advice = startAdvice({
     ...{ obstacle, command, args, cwd, stderrTail },

@@ -39,6 +39,7 @@ test.each([
   [{ obstacle: 'no_interpreter', command: './run' }, 'its first line names is not'],
   [{ obstacle: 'not_executable', command: './run' }, 'chmod +x'],
   [{ obstacle: 'no_directory', cwd: '/gone' }, 'working directory /gone is not there'],
+  [{ obstacle: 'ended', stderrTail: '\n' }, 'runs until its standard input is closed'],
   [{ obstacle: 'ended', stderrTail: 'npm error code SELF_SIGNED_CERT_IN_CHAIN' }, 'NODE_EXTRA_CA_CERTS'],
 ] satisfies [Partial<FailedStart>, string][])('%j: %s', (start, text) => {
   expect(advice(start)).toContain(text);

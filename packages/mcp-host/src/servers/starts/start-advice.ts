@@ -75,6 +75,7 @@ export function startAdvice(start: FailedStart): string[] {
     case 'timed_out':
       return slowStart(start);
     case 'ended': {
+      if (stderrTail.trim() === '') return [endedSilently];
       const downloader = downloaderOf(start);
       return downloader && networkTrouble.test(stderrTail) ? networkAdvice(downloader, start) : [];
     }
@@ -82,6 +83,9 @@ export function startAdvice(start: FailedStart): string[] {
       return [];
   }
 }
+
+const endedSilently =
+  'it ended and wrote nothing on standard error: run the command by hand; an MCP server runs until its standard input is closed';
 
 function missingCommand({ command, args, environment }: FailedStart): string[] {
   if (args.length === 0 && /\s/.test(command)) {

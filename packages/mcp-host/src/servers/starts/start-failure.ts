@@ -20,8 +20,10 @@ export interface StartTrace {
 
 /** Describes the failure of a server's last start for its operator. It is free of secrets. */
 export interface StartFailure {
-  /** The command line. */
-  command: string;
+  /** The command line of a server that is run here. */
+  command?: string;
+  /** The scheme, host and port of a server behind HTTP. The rest of its URL may hold a key. */
+  origin?: string;
   /** The processes of the server when its start was given up. */
   processes: { pid: number; command: string }[];
   /** The probable causes, and what to do about them. */
