@@ -3,6 +3,7 @@ export { dataFolderOf } from './config/instance-name.ts';
 export { namedSecretsOf } from './config/result-redaction.ts';
 export {
   inheritedVariables,
+  ownPrefix,
   requestedVariables,
   unmatchedVariablePatterns,
 } from './environment/inherited-variables.ts';

@@ -1,3 +1,4 @@
+import { ownPrefix } from '@signalbox/mcp-host/rules';
 import { z } from 'zod';
 
 /** The longest time of a timer of Node, in milliseconds: 24.8 days. A longer one would fire at once. */
@@ -35,7 +36,7 @@ export const headerValues = z.record(
 
 /** The name of an environment variable, or a pattern with `*`. Variables of Signalbox itself can't be named. */
 export const variablePattern = nonEmpty
-  .refine((text) => !text.startsWith('SIGNALBOX_'), {
+  .refine((text) => !text.startsWith(ownPrefix), {
     error: 'must not name a variable of Signalbox: those hold tokens, and no server gets them; take it out',
   })
   .refine((text) => !text.includes('='), {

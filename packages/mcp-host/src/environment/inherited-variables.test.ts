@@ -72,6 +72,11 @@ test.each([
   expect(inheritedSecrets([name], ours)).toEqual(ours);
 });
 
+it('reads a long value quickly', () => {
+  const ours = { XDG_BLOB: `${'a'.repeat(120_000)}://rosa:pass@h` };
+  expect(inheritedVariables([], ours).withheld).toEqual(['XDG_BLOB']);
+}, 2000);
+
 it('hands on what a server asks for, and never a variable of Signalbox', () => {
   const ours = { APP_MODE: 'x', APP_TOKEN: 'x', OTHER: 'x', SIGNALBOX_TOKEN: 'x', HOME: 'x' };
   expect(requestedVariables(['APP_*'], ours)).toEqual({ APP_MODE: 'x' });

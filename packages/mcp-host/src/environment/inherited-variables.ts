@@ -165,7 +165,8 @@ export function namesSecret(name: string): boolean {
 function holdsCredentials(value: string): boolean {
   // Proxies may be written without a scheme.
   if (/^[^\s/:@]+:[^\s/@]+@/.test(value)) return true;
-  return [...value.matchAll(/[a-z][a-z0-9+.-]*:\/\/[^\s,;"']+/gi)].some(([text]) => {
+  // A scheme is looked at from its first letter only, so that no long value is slow.
+  return [...value.matchAll(/(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*:\/\/[^\s,;"']+/gi)].some(([text]) => {
     const url = URL.parse(text);
     if (!url) return /:\/\/[^/]*@/.test(text);
     const isWeb = url.protocol === 'http:' || url.protocol === 'https:';
