@@ -10,7 +10,8 @@ const littleRoomBytes = 512 * 1024 * 1024;
 /** Lists what does not work as it should, one sentence each with the command that shows more; none if all is fine. */
 export function degradations({ broker, hold, orchestrator }: GatheredStatus): string[] {
   const found = [...orchestratorProblems(orchestrator), ...orchestrator.servers.flatMap(serverProblem)];
-  if (hold)
+  // A broker that was down for a while finds its clock ahead at every start.
+  if (hold && (!hold.at_start || hold.requests + hold.messages > 0))
     found.push(
       `the broker does not believe its clock for another ${formatDuration(hold.left_ms)}: signalbox clock show`,
     );

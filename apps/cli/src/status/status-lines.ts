@@ -41,8 +41,16 @@ function facts({ url, broker, hold, agents, orchestrator }: GatheredStatus, now:
       'space',
       `${byteSize(broker.used_bytes)} of ${byteSize(broker.max_bytes)} used, ${byteSize(broker.free_bytes)} free on the disk`,
     ],
-    ['clock', hold ? `leapt by ${formatDuration(hold.to - hold.from)}` : 'believed'],
+    ['clock', clockText(hold)],
   ];
+}
+
+function clockText(hold: GatheredStatus['hold']): string {
+  if (!hold) return 'believed';
+  const leap = formatDuration(hold.to - hold.from);
+  return hold.at_start
+    ? `found ${leap} ahead at the start, as after a time without a broker`
+    : `leapt by ${leap}`;
 }
 
 function orchestratorText({ name, state, servers }: GatheredStatus['orchestrator']): string {

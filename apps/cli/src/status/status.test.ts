@@ -77,6 +77,14 @@ test.each<[string, Partial<GatheredStatus>, string]>([
   expect(degradations(status(change))).toEqual([expect.stringContaining(text)]);
 });
 
+test('A broker that was down for a while is as it should be, unless it holds something back because of that.', () => {
+  const quiet = status({ hold: { ...hold, at_start: true } });
+  expect(degradations(quiet)).toEqual([]);
+  expect(statusLines(quiet, [], now).join('\n')).toContain('found 15 min ahead at the start');
+  const holding = status({ hold: { ...hold, at_start: true, messages: 1 } });
+  expect(degradations(holding)).toHaveLength(1);
+});
+
 test('Servers that wait for their first call, start, or were stopped are as they should be.', () => {
   const states = ['idle', 'starting', 'stopped', 'disabled'] as const;
   const servers = states.map((state) => server(state, { state }));

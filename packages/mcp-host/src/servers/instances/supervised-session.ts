@@ -122,7 +122,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
     return this.#lastError;
   }
 
-  /** Whether it is not kept running any more: it was ejected or refused, needs a sign-in, or was stopped. */
+  /** True if it is not kept running any more: it was ejected or refused, needs a sign-in, or was stopped. */
   get isGivenUp(): boolean {
     return ['ejected', 'refused', 'needs_auth', 'stopped'].includes(this.#state);
   }
