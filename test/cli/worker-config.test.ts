@@ -47,15 +47,23 @@ test('with --http no token is needed, and what makes no sense is refused with a 
   await writeFile(join(directory.path, 'rosa.token'), `sbx_rosa~${'s'.repeat(43)}`);
   const run = (...args: string[]) => signalbox([...config, ...args], { cwd: directory.path });
   const [face, unknown, other] = await Promise.all([
-    run('codex', '--http', 'http://127.0.0.1:7421', '--json'),
+    run('claude', '--http', 'http://127.0.0.1:7421', '--json', '--allow'),
     run('cluade', '--http', 'http://127.0.0.1:7421'),
     run('cursor', '--token-file', 'rosa.token', '--agent', 'walt'),
   ]);
   expect(jsonOf(face)).toEqual({
-    client: 'codex',
-    file: '~/.codex/config.toml',
-    format: 'toml',
-    snippet: expect.stringContaining('url = "http://127.0.0.1:7421/mcp"\n'),
+    client: 'claude',
+    file: '.mcp.json',
+    format: 'json',
+    snippet: expect.stringContaining('"url": "http://127.0.0.1:7421/mcp"'),
+    permissions: [
+      {
+        file: '.claude/settings.local.json',
+        format: 'json',
+        snippet: expect.stringContaining('"mcp__signalbox"'),
+      },
+    ],
+    notes: expect.arrayContaining([expect.stringContaining('without asking a person')]),
   });
   expect([unknown, other].map(({ code, stdout }) => [code, stdout])).toEqual(Array(2).fill([2, '']));
   expect(unknown.stderr).toContain("no client 'cluade' (did you mean 'claude'?)");

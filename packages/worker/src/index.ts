@@ -1,4 +1,10 @@
-export { clientSnippet, type FaceTarget, type SnippetClient, snippetClients } from './agent-clis/snippet.ts';
+export {
+  clientSnippet,
+  type FaceTarget,
+  type SnippetClient,
+  type SnippetFile,
+  snippetClients,
+} from './agent-clis/snippet.ts';
 export { type EchoOptions, type EchoWorker, startEchoWorker } from './echo/echo-worker.ts';
 export type { CallResult } from './executor/call-result.ts';
 export { type ExecutorOptions, McpProxyExecutor } from './executor/mcp-proxy-executor.ts';

@@ -2,7 +2,13 @@ import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { findConfig, loadConfig, settledPath } from '@signalbox/config';
 import { agentOf, agentOfToken, SignalboxError, suggestion } from '@signalbox/protocol';
-import { clientSnippet, type FaceTarget, type SnippetClient, snippetClients } from '@signalbox/worker';
+import {
+  clientSnippet,
+  type FaceTarget,
+  type SnippetClient,
+  type SnippetFile,
+  snippetClients,
+} from '@signalbox/worker';
 import { type Connection, type ConnectionFlags, resolveConnection } from '../connection/connection.ts';
 import { ownCommand } from '../process/own-command.ts';
 import { linesOf, printJson, printLines, printNotes } from '../terminal/output.ts';
@@ -13,6 +19,8 @@ export interface WorkerConfigFlags extends ConnectionFlags {
   /** The URL of an HTTP face that runs already. */
   http?: string;
   tools?: 'all' | 'search';
+  /** Prints what lets the client call the tools without asking a person, too. */
+  allow?: boolean;
   json?: boolean;
 }
 
@@ -20,14 +28,30 @@ export interface WorkerConfigFlags extends ConnectionFlags {
 export async function printWorkerConfig(flags: WorkerConfigFlags): Promise<void> {
   const client = knownClient(flags.client);
   const target = flags.http === undefined ? await ownFace(flags) : runningFace(flags, flags.http);
-  const { file, format, text, notes } = clientSnippet(client, target);
-  const imported = await importNote(file, flags.config);
-  if (flags.json)
-    return printJson({ client, file, format, snippet: text, ...(imported && { warning: imported }) });
+  const { notes, permissions, ...entry } = clientSnippet(client, target, { allow: flags.allow });
+  const imported = await importNote(entry.file, flags.config);
+  if (flags.json) {
+    return printJson({
+      client,
+      ...asJson(entry),
+      permissions: permissions.map(asJson),
+      notes,
+      ...(imported && { warning: imported }),
+    });
+  }
   if (imported) notes.push(imported);
-  const where = `This goes into ${file}. Add it to what the file has; do not replace the file.`;
-  printNotes(where, ...notes.map((note) => `- ${note}`), '');
-  printLines(linesOf(text.trimEnd()));
+  printNotes(`This goes into ${entry.file}. ${addIt}`, ...notes.map((note) => `- ${note}`), '');
+  printLines(linesOf(entry.text.trimEnd()));
+  for (const { file, text } of permissions) {
+    printNotes('', `This goes into ${file}. ${addIt}`, '');
+    printLines(linesOf(text.trimEnd()));
+  }
+}
+
+const addIt = 'Add it to what the file has; do not replace the file.';
+
+function asJson({ file, format, text }: SnippetFile) {
+  return { file, format, snippet: text };
 }
 
 /** Returns a warning if Signalbox imports the servers of the file into which its own entry is going to be pasted. */

@@ -29,7 +29,7 @@ test('claude’s options hold their values with "=", before everything that was 
   ]);
   expect(files.map(({ path }) => path)).toEqual(['/run/x/mcp.json']);
   expect(JSON.parse(files[0]!.text)).toEqual({
-    mcpServers: { signalbox: { type: 'stdio', ...faceCommand } },
+    mcpServers: { signalbox: { type: 'stdio', ...faceCommand, alwaysLoad: true } },
   });
 });
 
@@ -61,7 +61,26 @@ test('opencode’s own configuration in the variable is kept, but for a server o
   });
 });
 
-test.each(['[1]', '{"mcp":[]}', '{'])(
+test.each([
+  ['nothing', undefined, ['signalbox_*=allow']],
+  ['one word for all', 'ask', ['*=ask', 'signalbox_*=allow']],
+  [
+    'rules in any order',
+    { signalbox_signalbox_reply: 'deny', '*': 'ask' },
+    ['*=ask', 'signalbox_*=allow', 'signalbox_signalbox_reply=deny'],
+  ],
+  ['a rule of the same name', { 'signalbox_*': 'ask' }, ['signalbox_*=ask']],
+])(
+  'opencode’s rules with %s allow our tools in the place where the last match is ours or the user’s narrower one',
+  (_, permission, rules) => {
+    const env = { OPENCODE_CONFIG_CONTENT: JSON.stringify({ permission }) };
+    const injected = injectionFor(['opencode'], { ...context, env }).env.OPENCODE_CONFIG_CONTENT!;
+    const merged = JSON.parse(injected).permission;
+    expect(Object.entries(merged).map(([name, action]) => `${name}=${action}`)).toEqual(rules);
+  },
+);
+
+test.each(['[1]', '{"mcp":[]}', '{"permission":[]}', '{'])(
   'opencode with %s in the variable is refused, by the name of the variable',
   (text) => {
     const env = { OPENCODE_CONFIG_CONTENT: text };

@@ -10,7 +10,7 @@ export const injectOpencode: Inject = (argv, { faceCommand, env }) => {
   const mcp = { ...asObject(config.mcp), [serverName]: opencodeServer(faceCommand) };
   return {
     argv: [...argv],
-    env: { [variable]: JSON.stringify({ ...config, mcp }) },
+    env: { [variable]: JSON.stringify({ ...config, mcp, permission: withOurs(config.permission) }) },
     files: [],
     notes: ["opencode's own MCP servers stay: it has no option to leave them out"],
   };
@@ -27,6 +27,19 @@ export function opencodeServer({ command, args, env }: FaceCommand): Record<stri
   };
 }
 
+/** The rule by which opencode calls our tools without asking. Its names of tools begin with that of their server. */
+export const opencodePermission = { [`${serverName}_*`]: 'allow' } as const;
+
+/**
+ * Adds our rule to those of the variable. The last rule that matches wins in opencode: ours stands behind `*`, and before the
+ * others, so that what the user says about single tools of ours holds.
+ */
+function withOurs(permission: unknown): Record<string, unknown> {
+  const { '*': all, ...others } =
+    asObject(permission) ?? (permission === undefined ? {} : { '*': permission });
+  return { ...(all !== undefined && { '*': all }), ...opencodePermission, ...others };
+}
+
 function ownConfig(text: string | undefined): Record<string, unknown> {
   if (text === undefined || text.trim() === '') return {};
   let parsed: unknown;
@@ -39,6 +52,9 @@ function ownConfig(text: string | undefined): Record<string, unknown> {
   if (config === undefined) throw notMergeable('is not a JSON object');
   if (config.mcp !== undefined && asObject(config.mcp) === undefined)
     throw notMergeable('has an "mcp" that is no object');
+  const { permission } = config;
+  if (permission !== undefined && typeof permission !== 'string' && asObject(permission) === undefined)
+    throw notMergeable('has a "permission" that is neither a text nor an object');
   return config;
 }
 

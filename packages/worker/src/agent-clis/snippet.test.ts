@@ -28,7 +28,7 @@ const faceCommand = {
 test('each client is told to start the process in its own words', () => {
   const { command, args, env } = faceCommand;
   expect(entries({ faceCommand })).toEqual({
-    claude: { type: 'stdio', ...faceCommand },
+    claude: { type: 'stdio', ...faceCommand, alwaysLoad: true },
     codex: { ...faceCommand, startup_timeout_sec: 20, tool_timeout_sec: 600 },
     opencode: {
       type: 'local',
@@ -48,7 +48,7 @@ test('each client is told the URL, and where the token is to be found, which is 
   const bearer = (form: string) => ({ Authorization: `Bearer ${form}` });
   const variable = 'SIGNALBOX_TOKEN';
   expect(entries({ url })).toEqual({
-    claude: { type: 'http', url, headers: bearer(`\${${variable}}`) },
+    claude: { type: 'http', url, headers: bearer(`\${${variable}}`), alwaysLoad: true },
     codex: { url, bearer_token_env_var: variable, tool_timeout_sec: 600 },
     opencode: { type: 'remote', url, headers: bearer(`{env:${variable}}`), enabled: true },
     gemini: { httpUrl: url, headers: bearer(`\${${variable}}`), timeout: 600_000 },
@@ -69,3 +69,44 @@ test('each snippet says which file it is for', () => {
     '.vscode/mcp.json',
   ]);
 });
+
+test('what lets a client call our tools without asking is printed on request only, whichever way it has for that', () => {
+  const url = 'http://127.0.0.1:7421/mcp';
+  const everything = (client: SnippetClient, allow: boolean) => {
+    const { format, text, permissions } = clientSnippet(client, { url }, { allow });
+    const parsed = format === 'toml' ? parse(text) : JSON.parse(text);
+    return {
+      entry: parsed,
+      ...Object.fromEntries(permissions.map((one) => [one.file, JSON.parse(one.text)])),
+    };
+  };
+  expect(snippetClients.map((client) => Object.keys(everything(client, false)))).toEqual(
+    snippetClients.map(() => ['entry']),
+  );
+  const asked = (client: SnippetClient) => JSON.stringify(everything(client, false));
+  for (const word of ['permission', 'approv', 'trust', 'allow']) {
+    expect(snippetClients.filter((client) => asked(client).includes(word))).toEqual([]);
+  }
+  expect(everything('claude', true)).toMatchObject({
+    '.claude/settings.local.json': {
+      enabledMcpjsonServers: ['signalbox'],
+      permissions: { allow: ['mcp__signalbox'] },
+    },
+  });
+  expect(everything('codex', true).entry.mcp_servers.signalbox.default_tools_approval_mode).toBe('approve');
+  expect(everything('opencode', true).entry.permission).toEqual({ 'signalbox_*': 'allow' });
+  expect(everything('gemini', true).entry.mcpServers.signalbox.trust).toBe(true);
+  expect(everything('cursor', true)).toMatchObject({
+    '~/.cursor/permissions.json': { mcpAllowlist: ['signalbox:*'] },
+    '.cursor/cli.json': { permissions: { allow: ['Mcp(signalbox:*)'] } },
+  });
+});
+
+test.each(snippetClients)(
+  '%s’s notes say what happens without a person and how that is allowed',
+  (client) => {
+    const notes = (allow: boolean) => clientSnippet(client, { faceCommand }, { allow }).notes.join('\n');
+    expect(notes(false)).toMatch(/asks before .*--allow prints/);
+    expect(notes(true)).toContain('without asking a person');
+  },
+);

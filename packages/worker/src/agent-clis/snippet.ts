@@ -1,6 +1,7 @@
 import { stringify } from 'smol-toml';
+import { claudeLoading } from './claude.ts';
 import { type FaceCommand, serverName, startTimeoutMs, toolTimeoutMs } from './injection.ts';
-import { opencodeServer } from './opencode.ts';
+import { opencodePermission, opencodeServer } from './opencode.ts';
 
 /** How a client reaches its MCP face: a process that it starts, or a URL, with the token in the variable `SIGNALBOX_TOKEN`. */
 export type FaceTarget =
@@ -8,11 +9,17 @@ export type FaceTarget =
   | { url: string; faceCommand?: undefined };
 
 /** A text that a person pastes into a file. It never holds a token. */
-export interface Snippet {
+export interface SnippetFile {
   /** The file to paste it into, relative to the project's directory or `~`. */
   file: string;
   format: 'json' | 'toml';
   text: string;
+}
+
+/** The configuration of one client: its entry for our server, and what a person should know. */
+export interface Snippet extends SnippetFile {
+  /** Settings of other files that let the client call our tools without asking. Empty unless that was asked for. */
+  permissions: SnippetFile[];
   /** Sentences that the person should read. */
   notes: string[];
 }
@@ -26,20 +33,78 @@ const tokenVariable = 'SIGNALBOX_TOKEN';
 
 const fromEnvironment = `start it with the agent's token in the variable ${tokenVariable}; no file has to hold it`;
 
-const builders: Readonly<Record<SnippetClient, (target: FaceTarget) => Snippet>> = {
+/** How one client lets the tools of one server be called without asking a person. */
+interface Allowing {
+  /** Keys of the server's own entry. */
+  inEntry?: Record<string, unknown>;
+  /** Keys beside the entry, in the same file. */
+  beside?: Record<string, unknown>;
+  inFiles?: SnippetFile[];
+  /** Said with `--allow`. */
+  note?: string;
+  /** Says what happens without these settings. */
+  otherwise: string;
+}
+
+/** Claude Code 2.1.197, Codex 0.169.0, opencode 1.18.33 and Gemini CLI 0.61.0 behave so; Cursor and VS Code by their documentation. */
+const allowing: Readonly<Record<SnippetClient, Allowing>> = {
+  claude: {
+    inFiles: [
+      jsonFile('.claude/settings.local.json', {
+        enabledMcpjsonServers: [serverName],
+        permissions: { allow: [`mcp__${serverName}`] },
+      }),
+    ],
+    note:
+      'these settings count once you have trusted the folder in claude; in ~/.claude/settings.json they count everywhere. ' +
+      `For one run --allowedTools=mcp__${serverName} allows the calls`,
+    otherwise: 'claude asks before it starts a server of .mcp.json and before each call',
+  },
+  codex: {
+    inEntry: { default_tools_approval_mode: 'approve' },
+    otherwise: 'codex asks before calls, and codex exec, which cannot ask, refuses them',
+  },
+  opencode: {
+    beside: { permission: opencodePermission },
+    note: 'in "permission" the last rule that matches wins: put ours behind "*"',
+    otherwise: 'opencode asks before calls where your "permission" says so ("*": "ask")',
+  },
+  gemini: {
+    inEntry: { trust: true },
+    otherwise: 'gemini asks before each call, and without a terminal it hides the tools and does not say so',
+  },
+  cursor: {
+    inFiles: [
+      jsonFile('~/.cursor/permissions.json', { mcpAllowlist: [`${serverName}:*`] }),
+      jsonFile('.cursor/cli.json', { permissions: { allow: [`Mcp(${serverName}:*)`], deny: [] } }),
+    ],
+    note: 'the first is for the editor, where it replaces the list of allowed MCP tools in its settings; the second is for cursor-agent',
+    otherwise: 'cursor asks before calls',
+  },
+  vscode: {
+    note: 'VS Code has no file for this: at the first call choose to always allow the tools of this server',
+    otherwise: 'VS Code asks before calls',
+  },
+};
+
+interface Entry extends SnippetFile {
+  notes: string[];
+}
+
+const builders: Readonly<Record<SnippetClient, (target: FaceTarget, allowed: Partial<Allowing>) => Entry>> = {
   claude: ({ faceCommand, url }) => {
     const server = faceCommand ? { type: 'stdio', ...faceCommand } : httpServer(url, `\${${tokenVariable}}`);
-    return json('.mcp.json', { mcpServers: { [serverName]: server } }, [
+    return json('.mcp.json', { mcpServers: { [serverName]: { ...server, ...claudeLoading } } }, [
       'for one project; for all of yours put the same under "mcpServers" in ~/.claude.json',
       ...(faceCommand ? [] : [fromEnvironment]),
     ]);
   },
 
-  codex: ({ faceCommand, url }) => {
+  codex: ({ faceCommand, url }, { inEntry }) => {
     const own = faceCommand
       ? { ...faceCommand, startup_timeout_sec: startTimeoutMs / 1000 }
       : { url, bearer_token_env_var: tokenVariable };
-    const server = { ...own, tool_timeout_sec: toolTimeoutMs / 1000 };
+    const server = { ...own, tool_timeout_sec: toolTimeoutMs / 1000, ...inEntry };
     return {
       file: '~/.codex/config.toml',
       format: 'toml',
@@ -48,20 +113,20 @@ const builders: Readonly<Record<SnippetClient, (target: FaceTarget) => Snippet>>
     };
   },
 
-  opencode: ({ faceCommand, url }) => {
+  opencode: ({ faceCommand, url }, { beside }) => {
     const server = faceCommand
       ? opencodeServer(faceCommand)
       : { type: 'remote', url, headers: bearer(`{env:${tokenVariable}}`), enabled: true };
-    const config = { $schema: 'https://opencode.ai/config.json', mcp: { [serverName]: server } };
+    const config = { $schema: 'https://opencode.ai/config.json', mcp: { [serverName]: server }, ...beside };
     return json('opencode.json', config, [
       'for one project; for all of yours put it into ~/.config/opencode/opencode.json',
       ...(faceCommand ? [] : [fromEnvironment]),
     ]);
   },
 
-  gemini: ({ faceCommand, url }) => {
+  gemini: ({ faceCommand, url }, { inEntry }) => {
     const own = faceCommand ?? { httpUrl: url, headers: bearer(`\${${tokenVariable}}`) };
-    const server = { ...own, timeout: toolTimeoutMs };
+    const server = { ...own, timeout: toolTimeoutMs, ...inEntry };
     return json('.gemini/settings.json', { mcpServers: { [serverName]: server } }, [
       'for one project; for all of yours put it into ~/.gemini/settings.json',
       ...(faceCommand ? [] : [fromEnvironment]),
@@ -92,13 +157,28 @@ const builders: Readonly<Record<SnippetClient, (target: FaceTarget) => Snippet>>
   },
 };
 
-/** Returns the configuration by which a client uses an MCP face as one of its MCP servers. */
-export function clientSnippet(client: SnippetClient, target: FaceTarget): Snippet {
-  return builders[client](target);
+/**
+ * Returns the configuration by which a client uses an MCP face as one of its MCP servers. With `allow` it holds what the client
+ * needs to call the tools without asking a person.
+ */
+export function clientSnippet(client: SnippetClient, target: FaceTarget, { allow = false } = {}): Snippet {
+  const { inFiles = [], note, otherwise } = allowing[client];
+  const { notes, ...entry } = builders[client](target, allow ? allowing[client] : {});
+  const about = allow
+    ? [
+        ...(note ? [note] : []),
+        'calls are made without asking a person: the role of the agent decides what it may do',
+      ]
+    : [`${otherwise}; --allow prints what allows the calls`];
+  return { ...entry, permissions: allow ? inFiles : [], notes: [...notes, ...about] };
 }
 
-function json(file: string, value: unknown, notes: string[]): Snippet {
-  return { file, format: 'json', text: `${JSON.stringify(value, undefined, 2)}\n`, notes };
+function jsonFile(file: string, value: unknown): SnippetFile {
+  return { file, format: 'json', text: `${JSON.stringify(value, undefined, 2)}\n` };
+}
+
+function json(file: string, value: unknown, notes: string[]): Entry {
+  return { ...jsonFile(file, value), notes };
 }
 
 function httpServer(url: string | undefined, token: string) {
