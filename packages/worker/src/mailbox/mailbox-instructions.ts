@@ -5,6 +5,7 @@ export function mailboxInstructions(names: readonly MailboxToolName[]): string[]
   const has = (name: MailboxToolName) => names.includes(name);
   const reads = has('signalbox_inbox_read') || has('signalbox_inbox_wait');
   const lines = [
+    firstLine(names),
     (has('signalbox_send_message') || has('signalbox_ask_agent')) &&
       'The tools named signalbox_ let you write to other agents and read what they write to you. A message is stored on disk before you are told that it was sent.',
     has('signalbox_ask_agent') &&
@@ -18,4 +19,20 @@ export function mailboxInstructions(names: readonly MailboxToolName[]): string[]
       'If a tool call ended without a result that you can trust, look it up with signalbox_call_result before you repeat it.',
   ];
   return lines.filter((line) => line !== false);
+}
+
+/**
+ * Returns the line that stands first, in fewer than 240 bytes: Codex shows a model the first 250 bytes of the instructions
+ * without asking for more. It names the mailbox and what to do with it.
+ */
+function firstLine(names: readonly MailboxToolName[]): string | false {
+  const has = (name: MailboxToolName) => names.includes(name);
+  const read = names.find((name) => name === 'signalbox_inbox_read' || name === 'signalbox_inbox_wait');
+  const write = (['signalbox_send_message', 'signalbox_ask_agent'] as const).filter(has);
+  const parts = [
+    read && `call ${read} when you start and after each task`,
+    has('signalbox_reply') && 'answer with signalbox_reply',
+    write.length > 0 && `write to others with ${write.join(' or ')}`,
+  ].filter((part) => part);
+  return parts.length > 0 && `You share a mailbox with other agents: ${parts.join('; ')}.`;
 }
