@@ -1,6 +1,7 @@
-/** The command of ours, as `signalbox`, `node …/signalbox.js` and `npx signalbox@latest` start it, with `worker mcp`. */
-const ownCommand =
-  /(^|[\s/\\"'])signalbox(\.(js|mjs|cjs|cmd|exe|ps1))?(@[^\s"']*)?["']?(\s.*)?\sworker\s+mcp(\s|["']|$)/s;
+/** Our program, as `signalbox`, `node …/signalbox.js` and `npx signalbox@latest` name it. */
+const ownProgram = /(^|[\s/\\"'])signalbox(\.(js|mjs|cjs|cmd|exe|ps1))?(@[^\s"']*)?["']?(?=\s)/;
+/** The words with which it serves MCP, after the name of the program. */
+const faceWords = /\sworker\s+mcp(\s|["']|$)/;
 /** The agent's token as `worker config --http` writes it. */
 const ownToken = /\$\{(env:)?SIGNALBOX_TOKEN\b|\$\{input:signalbox-token\}/;
 
@@ -16,7 +17,13 @@ export function isOwnFace(entry: unknown): boolean {
   if (typeof entry !== 'object' || entry === null) return false;
   const { command, args, headers } = entry as Record<string, unknown>;
   const words = [command, ...(Array.isArray(args) ? args : [])].filter((word) => typeof word === 'string');
-  if (typeof command === 'string' && ownCommand.test(words.join(' '))) return true;
+  if (typeof command === 'string' && startsFace(words.join(' '))) return true;
   const values = typeof headers === 'object' && headers !== null ? Object.values(headers) : [];
   return values.some((value) => typeof value === 'string' && ownToken.test(value));
+}
+
+/** Looks for one after the other, so that no line is slow. */
+function startsFace(line: string): boolean {
+  const program = ownProgram.exec(line);
+  return program !== null && faceWords.test(line.slice(program.index + program[0].length));
 }
