@@ -30,10 +30,17 @@ function orchestratorProblems({ name, state, reason }: OrchestratorStatus): stri
   return state === 'silent' ? [`the orchestrator '${name}' is connected and does not answer: ${reason}`] : [];
 }
 
-const working: readonly ServerReport['state'][] = ['ready', 'idle', 'starting', 'stopped', 'disabled'];
+/** The states in which a server does not work as it should, in words. */
+const troubles: Partial<Record<ServerReport['state'], string>> = {
+  backing_off: 'failed and will be started again',
+  ejected: 'failed too often and is not started again before a reload',
+  refused: 'is a worker of Signalbox and is not served',
+  needs_auth: 'needs somebody to sign in',
+};
 
 function serverProblem({ name, state, circuit }: ServerReport): string[] {
-  if (!working.includes(state)) return [`server ${name} is ${state}: signalbox tools status ${name}`];
+  const trouble = troubles[state];
+  if (trouble !== undefined) return [`server ${name} ${trouble}: signalbox tools status ${name}`];
   return circuit === 'open'
     ? [`server ${name} gets no calls, as they failed: signalbox tools status ${name}`]
     : [];

@@ -54,9 +54,9 @@ function clockText(hold: GatheredStatus['hold']): string {
 }
 
 function orchestratorText({ name, state, servers }: GatheredStatus['orchestrator']): string {
-  if (state === 'not_connected') return `${name} is not connected`;
-  if (state === 'silent') return `${name} is connected and does not answer`;
-  return `${name} is ready: ${count(sum(servers, 'in_flight'), 'call')} running, ${sum(servers, 'waiting')} waiting`;
+  if (state === 'not_connected') return `none named '${name}' is connected`;
+  if (state === 'silent') return `'${name}' is connected and does not answer`;
+  return `ready: ${count(sum(servers, 'in_flight'), 'call')} running, ${sum(servers, 'waiting')} waiting`;
 }
 
 function sum<Key extends string>(all: readonly Record<Key, number>[], key: Key): number {

@@ -44,7 +44,7 @@ test('A status in which all is fine says so, and where what is.', () => {
   expect(degradations(status())).toEqual([]);
   expect(statusLines(status(), [], now)).toEqual([
     'broker        unix:/state/broker.sock, up for 2 h, version 0.1.0, receipts: fsynced',
-    'orchestrator  tools-1 is ready: 2 calls running, 1 waiting',
+    'orchestrator  ready: 2 calls running, 1 waiting',
     'servers       1 of 1 ready, 14 tools',
     'agents        2 connected, 1 of them with mail',
     'mail          4 waiting, the oldest for 10 min; 1 dead letter',
@@ -62,7 +62,7 @@ test.each<[string, Partial<GatheredStatus>, string]>([
   [
     'a server that was ejected',
     { orchestrator: of(server('a', { state: 'ejected' })) },
-    'server a is ejected',
+    'server a failed too often',
   ],
   ['an open circuit', { orchestrator: of(server('a', { circuit: 'open' })) }, 'server a gets no calls'],
   [
