@@ -94,7 +94,7 @@ async function chosen(usable: UsableFile[], { yes, from, json }: InitFlags): Pro
   );
   throw new SignalboxError(
     'usage',
-    `there are MCP servers of other clients, and nobody to ask about them here: ${lines.join('; ')}`,
+    `other clients have MCP servers here, and init can't ask which to use without a terminal: ${lines.join('; ')}`,
     {
       details: { found, hint: 'use all with --yes, some with --from FILE, none with --no-import' },
     },
