@@ -65,6 +65,10 @@ test('An argument that begins with a dash is told where to go, and goes there.',
   expect(mistaken.stderr).toContain('an argument that begins with - goes last, after --');
   const after = await signalbox(['tools', 'result', '--', '-abc']);
   expect(after.stderr).toContain('no token to connect with');
+  const withoutDashes = await signalbox(['worker', 'run', '--agent', 'rosa', 'claude', '--version']);
+  expect(withoutDashes).toMatchObject({ code: 2, stdout: '' });
+  expect(withoutDashes.stderr).toContain("unknown option '--version'");
+  expect(withoutDashes.stderr).toContain('goes last, after --');
   const seq = await signalbox(['dead', 'show', '-5']);
   expect(seq.stderr).toContain(
     "'-5' is invalid for argument 'seq'. A sequence number is a whole number from 1",

@@ -31,6 +31,8 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
  */
 export async function createProgram(word?: string): Promise<Command> {
   const program = new Command('signalbox')
+    // Without this, "worker run … claude --version", where -- is missing, would print our version.
+    .enablePositionalOptions()
     .description('Messages that arrive and tools by role, for fleets of AI agents.')
     .version(ownVersion(), '--version', 'print the version')
     .helpOption('-h, --help', 'show this help')

@@ -16,10 +16,14 @@ export function tailCommand(): Command {
     ),
     { agent: false },
   ).option('--agent <name>', 'only what this agent sends, gets, calls or is refused', agentOption);
+  command.option(
+    '-v, --verbose',
+    'every event: also the messages of a call, and when it is queued and starts',
+  );
   withOrchestratorOption(command);
   command.addHelpText(
     'after',
-    '\nBodies are never shown. Events that come faster than they can be shown are left out and counted. With --json each line\nis one object. Past events: signalbox history.',
+    '\nA tool call is one line, at its end, unless -v is given. Bodies are never shown. Events that come faster than they can be\nshown are left out and counted. With --json each line is one object, for every event. Past events: signalbox history.',
   );
   withExamples(withJsonOption(command), 'signalbox tail', 'signalbox tail --agent researcher-1 --json');
   return command.action(async ({ agent, ...flags }: TailFlags) => {
