@@ -141,6 +141,22 @@ test('A plain token is used as it is, by its own agent only, and lives on.', asy
   expect(other.stderr()).toContain("the token is for 'rosa', not for 'walt'");
 });
 
+test('A second run of an agent that another run has is warned about; one of another agent is not.', async () => {
+  const first = run.start([...operator, '--agent', 'twice', '--', 'sleep', '60']);
+  await using _first = first;
+  await expect.poll(() => first.events().map(({ event }) => event)).toContain('started');
+  const [second, other] = [
+    run.start([...operator, '--agent', 'twice', '--', 'true']),
+    run.start([...operator, '--agent', 'once', '--', 'true']),
+  ];
+  await using _second = second;
+  await using _other = other;
+  await Promise.all([second.ended, other.ended]);
+  const warned = (events: Record<string, unknown>[]) => events.flatMap(({ code }) => code ?? []);
+  expect(warned(second.events())).toContain('runs_already');
+  expect([first, other].flatMap((one) => warned(one.events()))).not.toContain('runs_already');
+});
+
 test('What can’t be run is told from what can’t be reached, and from no command at all.', async () => {
   const nobody = { SIGNALBOX_URL: 'ws://127.0.0.1:9' };
   const runs = [

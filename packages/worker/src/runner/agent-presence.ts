@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type BrokerClient, connectBroker } from '@signalbox/client';
+import type { ConnectedAgent } from '@signalbox/protocol';
 
 /** A supervisor's own connection for one process of an agent. It announces the process's status and sees when the process is ready. */
 export interface AgentPresence extends AsyncDisposable {
@@ -8,6 +9,8 @@ export interface AgentPresence extends AsyncDisposable {
   announce(status: SupervisorStatus): void;
   /** Resolves when the client of a new MCP face of the agent has listed the tools; never, if none does. */
   readonly ready: Promise<void>;
+  /** True if another supervisor ran an agent of this name and role when this one connected. */
+  readonly isShared: boolean;
 }
 
 /** The status that a supervisor announces, as it is sent. Times in epoch milliseconds. */
@@ -35,11 +38,13 @@ export async function openPresence(options: {
   const address = `${agent}#run-${randomBytes(12).toString('base64url')}`;
   const client = await connectBroker({ url, insecure, token, agent: address });
   const over = new AbortController();
-  const earlier = new Set((await faces(client)).map((face) => face.address));
+  const before = await ofAgent(client);
+  const earlier = new Set(faces(before).map((face) => face.address));
   const { promise: ready, resolve } = Promise.withResolvers<void>();
   void watch(client, earlier, over.signal).then((seen) => seen && resolve());
   return {
     ready,
+    isShared: before.some((other) => other.address.startsWith(`${agent}#run-`) && other.address !== address),
     announce: (status) => client.announce(status),
     async [Symbol.asyncDispose]() {
       over.abort();
@@ -50,17 +55,22 @@ export async function openPresence(options: {
 
 async function watch(client: BrokerClient, earlier: Set<string>, over: AbortSignal): Promise<boolean> {
   for (let waitMs = firstPollMs; !over.aborted; waitMs = Math.min(longestPollMs, waitMs * 1.5)) {
-    const found = await faces(client).catch(() => []);
+    const found = faces(await ofAgent(client).catch(() => []));
     if (found.some(({ address, listed }) => listed && !earlier.has(address))) return true;
     await delay(waitMs, undefined, { signal: over }).catch(() => {});
   }
   return false;
 }
 
-async function faces(client: BrokerClient): Promise<{ address: string; listed: boolean }[]> {
+/** Lists the agent's own connections. */
+async function ofAgent(client: BrokerClient): Promise<ConnectedAgent[]> {
   const connected = await client.listConnected({ role: client.role, withStatus: true });
-  return connected
-    .filter(({ agent, address }) => agent === client.agent && address.startsWith(`${agent}#mcp-`))
+  return connected.filter(({ agent }) => agent === client.agent);
+}
+
+function faces(connections: readonly ConnectedAgent[]): { address: string; listed: boolean }[] {
+  return connections
+    .filter(({ agent, address }) => address.startsWith(`${agent}#mcp-`))
     .map(({ address, status }) => ({ address, listed: hasListed(status) }));
 }
 

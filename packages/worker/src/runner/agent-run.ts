@@ -70,11 +70,19 @@ async function withToken(files: RunFiles, run: Run): Promise<ProcessEnd | undefi
   try {
     await files.writeToken(token.text);
     await using presence = await openPresence({ url, insecure, agent, token: token.text });
+    if (presence.isShared && run.restarts === 0) run.onEvent(runsAlready(agent));
     if (run.control.signal.aborted) return undefined;
     return await runProcess(files, { ...run, presence, retire });
   } finally {
     if (!retired) await retire(undefined);
   }
+}
+
+function runsAlready(agent: string): RunEvent {
+  const message =
+    `another worker run has started '${agent}' already: both share one inbox, and a message goes to the one that read last. ` +
+    'Stop one of them, or run this one under another name with --agent';
+  return { event: 'warning', agent, code: 'runs_already', message };
 }
 
 /** A run whose process has a token and a connection of its own. */

@@ -22,7 +22,8 @@ export type RunWarning =
   | 'no_token_yet'
   | 'workspace_file_changed'
   | 'workspace_exposed'
-  | 'unlisted_role';
+  | 'unlisted_role'
+  | 'runs_already';
 
 /** Facts that the supervisor learned when a process ended. */
 export interface ExitReport {
