@@ -3,7 +3,7 @@ import { copyFile, mkdir, readlink, realpath, symlink, writeFile } from 'node:fs
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { tempDir } from '@signalbox/testing';
-import { expect, test } from 'vitest';
+import { test } from 'vitest';
 import { cleanEnv } from '../support/cli/command-line.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -80,7 +80,9 @@ async function folderOfOldNode({ home }: Checkout): Promise<string> {
   return join(home, 'old');
 }
 
-test.concurrent('The linked command runs from any folder on the Node of the checkout, in a process of its own.', async () => {
+test.concurrent('The linked command runs from any folder on the Node of the checkout, in a process of its own.', async ({
+  expect,
+}) => {
   await using where = await checkout();
   const path = `${where.home}/.local/bin:${await folderOfOldNode(where)}:${systemPath}`;
   const linked = await runLink(where, [], path);
@@ -98,14 +100,16 @@ test.concurrent('The linked command runs from any folder on the Node of the chec
   });
 });
 
-test.concurrent('A chain of relative links leads to the command too.', async () => {
+test.concurrent('A chain of relative links leads to the command too.', async ({ expect }) => {
   await using where = await checkout();
   await symlink(`../rosa's check out/apps/cli/bin/signalbox`, join(where.home, 'first'));
   await symlink('../home/first', join(where.elsewhere, 'signalbox'));
   expect(await run(where, './signalbox', [])).toMatchObject({ code: 0, stderr: '' });
 });
 
-test.concurrent('A folder that is not on PATH is linked into, and the line that puts it there is printed.', async () => {
+test.concurrent('A folder that is not on PATH is linked into, and the line that puts it there is printed.', async ({
+  expect,
+}) => {
   await using where = await checkout();
   const { code, stdout } = await runLink(where, ['--to', 'bin']);
   expect({ code, stdout }).toEqual({
@@ -114,7 +118,9 @@ test.concurrent('A folder that is not on PATH is linked into, and the line that 
   });
 });
 
-test.concurrent('A checkout that is not built says so, names itself, and is not linked.', async () => {
+test.concurrent('A checkout that is not built says so, names itself, and is not linked.', async ({
+  expect,
+}) => {
   await using where = await checkout({ built: false });
   const expected = expect.stringContaining(`${where.path} is not built yet.\nBuild it there: npm run build`);
   expect(await run(where, join(where.path, 'apps/cli/bin/signalbox'), ['up'])).toMatchObject({
@@ -125,7 +131,9 @@ test.concurrent('A checkout that is not built says so, names itself, and is not 
   await expect(readlink(join(where.home, '.local/bin/signalbox'))).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
-test.concurrent('Without any Node, the command says which one it needs and how to get it.', async () => {
+test.concurrent('Without any Node, the command says which one it needs and how to get it.', async ({
+  expect,
+}) => {
   await using where = await checkout({ node: false });
   const tools = join(where.home, 'tools');
   await mkdir(tools);
@@ -137,7 +145,9 @@ test.concurrent('Without any Node, the command says which one it needs and how t
   });
 });
 
-test.concurrent('The link of another checkout is replaced; other files are left alone, by unlink too.', async () => {
+test.concurrent('The link of another checkout is replaced; other files are left alone, by unlink too.', async ({
+  expect,
+}) => {
   await using one = await checkout();
   await using other = await checkout();
   const file = join(one.home, '.local/bin/signalbox');

@@ -29,7 +29,9 @@ async function prove(name: string): Promise<{ right: string; broken: string }> {
   return { right, broken };
 }
 
-test.concurrent('agent-loop gets its answer past a budget, a missing tool and an unknown outcome, and notices an invented one.', async () => {
+test.concurrent('agent-loop gets its answer past a budget, a missing tool and an unknown outcome, and notices an invented one.', async ({
+  expect,
+}) => {
   const { right, broken } = await prove('agent-loop');
   for (const line of [
     'quota_exceeded, again in 1000 ms',
@@ -42,7 +44,9 @@ test.concurrent('agent-loop gets its answer past a budget, a missing tool and an
   expect(broken).toContain('WRONG: expected: The total is 42.');
 });
 
-test.concurrent('ask-reply sees each ask end as it must and exits 0, and exits 1 when one ends otherwise.', async () => {
+test.concurrent('ask-reply sees each ask end as it must and exits 0, and exits 1 when one ends otherwise.', async ({
+  expect,
+}) => {
   const [right, broken] = await Promise.all([example('ask-reply'), example('ask-reply', '--break')]);
   expect(right).toMatchObject({ code: 0, stderr: '' });
   expect(right.stdout).toContain('All ended as they should.');
@@ -54,20 +58,26 @@ test.concurrent('ask-reply sees each ask end as it must and exits 0, and exits 1
   }
 });
 
-test.concurrent('embedded runs a broker and an orchestrator in its own process and makes a call, and notices one that is refused.', async () => {
+test.concurrent('embedded runs a broker and an orchestrator in its own process and makes a call, and notices one that is refused.', async ({
+  expect,
+}) => {
   const { right, broken } = await prove('embedded');
   expect(right).toContain('rosa (role clerk) asked for 19 + 23: The sum of 19 and 23 is 42.');
   expect(broken).toContain('WRONG: expected 42');
 });
 
-test.concurrent('fan-out learns of a killed worker before the deadline and of the others by it, and notices one that was not killed.', async () => {
+test.concurrent('fan-out learns of a killed worker before the deadline and of the others by it, and notices one that was not killed.', async ({
+  expect,
+}) => {
   const { right, broken } = await prove('fan-out');
   expect(right).toContain('fan-6  undeliverable: dead, may have run');
   expect(right).toContain('8 tasks: 5 answered, 1 undeliverable, 2 timed_out');
   expect(broken).toContain('WRONG: fan-6 should be undeliverable');
 });
 
-test.concurrent('Without a name the examples are listed; what is not understood is refused before anything starts.', async () => {
+test.concurrent('Without a name the examples are listed; what is not understood is refused before anything starts.', async ({
+  expect,
+}) => {
   const [listed, wrong] = await Promise.all([example(), example('ask-reply', '--brake')]);
   expect(listed.code).toBe(0);
   for (const name of ['agent-loop', 'ask-reply', 'embedded', 'fan-out'])

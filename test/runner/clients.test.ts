@@ -30,7 +30,9 @@ async function seenBy(
   return { code, report: await started.report(), events: started.events() };
 }
 
-test.concurrent('claude gets our server in a file, alone, and its prompt is not taken for a value of our options.', async () => {
+test.concurrent('claude gets our server in a file, alone, and its prompt is not taken for a value of our options.', async ({
+  expect,
+}) => {
   const { code, report } = await seenBy('claude-1', ['claude', 'do it', 'exit-7']);
   expect(code).toBe(7);
   expect(report).toMatchObject({
@@ -50,7 +52,9 @@ test.concurrent('claude gets our server in a file, alone, and its prompt is not 
   expect(existsSync(dirname(report.tokenFile))).toBe(false);
 });
 
-test.concurrent('codex gets our server as TOML on its command line, with all that its server needs.', async () => {
+test.concurrent('codex gets our server as TOML on its command line, with all that its server needs.', async ({
+  expect,
+}) => {
   const { code, report } = await seenBy('codex-1', ['codex', 'exec', 'do it'], {
     env: { SIGNALBOX_LOG: 'debug' },
   });
@@ -64,7 +68,7 @@ test.concurrent('codex gets our server as TOML on its command line, with all tha
   expect(Object.keys(report.ownVariables)).toHaveLength(3);
 });
 
-test.concurrent('opencode gets our server beside what the variable held already.', async () => {
+test.concurrent('opencode gets our server beside what the variable held already.', async ({ expect }) => {
   const own = '{ /* mine */ "model": "some/model", "mcp": { "mine": { "type": "remote", }, }, }';
   const { code, report } = await seenBy('opencode-1', ['opencode', 'run', 'do it'], {
     env: { OPENCODE_CONFIG_CONTENT: own },
@@ -73,7 +77,9 @@ test.concurrent('opencode gets our server beside what the variable held already.
   expect(report).toMatchObject({ tools, server: { read: { model: 'some/model', others: ['mine'] } } });
 });
 
-test.concurrent('gemini gets our server in a settings file where others can’t write, and is refused elsewhere.', async () => {
+test.concurrent('gemini gets our server in a settings file where others can’t write, and is refused elsewhere.', async ({
+  expect,
+}) => {
   const root = await privateRoot();
   try {
     const flags = ['--agent', 'gemini-1', '--', 'gemini'];
@@ -92,7 +98,9 @@ test.concurrent('gemini gets our server in a settings file where others can’t 
   }
 });
 
-test.concurrent('cursor-agent finds our server in the project’s file, which is as before afterwards.', async () => {
+test.concurrent('cursor-agent finds our server in the project’s file, which is as before afterwards.', async ({
+  expect,
+}) => {
   const cwd = await run.workDirectory('project');
   const file = join(cwd, '.cursor', 'mcp.json');
   const before = '{\n  // mine\n  "mcpServers": { "mine": { "url": "http://127.0.0.1:9" } }\n}\n';
