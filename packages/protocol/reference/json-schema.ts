@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { callRecordSchema, callStatusSchema } from '../src/mcp/call-status.ts';
+import { callStatusSchema, callsReplySchema } from '../src/mcp/call-status.ts';
 import { explanationSchema, searchReplySchema } from '../src/mcp/lookup-replies.ts';
 import { mcpReplySchema } from '../src/mcp/mcp-reply.ts';
 import { mcpRequestSchema } from '../src/mcp/mcp-request.ts';
@@ -42,7 +42,7 @@ const bodySchemas: Record<string, z.ZodType> = {
   McpRequestBody: mcpRequestSchema,
   McpReplyBody: mcpReplySchema,
   StatusReply: callStatusSchema,
-  CallsReply: z.object({ calls: z.array(callRecordSchema) }),
+  CallsReply: callsReplySchema,
   ServersReply: serversReplySchema,
   ServerReply: serverReplySchema,
   DiscoverReply: discoveryReplySchema,

@@ -1,4 +1,4 @@
-import { toolErrorCodes } from '../src/mcp/tool-call-error.ts';
+import { toolErrorCodes } from '../src/mcp/tool-error-codes.ts';
 import { operationPermissions, type Permission, permissions } from '../src/permissions.ts';
 import { adminOperations } from '../src/wire/admin/operations.ts';
 import { tailNoticeSchemas } from '../src/wire/admin/tail.ts';
@@ -9,6 +9,7 @@ import { closeCodes } from '../src/wire/close-codes.ts';
 import { errorCodes } from '../src/wire/error-codes.ts';
 import { frameCosts, furtherCosts } from '../src/wire/frame-costs.ts';
 import { bodyLimits, frameLimits, type LimitEntry, limitTable } from '../src/wire/limits.ts';
+import { type OrchestratorMetric, orchestratorMetrics } from '../src/wire/orchestrator-figures.ts';
 import { definitionName, protocolJsonSchema, type SchemaNode } from './json-schema.ts';
 
 const { $defs: definitions } = protocolJsonSchema();
@@ -45,6 +46,18 @@ export function protocolTables(): Record<string, string> {
           yesOrNo(merged === true),
           meaning,
         ]),
+    ),
+    'orchestrator-metrics': table(
+      ['key', 'type', 'labels', 'bounds of buckets', 'meaning'],
+      Object.entries<OrchestratorMetric>(orchestratorMetrics).map(
+        ([key, { type, labels, buckets = [], help }]) => [
+          `\`${key}\``,
+          type,
+          labels.join(', '),
+          buckets.join(', '),
+          help,
+        ],
+      ),
     ),
     notices: table(
       ['`what`', 'further fields', 'when'],
@@ -97,6 +110,7 @@ export function protocolTables(): Record<string, string> {
           '10 connections of the broker, for a `list_connected`, besides',
           figure(10 * furtherCosts.connection),
         ],
+        ['an agent that `waiting` may look at, besides', figure(furtherCosts.waitingAgent)],
         ['4 KiB of bodies that a `peek` returns, besides', figure(4096 * furtherCosts.peekedByte)],
       ],
     ),
@@ -151,6 +165,7 @@ function permissionTable(): string {
     admin: (op: string) => `\`${op}\` of \`admin\``,
     request: (op: string) => `\`${op}\` of an \`mcp_request\``,
     frame: (type: string) => `\`${type}\` for others`,
+    http: (path: string) => `\`GET /${path}\``,
   };
   const rows = Object.entries(operationPermissions).flatMap(([asked, operations]) =>
     Object.entries<readonly Permission[]>(operations).map(([op, needs]) => [

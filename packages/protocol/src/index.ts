@@ -41,6 +41,7 @@ export {
   type FindFrame,
   type HelloFrame,
   type ListConnectedFrame,
+  type MetricsFrame,
   type NackFrame,
   type PeekFrame,
   type SubscribeFrame,
@@ -66,7 +67,22 @@ export {
   protocolVersion,
   subprotocol,
 } from './wire/limits.ts';
-export { type Message, type MessageHeader, messageHeaderSchema, type Sender } from './wire/message.ts';
+export {
+  type Message,
+  type MessageHeader,
+  messageHeaderSchema,
+  type PeekedMessage,
+  type Sender,
+} from './wire/message.ts';
+export {
+  type OrchestratorFigures,
+  type OrchestratorMetric,
+  type OrchestratorMetricKey,
+  type OrchestratorSamples,
+  orchestratorFigureLimits,
+  orchestratorFiguresSchema,
+  orchestratorMetrics,
+} from './wire/orchestrator-figures.ts';
 export {
   type FrameRefusal,
   type ParsedFrame,
@@ -123,6 +139,7 @@ export { matchesPattern, mayMatchStart } from './names/star-pattern.ts';
 export { agentTokenMs, endsSoon } from './names/token-lifetime.ts';
 export {
   agentOfToken,
+  isJwt,
   parseTokenFile,
   type TokenFile,
   tokenFileText,
@@ -139,6 +156,7 @@ export {
   type CallStatus,
   callRecordSchema,
   callStatusSchema,
+  callsReplySchema,
 } from './mcp/call-status.ts';
 export { JsonLineReader, jsonLine } from './mcp/json-lines.ts';
 export { type JsonRpcHead, jsonRpcHead } from './mcp/json-rpc-head.ts';
@@ -150,7 +168,13 @@ export {
   type SearchReply,
   searchReplySchema,
 } from './mcp/lookup-replies.ts';
-export { type MailboxAccess, type MailboxToolName, mailboxToolNames } from './mcp/mailbox-tools.ts';
+export {
+  type MailboxAccess,
+  type MailboxToolName,
+  mailboxToolNames,
+  type UnreadHint,
+  unreadHints,
+} from './mcp/mailbox-tools.ts';
 export { mayRepeat, type RepeatOverride, repeatOverrideOf, withRepeatOverride } from './mcp/may-repeat.ts';
 export {
   type InputRequired,
@@ -170,6 +194,7 @@ export {
   type ManifestRequest,
   type McpRequest,
   mcpRequestSchema,
+  type OwnCallsRequest,
   openOps,
   type SearchRequest,
   type ServerRequest,
@@ -187,13 +212,9 @@ export {
   serversReplySchema,
 } from './mcp/server-report.ts';
 export { type Manifest, manifestSchema, type Tool, toolSchema } from './mcp/tool.ts';
-export {
-  type ToolCallError,
-  type ToolErrorCode,
-  toolCallError,
-  toolCallErrorSchema,
-  toolErrorCodes,
-} from './mcp/tool-call-error.ts';
+export { toolCallError } from './mcp/tool-call-error.ts';
+export { type ToolCallError, toolCallErrorSchema } from './mcp/tool-call-error-schema.ts';
+export { type ToolErrorCode, toolErrorCodes } from './mcp/tool-error-codes.ts';
 export { readWholeManifest } from './mcp/whole-manifest.ts';
 export { workerFaceCapability } from './mcp/worker-face.ts';
 

@@ -2,37 +2,45 @@ import type { LimitEntry } from './wire/limits.ts';
 
 const MiB = 1024 * 1024;
 
-/** The limits of an HTTP face; the configuration has them under `worker.limits`. */
+/** The limits of HTTP faces and shared faces; the configuration has them under `worker.limits`. */
 export const faceLimits = {
-  agents: { default: 256, meaning: 'Agents that one HTTP face serves at a time.' },
+  agents: { default: 256, meaning: 'Agents that one face serves at a time.' },
   sessionsPerAgent: {
     default: 32,
-    meaning: 'Sessions of one agent at an HTTP face. One more ends the one that was idle longest.',
+    meaning:
+      'Sessions of one agent at a face. One more ends the one that was idle longest, or is refused at a shared face.',
   },
   requestsPerAgent: {
     default: 128,
-    meaning: 'Requests of one agent that an HTTP face reads or answers at a time.',
+    meaning:
+      'Requests of one agent that a face reads or answers at a time; at a shared face only tool calls count.',
   },
   requests: {
     default: 4096,
-    meaning: 'Requests of all agents that an HTTP face reads or answers at a time.',
+    meaning:
+      'Requests of all agents that a face reads or answers at a time; at a shared face only tool calls count.',
   },
   idleConnections: {
     default: 256,
     meaning:
-      'Connections to an HTTP face on which no request of a known agent is answered. The one that is idle longest is closed for a newer one.',
+      'Connections to a face on which no request of a known agent is answered. The one that is idle longest is closed for a newer one.',
   },
-  bodyBytes: { default: 4 * MiB, meaning: 'Bytes of the body of one request to an HTTP face.' },
+  bodyBytes: { default: 4 * MiB, meaning: 'Bytes of one request to a face.' },
   bytesPerAgent: {
     default: 16 * MiB,
     meaning:
-      'Bytes of one agent that an HTTP face holds: bodies until they are answered, and answers until they are read.',
+      'Bytes of one agent that a face holds: requests until they are answered, and at an HTTP face answers until they are read.',
   },
-  bytes: { default: 64 * MiB, meaning: 'Bytes of all agents that an HTTP face holds.' },
+  bytes: { default: 64 * MiB, meaning: 'Bytes of all agents that a face holds.' },
   bytesPerSecond: {
     default: 8 * MiB,
     meaning:
-      'Bytes of the requests of one agent that an HTTP face reads a second, in the long run; twice as many at once. Beyond them they are read later.',
+      'Bytes of the requests of one agent that a face reads a second, in the long run; twice as many at once. Beyond them they are read later.',
+  },
+  unreadBytes: {
+    default: 32 * MiB,
+    meaning:
+      'Bytes that wait at a shared face for one client that does not read. Beyond them its connection is ended.',
   },
   nodesPerAgent: {
     default: 250_000,

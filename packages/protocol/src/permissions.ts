@@ -14,7 +14,7 @@ const issuers = ['operator', 'mint'] as const;
 
 /**
  * The permissions of which a caller needs one, for each operation that not everybody may ask for: by `op` of the frame `admin`, by `op`
- * of an `mcp_request`, and for what frames and requests show beyond a caller's own. The checks, the page of the protocol and the help come from here.
+ * of an `mcp_request`, for what frames and requests show beyond a caller's own, and for HTTP requests. The checks, the page of the protocol and the help come from here.
  */
 export const operationPermissions = {
   admin: {
@@ -29,6 +29,7 @@ export const operationPermissions = {
     history: readers,
     audit: readers,
     audit_chain: readers,
+    waiting: readers,
     stats: readers,
     tail: readers,
     clock: readers,
@@ -54,6 +55,10 @@ export const operationPermissions = {
     peek: operator,
     /** The request `manifest` shows the tools of every role. */
     manifest: readers,
+  },
+  http: {
+    /** `GET /metrics` and `GET /readyz?verbose`. */
+    metrics: readers,
   },
 } as const satisfies Record<string, Record<string, readonly Permission[]>>;
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { mcpReplySchema } from './mcp-reply.ts';
-import { type ToolErrorCode, toolErrorCodes } from './tool-call-error.ts';
+import { type ToolErrorCode, toolErrorCodes } from './tool-error-codes.ts';
 
 const outcomeSchema = z.union([
   z.enum(['ok', 'tool_error', 'input_required']),
@@ -18,7 +18,7 @@ export const callStatusSchema = z.discriminatedUnion('state', [
  */
 export type CallStatus = z.infer<typeof callStatusSchema>;
 
-/** Accepts one call of the answer to op `calls`. */
+/** Accepts one call of the answer to op `calls` or `own_calls`. */
 export const callRecordSchema = z.object({
   request_id: z.string(),
   agent: z.string(),
@@ -30,9 +30,15 @@ export const callRecordSchema = z.object({
   started_at: z.number().optional(),
   finished_at: z.number().optional(),
   outcome: outcomeSchema.optional(),
+  reply_kept: z
+    .boolean()
+    .optional()
+    .describe('Tells of a finished call whether `status` still returns its reply.'),
 });
-/** One tool call as op `calls` lists it. Times are epoch milliseconds of the orchestrator's clock. */
+/** One tool call as op `calls` or `own_calls` lists it. Times are epoch milliseconds of the orchestrator's clock. */
 export type CallRecord = z.infer<typeof callRecordSchema>;
+/** Accepts the answer to op `calls` or `own_calls`. */
+export const callsReplySchema = z.object({ calls: z.array(callRecordSchema) });
 /**
  * The end of a call: `ok`, `tool_error` if the tool set `isError`, `input_required` if the tool asked for input, which ends this round,
  * or an error code.

@@ -14,3 +14,11 @@ export type MailboxToolName = (typeof mailboxToolNames)[number];
 
 /** The names of the mailbox tools that a role sees, or `false` if it sees none. */
 export type MailboxAccess = false | readonly string[];
+
+/**
+ * How the agents of a role are told of new mail. `text`: results of tools mention it in their text. `meta`: only `_meta` and the
+ * results of mailbox tools do. `off`: nothing does.
+ */
+export const unreadHints = ['text', 'meta', 'off'] as const;
+/** One of {@link unreadHints}. */
+export type UnreadHint = (typeof unreadHints)[number];

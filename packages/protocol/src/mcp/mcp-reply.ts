@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { manifestSchema } from './tool.ts';
-import { toolCallErrorSchema } from './tool-call-error.ts';
+import { toolCallErrorSchema } from './tool-call-error-schema.ts';
 
 /** Accepts the MCP result of a call with `success` and `text`. */
 export const proxiedResultSchema = z.looseObject({

@@ -49,6 +49,13 @@ const callsRequestSchema = z.object({
   limit: z.int().min(1).max(1000).optional(),
 });
 
+const ownCallsRequestSchema = z.object({
+  op: z.literal('own_calls'),
+  running: z.boolean().optional().describe('Only calls that wait or run now.'),
+  since: z.number().optional().describe('Only calls received at or after this time, in epoch milliseconds.'),
+  limit: z.int().min(1).max(100).optional(),
+});
+
 const serversRequestSchema = z.object({ op: z.literal('servers') });
 
 const serverRequestSchema = z.object({
@@ -87,6 +94,7 @@ export const mcpRequestSchema = z.discriminatedUnion('op', [
   callRequestSchema,
   statusRequestSchema,
   callsRequestSchema,
+  ownCallsRequestSchema,
   searchRequestSchema,
   serversRequestSchema,
   serverRequestSchema,
@@ -96,7 +104,7 @@ export const mcpRequestSchema = z.discriminatedUnion('op', [
 ]);
 
 /** The operations that every role may ask for. */
-export const openOps = ['manifest', 'call', 'status', 'search'] as const;
+export const openOps = ['manifest', 'call', 'status', 'own_calls', 'search'] as const;
 
 /** The body of an `mcp_request` message. `arguments` is an object, or the JSON text of one as language models emit it. */
 export type McpRequest = z.infer<typeof mcpRequestSchema>;
@@ -104,8 +112,10 @@ export type McpRequest = z.infer<typeof mcpRequestSchema>;
 export type CallRequest = z.infer<typeof callRequestSchema>;
 /** Asks for the state of an earlier call of the asker. */
 export type StatusRequest = z.infer<typeof statusRequestSchema>;
-/** Asks for a list of tool calls. */
+/** Asks for a list of the tool calls of all agents. */
 export type CallsRequest = z.infer<typeof callsRequestSchema>;
+/** Asks for a list of the asker's own tool calls. */
+export type OwnCallsRequest = z.infer<typeof ownCallsRequestSchema>;
 /** Asks for the tools of a role, by default the asker’s. The answer says `unchanged` if `known_version` is still current. */
 export type ManifestRequest = z.infer<typeof manifestRequestSchema>;
 /** Asks for tools that match a text. */

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { type ToolErrorCode, toolCallError, toolCallErrorSchema, toolErrorCodes } from './tool-call-error.ts';
+import { toolCallError } from './tool-call-error.ts';
+import { toolCallErrorSchema } from './tool-call-error-schema.ts';
+import { type ToolErrorCode, toolErrorCodes } from './tool-error-codes.ts';
 
 /** What the specification says of each code. */
 const table: [ToolErrorCode, string, boolean][] = [

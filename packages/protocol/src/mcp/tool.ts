@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { unreadHints } from './mailbox-tools.ts';
 
 /** Accepts a tool in MCP's own form. */
 export const toolSchema = z.looseObject({
@@ -43,6 +44,10 @@ export const manifestSchema = z.object({
     .union([z.literal(false), z.array(z.string())])
     .optional()
     .describe('The mailbox tools that the role may see, unless it may see all: none, or those of the list.'),
+  unread_hint: z
+    .enum(unreadHints)
+    .optional()
+    .describe("How the role's agents are told of new mail, unless their faces decide it."),
 });
 /** A page of the tools that one role sees. `version` changes with the list, and with any other field but `cursor` and `not_ready`. */
 export type Manifest = z.infer<typeof manifestSchema>;

@@ -21,10 +21,28 @@ export function withoutTokens(text: string): string {
   return text.includes('sbx_') ? text.replace(tokensInText, '[token]') : text;
 }
 
-/** Returns the agent id that a token text names. Returns `undefined` for a minting token or a text of another form. */
-export function agentOfToken(text: string): string | undefined {
-  const agent = tokenPattern.exec(text)?.[1];
+/** Tells whether a token has the form of a JSON Web Token, which an identity provider issues. */
+export function isJwt(text: string): boolean {
+  return /^eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/.test(text);
+}
+
+/**
+ * Returns the agent id that a token text names; in a JSON Web Token it is the claim `agentClaim`. Returns `undefined` for a minting token
+ * or a text of another form. Only the broker knows whether it is true.
+ */
+export function agentOfToken(text: string, agentClaim = 'sub'): string | undefined {
+  const agent = isJwt(text) ? claimOf(text, agentClaim) : tokenPattern.exec(text)?.[1];
   return agent !== undefined && isAgentId(agent) ? agent : undefined;
+}
+
+function claimOf(jwt: string, name: string): string | undefined {
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(jwt.split('.')[1]!, 'base64url').toString());
+    const value = (claims as Record<string, unknown> | null)?.[name];
+    return typeof value === 'string' ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The content of a token file: a token, and the address of its broker if it is known. */
@@ -40,7 +58,7 @@ export function tokenFileText({ token, url }: TokenFile): string {
 
 /** Reads a token file, without what an editor put around its lines. Returns `undefined` if it is none. The address is not checked. */
 export function parseTokenFile(text: string): TokenFile | undefined {
-  const match = /^([!-~]{1,256})(?:\s*\n\s*((?:unix|wss?):[^\p{Cc}]+))?$/u.exec(text.trim());
+  const match = /^([!-~]{1,8192})(?:\s*\n\s*((?:unix|wss?):[^\p{Cc}]+))?$/u.exec(text.trim());
   if (!match) return undefined;
   const [, token, url] = match as unknown as [string, string, string | undefined];
   return { token, ...(url !== undefined && { url: url.trim() }) };

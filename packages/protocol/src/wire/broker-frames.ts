@@ -39,11 +39,22 @@ const connectedAgentSchema = z
   })
   .meta({ id: 'ConnectedAgent', title: 'connected agent', description: 'One connection of an agent.' });
 
-const peekedMessageSchema = z.object({ ...messageHeaderFields, body: z.string().optional() }).meta({
-  id: 'PeekedMessage',
-  title: 'peeked message',
-  description: 'The header of a message, and its body as text.',
-});
+const peekedMessageSchema = z
+  .object({
+    ...messageHeaderFields,
+    working: z
+      .literal(true)
+      .optional()
+      .describe(
+        'The holder of the inbox has handed it to a handler or a reader (`working`). The broker forgets that with the lease.',
+      ),
+    body: z.string().optional(),
+  })
+  .meta({
+    id: 'PeekedMessage',
+    title: 'peeked message',
+    description: 'The header of a message, and its body as text.',
+  });
 
 /** The schema of every frame that the broker sends, by its `type`, without its body line. */
 export const brokerFrameSchemas = {
@@ -73,6 +84,10 @@ export const brokerFrameSchemas = {
     {
       id: z.string(),
       duplicate: z.boolean().optional().describe('The message was stored before.'),
+      no_consumer: z
+        .literal(true)
+        .optional()
+        .describe('Nobody holds the inbox now, so that the message waits. Told of final replies only.'),
     },
   ),
 

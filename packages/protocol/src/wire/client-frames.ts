@@ -11,6 +11,7 @@ import { auditReportSchema } from './audit-codes.ts';
 import { frameSchema } from './frame-schema.ts';
 import { journalClaimSchema } from './journal.ts';
 import { frameDefaults, frameLimits, protocolVersion } from './limits.ts';
+import { orchestratorFigureLimits } from './orchestrator-figures.ts';
 
 const requestId = idSchema.describe('The answer repeats it.');
 const optionalRequestId = idSchema.optional().describe('Asks for an answer, which repeats it.');
@@ -183,6 +184,7 @@ export const clientFrameSchemas = {
       .max(frameLimits.peekMessages)
       .optional()
       .describe(`Default: ${frameDefaults.peekMessages}.`),
+    bodies: z.boolean().optional().describe('`false` leaves the bodies out. Default: true.'),
   }),
 
   find: frameSchema(
@@ -207,6 +209,17 @@ export const clientFrameSchemas = {
         'A new id. A batch whose id is that of the last one of this agent is recorded already.',
       ),
       events: z.array(auditReportSchema).min(1).max(frameLimits.auditEvents),
+    },
+  ),
+
+  metrics: frameSchema(
+    'metrics',
+    `Reports the figures of an orchestrator, in place of those before, which \`GET /metrics\` shows while it is connected. The body is JSON of at most ${orchestratorFigureLimits.bytes / 1024} KiB: section 12. Only for orchestrators. No answer but an \`error\`.`,
+    {
+      problems: z
+        .array(z.string())
+        .max(orchestratorFigureLimits.problems)
+        .describe('What is wrong with its hosted servers, for people who ask `GET /readyz?verbose`.'),
     },
   ),
 
@@ -245,6 +258,8 @@ export type PeekFrame = FrameOf<'peek'>;
 export type FindFrame = FrameOf<'find'>;
 /** The frame `audit`, which reports events of an orchestrator for the audit log. */
 export type AuditFrame = FrameOf<'audit'>;
+/** The frame `metrics`, which reports the figures of an orchestrator. */
+export type MetricsFrame = FrameOf<'metrics'>;
 /** The frame `admin`, which asks for an administrative operation. */
 export type AdminFrame = FrameOf<'admin'>;
 

@@ -14,6 +14,7 @@ export const frameCosts = {
   peek: 50,
   find: 20,
   audit: 20,
+  metrics: 20,
   admin: 20,
 } as const satisfies Record<ClientFrame['type'], number>;
 
@@ -27,6 +28,8 @@ export const furtherCosts = {
   seq: 0.02,
   /** A connection of the broker, for `list_connected`, which sorts them all. */
   connection: 0.5,
+  /** An agent that the operation `waiting` may look at: it reads the oldest message of each. */
+  waitingAgent: 2,
   /** A token that is issued or revoked: its change is synced to the disk while everybody waits. */
   tokenChange: 300,
   /** A byte of the bodies that `peek` returns. */

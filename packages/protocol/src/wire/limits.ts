@@ -52,6 +52,11 @@ export const limitTable = {
       meaning:
         'Connections at a time that have not said `hello` yet, whether they are WebSockets or not. The oldest one is closed for a newer one.',
     },
+    handshakes: {
+      default: 200,
+      meaning:
+        'TLS handshakes that are begun a second. More of them wait, in turns by the addresses of their clients.',
+    },
   },
   message: {
     bytes: { default: 4 * MiB, max: 4 * MiB, meaning: 'Bytes of one body.' },
@@ -252,7 +257,7 @@ function valueAt(overrides: LimitOverrides, group: string, name: string): number
 /** Bounds of single frames. They belong to the protocol and are the same for every broker. Lengths are in UTF-16 units. */
 export const frameLimits = {
   headerLength: 16 * KiB,
-  tokenLength: 256,
+  tokenLength: 8 * KiB,
   traceparentLength: 128,
   /** Sequence numbers in one `ack`, `nack` or `working`. */
   seqs: 10_000,

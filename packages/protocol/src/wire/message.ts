@@ -40,3 +40,8 @@ export interface Message extends MessageHeader {
   /** The text of the body. Absent if the message has none. */
   body?: string;
 }
+
+/** A message that waits in an inbox. `working`: the holder of the inbox has handed it to a handler or a reader. */
+export interface PeekedMessage extends Message {
+  working?: true;
+}

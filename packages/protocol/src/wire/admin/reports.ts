@@ -47,6 +47,22 @@ export function reportOperations() {
       }),
       result: z.object({ rows: z.array(auditRowSchema()), chain: auditChainSchema() }),
     },
+    waiting: {
+      meaning:
+        'Lists agents in whose own inboxes messages wait, in the order of their names. Sub-inboxes are not counted.',
+      params: z.object({
+        connected: z
+          .boolean({ error: 'must be true or false' })
+          .optional()
+          .describe('Only agents that are connected, or only those that are not.'),
+        limit: pageLimit(200).describe('Agents that are looked at. Default: 200. A page may hold fewer.'),
+        cursor: filterText().optional().describe('The cursor that the previous page gave.'),
+      }),
+      result: z.object({
+        agents: z.array(waitingAgentSchema()),
+        cursor: z.string().optional().describe('Asks for the next page. Absent on the last one.'),
+      }),
+    },
     stats: {
       meaning: 'Counts what the broker holds.',
       params: z.object({}),
@@ -68,6 +84,22 @@ export function reportOperations() {
       }),
     },
   };
+}
+
+function waitingAgentSchema() {
+  return z
+    .object({
+      agent: z.string(),
+      roles: z.array(z.string()).describe('The roles of its valid tokens; none if it cannot connect.'),
+      connected: z.boolean(),
+      pending: z.int().describe('Messages that wait in its inbox.'),
+      oldest_at: z.number().describe('When the first of them was created.'),
+    })
+    .meta({
+      id: 'WaitingAgent',
+      title: 'waiting agent',
+      description: 'An agent with messages in its inbox.',
+    });
 }
 
 function historyMessageSchema() {

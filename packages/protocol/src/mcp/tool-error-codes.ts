@@ -1,0 +1,73 @@
+/** The codes of failed tool calls. `retryable` tells whether the same call may succeed later. */
+export const toolErrorCodes = {
+  tool_not_found: {
+    category: 'permanent',
+    retryable: false,
+    meaning: 'No tool has this name; `hint` names the most similar one.',
+  },
+  tool_timeout: { category: 'transient', retryable: true, meaning: 'The tool did not answer in time.' },
+  tool_panicked: {
+    category: 'permanent',
+    retryable: false,
+    meaning: 'An unexpected error ended the call in the orchestrator.',
+  },
+  invalid_arguments: {
+    category: 'validation',
+    retryable: false,
+    meaning: 'The request or the arguments do not fit their schema; `message` names the field.',
+  },
+  permission_denied: {
+    category: 'auth',
+    retryable: false,
+    meaning: 'The role may not call this tool, or not ask for this `op`.',
+  },
+  quota_exceeded: {
+    category: 'transient',
+    retryable: true,
+    meaning: 'A queue, a rate or a budget is used up; `retry_after_seconds` tells when to try again.',
+  },
+  storage_full: {
+    category: 'transient',
+    retryable: true,
+    meaning: 'The broker’s store or a disk is full, so that the call was not made.',
+  },
+  network_blocked: {
+    category: 'permanent',
+    retryable: false,
+    meaning: 'The tool may not reach this address.',
+  },
+  mcp_server_unreachable: {
+    category: 'transient',
+    retryable: true,
+    meaning: 'The server of the tool is not up.',
+  },
+  outcome_unknown: {
+    category: 'permanent',
+    retryable: false,
+    meaning: 'The call was sent and its end is not known; it is not made again.',
+  },
+  cancelled: { category: 'permanent', retryable: false, meaning: 'The caller called it off.' },
+  result_too_large: {
+    category: 'permanent',
+    retryable: false,
+    meaning: 'The result exceeds the size or the depth of a reply.',
+  },
+  manifest_moved: {
+    category: 'transient',
+    retryable: true,
+    meaning: 'The list has changed since its first page was read; read it again from the start.',
+  },
+  internal: {
+    category: 'permanent',
+    retryable: false,
+    meaning: 'The orchestrator could not make the call or pass on its result.',
+  },
+  unknown: {
+    category: 'permanent',
+    retryable: false,
+    meaning: 'The reader does not know the code that it was sent.',
+  },
+} as const;
+
+/** A code of a failed tool call. */
+export type ToolErrorCode = keyof typeof toolErrorCodes;

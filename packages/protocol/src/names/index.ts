@@ -1,0 +1,3 @@
+export { isAgentId } from './address.ts';
+export { parseBrokerAddress, untrustedDirectory } from './broker-address.ts';
+export { agentOfToken, isJwt, parseTokenFile, type TokenFile } from './token-text.ts';
