@@ -1,0 +1,33 @@
+/** A text that took so many milliseconds to make is given out for this many times as long: making it takes a twentieth of the time. */
+const freshFactor = 20;
+
+/** Makes a text when it is asked for. Whoever asks too often gets the same one again, so that asking is never a load. */
+export class CostlyText {
+  readonly #make: () => Promise<string>;
+  readonly #monotonic: () => number;
+  #made: { text: Buffer; freshUntil: number } | undefined;
+  #making: Promise<Buffer> | undefined;
+
+  /** `monotonic` returns milliseconds. */
+  constructor(make: () => Promise<string>, monotonic: () => number) {
+    this.#make = make;
+    this.#monotonic = monotonic;
+  }
+
+  /** Resolves with the text. Those who ask at the same time share one. */
+  async get(): Promise<Buffer> {
+    if (this.#made && this.#monotonic() < this.#made.freshUntil) return this.#made.text;
+    this.#making ??= this.#renew().finally(() => {
+      this.#making = undefined;
+    });
+    return await this.#making;
+  }
+
+  async #renew(): Promise<Buffer> {
+    const began = this.#monotonic();
+    const text = Buffer.from(await this.#make());
+    const now = this.#monotonic();
+    this.#made = { text, freshUntil: now + freshFactor * (now - began) };
+    return text;
+  }
+}

@@ -1,0 +1,14 @@
+export { type Answer, plainText, refusal } from './http/answer.ts';
+export type { HealthCheck, Readiness } from './http/readiness.ts';
+export {
+  type AccessRefusal,
+  bearerOf,
+  StatusRequests,
+  type StatusSources,
+  send,
+} from './http/status-requests.ts';
+export { Counter } from './metrics/counter.ts';
+export { Histogram, LabelledHistogram } from './metrics/histogram.ts';
+export { LabelValues } from './metrics/label-values.ts';
+export { LoopDelay } from './metrics/loop-delay.ts';
+export { gauge, type MetricFamily, type MetricInfo, type Sample } from './metrics/metric-family.ts';

@@ -1,0 +1,74 @@
+import { LabelValues } from './label-values.ts';
+import type { MetricFamily, MetricInfo } from './metric-family.ts';
+
+/** Counts values by fixed buckets. Observing a value allocates nothing. */
+export class Histogram {
+  readonly #info: MetricInfo;
+  readonly #buckets: readonly number[];
+  readonly #observed: Observed;
+
+  /** `buckets` are upper bounds in ascending order. */
+  constructor(info: MetricInfo, buckets: readonly number[]) {
+    this.#info = info;
+    this.#buckets = buckets;
+    this.#observed = new Observed(buckets);
+  }
+
+  /** Counts one value. */
+  observe(value: number): void {
+    this.#observed.add(value);
+  }
+
+  /** Returns what was observed so far. */
+  collect(): MetricFamily {
+    const { counts, sum } = this.#observed;
+    return { ...this.#info, type: 'histogram', buckets: this.#buckets, samples: [[[], [...counts], sum]] };
+  }
+}
+
+/** A histogram with labels. At most `limit` sets of labels have a series of their own; all others share one, whose labels are `other`. */
+export class LabelledHistogram {
+  readonly #info: MetricInfo;
+  readonly #buckets: readonly number[];
+  readonly #series: LabelValues<Observed>;
+
+  constructor(info: MetricInfo, buckets: readonly number[], limit: number) {
+    this.#info = info;
+    this.#buckets = buckets;
+    this.#series = new LabelValues(limit, () => new Observed(buckets));
+  }
+
+  /** Counts one value under the values of the labels. */
+  observe(labels: readonly string[], value: number): void {
+    this.#series.of(JSON.stringify(labels)).add(value);
+  }
+
+  /** Returns what was observed so far. */
+  collect(): MetricFamily {
+    const names = this.#info.labels ?? [];
+    const samples = Array.from(this.#series.entries(), ([key, { counts, sum }]) => {
+      const labels = key.startsWith('[') ? (JSON.parse(key) as string[]) : names.map(() => key);
+      return [labels, [...counts], sum] as const;
+    });
+    return { ...this.#info, type: 'histogram', buckets: this.#buckets, samples };
+  }
+}
+
+class Observed {
+  readonly #buckets: readonly number[];
+  readonly counts: Float64Array;
+  sum = 0;
+
+  constructor(buckets: readonly number[]) {
+    this.#buckets = buckets;
+    this.counts = new Float64Array(buckets.length + 1);
+  }
+
+  add(value: number): void {
+    const buckets = this.#buckets;
+    let at = 0;
+    while (at < buckets.length && value > buckets[at]!) at++;
+    this.counts[at]!++;
+    this.sum += value;
+  }
+}

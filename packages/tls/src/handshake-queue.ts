@@ -1,0 +1,78 @@
+import { Budget } from '@signalbox/protocol';
+import { clientGroup } from './client-group.ts';
+
+/** The options of {@link HandshakeQueue}. */
+export interface HandshakeQueueOptions {
+  perSecond: number;
+  /** Returns monotonic milliseconds. */
+  monotonic: () => number;
+  /** Calls `work` after so many milliseconds; with 0 in a later turn of the event loop. */
+  after: (ms: number, work: () => void) => void;
+}
+
+/** The part of a second whose handshakes may be begun at once. */
+const burstPart = 0.02;
+
+/** A handshake that waits. It returns false if it is not needed any more, as its client has left. */
+type Begin = () => boolean;
+
+/**
+ * Begins handshakes at a bounded rate, one in a turn of the event loop, since each takes about a millisecond of the processor. Those
+ * that wait take turns by the address of their clients, so that a flood from one address delays that address.
+ */
+export class HandshakeQueue {
+  readonly #options: HandshakeQueueOptions;
+  readonly #budget: Budget;
+  /** Those that wait, by the group of their address. The group whose turn is next comes first. */
+  readonly #waiting = new Map<string, Begin[]>();
+  #isDue = false;
+
+  constructor(options: HandshakeQueueOptions) {
+    const { perSecond, monotonic } = options;
+    this.#options = options;
+    this.#budget = new Budget(perSecond, Math.max(1, perSecond * burstPart), monotonic());
+  }
+
+  /** Adds the handshake of a client at this address. */
+  add(address: string, begin: Begin): void {
+    const group = clientGroup(address);
+    const waiting = this.#waiting.get(group);
+    if (waiting) waiting.push(begin);
+    else this.#waiting.set(group, [begin]);
+    this.#runAfter(0);
+  }
+
+  #runAfter(ms: number): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    this.#options.after(ms, () => {
+      this.#isDue = false;
+      this.#run();
+    });
+  }
+
+  #run(): void {
+    const waitMs = this.#budget.waitMs(this.#options.monotonic());
+    if (waitMs > 0) {
+      this.#runAfter(waitMs);
+      return;
+    }
+    for (let begin = this.#next(); begin; begin = this.#next()) {
+      if (!begin()) continue;
+      this.#budget.spend(1);
+      break;
+    }
+    if (this.#waiting.size > 0) this.#runAfter(0);
+  }
+
+  /** Takes the next one out. Its group goes behind the others. */
+  #next(): Begin | undefined {
+    const [first] = this.#waiting;
+    if (!first) return undefined;
+    const [group, waiting] = first;
+    this.#waiting.delete(group);
+    const begin = waiting.shift();
+    if (waiting.length > 0) this.#waiting.set(group, waiting);
+    return begin;
+  }
+}

@@ -1,0 +1,2 @@
+export { TlsFront, type TlsFrontOptions } from './tls-front.ts';
+export { type CertificateLife, certificateLife, nameFor, pairProblem, type TlsPair } from './tls-pair.ts';

@@ -1,0 +1,59 @@
+import { X509Certificate } from 'node:crypto';
+import { isIP } from 'node:net';
+import { createSecureContext } from 'node:tls';
+import { messageOf } from '@signalbox/protocol';
+
+/** A certificate with those of the authorities between it and the root, and its private key, all as PEM text. */
+export interface TlsPair {
+  cert: string;
+  key: string;
+}
+
+/** The time in which a certificate is good, in epoch milliseconds. */
+export interface CertificateLife {
+  begins: number;
+  ends: number;
+}
+
+/** Returns why a pair can't be used at all, or `undefined`. The text never holds a part of the key. */
+export function pairProblem({ cert, key }: TlsPair): string | undefined {
+  let certificate: X509Certificate;
+  try {
+    certificate = new X509Certificate(cert);
+  } catch (error) {
+    return `the file of the certificate holds no certificate in PEM: ${messageOf(error)}`;
+  }
+  if (/^-----BEGIN ENCRYPTED|^Proc-Type: 4,ENCRYPTED/m.test(key)) {
+    return 'the key has a passphrase, which nobody could type when the process starts; store it without one';
+  }
+  try {
+    createSecureContext({ cert, key });
+  } catch (error) {
+    const isMismatch = messageOf(error).includes('key values mismatch');
+    return isMismatch
+      ? `the key does not belong to the certificate of ${certificate.subject.replaceAll('\n', ', ')}`
+      : `the file of the key holds no private key in PEM: ${messageOf(error)}`;
+  }
+  return undefined;
+}
+
+/** Returns from when to when the certificate of a pair is good. */
+export function certificateLife({ cert }: TlsPair): CertificateLife {
+  const { validFrom, validTo } = new X509Certificate(cert);
+  return { begins: Date.parse(validFrom), ends: Date.parse(validTo) };
+}
+
+/**
+ * Returns the name under which clients reach a server with this certificate: `host` if the certificate names it, else the first name of
+ * the certificate that is no pattern, else `host`.
+ */
+export function nameFor(host: string, { cert }: TlsPair): string {
+  const certificate = new X509Certificate(cert);
+  const isNamed = isIP(host) ? certificate.checkIP(host) : certificate.checkHost(host);
+  if (isNamed !== undefined) return host;
+  const names = (certificate.subjectAltName ?? '').split(', ').flatMap((entry) => {
+    const name = /^DNS:([^*"]+)$/.exec(entry)?.[1];
+    return name === undefined ? [] : [name];
+  });
+  return names[0] ?? host;
+}
