@@ -52,6 +52,10 @@ describe('delivery', () => {
     bob.send({ type: 'peek', request_id: 'p' });
     const { messages } = await bob.next('peeked');
     expect((messages as { body: string }[]).map((m) => m.body)).toEqual(['1', '2']);
+    bob.send({ type: 'peek', request_id: 'q', bodies: false });
+    const { messages: headers } = await bob.next('peeked');
+    expect(headers).toMatchObject([{ id: 'same', kind: 'note' }, { from: { agent: 'carol' } }]);
+    for (const header of headers as object[]) expect(header).not.toHaveProperty('body');
   });
 
   it('keeps the order of one sender through backlog, live pushes and a small window', async () => {

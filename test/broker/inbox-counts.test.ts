@@ -1,6 +1,6 @@
 import { startTestBroker, type WireClient } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
-import { connect, connectOperator, deliver, subscribe } from '../support/broker/wire-actions.ts';
+import { admin, connect, connectOperator, deliver, subscribe } from '../support/broker/wire-actions.ts';
 
 interface Listed {
   address: string;
@@ -54,5 +54,61 @@ describe('what waits for an agent', () => {
     expect(await listed(annsTool)).toEqual({ ann: counted, 'ann#x': counted, bob: undefined });
     expect(await listed(bob)).toEqual({ ann: undefined, 'ann#x': undefined, bob: { unread: 0, held: 0 } });
     expect(await listed(ann, {})).toEqual({ ann: undefined, 'ann#x': undefined, bob: undefined });
+  });
+
+  it('is peeked at with a mark on each message that its holder works on', async () => {
+    await using broker = await startTestBroker();
+    await using ann = await connect(broker, 'ann');
+    await using annsTool = await connect(broker, 'ann#x');
+    await using bob = await connect(broker, 'bob');
+    for (const id of ['read', 'pushed', 'waiting']) await deliver(bob, 'ann', id);
+    const marks = async () => {
+      annsTool.send({ type: 'peek', request_id: 'p', address: 'ann', bodies: false });
+      const { messages } = await annsTool.next('peeked');
+      return (messages as { id: string; working?: true }[]).map(({ id, working }) => [id, working]);
+    };
+    await subscribe(ann, { window: 2 });
+    const { seq } = await ann.next('message', { id: 'read' });
+    await ann.next('message', { id: 'pushed' });
+    ann.send({ type: 'working', seqs: [seq] });
+    await deliver(ann, 'bob', 'sent-after-it');
+    const unread = [
+      ['pushed', undefined],
+      ['waiting', undefined],
+    ];
+    expect(await marks()).toEqual([['read', true], ...unread]);
+    ann.send({ type: 'ack', seqs: [seq], request_id: 'k' });
+    await ann.next('ack_result');
+    expect(await marks()).toEqual(unread);
+  });
+
+  it('is told to operators and observers of agents that are not connected, too, with their roles and since when', async () => {
+    let now = 1_000_000;
+    await using broker = await startTestBroker({ now: () => now });
+    await using bob = await connect(broker, 'bob');
+    await using operator = await connectOperator(broker);
+    for (const agent of ['ann', 'zoe']) await broker.token(agent, agent === 'ann' ? 'writer' : 'worker');
+    await deliver(bob, 'zoe', 'a');
+    now += 5000;
+    for (const id of ['b', 'c']) await deliver(bob, 'ann', id);
+    await deliver(bob, 'bob', 'd');
+    await deliver(bob, 'ann#sub', 'e');
+    const ann = { agent: 'ann', roles: ['writer'], connected: false, pending: 2, oldest_at: 1_005_000 };
+    const zoe = { agent: 'zoe', roles: ['worker'], connected: false, pending: 1, oldest_at: 1_000_000 };
+    expect(await admin(operator, 'waiting', { connected: false })).toEqual({ agents: [ann, zoe] });
+    expect(await admin(operator, 'waiting', { connected: true })).toMatchObject({
+      agents: [{ agent: 'bob', connected: true, pending: 1 }],
+    });
+    expect(await admin(operator, 'waiting', { limit: 1 })).toEqual({ agents: [ann], cursor: 'ann' });
+    const rest = await admin(operator, 'waiting', { limit: 2, cursor: 'ann' });
+    expect(rest).toMatchObject({ agents: [{ agent: 'bob' }, zoe] });
+    expect(rest).not.toHaveProperty('cursor');
+    await using _zoe = await connect(broker, 'zoe#face');
+    expect(await admin(operator, 'waiting', { connected: false })).toEqual({ agents: [ann] });
+    expect(await admin(bob, 'waiting')).toMatchObject({ code: 'forbidden' });
+    expect(await admin(operator, 'waiting', { connected: 1 })).toMatchObject({
+      code: 'bad_frame',
+      field: 'params.connected',
+    });
   });
 });

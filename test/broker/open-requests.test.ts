@@ -57,6 +57,24 @@ it('answers each request once, from whom it was sent to, whatever role that has'
   expect(await answer(bob, reply('q', { id: 'other' }))).toBe('already_answered');
 });
 
+it('says in the receipt of a reply that nobody holds the inbox of its requester, and in no other', async () => {
+  await using broker = await startTestBroker();
+  await using alice = await connect(broker, 'alice');
+  await using bob = await connect(broker, 'bob');
+  await subscribe(bob);
+  const receipt = async (frame: Record<string, unknown>) => {
+    bob.send(frame, '"!"');
+    return await bob.next('delivered', { id: frame.id });
+  };
+  for (const id of ['first', 'second']) await ask(alice, bob, id);
+  expect(await receipt(reply('first'))).toEqual({ type: 'delivered', id: 're:first', no_consumer: true });
+  expect(await receipt(reply('first'))).toMatchObject({ duplicate: true, no_consumer: true });
+  const note = { type: 'deliver', to: 'alice', id: 'note', kind: 'note' };
+  expect(await receipt(note)).toEqual({ type: 'delivered', id: 'note' });
+  await subscribe(alice);
+  expect(await receipt(reply('second'))).toEqual({ type: 'delivered', id: 're:second' });
+});
+
 it('acks a request that is answered already, also for the connection that holds it', async () => {
   await using broker = await startTestBroker();
   await using alice = await connect(broker, 'alice');

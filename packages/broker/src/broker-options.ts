@@ -6,6 +6,8 @@ import {
   noFault,
   SignalboxError,
 } from '@signalbox/protocol';
+import type { TlsPair } from '@signalbox/tls';
+import type { IdentityProvider } from './auth/identity-provider.ts';
 import type { RolePolicy } from './auth/role-policy.ts';
 import { connectionsWithin, openFileLimit } from './limits/descriptor-limits.ts';
 import { RoleLimits } from './limits/role-limits.ts';
@@ -17,10 +19,19 @@ export interface BrokerOptions {
   dataDir: string;
   /** Files of others that are made only when a broker has run on the directory: beside them, a missing database was lost. */
   madeLater?: readonly string[];
-  /** The host name or address to listen on. Default: 127.0.0.1. A host beyond loopback needs `insecure`. */
+  /** The host name or address to listen on. Default: 127.0.0.1. A host beyond loopback needs `tls` or `insecure`. */
   host?: string;
   /** The port to listen on. Default: 7420. With 0 the system chooses a free one. */
   port?: number;
+  /** The certificate and the key with which connections to host and port are encrypted. Without them they are not. */
+  tls?: TlsPair;
+  /**
+   * The addresses of web pages that may connect, such as `https://signalbox.example.com`. A broker on loopback also takes connections
+   * that name their hosts, as a proxy passes them on.
+   */
+  trustedOrigins?: readonly string[];
+  /** Checks the tokens that an identity provider issued. Without it the broker accepts its own tokens only. */
+  identityProvider?: IdentityProvider;
   /** Whether to listen on a Unix socket in the data directory, beside host and port. Default: true. */
   socket?: boolean;
   /** The directory for the socket if the data directory can't hold it. Default: the value of `XDG_RUNTIME_DIR`. */
@@ -42,6 +53,11 @@ export interface BrokerOptions {
   policies?: Readonly<Record<string, RolePolicy>>;
   /** The number of files and sockets that the process may open, which connections must fit into. Default: what the system allows. */
   openFiles?: number;
+  /**
+   * Who may read `/metrics` and `/readyz?verbose`: `token`, the default, is who has the token of an operator or observer; `open` is
+   * everybody who reaches the broker, for a host on loopback.
+   */
+  metrics?: 'token' | 'open';
   /** Allows a host beyond loopback, although tokens and messages cross the network unencrypted. */
   insecure?: boolean;
   /** Goes on with what is left of a data directory that has lost messages or tokens. By default it is refused. */
@@ -60,16 +76,19 @@ export interface BrokerOptions {
 
 /** The options of a broker, with a default for each that was not given. */
 export type BrokerSettings = Required<
-  Omit<BrokerOptions, 'limits' | 'roleLimits' | 'supervisorPid' | 'runtimeDir'>
+  Omit<BrokerOptions, 'limits' | 'roleLimits' | 'supervisorPid' | 'runtimeDir' | 'tls' | 'identityProvider'>
 > &
-  Pick<BrokerOptions, 'supervisorPid' | 'runtimeDir'> & { limits: RoleLimits };
+  Pick<BrokerOptions, 'supervisorPid' | 'runtimeDir' | 'tls' | 'identityProvider'> & { limits: RoleLimits };
 
-/** Adds the defaults to options. Throws `SignalboxError` `insecure_listen` for a host beyond loopback without `insecure`. */
+/** Adds the defaults to options. Throws `SignalboxError` `insecure_listen` for a host beyond loopback without `tls` and `insecure`. */
 export function settingsOf({
   dataDir,
   madeLater = [],
   host = '127.0.0.1',
   port = 7420,
+  tls,
+  identityProvider,
+  trustedOrigins = [],
   socket = true,
   runtimeDir = process.env.XDG_RUNTIME_DIR || undefined,
   durability = 'full',
@@ -79,6 +98,7 @@ export function settingsOf({
   helloTimeoutMs = 5000,
   policies = {},
   openFiles = openFileLimit(),
+  metrics = 'token',
   insecure = false,
   acceptLoss = false,
   supervisorPid,
@@ -87,10 +107,16 @@ export function settingsOf({
   monotonic = () => performance.now(),
   log = () => {},
 }: BrokerOptions): BrokerSettings {
-  if (!isLoopback(host) && !insecure) {
+  if (!isLoopback(host) && !tls && !insecure) {
     throw new SignalboxError(
       'insecure_listen',
-      `listening on '${host}' would send tokens and messages unencrypted over the network; use 127.0.0.1, or accept it with --insecure`,
+      `listening on '${host}' would send tokens and messages unencrypted over the network; encrypt it with broker.tls, use 127.0.0.1, or accept it with --insecure`,
+    );
+  }
+  if (metrics === 'open' && !isLoopback(host)) {
+    throw new SignalboxError(
+      'insecure_listen',
+      `with 'broker.metrics: open' everybody who reaches '${host}' could read the metrics; listen on 127.0.0.1, or leave it out and give the scraper a token of an observer`,
     );
   }
   const connections = connectionsWithin(limitsOf(undefined, limits).connections, openFiles);
@@ -99,6 +125,9 @@ export function settingsOf({
     madeLater,
     host,
     port,
+    ...(tls && { tls }),
+    ...(identityProvider && { identityProvider }),
+    trustedOrigins,
     socket,
     ...(runtimeDir !== undefined && { runtimeDir }),
     durability,
@@ -110,6 +139,7 @@ export function settingsOf({
     helloTimeoutMs,
     policies,
     openFiles,
+    metrics,
     insecure,
     acceptLoss,
     ...(supervisorPid !== undefined && { supervisorPid }),

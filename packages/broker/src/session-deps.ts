@@ -10,8 +10,14 @@ import { Delivery } from './core/delivery.ts';
 import { ExpiryClock, holdMs } from './core/time/expiry-clock.ts';
 import { ConnectedCallers } from './frames/connected-callers.ts';
 import { TailFollowers } from './frames/tail-followers.ts';
+import type { BrokerHealth } from './health/broker-health.ts';
 import { AgentBudgets } from './limits/agent-budgets.ts';
 import { RateLimit } from './limits/rate-limit.ts';
+import { MessageMeter } from './metrics/message-meter.ts';
+import { Metrics } from './metrics/metrics.ts';
+import { OrchestratorReports } from './metrics/orchestrator-reports.ts';
+import { PendingByRole } from './metrics/pending-by-role.ts';
+import { refusalCodes } from './metrics/refusal-codes.ts';
 import { OutboxFlusher } from './session/outbox-flusher.ts';
 import type { SessionDeps } from './session/session.ts';
 import type { Stores } from './stores.ts';
@@ -26,8 +32,8 @@ const suggestionsPerSecond = 20;
 export async function createSessionDeps(
   { dataDir, limits, policies, fault, now, monotonic, log }: BrokerSettings,
   { inboxes: store, tokens: tokenStore, audit }: Stores,
-  onStoreFailed: (error: unknown) => void,
-): Promise<SessionDeps> {
+  { health, onStoreFailed }: { health: BrokerHealth; onStoreFailed: (error: unknown) => void },
+): Promise<SessionDeps & { pending: PendingByRole }> {
   const time = new ExpiryClock({
     now,
     monotonic,
@@ -47,6 +53,7 @@ export async function createSessionDeps(
   const tokens = await TokenRegistry.load(tokenStore, time, newTokenId);
   const followers = new TailFollowers(now);
   const agents = await KnownAgents.load(tokenStore, tokens);
+  const meter = new MessageMeter();
   const delivery = new Delivery({
     store,
     time,
@@ -57,7 +64,12 @@ export async function createSessionDeps(
     onStoreFailed,
     fault,
     tail: followers,
+    meter,
   });
+  const connected = new ConnectedCallers({ now, monotonic }, () => nanoid(8));
+  const self = { version: await ownVersion(), startedAt: now(), freeBytes: () => freeBytes(dataDir) };
+  const reports = new OrchestratorReports({ monotonic, log });
+  const pending = new PendingByRole({ store, rolesOf: (agent) => tokens.rolesOf(agent), now });
   return {
     delivery,
     store,
@@ -66,7 +78,7 @@ export async function createSessionDeps(
     policies,
     minting: new MintingLimits(limits, tokens),
     budgets: new AgentBudgets(limits, monotonic),
-    connected: new ConnectedCallers({ now, monotonic }, () => nanoid(8)),
+    connected,
     suggestions: new RateLimit(suggestionsPerSecond, suggestionsPerSecond, monotonic()),
     followers,
     backups: new Backups({
@@ -80,7 +92,22 @@ export async function createSessionDeps(
     audit,
     flusher: new OutboxFlusher(fault),
     limits,
-    self: { version: await ownVersion(), startedAt: now(), freeBytes: () => freeBytes(dataDir) },
+    self,
+    pending,
+    reports,
+    metrics: new Metrics({
+      meter,
+      pending,
+      reports,
+      health,
+      connected,
+      delivery,
+      store,
+      limits,
+      self,
+      codes: refusalCodes,
+      monotonic,
+    }),
     receiptMeans: store.caps.receiptMeans,
     time,
     now,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { failuresOf, isPrivileged, limitsOf, SignalboxError, socketAddress } from '@signalbox/protocol';
 import type { InboxStore, TokenRecord } from '@signalbox/store';
+import { nameFor, type TlsPair } from '@signalbox/tls';
 import { auditEvent } from './audit-event.ts';
 import type { TokenRegistry } from './auth/token-registry.ts';
 import { refuseToken, type TokenRequest } from './auth/token-rules.ts';
@@ -8,6 +9,7 @@ import { type BrokerFacts, brokerFiles, removeFile, writePrivate } from './broke
 import { type BrokerOptions, type BrokerSettings, settingsOf } from './broker-options.ts';
 import { startChores } from './chores/chores.ts';
 import { describeIssued } from './frames/admin/tokens.ts';
+import { BrokerHealth } from './health/broker-health.ts';
 import { Listener } from './listener/listener.ts';
 import { openSocketFile } from './listener/socket-file.ts';
 import type { Log } from './log.ts';
@@ -18,7 +20,7 @@ import { openStores } from './stores.ts';
 
 /** A running broker. Disposing it stops it. */
 export interface Broker extends AsyncDisposable {
-  /** The TCP address for clients, `ws://host:port`. */
+  /** The TCP address for clients, `ws://host:port`, or `wss://name:port` with a name of the certificate. */
   readonly url: string;
   /** The address of the Unix socket, `unix:/path`, for clients of the same user. `undefined` if there is none. */
   readonly socket: string | undefined;
@@ -29,6 +31,8 @@ export interface Broker extends AsyncDisposable {
   readonly operatorTokenFile: string;
   /** Issues a token in this process. Rejects with a `SignalboxError`, `bad_frame` or `forbidden`, if the rules refuse it. */
   issueToken(request: TokenRequest): Promise<{ id: string; token: string }>;
+  /** Encrypts the connections that come from now on with another pair. Throws if it can't be used. */
+  setTls(pair: TlsPair): void;
   /** Resolves with the error if the store has failed for good. The broker then stops by itself. */
   readonly failed: Promise<unknown>;
   /**
@@ -43,7 +47,7 @@ const reconnectAfterMs = 100;
 
 /**
  * Starts a broker on a data directory. Rejects with a `SignalboxError`: `data_directory_locked` if another broker runs there
- * (the message names its pid), `insecure_listen` for a host beyond loopback without `insecure`.
+ * (the message names its pid), `insecure_listen` for a host beyond loopback without `tls` and `insecure`.
  */
 export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const settings = settingsOf(options);
@@ -58,28 +62,39 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     for (const role of tokens?.rolesOf(agent) ?? []) if (isPrivileged(role)) return true;
     return false;
   });
-  const deps = await createSessionDeps(settings, stores, storeFailed.resolve);
+  const health = new BrokerHealth({
+    store: stores.inboxes,
+    reservePercent: settings.limits.forAll.store.reservePercent,
+    monotonic: settings.monotonic,
+  });
+  const onStoreFailed = (error: unknown): void => {
+    health.enter('failed');
+    storeFailed.resolve(error);
+  };
+  const deps = await createSessionDeps(settings, stores, { health, onStoreFailed });
   tokens = deps.tokens;
   opened.defer(() => deps.agents.save());
   await stores.inboxes.keepTime(deps.time);
   opened.defer(() => stores.inboxes.keepTime(deps.time.look()));
+  opened.use(deps.metrics);
   opened.use(deps.backups);
   auditStart(settings, deps);
   const announce = (record: TokenRecord): void =>
     deps.audit.record(auditEvent('token_issued', { at: now(), ...describeIssued(record) }));
   await ensureOperatorToken(deps.tokens, files.operatorToken, announce);
   const brokerId = await stores.inboxes.identity();
-  for (const chore of startChores({ ...deps, inboxes: stores.inboxes, onStoreFailed: storeFailed.resolve })) {
+  for (const chore of startChores({ ...deps, inboxes: stores.inboxes, onStoreFailed })) {
     opened.use(chore);
   }
-  const listener = await openListener(settings, deps, brokerId, stores.inboxes);
+  const listener = await openListener(settings, deps, { brokerId, store: stores.inboxes, health });
   // The stack runs these from the last to the first.
   opened.defer(() => listener.close());
   opened.defer(() => deps.delivery.close());
   opened.defer(() => listener.sayGoingAway(reconnectAfterMs));
+  opened.defer(() => health.enter('draining'));
   const socket = settings.socket ? await openSocket(listener, settings, opened) : undefined;
   const { port } = listener;
-  const url = urlOf(settings.host, port);
+  const url = urlOf(settings, port);
   opened.defer(() => removeFile(files.facts));
   const facts: BrokerFacts = {
     pid: process.pid,
@@ -89,6 +104,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     ...(settings.supervisorPid !== undefined && { supervisor_pid: settings.supervisorPid }),
   };
   await writePrivate(files.facts, JSON.stringify(facts));
+  health.enter('running');
   log({
     level: 'info',
     event: 'broker_ready',
@@ -112,6 +128,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     port,
     brokerId,
     operatorTokenFile: files.operatorToken,
+    setTls: (pair) => listener.setTls(pair),
     issueToken: (request) => issueToken(deps.tokens, request, announce),
     failed: storeFailed.promise,
     stop,
@@ -145,22 +162,27 @@ function warnOfLoweredConnections(options: BrokerOptions, { limits, openFiles, l
 }
 
 function openListener(
-  { host, port, heartbeatMs, helloTimeoutMs }: BrokerSettings,
+  { host, port, tls, identityProvider, trustedOrigins, heartbeatMs, helloTimeoutMs, metrics }: BrokerSettings,
   deps: SessionDeps,
-  brokerId: string,
-  { dedupeWindowMs }: InboxStore,
+  { brokerId, store, health }: { brokerId: string; store: InboxStore; health: BrokerHealth },
 ): Promise<Listener> {
   return Listener.open({
     host,
     port,
+    ...(tls && { tls }),
+    ...(identityProvider && { identityProvider }),
+    trustedOrigins,
     heartbeatMs,
     helloTimeoutMs,
+    // A client behind a proxy seems to come from this machine, too.
+    opensMetrics: metrics === 'open' && trustedOrigins.length === 0,
+    health,
     greeting: {
       type: 'welcome',
       broker_id: brokerId,
       heartbeat_ms: heartbeatMs,
       receipt_means: deps.receiptMeans,
-      dedupe_window_ms: dedupeWindowMs,
+      dedupe_window_ms: store.dedupeWindowMs,
     },
     deps,
   });
@@ -186,10 +208,14 @@ async function openSocket(
   return undefined;
 }
 
-/** Returns the address for clients on this machine. A broker that listens on all addresses is reached on loopback. */
-function urlOf(host: string, port: number): string {
-  const reached = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
-  return `ws://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
+/**
+ * Returns the address for clients. A broker that listens on all addresses is reached on loopback. An encrypted one is reached by a
+ * name of its certificate, since clients accept no other.
+ */
+function urlOf({ host, tls }: BrokerSettings, port: number): string {
+  const near = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
+  const reached = tls ? nameFor(near, tls) : near;
+  return `${tls ? 'wss' : 'ws'}://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
 }
 
 /**

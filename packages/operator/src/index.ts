@@ -22,7 +22,7 @@ export {
 } from './history/audit.ts';
 export { type HistoryMessage, readHistory } from './history/history.ts';
 export { readTimeline, type Timeline, type TimelineEntry, type TimelineGroup } from './history/timeline.ts';
-export { listCalls, maxCalls } from './orchestrator/calls.ts';
+export { listCalls, listOwnCalls, maxCalls, maxOwnCalls } from './orchestrator/calls.ts';
 export { type FailedOutcome, outcomeError } from './orchestrator/failed-outcome.ts';
 export { discoverServers, readManifest } from './orchestrator/lists.ts';
 export {
@@ -42,3 +42,4 @@ export {
   revokeAgentTokens,
   revokeToken,
 } from './tokens.ts';
+export { listOfflineWithMail, type WaitingAgent } from './waiting-agents.ts';

@@ -24,6 +24,8 @@ export type Retried =
 export interface DeadLetters {
   /** Dead letters of one inbox, or of all, after `afterSeq`, by ascending sequence numbers. */
   list(inbox: string | undefined, afterSeq: number, limit: number): Promise<DeadLetter[]>;
+  /** The number of all dead letters. It is known without looking at them. */
+  count(): Promise<number>;
   find(seq: number): Promise<(DeadLetter & { body?: string | undefined }) | undefined>;
   /**
    * Moves a dead letter back into its inbox as a new message with the same id. It has a new sequence number, no attempts, and

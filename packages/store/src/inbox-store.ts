@@ -75,6 +75,17 @@ export interface InboxStats {
   headSeq: number;
 }
 
+/** The pending messages of one inbox. */
+export interface InboxBacklog {
+  inbox: string;
+  /** Messages. */
+  pending: number;
+  /** Bytes of their bodies. */
+  bytes: number;
+  /** The lowest of their sequence numbers. */
+  oldestSeq: number;
+}
+
 /** Everything that is stored in all inboxes together. */
 export interface Backlog {
   /** Pending messages. */
@@ -83,6 +94,20 @@ export interface Backlog {
   oldestAt?: number;
   /** Dead letters. */
   dead: number;
+}
+
+/** Agents for which messages wait, and the cursor of the next page if there may be more. */
+export interface WaitingPage {
+  agents: WaitingAgent[];
+  cursor?: string;
+}
+
+/** The messages that wait in an agent's own inbox, without its sub-inboxes. */
+export interface WaitingAgent {
+  agent: string;
+  pending: number;
+  /** The time when the first of these messages was created, in epoch milliseconds. */
+  oldestAt: number;
 }
 
 /** The generations of an execution journal: those to which the inbox may be bound for it, and the one to which it is bound now. */
@@ -139,10 +164,28 @@ export interface InboxStore extends AsyncDisposable {
    */
   tried(inbox: string, seqs: readonly number[], limit: number): Promise<StoredMetadata[]>;
   stats(inbox: string): Promise<InboxStats>;
-  /** Counts what is stored in all inboxes together. It looks at an entry for each inbox, and is meant for people who ask now and then. */
+  /**
+   * Returns agents in whose own inboxes messages wait, in ascending order of their code units, after `after`. It looks at most at `limit`
+   * agents for which anything is stored, so that a page may hold fewer and still have a cursor. It reads no message but the oldest of each.
+   */
+  waiting(after: string, limit: number): Promise<WaitingPage>;
+  /**
+   * Counts what is pending in the inboxes after a name, in ascending order of their names, without a look at any message. A damaged count
+   * may be wrong until it is repaired.
+   */
+  inboxBacklogs(after: string, limit: number): Promise<InboxBacklog[]>;
+  /**
+   * Counts what is stored in all inboxes together. It looks for the oldest message at an entry for each inbox, and is meant for people who
+   * ask now and then.
+   */
   backlog(): Promise<Backlog>;
   /** The bytes of everything that is stored, settled metadata and dead letters included, and the cap on them. */
   usage(): Promise<{ usedBytes: number; maxBytes: number }>;
+  /**
+   * Proves that the medium works: writes something, makes it durable and reads it again. Resolves with `full` if messages are refused for
+   * lack of room on the disk. Rejects as {@link commit} and {@link sync} do.
+   */
+  prove(): Promise<'works' | 'full'>;
   /** Pending and settled messages by time of creation. It may take a while, during which the store goes on with its work. */
   history(query: HistoryQuery): Promise<HistoryPage>;
   /** Names of inboxes with pending messages, after `after`, in ascending order of their code units and not of a locale. */

@@ -23,19 +23,22 @@ export type {
   Appended,
   Batch,
   FoundMessage,
+  InboxBacklog,
   InboxStats,
   InboxStore,
   JournalClaim,
   RequestKey,
   RequestState,
   Settlement,
+  WaitingAgent,
+  WaitingPage,
 } from './inbox-store.ts';
 export type { NewMessage, Outcome, StoredMessage, StoredMetadata } from './message.ts';
 export { openSqliteAuditLog, type SqliteAuditLogOptions, verifyAuditLog } from './sqlite/audit-log.ts';
 export { type CopiedFile, describeFile, syncFile } from './sqlite/backup/copied-file.ts';
 export { copyDatabase } from './sqlite/backup/copy-database.ts';
 export { claimRestoredStore, dropRestoredTokens } from './sqlite/backup/restored.ts';
-export { lockDataDirectory } from './sqlite/data-directory-lock.ts';
+export { holdStoppedDirectory, lockDataDirectory } from './sqlite/data-directory-lock.ts';
 export { type ExpectedDatabase, refuseAbsent } from './sqlite/database.ts';
 export { openSqliteInboxStore, type SqliteInboxStoreOptions } from './sqlite/inbox-store/inbox-store.ts';
 export { type VerifiedStore, verifyInboxStore } from './sqlite/inbox-store/verify.ts';

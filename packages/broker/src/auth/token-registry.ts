@@ -2,8 +2,16 @@ import { timingSafeEqual } from 'node:crypto';
 import { isAgentId, tokenText } from '@signalbox/protocol';
 import { hasExpired, type TokenRecord, type TokenStore } from '@signalbox/store';
 import type { ExpiryClock } from '../core/time/expiry-clock.ts';
+import { providerTokenPrefix } from './identity-provider.ts';
 import { expiryOf, permissionsOf, type TokenRequest } from './token-rules.ts';
 import { hashToken, newSecret } from './token-secret.ts';
+
+/** The tokens of the identity provider that are known of one agent at a time. */
+const maxOfProvider = 64;
+
+function isOfProvider({ id }: TokenRecord): boolean {
+  return id.startsWith(providerTokenPrefix);
+}
 
 /** Keeps the records of all tokens in memory, in step with the store, so that a `hello` costs one hash and one look-up. */
 export class TokenRegistry {
@@ -13,6 +21,8 @@ export class TokenRegistry {
   readonly #byAgent = new Map<string, Set<TokenRecord>>();
   /** Ids of expired tokens that {@link takeExpired} has returned. */
   readonly #expired = new Set<string>();
+  /** Tokens of the identity provider that were revoked, until they expire. They are in the store, too. */
+  readonly #revoked = new Map<string, TokenRecord>();
   readonly #time: ExpiryClock;
   readonly #newId: () => string;
 
@@ -25,7 +35,10 @@ export class TokenRegistry {
   /** Loads every token from the store. */
   static async load(store: TokenStore, time: ExpiryClock, newId: () => string): Promise<TokenRegistry> {
     const registry = new TokenRegistry(store, time, newId);
-    for (const record of await store.all()) registry.#remember(record);
+    for (const record of await store.all()) {
+      if (isOfProvider(record)) registry.#revoked.set(record.id, record);
+      else registry.#remember(record);
+    }
     return registry;
   }
 
@@ -35,6 +48,32 @@ export class TokenRegistry {
     const record = this.#byHash.get(hash);
     if (!record || !timingSafeEqual(Buffer.from(record.hash), Buffer.from(hash))) return 'unknown';
     return this.isLive(record) ? record : { expired: record };
+  }
+
+  /**
+   * Takes a token of the identity provider that has just been checked. It is known until it expires, so that it can be listed and
+   * revoked. The oldest one of an agent that has too many is forgotten, which ends its connections.
+   */
+  admitOfProvider(record: TokenRecord): TokenRecord | 'revoked' {
+    if (this.#revoked.has(record.id)) return 'revoked';
+    const known = this.#byId.get(record.id);
+    if (known) return known;
+    const others = [...(this.#byAgent.get(record.agent) ?? [])].filter(isOfProvider);
+    if (others.length >= maxOfProvider) this.#forget(others[0]!);
+    this.#remember(record);
+    return record;
+  }
+
+  /** Forgets the tokens of the identity provider that have expired, and those that were revoked and have expired since. */
+  async dropExpiredOfProvider(): Promise<void> {
+    for (const record of this.#byId.values())
+      if (isOfProvider(record) && !this.isLive(record)) this.#forget(record);
+    const time = this.#time.look();
+    for (const { id, createdAt, expiresAt } of this.#revoked.values()) {
+      if (expiresAt === undefined || !hasExpired({ createdAt, expiresAt }, time)) continue;
+      await this.#store.remove(id);
+      this.#revoked.delete(id);
+    }
   }
 
   /** True if the token is known and has not expired. */
@@ -70,7 +109,9 @@ export class TokenRegistry {
   takeExpired(): string[] {
     const expired: string[] = [];
     for (const record of this.#byId.values()) {
-      if (record.damaged || this.isLive(record) || this.#expired.has(record.id)) continue;
+      // A provider's tokens live shortly and are replaced as a matter of course: what was asked with one goes on.
+      if (record.damaged || isOfProvider(record) || this.isLive(record) || this.#expired.has(record.id))
+        continue;
       this.#expired.add(record.id);
       expired.push(record.id);
     }
@@ -145,7 +186,14 @@ export class TokenRegistry {
   }
 
   async #remove(record: TokenRecord): Promise<void> {
-    await this.#store.remove(record.id);
+    if (isOfProvider(record)) {
+      this.#revoked.set(record.id, record);
+      await this.#store.add(record);
+    } else await this.#store.remove(record.id);
+    this.#forget(record);
+  }
+
+  #forget(record: TokenRecord): void {
     this.#byId.delete(record.id);
     this.#byHash.delete(record.hash);
     this.#expired.delete(record.id);

@@ -7,6 +7,7 @@ import {
   renewalCommand,
 } from '@signalbox/protocol';
 import type { Permission, TokenRecord } from '@signalbox/store';
+import { providerTokenPrefix } from './identity-provider.ts';
 
 /** The token that an issuer asks for. `ttlMs` is how long it is valid, `null` for ever; {@link expiryOf} has the default. */
 export interface TokenRequest {
@@ -129,8 +130,11 @@ export function expiryOf(
 /** Describes an expired token to its holder, with the command that renews it. */
 export function describeExpired(record: TokenRecord): string {
   const { agent, role, expiresAt } = record;
+  const renewal = record.id.startsWith(providerTokenPrefix)
+    ? 'get a new one from the identity provider'
+    : `renew it with: ${renewalCommand(record)}`;
   const at = expiresAt === undefined ? '' : ` on ${new Date(expiresAt).toISOString()}`;
-  return `the token of '${agent}' with role '${role}' expired${at}; renew it with: ${renewalCommand(record)}`;
+  return `the token of '${agent}' with role '${role}' expired${at}; ${renewal}`;
 }
 
 /** Returns the permissions of a new token. */

@@ -8,6 +8,7 @@ import type { ConnectedCallers } from '../frames/connected-callers.ts';
 import type { TailFollowers } from '../frames/tail-followers.ts';
 import type { AgentBudgets } from '../limits/agent-budgets.ts';
 import type { Log } from '../log.ts';
+import type { PendingByRole } from '../metrics/pending-by-role.ts';
 import { AuditWatch } from './audit-watch.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { repeat } from './repeat.ts';
@@ -25,6 +26,7 @@ export interface ChoreDeps {
   budgets: AgentBudgets;
   connected: ConnectedCallers;
   followers: TailFollowers;
+  pending: PendingByRole;
   audit: AuditLog;
   time: ExpiryClock;
   now: () => number;
@@ -47,6 +49,7 @@ export function startChores(deps: ChoreDeps): AsyncDisposable[] {
   return [
     repeat(250, () => delivery.deadlines.check(), onError),
     repeat(250, async () => followers.catchUp(), onError),
+    repeat(250, () => deps.pending.step(), onError),
     repeat(500, () => endExpiredTokens(deps), onError),
     repeat(1000, () => housekeeping.step(), onError),
     repeat(1000, () => agents.save(), onError),
@@ -65,5 +68,6 @@ async function endExpiredTokens({ connected, tokens, delivery }: ChoreDeps): Pro
   for (const id of tokens.takeExpired()) {
     await delivery.cancellations.cancelSentWith(id, 'the token it was sent with has expired');
   }
+  await tokens.dropExpiredOfProvider();
   await tokens.removeExpiredChildren(expiredTokenMs, expiredTokensPerStep);
 }

@@ -8,6 +8,7 @@ import { lateReads } from '../../test/late-reads.ts';
 import { slowDisk } from '../../test/slow-disk.ts';
 import { brokerSender, sentByBroker } from './broker-sender.ts';
 import { Delivery } from './delivery.ts';
+import { noMeter } from './meter.ts';
 import { ExpiryClock } from './time/expiry-clock.ts';
 
 const monotonic = (): number => performance.now();
@@ -31,6 +32,7 @@ async function openDelivery(wrap = (store: InboxStore) => store) {
     maxDeliver: 5,
     fault: noFault,
     tail,
+    meter: noMeter,
   });
   return {
     delivery,

@@ -11,6 +11,7 @@ import { HeldMessages } from './held-messages.ts';
 import type { InFlightMessage, Lease } from './leases/lease.ts';
 import { LeaseTable } from './leases/lease-table.ts';
 import { headerOfNew } from './message-header.ts';
+import type { Meter } from './meter.ts';
 import type { DeliverResult, Producer } from './producer.ts';
 import { Settler } from './settling/settler.ts';
 import { WaitingRequests } from './settling/waiting-requests.ts';
@@ -34,6 +35,7 @@ export interface DeliveryDeps {
   onStoreFailed: (error: unknown) => void;
   fault: Fault;
   tail: Tail;
+  meter: Meter;
 }
 
 /** The sequence numbers of an ack or nack: `accepted` if the consumer held the message, else `rejected`. */
@@ -75,7 +77,7 @@ export class Delivery {
   readonly #attempts: Attempts;
 
   constructor(deps: DeliveryDeps) {
-    const { store, time, monotonic, onError, onStoreFailed, fault, tail, maxDeliver } = deps;
+    const { store, time, monotonic, onError, onStoreFailed, fault, tail, meter, maxDeliver } = deps;
     const { now } = time;
     const [leases, waiting] = [this.#leases, this.#waiting];
     const commits = new CommitQueue(store, {
@@ -84,9 +86,11 @@ export class Delivery {
       onError,
       onStoreFailed,
       lazyMs,
+      meter,
+      monotonic,
       fault,
     });
-    const settler = new Settler({ commits, leases, waiting, tail, now });
+    const settler = new Settler({ commits, leases, waiting, tail, meter, now });
     const histories = new AttemptHistories();
     const dispatcher = new Dispatcher({
       store,
@@ -100,6 +104,7 @@ export class Delivery {
       onError,
       fault,
       tail,
+      meter,
     });
     const { redeliveries } = dispatcher;
     const attempts = new Attempts({
@@ -246,7 +251,8 @@ export class Delivery {
   }
 
   #stored(message: NewMessage, from: Sender, seq: number): void {
-    const { tail } = this.#deps;
+    const { tail, meter } = this.#deps;
+    meter.stored(message.kind);
     if (tail.isOn) tail.report({ what: 'stored' }, seq, headerOfNew(message));
     if (!this.cancellations.settleIfCancelled(message, seq)) this.#dispatcher.stored(message, from, seq);
   }

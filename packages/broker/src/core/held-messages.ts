@@ -26,6 +26,12 @@ export class HeldMessages {
     return held;
   }
 
+  /** Returns whether the present holder of an inbox has said that it works on a message. */
+  isWorkedOn(address: string, seq: number): boolean {
+    const message = this.#deps.leases.at(address)?.inFlight.get(seq);
+    return message?.working === true && !message.ended;
+  }
+
   /**
    * Returns the ids of at most `limit` messages of an inbox that the consumer with this token was the last to try and that are not
    * settled, in order.

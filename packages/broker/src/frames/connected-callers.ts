@@ -24,6 +24,7 @@ export class ConnectedCallers {
   readonly #entries = new Map<Caller, Entry>();
   readonly #ofAgents = new Map<string, number>();
   readonly #ofMinters = new Map<string, number>();
+  readonly #ofRoles = new Map<string, number>();
   #unprivileged = 0;
   readonly #now: () => number;
   readonly #monotonic: () => number;
@@ -53,6 +54,11 @@ export class ConnectedCallers {
   /** Returns the number of callers whose tokens a minting token issued. */
   ofMinter(tokenId: string): number {
     return this.#ofMinters.get(tokenId) ?? 0;
+  }
+
+  /** Returns the number of callers of each role that has any. */
+  roles(): Iterable<[role: string, callers: number]> {
+    return this.#ofRoles;
   }
 
   /** Adds a caller. `end` closes its connection, and is called if its token is no longer good. */
@@ -101,6 +107,7 @@ export class ConnectedCallers {
 
   #count({ token, sender }: Caller, change: 1 | -1): void {
     if (!isPrivileged(sender.role)) this.#unprivileged += change;
+    countIn(this.#ofRoles, sender.role, change);
     countIn(this.#ofAgents, token.agent, change);
     if (token.parentId !== undefined) countIn(this.#ofMinters, token.parentId, change);
   }

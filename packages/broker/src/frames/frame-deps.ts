@@ -9,6 +9,8 @@ import type { ExpiryClock } from '../core/time/expiry-clock.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import type { RoleLimits } from '../limits/role-limits.ts';
 import type { Log } from '../log.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import type { OrchestratorReports } from '../metrics/orchestrator-reports.ts';
 import type { ConnectedCallers } from './connected-callers.ts';
 import type { TailFollowers } from './tail-followers.ts';
 
@@ -27,7 +29,16 @@ export interface FrameDeps {
   /** The store, for look-ups only. Messages are stored and settled by `delivery`. */
   store: Pick<
     InboxStore,
-    'read' | 'find' | 'requestState' | 'stats' | 'backlog' | 'usage' | 'history' | 'dead' | 'countExpired'
+    | 'read'
+    | 'find'
+    | 'requestState'
+    | 'stats'
+    | 'backlog'
+    | 'waiting'
+    | 'usage'
+    | 'history'
+    | 'dead'
+    | 'countExpired'
   >;
   tokens: TokenRegistry;
   minting: MintingLimits;
@@ -41,6 +52,8 @@ export interface FrameDeps {
   backups: Backups;
   audit: AuditLog;
   limits: RoleLimits;
+  metrics: Metrics;
+  reports: OrchestratorReports;
   /** Facts about this broker as a process. */
   self: BrokerSelf;
   /** The meaning of a receipt, as `welcome.receipt_means` states it. */

@@ -6,6 +6,7 @@ import { cancel } from './cancel.ts';
 import { deliver } from './deliver/deliver.ts';
 import { find } from './find.ts';
 import type { FrameDeps } from './frame-deps.ts';
+import { metrics } from './metrics.ts';
 import type { Outcome } from './outcome.ts';
 import { peek } from './peek.ts';
 import { announce, listConnected } from './presence.ts';
@@ -35,6 +36,7 @@ const handlers: { [T in ClientFrame['type']]: FrameHandler<Extract<ClientFrame, 
   peek,
   find,
   audit,
+  metrics,
   admin,
 };
 

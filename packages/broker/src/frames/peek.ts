@@ -18,7 +18,7 @@ const peekBytes = 1024 * 1024;
 export async function peek(
   frame: PeekFrame,
   caller: Caller,
-  deps: Pick<FrameDeps, 'store' | 'time' | 'audit' | 'now'>,
+  deps: Pick<FrameDeps, 'store' | 'time' | 'audit' | 'now' | 'delivery'>,
 ): Promise<Outcome> {
   const { sender, budget } = caller;
   const address = frame.address ?? sender.address;
@@ -26,21 +26,29 @@ export async function peek(
     const message = `the inbox '${address}' is not yours; you may read '${sender.agent}' and its sub-inboxes`;
     return { refusal: { code: 'not_yours', message, field: 'address' } };
   }
-  const { store, time } = deps;
+  const { store, time, delivery } = deps;
   const limit = frame.limit ?? frameDefaults.peekMessages;
   const stored = await store.read(address, frame.after ?? 0, limit, peekBytes);
-  let bytes = 0;
-  for (const { body } of stored) bytes += body?.length ?? 0;
-  budget.spendFrames(bytes * furtherCosts.peekedByte);
+  const withBodies = frame.bodies ?? true;
+  if (withBodies) {
+    let bytes = 0;
+    for (const { body } of stored) bytes += body?.length ?? 0;
+    budget.spendFrames(bytes * furtherCosts.peekedByte);
+  }
   if (agentOf(address) !== sender.agent)
     auditCaller(caller, 'inbox_read', { detail: `${stored.length} messages`, name: address }, deps);
   time.look();
   // A damaged message is no message any more. It becomes a dead letter when it is given out, or by housekeeping.
-  const messages = stored.filter(({ damaged }) => !damaged).map((message) => asMessage(message, time));
+  const messages = stored
+    .filter(({ damaged }) => !damaged)
+    .map((message) => ({
+      ...asMessage(message, withBodies, time),
+      ...(delivery.held.isWorkedOn(address, message.seq) && { working: true as const }),
+    }));
   return { answer: { type: 'peeked', request_id: frame.request_id, messages } };
 }
 
-function asMessage(stored: StoredMessage, time: ExpiryTime): Message {
+function asMessage(stored: StoredMessage, withBody: boolean, time: ExpiryTime): Message {
   return {
     id: stored.id,
     seq: stored.seq,
@@ -52,6 +60,6 @@ function asMessage(stored: StoredMessage, time: ExpiryTime): Message {
     remaining_ms: Math.max(0, Math.ceil(stored.expiresAt - presentFor(stored.createdAt, time))),
     ...(stored.attempts > 0 && { attempt: stored.attempts + 1 }),
     ...(stored.traceparent !== undefined && { traceparent: stored.traceparent }),
-    ...(stored.body !== undefined && { body: stored.body }),
+    ...(withBody && stored.body !== undefined && { body: stored.body }),
   };
 }

@@ -2,9 +2,10 @@ import type { Duplex } from 'node:stream';
 import { closeCodeOf, type ErrorCode, encodeFrame, errorCodes, type WelcomeFrame } from '@signalbox/protocol';
 import type { RawData, WebSocket } from 'ws';
 import { auditEvent } from '../audit-event.ts';
+import type { IdentityProvider } from '../auth/identity-provider.ts';
 import { auditCaller } from '../frames/caller.ts';
 import { binary } from '../session/frame-reader.ts';
-import { admit } from '../session/handshake.ts';
+import { type Admission, admit } from '../session/handshake.ts';
 import { refusePlace } from '../session/places.ts';
 import { binaryMessage, Session, type SessionDeps } from '../session/session.ts';
 
@@ -18,6 +19,7 @@ export interface ConnectionOptions {
   transport: Duplex;
   greeting: Greeting;
   helloTimeoutMs: number;
+  identityProvider: IdentityProvider | undefined;
   /** The token of the upgrade request's `Authorization` header, if it has one. */
   bearer: string | undefined;
   /** Called when its `hello` was accepted. */
@@ -46,6 +48,8 @@ export class Connection {
   #ping: Buffer | undefined;
   /** True once its `hello` was refused. It is closing and nothing more is read. */
   #isTurnedAway = false;
+  /** The messages that came while its token is being checked. */
+  #early: [RawData, boolean][] | undefined;
 
   constructor(socket: WebSocket, options: ConnectionOptions) {
     this.#socket = socket;
@@ -116,6 +120,10 @@ export class Connection {
   #receive(data: RawData, isBinary: boolean): void {
     this.#silentChecks = 0;
     if (this.#isTurnedAway) return;
+    if (this.#early) {
+      this.#early.push([data, isBinary]);
+      return;
+    }
     const session = this.#session;
     if (isBinary) {
       if (session) session.receive(binary, (data as Buffer).length);
@@ -125,8 +133,25 @@ export class Connection {
   }
 
   #hello(message: string): void {
-    const { deps, transport, greeting, bearer, onAdmitted } = this.#options;
-    const admission = admit(message, bearer, deps.tokens);
+    const { deps, bearer, identityProvider } = this.#options;
+    const admission = admit(message, bearer, deps.tokens, identityProvider);
+    if (!(admission instanceof Promise)) {
+      this.#conclude(admission);
+      return;
+    }
+    // Bytes that come meanwhile count among those of strangers.
+    const early: [RawData, boolean][] = [];
+    this.#early = early;
+    void admission.then((concluded) => {
+      this.#early = undefined;
+      if (this.#isTurnedAway || this.#socket.readyState !== this.#socket.OPEN) return;
+      this.#conclude(concluded);
+      for (const [data, isBinary] of early) this.#receive(data, isBinary);
+    });
+  }
+
+  #conclude(admission: Admission): void {
+    const { deps, transport, greeting, onAdmitted } = this.#options;
     if ('refusal' in admission) {
       const { code, message: detail, agent, field } = admission.refusal;
       deps.audit.record(auditEvent(code, { at: deps.now(), detail, ...(agent !== undefined && { agent }) }));
@@ -155,6 +180,7 @@ export class Connection {
 
   #turnAway(code: ErrorCode, message: string, field?: string, retryAfterMs?: number): void {
     const { retryable } = errorCodes[code];
+    this.#options.deps.metrics.refused(code);
     this.#socket.send(
       encodeFrame({ type: 'error', code, message, field, retryable, retry_after_ms: retryAfterMs }),
     );

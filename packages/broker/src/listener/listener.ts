@@ -1,16 +1,26 @@
-import type { IncomingMessage, Server } from 'node:http';
-import type { AddressInfo, ListenOptions } from 'node:net';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import {
+  type AddressInfo,
+  createServer as createNetServer,
+  type ListenOptions,
+  type Server as NetServer,
+} from 'node:net';
 import type { Duplex } from 'node:stream';
+import { bearerOf, refusal as refuseRequest, type StatusRequests, send } from '@signalbox/monitoring';
 import { frameCosts, subprotocol } from '@signalbox/protocol';
+import { TlsFront, type TlsPair } from '@signalbox/tls';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { auditEvent } from '../audit-event.ts';
+import type { IdentityProvider } from '../auth/identity-provider.ts';
+import type { BrokerHealth } from '../health/broker-health.ts';
 import { Turns } from '../limits/turns.ts';
 import type { SessionDeps } from '../session/session.ts';
 import { Connection, checksPerHeartbeat, type Greeting } from './connection.ts';
 import { DescriptorWatch } from './descriptor-watch.ts';
 import { FrequentEvent } from './frequent-event.ts';
+import { statusRequests } from './http-requests.ts';
 import { UnauthenticatedConnections } from './unauthenticated-connections.ts';
-import { refuseUpgrade } from './upgrade-check.ts';
+import { refuseForeign, refuseUpgrade, type UpgradeRefusal } from './upgrade-check.ts';
 
 /** An import statement would read every export of `node:http`, and some of them load all of `fetch`. */
 const { createServer } = process.getBuiltinModule('node:http');
@@ -19,8 +29,16 @@ const { createServer } = process.getBuiltinModule('node:http');
 export interface ListenerOptions {
   host: string;
   port: number;
+  /** The certificate and the key for connections to host and port. */
+  tls?: TlsPair;
+  /** Web pages that may connect, and the hosts under which a proxy reaches a broker on loopback. */
+  trustedOrigins: readonly string[];
   heartbeatMs: number;
   helloTimeoutMs: number;
+  identityProvider?: IdentityProvider;
+  /** True if anybody who reaches the listener may see the metrics. */
+  opensMetrics: boolean;
+  health: BrokerHealth;
   greeting: Greeting;
   deps: SessionDeps;
 }
@@ -34,10 +52,11 @@ const backlog = 4096;
 /** How often the listener looks whether descriptors are left, and reports what it had to close. */
 const watchMs = 1000;
 
-/** Accepts WebSocket connections, sends them heartbeats, and closes them when the broker stops. */
+/** Accepts WebSocket connections, sends them heartbeats, and closes them when the broker stops. Answers HTTP requests beside them. */
 export class Listener {
   readonly #options: ListenerOptions;
-  readonly #servers: Server[] = [];
+  readonly #servers: NetServer[] = [];
+  #front: TlsFront | undefined;
   readonly #webSockets: WebSocketServer;
   readonly #connections = new Set<Connection>();
   readonly #unauthenticated: UnauthenticatedConnections;
@@ -45,6 +64,7 @@ export class Listener {
   readonly #strangers = new Turns();
   readonly #evicted: FrequentEvent;
   readonly #descriptors: DescriptorWatch;
+  readonly #requests: StatusRequests;
   #port = 0;
   #heartbeats: NodeJS.Timeout | undefined;
   #watch: NodeJS.Timeout | undefined;
@@ -62,6 +82,7 @@ export class Listener {
       this.#evicted.happened(),
     );
     this.#descriptors = new DescriptorWatch(() => this.#unauthenticated.endAll(), options.deps);
+    this.#requests = statusRequests({ ...options, strangers: () => this.#unauthenticated.size });
     this.#webSockets = new WebSocketServer({
       noServer: true,
       maxPayload: message.frameBytes,
@@ -75,7 +96,8 @@ export class Listener {
   /** Listens on `host` and `port`. Rejects with the error of the socket, such as `EADDRINUSE`. */
   static async open(options: ListenerOptions): Promise<Listener> {
     const listener = new Listener(options);
-    const server = await listener.#listen({ host: options.host, port: options.port });
+    const { host, port, tls } = options;
+    const server = await listener.#listen({ host, port }, tls);
     // The port is kept, because a server that is closing has no address although upgrades still arrive.
     listener.#port = (server.address() as AddressInfo).port;
     listener.#heartbeats = setInterval(() => {
@@ -93,13 +115,18 @@ export class Listener {
     return this.#port;
   }
 
+  /** Encrypts the connections that come from now on with another pair. Throws if it can't be used. */
+  setTls(pair: TlsPair): void {
+    this.#front?.setPair(pair);
+  }
+
   /** Listens on a Unix socket, too. Rejects with the error of the socket. Its file is removed when the listener stops. */
   async listenOnSocket(path: string): Promise<void> {
     await this.#listen({ path });
   }
 
-  async #listen(place: ListenOptions): Promise<Server> {
-    const server = this.#createServer();
+  async #listen(place: ListenOptions, tls?: TlsPair): Promise<NetServer> {
+    const server = tls ? this.#createTlsServer(tls) : this.#createServer();
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
       server.listen({ ...place, backlog }, () => resolve());
@@ -107,6 +134,27 @@ export class Listener {
     server.on('error', (error) => this.#descriptors.refused(error));
     this.#servers.push(server);
     return server;
+  }
+
+  /** Makes a server whose connections are encrypted before HTTP gets them. */
+  #createTlsServer(pair: TlsPair): NetServer {
+    const { deps, helloTimeoutMs } = this.#options;
+    const http = this.#createServer();
+    const front = new TlsFront({
+      pair,
+      handshakeTimeoutMs: helloTimeoutMs,
+      handshakesPerSecond: deps.limits.forAll.connections.handshakes,
+      monotonic: deps.monotonic,
+      onSecure: (socket, raw) => {
+        this.#unauthenticated.remove(raw);
+        http.emit('connection', socket);
+      },
+    });
+    this.#front = front;
+    return createNetServer({ noDelay: true }, (raw) => {
+      this.#unauthenticated.add(raw);
+      front.accept(raw);
+    });
   }
 
   #createServer(): Server {
@@ -117,10 +165,11 @@ export class Listener {
       connectionsCheckingInterval: Math.min(1000, helloTimeoutMs),
       keepAliveTimeout: 1,
     };
-    const server = createServer(timeouts, (_request, response) => {
-      response.writeHead(426, { 'content-type': 'text/plain', connection: 'close' });
-      response.end(`This is a Signalbox broker: connect by WebSocket with the subprotocol ${subprotocol}.\n`);
+    const server = createServer(timeouts, (request, response) => {
+      this.#strangers.take(() => this.#answer(request, response));
     });
+    // A connection is for one request. Further ones in the same breath are answered by Node.js with 503.
+    server.maxRequestsPerSocket = 1;
     server.on('connection', (socket) => this.#unauthenticated.add(socket));
     server.on('upgrade', (request, socket, head) => {
       // Until it is its turn nobody else hears an error of the socket.
@@ -156,12 +205,30 @@ export class Listener {
     clearTimeout(timeout);
   }
 
-  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const { host, deps } = this.#options;
+  #answer(request: IncomingMessage, response: ServerResponse): void {
+    if (request.socket.destroyed) return;
     this.#strangers.spend(frameCosts.hello);
-    const refusal = refuseUpgrade(request.headers, { host, port: this.port });
+    const { host, trustedOrigins } = this.#options;
+    const refusal = refuseForeign(request.headers, { host, port: this.port, trustedOrigins });
     if (refusal) {
-      deps.audit.record(auditEvent(refusal.code, { at: deps.now(), detail: refusal.message }));
+      this.#noteRefusal(refusal);
+      const { code, message } = refusal;
+      send(response, refuseRequest(request, 403, { code, message }));
+    } else void this.#requests.handle(request, response);
+  }
+
+  #noteRefusal({ code, message }: UpgradeRefusal): void {
+    const { audit, metrics, now } = this.#options.deps;
+    metrics.refused(code);
+    audit.record(auditEvent(code, { at: now(), detail: message }));
+  }
+
+  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const { host, trustedOrigins } = this.#options;
+    this.#strangers.spend(frameCosts.hello);
+    const refusal = refuseUpgrade(request.headers, { host, port: this.port, trustedOrigins });
+    if (refusal) {
+      this.#noteRefusal(refusal);
       socket.on('error', () => socket.destroy());
       socket.end(
         `HTTP/1.1 ${refusal.status}\r\ncontent-type: text/plain\r\nconnection: close\r\n\r\n${refusal.message}\n`,
@@ -174,12 +241,13 @@ export class Listener {
   }
 
   #open(webSocket: WebSocket, socket: Duplex, bearer: string | undefined): void {
-    const { deps, greeting, helloTimeoutMs } = this.#options;
+    const { deps, greeting, helloTimeoutMs, identityProvider } = this.#options;
     const connection = new Connection(webSocket, {
       deps,
       transport: socket,
       greeting,
       helloTimeoutMs,
+      identityProvider,
       bearer,
       onAdmitted: () => this.#unauthenticated.remove(socket),
       onEnded: () => this.#connections.delete(connection),
@@ -187,8 +255,4 @@ export class Listener {
     this.#connections.add(connection);
     this.#unauthenticated.upgraded(socket, () => connection.terminate());
   }
-}
-
-function bearerOf(request: IncomingMessage): string | undefined {
-  return /^Bearer (\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
 }

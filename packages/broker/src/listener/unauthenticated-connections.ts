@@ -32,11 +32,16 @@ export class UnauthenticatedConnections {
     this.#onEvicted = onEvicted;
   }
 
+  /** The number of these connections. */
+  get size(): number {
+    return this.#plain.size + this.#webSockets.size;
+  }
+
   /** Adds a connection that was just accepted. It is removed when it is closed. */
   add(socket: Duplex): void {
     this.#plain.add(socket);
     socket.once('close', () => this.remove(socket));
-    if (this.#plain.size + this.#webSockets.size > this.#limit) this.#makeRoom();
+    if (this.size > this.#limit) this.#makeRoom();
   }
 
   /** Notes that a connection is a WebSocket now, which `end` ends, and counts its incoming bytes. HTTP bounds those that came before. */
@@ -48,7 +53,7 @@ export class UnauthenticatedConnections {
     this.#webSockets.set(socket, stranger);
   }
 
-  /** Removes a connection that said `hello` or is over. */
+  /** Removes a connection that said `hello`, that is over, or that goes on as another one. */
   remove(socket: Duplex): void {
     this.#plain.delete(socket);
     const stranger = this.#webSockets.get(socket);

@@ -17,24 +17,11 @@ export interface UpgradeRefusal {
  */
 export function refuseUpgrade(
   headers: IncomingHttpHeaders,
-  server: { host: string; port: number },
+  server: { host: string; port: number; trustedOrigins?: readonly string[] },
 ): UpgradeRefusal | undefined {
-  const { origin, host } = headers;
   const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
-  if (origin !== undefined && !isOwnOrigin(origin, server.port)) {
-    return {
-      status: '403 Forbidden',
-      code: 'forbidden_origin',
-      message: 'connections from web pages of this origin are refused',
-    };
-  }
-  if (isLoopback(server.host) && !loopbackNames.has(hostName(host ?? ''))) {
-    return {
-      status: '403 Forbidden',
-      code: 'forbidden_host',
-      message: 'the Host header must name this machine',
-    };
-  }
+  const foreign = refuseForeign(headers, server);
+  if (foreign) return foreign;
   if (!offered.includes(subprotocol)) {
     return {
       status: '400 Bad Request',
@@ -45,9 +32,39 @@ export function refuseUpgrade(
   return undefined;
 }
 
+/** Checks whether a request comes from a page of another site, or by a name that is not this machine's. */
+export function refuseForeign(
+  { origin, host }: IncomingHttpHeaders,
+  server: { host: string; port: number; trustedOrigins?: readonly string[] },
+): UpgradeRefusal | undefined {
+  const { trustedOrigins = [] } = server;
+  if (origin !== undefined && !trustedOrigins.includes(origin) && !isOwnOrigin(origin, server.port)) {
+    return {
+      status: '403 Forbidden',
+      code: 'forbidden_origin',
+      message: 'connections from web pages of this origin are refused; broker.trustedOrigins allows more',
+    };
+  }
+  if (isLoopback(server.host) && !isOwnHost(host ?? '', trustedOrigins)) {
+    return {
+      status: '403 Forbidden',
+      code: 'forbidden_host',
+      message:
+        'the Host header must name this machine; behind a proxy, broker.trustedOrigins names the address that clients use',
+    };
+  }
+  return undefined;
+}
+
 function isOwnOrigin(origin: string, port: number): boolean {
   const url = URL.parse(origin);
-  return url?.protocol === 'http:' && loopbackNames.has(url.hostname) && url.port === String(port);
+  if (!url || !/^https?:$/.test(url.protocol)) return false;
+  return loopbackNames.has(url.hostname) && url.port === String(port);
+}
+
+function isOwnHost(host: string, trustedOrigins: readonly string[]): boolean {
+  if (loopbackNames.has(hostName(host))) return true;
+  return trustedOrigins.some((origin) => URL.parse(origin)?.host === host.toLowerCase());
 }
 
 function hostName(host: string): string {

@@ -3,12 +3,14 @@ import {
   type ErrorCode,
   type HelloFrame,
   isAgentId,
+  isJwt,
   parseClientFrame,
   protocolVersion,
   type Sender,
   splitFrames,
 } from '@signalbox/protocol';
 import type { TokenRecord } from '@signalbox/store';
+import type { IdentityProvider } from '../auth/identity-provider.ts';
 import type { TokenRegistry } from '../auth/token-registry.ts';
 import { describeExpired, patternCovers } from '../auth/token-rules.ts';
 
@@ -25,9 +27,14 @@ export type Admission =
 
 /**
  * Checks the first WebSocket message of a connection, which must begin with `hello`. `bearer` is the token of the upgrade request's
- * `Authorization` header, if it has one.
+ * `Authorization` header, if it has one. Only a token of the identity provider takes time.
  */
-export function admit(message: string, bearer: string | undefined, tokens: TokenRegistry): Admission {
+export function admit(
+  message: string,
+  bearer: string | undefined,
+  tokens: TokenRegistry,
+  provider: IdentityProvider | undefined,
+): Admission | Promise<Admission> {
   const first = splitFrames(message).next();
   if (first.done) return refuse('bad_hello', "the first frame must be 'hello'");
   const { frame, refusal } = parseClientFrame(first.value.header);
@@ -43,23 +50,45 @@ export function admit(message: string, bearer: string | undefined, tokens: Token
       'protocol',
     );
   }
-  const admission = identify(frame, bearer, tokens);
-  if ('refusal' in admission) return admission;
-  return { identity: admission.identity, rest: afterFirstFrame(message, first.value) };
-}
-
-function identify(
-  frame: HelloFrame,
-  bearer: string | undefined,
-  tokens: TokenRegistry,
-): { identity: Identity } | Extract<Admission, { refusal: unknown }> {
   const text = frame.token ?? bearer;
   if (text === undefined)
     return refuse('unauthorized', "no token: put it in 'hello.token' or the Authorization header", 'token');
+  const rest = afterFirstFrame(message, first.value);
+  const admitWith = (found: TokenRecord | Refusal): Admission => {
+    const admission = 'refusal' in found ? found : identify(frame, found);
+    return 'refusal' in admission ? admission : { ...admission, rest };
+  };
+  if (provider && isJwt(text)) return ofProvider(text, tokens, provider).then(admitWith);
+  return admitWith(ofBroker(text, tokens));
+}
+
+/** A refusal of the first message. */
+type Refusal = Extract<Admission, { refusal: unknown }>;
+
+const unknown = 'the token is not known here, or was revoked';
+
+function ofBroker(text: string, tokens: TokenRegistry): TokenRecord | Refusal {
   const record = tokens.authenticate(text);
-  if (record === 'unknown')
-    return refuse('unauthorized', 'the token is not known here, or was revoked', 'token');
+  if (record === 'unknown') return refuse('unauthorized', unknown, 'token');
   if ('expired' in record) return refuse('unauthorized', describeExpired(record.expired), 'token');
+  return record;
+}
+
+async function ofProvider(
+  text: string,
+  tokens: TokenRegistry,
+  provider: IdentityProvider,
+): Promise<TokenRecord | Refusal> {
+  const checked = await provider.verify(text);
+  if ('refusal' in checked) {
+    const { message, isPassing } = checked.refusal;
+    return refuse(isPassing ? 'internal' : 'unauthorized', message, 'token');
+  }
+  const record = tokens.admitOfProvider(checked.record);
+  return record === 'revoked' ? refuse('unauthorized', unknown, 'token') : record;
+}
+
+function identify(frame: HelloFrame, record: TokenRecord): { identity: Identity } | Refusal {
   const agent = agentOf(frame.agent);
   const minting = record.permissions.includes('mint');
   const covered = minting

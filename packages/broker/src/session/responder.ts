@@ -9,7 +9,10 @@ import type { Identity } from './handshake.ts';
 import type { Outbox } from './outbox.ts';
 
 /** The dependencies of a {@link Responder}. */
-export type ResponderDeps = Pick<FrameDeps, 'audit' | 'followers' | 'limits' | 'now' | 'log'>;
+export type ResponderDeps = Pick<
+  FrameDeps,
+  'audit' | 'delivery' | 'followers' | 'limits' | 'metrics' | 'now' | 'log'
+>;
 
 /** Sends refusals and receipts to a connection. Refusals are also recorded in the audit log and reported to the tail. */
 export class Responder implements Producer {
@@ -18,6 +21,7 @@ export class Responder implements Producer {
   readonly #outbox: Outbox;
   readonly #budget: AgentBudget;
   readonly #deps: ResponderDeps;
+  readonly #isHeld: (inbox: string) => boolean;
 
   constructor(identity: Identity, outbox: Outbox, budget: AgentBudget, deps: ResponderDeps) {
     this.sender = identity.sender;
@@ -25,6 +29,7 @@ export class Responder implements Producer {
     this.#outbox = outbox;
     this.#budget = budget;
     this.#deps = deps;
+    this.#isHeld = (inbox) => deps.delivery.isHeld(inbox);
   }
 
   /** Refuses a frame, or the connection if `refusal` has no id. */
@@ -41,7 +46,8 @@ export class Responder implements Producer {
       retryable: errorCodes[code].retryable,
       retry_after_ms: retryAfterMs,
     });
-    const { audit, followers, now } = this.#deps;
+    const { audit, followers, metrics, now } = this.#deps;
+    metrics.refused(code);
     auditCaller(this.#identity, code, { detail: message, name: field }, { audit, now });
     if (followers.isOn) followers.refused(this.sender, refusal);
   }
@@ -51,7 +57,7 @@ export class Responder implements Producer {
     if (result.result === 'failed') {
       this.#deps.log({ level: 'error', event: 'commit_failed', error: result.error });
     }
-    const receipt = receiptOf(message, result, this.#deps.limits);
+    const receipt = receiptOf(message, result, this.#deps.limits, this.#isHeld);
     if ('type' in receipt) this.#outbox.send(receipt);
     else this.refuse({ ...receipt, id: message.id });
   }

@@ -12,6 +12,8 @@ export interface CallQuery {
 
 /** The largest number of calls that the orchestrator lists at a time. */
 export const maxCalls = 1000;
+/** The largest number of calls that it lists to their own agent at a time. */
+export const maxOwnCalls = 100;
 
 /**
  * Lists the tool calls that an orchestrator knows of, in the order in which it received them. Rejects at once with
@@ -24,6 +26,20 @@ export async function listCalls(
 ): Promise<CallRecord[]> {
   await requireOrchestrator(client, orchestrator);
   return await queryCalls(client, orchestrator, query);
+}
+
+/**
+ * Lists the tool calls of the client's own agent that an orchestrator knows of, in the order in which it received them: those whose
+ * status the client's role may ask for.
+ */
+export async function listOwnCalls(
+  client: BrokerClient,
+  orchestrator: string,
+  query: CallQuery = {},
+): Promise<CallRecord[]> {
+  const request = { op: 'own_calls' as const, limit: maxOwnCalls, ...query };
+  const { calls } = await queryOrchestrator(client, orchestrator, request);
+  return calls.sort((a, b) => a.received_at - b.received_at);
 }
 
 /** Lists tool calls as {@link listCalls}, without looking for the orchestrator first: a missing one is `timed_out`. */

@@ -1,8 +1,8 @@
 import type { BrokerClient, RequestOptions } from '@signalbox/client';
 import {
   backupReplySchema,
-  callRecordSchema,
   callStatusSchema,
+  callsReplySchema,
   discoveryReplySchema,
   explanationSchema,
   type McpReply,
@@ -13,14 +13,15 @@ import {
   serverReplySchema,
   serversReplySchema,
 } from '@signalbox/protocol';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { failedRequest } from './failed-request.ts';
 
 /** The schema of the `data` that answers each operation. */
 const answerSchemas = {
   status: callStatusSchema,
   search: searchReplySchema,
-  calls: z.object({ calls: z.array(callRecordSchema) }),
+  calls: callsReplySchema,
+  own_calls: callsReplySchema,
   servers: serversReplySchema,
   reload: serverReplySchema,
   stop: serverReplySchema,

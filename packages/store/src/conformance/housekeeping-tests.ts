@@ -22,6 +22,43 @@ export function housekeepingTests(open: OpenStore): void {
     }
   });
 
+  it('lists agents with messages in their own inboxes by name, in pages, before and after a restart', async () => {
+    await using setup = await open();
+    expect(await setup.store.waiting('', 10)).toEqual({ agents: [] });
+    const began = setup.now();
+    const inboxes = ['walt', 'ann', 'ann#x', 'bob#x', 'ann', 'dead', 'zoe', 'gone'];
+    const appended = await append(
+      setup.store,
+      inboxes.map((inbox, i) => message({ id: String(i), inbox, createdAt: began + i })),
+    );
+    const dead = { inbox: 'dead', seq: seqOf(appended[5]), outcome: 'dead' as const, reason: 'nobody' };
+    await commit(setup.store, { settlements: [dead] });
+    await ack(setup.store, 'gone', seqOf(appended[7]));
+    const ann = { agent: 'ann', pending: 2, oldestAt: began + 1 };
+    const walt = { agent: 'walt', pending: 1, oldestAt: began };
+    for (let restart = 0; restart < 2; restart++) {
+      expect((await setup.store.waiting('', 10)).agents).toMatchObject([ann, walt, { agent: 'zoe' }]);
+      expect(await setup.store.waiting('', 1)).toEqual({ agents: [ann], cursor: 'ann' });
+      // Of `bob` only a sub-inbox has a message, and of `dead` only a dead letter.
+      expect(await setup.store.waiting('ann', 1)).toEqual({ agents: [], cursor: 'bob' });
+      expect(await setup.store.waiting('gone', 2)).not.toHaveProperty('cursor');
+      await setup.reopen();
+    }
+    await ack(setup.store, 'ann', seqOf(appended[1]));
+    expect((await setup.store.waiting('', 2)).agents).toEqual([
+      { agent: 'ann', pending: 1, oldestAt: began + 4 },
+    ]);
+    // More than the memory holds, so that most are read from where they wait on the disk.
+    const many = Array.from({ length: 3000 }, (_, i) =>
+      message({ id: `m${i}`, inbox: `many-${String(i % 300)}`, createdAt: began + i }),
+    );
+    await append(setup.store, many);
+    const { agents } = await setup.store.waiting('many-', 1000);
+    expect(agents.filter(({ agent }) => agent.startsWith('many-'))).toHaveLength(300);
+    expect(agents[0]).toEqual({ agent: 'many-0', pending: 10, oldestAt: began });
+    expect(await setup.store.backlog()).toMatchObject({ pending: 3005, dead: 1, oldestAt: began });
+  });
+
   it('counts what waits in all inboxes and what is dead, and knows the oldest, before and after a restart', async () => {
     await using setup = await open();
     expect(await setup.store.backlog()).toEqual({ pending: 0, dead: 0 });
@@ -38,6 +75,43 @@ export function housekeepingTests(open: OpenStore): void {
       expect(await setup.store.backlog()).toEqual({ pending: 498, dead: 1, oldestAt: began + 2 });
       await setup.reopen();
     }
+  });
+
+  it('counts what is pending in the inboxes after a name, before and after a restart', async () => {
+    await using setup = await open();
+    const proved = await setup.store.prove();
+    expect(proved).toBe('works');
+    const many = Array.from({ length: 3000 }, (_, i) =>
+      message({ id: String(i), inbox: `inbox-${String(i % 300).padStart(3, '0')}` }),
+    );
+    const appended = await append(setup.store, many);
+    await ack(setup.store, 'inbox-000', seqOf(appended[0]));
+    await commit(setup.store, {
+      settlements: [{ inbox: 'inbox-002', seq: seqOf(appended[2]), outcome: 'dead', reason: 'nobody' }],
+    });
+    const [late] = await append(setup.store, [message({ id: 'late', inbox: 'inbox-002#sub' })]);
+    const size = 6;
+    const [first, second, third] = [
+      { inbox: 'inbox-000', pending: 9, bytes: 9 * size, oldestSeq: seqOf(appended[300]) },
+      { inbox: 'inbox-001', pending: 10, bytes: 10 * size, oldestSeq: seqOf(appended[1]) },
+      { inbox: 'inbox-002', pending: 9, bytes: 9 * size, oldestSeq: seqOf(appended[302]) },
+    ];
+    for (let restart = 0; restart < 2; restart++) {
+      const { store } = setup;
+      expect(await store.inboxBacklogs('', 2)).toEqual([first, second]);
+      expect(await store.inboxBacklogs('inbox-001', 2)).toEqual([
+        third,
+        { inbox: 'inbox-002#sub', pending: 1, bytes: size, oldestSeq: seqOf(late) },
+      ]);
+      const all = await store.inboxBacklogs('', 1000);
+      expect(all).toHaveLength(301);
+      expect(all.reduce((sum, { pending }) => sum + pending, 0)).toBe(2999);
+      expect(await store.inboxBacklogs('inbox-299', 9)).toEqual([]);
+      expect(await store.dead.count()).toBe(1);
+      await setup.reopen();
+    }
+    await setup.store.dead.drop(seqOf(appended[2]));
+    expect(await setup.store.dead.count()).toBe(0);
   });
 
   it('finds every expired message in the end and no other one', async () => {

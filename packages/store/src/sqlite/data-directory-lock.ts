@@ -42,6 +42,24 @@ export async function lockDataDirectory(
   };
 }
 
+/**
+ * Keeps brokers off a data directory until it is disposed, so that its databases can be read by somebody else. Writes nothing. Throws
+ * the `StoreError` `data_directory_locked` if a broker runs there.
+ */
+export function holdStoppedDirectory(directory: string): Disposable {
+  const file = join(directory, 'lock.db');
+  let lock: Database.Database | undefined;
+  try {
+    // No broker has run on a directory without a lock file: it was just restored.
+    if (existsSync(file)) lock = lockEmptyFile(file);
+  } catch (thrown) {
+    if (isLocked(thrown)) throw inUse(directory, join(directory, 'holder.json'), thrown);
+    // A broker would replace a damaged lock file.
+    if (!isNoDatabase(thrown)) throw toStoreError(thrown, file);
+  }
+  return { [Symbol.dispose]: () => lock?.close() };
+}
+
 function claim(directory: string, holderFile: string): Database.Database {
   const file = join(directory, 'lock.db');
   try {
@@ -53,12 +71,16 @@ function claim(directory: string, holderFile: string): Database.Database {
     return lockFile(file);
   } catch (thrown) {
     if (!isLocked(thrown)) throw toStoreError(thrown, directory);
-    throw new StoreError(
-      'data_directory_locked',
-      `The data directory ${directory} is in use by ${describeHolder(holderFile)}. Stop that process, or use another directory.`,
-      thrown,
-    );
+    throw inUse(directory, holderFile, thrown);
   }
+}
+
+function inUse(directory: string, holderFile: string, cause: unknown): StoreError {
+  return new StoreError(
+    'data_directory_locked',
+    `The data directory ${directory} is in use by ${describeHolder(holderFile)}. Stop that process, or use another directory.`,
+    cause,
+  );
 }
 
 /** Refuses a directory whose lock file was removed under its holder: the lock on a new file would say nothing. */
@@ -97,7 +119,7 @@ function lockEmptyFile(file: string): Database.Database {
   let lock: Database.Database | undefined;
   try {
     lock = new Database(file, { timeout: 0 });
-    chmodSync(file, 0o600);
+    if ((statSync(file).mode & 0o777) !== 0o600) chmodSync(file, 0o600);
     lock.exec('BEGIN EXCLUSIVE');
     return lock;
   } catch (thrown) {

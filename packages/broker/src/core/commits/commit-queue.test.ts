@@ -6,6 +6,7 @@ import { type NewMessage, openSqliteInboxStore } from '@signalbox/store';
 import { describe, expect, it } from 'vitest';
 import { slowDisk } from '../../../test/slow-disk.ts';
 import { brokerSender, sentByBroker } from '../broker-sender.ts';
+import { noMeter } from '../meter.ts';
 import type { DeliverResult, Producer } from '../producer.ts';
 import { CommitQueue } from './commit-queue.ts';
 
@@ -23,6 +24,8 @@ async function openQueue(heard: string[], { fault = noFault, durability = 'proce
     onError: () => heard.push('error'),
     onStoreFailed: () => heard.push('failed'),
     lazyMs: 1,
+    meter: noMeter,
+    monotonic: () => performance.now(),
     fault,
   });
   return {

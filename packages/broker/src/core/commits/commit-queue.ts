@@ -1,5 +1,6 @@
 import type { Fault } from '@signalbox/protocol';
 import { type InboxStore, isFinalFailure, type NewMessage, type Settlement } from '@signalbox/store';
+import type { Meter } from '../meter.ts';
 import type { DeliverResult, Producer } from '../producer.ts';
 import { Receipts, type Waiter, type WrittenBatch } from './receipts.ts';
 
@@ -31,6 +32,9 @@ export interface CommitQueueOptions {
   onStoreFailed: (error: unknown) => void;
   /** The time that a settlement may wait for others to share its commit, in milliseconds. */
   lazyMs: number;
+  meter: Meter;
+  /** Returns monotonic milliseconds. */
+  monotonic: () => number;
   fault: Fault;
 }
 
@@ -69,10 +73,16 @@ export class CommitQueue {
   #lazy: NodeJS.Timeout | undefined;
 
   constructor(store: InboxStore, options: CommitQueueOptions) {
-    const { onStoreFailed, fault } = options;
+    const { onStoreFailed, meter, monotonic, fault } = options;
     this.#store = store;
     this.#options = options;
-    this.#receipts = new Receipts(store, { onSynced: () => this.#startNext(), onStoreFailed, fault });
+    this.#receipts = new Receipts(store, {
+      onSynced: () => this.#startNext(),
+      onStoreFailed,
+      meter,
+      monotonic,
+      fault,
+    });
   }
 
   /** True while something is not durable. */
@@ -183,15 +193,17 @@ export class CommitQueue {
   }
 
   async #commit(batch: Batch): Promise<void> {
-    const { onWritten, onNotice } = this.#options;
+    const { onWritten, onNotice, meter, monotonic } = this.#options;
     const { messages, producers, settlements } = batch;
     this.#passFaultPoints(batch, 'before_commit');
+    const began = monotonic();
     try {
       batch.results = await this.#store.commit(batch);
     } catch (error) {
       this.#failed(batch, error);
       return;
     }
+    meter.committed(monotonic() - began);
     this.#passFaultPoints(batch, 'after_commit');
     // The disk works while the messages are pushed.
     const isDurable = this.#receipts.add(batch);

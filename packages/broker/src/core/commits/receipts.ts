@@ -1,5 +1,6 @@
 import type { Fault } from '@signalbox/protocol';
 import type { InboxStore, NewMessage } from '@signalbox/store';
+import type { Meter } from '../meter.ts';
 import type { DeliverResult, Producer } from '../producer.ts';
 
 /** The messages of one commit, with the producers and waiters that are told when they are durable. */
@@ -23,6 +24,9 @@ export interface ReceiptsOptions {
   onSynced: () => void;
   /** Called if a sync fails. No producer is answered any more. */
   onStoreFailed: (error: unknown) => void;
+  meter: Meter;
+  /** Returns monotonic milliseconds. */
+  monotonic: () => number;
   fault: Fault;
 }
 
@@ -83,11 +87,16 @@ export class Receipts<B extends WrittenBatch> {
 
   /** Starts a sync. Returns false if everything that is written is durable already. */
   #sync(): boolean {
+    const { meter, monotonic } = this.#options;
+    const began = monotonic();
     const synced = this.#store.sync();
     if (!synced) return false;
     this.#syncing = this.#take();
     synced.then(
-      () => this.#synced(),
+      () => {
+        meter.synced(monotonic() - began);
+        this.#synced();
+      },
       (error) => this.#failed(error),
     );
     return true;

@@ -11,6 +11,7 @@ import type { AttemptHistories } from '../endings/attempt-histories.ts';
 import type { InFlightMessage, Lease } from '../leases/lease.ts';
 import type { LeaseTable } from '../leases/lease-table.ts';
 import { headerOf, isRequest } from '../message-header.ts';
+import type { Meter } from '../meter.ts';
 import { damaged, type Settler } from '../settling/settler.ts';
 import type { WaitingRequests } from '../settling/waiting-requests.ts';
 import type { Tail } from '../tail.ts';
@@ -37,6 +38,7 @@ export interface DispatcherDeps {
   onError: (error: unknown) => void;
   fault: Fault;
   tail: Tail;
+  meter: Meter;
 }
 
 /** Pushes messages to the holders of their inboxes, either as they are stored or, when there is room again, from the store. */
@@ -164,7 +166,7 @@ export class Dispatcher {
 
   /** Pushes a message. `content` holds the parts of it that are not kept afterwards. */
   #push(lease: Lease, seq: number, message: InFlightMessage, content: Content): void {
-    const { commits, settler, waiting, time, fault, tail } = this.#deps;
+    const { commits, settler, waiting, time, fault, tail, meter } = this.#deps;
     if (commits.isSettling(seq)) {
       lease.cursor = Math.max(lease.cursor, seq);
       return;
@@ -187,6 +189,7 @@ export class Dispatcher {
     const frame = messageFrame(seq, message, content.traceparent, time);
     if (message.attempts > 0) frame.since_tried_ms = this.#sinceTriedMs(seq);
     lease.consumer.push(frame, content.body);
+    meter.pushed(message.kind, message.attempts);
     if (tail.isOn) tail.report({ what: 'delivered', attempt: message.attempts + 1 }, seq, message);
   }
 

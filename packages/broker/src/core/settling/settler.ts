@@ -4,6 +4,7 @@ import type { CommitQueue } from '../commits/commit-queue.ts';
 import type { InFlightMessage } from '../leases/lease.ts';
 import type { LeaseTable } from '../leases/lease-table.ts';
 import { isRequest, type MessageHeader } from '../message-header.ts';
+import type { Meter } from '../meter.ts';
 import type { Tail, TailMessage } from '../tail.ts';
 import { undeliverableNotice } from './undeliverable-notice.ts';
 import type { WaitingRequests } from './waiting-requests.ts';
@@ -38,6 +39,7 @@ export interface SettlerDeps {
   leases: LeaseTable;
   waiting: WaitingRequests;
   tail: Tail;
+  meter: Meter;
   now: () => number;
 }
 
@@ -57,8 +59,10 @@ export class Settler {
 
   /** Reports a message that was acked by the commit that stored its reply. */
   ackedByReply(seq: number, message: InFlightMessage): void {
-    const { tail } = this.#deps;
-    if (tail.isOn && !message.ended) tail.report({ what: 'settled', outcome: 'acked' }, seq, message);
+    const { tail, meter } = this.#deps;
+    if (message.ended) return;
+    meter.settled(message.kind, 'acked');
+    if (tail.isOn) tail.report({ what: 'settled', outcome: 'acked' }, seq, message);
   }
 
   /**
@@ -72,7 +76,7 @@ export class Settler {
 
   /** Settles a message that no consumer will handle any more. */
   giveUp(seq: number, message: MessageHeader, { outcome, reason, detail }: GiveUpReason): void {
-    const { commits, leases, waiting, tail, now } = this.#deps;
+    const { commits, leases, waiting, tail, meter, now } = this.#deps;
     const waited = waiting.remove(seq);
     const kept = detail?.slice(0, maxReasonLength);
     const why = {
@@ -88,15 +92,18 @@ export class Settler {
       ...(kept !== undefined && { reason: kept }),
       ...(isRequest(message.kind) && { notice: undeliverableNotice(message, why, now()) }),
     });
+    meter.settled(message.kind, outcome);
+    if (outcome === 'dead') meter.died(reason);
     if (tail.isOn) tail.report({ what: 'settled', outcome, reason: kept }, seq, message);
   }
 
   /** Settles a message that its sender cancelled. The sender gets no notice. */
   cancel(seq: number, message: TailMessage): void {
-    const { commits, leases, waiting, tail } = this.#deps;
+    const { commits, leases, waiting, tail, meter } = this.#deps;
     waiting.remove(seq);
     leases.at(message.inbox)?.settledElsewhere(seq);
     commits.settle({ inbox: message.inbox, seq, outcome: 'cancelled' });
+    meter.settled(message.kind, 'cancelled');
     if (tail.isOn) tail.report({ what: 'settled', outcome: 'cancelled' }, seq, message);
   }
 }

@@ -16,7 +16,7 @@ import { beginBackup, finishBackup, waitForBackup } from './backups.ts';
 import { acceptClock, showClock } from './clock.ts';
 import { dropDead, listDead, retryDead, showDead } from './dead-letters.ts';
 import type { Operation, OperationOutcome } from './operation.ts';
-import { audit, auditChain, history, stats } from './reports.ts';
+import { audit, auditChain, history, stats, waiting } from './reports.ts';
 import { tail } from './tail.ts';
 import { issueToken, listTokens, revokeAgentTokens, revokeToken } from './tokens.ts';
 
@@ -32,6 +32,7 @@ const operations: { [Op in AdminOp]: Operation<Op> } = {
   history,
   audit,
   audit_chain: auditChain,
+  waiting,
   stats,
   tail,
   clock: showClock,

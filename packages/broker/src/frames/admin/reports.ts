@@ -1,5 +1,6 @@
-import { type AdminParams, type AdminResult, auditEntryKinds } from '@signalbox/protocol';
+import { type AdminParams, type AdminResult, auditEntryKinds, furtherCosts } from '@signalbox/protocol';
 import type { HistoryEntry } from '@signalbox/store';
+import type { Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { OperationOutcome } from './operation.ts';
 
@@ -40,6 +41,29 @@ export async function auditChain(
   { audit: log }: Pick<FrameDeps, 'audit'>,
 ): OperationOutcome<'audit_chain'> {
   return { result: log.readChain(kind, after, limit) };
+}
+
+/** Runs `waiting`: lists agents in whose inboxes messages wait. */
+export async function waiting(
+  { connected: wanted, limit = 200, cursor = '' }: AdminParams<'waiting'>,
+  { store, connected, tokens }: Pick<FrameDeps, 'store' | 'connected' | 'tokens'>,
+  { budget }: Caller,
+): OperationOutcome<'waiting'> {
+  budget.spendFrames(limit * furtherCosts.waitingAgent);
+  const page = await store.waiting(cursor, limit);
+  const agents = page.agents.map(({ agent, pending, oldestAt }) => ({
+    agent,
+    roles: [...tokens.rolesOf(agent)].sort(),
+    connected: connected.ofAgent(agent) > 0,
+    pending,
+    oldest_at: oldestAt,
+  }));
+  return {
+    result: {
+      agents: agents.filter((one) => wanted === undefined || one.connected === wanted),
+      ...(page.cursor !== undefined && { cursor: page.cursor }),
+    },
+  };
 }
 
 /** Runs `stats`: counts connections, leases and messages, and returns the bytes that are stored and that are free. */

@@ -6,18 +6,23 @@ import type { Refusal } from '../outcome.ts';
 
 type Refused = Exclude<Appended['result'], 'stored' | 'duplicate'>;
 
-/** Makes the answer to the sender of a message from its result: the receipt, or a refusal that says why it was not stored. */
+/**
+ * Makes the answer to the sender of a message from its result: the receipt, or a refusal that says why it was not stored. `isHeld`
+ * tells whether a consumer holds an inbox now.
+ */
 export function receiptOf(
   message: NewMessage,
   result: DeliverResult,
   limits: RoleLimits,
+  isHeld: (inbox: string) => boolean,
 ): Extract<BrokerFrame, { type: 'delivered' }> | Refusal {
-  const { id } = message;
+  const { id, answers, inbox } = message;
+  const waits = answers !== undefined && !isHeld(inbox) ? true : undefined;
   switch (result.result) {
     case 'stored':
-      return { type: 'delivered', id, duplicate: undefined };
+      return { type: 'delivered', id, duplicate: undefined, no_consumer: waits };
     case 'duplicate':
-      return { type: 'delivered', id, duplicate: true };
+      return { type: 'delivered', id, duplicate: true, no_consumer: waits };
     case 'failed':
       return { code: 'internal', message: 'the message could not be stored; nothing was kept' };
     default:

@@ -63,7 +63,6 @@ export class DeadLetterTable {
   readonly #find: Statement<[seq: number], Row>;
   readonly #drop: Statement<[seq: number], Facts>;
   readonly #byAge: Statement<[], Facts>;
-  readonly #total: Statement<[], number>;
   readonly #limits: DeadLetterLimits;
   #isChanged = true;
   readonly #monotonic: () => number;
@@ -93,13 +92,7 @@ export class DeadLetterTable {
     this.#find = db.prepare('SELECT seq, entries, bodies FROM dead_letter WHERE seq = ?');
     this.#drop = db.prepare(`DELETE FROM dead_letter WHERE seq = ? RETURNING ${facts}`);
     this.#byAge = db.prepare(`SELECT ${facts} FROM dead_letter ORDER BY dead_at, seq`);
-    this.#total = db.prepare<[], number>('SELECT count(*) FROM dead_letter').pluck();
     this.reload();
-  }
-
-  /** Returns the number of dead letters. */
-  total(): number {
-    return this.#total.get() ?? 0;
   }
 
   /** Counts what is there, at the start, and after a rollback once the usage was cleared. */

@@ -19,6 +19,7 @@ it.each([2000, 2])(`${full}, with %d messages in the memtable`, async (memtableM
   const [first, ...rest] = await append(store, ['a', 'b', 'c']);
   setPages(0);
   expect(await append(store, ['d', 'e'])).toEqual([{ result: 'storage_full' }, { result: 'storage_full' }]);
+  expect(await store.prove()).toBe('full');
   expect(await store.stats('inbox')).toMatchObject({ pending: 3, bytes: 3 * size });
   expect(await store.read('inbox', 0, 9, 1e6)).toMatchObject(['a', 'b', 'c'].map(message));
   const seq = first?.result === 'stored' ? first.seq : 0;
@@ -33,6 +34,7 @@ it.each([2000, 2])(`${full}, with %d messages in the memtable`, async (memtableM
   setPages(1000);
   expect(await append(store, ['d'])).toEqual([{ result: 'storage_full' }]);
   await store.sweep(steadyTime(1));
+  expect(await store.prove()).toBe('works');
   const [later] = await append(store, ['d']);
   const seqs = [first, ...rest, later].map((one) => (one?.result === 'stored' ? one.seq : 0));
   expect(new Set(seqs).size).toBe(4);
@@ -58,7 +60,7 @@ it('has failed for good when the medium refused three changes in a row, and not 
   using small = smallDisk();
   const { store, setReadOnly } = small;
   setReadOnly(true);
-  await expect(append(store, ['a'])).rejects.toMatchObject({ code: 'store_unwritable', isFinal: false });
+  await expect(store.prove()).rejects.toMatchObject({ code: 'store_unwritable', isFinal: false });
   await expect(append(store, ['a'])).rejects.toMatchObject({ isFinal: false });
   setReadOnly(false);
   expect(await append(store, ['a'])).toMatchObject([{ result: 'stored' }]);

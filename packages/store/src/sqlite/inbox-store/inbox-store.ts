@@ -10,11 +10,13 @@ import type {
   Backlog,
   Batch,
   FoundMessage,
+  InboxBacklog,
   InboxStats,
   InboxStore,
   JournalClaim,
   RequestKey,
   RequestState,
+  WaitingPage,
 } from '../../inbox-store.ts';
 import type { StoredMessage, StoredMetadata } from '../../message.ts';
 import { StoreError } from '../../store-error.ts';
@@ -245,12 +247,31 @@ export class SqliteInboxStore implements InboxStore {
     return this.#attempt(() => this.#messages.reader.stats(inbox));
   }
 
+  async waiting(after: string, limit: number): Promise<WaitingPage> {
+    return this.#attempt(() => this.#messages.reader.waiting(after, limit));
+  }
+
+  async inboxBacklogs(after: string, limit: number): Promise<InboxBacklog[]> {
+    return this.#attempt(() => this.#messages.reader.inboxBacklogs(after, limit));
+  }
+
   async backlog(): Promise<Backlog> {
-    return this.#attempt(() => ({ ...this.#messages.reader.backlog(), dead: this.#deadLetters.total() }));
+    return this.#attempt(() => ({ ...this.#messages.reader.backlog(), dead: this.#usage.dead }));
   }
 
   async usage(): Promise<{ usedBytes: number; maxBytes: number }> {
     return this.#attempt(() => ({ usedBytes: this.#usedBytes(), maxBytes: this.#maxTotalBytes }));
+  }
+
+  async prove(): Promise<'works' | 'full'> {
+    const result = this.#write(() =>
+      this.#transactions.needingRoom<'works' | 'full'>(
+        () => this.#transactions.run(() => this.#proveMedium()),
+        () => 'full',
+      ),
+    );
+    await this.sync();
+    return result;
   }
 
   async history(query: HistoryQuery): Promise<HistoryPage> {
@@ -337,6 +358,7 @@ export class SqliteInboxStore implements InboxStore {
     const dead = this.#deadLetters;
     return {
       list: async (inbox, afterSeq, limit) => this.#attempt(() => dead.list(inbox, afterSeq, limit)),
+      count: async () => this.#attempt(() => this.#usage.dead),
       find: async (seq) => this.#attempt(() => dead.find(seq)),
       retry: (seq, now) => this.#durably(() => this.#retry(seq, now)),
       drop: (seq) => this.#durably(() => this.#freeing(() => dead.drop(seq) !== undefined)),
@@ -391,9 +413,12 @@ export class SqliteInboxStore implements InboxStore {
     return result;
   }
 
-  /** Writes something, to see whether the medium takes it. SQLite does not write a value that is there already. */
-  #proveMedium(): void {
-    this.#meta.set('proofs', (this.#meta.number('proofs') ?? 0) + 1);
+  /** Writes something and reads it, to see whether the medium takes it. SQLite does not write a value that is there already. */
+  #proveMedium(): 'works' {
+    const proof = (this.#meta.number('proofs') ?? 0) + 1;
+    this.#meta.set('proofs', proof);
+    if (this.#meta.number('proofs') === proof) return 'works';
+    throw new StoreError('store_corrupt', `${this.#file}: what was written could not be read again.`);
   }
 
   /** Attempts a change. Throws a final error if the medium has refused too many in a row. */

@@ -20,6 +20,23 @@ export interface Counted {
 export class AgentUsage {
   readonly #received = new Map<string, Amount>();
   readonly #sent = new Map<string, Sent>();
+  #pending = 0;
+  #dead = 0;
+
+  /** The number of pending messages of all agents. */
+  get pending(): number {
+    return this.#pending;
+  }
+
+  /** The agents for which something is stored, and perhaps some for which nothing is any more, in no order. */
+  recipients(): Iterable<string> {
+    return this.#received.keys();
+  }
+
+  /** The number of all dead letters. */
+  get dead(): number {
+    return this.#dead;
+  }
 
   /** What is stored for an agent. */
   received(agent: string): Readonly<Amount> | undefined {
@@ -38,6 +55,7 @@ export class AgentUsage {
 
   /** Counts pending messages for an agent; with negative numbers, messages that are pending no more. */
   countPending(agent: string, { sender, isCounted }: Counted, messages: number, bytes: number): void {
+    this.#pending += messages;
     add(amountAt(this.#received, agent), messages, bytes);
     if (!isCounted) return;
     const sent = this.#sentBy(sender);
@@ -47,6 +65,7 @@ export class AgentUsage {
 
   /** The same for dead letters. */
   countDead(agent: string, { sender, isCounted }: Counted, messages: number, bytes: number): void {
+    this.#dead += messages;
     add(amountAt(this.#received, agent), messages, bytes);
     if (isCounted) add(this.#sentBy(sender), messages, bytes);
   }
@@ -63,6 +82,8 @@ export class AgentUsage {
   clear(): void {
     this.#received.clear();
     this.#sent.clear();
+    this.#pending = 0;
+    this.#dead = 0;
   }
 
   #sentBy(sender: string): Sent {

@@ -98,7 +98,7 @@ export class LogStructuredStore {
     this.#segments = new Segments(db);
     this.#pending = new PendingSegments(db, this.#segments, limits.segmentMessages);
     this.#memtable = new Memtable((inbox) => this.#pending.counts.of(inbox), monotonic, usage);
-    this.reader = new MessageReader(this.#memtable, this.#segments, this.#pending);
+    this.reader = new MessageReader(this.#memtable, this.#segments, this.#pending, usage);
     this.requests = new OpenRequests(db, this.reader, () => this.#believed(now()));
     this.#replay();
   }

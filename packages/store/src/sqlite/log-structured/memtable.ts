@@ -70,6 +70,14 @@ export class Memtable {
     return found;
   }
 
+  /** The first pending entry of each inbox that has one. */
+  *firstOfInboxes(): Iterable<MemtableEntry> {
+    for (const { pendingEntries } of this.#inboxes.values()) {
+      const [first] = pendingEntries.values();
+      if (first) yield first;
+    }
+  }
+
   *entries(): Iterable<MemtableEntry> {
     for (const { entries } of this.#commits) yield* entries;
   }

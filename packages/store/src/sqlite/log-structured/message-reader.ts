@@ -1,6 +1,7 @@
 import { type ExpiryTime, hasExpired } from '../../expiry-time.ts';
-import type { Backlog, FoundMessage, InboxStats } from '../../inbox-store.ts';
+import type { Backlog, FoundMessage, InboxBacklog, InboxStats, WaitingPage } from '../../inbox-store.ts';
 import type { NewMessage, StoredMessage, StoredMetadata } from '../../message.ts';
+import type { AgentUsage } from './agent-usage.ts';
 import type { Inbox } from './inbox.ts';
 import { hasLostBody, type LoggedMessage, storedMessageOf, storedMetadataOf } from './logged-message.ts';
 import type { Memtable } from './memtable.ts';
@@ -15,8 +16,10 @@ export class MessageReader {
   readonly #memtable: Memtable;
   readonly #segments: Segments;
   readonly #pending: PendingSegments;
+  readonly #usage: AgentUsage;
 
-  constructor(memtable: Memtable, segments: Segments, pending: PendingSegments) {
+  constructor(memtable: Memtable, segments: Segments, pending: PendingSegments, usage: AgentUsage) {
+    this.#usage = usage;
     this.#memtable = memtable;
     this.#segments = segments;
     this.#pending = pending;
@@ -77,11 +80,41 @@ export class MessageReader {
 
   /** Counts the pending messages of all inboxes, and finds when the one with the lowest number was created. */
   backlog(): Omit<Backlog, 'dead'> {
-    const inMemory = this.#memtable.pendingWhere(() => true);
-    const pending = this.#pending.counts.total() + inMemory.length;
     let oldest = this.#pending.oldest();
-    for (const message of inMemory) if (!oldest || message.seq < oldest.seq) oldest = message;
-    return { pending, ...(oldest && { oldestAt: oldest.shared.createdAt }) };
+    for (const message of this.#memtable.firstOfInboxes())
+      if (!oldest || message.seq < oldest.seq) oldest = message;
+    return { pending: this.#usage.pending, ...(oldest && { oldestAt: oldest.shared.createdAt }) };
+  }
+
+  /** Agents in whose own inboxes messages wait, in order, among the next `limit` for which anything is stored. */
+  waiting(after: string, limit: number): WaitingPage {
+    const rest = [...this.#usage.recipients()].filter((agent) => agent > after).sort();
+    const page = rest.slice(0, limit);
+    const agents = page.flatMap((agent) => {
+      const [oldest] = this.#memtable.inbox(agent).messages > 0 ? this.#after(agent, 0) : [];
+      if (!oldest) return [];
+      const { messages: pending } = this.#memtable.inbox(agent);
+      return { agent, pending, oldestAt: oldest.shared.createdAt };
+    });
+    const last = page.at(-1);
+    return { agents, ...(rest.length > limit && last !== undefined && { cursor: last }) };
+  }
+
+  /** Counts what is pending in the inboxes after a name, in the order of their names. */
+  inboxBacklogs(after: string, limit: number): InboxBacklog[] {
+    const backlogs = new Map(this.#pending.backlogs(after, limit).map((one) => [one.inbox, one]));
+    for (const { shared, seq, size } of this.#memtable.pendingWhere(({ shared }) => shared.inbox > after)) {
+      const { inbox } = shared;
+      const known = backlogs.get(inbox);
+      if (!known) backlogs.set(inbox, { inbox, pending: 1, bytes: size, oldestSeq: seq });
+      else {
+        known.pending++;
+        known.bytes += size;
+        known.oldestSeq = Math.min(known.oldestSeq, seq);
+      }
+    }
+    // An inbox behind the last one that the segments were asked for is counted by a later call.
+    return [...backlogs.values()].sort((a, b) => compare(a.inbox, b.inbox)).slice(0, limit);
   }
 
   /** Names of inboxes with pending messages, in order. */
@@ -162,6 +195,10 @@ export class MessageReader {
     }
     for (; !entry.done; entry = entries.next()) if (entry.value.seq > afterSeq) yield entry.value;
   }
+}
+
+function compare(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
 }
 
 function isSame(a: LoggedMessage, b: NewMessage): boolean {

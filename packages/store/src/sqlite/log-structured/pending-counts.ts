@@ -18,7 +18,7 @@ const columns = 'inbox, sender, is_counted AS isCounted, pending AS messages, by
 /** Counts what is pending in segments of each sender in each inbox: the messages of a long inbox would take seconds to count. */
 export class PendingCounts {
   readonly #of: Statement<[inbox: string], Amount>;
-  readonly #total: Statement<[], number>;
+  readonly #bytesOfInboxes: Statement<[after: string, limit: number], { inbox: string; bytes: number }>;
   readonly #one: Statement<[inbox: string, sender: string, isCounted: 0 | 1], Row>;
   readonly #all: Statement<[], Row>;
   readonly #set: Statement<
@@ -36,7 +36,10 @@ export class PendingCounts {
       `SELECT coalesce(sum(pending), 0) AS messages, coalesce(sum(bytes), 0) AS bytes
        FROM pending_count WHERE inbox = ?`,
     );
-    this.#total = db.prepare<[], number>('SELECT coalesce(sum(pending), 0) FROM pending_count').pluck();
+    this.#bytesOfInboxes = db.prepare(
+      `SELECT inbox, sum(bytes) AS bytes FROM pending_count
+       WHERE inbox > ? GROUP BY inbox ORDER BY inbox LIMIT ?`,
+    );
     this.#one = db.prepare(
       `SELECT ${columns} FROM pending_count WHERE inbox = ? AND sender = ? AND is_counted = ?`,
     );
@@ -52,10 +55,10 @@ export class PendingCounts {
     return this.#of.get(inbox) ?? { messages: 0, bytes: 0 };
   }
 
-  /** Returns the number of messages that are pending in segments, in all inboxes. */
-  total(): number {
+  /** The bytes that are pending in the inboxes after a name, in order. */
+  bytesOfInboxes(after: string, limit: number): Map<string, number> {
     this.save();
-    return this.#total.get() ?? 0;
+    return new Map(this.#bytesOfInboxes.all(after, limit).map(({ inbox, bytes }) => [inbox, bytes]));
   }
 
   /** How many rows are damaged. Call it between transactions. */

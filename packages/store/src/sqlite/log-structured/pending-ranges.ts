@@ -33,6 +33,10 @@ export class PendingRanges {
   readonly #highest: Statement<[], number | null>;
   readonly #lowest: Statement<[], Row>;
   readonly #nextInbox: Statement<[after: string], string | null>;
+  readonly #firstOfInboxes: Statement<
+    [after: string, limit: number],
+    { inbox: string; pending: number; oldestSeq: number }
+  >;
 
   constructor(db: Database) {
     this.#insert = db.prepare(
@@ -51,6 +55,10 @@ export class PendingRanges {
       .pluck();
     this.#highest = db.prepare<[], number | null>('SELECT max(last) FROM pending_range').pluck();
     this.#lowest = db.prepare('SELECT * FROM pending_range ORDER BY first LIMIT 1');
+    this.#firstOfInboxes = db.prepare(
+      `SELECT inbox, sum(messages) AS pending, min(first) AS oldestSeq FROM pending_range
+       WHERE inbox > ? GROUP BY inbox ORDER BY inbox LIMIT ?`,
+    );
     this.#nextInbox = db
       .prepare<[string], string | null>('SELECT min(inbox) FROM pending_range WHERE inbox > ?')
       .pluck();
@@ -151,6 +159,12 @@ export class PendingRanges {
   /** The highest sequence number of all inboxes, 0 for none. */
   highestSeq(): number {
     return this.#highest.get() ?? 0;
+  }
+
+  /** The messages in the ranges of the inboxes after a name, in order, and the lowest sequence number of each. */
+  firstOfInboxes(after: string, limit: number): { inbox: string; pending: number; oldestSeq: number }[] {
+    this.save();
+    return this.#firstOfInboxes.all(after, limit);
   }
 
   /** Names of inboxes with ranges, in order, after a name. */

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { type ExpiryTime, hasExpired } from '../../expiry-time.ts';
+import type { InboxBacklog } from '../../inbox-store.ts';
 import { DamageFound } from './damage-found.ts';
 import { hasLostBody, type LoggedMessage } from './logged-message.ts';
 import { PendingCounts } from './pending-counts.ts';
@@ -141,6 +142,13 @@ export class PendingSegments {
   oldest(): LoggedMessage | undefined {
     const range = this.#ranges.lowest();
     return range && this.get(range.inbox, range.first);
+  }
+
+  /** Counts what is pending in the inboxes after a name, in order, without a look at segments. */
+  backlogs(after: string, limit: number): InboxBacklog[] {
+    const first = this.#ranges.firstOfInboxes(after, limit);
+    const bytes = this.counts.bytesOfInboxes(after, limit);
+    return first.map((one) => ({ ...one, bytes: bytes.get(one.inbox) ?? 0 }));
   }
 
   /** Names of inboxes with messages, in order, after a name. */

@@ -1,0 +1,19 @@
+import type { TokenRecord } from '@signalbox/store';
+
+/** The reason why a token of an identity provider is refused. */
+export interface ProviderRefusal {
+  message: string;
+  /** True if the token could not be checked, so that it may be accepted later. */
+  isPassing: boolean;
+}
+
+/** Checks tokens that an identity provider issued. The record of one is not stored, and its id begins with `jwt:`. */
+export interface IdentityProvider {
+  /** Returns the record of a token, or why it is not good. Never rejects. */
+  verify(text: string): Promise<{ record: TokenRecord } | { refusal: ProviderRefusal }>;
+  /** Tells whether tokens can be checked now, for `/readyz?verbose`. */
+  check(): { ok: boolean; detail: string };
+}
+
+/** The beginning of the ids of tokens that an identity provider issued. A row in the store with such an id is a revocation. */
+export const providerTokenPrefix = 'jwt:';

@@ -1,0 +1,25 @@
+/** Counts what the core does, and how long the disk takes. Its methods are called for every message and must cost next to nothing. */
+export interface Meter {
+  /** A message of this kind was stored. */
+  stored(kind: string): void;
+  /** A message was pushed to its consumer, after so many failed attempts. */
+  pushed(kind: string, attempts: number): void;
+  /** A message was settled. */
+  settled(kind: string, outcome: string): void;
+  /** A message became a dead letter. */
+  died(reason: string): void;
+  /** A commit was written. */
+  committed(ms: number): void;
+  /** What was written was synced to the disk. */
+  synced(ms: number): void;
+}
+
+/** Counts nothing. */
+export const noMeter: Meter = {
+  stored() {},
+  pushed() {},
+  settled() {},
+  died() {},
+  committed() {},
+  synced() {},
+};

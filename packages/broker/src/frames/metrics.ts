@@ -1,0 +1,25 @@
+import { type MetricsFrame, orchestratorFigureLimits } from '@signalbox/protocol';
+import type { Caller } from './caller.ts';
+import type { FrameDeps } from './frame-deps.ts';
+import type { Outcome } from './outcome.ts';
+
+/** Handles `metrics`: keeps what an orchestrator reports until its next report, or its end. */
+export function metrics(
+  { problems }: MetricsFrame,
+  caller: Caller,
+  { reports }: Pick<FrameDeps, 'reports'>,
+  body = '{}',
+): Outcome {
+  const { role } = caller.sender;
+  if (role !== 'orchestrator') {
+    const message = `'metrics' is for orchestrators, and your role is '${role}'`;
+    return { refusal: { code: 'forbidden', message, field: 'type' } };
+  }
+  const bytes = Buffer.byteLength(body);
+  if (bytes > orchestratorFigureLimits.bytes) {
+    const message = `the figures have ${bytes} bytes; at most ${orchestratorFigureLimits.bytes} are kept`;
+    return { refusal: { code: 'message_too_large', message, field: 'body' } };
+  }
+  reports.report(caller, { problems, body });
+  return undefined;
+}

@@ -1,0 +1,106 @@
+import type { HealthCheck, Readiness } from '@signalbox/monitoring';
+import { type InboxStore, isFinalFailure, withoutReserve } from '@signalbox/store';
+
+/** A proof that the store works is good for so long. */
+const proofMs = 1000;
+/** The time that the store has for one proof. */
+const patienceMs = 5000;
+
+/** The dependencies of {@link BrokerHealth}. */
+export interface BrokerHealthDeps {
+  store: Pick<InboxStore, 'prove' | 'usage'>;
+  /** The part of the store's room that only some messages may use. */
+  reservePercent: number;
+  /** Returns monotonic milliseconds. */
+  monotonic: () => number;
+}
+
+/** Knows whether the broker can store messages. Asking it writes to the disk at most once a second. */
+export class BrokerHealth {
+  readonly #deps: BrokerHealthDeps;
+  #phase: 'starting' | 'running' | 'draining' | 'failed' = 'starting';
+  #proof: { readiness: Readiness; at: number } | undefined;
+  #proving: Promise<Readiness> | undefined;
+
+  constructor(deps: BrokerHealthDeps) {
+    this.#deps = deps;
+  }
+
+  /** Notes what the broker does from now on. A store that has failed stays so. */
+  enter(phase: 'running' | 'draining' | 'failed'): void {
+    if (this.#phase !== 'failed') this.#phase = phase;
+  }
+
+  /** Tells whether the broker can store messages, as was proved within the last second. */
+  async ready(): Promise<Readiness> {
+    const before = this.#readinessOfPhase();
+    if (before) return before;
+    const { monotonic } = this.#deps;
+    const proof = this.#proof;
+    if (proof && monotonic() - proof.at <= proofMs) return proof.readiness;
+    this.#proving ??= this.#prove().finally(() => {
+      this.#proving = undefined;
+    });
+    const readiness = await inTime(this.#proving);
+    return this.#readinessOfPhase() ?? readiness;
+  }
+
+  /** The line about the store in `/readyz?verbose`. */
+  check(): HealthCheck {
+    const readiness = this.#readinessOfPhase() ?? this.#proof?.readiness;
+    const ok = readiness?.ready ?? false;
+    const detail = !readiness ? 'not proved yet' : readiness.ready ? 'writes and reads' : readiness.reason;
+    return { name: 'store', ok, detail };
+  }
+
+  #readinessOfPhase(): Readiness | undefined {
+    switch (this.#phase) {
+      case 'starting':
+        return notReady('starting', 'the broker is starting');
+      case 'draining':
+        return notReady('draining', 'the broker is stopping');
+      case 'failed':
+        return notReady('store_failed', 'the disk failed, and the broker stops');
+      case 'running':
+        return undefined;
+    }
+  }
+
+  async #prove(): Promise<Readiness> {
+    const readiness = await this.#proved();
+    this.#proof = { readiness, at: this.#deps.monotonic() };
+    return readiness;
+  }
+
+  async #proved(): Promise<Readiness> {
+    const { store, reservePercent } = this.#deps;
+    try {
+      if ((await store.prove()) === 'full')
+        return notReady('storage_full', 'the disk is full: messages are refused until there is room');
+      const { usedBytes, maxBytes } = await store.usage();
+      if (usedBytes < withoutReserve(maxBytes, reservePercent)) return { ready: true };
+      return notReady('storage_full', 'broker.limits.store.bytes is reached: messages are refused');
+    } catch (error) {
+      if (isFinalFailure(error)) this.enter('failed');
+      return notReady('store_failed', 'the disk did not take a write; the log of the broker says why');
+    }
+  }
+}
+
+function notReady(code: string, reason: string): Readiness {
+  return { ready: false, code, reason };
+}
+
+/** Waits for a proof, but not for a disk that hangs. */
+async function inTime(proving: Promise<Readiness>): Promise<Readiness> {
+  const { promise, resolve } = Promise.withResolvers<Readiness>();
+  const timer = setTimeout(
+    () => resolve(notReady('store_slow', `the disk has not taken a write for ${patienceMs / 1000} seconds`)),
+    patienceMs,
+  );
+  try {
+    return await Promise.race([proving, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,55 @@
+import { Counter, Histogram, type MetricFamily } from '@signalbox/monitoring';
+import type { Meter } from '../core/meter.ts';
+import { brokerMetrics } from './broker-metrics.ts';
+
+/** Upper bounds in seconds, from a commit in memory to a disk that stalls. */
+const diskSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+
+/** The reasons for which messages become dead letters. Each has a series from the start, so that the first one is a change. */
+const deathReasons = ['dead', 'expired', 'damaged'];
+
+/** Counts messages by kind, and the time that commits and syncs take. */
+export class MessageMeter implements Meter {
+  readonly #stored = new Counter(brokerMetrics.stored);
+  readonly #pushed = new Counter(brokerMetrics.pushed);
+  readonly #redelivered = new Counter(brokerMetrics.redelivered);
+  readonly #settled = new Counter(brokerMetrics.settled);
+  readonly #died = new Counter(brokerMetrics.died);
+  readonly #commits = new Histogram(brokerMetrics.commits, diskSeconds);
+  readonly #syncs = new Histogram(brokerMetrics.syncs, diskSeconds);
+
+  constructor() {
+    for (const reason of deathReasons) this.#died.add(reason, '', 0);
+  }
+
+  stored(kind: string): void {
+    this.#stored.add(kind);
+  }
+
+  pushed(kind: string, attempts: number): void {
+    this.#pushed.add(kind);
+    if (attempts > 0) this.#redelivered.add(kind);
+  }
+
+  settled(kind: string, outcome: string): void {
+    this.#settled.add(kind, outcome);
+  }
+
+  died(reason: string): void {
+    this.#died.add(reason);
+  }
+
+  committed(ms: number): void {
+    this.#commits.observe(ms / 1000);
+  }
+
+  synced(ms: number): void {
+    this.#syncs.observe(ms / 1000);
+  }
+
+  /** Returns what was counted so far. */
+  collect(): MetricFamily[] {
+    const counters = [this.#stored, this.#pushed, this.#redelivered, this.#settled, this.#died];
+    return [...counters, this.#commits, this.#syncs].map((metric) => metric.collect());
+  }
+}

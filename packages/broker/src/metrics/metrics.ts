@@ -1,0 +1,78 @@
+import { Counter, gauge, LoopDelay, type MetricFamily, type Sample } from '@signalbox/monitoring';
+import type { InboxStore } from '@signalbox/store';
+import type { Delivery } from '../core/delivery.ts';
+import type { ConnectedCallers } from '../frames/connected-callers.ts';
+import type { BrokerHealth } from '../health/broker-health.ts';
+import type { RoleLimits } from '../limits/role-limits.ts';
+import { brokerMetrics } from './broker-metrics.ts';
+import type { MessageMeter } from './message-meter.ts';
+import type { OrchestratorReports } from './orchestrator-reports.ts';
+import type { PendingByRole } from './pending-by-role.ts';
+
+/** The dependencies of {@link Metrics}. */
+export interface MetricsDeps {
+  meter: MessageMeter;
+  pending: PendingByRole;
+  reports: OrchestratorReports;
+  health: BrokerHealth;
+  connected: ConnectedCallers;
+  delivery: Pick<Delivery, 'leaseCount'>;
+  store: Pick<InboxStore, 'usage' | 'dead'>;
+  limits: RoleLimits;
+  /** The version of the broker, and when it started in epoch milliseconds. */
+  self: { version: string; startedAt: number };
+  /** The codes that refusals may have. */
+  codes: readonly string[];
+  /** Returns monotonic milliseconds. */
+  monotonic: () => number;
+}
+
+/** The figures of a broker. Most are read when they are asked for; the others are counted as things happen. */
+export class Metrics implements Disposable {
+  readonly #deps: MetricsDeps;
+  readonly #refusals: Counter;
+  readonly #loopDelay: LoopDelay;
+
+  constructor(deps: MetricsDeps) {
+    this.#deps = deps;
+    // Every code has a series, so that its first refusal is a change and not a beginning.
+    this.#refusals = new Counter(brokerMetrics.refusals, deps.codes.length);
+    for (const code of deps.codes) this.#refusals.add(code, '', 0);
+    this.#loopDelay = new LoopDelay(brokerMetrics.loopDelay, deps.monotonic);
+  }
+
+  /** Counts a frame or a connection that was refused. */
+  refused(code: string): void {
+    this.#refusals.add(code);
+  }
+
+  /** Returns all figures. `strangers` are the connections that have not said `hello`. */
+  async collect(strangers: number): Promise<MetricFamily[]> {
+    const { meter, pending, reports, health, connected, delivery, store, limits, self } = this.#deps;
+    const { ready } = await health.ready();
+    const { usedBytes, maxBytes } = await store.usage();
+    const roles = Array.from(connected.roles(), ([role, count]): Sample => [[role], count]);
+    return [
+      gauge(brokerMetrics.ready, ready ? 1 : 0),
+      gauge(brokerMetrics.info, [[[self.version], 1]]),
+      gauge(brokerMetrics.started, self.startedAt / 1000),
+      gauge(brokerMetrics.connections, roles),
+      gauge(brokerMetrics.strangers, strangers),
+      gauge(brokerMetrics.connectionLimit, limits.forAll.connections.total),
+      gauge(brokerMetrics.leases, delivery.leaseCount),
+      ...pending.collect(),
+      gauge(brokerMetrics.deadLetters, await store.dead.count()),
+      ...meter.collect(),
+      this.#refusals.collect(),
+      gauge(brokerMetrics.storeBytes, usedBytes),
+      gauge(brokerMetrics.storeLimit, maxBytes),
+      this.#loopDelay.collect(),
+      gauge(brokerMetrics.memory, process.memoryUsage.rss()),
+      ...reports.collect(),
+    ];
+  }
+
+  [Symbol.dispose](): void {
+    this.#loopDelay[Symbol.dispose]();
+  }
+}

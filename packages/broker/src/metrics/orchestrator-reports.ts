@@ -1,0 +1,105 @@
+import type { HealthCheck, MetricFamily } from '@signalbox/monitoring';
+import {
+  type OrchestratorFigures,
+  type OrchestratorMetric,
+  type OrchestratorSamples,
+  orchestratorFiguresSchema,
+  orchestratorMetrics,
+  parseJson,
+} from '@signalbox/protocol';
+import type { Caller } from '../frames/caller.ts';
+import type { Log } from '../log.ts';
+import { brokerMetrics } from './broker-metrics.ts';
+
+/** The most orchestrators whose figures are shown. The reports of further ones are dropped. */
+const maxOrchestrators = 16;
+
+interface Report {
+  caller: Caller;
+  problems: readonly string[];
+  /** The figures as they came. They are read when somebody asks. */
+  body: string;
+  /** Monotonic milliseconds. */
+  at: number;
+}
+
+/**
+ * Keeps what connected orchestrators report of themselves. Of all labels only `orchestrator` holds the id of an agent: the one that the
+ * operator chose, without which the counters of two orchestrators could not be told apart.
+ */
+export class OrchestratorReports {
+  readonly #monotonic: () => number;
+  readonly #log: Log;
+  readonly #schema = orchestratorFiguresSchema();
+  readonly #byAgent = new Map<string, Report>();
+
+  /** `monotonic` returns milliseconds. */
+  constructor({ monotonic, log }: { monotonic: () => number; log: Log }) {
+    this.#monotonic = monotonic;
+    this.#log = log;
+  }
+
+  /** Keeps a report in place of the one before. */
+  report(caller: Caller, { problems, body }: Pick<Report, 'problems' | 'body'>): void {
+    const { agent } = caller.sender;
+    if (!this.#byAgent.has(agent) && this.#byAgent.size >= maxOrchestrators) return;
+    this.#byAgent.set(agent, { caller, problems, body, at: this.#monotonic() });
+  }
+
+  /** Forgets the report of a connection that is over. */
+  remove(caller: Caller): void {
+    const { agent } = caller.sender;
+    if (this.#byAgent.get(agent)?.caller === caller) this.#byAgent.delete(agent);
+  }
+
+  /** The lines about orchestrators in `/readyz?verbose`. */
+  checks(): HealthCheck[] {
+    return Array.from(this.#byAgent, ([agent, { problems, at }]) => ({
+      name: `orchestrator '${agent}'`,
+      ok: problems.length === 0,
+      detail: [`reported ${this.#ageSeconds(at)} s ago`, ...problems].join('; '),
+    }));
+  }
+
+  /** The figures of all orchestrators. */
+  collect(): MetricFamily[] {
+    const ages = Array.from(this.#byAgent, ([agent, { at }]) => [[agent], this.#ageSeconds(at)] as const);
+    const figures = Array.from(
+      this.#byAgent,
+      ([agent, { body }]) => [agent, this.#read(agent, body)] as const,
+    );
+    const families = Object.entries<OrchestratorMetric>(orchestratorMetrics).map(([key, metric]) =>
+      familyOf(
+        metric,
+        figures.flatMap(([agent, own]) => withAgent(agent, own[key as keyof OrchestratorFigures])),
+      ),
+    );
+    return [{ ...brokerMetrics.reportAge, type: 'gauge', samples: ages }, ...families];
+  }
+
+  #read(agent: string, body: string): OrchestratorFigures {
+    try {
+      return this.#schema.parse(parseJson(body));
+    } catch (error) {
+      this.#log({ level: 'warn', event: 'bad_orchestrator_figures', agent, error });
+      return {};
+    }
+  }
+
+  #ageSeconds(at: number): number {
+    return Math.round((this.#monotonic() - at) / 100) / 10;
+  }
+}
+
+function withAgent(agent: string, samples: OrchestratorSamples = []): OrchestratorSamples {
+  return samples.map(([labels, ...rest]) => [[agent, ...labels], ...rest] as const);
+}
+
+function familyOf(
+  { type, name, help, labels, buckets = [] }: OrchestratorMetric,
+  samples: OrchestratorSamples,
+): MetricFamily {
+  const info = { name, help, labels: ['orchestrator', ...labels] };
+  // The schema has checked that a sample has the shape of its type.
+  return { ...info, type, buckets, samples } as unknown as MetricFamily;
+}

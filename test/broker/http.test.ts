@@ -1,0 +1,233 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { request as httpRequest, type OutgoingHttpHeaders } from 'node:http';
+import { connect as connectSocket, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { startBroker } from '@signalbox/broker';
+import { connectWire, startTestBroker, type TestBroker, tempDir } from '@signalbox/testing';
+import { expect, test } from 'vitest';
+
+interface Response {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  body: string;
+}
+
+/** Sends one HTTP request to a port or a Unix socket. */
+async function ask(
+  to: { port: number } | { socketPath: string },
+  path: string,
+  {
+    method = 'GET',
+    headers = {},
+    body,
+  }: { method?: string; headers?: OutgoingHttpHeaders; body?: string } = {},
+): Promise<Response> {
+  const length = body === undefined ? {} : { 'content-length': body.length };
+  const options = { host: '127.0.0.1', agent: false, ...to, path, method };
+  const request = httpRequest({ ...options, headers: { ...length, ...headers } });
+  request.end(body);
+  const [response] = await once(request, 'response');
+  return { status: response.statusCode, headers: response.headers, body: await text(response) };
+}
+
+async function scrape(broker: TestBroker, token?: string): Promise<string> {
+  const bearer = token ?? (await broker.operatorToken());
+  const { status, body } = await ask(broker, '/metrics', { headers: { authorization: `Bearer ${bearer}` } });
+  expect(status, body).toBe(200);
+  return body;
+}
+
+/** Reads from a socket until it is closed, however it is closed. */
+async function readToEnd(socket: Socket): Promise<string> {
+  let read = '';
+  socket.on('data', (part) => {
+    read += String(part);
+  });
+  if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve));
+  return read;
+}
+
+/** Returns the value of a series. */
+function figureOf(metrics: string, series: string): number | undefined {
+  const line = metrics.split('\n').find((one) => one.startsWith(`${series} `));
+  return line === undefined ? undefined : Number(line.slice(series.length + 1));
+}
+
+test('Probes are answered on the port of the WebSockets and on the Unix socket; what else is asked is refused in the words of the client.', async () => {
+  await using broker = await startTestBroker();
+  const socketPath = broker.broker.socket!.slice('unix:'.length);
+  for (const to of [{ port: broker.port }, { socketPath }]) {
+    expect(await ask(to, '/livez')).toMatchObject({ status: 200, body: 'ok\n' });
+    expect(await ask(to, '/readyz')).toMatchObject({ status: 200, body: 'ok\n' });
+    const json = { headers: { accept: 'application/json' } };
+    expect(JSON.parse((await ask(to, '/readyz', json)).body)).toEqual({ ready: true });
+    const head = await ask(to, '/livez', { method: 'HEAD' });
+    expect(head).toMatchObject({ status: 200, body: '', headers: { 'content-length': '3' } });
+  }
+  const unknown = await ask(broker, '/nothing?x=<b>');
+  expect(unknown).toMatchObject({ status: 404, headers: { connection: 'close' } });
+  expect(JSON.parse(unknown.body)).toMatchObject({ error: { code: 'not_found' } });
+  const page = await ask(broker, '/nothing', { headers: { accept: 'text/html,*/*' } });
+  expect(page).toMatchObject({ status: 404, headers: { 'content-type': 'text/html; charset=utf-8' } });
+  expect(page.body).toContain('/metrics');
+  expect(await ask(broker, '/metrics', { method: 'POST', body: 'x' })).toMatchObject({
+    status: 405,
+    headers: { allow: 'GET, HEAD' },
+  });
+  expect(await ask(broker, '/livez', { body: 'a body that nobody reads' })).toMatchObject({ status: 200 });
+  expect(await ask(broker, '/')).toMatchObject({ status: 426, headers: { upgrade: 'websocket' } });
+  expect((await ask(broker, '//')).status).toBe(404);
+  const rebound = await ask(broker, '/livez', { headers: { host: 'evil.example' } });
+  expect(rebound).toMatchObject({ status: 403, body: expect.stringContaining('forbidden_host') });
+  const foreign = await ask(broker, '/metrics', { headers: { origin: 'http://evil.example' } });
+  expect(foreign).toMatchObject({ status: 403, body: expect.stringContaining('forbidden_origin') });
+});
+
+test('Metrics and the verbose answer are for the tokens of operators and observers, unless they are open.', async () => {
+  await using broker = await startTestBroker();
+  const observer = await broker.broker.issueToken({ agent: 'operator.metrics', role: 'observer' });
+  const worker = await broker.token('walt');
+  for (const path of ['/metrics', '/readyz?verbose']) {
+    const as = (token: string) => ask(broker, path, { headers: { authorization: `Bearer ${token}` } });
+    expect(await ask(broker, path)).toMatchObject({
+      status: 401,
+      headers: { 'www-authenticate': 'Bearer realm="signalbox"' },
+      body: expect.stringContaining('broker.metrics'),
+    });
+    expect((await as('sbx_nobody_xxxx')).status).toBe(401);
+    expect(await as(worker)).toMatchObject({ status: 403, body: expect.stringContaining("'walt'") });
+    expect((await as(observer.token)).status).toBe(200);
+  }
+  const refused = async () => {
+    const metrics = await scrape(broker, observer.token);
+    expect(metrics).not.toMatch(/walt|operator\.metrics/);
+    return ['unauthorized', 'forbidden'].map((code) =>
+      figureOf(metrics, `signalbox_refusals_total{code="${code}"}`),
+    );
+  };
+  await expect.poll(refused).toEqual([4, 2]);
+  await broker.restart({ metrics: 'open' });
+  expect((await ask(broker, '/metrics')).status).toBe(200);
+  const verbose = await ask(broker, '/readyz?verbose');
+  expect(verbose.body).toMatch(/^ok\n\[ok\] {3}store: writes and reads\n\[ok\] {3}connections: 0 of \d+\n$/);
+  await using directory = await tempDir();
+  const beyond = { dataDir: `${directory.path}/d`, host: '0.0.0.0', port: 0, insecure: true };
+  await expect(startBroker({ ...beyond, metrics: 'open' })).rejects.toMatchObject({
+    code: 'insecure_listen',
+    message: expect.stringContaining('broker.metrics'),
+  });
+});
+
+test('Messages are counted by kind and outcome, and what waits by the role of its recipient, over a restart too.', async () => {
+  let now = 1_800_000_000_000;
+  await using broker = await startTestBroker({ now: () => now, monotonic: () => performance.now() });
+  await using alice = await connectWire(broker.url, { agent: 'alice', token: await broker.token('alice') });
+  const token = await broker.token('bob', 'reviewer');
+  const bob = await connectWire(broker.url, { agent: 'bob', token });
+  bob.send({ type: 'subscribe', request_id: 's' });
+  await bob.next(['subscribed']);
+  const send = async (id: string, to: string) => {
+    alice.send({ type: 'deliver', to, id, kind: 'note' }, '"12345"');
+    return await alice.next(['delivered', 'error']);
+  };
+  await send('a', 'bob');
+  await send('b', 'bob');
+  const [first, second] = [await bob.next(['message']), await bob.next(['message'])];
+  bob.send({ type: 'ack', seqs: [first.seq], request_id: 'a' });
+  await bob.next(['ack_result']);
+  bob.send({ type: 'nack', seqs: [second.seq], request_id: 'n' });
+  await bob.next(['ack_result']);
+  const again = await bob.next(['message']);
+  bob.send({ type: 'nack', seqs: [again.seq], dead: true, request_id: 'd' });
+  await bob.next(['ack_result']);
+  await send('c', 'bob');
+  await bob[Symbol.asyncDispose]();
+  await send('d', 'nobody-of-that-name');
+  now += 90_000;
+  await send('e', 'bob#sub');
+  const waiting = async () => {
+    const metrics = await scrape(broker);
+    return ['pending_messages', 'pending_bytes', 'oldest_pending_age_seconds'].map((name) =>
+      figureOf(metrics, `signalbox_${name}{role="reviewer"}`),
+    );
+  };
+  await expect.poll(waiting).toEqual([2, 14, 90]);
+  const metrics = await scrape(broker);
+  const values = {
+    'signalbox_messages_stored_total{kind="note"}': 4,
+    'signalbox_messages_delivered_total{kind="note"}': 4,
+    'signalbox_messages_redelivered_total{kind="note"}': 1,
+    'signalbox_messages_settled_total{kind="note",outcome="acked"}': 1,
+    'signalbox_messages_settled_total{kind="note",outcome="dead"}': 1,
+    'signalbox_messages_dead_total{reason="dead"}': 1,
+    'signalbox_refusals_total{code="unknown_recipient"}': 1,
+    'signalbox_connections{role="worker"}': 1,
+    signalbox_dead_letters: 1,
+    signalbox_ready: 1,
+  };
+  for (const [series, value] of Object.entries(values)) expect(figureOf(metrics, series), series).toBe(value);
+  expect(figureOf(metrics, 'signalbox_store_sync_seconds_count')).toBeGreaterThan(3);
+  expect(figureOf(metrics, 'signalbox_store_commit_seconds_count')).toBeGreaterThan(3);
+  expect(figureOf(metrics, 'signalbox_store_bytes')).toBeGreaterThan(0);
+  await broker.restart();
+  await expect.poll(waiting).toEqual([2, 14, 90]);
+  expect(figureOf(await scrape(broker), 'signalbox_dead_letters')).toBe(1);
+});
+
+test('A broker whose room is used up is alive and not ready, and says why.', async () => {
+  await using broker = await startTestBroker({ limits: { store: { bytes: 1 } } });
+  expect((await ask(broker, '/livez')).status).toBe(200);
+  expect(await ask(broker, '/readyz')).toMatchObject({
+    status: 503,
+    body: expect.stringMatching(/^storage_full: .*broker\.limits\.store\.bytes/),
+  });
+  expect(figureOf(await scrape(broker), 'signalbox_ready')).toBe(0);
+});
+
+test('A thousand slow sockets, huge headers and pipelined requests end without slowing messages or keeping memory.', async () => {
+  await using broker = await startTestBroker();
+  await using alice = await connectWire(broker.url, { agent: 'alice', token: await broker.token('alice') });
+  const sockets: Socket[] = [];
+  const open = async (bytes: string) => {
+    const socket = connectSocket(broker.port, '127.0.0.1').on('error', () => {});
+    sockets.push(socket);
+    await once(socket, 'connect');
+    socket.write(bytes);
+    return socket;
+  };
+  await Promise.all(Array.from({ length: 1000 }, (_, i) => open(`GET /metrics HTTP/1.1\r\nx-slow: ${i}`)));
+  const began = performance.now();
+  for (let i = 0; i < 50; i++) {
+    alice.send({ type: 'deliver', to: 'alice', id: `m${i}`, kind: 'note' }, '{}');
+    expect(await alice.next(['delivered', 'error'])).toMatchObject({ type: 'delivered' });
+  }
+  expect(performance.now() - began).toBeLessThan(5000);
+  const huge = await open(`GET /livez HTTP/1.1\r\nhost: localhost\r\nx: ${'x'.repeat(64 * 1024)}\r\n\r\n`);
+  expect(await readToEnd(huge)).not.toContain('200');
+  const one = 'GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n';
+  const pipelined = await readToEnd(await open(one.repeat(200)));
+  expect(pipelined.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(1);
+  expect((await ask(broker, '/readyz')).status).toBe(200);
+  const metrics = await scrape(broker);
+  expect(figureOf(metrics, 'signalbox_unauthenticated_connections')).toBeLessThanOrEqual(1024);
+  for (const socket of sockets) socket.destroy();
+});
+
+test('Every metric that an alert or the guide names is served, and the guide names every metric that is.', async () => {
+  await using broker = await startTestBroker({ metrics: 'open' });
+  const { body } = await ask(broker, '/metrics');
+  const served = Array.from(body.matchAll(/^# TYPE (\S+)/gm), ([, name]) => name);
+  const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+  const guide = Array.from(
+    read('docs/guide/operations.md').matchAll(/^\| `(signalbox_\w+)`/gm),
+    ([, name]) => name,
+  );
+  expect(guide.sort()).toEqual(served.sort());
+  const named = Array.from(
+    read('deploy/prometheus/alerts.yml').matchAll(/\bsignalbox_\w+/g),
+    ([name]) => name,
+  );
+  expect(named.length).toBeGreaterThan(15);
+  for (const name of named) expect(served).toContain(name.replace(/_(bucket|sum|count)$/, ''));
+});
