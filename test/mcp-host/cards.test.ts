@@ -44,7 +44,10 @@ it('reads server cards from files and URLs; says why one cannot be read, without
   const { tools, problems } = await host.inventory();
   expect(tools).toEqual(['file', 'web'].map((name) => ({ ...find, name: `mcp_${name}__find` })));
   const broken = { tool: 'broken', message: expect.stringContaining('inputSchema') };
-  const down = { message: "not available: its command 'program' was not found (ENOENT)" };
+  const down = {
+    message:
+      "not available: it failed and is not started any more: its command 'program' was not found (ENOENT)",
+  };
   const unread = (server: string, why: string) => [
     { server, ...down },
     { server, message: expect.stringMatching(new RegExp(`^its card ${why}`)) },

@@ -1,9 +1,10 @@
-import { chmod, writeFile } from 'node:fs/promises';
+import { chmod, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ServerStatus } from '@signalbox/mcp-host';
 import { tempDir } from '@signalbox/testing';
 import { expect, it } from 'vitest';
 import { call, startTestHost, type TestHost } from '../support/mcp-host/test-host.ts';
+import { misbehavingServer } from '../support/mcp-host/test-servers.ts';
 import { isRunning } from '../support/processes.ts';
 
 /** A program that, like npx, has a child do the work and waits for it. */
@@ -69,11 +70,11 @@ it('tells the operator of a start that timed out what ran, which processes it ha
   expect(error.message).not.toMatch(/npx|sleep/);
 });
 
-it('names what is missing: the command, its interpreter, the right to execute it, or its working directory', async () => {
+it('names what is missing, and tries it once: the command, its interpreter, the right to execute it, or its working directory', async () => {
   await using dir = await tempDir();
   const at = (name: string) => join(dir.path, name);
   const server = (command: string, rest = {}) => ({
-    ...{ type: 'stdio' as const, command, args: ['sekret'], maxRestarts: 0, ...rest },
+    ...{ type: 'stdio' as const, command, args: ['sekret'], ...rest },
   });
   await using host = startTestHost({
     servers: {
@@ -101,6 +102,46 @@ it('names what is missing: the command, its interpreter, the right to execute it
     ['right', "its command 'plain' may not be executed (EACCES)", expect.stringContaining('chmod +x')],
     ['directory', 'its working directory is not there (ENOENT)', expect.stringContaining(at('gone'))],
   ]);
+  expect(host.servers().map(({ state, restarts }) => [state, restarts])).toEqual(
+    Array(4).fill(['ejected', 0]),
+  );
+  expect(host.events.filter(({ event }) => event === 'server_backing_off')).toEqual([]);
+  await executable(at('run'), '#!/bin/sh\nexit 3\n');
+  expect(await host.reload('interpreter')).toMatchObject({
+    state: 'backing_off',
+    lastError: 'exited with code 3',
+  });
+});
+
+it('tries a program again that has run before, which may be missing only while it is updated', async () => {
+  await using dir = await tempDir();
+  const command = join(dir.path, 'program');
+  await symlink(process.execPath, command);
+  await using host = startTestHost({ servers: { a: { ...misbehavingServer(), command, maxRestarts: 1 } } });
+  await host.inventory();
+  await rm(command);
+  process.kill(host.servers()[0]!.pid!, 'SIGKILL');
+  const reason = expect.stringContaining('was not found (ENOENT)');
+  expect(await host.seen('server_ejected')).toMatchObject({ restarts: 1, reason });
+});
+
+it('gives a server that is asked for its revision no more time than others', async () => {
+  await using dir = await tempDir();
+  const command = await executable(
+    join(dir.path, 'silent'),
+    '#!/bin/sh\necho x >> "$0.starts"\nexec sleep 600\n',
+  );
+  const silent = {
+    type: 'stdio' as const,
+    command,
+    protocol: 'auto' as const,
+    startTimeoutMs: 400,
+    maxRestarts: 0,
+  };
+  await using host = startTestHost({ servers: { silent } });
+  await host.inventory();
+  expect(statusOf(host, 'silent').lastError).toBe('gave no answer within 0.4 s after its start');
+  expect(await readFile(`${command}.starts`, 'utf8')).toBe('x\n');
 });
 
 it('tells that the folder of a server could not be made, and no path that agents could read', async () => {

@@ -169,7 +169,11 @@ it('names a command that does not exist, and tells neither its folder nor its ar
     servers: { gone: { type: 'stdio', command: '/no/such/program', args: ['--token', 'sekret'] } },
   });
   expect((await host.inventory()).problems).toEqual([
-    { server: 'gone', message: "not available: its command 'program' was not found (ENOENT)" },
+    {
+      server: 'gone',
+      message:
+        "not available: it failed and is not started any more: its command 'program' was not found (ENOENT)",
+    },
   ]);
 });
 

@@ -1,7 +1,12 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { openSqliteJournal, type SqliteJournalOptions, type StartedCall } from '@signalbox/orchestrator';
+import {
+  type Journal,
+  openSqliteJournal,
+  type SqliteJournalOptions,
+  type StartedCall,
+} from '@signalbox/orchestrator';
 import type { JournalClaim } from '@signalbox/protocol';
 import { startChild, tempDir } from '@signalbox/testing';
 import Database from 'better-sqlite3';
@@ -66,6 +71,29 @@ test('calls are told apart by agent and request, and come newest first', async (
   expect(names(await journal.list({ since: 2, limit: 1 }))).toEqual(['walt one']);
 });
 
+test('an agent’s own calls are its last 50 and those whose replies are kept, newest first, also after a restart', async () => {
+  await using t = await journalFile();
+  const ids = Array.from({ length: 130 }, (_, n) => `r${n}`);
+  const check = async (journal: Journal) => {
+    const own = (await journal.listOf('rosa', { limit: 100 })).map(({ requestId }) => requestId);
+    expect(own).toEqual([...ids.slice(-50).reverse(), 'kept']);
+    const newest = await journal.listOf('rosa', { since: 129, limit: 1 });
+    expect(newest).toEqual([{ ...entry('r129'), receivedAt: 129 }]);
+    expect(await journal.listOf('walt', { limit: 100 })).toMatchObject([{ agent: 'walt' }]);
+    expect(await journal.listOf('nobody', { limit: 100 })).toEqual([]);
+  };
+  {
+    await using journal = await t.open();
+    await journal.record(call('kept', { receivedAt: 0 }), end);
+    journal.settle({ agent: 'rosa', requestId: 'kept' }, 'waits');
+    await journal.start(call('r0', { agent: 'walt' }));
+    await Promise.all(ids.map((id, n) => journal.start(call(id, { receivedAt: n }))));
+    await check(journal);
+  }
+  await using journal = await t.open();
+  await check(journal);
+});
+
 test('starts of one turn are one commit, and a start without its neighbours is one too', async () => {
   await using t = await journalFile();
   await using journal = await t.open();
@@ -94,20 +122,41 @@ test('the first end counts, and one without a start is nothing', async () => {
   expect(journal.find(key)).toEqual({ ...entry('r'), end });
 });
 
-test('a stored reply is dropped, a refused one is kept', async () => {
+test('a stored reply is dropped; one that is late, waits, was refused or that nobody knows of is kept', async () => {
+  await using t = await journalFile();
+  const ways = ['stored', 'late', 'waits', 'refused', 'found'] as const;
+  {
+    await using journal = await t.open();
+    for (const requestId of ways) {
+      const key = { agent: 'rosa', requestId };
+      await journal.start(call(requestId));
+      await journal.finish(key, { ...end, isLate: requestId === 'late' });
+      journal.settle(key, requestId === 'late' ? 'stored' : requestId);
+    }
+  }
+  await using journal = await t.open();
+  const kept = ways.map((requestId) => journal.find({ agent: 'rosa', requestId })?.end?.reply !== undefined);
+  expect(kept).toEqual([false, true, true, true, true]);
+  expect(journal.find({ agent: 'rosa', requestId: 'stored' })).toHaveProperty('end.outcome', 'ok');
+  const listed = await journal.listOf('rosa', { limit: 9 });
+  const isKept = new Map(listed.map((one) => [one.requestId, one.end?.isReplyKept]));
+  expect(ways.map((requestId) => isKept.get(requestId))).toEqual(kept);
+});
+
+test('a call that is safe to repeat is written with its end, and never over one that was started', async () => {
   await using t = await journalFile();
   await using journal = await t.open();
-  for (const requestId of ['stored', 'refused'] as const) {
-    const key = { agent: 'rosa', requestId };
-    await journal.start(call(requestId));
-    await journal.finish(key, end);
-    journal.settle(key, requestId);
-    await vi.waitFor(async () => {
-      const entry = journal.find(key);
-      expect(entry?.end?.reply).toBe(requestId === 'refused' ? end.reply : undefined);
-    });
-    expect(journal.find(key)).toHaveProperty('end.outcome', 'ok');
-  }
+  const { startedAt: _, ...safe } = call('safe', { tool: 'mcp_counter__echo' });
+  await journal.record(safe, end);
+  const { startedAt: __, ...written } = entry('safe');
+  expect(journal.find({ agent: 'rosa', requestId: 'safe' })).toEqual({
+    ...written,
+    tool: 'mcp_counter__echo',
+    end,
+  });
+  await journal.start(call('started'));
+  await journal.record(call('started'), end);
+  expect(journal.find({ agent: 'rosa', requestId: 'started' })).toEqual(entry('started'));
 });
 
 test('what is settled when the journal closes is settled when it opens again', async () => {

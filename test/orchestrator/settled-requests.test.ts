@@ -13,6 +13,7 @@ test('the journal forgets a call only when the broker says that its request is s
     monotonic: () => passed,
     pruneEveryMs: 2,
     retention: { maxAgeMs: 0 },
+    keptReplies: { maxAgeMs: 0 },
   });
   await using stack = await startToolStack({ journal, askSettledEveryMs: 5 });
   const rosa = await stack.client('rosa');

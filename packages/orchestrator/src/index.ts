@@ -1,4 +1,5 @@
 export type { Budget, CallBudgets } from './budgets/call-budgets.ts';
+export type { MailboxRule, MailboxRules } from './catalog/catalog.ts';
 export type { CallEnd, CallKey, Journal, JournalEntry, StartedCall } from './journal/journal.ts';
 export type { JournalRetention } from './journal/sqlite/call-table.ts';
 export {

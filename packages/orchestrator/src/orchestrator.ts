@@ -25,6 +25,9 @@ import { trackCatalog } from './catalog/catalog-tracker.ts';
 import { trackInboxOwnership } from './journal/inbox-ownership.ts';
 import type { Journal } from './journal/journal.ts';
 import { watchSettledRequests } from './journal/settled-requests.ts';
+import { CallMeter } from './metrics/call-meter.ts';
+import { MetricsReports } from './metrics/metrics-reports.ts';
+import { ServerFigures } from './metrics/server-figures.ts';
 import { answerOperation, type OperationDeps } from './operator/operations.ts';
 import { checkPolicy, type PolicyChanges } from './operator/policy.ts';
 import { DiscoveryPages } from './pages/discovery-pages.ts';
@@ -52,7 +55,7 @@ export interface OrchestratorOptions {
   journal?: Journal | undefined;
   /** Tools that may or must not be called again. This overrides the declarations of their servers. */
   repeat?: RepeatLists;
-  /** Which mailbox tools each role may see; by default all. */
+  /** The mailbox tools that each role sees; by default all. */
   mailbox?: MailboxRules;
   /** How often tools may be called; by default only `concurrency` limits that. */
   budgets?: CallBudgets;
@@ -66,6 +69,8 @@ export interface OrchestratorOptions {
   rules?: string;
   /** How often the broker is asked which requests of the journal are settled; default a minute. */
   askSettledEveryMs?: number;
+  /** The time between two reports of figures to the broker; default 5 s. */
+  reportEveryMs?: number;
   /** How long `stop` waits for running calls; default 5 s. */
   drainMs?: number;
   log?: Log;
@@ -134,6 +139,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     audit,
     log,
   };
+  const meter = new CallMeter();
   const callDeps: CallDeps = {
     host,
     scheduler,
@@ -146,9 +152,11 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     inbox: ownership.inbox,
     maxReplyBytes,
     replies: new LargeTurns(monotonic),
+    meter,
     now,
     fault,
     audit,
+    monotonic,
     log,
   };
 
@@ -172,6 +180,10 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     const { inbox } = ownership;
     starting.use(watchSettledRequests({ client, journal, inbox, everyMs: options.askSettledEveryMs, log }));
   }
+  const servers = new ServerFigures({ host, scheduler });
+  starting.use(
+    new MetricsReports({ client, calls: meter, servers, monotonic, everyMs: options.reportEveryMs }),
+  );
   const otherMessages = starting.use(await client.subscribe());
   void ackUnexpectedMessages(client, otherMessages, log);
   // Runs before the requests are disposed: waiting calls are handed back, and only running ones are waited for.

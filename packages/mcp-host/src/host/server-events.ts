@@ -7,7 +7,7 @@ export interface ServerEvent {
   /** The instance, if the server has several. */
   instance?: string;
   /**
-   * `ejected`: it crashed or failed to start too often. `refused`: it is a worker of Signalbox. `needs_auth`: a person has to sign
+   * `ejected`: it crashed or failed to start too often, or its command is missing. `refused`: it is a worker of Signalbox. `needs_auth`: a person has to sign
    * in. `restored`: it is ready after one of these. `signed_in`: it is ready with its sign-in, for the first time since it was added or reloaded.
    */
   change: 'added' | 'removed' | 'changed' | 'ejected' | 'refused' | 'needs_auth' | 'restored' | 'signed_in';

@@ -43,12 +43,16 @@ export async function connectServer(
   const limits = limitsOf(config);
   const transport = new StdioTransport(config, options.process);
   if (config.protocol !== 'auto') return connectStdio(transport, 'legacy', limits, options);
+  const began = options.now();
   try {
     return await connectStdio(transport, 'auto', limits, options);
   } catch (error) {
+    const leftMs = options.timeoutMs - (options.now() - began);
+    const isFinal = transport.pid === undefined || isOwnFace(error) || leftMs <= 0;
+    if (options.signal.aborted || isFinal) throw error;
     // A server that is older than the question for the revision may exit on it.
-    if (options.signal.aborted || transport.pid === undefined || isOwnFace(error)) throw error;
-    return connectStdio(new StdioTransport(config, options.process), 'legacy', limits, options);
+    const second = new StdioTransport(config, options.process);
+    return connectStdio(second, 'legacy', limits, { ...options, timeoutMs: leftMs });
   }
 }
 
@@ -67,9 +71,11 @@ async function connectStdio(
     // does not answer, the SDK assumes an older revision; for any other server it reports a failure.
     Object.assign(transport, { stderr: null });
   }
-  const client = newClient(mode, Math.ceil(options.timeoutMs / 2), options);
+  // The question for the revision and the handshake after it share the time of a start.
+  const timeoutMs = mode === 'auto' ? Math.ceil(options.timeoutMs / 2) : options.timeoutMs;
+  const client = newClient(mode, timeoutMs, options);
   try {
-    await shakeHands(client, transport, options);
+    await shakeHands(client, transport, { ...options, timeoutMs });
   } catch (error) {
     const { kind, reason } = failureOf(error);
     const hasEnded = transport.end !== undefined;
@@ -80,7 +86,7 @@ async function connectStdio(
     if (isOwnFace(error)) throw error;
     const obstacle = transport.obstacle ?? (isLate ? 'timed_out' : hasEnded ? 'ended' : 'other');
     options.onFailedStart?.({ obstacle, processes, stderrTail: transport.stderrTail() });
-    const late = `gave no answer within ${options.timeoutMs / 1000} s after its start`;
+    const late = `gave no answer within ${Math.round(options.timeoutMs / 100) / 10} s after its start`;
     throw new SignalboxError('server_failed', end ?? (isLate ? late : reason), {
       details: { stderrTail: transport.stderrTail() },
     });

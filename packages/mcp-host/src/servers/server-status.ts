@@ -8,7 +8,7 @@ import type { StartFailure } from './starts/start-failure.ts';
 /**
  * The state of a hosted server or of one of its instances.
  * - `idle`: not started; the first call starts it.
- * - `ejected`: it failed too often. `refused`: it is a worker of Signalbox. `needs_auth`: a person has to sign in. All three last
+ * - `ejected`: it failed too often, or its command is missing. `refused`: it is a worker of Signalbox. `needs_auth`: a person has to sign in. All three last
  *   until a reload.
  * - `stopped`: by an operator, or with the host.
  * - `disabled`: by the configuration.

@@ -28,7 +28,7 @@ export function unavailableProblem(state: ServerState): string | undefined {
 
 const causes: Partial<Record<ServerState, { what: string; hint: (server: string) => string }>> = {
   ejected: {
-    what: 'failed too often and is not started any more',
+    what: 'failed and is not started any more',
     hint: (server) => `once its cause is repaired: signalbox tools reload ${quoted(server)}`,
   },
   refused: {

@@ -59,15 +59,17 @@ export class CallRegistry {
     return [...this.#active, ...this.#newestFirst()].find((call) => call.hasKey(key))?.name;
   }
 
-  /** Lists the calls that wait or run. */
-  active(): CallRecord[] {
-    return [...this.#active].map((call) => call.toRecord());
+  /** Lists the calls that wait or run: those of one agent, or of all. */
+  active(agent?: string): CallRecord[] {
+    return [...this.#active].filter(isOf(agent)).map((call) => call.toRecord());
   }
 
-  /** Lists the calls that ended last, oldest first. A request that was answered more than once appears once. */
-  recent(): CallRecord[] {
+  /**
+   * Lists the calls that ended last, of one agent or of all, oldest first. A request that was answered more than once appears once.
+   */
+  recent(agent?: string): CallRecord[] {
     const records = new Map<string, CallRecord>();
-    for (const call of this.#newestFirst()) {
+    for (const call of this.#newestFirst().filter(isOf(agent))) {
       const key = `${call.name.agent} ${call.name.requestId}`;
       if (!records.has(key)) records.set(key, call.toRecord());
     }
@@ -99,4 +101,8 @@ export class CallRegistry {
     const at = this.#endedCount % this.#limits.calls;
     return [...this.#ended.slice(at), ...this.#ended.slice(0, at)].reverse();
   }
+}
+
+function isOf(agent: string | undefined): (call: TrackedCall) => boolean {
+  return (call) => agent === undefined || call.name.agent === agent;
 }

@@ -1,6 +1,8 @@
-import { handBack, type Log, type ServeAnswer } from '@signalbox/client';
+import { handBack, type Log, type ReplyEnd, type ServeAnswer, type ServedRequest } from '@signalbox/client';
 import {
+  type CallRecord,
   type Fault,
+  frameDefaults,
   type McpReply,
   mayRepeat,
   messageOf,
@@ -14,7 +16,8 @@ import { callEvent } from '../audit/call-events.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { InboxOwnership } from '../journal/inbox-ownership.ts';
 import type { Journal, JournalEntry } from '../journal/journal.ts';
-import { JournaledCall } from '../journal/journaled-call.ts';
+import { type EndedCall, JournaledCall } from '../journal/journaled-call.ts';
+import type { CallMeter } from '../metrics/call-meter.ts';
 import { boundedReply } from './bounded-reply.ts';
 import { outcomeOf, outcomeUnknown, replyOf } from './call-outcome.ts';
 import type { CallRegistry } from './call-registry.ts';
@@ -31,10 +34,17 @@ export interface CallDeps extends RunCallDeps {
   maxReplyBytes: () => number;
   /** The turns of large replies: one is sent when the one before it is stored. */
   replies: LargeTurns;
+  /** Counts the calls that end. */
+  meter: Pick<CallMeter, 'ended'>;
   /** Reports how calls end to the audit log. */
   audit: Pick<AuditTrail, 'record'>;
+  /** Monotonic milliseconds. */
+  monotonic: () => number;
   log: Log;
 }
+
+/** A call that took this long, its wait included, may have outlasted its requester's patience. */
+const lateMs = 10_000;
 
 /**
  * Answers a call. A call that has ended already gets the same reply again. A call that another process may have started
@@ -46,7 +56,8 @@ export async function serveCall(
   { request, body, place }: Pick<IncomingCall, 'request' | 'body' | 'place'>,
 ): Promise<ServeAnswer> {
   const { id, from, seq } = request.message;
-  const { fault } = deps;
+  const { fault, monotonic } = deps;
+  const receivedAt = monotonic();
   const name = { agent: from.agent, requestId: id, role: from.role, tool: body.tool };
   fault('orchestrator.call.received');
   const journaled = deps.journal && new JournaledCall(deps.journal, name);
@@ -54,7 +65,8 @@ export async function serveCall(
   const end = journaled?.earlier?.end;
   if (end?.reply !== undefined) {
     const refusal = await refusalOfReply(deps, from.role, journaled?.earlier);
-    return answer(fault, refusal ? undefined : journaled, refusal ?? JSON.parse(end.reply));
+    const settle = refusal ? undefined : (how: ReplyEnd) => journaled?.settle(how, () => undefined);
+    return answer(fault, refusal ?? JSON.parse(end.reply), settle);
   }
   // The journal deletes a reply when it has been delivered. Then only the ack is missing, unless it was delivered to the store of
   // which this one is an older copy.
@@ -64,26 +76,31 @@ export async function serveCall(
   const isUnknown =
     mayHaveStarted && !(await isRepeatable(deps, body.tool, journaled?.earlier !== undefined));
   const tracked = deps.registry.add(name, journaled?.earlier);
-  const ended = isUnknown
+  const result = isUnknown
     ? { error: outcomeUnknown(id) }
     : await runSafely(deps, { request, body, place, tracked, journaled });
-  if (ended === handBack) {
+  if (result === handBack) {
     tracked.dropped();
     return handBack;
   }
   fault('orchestrator.call.returned');
-  const { reply, text } = boundedReply(replyOf(ended, body), deps.maxReplyBytes());
+  const { reply, text } = boundedReply(replyOf(result, body), deps.maxReplyBytes());
   const outcome = outcomeOf(reply);
   tracked.ended(outcome, text);
+  const record = tracked.toRecord();
+  deps.meter.ended(record);
   const isForbidden = outcome === 'permission_denied' && tracked.state === 'queued';
   const rule = isForbidden ? ruleOf(await deps.catalog(), from.role, body.tool) : undefined;
   const requestBytes = Buffer.byteLength(request.message.body ?? '');
-  deps.audit.record(
-    callEvent(tracked.toRecord(), { rule, requestBytes, replyBytes: Buffer.byteLength(text) }),
-  );
-  if (journaled && !wasInterrupted(request.signal, ended)) {
+  deps.audit.record(callEvent(record, { rule, requestBytes, replyBytes: Buffer.byteLength(text) }));
+  const isLate = !request.signal.aborted && monotonic() - receivedAt >= lateMs;
+  const ended = (replyText: string): EndedCall => ({
+    call: callOf(deps, record, request),
+    end: { outcome, finishedAt: deps.now(), reply: replyText, isLate },
+  });
+  if (journaled && !wasInterrupted(request.signal, result)) {
     try {
-      const isWritten = await journaled.finish({ outcome, finishedAt: deps.now(), reply: text });
+      const isWritten = await journaled.finish(ended(text));
       if (isWritten) fault('orchestrator.journal.finished');
     } catch (thrown) {
       // The requester can still be told, now; only after a crash would the outcome be unknown.
@@ -91,7 +108,11 @@ export async function serveCall(
     }
   }
   const endTurn = text.length > largeLength ? await deps.replies.next() : undefined;
-  return answer(fault, journaled, reply, endTurn);
+  return answer(fault, reply, (how) => {
+    endTurn?.();
+    // Nobody waits for the reply to a call that its requester called off, or whose deadline has passed.
+    journaled?.settle(how, () => (request.signal.aborted ? undefined : ended(JSON.stringify(reply))));
+  });
 }
 
 /**
@@ -123,21 +144,29 @@ async function runSafely(deps: CallDeps, call: IncomingCall): Promise<ToolCallRe
   }
 }
 
-function answer(
-  fault: Fault,
-  journaled: JournaledCall | undefined,
-  reply: McpReply,
-  endTurn?: () => void,
-): ServeAnswer {
+function answer(fault: Fault, reply: McpReply, settle: ((how: ReplyEnd) => void) | undefined): ServeAnswer {
   fault('orchestrator.reply.before');
   return {
     kind: 'mcp_reply',
     body: reply,
     settled: (how) => {
-      endTurn?.();
       fault('orchestrator.reply.after');
-      journaled?.settle(how);
+      settle?.(how);
     },
+  };
+}
+
+/** Returns what the journal is told of a call. */
+function callOf(
+  { inbox }: CallDeps,
+  { role, tool, server, received_at, started_at }: CallRecord,
+  { remainingMs }: ServedRequest,
+): EndedCall['call'] {
+  return {
+    ...{ role, tool, receivedAt: received_at, inbox: inbox() },
+    ...(server !== undefined && { server }),
+    ...(started_at !== undefined && { startedAt: started_at }),
+    lifetimeMs: remainingMs() ?? frameDefaults.ttlMs,
   };
 }
 

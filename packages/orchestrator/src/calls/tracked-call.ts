@@ -69,7 +69,7 @@ export class TrackedCall {
     return this.#isRunning ? 'running' : 'queued';
   }
 
-  /** Returns the call as operators are shown it. */
+  /** Returns the call as operators and its agent are shown it. */
   toRecord(): CallRecord {
     const { agent, requestId, role, tool } = this.name;
     const { outcome } = this;
@@ -83,7 +83,7 @@ export class TrackedCall {
       ...(this.#startedAt !== undefined && { started_at: this.#startedAt }),
       ...(this.#server && { server: this.#server }),
       ...(this.#finishedAt !== undefined && { finished_at: this.#finishedAt }),
-      ...(outcome !== undefined && { outcome }),
+      ...(outcome !== undefined && { outcome, reply_kept: this.replyText !== undefined }),
     };
   }
 }

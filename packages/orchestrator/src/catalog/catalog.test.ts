@@ -30,16 +30,19 @@ test('the version of a role view stays while nothing that the role sees changes'
 
 test('what a role sees of its mailbox is part of its version, and of no other role’s', () => {
   const all = createCatalog(inventory('1', [tool('a')]), files);
-  const none = createCatalog(inventory('1', [tool('a')]), files, { mute: false });
-  const some = createCatalog(inventory('1', [tool('a')]), files, { mute: ['signalbox_reply'] });
-  expect([all, none, some].map((catalog) => catalog.view('mute').mailbox)).toEqual([
-    undefined,
-    false,
-    ['signalbox_reply'],
+  const none = createCatalog(inventory('1', [tool('a')]), files, { mute: { tools: false } });
+  const some = createCatalog(inventory('1', [tool('a')]), files, { mute: { tools: ['signalbox_reply'] } });
+  const told = createCatalog(inventory('1', [tool('a')]), files, { mute: { unreadHint: 'meta' } });
+  const catalogs = [all, none, some, told];
+  expect(catalogs.map((catalog) => catalog.view('mute').mailbox)).toEqual([
+    {},
+    { tools: false },
+    { tools: ['signalbox_reply'] },
+    { unreadHint: 'meta' },
   ]);
-  expect(new Set([all, none, some].map((catalog) => catalog.view('mute').version)).size).toBe(3);
-  expect(new Set([all, none, some].map((catalog) => catalog.view('other').version)).size).toBe(1);
-  expect(none.view('constructor').mailbox).toBeUndefined();
+  expect(new Set(catalogs.map((catalog) => catalog.view('mute').version)).size).toBe(4);
+  expect(new Set(catalogs.map((catalog) => catalog.view('other').version)).size).toBe(1);
+  expect(none.view('constructor').mailbox).toEqual({});
 });
 
 test('a change names what came, what went and what became different', () => {

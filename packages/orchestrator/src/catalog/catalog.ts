@@ -1,5 +1,5 @@
 import type { Inventory } from '@signalbox/mcp-host';
-import type { MailboxAccess, Tool } from '@signalbox/protocol';
+import type { MailboxAccess, Tool, UnreadHint } from '@signalbox/protocol';
 import { ToolDigests } from '@signalbox/tool-calls';
 import type { RoleToolAllowlist } from '../roles/role-tool-allowlist.ts';
 import { createToolIndex, type FoundTool, type ToolIndex } from '../search/tool-index.ts';
@@ -11,16 +11,24 @@ export interface RoleView {
   tools: readonly Tool[];
   /** Whether the role may also call tools that no list shows. */
   hasUnlisted: boolean;
-  /** Which mailbox tools the role may see; `undefined` for all. */
-  mailbox: MailboxAccess | undefined;
+  /** The part of its mailbox that the role sees. */
+  mailbox: MailboxRule;
   /** Finds a tool of this view by its exact name. */
   find(tool: string): Tool | undefined;
   /** Finds up to `limit` tools that match the words of a query, best first. */
   search(query: string, limit: number): Promise<FoundTool[]>;
 }
 
-/** Which mailbox tools each role may see. A role without an entry sees all of them. */
-export type MailboxRules = Readonly<Record<string, MailboxAccess>>;
+/** The part of its mailbox that a role sees. */
+export interface MailboxRule {
+  /** The mailbox tools that it may see; all by default. */
+  tools?: MailboxAccess;
+  /** The way in which its agents are told of new mail; by default their faces decide that. */
+  unreadHint?: UnreadHint;
+}
+
+/** The part of its mailbox that each role sees. A role without an entry sees all tools. */
+export type MailboxRules = Readonly<Record<string, MailboxRule>>;
 
 /** An inventory under an allowlist, as each role sees it. A view is made when it is first needed, and kept. */
 export interface Catalog {
@@ -57,7 +65,7 @@ export function createCatalog(
         view = createView(
           allowlist.filterManifest(role, inventory.tools, inventory.origins),
           hasUnlisted,
-          own,
+          own ?? {},
           digests,
         );
         views.set(role, view);
@@ -65,7 +73,7 @@ export function createCatalog(
       return view;
     },
     everything() {
-      everything ??= createView(inventory.tools, inventory.hidden.length > 0, undefined, digests);
+      everything ??= createView(inventory.tools, inventory.hidden.length > 0, {}, digests);
       return everything;
     },
     tool: (name) => byName.get(name),
@@ -75,11 +83,11 @@ export function createCatalog(
 function createView(
   tools: readonly Tool[],
   hasUnlisted: boolean,
-  mailbox: MailboxAccess | undefined,
+  mailbox: MailboxRule,
   digests: ToolDigests,
 ): RoleView {
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
-  const version = digests.ofAll([tools], [hasUnlisted, mailbox]);
+  const version = digests.ofAll([tools], [hasUnlisted, mailbox.tools, mailbox.unreadHint]);
   let index: Promise<ToolIndex> | undefined;
   return {
     version,

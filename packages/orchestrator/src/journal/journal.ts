@@ -6,17 +6,23 @@ export interface CallKey {
   requestId: string;
 }
 
-/** A call that is about to be sent to its server. Times are epoch milliseconds, for people to read. */
-export interface StartedCall extends CallKey {
+/** A call that an orchestrator has taken on. Times are epoch milliseconds, for people to read. */
+export interface ReceivedCall extends CallKey {
   role: string;
   tool: string;
   server?: string;
   receivedAt: number;
-  startedAt: number;
+  /** Absent if the call ended before it was sent to its server. */
+  startedAt?: number;
   /** The broker and the inbox through which the request came. */
   inbox: string;
   /** The rest of the request's lifetime, in milliseconds. Its sender repeats it no longer than that. */
   lifetimeMs: number;
+}
+
+/** A call that is about to be sent to its server. */
+export interface StartedCall extends ReceivedCall {
+  startedAt: number;
 }
 
 /** How a call ended. `finishedAt` is in epoch milliseconds; `reply` is the JSON text of the whole reply. */
@@ -24,14 +30,30 @@ export interface CallEnd {
   outcome: CallRecordOutcome;
   finishedAt: number;
   reply: string;
+  /** True if the reply is kept although it was delivered, because its requester may have stopped waiting. */
+  isLate?: boolean;
+}
+
+/** The journal's knowledge of a call. Without `end`, the call was started and its outcome is unknown. */
+export interface JournalRecord extends Omit<ReceivedCall, 'inbox' | 'lifetimeMs'> {
+  end?: Pick<CallEnd, 'outcome' | 'finishedAt'> & { isReplyKept: boolean };
+}
+
+/** The entry of one call in the journal. An `end` without a `reply` means that the reply is no longer kept. */
+export interface JournalEntry extends Omit<JournalRecord, 'end'> {
+  end?: Pick<CallEnd, 'outcome' | 'finishedAt'> & { reply?: string };
 }
 
 /**
- * The entry of one call in the journal. Without `end`, the call was started and its outcome is unknown. An `end`
- * without a `reply` means that the reply was delivered.
+ * The outcome of the reply to a request that is settled. It was stored for a requester that was there (`stored`), or in an inbox that
+ * nobody held (`waits`). The broker refused it (`refused`). Or nobody knows, because only the broker could be asked (`found`).
  */
-export interface JournalEntry extends Omit<StartedCall, 'inbox' | 'lifetimeMs'> {
-  end?: Omit<CallEnd, 'reply'> & { reply?: string };
+export type SettledHow = 'stored' | 'waits' | 'refused' | 'found';
+
+/** Selects calls: those received at or after `since` (epoch milliseconds), and of these the newest. */
+export interface JournalQuery {
+  since?: number;
+  limit: number;
 }
 
 /**
@@ -53,18 +75,24 @@ export interface Journal extends AsyncDisposable {
    */
   finish(key: CallKey, end: CallEnd): Promise<void>;
   /**
-   * Notes that the request is settled: it was acked together with its stored reply (`stored`), or because the broker refused the reply
-   * (`refused`), or the broker was asked and said so (`found`). The entry may be deleted from now on, and a reply that was `stored` is
-   * deleted at once. No entry is ever deleted without such a note.
+   * Writes a call that has ended and was never started here, because it is safe to repeat. Resolves as {@link finish} does. Does
+   * nothing for a call that has an entry.
    */
-  settle(key: CallKey, how: 'stored' | 'refused' | 'found'): void;
+  record(call: ReceivedCall, end: CallEnd): Promise<void>;
+  /**
+   * Notes that the request is settled. The entry may be deleted from now on; none is ever deleted without such a note. A reply that was
+   * `stored` is deleted at once, unless it is late. Every other reply is kept for its requester, within limits of its own for each agent.
+   */
+  settle(key: CallKey, how: SettledHow): void;
   /**
    * Lists calls whose requests came through this inbox and may be settled, although nothing says so: their lifetime is over, and they
    * don't run in this process. They come in the order of their starts, from behind `after` on.
    */
   inDoubt(inbox: string, after: number, limit: number): Promise<{ key: CallKey; number: number }[]>;
-  /** Lists calls received at or after `since` (epoch milliseconds), newest first. */
-  list(options: { since?: number; limit: number }): Promise<JournalEntry[]>;
+  /** Lists the calls of all agents, newest first. */
+  list(query: JournalQuery): Promise<JournalRecord[]>;
+  /** Lists calls of one agent, newest first: its last 50, and those whose replies are kept. */
+  listOf(agent: string, query: JournalQuery): Promise<JournalRecord[]>;
 
   /**
    * Makes a new generation of this journal for a subscription to an inbox. It is on disk when this returns, beside those to which the

@@ -1,9 +1,23 @@
 import { messageOf, SignalboxError, type ToolCallError, toolCallError } from '@signalbox/protocol';
-import type { CallEnd, CallKey, Journal, JournalEntry, StartedCall } from './journal.ts';
+import type {
+  CallEnd,
+  CallKey,
+  Journal,
+  JournalEntry,
+  ReceivedCall,
+  SettledHow,
+  StartedCall,
+} from './journal.ts';
+
+/** The end of a call, as the journal is told of it. */
+export interface EndedCall {
+  call: Omit<ReceivedCall, keyof CallKey>;
+  end: CallEnd;
+}
 
 /**
- * Writes one call to the journal. The journal holds no entry for a call that never starts, or that is safe to repeat;
- * `finish` and `settle` do nothing then.
+ * Writes one call to the journal. The journal holds no entry for a call that never starts, or that is safe to repeat, unless its reply
+ * is kept.
  */
 export class JournaledCall {
   readonly #journal: Journal;
@@ -45,14 +59,27 @@ export class JournaledCall {
     }
   }
 
-  /** Writes how the call ended. True if the journal has an entry for it. */
-  async finish(end: CallEnd): Promise<boolean> {
+  /** Writes how the call ended, if the journal has an entry for it, or if its reply is late. True if the journal has an entry now. */
+  async finish({ call, end }: EndedCall): Promise<boolean> {
     if (this.#isWritten) await this.#journal.finish(this.#key, end);
+    else if (end.isLate) {
+      await this.#journal.record({ ...this.#key, ...call }, end);
+      this.#isWritten = true;
+    }
     return this.#isWritten;
   }
 
-  /** Notes that the request was acked; see {@link Journal.settle}. */
-  settle(how: 'stored' | 'refused'): void {
+  /**
+   * Notes that the request was acked; see {@link Journal.settle}. `toKeep` is asked for what to write if the requester did not get its
+   * reply and the journal has no entry of the call.
+   */
+  settle(how: Exclude<SettledHow, 'found'>, toKeep: () => EndedCall | undefined): void {
+    const ended = this.#isWritten || how === 'stored' ? undefined : toKeep();
+    if (ended) {
+      // If this fails, the reply is kept no longer than the registry has it.
+      this.#journal.record({ ...this.#key, ...ended.call }, ended.end).catch(() => {});
+      this.#isWritten = true;
+    }
     if (this.#isWritten) this.#journal.settle(this.#key, how);
   }
 }

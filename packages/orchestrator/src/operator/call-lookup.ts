@@ -3,20 +3,23 @@ import type {
   CallStatus,
   CallsRequest,
   McpReply,
+  OwnCallsRequest,
   Sender,
   StatusRequest,
 } from '@signalbox/protocol';
 import { outcomeUnknown } from '../calls/call-outcome.ts';
 import type { CallRegistry } from '../calls/call-registry.ts';
 import { admit } from '../calls/tool-refusals.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
-import type { CallKey, Journal, JournalEntry } from '../journal/journal.ts';
+import type { CallKey, Journal, JournalEntry, JournalRecord } from '../journal/journal.ts';
 
 const defaultLimit = 100;
+const defaultOwnLimit = 20;
 
 /**
- * The dependencies of the status of calls. The registry knows all calls of this process; the journal outlives the
- * process but knows only the calls that are not safe to repeat.
+ * The dependencies of the status of calls. The registry knows the newest calls of this process. The journal outlives the process, and
+ * knows the calls that are not safe to repeat and those whose replies are kept.
  */
 export interface CallLookupDeps {
   registry: CallRegistry;
@@ -41,15 +44,18 @@ export async function answerStatus(
   return { data: status };
 }
 
-/** A reply is for the role that made the call, or for one that may make it. */
 async function maySeeReply(
   role: string,
   { registry, journal, catalogs }: CallLookupDeps,
   key: CallKey,
 ): Promise<boolean> {
   const call = registry.nameOf(key) ?? journal?.find(key);
-  if (call === undefined || call.role === role) return true;
-  return admit(await catalogs.current(), role, call.tool).refusal?.code !== 'permission_denied';
+  return call === undefined || isFor(role, call, await catalogs.current());
+}
+
+/** A call is for the role that made it, or for one that may make it. */
+function isFor(role: string, call: { role: string; tool: string }, catalog: Catalog): boolean {
+  return call.role === role || admit(catalog, role, call.tool).refusal?.code !== 'permission_denied';
 }
 
 function statusOf({ requestId, end }: JournalEntry): CallStatus {
@@ -65,22 +71,49 @@ function statusOf({ requestId, end }: JournalEntry): CallStatus {
 }
 
 /** Lists the calls of all agents, newest first. */
-export async function answerCalls(
-  { registry, journal }: CallLookupDeps,
-  { running, since = 0, limit = defaultLimit }: CallsRequest,
-): Promise<McpReply> {
-  const known = [...registry.active(), ...(running ? [] : registry.recent())];
-  const here = new Set(known.map(keyOf));
-  const earlier = running ? [] : ((await journal?.list({ since, limit })) ?? []).map(recordOf);
-  const calls = [...known, ...earlier.filter((call) => !here.has(keyOf(call)))]
-    .filter(({ received_at }) => received_at >= since)
-    .sort((a, b) => b.received_at - a.received_at)
-    .slice(0, limit);
-  return { data: { calls } };
+export async function answerCalls(deps: CallLookupDeps, query: CallsRequest): Promise<McpReply> {
+  const { limit = defaultLimit } = query;
+  const calls = await listCalls(deps, { ...query, limit });
+  return { data: { calls: calls.slice(0, limit) } };
 }
 
-function recordOf(entry: JournalEntry): CallRecord {
-  const { agent, requestId, role, tool, server, receivedAt, startedAt, end } = entry;
+/** Lists the asker's own calls whose status it may ask for, newest first. */
+export async function answerOwnCalls(
+  deps: CallLookupDeps,
+  { agent, role }: Sender,
+  query: OwnCallsRequest,
+): Promise<McpReply> {
+  const { limit = defaultOwnLimit } = query;
+  const calls = await listCalls(deps, { ...query, limit }, agent);
+  const catalog = await deps.catalogs.current();
+  return { data: { calls: calls.filter((call) => isFor(role, call, catalog)).slice(0, limit) } };
+}
+
+/** Lists calls, newest first: those of one agent, or of all. There may be more than `limit`. */
+async function listCalls(
+  { registry, journal }: CallLookupDeps,
+  { running, since = 0, limit }: Pick<CallsRequest, 'running' | 'since'> & { limit: number },
+  agent?: string,
+): Promise<CallRecord[]> {
+  const active = registry.active(agent);
+  const calls = new Map<string, CallRecord>();
+  if (!running) {
+    const query = { since, limit };
+    const written = await (agent === undefined ? journal?.list(query) : journal?.listOf(agent, query));
+    for (const call of written ?? []) calls.set(keyOf(call), recordOf(call));
+  }
+  for (const call of running ? active : [...registry.recent(agent), ...active]) {
+    const key = `${call.agent} ${call.request_id}`;
+    const isKept = call.reply_kept || calls.get(key)?.reply_kept;
+    calls.set(key, { ...call, ...(call.reply_kept !== undefined && { reply_kept: isKept }) });
+  }
+  return [...calls.values()]
+    .filter(({ received_at }) => received_at >= since)
+    .sort((a, b) => b.received_at - a.received_at);
+}
+
+function recordOf(call: JournalRecord): CallRecord {
+  const { agent, requestId, role, tool, server, receivedAt, startedAt, end } = call;
   return {
     request_id: requestId,
     agent,
@@ -89,12 +122,13 @@ function recordOf(entry: JournalEntry): CallRecord {
     ...(server !== undefined && { server }),
     state: 'finished',
     received_at: receivedAt,
-    started_at: startedAt,
+    ...(startedAt !== undefined && { started_at: startedAt }),
     ...(end && { finished_at: end.finishedAt }),
     outcome: end?.outcome ?? 'outcome_unknown',
+    reply_kept: end?.isReplyKept ?? true,
   };
 }
 
-function keyOf({ agent, request_id }: CallRecord): string {
-  return `${agent} ${request_id}`;
+function keyOf({ agent, requestId }: CallKey): string {
+  return `${agent} ${requestId}`;
 }

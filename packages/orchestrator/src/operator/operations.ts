@@ -19,7 +19,7 @@ import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 import { missingServersOf } from '../catalog/missing-servers.ts';
 import type { ManifestPages } from '../pages/manifest-pages.ts';
 import { answerBackup, type BackupDeps } from './backup.ts';
-import { answerCalls, answerStatus, type CallLookupDeps } from './call-lookup.ts';
+import { answerCalls, answerOwnCalls, answerStatus, type CallLookupDeps } from './call-lookup.ts';
 import { explainTool } from './explain-tool.ts';
 import {
   answerDiscover,
@@ -143,6 +143,8 @@ async function answerAllowed(
     }
     case 'calls':
       return answerCalls(deps, request);
+    case 'own_calls':
+      return answerOwnCalls(deps, asker, request);
     case 'servers':
       return answerServers(deps, asker);
     case 'reload':

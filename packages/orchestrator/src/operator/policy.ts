@@ -11,7 +11,7 @@ export interface PolicyChanges {
   budgets?: CallBudgets;
   /** How many calls may run at once on a server, by its name. Other servers have the limit `perServer`. */
   serverConcurrency?: ServerLimits;
-  /** Which mailbox tools each role may see. What a role may send is decided by the broker's policy. */
+  /** The part of its mailbox that each role sees. The broker's policy decides what a role may send. */
   mailbox?: MailboxRules;
 }
 

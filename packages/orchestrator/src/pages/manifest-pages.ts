@@ -57,13 +57,15 @@ export class ManifestPages {
 
   #page(role: string, view: RoleView, page: number): Manifest {
     const { version, hasUnlisted, mailbox } = view;
+    const { tools: mailboxTools, unreadHint } = mailbox;
     const pages = this.#pagesOf(view);
     return {
       version,
       tools: pages[page]!,
       ...(page + 1 < pages.length && { cursor: writeCursor({ tag: tagOf(role, view), page: page + 1 }) }),
       ...(hasUnlisted && { has_unlisted: true }),
-      ...(mailbox !== undefined && { mailbox: mailbox && [...mailbox] }),
+      ...(mailboxTools !== undefined && { mailbox: mailboxTools && [...mailboxTools] }),
+      ...(unreadHint !== undefined && { unread_hint: unreadHint }),
     };
   }
 

@@ -17,7 +17,7 @@ export type StartResult = { connection: ServerConnection; list: ToolList } | Fai
 
 interface FailedStart {
   reason: string;
-  giveUp: 'needs_auth' | 'refused' | undefined;
+  giveUp: 'needs_auth' | 'refused' | 'ejected' | undefined;
   stderrTail: string;
   /** What was seen of the start; `undefined` for a server behind HTTP. */
   trace: StartTrace | undefined;
@@ -82,7 +82,12 @@ export async function startServer(
         (late) => late.close(),
         () => {},
       );
-      return { reason: messageOf(error), giveUp, stderrTail: stderrTailOf(error), trace };
+      return {
+        reason: messageOf(error),
+        giveUp: giveUp ?? (trace && needsRepair(trace) ? 'ejected' : undefined),
+        stderrTail: stderrTailOf(error),
+        trace,
+      };
     }
     const why = connection.isOpen ? messageOf(error) : await connection.lost;
     const stderrTail = connection.stderrTail();
@@ -135,6 +140,11 @@ function endOf(error: unknown): 'needs_auth' | 'refused' | undefined {
   if (!(error instanceof SignalboxError)) return undefined;
   if (error.code === 'serves_itself') return 'refused';
   return error.code === 'needs_auth' ? 'needs_auth' : undefined;
+}
+
+/** Returns true if a process could not be started for a reason that stays until somebody repairs it. */
+function needsRepair({ obstacle }: StartTrace): boolean {
+  return ['no_command', 'no_interpreter', 'not_executable', 'no_directory'].includes(obstacle);
 }
 
 function stderrTailOf(error: unknown): string {

@@ -61,6 +61,8 @@ export class SupervisedSession implements CallTarget, StartTarget {
   #isToRestore = false;
   #starts = 0;
   #upSinceMs = 0;
+  /** True if it was ready since the last reload. */
+  #wasReady = false;
   #stderrTail = '';
   #startFailure: StartFailure | undefined;
   /** The present start: since when, and its process as soon as there is one. */
@@ -173,6 +175,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
     const wasGivenUp = this.isGivenUp;
     this.#restartBudget.clear();
     this.#starts = 0;
+    this.#wasReady = false;
     this.#lastError = undefined;
     this.#startFailure = undefined;
     this.#firstAttempt.resolve();
@@ -259,7 +262,9 @@ export class SupervisedSession implements CallTarget, StartTarget {
     this.#stderrTail = start.stderrTail;
     if (signal.aborted) return;
     this.#startFailure = describeStart(this.config, start.trace, this.redact);
-    if (start.giveUp) this.#giveUp(start.giveUp, start.reason);
+    // A program that has run before may only be missing while it is being updated.
+    const isBeingUpdated = start.giveUp === 'ejected' && this.#wasReady;
+    if (start.giveUp && !isBeingUpdated) this.#giveUp(start.giveUp, start.reason);
     else this.#fail(start.reason);
   }
 
@@ -268,6 +273,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
     this.#state = 'ready';
     this.#startFailure = undefined;
     this.#upSinceMs = this.#deps.now();
+    this.#wasReady = true;
     this.#problem = undefined;
     this.#events.onList(redactedList(list, this.redact));
     this.#waiters.release(connection);

@@ -1,9 +1,21 @@
 import type { CallRecordOutcome } from '@signalbox/protocol';
 import type { Database, Statement } from 'better-sqlite3';
-import type { CallEnd, CallKey, JournalEntry, StartedCall } from '../journal.ts';
+import type {
+  CallEnd,
+  CallKey,
+  JournalEntry,
+  JournalQuery,
+  JournalRecord,
+  ReceivedCall,
+  SettledHow,
+  StartedCall,
+} from '../journal.ts';
 import { rowChecksum } from './row-checksum.ts';
 
-/** How long a settled call is kept: as long as all three limits allow. A call that is not settled is always kept. */
+/**
+ * How long a settled call is kept: as long as all three limits allow. A call that is not settled is always kept. Calls whose replies are
+ * kept for their requesters have {@link KeptReplyLimits} instead.
+ */
 export interface JournalRetention {
   /** Time since the request was settled, while a journal was open. */
   maxAgeMs: number;
@@ -12,27 +24,35 @@ export interface JournalRetention {
   maxBytes: number;
 }
 
-interface Row {
+interface CallRow {
   agent: string;
   requestId: string;
   role: string;
   tool: string;
   server: string | null;
   receivedAt: number;
-  startedAt: number;
+  startedAt: number | null;
   inbox: string;
   overAt: number;
   finishedAt: number | null;
   outcome: CallRecordOutcome | null;
-  reply: string | null;
   startChecksum: number;
   endChecksum: number | null;
+}
+
+interface Row extends CallRow {
+  reply: string | null;
   replyChecksum: number | null;
 }
 
-const columns = `agent, request_id AS requestId, role, tool, server, received_at AS receivedAt,
-  started_at AS startedAt, inbox, over_at AS overAt, finished_at AS finishedAt, outcome, reply,
-  start_checksum AS startChecksum, end_checksum AS endChecksum, reply_checksum AS replyChecksum`;
+interface ListedRow extends CallRow {
+  isReplyKept: number;
+}
+
+/** All columns that tell of a call, but for its reply. */
+const callColumns = `agent, request_id AS requestId, role, tool, server, received_at AS receivedAt,
+  started_at AS startedAt, inbox, over_at AS overAt, finished_at AS finishedAt, outcome,
+  start_checksum AS startChecksum, end_checksum AS endChecksum`;
 
 /** Limits the rows of one housekeeping step, so that it does not hold up calls for long. */
 const pruneBatch = 500;
@@ -41,44 +61,65 @@ const replyBatch = 16;
 /** Reads and writes the table of calls. The caller provides the transactions. */
 export class CallTable {
   readonly #find: Statement<[string, string], Row>;
-  readonly #list: Statement<[number, number], Row>;
-  readonly #all: Statement<[], Omit<Row, 'reply' | 'replyChecksum'> & { isSettled: number }>;
+  readonly #list: Statement<[number, number], ListedRow>;
+  readonly #findListed: Statement<[string, string], ListedRow>;
+  readonly #listKept: Statement<[string, number], ListedRow>;
+  readonly #all: Statement<[], CallRow & { isSettled: number }>;
   readonly #start: Statement<(string | number | null)[]>;
+  readonly #record: Statement<(string | number | null)[]>;
   readonly #finish: Statement<(string | number)[]>;
-  readonly #settleStored: Statement<[number, string, string]>;
-  readonly #settleRefused: Statement<[number, string, string]>;
+  readonly #settleDelivered: Statement<[number, string, string]>;
+  readonly #settleKept: Statement<[number, string, string], number>;
   readonly #size: Statement<[], { rows: number; bytes: number }>;
   readonly #deleteSettled: Statement<[before: number, limit: number]>;
   readonly #inDoubt: Statement<[string, number, number, number], CallKey & { number: number }>;
   readonly #deleteReplies: Statement<[before: number, limit: number]>;
 
   constructor(db: Database) {
-    this.#find = db.prepare(`SELECT ${columns} FROM call WHERE agent = ? AND request_id = ?`);
-    this.#list = db.prepare(
-      `SELECT ${columns} FROM call WHERE received_at >= ? ORDER BY received_at DESC LIMIT ?`,
+    this.#find = db.prepare(
+      `SELECT ${callColumns}, reply, reply_checksum AS replyChecksum FROM call WHERE agent = ? AND request_id = ?`,
+    );
+    const listed = `SELECT ${callColumns}, reply IS NOT NULL AS isReplyKept FROM call`;
+    this.#list = db.prepare(`${listed} WHERE received_at >= ? ORDER BY received_at DESC LIMIT ?`);
+    this.#findListed = db.prepare(`${listed} WHERE agent = ? AND request_id = ?`);
+    this.#listKept = db.prepare(
+      `${listed} WHERE is_kept = 1 AND settled_at IS NOT NULL AND agent = ? ORDER BY settled_at DESC LIMIT ?`,
     );
     this.#all = db.prepare(
-      `SELECT ${columns.replace(' reply,', ' settled_at IS NOT NULL AS isSettled,')} FROM call NOT INDEXED`,
+      `SELECT ${callColumns}, settled_at IS NOT NULL AS isSettled FROM call NOT INDEXED`,
     );
     this.#start = db.prepare(
       `INSERT OR REPLACE INTO call
          (agent, request_id, role, tool, server, received_at, started_at, inbox, over_at, start_checksum)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
+    this.#record = db.prepare(
+      `INSERT INTO call
+         (agent, request_id, role, tool, server, received_at, started_at, inbox, over_at, start_checksum,
+          finished_at, outcome, reply, reply_bytes, is_kept, end_checksum, reply_checksum)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+    );
     this.#finish = db.prepare(
-      `UPDATE call SET finished_at = ?, outcome = ?, reply = ?, reply_bytes = ?, end_checksum = ?, reply_checksum = ?
+      `UPDATE call
+       SET finished_at = ?, outcome = ?, reply = ?, reply_bytes = ?, is_kept = ?, end_checksum = ?, reply_checksum = ?
        WHERE agent = ? AND request_id = ? AND finished_at IS NULL`,
     );
-    const settle = (drop: string) =>
-      db.prepare<[number, string, string]>(
-        `UPDATE call SET settled_at = ?${drop} WHERE agent = ? AND request_id = ?`,
-      );
-    this.#settleStored = settle(', reply = NULL, reply_bytes = 0');
-    this.#settleRefused = settle('');
-    this.#size = db.prepare('SELECT COUNT(*) AS rows, COALESCE(SUM(reply_bytes), 0) AS bytes FROM call');
+    this.#settleDelivered = db.prepare(
+      `UPDATE call SET settled_at = ?, reply = NULL, reply_bytes = 0
+       WHERE agent = ? AND request_id = ? AND is_kept = 0`,
+    );
+    this.#settleKept = db
+      .prepare<[number, string, string], number>(
+        `UPDATE call SET settled_at = ?, is_kept = reply IS NOT NULL
+         WHERE agent = ? AND request_id = ? RETURNING reply_bytes`,
+      )
+      .pluck();
+    this.#size = db.prepare(
+      'SELECT COUNT(*) AS rows, COALESCE(SUM(reply_bytes), 0) AS bytes FROM call WHERE is_kept = 0',
+    );
     this.#deleteSettled = db.prepare(
       `DELETE FROM call WHERE rowid IN
-         (SELECT rowid FROM call WHERE settled_at <= ? ORDER BY settled_at LIMIT ?)`,
+         (SELECT rowid FROM call WHERE is_kept = 0 AND settled_at <= ? ORDER BY settled_at LIMIT ?)`,
     );
     this.#inDoubt = db.prepare(
       `SELECT rowid AS number, agent, request_id AS requestId FROM call
@@ -86,7 +127,8 @@ export class CallTable {
     );
     this.#deleteReplies = db.prepare(
       `UPDATE call SET reply = NULL, reply_bytes = 0 WHERE rowid IN
-         (SELECT rowid FROM call WHERE settled_at <= ? AND reply_bytes > 0 ORDER BY settled_at LIMIT ?)`,
+         (SELECT rowid FROM call WHERE is_kept = 0 AND settled_at <= ? AND reply_bytes > 0
+          ORDER BY settled_at LIMIT ?)`,
     );
   }
 
@@ -95,25 +137,49 @@ export class CallTable {
     return row && toEntry(row);
   }
 
-  list(since: number, limit: number): JournalEntry[] {
-    return this.#list.all(since, limit).map(toEntry);
+  list({ since = 0, limit }: JournalQuery): JournalRecord[] {
+    return this.#list.all(since, limit).map(toRecord);
+  }
+
+  /** Lists those of an agent's calls that have these ids, and those whose replies are kept. */
+  listOf(agent: string, ids: readonly string[], { since = 0, limit }: JournalQuery): JournalRecord[] {
+    const rows = new Map(this.#listKept.all(agent, limit).map((row) => [row.requestId, row]));
+    for (const id of ids) {
+      const row = this.#findListed.get(agent, id);
+      if (row) rows.set(id, row);
+    }
+    return [...rows.values()]
+      .filter(({ receivedAt }) => receivedAt >= since)
+      .sort((a, b) => b.receivedAt - a.receivedAt)
+      .slice(0, limit)
+      .map(toRecord);
   }
 
   /** `now` is in running milliseconds, here and below. */
   start(call: StartedCall, now: number): void {
-    const { agent, requestId, role, tool, server = null, receivedAt, startedAt, inbox, lifetimeMs } = call;
-    const overAt = Math.ceil(now + lifetimeMs);
-    const values = [agent, requestId, role, tool, server, receivedAt, startedAt, inbox, overAt] as const;
-    this.#start.run(...values, rowChecksum(...values));
+    this.#start.run(...startValues(call, now));
   }
 
-  finish({ agent, requestId }: CallKey, { outcome, finishedAt, reply }: CallEnd): void {
+  record(call: ReceivedCall, end: CallEnd, now: number): void {
+    const { finishedAt, outcome, reply, isLate = false } = end;
+    const bytes = Buffer.byteLength(reply);
     const checksums = [rowChecksum(finishedAt, outcome), rowChecksum(reply)] as const;
-    this.#finish.run(finishedAt, outcome, reply, Buffer.byteLength(reply), ...checksums, agent, requestId);
+    this.#record.run(
+      ...startValues(call, now),
+      ...[finishedAt, outcome, reply, bytes, isLate ? 1 : 0, ...checksums],
+    );
   }
 
-  settle({ agent, requestId }: CallKey, how: 'stored' | 'refused' | 'found', now: number): void {
-    (how === 'stored' ? this.#settleStored : this.#settleRefused).run(now, agent, requestId);
+  finish({ agent, requestId }: CallKey, { outcome, finishedAt, reply, isLate = false }: CallEnd): void {
+    const bytes = Buffer.byteLength(reply);
+    const checksums = [rowChecksum(finishedAt, outcome), rowChecksum(reply)] as const;
+    this.#finish.run(finishedAt, outcome, reply, bytes, isLate ? 1 : 0, ...checksums, agent, requestId);
+  }
+
+  /** Returns the bytes of the reply if it is kept. */
+  settle({ agent, requestId }: CallKey, how: SettledHow, now: number): number {
+    if (how === 'stored' && this.#settleDelivered.run(now, agent, requestId).changes > 0) return 0;
+    return this.#settleKept.get(now, agent, requestId) ?? 0;
   }
 
   /** Calls of an inbox that are not settled although their lifetime is over, behind a number. */
@@ -121,17 +187,24 @@ export class CallTable {
     return this.#inDoubt.all(inbox, after, now, limit);
   }
 
-  /** Reads all calls but for their replies. Returns how many rows are damaged, or are not found by their keys. */
-  countDamaged(): number {
+  /**
+   * Reads all calls but for their replies, in the order of their starts. Returns how many rows are damaged, or are not found by their
+   * keys.
+   */
+  countDamaged(onCall: (key: CallKey) => void = () => {}): number {
     let damaged = 0;
     for (const row of this.#all.iterate()) {
+      onCall(row);
       const isFound = row.isSettled || this.#find.get(row.agent, row.requestId) !== undefined;
       if (!isFound || !isStartSound(row) || !isEndSound(row)) damaged++;
     }
     return damaged;
   }
 
-  /** Deletes one small batch of old calls or replies, all of them settled. Returns true if there may be more to delete. */
+  /**
+   * Deletes one small batch of old calls or replies, all of them settled and none of them kept. Returns true if there may be more to
+   * delete.
+   */
   prune({ maxAgeMs, maxRows, maxBytes }: JournalRetention, now: number): boolean {
     const { rows, bytes } = this.#size.get()!;
     const over = rows > maxRows ? Math.min(pruneBatch, rows - maxRows) : 0;
@@ -141,28 +214,57 @@ export class CallTable {
   }
 }
 
+function startValues(call: ReceivedCall, now: number): (string | number | null)[] {
+  const {
+    agent,
+    requestId,
+    role,
+    tool,
+    server = null,
+    receivedAt,
+    startedAt = null,
+    inbox,
+    lifetimeMs,
+  } = call;
+  const overAt = Math.ceil(now + lifetimeMs);
+  const values = [agent, requestId, role, tool, server, receivedAt, startedAt, inbox, overAt];
+  return [...values, rowChecksum(...values)];
+}
+
 /** The end of a damaged row is left out: it is not known how the call ended, and it is not made again. */
 function toEntry(row: Row): JournalEntry {
-  const { agent, requestId, role, tool, server, receivedAt, startedAt } = row;
   const { finishedAt, outcome, reply, replyChecksum } = row;
   const isReplySound = reply === null || replyChecksum === rowChecksum(reply);
-  const isSound = isStartSound(row) && isEndSound(row) && isReplySound;
+  const hasEnd =
+    isStartSound(row) && isEndSound(row) && isReplySound && finishedAt !== null && outcome !== null;
+  const end = hasEnd && { outcome, finishedAt, ...(reply !== null && { reply }) };
+  return { ...callOf(row), ...(end && { end }) };
+}
+
+function toRecord(row: ListedRow): JournalRecord {
+  const { finishedAt, outcome, isReplyKept } = row;
+  const hasEnd = isStartSound(row) && isEndSound(row) && finishedAt !== null && outcome !== null;
   return {
-    ...{ agent, requestId, role, tool, receivedAt, startedAt },
-    ...(server !== null && { server }),
-    ...(isSound &&
-      finishedAt !== null &&
-      outcome !== null && { end: { outcome, finishedAt, ...(reply !== null && { reply }) } }),
+    ...callOf(row),
+    ...(hasEnd && { end: { outcome, finishedAt, isReplyKept: isReplyKept === 1 } }),
   };
 }
 
-function isStartSound(row: Omit<Row, 'reply' | 'replyChecksum'>): boolean {
+function callOf({ agent, requestId, role, tool, server, receivedAt, startedAt }: CallRow) {
+  return {
+    ...{ agent, requestId, role, tool, receivedAt },
+    ...(startedAt !== null && { startedAt }),
+    ...(server !== null && { server }),
+  };
+}
+
+function isStartSound(row: CallRow): boolean {
   const { agent, requestId, role, tool, server, receivedAt, startedAt, inbox, overAt, startChecksum } = row;
   return (
     startChecksum === rowChecksum(agent, requestId, role, tool, server, receivedAt, startedAt, inbox, overAt)
   );
 }
 
-function isEndSound({ finishedAt, outcome, endChecksum }: Omit<Row, 'reply' | 'replyChecksum'>): boolean {
+function isEndSound({ finishedAt, outcome, endChecksum }: CallRow): boolean {
   return finishedAt === null ? endChecksum === null : endChecksum === rowChecksum(finishedAt, outcome);
 }

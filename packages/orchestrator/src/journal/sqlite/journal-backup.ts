@@ -20,7 +20,7 @@ export function inspectJournal(file: string): JournalContents {
     const table = new CallTable(db);
     const damaged = table.countDamaged();
     if (damaged > 0) throw new SignalboxError('journal_corrupt', `${file}: ${damaged} calls are damaged`);
-    return { id: journalId(db, file), calls: table.list(0, Number.MAX_SAFE_INTEGER).length };
+    return { id: journalId(db, file), calls: table.list({ limit: Number.MAX_SAFE_INTEGER }).length };
   } catch (thrown) {
     throw journalError(thrown, file);
   } finally {

@@ -7,6 +7,7 @@ import Database from 'better-sqlite3';
 const schemaVersion = 1;
 
 // over_at and settled_at are in running_ms: the time for which the journal was open, in all processes together.
+// is_kept: the reply outlives its delivery. Such a call counts as kept once it is settled, and has limits of its own.
 const schema = `
   CREATE TABLE journal (id TEXT NOT NULL, running_ms INTEGER NOT NULL DEFAULT 0);
   CREATE TABLE generation (inbox TEXT PRIMARY KEY, list TEXT NOT NULL) WITHOUT ROWID;
@@ -17,12 +18,13 @@ const schema = `
     tool TEXT NOT NULL,
     server TEXT,
     received_at INTEGER NOT NULL,
-    started_at INTEGER NOT NULL,
+    started_at INTEGER,
     inbox TEXT NOT NULL,
     over_at INTEGER NOT NULL,
     finished_at INTEGER,
     outcome TEXT,
     settled_at INTEGER,
+    is_kept INTEGER NOT NULL DEFAULT 0,
     reply_bytes INTEGER NOT NULL DEFAULT 0,
     reply TEXT,
     start_checksum INTEGER NOT NULL,
@@ -31,7 +33,8 @@ const schema = `
     PRIMARY KEY (agent, request_id)
   );
   CREATE INDEX call_received ON call (received_at);
-  CREATE INDEX call_settled ON call (settled_at) WHERE settled_at IS NOT NULL;
+  CREATE INDEX call_settled ON call (is_kept, settled_at) WHERE settled_at IS NOT NULL;
+  CREATE INDEX call_kept ON call (agent, settled_at, reply_bytes) WHERE is_kept = 1 AND settled_at IS NOT NULL;
   CREATE INDEX call_unsettled ON call (inbox) WHERE settled_at IS NULL;
 `;
 

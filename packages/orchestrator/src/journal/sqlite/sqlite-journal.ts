@@ -1,12 +1,24 @@
 import { randomBytes } from 'node:crypto';
 import type { JournalClaim } from '@signalbox/protocol';
 import type { Database } from 'better-sqlite3';
-import type { CallEnd, CallKey, Journal, JournalEntry, StartedCall } from '../journal.ts';
+import type {
+  CallEnd,
+  CallKey,
+  Journal,
+  JournalEntry,
+  JournalQuery,
+  JournalRecord,
+  ReceivedCall,
+  SettledHow,
+  StartedCall,
+} from '../journal.ts';
 import { CallTable, type JournalRetention } from './call-table.ts';
 import { GenerationTable } from './generation-table.ts';
 import { GroupCommit } from './group-commit.ts';
 import { copyOpenJournal } from './journal-copy.ts';
 import { journalError, openJournalDatabase } from './journal-database.ts';
+import { KeptReplies, type KeptReplyLimits } from './kept-replies.ts';
+import { NewestCalls } from './newest-calls.ts';
 import { isLogShortened } from './shortened-log.ts';
 
 /** The file of a journal, and how long it keeps calls. */
@@ -18,6 +30,8 @@ export interface SqliteJournalOptions {
   file: string;
   /** Default: 24 hours, 50,000 calls, 256 MiB of replies. */
   retention?: Partial<JournalRetention>;
+  /** Default: 24 hours, 1,000 replies and 64 MiB for each agent, 1 GiB for all. */
+  keptReplies?: Partial<KeptReplyLimits>;
   /** How often old calls are deleted; default a minute. */
   pruneEveryMs?: number;
   /** Returns monotonic milliseconds. */
@@ -31,6 +45,13 @@ const defaultRetention: JournalRetention = {
   maxAgeMs: 24 * 60 * 60 * 1000,
   maxRows: 50_000,
   maxBytes: 256 * MiB,
+};
+
+const defaultKeptReplies: KeptReplyLimits = {
+  maxAgeMs: 24 * 60 * 60 * 1000,
+  repliesPerAgent: 1_000,
+  bytesPerAgent: 64 * MiB,
+  bytes: 1024 * MiB,
 };
 
 /**
@@ -56,7 +77,12 @@ class SqliteJournal implements Journal {
   /** The keys of the calls that this process has started and not ended. */
   readonly #running = new Set<string>();
   readonly #retention: JournalRetention;
+  readonly #keptLimits: KeptReplyLimits;
   readonly #calls: CallTable;
+  readonly #kept: KeptReplies;
+  readonly #newest = new NewestCalls();
+  /** Bytes of the replies that were kept since they were counted last, and those that were there then. */
+  #keptBytes: number;
   readonly #generations: GenerationTable;
   readonly #commits: GroupCommit;
   readonly #pruning: NodeJS.Timeout;
@@ -65,7 +91,10 @@ class SqliteJournal implements Journal {
     this.#db = db;
     this.#file = options.file;
     this.#retention = { ...defaultRetention, ...options.retention };
+    this.#keptLimits = { ...defaultKeptReplies, ...options.keptReplies };
     this.#calls = new CallTable(db);
+    this.#kept = new KeptReplies(db);
+    this.#keptBytes = this.#kept.bytes();
     this.#generations = new GenerationTable(db);
     this.#commits = new GroupCommit(db, (thrown) => journalError(thrown, options.file));
     this.#findDamage(options.onDamage ?? (() => {}));
@@ -86,6 +115,7 @@ class SqliteJournal implements Journal {
   start(call: StartedCall): Promise<void> {
     const now = this.#runningMs();
     this.#running.add(textOf(call));
+    this.#newest.add(call.agent, call.requestId);
     return this.#commits.write(() => this.#calls.start(call, now), { sync: true });
   }
 
@@ -94,10 +124,28 @@ class SqliteJournal implements Journal {
     return this.#commits.write(() => this.#calls.finish(key, end), { sync: false });
   }
 
-  settle(key: CallKey, how: 'stored' | 'refused' | 'found'): void {
+  record(call: ReceivedCall, end: CallEnd): Promise<void> {
     const now = this.#runningMs();
+    this.#newest.add(call.agent, call.requestId);
+    return this.#commits.write(() => this.#calls.record(call, end, now), { sync: false });
+  }
+
+  settle(key: CallKey, how: SettledHow): void {
+    const now = this.#runningMs();
+    const settle = () => {
+      const bytes = this.#calls.settle(key, how, now);
+      if (bytes > 0) this.#replyKept(key.agent, bytes);
+    };
     // If this is lost, the broker is asked about the request when its lifetime is over.
-    this.#commits.write(() => this.#calls.settle(key, how, now), { sync: false }).catch(() => {});
+    this.#commits.write(settle, { sync: false }).catch(() => {});
+  }
+
+  #replyKept(agent: string, bytes: number): void {
+    this.#kept.bound(agent, this.#keptLimits);
+    const before = this.#keptBytes;
+    this.#keptBytes += bytes;
+    const limit = this.#keptLimits.bytes;
+    if (before <= limit && this.#keptBytes > limit) setImmediate(() => this.#prune());
   }
 
   async inDoubt(inbox: string, after: number, limit: number): Promise<{ key: CallKey; number: number }[]> {
@@ -111,8 +159,12 @@ class SqliteJournal implements Journal {
     }
   }
 
-  async list({ since = 0, limit }: { since?: number; limit: number }): Promise<JournalEntry[]> {
-    return this.#attempt(() => this.#calls.list(since, limit));
+  async list(query: JournalQuery): Promise<JournalRecord[]> {
+    return this.#attempt(() => this.#calls.list(query));
+  }
+
+  async listOf(agent: string, query: JournalQuery): Promise<JournalRecord[]> {
+    return this.#attempt(() => this.#calls.listOf(agent, this.#newest.of(agent), query));
   }
 
   claim(inbox: string, onFailed: (error: unknown) => void): JournalClaim {
@@ -156,8 +208,12 @@ class SqliteJournal implements Journal {
       this.#commits.commitNow(
         [
           () => {
+            const now = this.#runningMs();
             this.#saveRunningMs();
-            isMore = this.#calls.prune(this.#retention, this.#runningMs());
+            // Both in each step: neither may wait for the end of the other.
+            const isMoreKept = this.#kept.prune(this.#keptLimits, now);
+            isMore = this.#calls.prune(this.#retention, now) || isMoreKept;
+            this.#keptBytes = this.#kept.bytes();
           },
         ],
         { sync: false },
@@ -180,7 +236,7 @@ class SqliteJournal implements Journal {
 
   /** A damaged journal may have forgotten calls. To the broker it is another one then, so that no unsafe call is made twice. */
   #findDamage(report: (detail: string) => void): void {
-    const damaged = this.#calls.countDamaged();
+    const damaged = this.#calls.countDamaged((call) => this.#newest.add(call.agent, call.requestId));
     const isShortened = isLogShortened(this.#db, this.#file);
     if (damaged === 0 && !isShortened) return;
     this.#commits.commitNow([() => this.#generations.forgetAll()], { sync: true });

@@ -1,0 +1,56 @@
+import { Counter, LabelledHistogram } from '@signalbox/monitoring';
+import {
+  type CallRecord,
+  type OrchestratorFigures,
+  orchestratorFigureLimits,
+  orchestratorMetrics,
+} from '@signalbox/protocol';
+
+/** The most series of calls, one for each server, tool and outcome. */
+const maxCallSeries = 300;
+/** The most servers that are told apart. */
+const maxServers = 100;
+
+/** Counts calls that have ended, and how long they waited and ran. */
+export class CallMeter {
+  readonly #calls = histogramOf('calls', maxCallSeries);
+  readonly #waits = histogramOf('waits', maxServers);
+  readonly #refused = new Counter(orchestratorMetrics.refused);
+  readonly #unknown = new Counter(orchestratorMetrics.unknown);
+
+  /** Counts a call that has ended, by its record. */
+  ended({ tool, server = '', outcome = 'internal', received_at, started_at, finished_at }: CallRecord): void {
+    if (outcome === 'outcome_unknown') this.#unknown.add();
+    else if (started_at === undefined) this.#refused.add(outcome);
+    else {
+      const on = labelValue(server);
+      this.#waits.observe([on], seconds(received_at, started_at));
+      this.#calls.observe([on, labelValue(tool), outcome], seconds(started_at, finished_at ?? started_at));
+    }
+  }
+
+  /** Returns what was counted so far. */
+  collect(): Pick<OrchestratorFigures, 'calls' | 'waits' | 'refused' | 'unknown'> {
+    return {
+      calls: this.#calls.collect().samples,
+      waits: this.#waits.collect().samples,
+      refused: this.#refused.collect().samples,
+      unknown: this.#unknown.collect().samples,
+    };
+  }
+}
+
+/** Returns the name of a server or a tool as the value of a label, which has a longest length. */
+export function labelValue(name: string): string {
+  return name.slice(0, orchestratorFigureLimits.labelLength);
+}
+
+function histogramOf(key: 'calls' | 'waits', limit: number): LabelledHistogram {
+  const { buckets, ...info } = orchestratorMetrics[key];
+  return new LabelledHistogram(info, buckets, limit);
+}
+
+/** The clock may be set back while a call runs. */
+function seconds(from: number, to: number): number {
+  return Math.max(0, to - from) / 1000;
+}

@@ -1,0 +1,60 @@
+import type { BrokerClient } from '@signalbox/client';
+import { LoopDelay } from '@signalbox/monitoring';
+import { type OrchestratorFigures, orchestratorMetrics } from '@signalbox/protocol';
+import type { CallMeter } from './call-meter.ts';
+import type { ServerFigures } from './server-figures.ts';
+
+const defaultEveryMs = 5000;
+
+/** The dependencies of {@link MetricsReports}. */
+export interface MetricsReportsDeps {
+  client: Pick<BrokerClient, 'reportMetrics' | 'onState'>;
+  calls: CallMeter;
+  servers: ServerFigures;
+  /** The time between two reports; default 5 s. */
+  everyMs?: number | undefined;
+  /** Returns monotonic milliseconds. */
+  monotonic: () => number;
+}
+
+/** Reports the figures of this orchestrator to the broker every few seconds, and when a connection is made. */
+export class MetricsReports implements Disposable {
+  readonly #deps: MetricsReportsDeps;
+  readonly #loopDelay: LoopDelay;
+  readonly #timer: NodeJS.Timeout;
+  readonly #stopListening: () => void;
+
+  constructor(deps: MetricsReportsDeps) {
+    const { client, monotonic, everyMs = defaultEveryMs } = deps;
+    const { buckets: _, ...info } = orchestratorMetrics.loopDelay;
+    this.#deps = deps;
+    this.#loopDelay = new LoopDelay(info, monotonic);
+    this.#timer = setInterval(() => this.#report(), everyMs).unref();
+    this.#stopListening = client.onState(({ name }) => {
+      if (name === 'ready') this.#report();
+    });
+    this.#report();
+  }
+
+  /** Returns all figures of this orchestrator, and sentences about what does not work. */
+  collect(): { figures: OrchestratorFigures; problems: string[] } {
+    const { calls, servers } = this.#deps;
+    const { figures, problems } = servers.collect();
+    const own = {
+      loopDelay: this.#loopDelay.collect().samples,
+      memory: [[[], process.memoryUsage.rss()]],
+    } as OrchestratorFigures;
+    return { figures: { ...calls.collect(), ...figures, ...own }, problems };
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+    this.#stopListening();
+    this.#loopDelay[Symbol.dispose]();
+  }
+
+  #report(): void {
+    const { figures, problems } = this.collect();
+    this.#deps.client.reportMetrics(problems, figures);
+  }
+}

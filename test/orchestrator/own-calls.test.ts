@@ -1,0 +1,185 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { type BrokerClient, connectBroker, requestAddress } from '@signalbox/client';
+import { openSqliteJournal, RoleToolAllowlist, startOrchestrator } from '@signalbox/orchestrator';
+import { callStatusSchema, callsReplySchema } from '@signalbox/protocol';
+import { readCounter, startChild, startTestBroker, tempDir } from '@signalbox/testing';
+import { McpProxyExecutor } from '@signalbox/worker';
+import { expect, test, vi } from 'vitest';
+import type { OrchestratorSettings } from '../faults/process-messages.ts';
+import { ask, askData } from '../support/orchestrator/requests.ts';
+import { startToolStack, type ToolStackOptions } from '../support/orchestrator/tool-stack.ts';
+import { connectMailbox } from '../support/worker/mailbox-client.ts';
+import { connectMcpClient } from '../support/worker/mcp-client.ts';
+
+const count = 'mcp_counter__count';
+const echo = 'mcp_counter__echo';
+const gate = 'mcp_counter__gate';
+
+async function ownCalls(client: BrokerClient, more: object = {}) {
+  return (await askData(client, { op: 'own_calls', ...more }, callsReplySchema)).calls;
+}
+
+const status = (client: BrokerClient, requestId: string) =>
+  askData(client, { op: 'status', request_id: requestId }, callStatusSchema);
+
+/** A stack with a journal, whose orchestrator can be replaced by another one on the same journal. */
+async function startJournaledStack(options: ToolStackOptions = {}) {
+  await using starting = new AsyncDisposableStack();
+  const directory = starting.use(await tempDir());
+  const journal = starting.use(await openSqliteJournal({ file: join(directory.path, 'journal.db') }));
+  const stack = starting.use(await startToolStack({ journal, ...options }));
+  const started = starting.move();
+  const { broker, host } = stack;
+  return {
+    ...stack,
+    journal,
+    async replaceOrchestrator() {
+      await stack.orchestrator.stop();
+      const token = await broker.token('orchestrator', 'orchestrator');
+      const client = started.use(await connectBroker({ url: broker.url, token, agent: 'orchestrator' }));
+      started.use(await startOrchestrator({ client, host, journal }));
+    },
+    async ownCalls(agent: string, more: object = {}) {
+      return await ownCalls(await stack.client(agent), more);
+    },
+    async status(agent: string, requestId: string) {
+      return await status(await stack.client(agent), requestId);
+    },
+    [Symbol.asyncDispose]: () => started.disposeAsync(),
+  };
+}
+
+test('an agent lists its own calls: those that wait, run or ended, and nobody else’s', async () => {
+  await using stack = await startJournaledStack({ concurrency: { global: 1 } });
+  const rosa = await stack.executor('rosa');
+  const walt = await stack.executor('walt');
+  await rosa.execute({ name: echo }, { requestId: 'quick' });
+  await walt.execute({ name: count }, { requestId: 'his' });
+  const file = `${stack.directory}/open`;
+  const running = rosa.execute({ name: gate, arguments: { file } }, { requestId: 'running' });
+  await expect.poll(() => stack.ran('gate').length).toBe(1);
+  const queued = rosa.execute({ name: count }, { requestId: 'queued' });
+  await expect.poll(async () => (await stack.ownCalls('rosa')).length).toBe(3);
+  expect(await stack.ownCalls('rosa')).toMatchObject([
+    { request_id: 'queued', agent: 'rosa', tool: count, state: 'queued' },
+    { request_id: 'running', agent: 'rosa', tool: gate, state: 'running' },
+    { request_id: 'quick', agent: 'rosa', tool: echo, state: 'finished', outcome: 'ok', reply_kept: true },
+  ]);
+  const ids = async (more: object) => (await stack.ownCalls('rosa', more)).map((call) => call.request_id);
+  expect(await ids({ running: true })).toEqual(['queued', 'running']);
+  expect(await ids({ limit: 1 })).toEqual(['queued']);
+  expect(await ids({ since: Date.now() + 60_000 })).toEqual([]);
+  expect((await stack.ownCalls('walt')).map((call) => call.request_id)).toEqual(['his']);
+  const tooMany = await ask(await stack.client('rosa'), { op: 'own_calls', limit: 101 });
+  expect(tooMany).toMatchObject({ error: { code: 'invalid_arguments' } });
+  await writeFile(file, '');
+  await Promise.all([running, queued]);
+});
+
+test('another role of the agent sees only calls of tools that it may use', async () => {
+  await using stack = await startJournaledStack();
+  const rosa = await stack.executor('rosa');
+  await rosa.execute({ name: echo }, { requestId: 'e' });
+  await rosa.execute({ name: count }, { requestId: 'c' });
+  stack.orchestrator.setPolicy({ allowlist: RoleToolAllowlist.fromEntries([['reader', [echo]]]) });
+  const { url, token } = stack.broker;
+  await using reader = await connectBroker({
+    url,
+    token: await token('rosa', 'reader'),
+    agent: requestAddress('rosa'),
+  });
+  expect((await ownCalls(reader)).map((call) => call.request_id)).toEqual(['e']);
+  expect(await status(reader, 'c')).toEqual({ state: 'unknown' });
+});
+
+test('the reply of a safe call survives the orchestrator if it took 10 s or its caller had gone, else not', async () => {
+  let passed = 0;
+  const monotonic = () => performance.now() + passed;
+  await using stack = await startJournaledStack({ monotonic, repeat: { safe: [gate] } });
+  const rosa = await stack.executor('rosa');
+  const open = (name: string) => `${stack.directory}/${name}`;
+  const start = (name: string, executor = rosa) =>
+    executor.execute({ name: gate, arguments: { file: open(name) } }, { requestId: name });
+  const late = start('late');
+  await expect.poll(() => stack.ran('gate').length).toBe(1);
+  passed += 12_000;
+  await writeFile(open('late'), '');
+  await late;
+  const quick = start('quick');
+  await writeFile(open('quick'), '');
+  await quick;
+  const leaving = await stack.executor('rosa');
+  void start('left', leaving);
+  await expect.poll(() => stack.ran('gate').filter(({ at }) => at === 'start').length).toBe(3);
+  await leaving.close();
+  await writeFile(open('left'), '');
+  const key = { agent: 'rosa', requestId: 'left' };
+  await vi.waitFor(() => expect(stack.journal.find(key)?.end).toBeDefined());
+
+  await stack.replaceOrchestrator();
+  const reply = { result: { structuredContent: { highWater: 1 } } };
+  for (const id of ['late', 'left']) {
+    expect(await stack.status('rosa', id), id).toMatchObject({ state: 'finished', outcome: 'ok', reply });
+    expect(await stack.status('walt', id)).toEqual({ state: 'unknown' });
+  }
+  expect(await stack.status('rosa', 'quick')).toEqual({ state: 'unknown' });
+  expect(await stack.ownCalls('rosa')).toMatchObject([
+    { request_id: 'left', state: 'finished', outcome: 'ok', reply_kept: true },
+    { request_id: 'late', state: 'finished', outcome: 'ok', reply_kept: true },
+  ]);
+});
+
+const orchestratorMain = new URL('../faults/orchestrator-main.ts', import.meta.url);
+const faceMain = fileURLToPath(new URL('../support/worker/face-main.ts', import.meta.url));
+
+test('after a kill -9 of a worker in mid-call, and of the orchestrator, a successor lists the call and reads its result', async () => {
+  await using directory = await tempDir();
+  await using broker = await startTestBroker({ durability: 'process' });
+  const counterFile = join(directory.path, 'counter.jsonl');
+  const settings: OrchestratorSettings = {
+    url: broker.url,
+    token: await broker.token('orchestrator', 'orchestrator'),
+    counterFile,
+    journalFile: join(directory.path, 'journal.db'),
+  };
+  const startOne = () => startChild(orchestratorMain, { args: [JSON.stringify(settings)] });
+  await using orchestrator = await startOne();
+  const token = await broker.token('rosa');
+  const args = ['--conditions=@signalbox/source', faceMain, broker.url, token, 'rosa'];
+  const transport = new StdioClientTransport({ command: process.execPath, args });
+  const agent = await connectMcpClient(transport);
+  const file = join(directory.path, 'open');
+  void agent.call(gate, { file }).catch(() => {});
+  await vi.waitFor(() => expect(readCounter(counterFile)).toHaveLength(1));
+  process.kill(transport.pid!, 'SIGKILL');
+  await agent[Symbol.asyncDispose]();
+
+  const connect = async () => {
+    const executor = await McpProxyExecutor.connect({ url: broker.url, token, agent: 'rosa' });
+    const mailbox = await connectMailbox(executor);
+    return {
+      ...mailbox,
+      async [Symbol.asyncDispose]() {
+        await mailbox[Symbol.asyncDispose]();
+        await executor.close();
+      },
+    };
+  };
+  await using successor = await connect();
+  const { calls } = (await successor.use('call_result')).data;
+  expect(calls).toMatchObject([{ tool: gate, state: 'running' }]);
+  const { call_id } = calls[0];
+  await writeFile(file, '');
+  expect((await successor.use('call_result', { call_id })).data).toEqual({ highWater: 1 });
+  await orchestrator.end('SIGKILL');
+
+  await using _next = await startOne();
+  await using later = await connect();
+  expect((await later.use('call_result')).data.calls).toMatchObject([
+    { call_id, tool: gate, state: 'finished', outcome: 'ok', result_kept: true },
+  ]);
+  expect((await later.use('call_result', { call_id })).data).toEqual({ highWater: 1 });
+});
