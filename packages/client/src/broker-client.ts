@@ -6,6 +6,8 @@ import type {
   ConnectedAgent,
   JournalClaim,
   Message,
+  OrchestratorFigures,
+  PeekedMessage,
   SignalboxError,
   SubscribedFrame,
   WelcomeFrame,
@@ -66,8 +68,8 @@ export interface BrokerClient extends AsyncDisposable {
   announce(status: unknown): void;
   /** Lists the connected agents that this client may see. */
   listConnected(options?: { role?: string; withStatus?: boolean }): Promise<ConnectedAgent[]>;
-  /** Reads an inbox without taking anything; `after` is a `seq`. */
-  peek(options?: { address?: string; after?: number; limit?: number }): Promise<Message[]>;
+  /** Reads an inbox without taking anything. */
+  peek(options?: PeekOptions): Promise<PeekedMessage[]>;
   /**
    * Asks whether requests in this client's inbox are settled, each named by its sender and its id. Only for orchestrators. The states
    * come in the order of the requests. `unknown`: it was settled long ago, or the broker never stored it.
@@ -78,10 +80,25 @@ export interface BrokerClient extends AsyncDisposable {
    * meanwhile. After a `timed_out` the same batch may be reported again, with its id: it is recorded once.
    */
   audit(batch: string, events: readonly AuditReport[]): Promise<void>;
+  /**
+   * Reports the figures of an orchestrator, which the broker shows to those who watch it, and what is wrong with its servers. Only for
+   * orchestrators. Without a connection the report is forgotten.
+   */
+  reportMetrics(problems: readonly string[], figures: OrchestratorFigures): void;
   /** Runs an operation of the operator; needs the operator's permission. Rejects with `internal` if the result can't be read. */
   admin<Op extends AdminOp>(op: Op, params: AdminParams<Op>): Promise<AdminResult<Op>>;
   /** Sends what is waiting, aborts what is being served, and ends the connection for good. */
   close(): Promise<void>;
+}
+
+/** Which messages a `peek` reads, by default the oldest 100 of this client's inbox. */
+export interface PeekOptions {
+  address?: string;
+  /** Only messages with a higher `seq`. */
+  after?: number;
+  limit?: number;
+  /** False leaves the bodies out. */
+  bodies?: boolean;
 }
 
 /** The state of a client. `closed` is final; its `reason` is absent if the owner closed the client. */
@@ -144,6 +161,13 @@ export interface RequestOptions {
   ephemeral?: boolean;
   /** The kind of the expected reply; by default `mcp_reply` for an `mcp_request`, else `reply`. */
   replyKind?: string;
+  /**
+   * The message that ends the request is acked when this has resolved; by default at once. Until then the broker keeps it for the
+   * next holder of the address.
+   */
+  ackAfter?: Promise<unknown>;
+  /** Called when the broker has stored the request; `duplicate`: it had a request with this id before. */
+  onReceipt?: (duplicate: boolean) => void;
 }
 
 /**
@@ -259,8 +283,11 @@ export interface ServedReply {
   /** A JSON value. */
   body: unknown;
   /** Called once when the reply is stored at the broker, or refused for good. Not called if the client is closed before. */
-  settled?: (how: 'stored' | 'refused') => void;
+  settled?: (how: ReplyEnd) => void;
 }
+
+/** The outcome of a reply: stored for a requester that is there, stored in an inbox that nobody holds (`waits`), or refused. */
+export type ReplyEnd = 'stored' | 'waits' | 'refused';
 
 /** A handler returns this for a request on which it has not begun to work: the request stays un-acked, for the next consumer. */
 export const handBack = Symbol('hand back');

@@ -6,6 +6,7 @@ import { BrokerCalls } from './requests/broker-calls.ts';
 import { DeadlineTable } from './requests/deadline-table.ts';
 import { DeliveryTable } from './requests/delivery-table.ts';
 import { RequestTable } from './requests/request-table.ts';
+import { EarlyReplies } from './serving/early-replies.ts';
 import { InboxSubscription } from './serving/inbox-subscription.ts';
 import { MessageRouter } from './serving/message-router.ts';
 import { Announcer } from './socket/announcer.ts';
@@ -13,10 +14,14 @@ import { Outbox } from './socket/outbox.ts';
 import { Supervisor, type SupervisorOptions } from './socket/supervisor.ts';
 
 /** The supervisor's options without its callbacks, which the parts provide. */
-export type ClientPartsOptions = Omit<
-  SupervisorOptions,
-  'onConnected' | 'onBrokerReplaced' | 'onFrame' | 'onDisconnected' | 'onClosed'
->;
+export interface ClientPartsOptions
+  extends Omit<
+    SupervisorOptions,
+    'onConnected' | 'onBrokerReplaced' | 'onFrame' | 'onDisconnected' | 'onClosed'
+  > {
+  /** See `ConnectOptions.resumes`. */
+  resumes: boolean;
+}
 
 /**
  * The parts of one client, and what each of them hears of the connection. The supervisor says when there is a connection and
@@ -48,7 +53,8 @@ export class ClientParts {
     this.calls = new BrokerCalls(deps);
     this.announcer = new Announcer(deps);
     this.requests = new RequestTable({ ...deps, deliveries: this.deliveries });
-    this.router = new MessageRouter({ address, outbox: this.outbox, requests: this.requests, log });
+    const early = options.resumes ? new EarlyReplies(deps) : undefined;
+    this.router = new MessageRouter({ address, outbox: this.outbox, requests: this.requests, early, log });
     this.subscription = new InboxSubscription({
       ...deps,
       calls: this.calls,
@@ -117,7 +123,7 @@ export class ClientParts {
         break;
       }
       case 'delivered':
-        this.deliveries.receipted(frame.id, frame.duplicate ?? false);
+        this.deliveries.receipted(frame.id, frame.duplicate ?? false, frame.no_consumer ?? false);
         break;
       case 'cancel':
         this.router.cancel(frame);

@@ -6,8 +6,9 @@ import {
   agentOf,
   type ConnectedAgent,
   frameLimits,
-  type Message,
   messageOf,
+  type OrchestratorFigures,
+  type PeekedMessage,
   parseAdminResult,
   SignalboxError,
   type WelcomeFrame,
@@ -19,6 +20,7 @@ import type {
   DeliverCallOptions,
   Outgoing,
   ParsedMessage,
+  PeekOptions,
   Receipt,
   RequestOptions,
   RequestOutcome,
@@ -108,7 +110,9 @@ export class Client implements BrokerClient {
     }
     this.#parts.subscription.want();
     const frame = deliverFrame(to, options.id ?? this.#newId(), kind, { ephemeral: options.ephemeral });
-    return this.#parts.requests.start(frame, text, options);
+    const outcome = this.#parts.requests.start(frame, text, options);
+    if (options.id !== undefined) this.#parts.router.claimReply(options.id);
+    return outcome;
   }
 
   /** Returns the body as JSON text. Throws if the client is closed, or the broker would refuse such a message. */
@@ -237,10 +241,10 @@ export class Client implements BrokerClient {
     return agents;
   }
 
-  async peek(options: { address?: string; after?: number; limit?: number } = {}): Promise<Message[]> {
+  async peek(options: PeekOptions = {}): Promise<PeekedMessage[]> {
     this.#parts.requireOpen();
     const { messages } = await this.#parts.calls.call({ type: 'peek', ...options }, { repeatable: true });
-    return messages as Message[];
+    return messages as PeekedMessage[];
   }
 
   async find(
@@ -263,6 +267,10 @@ export class Client implements BrokerClient {
   async audit(batch: string, events: readonly AuditReport[]): Promise<void> {
     this.#parts.requireOpen();
     await this.#parts.calls.call({ type: 'audit', batch, events: [...events] }, { repeatable: true });
+  }
+
+  reportMetrics(problems: readonly string[], figures: OrchestratorFigures): void {
+    this.#parts.outbox.control({ type: 'metrics', problems: [...problems] }, JSON.stringify(figures));
   }
 
   async admin<Op extends AdminOp>(op: Op, params: AdminParams<Op>): Promise<AdminResult<Op>> {

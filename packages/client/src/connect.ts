@@ -13,6 +13,11 @@ export interface ConnectOptions {
   url: string;
   /** Allows plain `ws://` to another machine, although token and messages cross the network unencrypted. */
   insecure?: boolean;
+  /**
+   * The certificates of the authorities that a `wss://` broker's certificate may come from, as PEM text. By default those that Node
+   * trusts; only these are trusted if it is given.
+   */
+  ca?: string;
   /** The agent's token. */
   token: string;
   /**
@@ -36,6 +41,11 @@ export interface ConnectOptions {
   random?: () => number;
   /** Starts the client's timers; by default those of Node. */
   startTimer?: StartTimer;
+  /**
+   * True: the client has taken over the address of one that is gone, and repeats its requests with their ids. A reply that has no
+   * request yet waits 30 s for it; by default it becomes a dead letter at once.
+   */
+  resumes?: boolean;
   /** Makes message ids, which the client does not check. */
   newId?: () => string;
   /** Called with each event that the client reports. */
@@ -46,16 +56,17 @@ const defaultConnectTimeoutMs = 10_000;
 
 /**
  * Connects to a broker and resolves when the broker has welcomed the client. Rejects with `unreachable`, `aborted`, `unauthorized`
- * or another code of the broker, with `bad_broker_url`, `insecure_url` or `untrusted_socket` for a url that is not connected to, or with
- * `invalid_message` for a wrong address of the client.
+ * or another code of the broker, with `bad_broker_url`, `insecure_url`, `untrusted_socket`, `untrusted_certificate` or `wrong_scheme`
+ * for a url that is not connected to, or with `invalid_message` for a wrong address of the client.
  */
 export async function connectBroker(options: ConnectOptions): Promise<BrokerClient> {
-  const { url, insecure = false, token, agent, signal } = options;
+  const { url, insecure = false, ca, token, agent, signal } = options;
   if (!isAddress(agent)) {
     throw clientError('invalid_message', `'${agent}' is not an address: use an agent id, or agent#sub`);
   }
   const client = new Client({
     broker: parseBrokerAddress(url, { insecure }),
+    ca,
     token,
     renewToken: options.renewToken,
     address: agent,
@@ -70,14 +81,16 @@ export async function connectBroker(options: ConnectOptions): Promise<BrokerClie
     },
     log: options.log ?? (() => {}),
     newId: options.newId ?? newMessageId,
+    resumes: options.resumes ?? false,
   });
   return client.start();
 }
 
 /**
  * Returns a new address for a client that sends requests: a sub-inbox of its own, so that two clients with one token never
- * take each other's replies. The broker removes it some time after nobody holds it.
+ * take each other's replies. The broker removes it some time after nobody holds it. `name` is the part of the address that tells it
+ * from others.
  */
-export function requestAddress(agent: string): string {
-  return `${agent}#mcp-${nanoid()}`;
+export function requestAddress(agent: string, name = nanoid()): string {
+  return `${agent}#mcp-${name}`;
 }

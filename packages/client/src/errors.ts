@@ -6,6 +6,10 @@ export const clientErrorCodes = {
   unreachable: { retryable: true },
   /** Another user could have put the broker's Unix socket where it is. Nothing was sent. */
   untrusted_socket: { retryable: false },
+  /** The broker's certificate was not accepted, or both sides agree on no encryption. Nothing was sent. */
+  untrusted_certificate: { retryable: false },
+  /** One side encrypts and the other does not. Nothing was sent. */
+  wrong_scheme: { retryable: false },
   /** The connection ended before the answer came. */
   connection_lost: { retryable: true },
   /** The deadline passed first. */

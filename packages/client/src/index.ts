@@ -7,7 +7,9 @@ export {
   type Log,
   type Outgoing,
   type ParsedMessage,
+  type PeekOptions,
   type Receipt,
+  type ReplyEnd,
   type RequestOptions,
   type RequestOutcome,
   type ServeAnswer,
@@ -19,7 +21,7 @@ export {
   type SubscribeOptions,
   type Subscription,
 } from './broker-client.ts';
-export type { StartTimer } from './clock.ts';
+export { type StartTimer, startTimer } from './clock.ts';
 export { type ConnectOptions, connectBroker, requestAddress } from './connect.ts';
 export { type ClientErrorCode, clientErrorCodes } from './errors.ts';
 export { toolErrorCodeOf } from './refused-call.ts';

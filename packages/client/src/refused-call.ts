@@ -20,6 +20,8 @@ const toolCodes: Readonly<Record<ErrorCode | ClientErrorCode, ToolErrorCode>> = 
   hello_timeout: 'mcp_server_unreachable',
   unreachable: 'mcp_server_unreachable',
   untrusted_socket: 'mcp_server_unreachable',
+  untrusted_certificate: 'mcp_server_unreachable',
+  wrong_scheme: 'mcp_server_unreachable',
   connection_lost: 'mcp_server_unreachable',
   closed: 'mcp_server_unreachable',
   taken_over: 'mcp_server_unreachable',

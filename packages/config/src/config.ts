@@ -10,6 +10,9 @@ import { withoutUndefined } from './without-undefined.ts';
 /** A role's tools, mailbox and budgets, and to whom it may send which kinds of messages. */
 export type RoleEntry = NonNullable<ConfigDocument['roles']>[string];
 
+/** An identity provider, and what the claims of its tokens mean. */
+export type AuthEntry = NonNullable<ConfigDocument['auth']> & { agentClaim: string };
+
 /** A budget: at most `calls` calls in any `perSeconds` seconds. */
 export type BudgetEntry = NonNullable<RoleEntry['budget']>;
 
@@ -30,8 +33,14 @@ export interface Config {
     socket: boolean;
     data?: string;
     durability: 'full' | 'process';
+    metrics: 'token' | 'open';
+    /** The absolute paths of the certificate and its key. */
+    tls?: { cert: string; key: string };
+    trustedOrigins: string[];
     limits: LimitOverrides;
   };
+  /** The identity provider whose tokens the broker accepts. */
+  auth?: AuthEntry;
   orchestrator: {
     id: string;
     concurrency: { global?: number; perServer?: number; perWorker?: number; waitingPerWorker?: number };
@@ -91,8 +100,14 @@ export function settleConfig(
       socket: broker.socket ?? true,
       ...(broker.data !== undefined && { data: pathIn(from.directory, broker.data) }),
       durability: broker.durability ?? 'full',
+      metrics: broker.metrics ?? 'token',
+      ...(broker.tls && {
+        tls: { cert: pathIn(from.directory, broker.tls.cert), key: pathIn(from.directory, broker.tls.key) },
+      }),
+      trustedOrigins: broker.trustedOrigins ?? [],
       limits: broker.limits ?? {},
     },
+    ...(document.auth && { auth: { ...document.auth, agentClaim: document.auth.agentClaim ?? 'sub' } }),
     orchestrator: {
       id: orchestrator.id ?? 'orchestrator',
       concurrency: withoutUndefined(orchestrator.concurrency ?? {}),

@@ -2,6 +2,7 @@
 export { unmatchedPatterns } from './checks/unmatched-patterns.ts';
 // The configuration that processes run with, and where it comes from.
 export {
+  type AuthEntry,
   type BudgetEntry,
   builtInConfig,
   type Config,
@@ -20,7 +21,6 @@ export {
 // Whom the configuration lets reach what is nobody else's.
 export { type GuardedFiles, heldBy, withExposureChecked } from './exposure/exposures.ts';
 export { reloadObstacle } from './exposure/reload-obstacle.ts';
-export { readableByOthers } from './exposure/secret-warnings.ts';
 export { settledPath } from './exposure/settled-path.ts';
 export { writableByOthers } from './exposure/writable-by-others.ts';
 export { configJsonSchema } from './json-schema.ts';

@@ -22,7 +22,7 @@ test('An unknown key is reported with its line, its path and the nearest key.', 
 
 test('A key that resembles no known one is reported with the keys that are known there.', () => {
   expect(problemsOf('broker: { zzzzzzzz: 1 }')).toEqual([
-    "1: broker.zzzzzzzz: unknown key 'zzzzzzzz'; known here: listen, socket, data, durability, limits",
+    "1: broker.zzzzzzzz: unknown key 'zzzzzzzz'; known here: listen, socket, data, durability, metrics, tls, trustedOrigins, limits",
   ]);
 });
 
@@ -67,6 +67,14 @@ test('A role’s mailbox is false or a list of mailbox tools; an unknown name is
       /^1: roles\.a\.mailbox\[1\]: must be one of: .* \(did you mean 'signalbox_inbox_read'\?\)$/,
     ),
   ]);
+});
+
+test('A role’s unreadHint is one of three words; a wrong one is reported with the nearest.', () => {
+  const roles = (hint: string) => problemsOf(`roles: { a: { tools: [], unreadHint: ${hint} } }`);
+  for (const hint of ['text', 'meta', 'off']) expect(roles(hint)).toEqual([]);
+  const wrong = '1: roles.a.unreadHint: must be one of: text, meta, off';
+  expect(roles('texts')).toEqual([`${wrong} (did you mean 'text'?)`]);
+  expect(roles('false')).toEqual([wrong]);
 });
 
 test('A tool pattern with a colon names a server and a tool: half of it would match nothing, and a rule would be lost.', () => {

@@ -11,6 +11,7 @@ export { lastingPort } from './lasting-port.ts';
 export { processFaults } from './process-faults.ts';
 export { storedRows } from './stored-rows.ts';
 export { tempDir } from './temp-dir.ts';
+export { type TestAuthority, type TestCertificate, testAuthority } from './test-authority.ts';
 export { startTestBroker, type TestBroker } from './test-broker.ts';
 export { type TestClock, testClock } from './test-clock.ts';
 export { connectWire, type WireClient, type WireFrame } from './wire-client.ts';

@@ -62,7 +62,7 @@ describe('the delivery table', () => {
     const { table, add, left, flush, disconnect, connect, advance, heard } = openTable();
     for (const name of ['a', 'b', 'c']) add(name, { expiresAt: 1_000 });
     flush();
-    table.receipted('b', false);
+    table.receipted('b', false, false);
     disconnect();
     advance(400);
     add('d');
@@ -76,7 +76,7 @@ describe('the delivery table', () => {
       ['c', 600],
       ['d', undefined],
     ]);
-    table.receipted('a', true);
+    table.receipted('a', true, false);
     expect(heard).toEqual(['b receipted', 'a receipted again']);
   });
 
@@ -114,7 +114,7 @@ describe('the delivery table', () => {
     add('same id, not sent', { id: 'sent' });
     const dropped = add('dropped');
     flush();
-    table.receipted('receipted', false);
+    table.receipted('receipted', false, false);
     table.drop(dropped);
     disconnect();
     add('new');
@@ -147,10 +147,10 @@ describe('the delivery table', () => {
     table.drop(first);
     flush();
     expect(left).toHaveLength(1);
-    table.receipted('same', false);
+    table.receipted('same', false, false);
     flush();
     expect(left.map(({ to }) => to)).toEqual(['one', 'two']);
-    table.receipted('same', false);
+    table.receipted('same', false, false);
     expect(heard).toEqual(['two receipted']);
   });
 

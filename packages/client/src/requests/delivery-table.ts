@@ -8,8 +8,11 @@ import { PassingMap } from './passing-map.ts';
 
 /** Learns what became of a delivery, unless it drops the delivery before. */
 export interface DeliveryOwner {
-  /** Called when the broker holds the message; with `endsWhenSent`, when the message has left. */
-  receipted(duplicate: boolean): void;
+  /**
+   * Called when the broker holds the message; with `endsWhenSent`, when the message has left. `waits`: it is a final reply, and nobody
+   * holds its inbox.
+   */
+  receipted(duplicate: boolean, waits: boolean): void;
   /**
    * Called when the broker refused the message; returns true to have it tried again after a while.
    * `mayBeStored`: it was sent before on a connection that was lost, and that sending may be stored.
@@ -79,7 +82,7 @@ export class Delivery {
     if (expiresAt !== undefined) frame.ttl_ms = Math.max(1, Math.ceil(expiresAt - now));
     if (owner.settles !== undefined) frame.settles = owner.settles();
     this.inFlight = true;
-    if (this.#endsWhenSent) this.#table.receipted(frame.id, false);
+    if (this.#endsWhenSent) this.#table.receipted(frame.id, false, false);
     return encodeFrame(frame, this.#body);
   }
 }
@@ -170,13 +173,13 @@ export class DeliveryTable {
   }
 
   /** Handles the receipt of a message. */
-  receipted(id: string, duplicate: boolean): void {
+  receipted(id: string, duplicate: boolean, waits: boolean): void {
     const delivery = this.#pending.take(id);
     if (delivery === undefined) return;
     this.#startNext(delivery);
     if (delivery.isOver) return;
     delivery.isOver = true;
-    delivery.owner.receipted(duplicate);
+    delivery.owner.receipted(duplicate, waits);
   }
 
   /** Handles an `error` frame with an `id`. Returns false if no delivery waits under that id. */

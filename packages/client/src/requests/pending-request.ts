@@ -46,9 +46,10 @@ export class PendingRequest implements DeliveryOwner {
     this.resolve = resolve;
   }
 
-  receipted(): void {
+  receipted(duplicate: boolean): void {
     this.isReceipted = true;
     this.refusal = undefined;
+    this.options.onReceipt?.(duplicate);
   }
 
   refused(error: SignalboxError, mayBeStored: boolean): boolean {

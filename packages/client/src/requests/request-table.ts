@@ -40,6 +40,8 @@ export class RequestTable {
   readonly #pending = new PassingMap<PendingRequest>();
   /** The replies that ended requests expected, so that late and repeated replies can be acked. */
   readonly #ended = new RecentMap<string, ExpectedReply>(rememberedRequests);
+  /** The messages that ended requests and are acked later, by the id of the request. */
+  readonly #unacked = new Map<string, Message>();
   /** The reply that the newest request expects. Most requests in a row expect the same, so that they share one object (ADR 10). */
   #lastExpected: ExpectedReply | undefined;
 
@@ -157,7 +159,9 @@ export class RequestTable {
     const { kind, from } = message;
     const isReply = (kind === ended.replyKind || isProgress(message)) && from.agent === ended.agent;
     if (!isReply && !(kind === 'undeliverable' && from.agent === 'broker')) return false;
-    this.#ack(message);
+    // A message that came again in a new lease is acked there.
+    if (this.#unacked.get(id)?.id === message.id) this.#unacked.set(id, message);
+    else this.#ack(message);
     return true;
   }
 
@@ -173,14 +177,14 @@ export class RequestTable {
       this.#end(request, { status: 'undeliverable', reason: 'bad_body', mayHaveRun: true });
       return;
     }
-    this.#ack(message);
+    this.#ackEnd(request, message);
     const parsed = message as ParsedMessage;
     parsed.json = json;
     this.#end(request, { status: 'completed', reply: parsed, mayHaveRun: true });
   }
 
   #undeliverable(request: PendingRequest, message: Message): void {
-    this.#ack(message);
+    this.#ackEnd(request, message);
     const { reason, mayHaveRun } = readUndeliverable(message.body);
     this.#end(request, { status: 'undeliverable', reason, mayHaveRun });
   }
@@ -204,6 +208,21 @@ export class RequestTable {
     }
     if (mayHaveRun && options.ephemeral !== true) this.#deps.outbox.cancel(frame.to, frame.id);
     this.#end(request, { status, mayHaveRun });
+  }
+
+  /** Acks the message that ends a request, when its requester wants that. */
+  #ackEnd({ frame: { id }, options }: PendingRequest, message: Message): void {
+    if (options.ackAfter === undefined) {
+      this.#ack(message);
+      return;
+    }
+    this.#unacked.set(id, message);
+    const ack = (): void => {
+      const newest = this.#unacked.get(id);
+      this.#unacked.delete(id);
+      if (newest !== undefined) this.#ack(newest);
+    };
+    options.ackAfter.then(ack, ack);
   }
 
   #ack(message: Message): void {

@@ -9,6 +9,7 @@ import {
 import type { Log, ParsedMessage } from '../broker-client.ts';
 import type { RequestTable } from '../requests/request-table.ts';
 import type { Outbox } from '../socket/outbox.ts';
+import type { EarlyReplies } from './early-replies.ts';
 import type { RequestRunner } from './request-runner.ts';
 
 /** Takes the stored messages that no request and no serve loop takes; see `BrokerClient.subscribe`. */
@@ -24,6 +25,8 @@ export interface MessageRouterDeps {
   address: string;
   outbox: Outbox;
   requests: RequestTable;
+  /** Keeps the replies to requests that are to be repeated; without it there are none. */
+  early: EarlyReplies | undefined;
   log: Log;
 }
 
@@ -52,6 +55,13 @@ export class MessageRouter {
     if (seq === undefined) this.#callListeners(message);
     else if (this.#sinks.size > 0) for (const sink of this.#sinks) sink.push(message);
     else this.#unmatched(seq, message);
+  }
+
+  /** Ends a request that was just started, if its reply came before it. */
+  claimReply(requestId: string): void {
+    const message = this.#deps.early?.take(requestId);
+    if (message?.seq !== undefined && !this.#deps.requests.take(message))
+      this.#unmatched(message.seq, message);
   }
 
   /** Passes a cancel on to the serve loops. */
@@ -103,6 +113,7 @@ export class MessageRouter {
 
   /** Forgets the messages that are held: the un-acked ones come again with the next lease. */
   leaseLost(): void {
+    this.#deps.early?.clear();
     this.#held.clear();
     for (const sink of this.#sinks) sink.leaseLost();
   }
@@ -116,6 +127,7 @@ export class MessageRouter {
   close(reason: SignalboxError | undefined): void {
     for (const runner of this.#runners) runner.close();
     for (const sink of this.#sinks) sink.end(reason);
+    this.#deps.early?.clear();
     this.#runners = [];
     this.#held.clear();
   }
@@ -138,7 +150,8 @@ export class MessageRouter {
 
   /** On a main inbox a message may be served later; a sub-inbox exists for replies only, so there it becomes a dead letter. */
   #unmatched(seq: number, message: Message): void {
-    const { address, outbox, log } = this.#deps;
+    const { address, outbox, early, log } = this.#deps;
+    if (early?.keep(message)) return;
     log({ event: 'unmatched_message', id: message.id, kind: message.kind, from: message.from.agent, seq });
     if (isSubInbox(address)) outbox.control({ type: 'nack', seqs: [seq], dead: true, reason: 'unmatched' });
     else this.hold(message);

@@ -1,5 +1,5 @@
 import { replyIdOf, type SignalboxError } from '@signalbox/protocol';
-import type { Log, ServedReply } from '../broker-client.ts';
+import type { Log, ReplyEnd, ServedReply } from '../broker-client.ts';
 import type { Clock } from '../clock.ts';
 import type { DeliveryOwner, DeliveryTable } from '../requests/delivery-table.ts';
 import { deliverFrame } from '../requests/outgoing.ts';
@@ -69,8 +69,8 @@ class ReplyOwner implements DeliveryOwner {
     return request.settledIn === undefined ? undefined : request.seq;
   }
 
-  receipted(): void {
-    this.#end('stored');
+  receipted(_duplicate: boolean, waits: boolean): void {
+    this.#end(waits ? 'waits' : 'stored');
   }
 
   refused(error: SignalboxError): boolean {
@@ -101,7 +101,7 @@ class ReplyOwner implements DeliveryOwner {
     return true;
   }
 
-  #end(how: 'stored' | 'refused'): void {
+  #end(how: ReplyEnd): void {
     this.#reply.settled?.(how);
     this.#deps.onReplied(this.#request);
   }

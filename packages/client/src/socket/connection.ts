@@ -17,11 +17,16 @@ import { WebSocket } from 'ws';
 import type { Log } from '../broker-client.ts';
 import type { Clock } from '../clock.ts';
 import { brokerError, clientError, unreachable } from '../errors.ts';
+import { plainProblem, tlsProblem } from './tls-problem.ts';
 
-/** Why a connection ended. `final`: the broker does not accept this client any more. */
+/** Why a connection ended. */
 export interface Loss {
   error: SignalboxError;
-  final: boolean;
+  /**
+   * True if the broker does not accept this client any more. `at first` if trying again can help only a client that was connected
+   * before: a certificate that was good is likely to be renewed.
+   */
+  final: boolean | 'at first';
   /** Time since the welcome; 0 without one. */
   uptimeMs: number;
   /** The wait that the broker asked for before the next connection; 0 if it asked for none. */
@@ -80,6 +85,12 @@ export class Connection {
     this.#socket.on('ping', () => this.#heard());
     this.#socket.on('error', (error) => {
       this.#cause ??= error;
+    });
+    this.#socket.on('unexpected-response', (_request, response) => {
+      this.#cause ??=
+        plainProblem(options.url, response) ?? new Error(`the answer was HTTP ${response.statusCode}`);
+      response.destroy();
+      this.#socket.terminate();
     });
     this.#socket.on('message', (data, isBinary) => {
       this.#heard();
@@ -164,10 +175,23 @@ export class Connection {
     this.#ended.resolve();
     if (this.#isClosing) return;
     const entry = Object.hasOwn(closeCodes, code) ? closeCodes[code as CloseCode] : undefined;
-    const final = entry?.reconnect === false;
-    const error = this.#statedReason(code) ?? this.#reasonFromClose(code, final, entry?.name);
+    const refusal = this.#refusal();
+    const final = entry?.reconnect === false || (refusal && 'at first');
+    const error =
+      refusal ?? this.#statedReason(code) ?? this.#reasonFromClose(code, final === true, entry?.name);
     const uptimeMs = this.#welcomedAt === undefined ? 0 : this.#options.clock.now() - this.#welcomedAt;
-    this.#options.onLost({ error, final, uptimeMs, reconnectAfterMs: this.#reconnectAfterMs });
+    this.#options.onLost({
+      error,
+      final: final ?? false,
+      uptimeMs,
+      reconnectAfterMs: this.#reconnectAfterMs,
+    });
+  }
+
+  /** Returns the error of a connection that came to nothing because of its encryption. */
+  #refusal(): SignalboxError | undefined {
+    if (this.#welcomedAt !== undefined) return undefined;
+    return this.#cause instanceof SignalboxError ? this.#cause : tlsProblem(this.#options.url, this.#cause);
   }
 
   /** Returns the error frame that announced this close, if one did. */

@@ -9,10 +9,16 @@ const options = { perMessageDeflate: false, maxPayload: 64 * 1024 * 1024 };
 
 /**
  * Begins to open a WebSocket to a broker. Throws `untrusted_socket` if another user could have put the Unix socket there, and
- * `unreachable` if its directory is missing.
+ * `unreachable` if its directory is missing. `ca` holds the certificates of the only authorities to trust, as PEM text.
  */
-export function openWebSocket({ url, socketPath }: BrokerAddress): WebSocket {
-  if (socketPath === undefined) return new WebSocket(url, subprotocol, options);
+export function openWebSocket({ url, socketPath }: BrokerAddress, ca?: string): WebSocket {
+  if (socketPath === undefined) {
+    return new WebSocket(url, subprotocol, {
+      ...options,
+      minVersion: 'TLSv1.2',
+      ...(ca !== undefined && { ca }),
+    });
+  }
   const path = trustedPath(url, socketPath);
   return new WebSocket('ws://localhost/', subprotocol, { ...options, createConnection: () => connect(path) });
 }

@@ -48,9 +48,9 @@ export class Outbox {
   }
 
   /** Adds a frame that goes before messages; it is forgotten without a connection. */
-  control(frame: ClientFrame): void {
+  control(frame: ClientFrame, body?: string): void {
     if (this.#send === undefined) return;
-    this.#control.push(encodeFrame(frame));
+    this.#control.push(encodeFrame(frame, body));
     this.#schedule();
   }
 

@@ -15,6 +15,8 @@ import { openWebSocket } from './open-web-socket.ts';
 
 export interface SupervisorOptions {
   broker: BrokerAddress;
+  /** The certificates of the only authorities to trust, as PEM text. */
+  ca: string | undefined;
   token: string;
   renewToken: (() => Promise<string | undefined>) | undefined;
   address: string;
@@ -98,10 +100,10 @@ export class Supervisor {
   }
 
   #dial(): void {
-    const { broker, address, connectTimeoutMs: timeoutMs, clock, log, onFrame } = this.#options;
+    const { broker, ca, address, connectTimeoutMs: timeoutMs, clock, log, onFrame } = this.#options;
     let socket: WebSocket;
     try {
-      socket = openWebSocket(broker);
+      socket = openWebSocket(broker, ca);
     } catch (error) {
       if (!(error instanceof SignalboxError)) throw error;
       this.#lost({ error, final: !error.retryable, uptimeMs: 0, reconnectAfterMs: 0 });
@@ -139,7 +141,8 @@ export class Supervisor {
     const { waitForBroker, renewToken } = this.#options;
     this.#connection = undefined;
     if (loss.error.code === 'unauthorized' && renewToken) void this.#renew(loss, renewToken);
-    else if (loss.final || (this.#welcome === undefined && !waitForBroker)) this.#finish(loss.error);
+    else if (loss.final === true || (this.#welcome === undefined && (loss.final || !waitForBroker)))
+      this.#finish(loss.error);
     else this.#retry(loss);
   }
 

@@ -37,6 +37,10 @@ test('The nearest directory decides, and in one directory .yaml comes before .ym
     const file = write(`project/a/${name}`);
     expect(find('project/a/b')?.file).toBe(file);
   }
+  expect(find('project/a')).toEqual({
+    ...{ file: 'signalbox.yaml', by: 'search' },
+    passedOver: ['signalbox.yml', 'signalbox.json'],
+  });
 });
 
 test('The home directory is the last one that is searched.', () => {

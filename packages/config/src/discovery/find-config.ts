@@ -13,6 +13,8 @@ export interface FoundConfig {
   file: string;
   /** Nobody named a file that was found by a search, so it may be the work of the author of a directory. */
   by: 'option' | 'environment' | 'search';
+  /** Other configurations in its directory that the search passed over, by their names. */
+  passedOver?: string[];
 }
 
 /** The place where a search starts. */
@@ -38,10 +40,10 @@ export function findConfig(named: string | undefined, start: SearchStart = {}): 
   if (!search) return undefined;
   const { cwd = process.cwd(), home = homedir() } = start;
   for (const directory of directoriesUpFrom(cwd, home)) {
-    const name = configFileNames.find((one) => existsSync(join(directory, one)));
+    const [name, ...passedOver] = configFileNames.filter((one) => existsSync(join(directory, one)));
     if (name === undefined) continue;
-    if (directory === cwd) return { file: name, by: 'search' };
-    return { file: trusted(join(directory, name)), by: 'search' };
+    const file = directory === cwd ? name : trusted(join(directory, name));
+    return { file, by: 'search', ...(passedOver.length > 0 && { passedOver }) };
   }
   return undefined;
 }

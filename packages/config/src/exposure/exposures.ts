@@ -16,13 +16,13 @@ export interface GuardedFiles {
 
 /** Something of ours that a hosted server can reach by a path that its entry gives it. */
 interface Exposure {
-  kind: 'data directory' | 'token file' | 'configuration';
+  kind: 'data directory' | 'token file' | 'key of broker.tls' | 'configuration';
   text: string;
 }
 
 /**
  * Returns the configuration, with a warning for each of its own files that a hosted server could change. Throws
- * `SignalboxError` `exposed` if a hosted server can reach the data directory or a token file; with `allowExposed` these
+ * `SignalboxError` `exposed` if a hosted server can reach the data directory, a token file or the broker's TLS key; with `allowExposed` these
  * become warnings, too.
  */
 export function withExposureChecked(
@@ -76,6 +76,7 @@ function findExposures(config: Config, { dataDir, tokenFiles = [] }: GuardedFile
   return [
     ...exposedOf(config, 'data directory', [dataDir], dataDir),
     ...exposedOf(config, 'token file', tokenFiles, dataDir),
+    ...exposedOf(config, 'key of broker.tls', config.broker.tls ? [config.broker.tls.key] : [], dataDir),
     ...exposedOf(config, 'configuration', configurationOf(config), dataDir),
   ];
 }
@@ -118,6 +119,8 @@ function exposedOf(
 const effects = {
   'data directory': "so whoever may use the server can read the operator's token and act as the operator",
   'token file': 'so whoever may use the server can act with that token',
+  'key of broker.tls':
+    "so whoever may use the server can pretend to be the broker and collect its clients' tokens",
   configuration:
     'so whoever may use the server could change what runs here: it is not read again while it runs, except at SIGHUP',
 };

@@ -10,3 +10,15 @@ it('warns of a pattern that matches nothing, and of what a pattern leaves out, w
   ]);
   expect(inheritanceWarnings({ mcpServers: { app: { ...server, disabled: true } } }, ours)).toEqual([]);
 });
+
+it('warns of a variable of Signalbox that a server is given, since it does not get it', () => {
+  const env = { SIGNALBOX_TOKEN: 'sbx-secret', API_URL: 'http://a' };
+  const server = { type: 'stdio' as const, command: 'x', env };
+  expect(inheritanceWarnings({ mcpServers: { app: server } }, {})).toEqual([
+    expect.stringMatching(/^mcpServers\.app\.env: SIGNALBOX_TOKEN is left out: no server gets/),
+  ]);
+  expect(JSON.stringify(inheritanceWarnings({ mcpServers: { app: server } }, {}))).not.toContain(
+    'sbx-secret',
+  );
+  expect(inheritanceWarnings({ mcpServers: { app: { ...server, disabled: true } } }, {})).toEqual([]);
+});

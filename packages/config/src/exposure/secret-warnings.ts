@@ -1,10 +1,10 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { McpServerConfig } from '@signalbox/mcp-host';
 import { namedSecretsOf } from '@signalbox/mcp-host/rules';
 import { isLoopback, isSecretName } from '@signalbox/protocol';
 import type { Config } from '../config.ts';
+import { readableByOthers } from './readable-by-others.ts';
 
-const othersMayRead = 0o044;
 /** Shorter values stand in a file by chance. */
 const shortestSecret = 8;
 
@@ -36,12 +36,6 @@ function literalSecret(file: string, server: string, isConfiguration: boolean): 
     ? `chmod go-r ${file}, or write \${env:NAME} or \${file:PATH} there`
     : `chmod go-r ${file}`;
   return `${file} holds a secret of mcpServers.${server}, and other users may read it: ${fix}`;
-}
-
-/** Returns true if the permissions of a file let another user of this machine read it; false for a file that is gone. */
-export function readableByOthers(file: string): boolean {
-  const stats = statSync(file, { throwIfNoEntry: false });
-  return stats?.isFile() === true && (stats.mode & othersMayRead) !== 0;
 }
 
 /** Returns the text of a file that other users may read; `undefined` for any other. */

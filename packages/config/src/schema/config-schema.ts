@@ -1,4 +1,12 @@
-import { kindSchema, mailboxToolNames, roleSchema, suggestion } from '@signalbox/protocol';
+import {
+  isLoopback,
+  kindSchema,
+  mailboxToolNames,
+  permissionsOfRole,
+  roleSchema,
+  suggestion,
+  unreadHints,
+} from '@signalbox/protocol';
 import { z } from 'zod';
 import { parseListenAddress } from '../listen-address.ts';
 import { brokerLimitsSchema, callLimitsSchema, faceLimitsSchema, roleLimitsSchema } from './limits-schema.ts';
@@ -12,6 +20,10 @@ const namedRoleSchema = roleSchema.refine((role) => role !== 'observer', {
 
 const agentIdSchema = z.string().regex(/^[a-z0-9][a-z0-9_.-]{0,127}$/, {
   error: 'must be lower-case letters, digits and _.- (at most 128), beginning with a letter or a digit',
+});
+
+const originSchema = z.string().refine((text) => /^https?:/.test(text) && URL.parse(text)?.origin === text, {
+  error: 'must be scheme, host and port without a path, as in https://signalbox.example.com',
 });
 
 const brokerSchema = z.strictObject({
@@ -34,6 +46,28 @@ const brokerSchema = z.strictObject({
     .optional()
     .describe(
       'full (default): on disk before the receipt; process: survives a crash of the broker, not a power cut',
+    ),
+  metrics: z
+    .enum(['token', 'open'])
+    .optional()
+    .describe(
+      'who may read /metrics and /readyz?verbose: token (default) is an operator or observer by its token; open is everybody on this machine, for a listen address on loopback without trustedOrigins',
+    ),
+  tls: z
+    .strictObject({
+      cert: nonEmpty.describe(
+        'certificate (PEM, with the certificates of authorities between it and the root) that encrypts what goes over host and port; relative to this file, and read again when it changes',
+      ),
+      key: nonEmpty.describe(
+        'its private key (PEM, without passphrase), which no other user may read; relative to this file',
+      ),
+    })
+    .optional(),
+  trustedOrigins: z
+    .array(originSchema)
+    .optional()
+    .describe(
+      'addresses under which web pages and, through a proxy, clients reach the broker, as in https://signalbox.example.com',
     ),
   limits: brokerLimitsSchema.optional(),
 });
@@ -81,6 +115,41 @@ const orchestratorSchema = z.strictObject({
 
 const workerSchema = z.strictObject({ limits: faceLimitsSchema.optional() });
 
+const authSchema = z
+  .strictObject({
+    issuer: z
+      .string()
+      .refine(isSecureUrl, { error: 'must be an https:// URL, as in https://login.example.com' })
+      .describe(
+        'identity provider whose tokens (JWTs) the broker accepts, exactly as they name it in iss; http:// on this machine only',
+      ),
+    audience: nonEmpty.describe('what aud of its tokens must hold'),
+    agentClaim: nonEmpty.optional().describe('claim with the agent id; default sub'),
+    roleClaim: nonEmpty.describe('claim with a value, or a list of values, that auth.roles maps'),
+    roles: z
+      .record(z.string(), roleSchema)
+      .describe('values of that claim, and the role of each; a token must lead to exactly one role'),
+    permissions: z
+      .record(z.string(), z.enum(['operator', 'observer', 'mint']))
+      .optional()
+      .describe('values of that claim that give a permission; no other token of the provider has one'),
+  })
+  .superRefine(({ roles, permissions = {} }, context) => {
+    for (const [value, role] of Object.entries(roles)) {
+      const [needed] = permissionsOfRole(role);
+      const given = Object.hasOwn(permissions, value) ? permissions[value] : undefined;
+      if (needed === undefined || given === needed) continue;
+      const message = `the role '${role}' needs auth.permissions: { ${value}: ${needed} }`;
+      context.addIssue({ code: 'custom', path: ['roles', value], message });
+    }
+  });
+
+function isSecureUrl(text: string): boolean {
+  const url = URL.parse(text);
+  if (url?.protocol === 'https:') return true;
+  return url?.protocol === 'http:' && isLoopback(url.hostname.replace(/^\[(.*)\]$/, '$1'));
+}
+
 const mailboxSchema = z
   .union([z.literal(false), z.array(z.string())], { error: 'must be false, or a list of mailbox tools' })
   .superRefine((names, context) => {
@@ -91,6 +160,10 @@ const mailboxSchema = z
     }
   });
 
+const unreadHintSchema = z.enum(unreadHints, {
+  error: ({ input }) => `must be one of: ${unreadHints.join(', ')}${suggestion(String(input), unreadHints)}`,
+});
+
 /** A role as an entry of `roles` is written. */
 export const roleEntrySchema = z.strictObject({
   tools: toolPatterns.describe(
@@ -99,6 +172,11 @@ export const roleEntrySchema = z.strictObject({
   mailbox: mailboxSchema
     .optional()
     .describe('mailbox tools that an MCP client of the role is shown: false, or a list; default all'),
+  unreadHint: unreadHintSchema
+    .optional()
+    .describe(
+      'how an agent of the role is told of new mail: text (in results without structuredContent, too), meta (in _meta and in mailbox results) or off; default text',
+    ),
   budget: budgetSchema.optional().describe('calls that each worker of the role may make in a time'),
   sharedBudget: budgetSchema
     .optional()
@@ -124,6 +202,7 @@ const hostPattern = z
 /** `signalbox.yaml` as it is written. Unknown keys are errors at every level. */
 export const configSchema = z.strictObject({
   broker: brokerSchema.optional(),
+  auth: authSchema.optional(),
   orchestrator: orchestratorSchema.optional(),
   worker: workerSchema.optional(),
   mcpConfig: paths

@@ -1,4 +1,5 @@
 export { type RestoredBackup, type RestoreOptions, restoreBackup } from './restore-backup.ts';
+export { verifyStoppedData } from './stopped-data.ts';
 export { copyJournalOf } from './stopped-orchestrator.ts';
 export {
   type BackupContents,

@@ -1,9 +1,10 @@
-import { type Broker, type BrokerOptions, startBroker } from '@signalbox/broker';
+import { type Broker, type BrokerOptions, type IdentityProvider, startBroker } from '@signalbox/broker';
 import { type Config, formatListenAddress, type ListenAddress, listenError } from '@signalbox/config';
 import { type Fault, isLoopback } from '@signalbox/protocol';
 import { checkDataDirectory, dataDirectory, orchestratorFiles } from '../data-directory/data-directory.ts';
 import type { Log } from '../log.ts';
 import { roleLimits, sendPolicies } from '../policy/broker-policies.ts';
+import type { TlsFiles, TlsFilesOptions } from '../tls/index.ts';
 
 /** The configuration that a broker runs with. The other options replace or add to parts of it. */
 export interface RunBrokerOptions {
@@ -27,7 +28,7 @@ export interface RunBrokerOptions {
 
 /** A broker that runs in this process until it is disposed. */
 export interface RunningBroker extends AsyncDisposable {
-  /** The TCP address, `ws://HOST:PORT`, with the port that was taken. */
+  /** The TCP address, `ws://HOST:PORT` or `wss://NAME:PORT`, with the port that was taken. */
   readonly url: string;
   /** The address of the Unix socket, `unix:/PATH`, for this user's programs on this machine. `undefined` if there is none. */
   readonly socket: string | undefined;
@@ -43,13 +44,15 @@ export interface RunningBroker extends AsyncDisposable {
     role: string;
     ttlMs?: number | null;
   }): Promise<{ id: string; token: string }>;
+  /** Reads the certificate and its key again, and logs the outcome. Does nothing for a broker without TLS. */
+  reloadTls(): Promise<void>;
   /** Resolves with the reason if the disk fails under stored messages; the broker then stops by itself. */
   readonly failed: Promise<unknown>;
 }
 
 /**
  * Runs a broker in this process; resolves when it listens. Rejects with `bad_data_directory`, `data_directory_locked`,
- * `insecure_listen`, `address_in_use` or `cannot_listen`.
+ * `insecure_listen`, `bad_tls`, `address_in_use` or `cannot_listen`.
  */
 export async function runBroker(options: RunBrokerOptions): Promise<RunningBroker> {
   const { config, insecure = false, acceptLoss = false, supervisorPid, log = () => {}, fault } = options;
@@ -57,13 +60,22 @@ export async function runBroker(options: RunBrokerOptions): Promise<RunningBroke
   const dataDir = dataDirectory(options.dataDir, config);
   await checkDataDirectory(dataDir);
   const { journal, token } = orchestratorFiles(dataDir);
+  await using opened = new AsyncDisposableStack();
+  const { tls } = config.broker;
+  const files =
+    tls && opened.use(await openTlsFiles({ ...tls, onChange: (pair) => broker.setTls(pair), log }));
+  const identityProvider = await providerOf(config.auth, log);
   const broker = await listen({
     dataDir,
     madeLater: [journal, token],
     host,
     port,
+    ...(files && { tls: files.pair }),
+    ...(identityProvider && { identityProvider }),
+    trustedOrigins: config.broker.trustedOrigins,
     socket: config.broker.socket,
     durability: options.durability ?? config.broker.durability,
+    metrics: config.broker.metrics,
     policies: sendPolicies(config.roles),
     limits: config.broker.limits,
     roleLimits: roleLimits(config.roles),
@@ -73,7 +85,7 @@ export async function runBroker(options: RunBrokerOptions): Promise<RunningBroke
     log,
     ...(fault && { fault }),
   });
-  if (!isLoopback(host)) {
+  if (!isLoopback(host) && !files) {
     log({
       event: 'unencrypted_listen',
       level: 'warn',
@@ -82,6 +94,7 @@ export async function runBroker(options: RunBrokerOptions): Promise<RunningBroke
     });
   }
   const { url, socket, operatorTokenFile, failed } = broker;
+  const resources = opened.move();
   return {
     url,
     socket,
@@ -89,7 +102,11 @@ export async function runBroker(options: RunBrokerOptions): Promise<RunningBroke
     operatorTokenFile,
     failed,
     issueToken: (request) => broker.issueToken(request),
-    [Symbol.asyncDispose]: () => broker.stop(),
+    reloadTls: async () => files?.reload(),
+    async [Symbol.asyncDispose]() {
+      await resources.disposeAsync();
+      await broker.stop();
+    },
   };
 }
 
@@ -99,4 +116,25 @@ async function listen(options: BrokerOptions & ListenAddress): Promise<Broker> {
   } catch (cause) {
     throw listenError(cause, formatListenAddress(options)) ?? cause;
   }
+}
+
+/** Opens the identity provider of the configuration. If it can't be reached, that is logged, and tokens of the broker work. */
+async function providerOf(auth: Config['auth'], log: Log): Promise<IdentityProvider | undefined> {
+  if (!auth) return undefined;
+  const { openJwtProvider } = await import('../identity-provider/jwt-provider.ts');
+  const provider = await openJwtProvider(auth);
+  const { ok, detail } = provider.check();
+  if (!ok)
+    log({
+      event: 'identity_provider_unreachable',
+      level: 'warn',
+      message: `${detail}; its tokens are refused until then`,
+    });
+  return provider;
+}
+
+async function openTlsFiles(options: TlsFilesOptions): Promise<TlsFiles> {
+  // Most brokers have none, and start sooner without it.
+  const { TlsFiles } = await import('../tls/index.ts');
+  return TlsFiles.open(options);
 }

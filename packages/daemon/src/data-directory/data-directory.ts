@@ -105,7 +105,9 @@ export function localBrokerUrl(
     // An archive may hold private directories, too.
     if (isNamed || parseBrokerAddress(address, { insecure: true }).isLocal) return address;
   }
-  if (!config.broker.socket && isNamed) return `ws://${formatListenAddress(config.broker.listen)}`;
+  if (!config.broker.socket && isNamed) {
+    return `${config.broker.tls ? 'wss' : 'ws'}://${formatListenAddress(config.broker.listen)}`;
+  }
   // A port of this machine could be anybody's while no broker runs. The directory is the broker's alone.
   const path = brokerFiles(directory).socket;
   if (Buffer.byteLength(path) <= maxSocketPathBytes) return socketAddress(path);
@@ -134,13 +136,25 @@ export function brokerKeeper(directory: string): number | undefined {
 }
 
 /** Reads what the broker that runs on a data directory wrote down; `undefined` if none runs. */
-function runningBroker(directory: string): Partial<BrokerFacts> | undefined {
+export function runningBroker(directory: string): Partial<BrokerFacts> | undefined {
   try {
     const facts = JSON.parse(readFileSync(brokerFiles(directory).facts, 'utf8')) as Partial<BrokerFacts>;
     return typeof facts.pid === 'number' && isAlive(facts.pid) ? facts : undefined;
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Returns the addresses of the broker that runs on a data directory; none if none is known. With `isNamed: false` as for
+ * {@link localBrokerUrl}.
+ */
+export function runningAddresses(
+  directory: string,
+  { isNamed }: { isNamed: boolean },
+): { url?: string; socket?: string } {
+  const { url, socket } = (isNamed || isPrivate(directory) ? runningBroker(directory) : undefined) ?? {};
+  return { ...(typeof url === 'string' && { url }), ...(typeof socket === 'string' && { socket }) };
 }
 
 function isAlive(pid: number): boolean {

@@ -1,9 +1,11 @@
 export {
   brokerKeeper,
+  checkDataDirectory,
   dataDirectory,
   localBrokerUrl,
   operatorToken,
   orchestratorFiles,
+  runningAddresses,
+  runningBroker,
   workspaceRecordsDirectory,
 } from './data-directory.ts';
-export { readTokenFile, tokenInText } from './token-file.ts';

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { messageOf, parseTokenFile, SignalboxError, type TokenFile } from '@signalbox/protocol';
+import { parseTokenFile, type TokenFile } from '@signalbox/protocol/names';
+import { messageOf, SignalboxError } from '@signalbox/protocol/signalbox-error';
 
 /** Reads a token file. Throws `usage` if the file cannot be read or holds no single token. */
 export function readTokenFile(file: string): TokenFile {

@@ -19,6 +19,8 @@ export interface OrchestratorTokenOptions {
   dataDir: string;
   url: string;
   insecure: boolean;
+  /** The certificates of the only authorities to trust for `wss://`, as PEM text. */
+  ca: string | undefined;
   agent: string;
 }
 
@@ -27,13 +29,14 @@ export interface OrchestratorTokenOptions {
  * new one, which is issued with the operator's token and written there (0600).
  */
 export async function ensureOrchestratorToken(options: OrchestratorTokenOptions): Promise<string> {
-  const { dataDir, url, insecure, agent } = options;
+  const { dataDir, url, insecure, ca, agent } = options;
   const file = orchestratorFiles(dataDir).token;
   const existing = readIfPresent(file);
   if (existing !== undefined && (await isAccepted(existing, options))) return existing;
   await using operator = await connectBroker({
     url,
     insecure,
+    ...(ca !== undefined && { ca }),
     token: operatorToken(dataDir, url),
     agent: requestAddress('operator'),
     connectTimeoutMs: patientConnectMs,
@@ -54,12 +57,13 @@ function readIfPresent(file: string): string | undefined {
 
 async function isAccepted(
   token: string,
-  { url, insecure, agent }: OrchestratorTokenOptions,
+  { url, insecure, ca, agent }: OrchestratorTokenOptions,
 ): Promise<boolean> {
   try {
     await using _client = await connectBroker({
       url,
       insecure,
+      ...(ca !== undefined && { ca }),
       token,
       agent: requestAddress(agent),
       connectTimeoutMs: patientConnectMs,

@@ -32,6 +32,8 @@ export interface RunOrchestratorOptions {
   url?: string;
   /** Allows plain `ws://` to another machine, although nothing is encrypted. */
   insecure?: boolean;
+  /** The certificates of the only authorities to trust for `wss://`, as PEM text. */
+  ca?: string;
   /** By default a token that is kept in the data directory, and issued with the operator's token if it is missing. */
   token?: string;
   /** Replaces `broker.data`. The journal and sign-ins are kept there. */
@@ -152,10 +154,10 @@ async function startParts(
     signal: AbortSignal;
   },
 ): Promise<Parts> {
-  const { config, inForce, dataDir, url, insecure = false, log, signal, fault = noFault } = options;
+  const { config, inForce, dataDir, url, insecure = false, ca, log, signal, fault = noFault } = options;
   const { id, concurrency, limits, callTimeoutMs, maxProcesses } = config.orchestrator;
   const { allowlist, repeat, mailbox, budgets, serverConcurrency } = policyOf(config, []);
-  const token = options.token ?? (await ensureOrchestratorToken({ dataDir, url, insecure, agent: id }));
+  const token = options.token ?? (await ensureOrchestratorToken({ dataDir, url, insecure, ca, agent: id }));
   const events = withLevels(log, eventLevels);
   const journal = resources.use(
     await openSqliteJournal({
@@ -180,6 +182,7 @@ async function startParts(
     await connectBroker({
       url,
       insecure,
+      ...(ca !== undefined && { ca }),
       token,
       agent: id,
       backoff: 'orchestrator',

@@ -1,5 +1,5 @@
 import type { BudgetEntry, Config } from '@signalbox/config';
-import { type PolicyChanges, RoleToolAllowlist } from '@signalbox/orchestrator';
+import { type MailboxRule, type PolicyChanges, RoleToolAllowlist } from '@signalbox/orchestrator';
 import { definedValues } from './defined-values.ts';
 import { type RenamedTool, repeatLists } from './repeat-lists.ts';
 
@@ -20,7 +20,7 @@ export function policyOf(config: Config, renamed: readonly RenamedTool[]): Polic
     allowlist: withOperator(configuredAllowlist(config), config),
     repeat: repeatLists(config, renamed),
     budgets: budgetsOf(config),
-    mailbox: definedValues(config.roles, ({ mailbox }) => mailbox),
+    mailbox: definedValues(config.roles, mailboxRuleOf),
     serverConcurrency: definedValues(config.mcpServers, ({ concurrency }) => concurrency),
   };
 }
@@ -63,6 +63,11 @@ function budgetsOf({ orchestrator, roles }: Config): Policy['budgets'] {
     roles: definedValues(roles, ({ budget }) => budget && budgetOf(budget)),
     perRole: definedValues(roles, ({ sharedBudget }) => sharedBudget && budgetOf(sharedBudget)),
   };
+}
+
+function mailboxRuleOf({ mailbox, unreadHint }: Config['roles'][string]): MailboxRule | undefined {
+  if (mailbox === undefined && unreadHint === undefined) return undefined;
+  return { ...(mailbox !== undefined && { tools: mailbox }), ...(unreadHint && { unreadHint }) };
 }
 
 function budgetOf({ calls, perSeconds }: BudgetEntry): { calls: number; windowMs: number } {

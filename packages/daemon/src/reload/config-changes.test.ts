@@ -32,6 +32,7 @@ test('Every changed key that a running process cannot take over is listed.', () 
   const after = configOf({
     broker: {
       ...{ listen: '127.0.0.1:1', data: 'x', durability: 'process' },
+      ...{ tls: { cert: 'c', key: 'k' }, trustedOrigins: ['https://x'] },
       limits: { rates: { messages: 1 } },
     },
     roles: { a: { tools: [], limits: { rates: { messages: 2 } } } },
@@ -44,6 +45,8 @@ test('Every changed key that a running process cannot take over is listed.', () 
     'broker.listen',
     'broker.data',
     'broker.durability',
+    'broker.tls',
+    'broker.trustedOrigins',
     'broker.limits',
     'orchestrator.id',
     'orchestrator.concurrency',

@@ -1,0 +1,59 @@
+import { existsSync, rmSync } from 'node:fs';
+import { brokerFiles } from '@signalbox/broker/files';
+import { inspectJournal } from '@signalbox/orchestrator';
+import { messageOf } from '@signalbox/protocol';
+import {
+  holdStoppedDirectory,
+  refuseAbsent,
+  verifyAuditLog,
+  verifyInboxStore,
+  verifyTokenStore,
+} from '@signalbox/store';
+import { orchestratorFiles } from '../data-directory/data-directory.ts';
+
+/**
+ * Reads everything in the databases of a data directory on which nothing runs, and resolves with each damage in words. Changes nothing.
+ * Rejects with a `StoreError`, as in `data_directory_locked` if a broker runs there.
+ */
+export async function verifyStoppedData(directory: string): Promise<string[]> {
+  const { messages, tokens, audit, operatorToken } = brokerFiles(directory);
+  const { journal, token } = orchestratorFiles(directory);
+  using _held = holdStoppedDirectory(directory);
+  const later = [audit, operatorToken, journal, token];
+  const absent = refuseAbsent(
+    [
+      { file: messages, madeLater: [tokens, ...later] },
+      { file: tokens, madeLater: later },
+    ],
+    true,
+  );
+  const problems = absent === undefined ? [] : [absent];
+  const verify = async (file: string, read: (file: string) => unknown): Promise<void> => {
+    if (!existsSync(file)) return;
+    using _clean = withoutTraces(file);
+    try {
+      const found = (await read(file)) as { problems?: string[] };
+      problems.push(...(found.problems ?? []).map((problem) => `${file}: ${problem}`));
+    } catch (thrown) {
+      problems.push(messageOf(thrown));
+    }
+  };
+  await verify(messages, verifyInboxStore);
+  await verify(tokens, verifyTokenStore);
+  await verify(audit, verifyAuditLog);
+  await verify(journal, inspectJournal);
+  return problems;
+}
+
+/**
+ * Removes the files that SQLite makes beside a database for a reader, if they were not there before. Made by another user than the
+ * broker's, they would keep the broker from its own database.
+ */
+function withoutTraces(file: string): Disposable {
+  const made = [`${file}-wal`, `${file}-shm`].filter((beside) => !existsSync(beside));
+  return {
+    [Symbol.dispose]: () => {
+      for (const beside of made) rmSync(beside, { force: true });
+    },
+  };
+}

@@ -1,0 +1,1 @@
+export { TlsFiles, type TlsFilesOptions } from './tls-files.ts';
