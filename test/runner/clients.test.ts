@@ -48,7 +48,7 @@ test.concurrent('claude gets our server in a file, alone, and its prompt is not 
       SIGNALBOX_TOKEN_FILE: report.tokenFile,
     },
   });
-  expect(Object.keys(report.ownVariables)).toHaveLength(3);
+  expect(Object.keys(report.ownVariables)).toHaveLength(4);
   expect(existsSync(dirname(report.tokenFile))).toBe(false);
 });
 
@@ -65,7 +65,7 @@ test.concurrent('codex gets our server as TOML on its command line, with all tha
     server: { read: { required: true, tool_timeout_sec: 600, default_tools_approval_mode: 'approve' } },
   });
   expect(report.argv.slice(-2)).toEqual(['exec', 'do it']);
-  expect(Object.keys(report.ownVariables)).toHaveLength(3);
+  expect(Object.keys(report.ownVariables)).toHaveLength(4);
 });
 
 test.concurrent('opencode gets our server beside what the variable held already.', async ({ expect }) => {

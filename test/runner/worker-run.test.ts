@@ -183,10 +183,14 @@ test('A dry run shows command line, variables and files, and makes no token.', a
           expect.stringMatching(/^--mcp-config=\//),
           expect.anything(),
           expect.anything(),
+          expect.stringMatching(/^--settings=\//),
           'hi',
         ],
         env: { SIGNALBOX_AGENT: 'dry' },
-        files: [{ path: expect.stringMatching(/mcp\.json$/), text: expect.stringContaining('worker') }],
+        files: [
+          { path: expect.stringMatching(/mcp\.json$/), text: expect.stringContaining('worker') },
+          { path: expect.stringMatching(/settings\.json$/), text: expect.stringContaining('mail-hook') },
+        ],
       },
     ],
   });

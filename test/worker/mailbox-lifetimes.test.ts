@@ -173,7 +173,9 @@ test('a broker that restarts under questions, waits and unacked messages costs n
 
 test('a role sees only the mailbox tools that its policy leaves it, also when that changes under it', async () => {
   await using mail = await startMailboxStack();
-  mail.orchestrator.setPolicy({ mailbox: { mute: false, reader: ['signalbox_inbox_read'] } });
+  mail.orchestrator.setPolicy({
+    mailbox: { mute: { tools: false }, reader: { tools: ['signalbox_inbox_read'] } },
+  });
   const mute = await mail.mailbox('mute', 'mute');
   const rita = await mail.mailbox('rita', 'reader');
   const rosa = await mail.mailbox('rosa');
@@ -189,7 +191,7 @@ test('a role sees only the mailbox tools that its policy leaves it, also when th
   const told = new Promise<void>((resolve) =>
     mute.client.setNotificationHandler('notifications/tools/list_changed', () => resolve()),
   );
-  mail.orchestrator.setPolicy({ mailbox: { reader: ['signalbox_inbox_read'] } });
+  mail.orchestrator.setPolicy({ mailbox: { reader: { tools: ['signalbox_inbox_read'] } } });
   await told;
   expect(await names(mute)).toHaveLength(8);
   expect((await mute.use('send_message', { to: 'rosa', text: 'x' })).isError).toBe(false);
@@ -223,14 +225,18 @@ test('a call that was given up, and one whose end is in doubt, can be looked up'
   const found = await mailbox.use('call_result', { call_id: lost });
   expect(found.meta).toEqual(failed.meta);
   expect(found.text).toBe(failed.text);
-  const states = (await mailbox.use('call_result')).data.calls.map((one: { state: string }) => one.state);
-  expect(states).toEqual([(failed.meta['signalbox/error'] as { code: string }).code, 'ok']);
+  const { calls } = (await other.use('call_result')).data;
+  expect(calls).toMatchObject([
+    { call_id: lost, outcome: (failed.meta['signalbox/error'] as { code: string }).code, result_kept: true },
+    { call_id, state: 'finished', outcome: 'ok', result_kept: true },
+  ]);
+  expect((await stranger.use('call_result')).data).toEqual({ calls: [] });
   expect((await mailbox.use('mcp_counter__echo', { n: 1 })).meta).toEqual({});
 });
 
 test('results of hosted tools mention unread messages, whoever may read them', async () => {
   await using stack = await startToolStack();
-  stack.orchestrator.setPolicy({ mailbox: { mute: false } });
+  stack.orchestrator.setPolicy({ mailbox: { mute: { tools: false } } });
   await using mailbox = await connectMailbox(await stack.executor('w1'), { unreadEveryMs: 1 });
   await using mute = await connectMailbox(await stack.executor('w2', 'mute'), { unreadEveryMs: 1 });
   const rosa = await stack.client('rosa');

@@ -141,15 +141,24 @@ test("a client's cancellation stops the tool in its server", async () => {
   await expect.poll(() => stack.ran('slow').map((line) => line.at)).toEqual(['start', 'cancelled']);
 });
 
-test('a client that hangs up ends the face and cancels what it had running', async () => {
+test('a client that hangs up ends the face and cancels nothing: the next process of the agent gets the result', async () => {
   await using stack = await startToolStack();
-  await using connection = await connectFace(await stack.executor('w1'), { mailbox: false });
-  const call = connection.call('mcp_counter__slow', { ms: 60_000 }).catch((thrown: Error) => thrown);
+  const executor = await stack.executor('w1');
+  await using connection = await connectFace(executor);
+  const call = connection.call('mcp_counter__slow', { ms: 1_500 }).catch((thrown: Error) => thrown);
   await expect.poll(() => stack.ran('slow').length).toBe(1);
   await connection.client.close();
   await connection.face.closed;
+  await executor.close();
   expect(await call).toBeInstanceOf(Error);
-  await expect.poll(() => stack.ran('slow').map((line) => line.at)).toEqual(['start', 'cancelled']);
+  await using next = await connectFace(await stack.executor('w1'));
+  const listed = await next.call('signalbox_call_result', {});
+  const [{ call_id, state }] = (listed.structuredContent as { calls: [{ call_id: string; state: string }] })
+    .calls;
+  expect(state).toBe('running');
+  const result = await next.call('signalbox_call_result', { call_id });
+  expect(result.isError).not.toBe(true);
+  expect(stack.ran('slow').map((line) => line.at)).toEqual(['start', 'end']);
 });
 
 test('a face that is asked to end answers what it has running and cancels it in the server', async () => {

@@ -1,3 +1,4 @@
+export { agentPrograms } from './agent-clis/injection-table.ts';
 export {
   clientSnippet,
   type FaceTarget,
@@ -11,14 +12,21 @@ export { type ExecutorOptions, McpProxyExecutor } from './executor/mcp-proxy-exe
 export type { ExecuteOptions, ToolCall, ToolProgress } from './executor/tool-call.ts';
 export { type McpFace, type McpFaceOptions, serveMcpFace } from './face/stdio-face.ts';
 export { type HttpFace, type HttpFaceOptions, serveHttpFace } from './http/http-face.ts';
-export { type AgentSetup, planAgent } from './runner/agent-plan.ts';
+export { type AgentSetup, type MailHookCommand, planAgent } from './runner/agent-plan.ts';
 export { inheritedEnvironment } from './runner/child-environment.ts';
 export type { ChildToken, IssueToken } from './runner/child-token.ts';
-export { startCleanupProcess } from './runner/cleanup/cleanup-process.ts';
+export { type CleanupProcess, startCleanupProcess } from './runner/cleanup/cleanup-process.ts';
 export { findProgram } from './runner/find-program.ts';
 export { outputSink } from './runner/output/output-sink.ts';
 export { type ProcessTokenOptions, processTokens, sameToken } from './runner/process-tokens.ts';
 export { defaultRestartPolicy } from './runner/restart-budget.ts';
 export { runRoots } from './runner/run-directory.ts';
 export type { ProcessEnd, RunEvent } from './runner/run-event.ts';
+export { openRunFace, type RunFace } from './runner/run-face.ts';
 export { type SupervisedAgent, superviseAgent } from './runner/supervise-agent.ts';
+export {
+  type FaceSessionEvent,
+  type SharedFace,
+  type SharedFaceOptions,
+  serveSharedFace,
+} from './shared-face/shared-face.ts';

@@ -1,19 +1,53 @@
 import { join } from 'node:path';
-import { type Inject, serverName } from './injection.ts';
+import { hookTimeoutMs, type Inject, serverName } from './injection.ts';
 
 /** Makes Claude Code list our tools to the model from the start: otherwise they can be hidden behind its search for tools. */
 export const claudeLoading = { alwaysLoad: true } as const;
 
-/** Tells Claude Code by a file of MCP servers that is named on its command line. */
-export const injectClaude: Inject = ([program = '', ...rest], { faceCommand, runDirectory, keepMcp }) => {
+/**
+ * Tells Claude Code by a file of MCP servers, and of new mail by hooks in a file of settings. Both are named on its command line; it
+ * adds the hooks to the user's own.
+ */
+export const injectClaude: Inject = (
+  [program = '', ...rest],
+  { faceCommand, runDirectory, keepMcp, mailHook },
+) => {
   const path = join(runDirectory, 'mcp.json');
   const servers = { mcpServers: { [serverName]: { type: 'stdio', ...faceCommand, ...claudeLoading } } };
-  // Both options take any number of values: only written with "=" do they leave the prompt behind them alone.
-  const options = [`--mcp-config=${path}`, `--allowedTools=mcp__${serverName}`];
+  // It takes one file of settings, and the user's own goes first.
+  const hasSettings = rest.some((word) => word === '--settings' || word.startsWith('--settings='));
+  const settings = mailHook === undefined || hasSettings ? undefined : join(runDirectory, 'settings.json');
+  // These options take any number of values: only written with "=" do they leave the prompt behind them alone.
+  const options = [
+    `--mcp-config=${path}`,
+    `--allowedTools=mcp__${serverName}`,
+    ...(keepMcp ? [] : ['--strict-mcp-config']),
+    ...(settings === undefined ? [] : [`--settings=${settings}`]),
+  ];
   return {
-    argv: [program, ...options, ...(keepMcp ? [] : ['--strict-mcp-config']), ...rest],
+    argv: [program, ...options, ...rest],
     env: {},
-    files: [{ path, text: `${JSON.stringify(servers, undefined, 2)}\n` }],
-    notes: keepMcp ? [] : ["claude's own MCP servers are left out; --keep-mcp keeps them"],
+    files: [
+      { path, text: jsonText(servers) },
+      ...(settings === undefined
+        ? []
+        : [{ path: settings, text: jsonText({ hooks: mailHooks(mailHook!) }) }]),
+    ],
+    notes: [
+      ...(keepMcp ? [] : ["claude's own MCP servers are left out; --keep-mcp keeps them"]),
+      ...(mailHook !== undefined && hasSettings
+        ? ['claude takes one --settings, and has one of its own: no hook tells it of new mail']
+        : []),
+    ],
   };
 };
+
+/** Returns the hooks before a turn and at its end. */
+function mailHooks(command: string) {
+  const hook = { type: 'command', command, timeout: hookTimeoutMs / 1000 };
+  return { UserPromptSubmit: [{ hooks: [hook] }], Stop: [{ hooks: [hook] }] };
+}
+
+function jsonText(value: unknown): string {
+  return `${JSON.stringify(value, undefined, 2)}\n`;
+}

@@ -1,15 +1,18 @@
 import { join } from 'node:path';
 import { SignalboxError } from '@signalbox/protocol';
-import { type Inject, serverName, toolTimeoutMs } from './injection.ts';
+import { hookTimeoutMs, type Inject, serverName, toolTimeoutMs } from './injection.ts';
 
 const variable = 'GEMINI_CLI_SYSTEM_SETTINGS_PATH';
 
 /** Tells Gemini CLI by a variable that names a settings file, which stands in place of the machine's system settings. */
-export const injectGemini: Inject = (argv, { faceCommand, runDirectory, env, systemSettings }) => {
+export const injectGemini: Inject = (argv, { faceCommand, runDirectory, env, mailHook, systemSettings }) => {
   if (env[variable]) throw alreadySet(`${variable} is set already`);
   if (systemSettings !== undefined) throw alreadySet(`this machine has system settings in ${systemSettings}`);
   const path = join(runDirectory, 'settings.json');
-  const settings = { mcpServers: { [serverName]: { ...faceCommand, timeout: toolTimeoutMs, trust: true } } };
+  const settings = {
+    mcpServers: { [serverName]: { ...faceCommand, timeout: toolTimeoutMs, trust: true } },
+    ...(mailHook !== undefined && { hooks: mailHooks(mailHook) }),
+  };
   return {
     argv: [...argv],
     env: { [variable]: path },
@@ -20,6 +23,12 @@ export const injectGemini: Inject = (argv, { faceCommand, runDirectory, env, sys
     ],
   };
 };
+
+/** Returns the hooks before a turn and at its end. Gemini CLI adds them to the user's own. */
+function mailHooks(command: string) {
+  const hook = { type: 'command', name: `${serverName}-mail`, command, timeout: hookTimeoutMs };
+  return { BeforeAgent: [{ hooks: [hook] }], AfterAgent: [{ hooks: [hook] }] };
+}
 
 function alreadySet(what: string): SignalboxError {
   return new SignalboxError('usage', `${what}, and ours would replace it`, {

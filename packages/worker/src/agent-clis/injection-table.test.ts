@@ -39,6 +39,34 @@ test('claude keeps its own servers only if that is asked for', () => {
   expect([strict(false), strict(true)]).toEqual([true, false]);
 });
 
+test('claude’s hooks come in settings of the run, unless it is given settings or is to have no hooks', () => {
+  const hooked = { ...context, mailHook: "'/opt/node' mail-hook" };
+  const { argv, files } = injectionFor(['claude', '-p', 'hi'], hooked);
+  expect(argv).toContain('--settings=/run/x/settings.json');
+  const hook = { type: 'command', command: hooked.mailHook, timeout: 2 };
+  expect(JSON.parse(files.find(({ path }) => path === '/run/x/settings.json')!.text)).toEqual({
+    hooks: { UserPromptSubmit: [{ hooks: [hook] }], Stop: [{ hooks: [hook] }] },
+  });
+  const without = (words: string[], given: InjectionContext) => {
+    const { files, notes } = injectionFor(['claude', ...words], given);
+    return { files: files.map(({ path }) => path), saysSo: notes.some((note) => note.includes('no hook')) };
+  };
+  const plain = ['/run/x/mcp.json'];
+  expect(without(['--settings', 'mine.json'], hooked)).toEqual({ files: plain, saysSo: true });
+  expect(without(['--settings={}'], hooked)).toEqual({ files: plain, saysSo: true });
+  expect(without([], context)).toEqual({ files: plain, saysSo: false });
+});
+
+test('gemini’s hooks stand beside our server', () => {
+  const { files } = injectionFor(['gemini'], { ...context, mailHook: 'x mail-hook' });
+  const hook = { type: 'command', name: 'signalbox-mail', command: 'x mail-hook', timeout: 2000 };
+  expect(JSON.parse(files[0]!.text).hooks).toEqual({
+    BeforeAgent: [{ hooks: [hook] }],
+    AfterAgent: [{ hooks: [hook] }],
+  });
+  expect(JSON.parse(injectionFor(['gemini'], context).files[0]!.text)).not.toHaveProperty('hooks');
+});
+
 test('codex’s values are TOML on one line that says the same, quotes and backslashes included', () => {
   const { argv } = injectionFor(['codex', 'exec'], context);
   const values = argv.filter((_, index) => argv[index - 1] === '-c');

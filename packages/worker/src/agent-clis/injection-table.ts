@@ -14,6 +14,9 @@ const table: Readonly<Record<ClientName, Inject>> = {
   'cursor-agent': injectCursorAgent,
 };
 
+/** The programs of the agents that we know. */
+export const agentPrograms: readonly string[] = Object.keys(table);
+
 /**
  * Returns the smallest change that makes an agent's CLI start our MCP server, by the name of its program. A program that isn't
  * known is left as it is. Throws `SignalboxError` `usage` where the machine or the environment forbids it.

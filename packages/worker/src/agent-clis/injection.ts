@@ -17,6 +17,8 @@ export interface InjectionContext {
   env: Readonly<Record<string, string | undefined>>;
   /** Whether the agent keeps the MCP servers that it has of its own. */
   keepMcp: boolean;
+  /** The shell command of the hook that tells of mail, for CLIs that have hooks; absent if they are to have none. */
+  mailHook?: string;
   /** Whether the user approves every MCP server that the workspace names. */
   approveWorkspaceServers: boolean;
   /** A settings file of the machine's administrator, which ours would replace. */
@@ -61,6 +63,9 @@ export const serverName = 'signalbox';
 
 /** How long an agent's CLI waits for the start of our MCP server, in milliseconds. */
 export const startTimeoutMs = 20_000;
+
+/** The longest time that an agent's CLI waits for the hook that tells of mail, in milliseconds. */
+export const hookTimeoutMs = 2_000;
 
 /** The longest time of one tool call, in milliseconds: as long as `worker mcp` waits for one. */
 export const toolTimeoutMs = 600_000;

@@ -1,5 +1,11 @@
 import type { BrokerClient, Log, ParsedMessage } from '@signalbox/client';
-import { type MailboxAccess, type Manifest, messageOf, type Tool } from '@signalbox/protocol';
+import {
+  type MailboxAccess,
+  type Manifest,
+  messageOf,
+  type Tool,
+  type UnreadHint,
+} from '@signalbox/protocol';
 import { requestManifest } from './manifest-request.ts';
 
 type NotReady = NonNullable<Manifest['not_ready']>;
@@ -23,6 +29,7 @@ export class CurrentManifest {
   #version = '';
   #hasUnlisted = false;
   #mailbox: MailboxAccess | undefined;
+  #unreadHint: UnreadHint | undefined;
   #notReady: NotReady = [];
   #refreshing: Promise<boolean> | undefined;
   #refreshNext: Promise<boolean> | undefined;
@@ -51,6 +58,11 @@ export class CurrentManifest {
   /** The mailbox tools that the role may see; `undefined` for all. */
   get mailbox(): MailboxAccess | undefined {
     return this.#mailbox;
+  }
+
+  /** The way in which the role is told of new mail; `undefined` if the configuration does not say it. */
+  get unreadHint(): UnreadHint | undefined {
+    return this.#unreadHint;
   }
 
   /** The servers that had told no tool yet when the list was last asked for. */
@@ -103,6 +115,7 @@ export class CurrentManifest {
     this.#version = manifest.version;
     this.#hasUnlisted = manifest.has_unlisted === true;
     this.#mailbox = manifest.mailbox;
+    this.#unreadHint = manifest.unread_hint;
     this.#tools = new Map(manifest.tools.map((tool) => [tool.name, tool]));
     for (const listener of this.#listeners) listener();
     return true;

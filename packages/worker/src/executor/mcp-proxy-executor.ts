@@ -6,6 +6,7 @@ import {
   requestAddress,
 } from '@signalbox/client';
 import {
+  type CallRequest,
   type CallRound,
   type Fault,
   isInputRequired,
@@ -14,11 +15,13 @@ import {
   type Tool,
   type ToolCallError,
   toolCallError,
+  type UnreadHint,
   type WelcomeFrame,
 } from '@signalbox/protocol';
 import { closest } from 'fastest-levenshtein';
 import { type CallResult, callResultOf, type RoundResult } from './call-result.ts';
 import { CurrentManifest } from './current-manifest.ts';
+import { endOfRepeated } from './repeated-call.ts';
 import { callBody, type ExecuteOptions, relayProgress, type ToolCall, unlistedTool } from './tool-call.ts';
 
 const defaultCallTimeoutMs = 300_000;
@@ -30,12 +33,19 @@ export interface ExecutorOptions {
   url: string;
   /** Allows plain `ws://` to another machine, although token and calls cross the network unencrypted. */
   insecure?: boolean;
+  /** The certificates of the only authorities to trust for `wss://`, as PEM text; by default those that Node trusts. */
+  ca?: string;
   /** The agent's token. */
   token: string;
   /** Called when the token was revoked or has expired, for another token of the same agent, whose role may be another. */
   renewToken?: () => Promise<string | undefined>;
   /** The agent id that the token names. The executor takes a sub-inbox of it for the replies. */
   agent: string;
+  /**
+   * Names that sub-inbox: 22 characters of base64url. An executor with the same name takes it over, with the replies that have come
+   * meanwhile. By default it is a new one.
+   */
+  consumer?: string;
   /** The agent id of the orchestrator; default `orchestrator`. */
   orchestrator?: string;
   /** The deadline of a call, waiting included; default 5 min. If given, it is also the tool's own timeout. */
@@ -77,12 +87,25 @@ export class McpProxyExecutor implements AsyncDisposable {
 
   /** Connects and fetches the list of tools. Throws `SignalboxError` if either fails; nothing stays open then. */
   static async connect(options: ExecutorOptions): Promise<McpProxyExecutor> {
-    const { url, insecure = false, token, renewToken, agent, signal, waitForBroker, log } = options;
+    const {
+      url,
+      insecure = false,
+      ca,
+      token,
+      renewToken,
+      agent,
+      consumer,
+      signal,
+      waitForBroker,
+      log,
+    } = options;
     const client = await connectBroker({
       url,
       insecure,
+      ...(ca !== undefined && { ca }),
       token,
-      agent: requestAddress(agent),
+      agent: requestAddress(agent, consumer),
+      resumes: consumer !== undefined,
       backoff: 'worker',
       ...(renewToken && { renewToken }),
       ...(signal && { signal }),
@@ -126,12 +149,45 @@ export class McpProxyExecutor implements AsyncDisposable {
     if (requestId !== undefined) requestOptions.id = requestId;
     if (signal) requestOptions.signal = signal;
     if (onProgress) requestOptions.onProgress = (progress) => relayProgress(progress, onProgress);
+    const { mayBeRepeated } = options;
+    if (mayBeRepeated && requestId !== undefined) {
+      const known = tool ?? unlistedTool(call.name);
+      return this.#repeatable(body, requestOptions, { over: mayBeRepeated, callId: requestId, tool: known });
+    }
     const replied = this.#client.request(this.#orchestrator, 'mcp_request', body, requestOptions);
     // The client sends at the end of this turn of the event loop, so that the call is on its way in the next one.
     if (this.#fault !== noFault) setImmediate(() => this.#fault('worker.call.sent'));
     const outcome = await replied;
     this.#fault('worker.reply.received');
     return callResultOf(outcome, tool ?? unlistedTool(call.name));
+  }
+
+  /** Makes a call that may have been made before, by a process that is dead. */
+  async #repeatable(
+    body: CallRequest,
+    requestOptions: RequestOptions,
+    call: { over: Promise<void>; callId: string; tool: Tool },
+  ): Promise<RoundResult> {
+    const { signal } = requestOptions;
+    const ended = new AbortController();
+    const anySignal = signal ? AbortSignal.any([signal, ended.signal]) : ended.signal;
+    const repeated = Promise.withResolvers<RoundResult>();
+    const replied = this.#client.request(this.#orchestrator, 'mcp_request', body, {
+      ...requestOptions,
+      signal: anySignal,
+      ackAfter: call.over,
+      onReceipt: (duplicate) => {
+        if (duplicate) endOfRepeated(this, call, anySignal).then(repeated.resolve, () => {});
+      },
+    });
+    try {
+      return await Promise.race([
+        replied.then((outcome) => callResultOf(outcome, call.tool)),
+        repeated.promise,
+      ]);
+    } finally {
+      ended.abort();
+    }
   }
 
   #unknownTool(name: string): ToolCallError {
@@ -170,6 +226,11 @@ export class McpProxyExecutor implements AsyncDisposable {
     return this.#manifest.mailbox;
   }
 
+  /** The way in which the role is told of new mail, if the configuration says it. */
+  get unreadHint(): UnreadHint | undefined {
+    return this.#manifest.unreadHint;
+  }
+
   /** Fetches the list again and returns whether it has changed. Throws `SignalboxError` and keeps the old list on failure. */
   refresh(): Promise<boolean> {
     return this.#manifest.refresh();
@@ -187,8 +248,8 @@ export class McpProxyExecutor implements AsyncDisposable {
 
   /** Opens a connection under the agent's own address, with the same token. The caller closes it, or aborts `signal`. */
   connectMain(signal: AbortSignal): Promise<BrokerClient> {
-    const { url, insecure = false, token, renewToken, agent } = this.#options;
-    const tokens = { token, ...(renewToken && { renewToken }) };
+    const { url, insecure = false, ca, token, renewToken, agent } = this.#options;
+    const tokens = { token, ...(renewToken && { renewToken }), ...(ca !== undefined && { ca }) };
     return connectBroker({ url, insecure, ...tokens, agent, signal, waitForBroker: true, log: this.#log });
   }
 

@@ -1,6 +1,6 @@
+import type { BrokerClient } from '@signalbox/client';
 import { mcpReplySchema, type Tool, type ToolCallError, toolCallError } from '@signalbox/protocol';
 import { type CallResult, callResultOf } from './call-result.ts';
-import type { McpProxyExecutor } from './mcp-proxy-executor.ts';
 
 /** Stands for a question where a tool is expected: a question has no effect and may be repeated. */
 const question: Tool = {
@@ -9,16 +9,23 @@ const question: Tool = {
   annotations: { readOnlyHint: true },
 };
 
+/** Who asks, as `McpProxyExecutor` has it. */
+export interface Asker {
+  readonly client: Pick<BrokerClient, 'request'>;
+  /** The agent id of the orchestrator. */
+  readonly orchestrator: string;
+}
+
 /**
  * Asks the orchestrator something that it answers with `data`. Neither question nor answer is stored. Every failure is a return
  * value.
  */
 export async function askOrchestrator(
-  executor: McpProxyExecutor,
+  { client, orchestrator }: Asker,
   body: { op: string; [field: string]: unknown },
   options: { timeoutMs: number; signal: AbortSignal },
 ): Promise<CallResult<unknown>> {
-  const outcome = await executor.client.request(executor.orchestrator, 'mcp_request', body, {
+  const outcome = await client.request(orchestrator, 'mcp_request', body, {
     ...options,
     ephemeral: true,
   });

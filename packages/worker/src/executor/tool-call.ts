@@ -16,6 +16,11 @@ export interface ExecuteOptions {
   timeoutMs?: number | undefined;
   /** The id of the call's request, unique for each agent, so that it can be asked about after a crash; by default a new one. */
   requestId?: string | undefined;
+  /**
+   * Set if the same call, with its id, may be made again by another process after the death of this one, until this resolves: its
+   * reply stays at the broker until then. If the call was made before, the orchestrator is asked what became of it.
+   */
+  mayBeRepeated?: Promise<void> | undefined;
   /** Called with the progress that the MCP server reports while the call runs. */
   onProgress?: ((progress: ToolProgress) => void) | undefined;
 }

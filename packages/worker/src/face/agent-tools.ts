@@ -1,16 +1,17 @@
 import type { Log } from '@signalbox/client';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
-import { mentionUnread } from '../mailbox/inbox/unread.ts';
-import { type Mailbox, type MailboxTimes, mailboxTools } from '../mailbox/mailbox-tools.ts';
+import type { MailHint } from '../mailbox/inbox/mail-hint.ts';
+import { mentionMail } from '../mailbox/inbox/mention-mail.ts';
+import { type Mailbox, type MailboxSettings, mailboxTools } from '../mailbox/mailbox-tools.ts';
 import { searchTools } from '../search/search-tools.ts';
 import { type AgentStatus, createAgentStatus } from '../tools/agent-status.ts';
+import { CallsUnderWay } from '../tools/calls-under-way.ts';
 import { combinedTools } from '../tools/combined-tools.ts';
 import type { FaceTools } from '../tools/face-tools.ts';
 import { hostedTools } from '../tools/hosted-tools.ts';
-import { RecentCalls } from '../tools/recent-calls.ts';
 
 /** Options that choose the tools of an agent. */
-export interface AgentToolsOptions extends MailboxTimes {
+export interface AgentToolsOptions extends MailboxSettings {
   /** `search`: two tools, to find and to call, in place of the whole list of the orchestrator's. Default `all`. */
   toolList?: 'all' | 'search';
   /** How long a search waits for the orchestrator's answer, also while none is connected; default 10 s. */
@@ -19,6 +20,8 @@ export interface AgentToolsOptions extends MailboxTimes {
   mailbox?: boolean;
   /** Names the process that reads the inbox to the broker, if that process ends with its agent. */
   consumerId?: string;
+  /** Called when a client lists the tools for the first time. */
+  onListed?: (() => void) | undefined;
   log?: Log;
 }
 
@@ -27,12 +30,14 @@ export interface AgentTools extends FaceTools, AsyncDisposable {
   readonly status: AgentStatus;
   /** Whether the agent waits for an answer that would be lost if these were disposed. */
   isAsking(): boolean;
+  /** Returns a hint at mail that the agent was not told of yet, which counts as telling it. */
+  newMailHint(): Promise<MailHint | undefined>;
 }
 
 /** Opens the tools of the executor's agent. */
 export function openAgentTools(executor: McpProxyExecutor, options: AgentToolsOptions = {}): AgentTools {
   const { toolList = 'all' } = options;
-  const calls = new RecentCalls(Date.now);
+  const calls = new CallsUnderWay();
   const hosted =
     toolList === 'search' ? searchTools(executor, { ...options, calls }) : hostedTools(executor, calls);
   const mailbox = options.mailbox === false ? undefined : mailboxTools(executor, { ...options, calls });
@@ -40,7 +45,8 @@ export function openAgentTools(executor: McpProxyExecutor, options: AgentToolsOp
   return {
     ...tools,
     isAsking: () => mailbox?.isAsking() ?? false,
-    status: createAgentStatus((status) => executor.client.announce(status)),
+    newMailHint: async () => await mailbox?.unread.lookForHint(),
+    status: createAgentStatus((status) => executor.client.announce(status), { onListed: options.onListed }),
     async [Symbol.asyncDispose]() {
       await mailbox?.[Symbol.asyncDispose]();
     },
@@ -51,5 +57,5 @@ export function openAgentTools(executor: McpProxyExecutor, options: AgentToolsOp
  * Adds the mailbox tools. They come first: some clients read only the first page of a list, and the hosted tools accept every name.
  */
 function withMailbox(hosted: FaceTools, mailbox: Mailbox): FaceTools {
-  return combinedTools([mailbox, mentionUnread(hosted, mailbox.unread)]);
+  return combinedTools([mailbox, mentionMail(hosted, mailbox.unread)]);
 }

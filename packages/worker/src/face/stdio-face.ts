@@ -3,7 +3,8 @@ import type { Readable, Writable } from 'node:stream';
 import type { Log } from '@signalbox/client';
 import { messageOf } from '@signalbox/protocol';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
-import { serveConnection } from '../sdk/face-connection.ts';
+import type { MailHint } from '../mailbox/inbox/mail-hint.ts';
+import { type FaceConnectionOptions, serveConnection } from '../sdk/face-connection.ts';
 import { StdioTransport, type Transport } from '../sdk/stdio-transport.ts';
 import { type AgentToolsOptions, openAgentTools } from './agent-tools.ts';
 
@@ -17,6 +18,8 @@ export interface McpFaceOptions extends AgentToolsOptions {
   transport?: Transport;
   /** The longest silence while a call runs whose client asked for progress, in milliseconds; default 15 s. */
   heartbeatMs?: number;
+  /** Returns the key of the call with which a client's request began (`FaceCall.key`). */
+  keyOf?: FaceConnectionOptions['keyOf'];
   /** Called with each event of the face. */
   log?: Log;
 }
@@ -24,10 +27,12 @@ export interface McpFaceOptions extends AgentToolsOptions {
 /** An MCP server over one connection. */
 export interface McpFace extends AsyncDisposable {
   /**
-   * Resolves when the client has disconnected, the executor's connection has ended for good, or `close` was called, and
-   * every call that was running has ended.
+   * Resolves when the client has hung up, the executor's connection has ended for good, or `close` was called, and no call is
+   * waited for any more. Calls of a client that hung up are not cancelled: the orchestrator keeps their results for the agent.
    */
   readonly closed: Promise<void>;
+  /** See `AgentTools.newMailHint`. */
+  newMailHint(): Promise<MailHint | undefined>;
   /** Cancels the calls that run, lets their failures reach the client, and ends the connection. */
   close(): Promise<void>;
 }
@@ -37,13 +42,14 @@ export interface McpFace extends AsyncDisposable {
  * asks for. The caller closes the executor.
  */
 export function serveMcpFace(executor: McpProxyExecutor, options: McpFaceOptions): McpFace {
-  const { version, heartbeatMs, log = () => {} } = options;
+  const { version, heartbeatMs, keyOf, log = () => {} } = options;
   const { input = process.stdin, output = process.stdout } = options.streams ?? {};
   const transport = options.transport ?? new StdioTransport(input, output);
   const tools = openAgentTools(executor, { consumerId: randomBytes(12).toString('base64url'), ...options });
   const connection = serveConnection(transport, tools, {
     version,
     heartbeatMs,
+    keyOf,
     onError: (error) => log({ event: 'mcp_face_error', reason: messageOf(error) }),
   });
   const stopAnnouncing = tools.onChanged(() => {
@@ -60,5 +66,5 @@ export function serveMcpFace(executor: McpProxyExecutor, options: McpFaceOptions
     await closed;
   };
   void executor.closed.then(close);
-  return { closed, close, [Symbol.asyncDispose]: close };
+  return { closed, newMailHint: tools.newMailHint, close, [Symbol.asyncDispose]: close };
 }

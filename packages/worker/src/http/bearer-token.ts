@@ -7,8 +7,12 @@ export interface BearerToken {
   agent: string;
 }
 
-/** Reads an `Authorization` header. A text that cannot be an agent's token is refused without asking the broker. */
-export function bearerToken(authorization: string | undefined): BearerToken | HttpRefusal {
+/** Reads an `Authorization` header. A text that cannot be an agent's token is refused without asking the
+ * broker. In a JSON Web Token, `agentClaim` names the agent. */
+export function bearerToken(
+  authorization: string | undefined,
+  agentClaim?: string,
+): BearerToken | HttpRefusal {
   if (authorization === undefined) {
     return {
       status: 401,
@@ -16,13 +20,13 @@ export function bearerToken(authorization: string | undefined): BearerToken | Ht
       headers: { 'www-authenticate': 'Bearer realm="signalbox"' },
     };
   }
-  const token = /^bearer +([!-~]{1,256}) *$/i.exec(authorization)?.[1];
+  const token = /^bearer +([!-~]{1,8192}) *$/i.exec(authorization)?.[1];
   if (token === undefined) {
     return invalidToken(
       'the Authorization header must read: Bearer TOKEN, as signalbox token issue gives it',
     );
   }
-  const agent = agentOfToken(token);
+  const agent = agentOfToken(token, agentClaim);
   return agent === undefined
     ? invalidToken("this is not an agent's Signalbox token; get one with signalbox token issue")
     : { token, agent };

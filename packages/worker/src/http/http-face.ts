@@ -6,6 +6,7 @@ import {
   messageOf,
   SignalboxError,
 } from '@signalbox/protocol';
+import { nameFor, type TlsPair } from '@signalbox/tls';
 import type { AgentToolsOptions } from '../face/agent-tools.ts';
 import { AgentTable, type AgentTableOptions } from './agent-table.ts';
 import { openFaceAgent } from './face-agent.ts';
@@ -30,8 +31,12 @@ export interface HttpFaceTimes {
 export interface HttpFaceOptions extends AgentToolsOptions {
   /** The address to listen on. Port 0 takes any free one. */
   listen: { host: string; port: number };
+  /** The certificate and the key with which connections are encrypted. Without them they are not. */
+  tls?: TlsPair;
   /** Allows an address that other machines can reach, although nothing is encrypted, tokens included. */
   insecure?: boolean;
+  /** The claim of an identity provider's tokens that names the agent; default `sub`. */
+  agentClaim?: string;
   /** How to reach the broker; the token and the agent come with each request. */
   connect: AgentTableOptions['connect'];
   /** The version that we report to clients. */
@@ -56,6 +61,8 @@ export interface HttpFace extends AsyncDisposable {
   readonly url: string;
   /** The port at which the face listens. */
   readonly port: number;
+  /** Encrypts the connections that come from now on with another pair. Throws if it can't be used. */
+  setTls(pair: TlsPair): void;
   /** The number of agents that are connected to the broker now. */
   readonly agentCount: number;
   /** Cancels the calls that run, lets their failures reach the clients, and ends everything. */
@@ -71,15 +78,15 @@ const defaultTimes: HttpFaceTimes = {
 
 /**
  * Serves the tools of many agents at one address. Each request names its agent by a token; the broker checks the token when it
- * is first used. Rejects with `insecure_listen` for an address beyond loopback without `insecure`, or with the error of Node's
+ * is first used. Rejects with `insecure_listen` for an address beyond loopback without `tls` and `insecure`, or with the error of Node's
  * `listen`.
  */
 export async function serveHttpFace(options: HttpFaceOptions): Promise<HttpFace> {
-  const { listen, connect, now = () => performance.now(), log = () => {} } = options;
-  if (!isLoopback(listen.host) && !options.insecure) {
+  const { listen, tls, connect, now = () => performance.now(), log = () => {} } = options;
+  if (!isLoopback(listen.host) && !tls && !options.insecure) {
     throw new SignalboxError(
       'insecure_listen',
-      `listening on '${listen.host}' would send tokens and calls unencrypted over the network; use 127.0.0.1, or accept it with --insecure`,
+      `listening on '${listen.host}' would send tokens and calls unencrypted over the network; encrypt it with --tls-cert and --tls-key, use 127.0.0.1, or accept it with --insecure`,
     );
   }
   const limits = { ...defaultFaceLimits, ...options.limits };
@@ -104,8 +111,12 @@ export async function serveHttpFace(options: HttpFaceOptions): Promise<HttpFace>
   let ending = false;
   const handle = createRequestHandler({
     agents,
-    hosts: ownNames(listen.host, options.allowedHosts ?? []),
+    hosts: ownNames(listen.host, [
+      ...(tls ? [nameFor(listen.host, tls)] : []),
+      ...(options.allowedHosts ?? []),
+    ]),
     maxBodyBytes: limits.bodyBytes,
+    agentClaim: options.agentClaim,
     room: new RequestRoom(limits),
     stallMs: times.requestTimeoutMs,
     now,
@@ -117,6 +128,8 @@ export async function serveHttpFace(options: HttpFaceOptions): Promise<HttpFace>
     ...listen,
     requestTimeoutMs: times.requestTimeoutMs,
     maxIdleConnections: limits.idleConnections,
+    ...(tls && { tls }),
+    now,
     onFailure: reportFailure,
   });
   const sweepMs = Math.max(10, Math.min(30_000, times.agentIdleMs / 4, times.sessionIdleMs / 4));
@@ -143,10 +156,12 @@ export async function serveHttpFace(options: HttpFaceOptions): Promise<HttpFace>
     ended ??= end();
     return ended;
   };
-  const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
+  const name = tls ? nameFor(listen.host, tls) : listen.host;
+  const host = name.includes(':') ? `[${name}]` : name;
   return {
-    url: `http://${host}:${server.port}${facePath}`,
+    url: `${tls ? 'https' : 'http'}://${host}:${server.port}${facePath}`,
     port: server.port,
+    setTls: server.setTls,
     get agentCount() {
       return agents.size;
     },

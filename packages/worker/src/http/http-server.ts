@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createNetServer, type Socket } from 'node:net';
+import { TlsFront, type TlsPair } from '@signalbox/tls';
 import { IdleConnections } from './idle-connections.ts';
 
 /** An import statement reads all that `node:http` exports, and some of it loads the whole of `fetch`. */
@@ -8,6 +9,8 @@ const { createServer } = process.getBuiltinModule('node:http');
 const headersTimeoutMs = 10_000;
 const connectionsCheckMs = 5_000;
 const keepAliveTimeoutMs = 65_000;
+/** TLS handshakes that are begun a second. Clients keep their connections, so that they need few. */
+const handshakesPerSecond = 100;
 /** How long the last answers may take to leave. */
 const lastAnswersMs = 2_000;
 
@@ -19,6 +22,10 @@ export interface HttpServerOptions {
   requestTimeoutMs: number;
   /** The most connections on which nothing is answered. */
   maxIdleConnections: number;
+  /** The certificate and the key with which connections are encrypted. Without them they are not. */
+  tls?: TlsPair;
+  /** Returns monotonic milliseconds. */
+  now: () => number;
   /** Called if a request could not be handled, whose connection is closed then, or if a connection could not be accepted. */
   onFailure: (thrown: unknown) => void;
 }
@@ -26,6 +33,8 @@ export interface HttpServerOptions {
 /** A running HTTP server. */
 export interface HttpServer {
   readonly port: number;
+  /** Encrypts the connections that come from now on with another pair. Throws if it can't be used. */
+  setTls(pair: TlsPair): void;
   /** Returns how many idle connections had to make room for newer ones since the last call. */
   takeEvicted(): number;
   /** Accepts no more connections. Resolves when all of them are closed. */
@@ -44,7 +53,7 @@ export type RequestHandler = (
 /** Starts an HTTP server. Rejects with the error of Node's `listen`. */
 export async function startHttpServer(
   handle: RequestHandler,
-  { host, port, requestTimeoutMs, maxIdleConnections, onFailure }: HttpServerOptions,
+  { host, port, requestTimeoutMs, maxIdleConnections, tls, now, onFailure }: HttpServerOptions,
 ): Promise<HttpServer> {
   const serving = new Set<Promise<void>>();
   const idle = new IdleConnections(maxIdleConnections);
@@ -67,19 +76,42 @@ export async function startHttpServer(
       idle.isIdle(socket);
     });
   });
+  const raws = new Set<Socket>();
+  const front =
+    tls &&
+    new TlsFront({
+      pair: tls,
+      handshakeTimeoutMs: Math.min(requestTimeoutMs, headersTimeoutMs),
+      handshakesPerSecond,
+      monotonic: now,
+      onSecure: (socket, raw) => {
+        idle.replaced(raw);
+        server.emit('connection', socket);
+      },
+    });
+  const listening = front
+    ? createNetServer({ noDelay: true }, (raw) => {
+        raws.add(raw);
+        raw.once('close', () => raws.delete(raw));
+        idle.opened(raw);
+        front.accept(raw);
+      })
+    : server;
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, resolve);
+    listening.once('error', reject);
+    listening.listen(port, host, resolve);
   });
-  server.on('error', onFailure);
+  listening.on('error', onFailure);
   return {
-    port: (server.address() as AddressInfo).port,
+    port: (listening.address() as AddressInfo).port,
+    setTls: (pair) => front?.setPair(pair),
     takeEvicted: () => idle.takeEvicted(),
-    stopListening: () => new Promise((resolve) => server.close(() => resolve())),
+    stopListening: () => new Promise((resolve) => listening.close(() => resolve())),
     async closeConnections() {
       const timeout = new Promise((resolve) => setTimeout(resolve, lastAnswersMs).unref());
       await Promise.race([Promise.all(serving), timeout]);
       server.closeAllConnections();
+      for (const raw of raws) raw.destroy();
     },
   };
 }

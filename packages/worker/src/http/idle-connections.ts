@@ -30,6 +30,11 @@ export class IdleConnections {
     oldest.destroy();
   }
 
+  /** Notes that a connection goes on as another one, which was added by itself: the encrypted one above it. */
+  replaced(socket: Socket): void {
+    this.#idle.delete(socket);
+  }
+
   /** Notes that a request of a known agent is answered on a connection now. */
   isBusy(socket: Socket): void {
     this.#idle.delete(socket);

@@ -15,6 +15,8 @@ export interface RequestHandlerOptions {
   /** Host names that requests may use for this face. */
   hosts: ReadonlySet<string>;
   maxBodyBytes: number;
+  /** The claim of JSON Web Tokens that names the agent. */
+  agentClaim: string | undefined;
   /** Bounds what the requests that are served take in memory. */
   room: RequestRoom;
   /** A client that reads nothing of its answer for this time is cut off, in milliseconds. */
@@ -36,7 +38,7 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
       writeResponse(refusalResponse(refusal, id), response, { stallMs });
     const refusal = refuseHead(request, hosts);
     if (refusal) return refuse(refusal);
-    const bearer = bearerToken(request.headers.authorization);
+    const bearer = bearerToken(request.headers.authorization, options.agentClaim);
     if ('status' in bearer) return refuse(bearer);
     const content = refuseContent(request, maxBodyBytes);
     if (content) return refuse(content);

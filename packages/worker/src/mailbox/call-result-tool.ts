@@ -1,19 +1,27 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type CallStatus, callStatusSchema, isInputRequired, SignalboxError } from '@signalbox/protocol';
+import {
+  type CallRecord,
+  type CallStatus,
+  callStatusSchema,
+  callsReplySchema,
+  isInputRequired,
+  SignalboxError,
+} from '@signalbox/protocol';
 import type { CallResult } from '../executor/call-result.ts';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import { askOrchestrator, unreadableAnswer } from '../executor/orchestrator-question.ts';
-import type { RecentCall, RecentCalls } from '../tools/recent-calls.ts';
+import type { CallsUnderWay } from '../tools/calls-under-way.ts';
 import { failedResultOf, type ToolResult, toolResultOf } from '../tools/tool-result.ts';
 import { failure, failureResult } from './failure.ts';
 import { answer, type MailboxTool, mailboxTool, readOnly } from './mailbox-tool.ts';
 import { late, within } from './time-limit.ts';
 
-const statusTimeoutMs = 10_000;
+const askTimeoutMs = 10_000;
+const listed = 20;
 
 export interface CallResultToolDeps {
   executor: McpProxyExecutor;
-  calls: RecentCalls;
+  calls: CallsUnderWay;
   /** The longest wait of one call, in milliseconds. */
   maxWaitMs: number;
   /** The pause between two questions about a call that does not run in this process, in milliseconds. */
@@ -24,18 +32,18 @@ export interface CallResultToolDeps {
 
 /** Makes the tool that says what became of a tool call whose caller stopped waiting, or whose connection broke. */
 export function callResultTool(deps: CallResultToolDeps): MailboxTool {
-  const { calls, maxWaitMs } = deps;
+  const { executor, maxWaitMs } = deps;
   const seconds = Math.max(1, Math.floor(maxWaitMs / 1000));
   return mailboxTool({
     name: 'signalbox_call_result',
     title: 'Look a tool call up',
-    description: `What became of a call of one of your tools (not of the signalbox_ ones) after you stopped waiting for it, or after a failure that may have had an effect. Without call_id it lists your recent calls, newest first. With call_id (a failed result has it in _meta "signalbox/call_id") it returns that call's own result; while it runs it waits at most ${seconds} s and then returns status pending.`,
+    description: `What became of a call of one of your tools (not of the signalbox_ ones) after you stopped waiting for it, or after a failure that may have had an effect. Without call_id it lists your newest calls, also those that an earlier process of yours made. With call_id (a failed result has it in _meta "signalbox/call_id") it returns that call's own result; while it runs it waits at most ${seconds} s and then returns status pending.`,
     fields: {
       call_id: { type: 'string', description: 'Leave it out for the list.', minLength: 1, maxLength: 64 },
     },
     annotations: readOnly,
     async run({ call_id: id }, { signal }) {
-      if (id === undefined) return listed(calls.list());
+      if (id === undefined) return await listOf(executor, signal);
       if (!/^[!-~]+$/.test(id))
         throw new SignalboxError('invalid_arguments', `'${id}' is not the id of a call`);
       return await resultOf(deps, id, signal);
@@ -43,19 +51,41 @@ export function callResultTool(deps: CallResultToolDeps): MailboxTool {
   });
 }
 
-function listed(calls: readonly RecentCall[]): ToolResult {
-  const data = calls.map(({ callId, tool, state, startedAt }) => ({
-    call_id: callId,
+async function listOf(executor: McpProxyExecutor, signal: AbortSignal): Promise<ToolResult> {
+  const body = { op: 'own_calls', limit: listed };
+  const answered = await askOrchestrator(executor, body, { timeoutMs: askTimeoutMs, signal });
+  if (answered.error) return failedResultOf(answered.error, undefined);
+  const read = callsReplySchema.safeParse(answered.result);
+  if (!read.success) return failedResultOf(unreadableAnswer('no list of calls'), undefined);
+  const data = read.data.calls.map(shownCall);
+  const text =
+    data.length === 0 ? 'The orchestrator knows no tool call of yours.' : data.map(lineOf).join('\n');
+  return answer(text, { calls: data });
+}
+
+function shownCall({ request_id, tool, state, outcome, reply_kept, ...times }: CallRecord) {
+  return {
+    call_id: request_id,
     tool,
     state,
-    started_at: new Date(startedAt).toISOString(),
-  }));
-  const lines = data.map(
-    ({ call_id, tool, state, started_at }) => `${call_id}  ${tool}  ${state}  ${started_at}`,
-  );
-  return answer(lines.length > 0 ? lines.join('\n') : 'You have called no tools in this session.', {
-    calls: data,
-  });
+    ...(outcome !== undefined && { outcome }),
+    started_at: new Date(times.started_at ?? times.received_at).toISOString(),
+    ...(times.finished_at !== undefined && { finished_at: new Date(times.finished_at).toISOString() }),
+    ...(reply_kept !== undefined && { result_kept: reply_kept }),
+  };
+}
+
+function lineOf({
+  call_id,
+  tool,
+  state,
+  outcome,
+  started_at,
+  result_kept,
+}: ReturnType<typeof shownCall>): string {
+  const ended =
+    outcome !== undefined && `ended (${outcome}), result ${result_kept ? 'kept' : 'no longer kept'}`;
+  return `${call_id}  ${tool}  ${ended || state}  started ${started_at}`;
 }
 
 async function resultOf(
@@ -65,7 +95,7 @@ async function resultOf(
 ): Promise<ToolResult> {
   const deadline = now() + maxWaitMs;
   const known = calls.find(id);
-  if (known?.result) {
+  if (known) {
     const ended = await within(known.result, maxWaitMs, signal);
     if (ended === late) return pending(id, known.tool);
     if (ended.result && !isInputRequired(ended.result)) return toolResultOf(ended.result);
@@ -74,7 +104,7 @@ async function resultOf(
     const { result: status, error } = await requestCallStatus(executor, id, signal);
     if (error) return failedResultOf(error, undefined);
     if (status.state === 'finished') return finished(id, status);
-    if (status.state === 'unknown') return unknown(id, known);
+    if (status.state === 'unknown') return unknown(id);
     const left = deadline - now();
     if (left <= 0 || signal.aborted) return pending(id, known?.tool);
     await delay(Math.min(askAgainMs, left), undefined, { signal }).catch(() => {});
@@ -88,7 +118,7 @@ async function requestCallStatus(
   signal: AbortSignal,
 ): Promise<CallResult<CallStatus>> {
   const body = { op: 'status', request_id: callId };
-  const answer = await askOrchestrator(executor, body, { timeoutMs: statusTimeoutMs, signal });
+  const answer = await askOrchestrator(executor, body, { timeoutMs: askTimeoutMs, signal });
   if (answer.error) return answer;
   const read = callStatusSchema.safeParse(answer.result);
   // The reply inside is a tool's own result, which is passed on as it came.
@@ -113,9 +143,8 @@ function pending(id: string, tool: string | undefined): ToolResult {
   return answer(text, { status: 'pending', call_id: id });
 }
 
-function unknown(id: string, known: RecentCall | undefined): ToolResult {
-  const here = known ? `; here it ended with ${known.state}` : '';
-  const message = `the orchestrator knows no call of yours with the id '${id}': it never came there, or is forgotten by now${here}`;
-  const hint = 'Without call_id this tool lists your recent calls.';
-  return failureResult(failure('unknown_call', message, { mayHaveRun: known !== undefined, hint }), {});
+function unknown(id: string): ToolResult {
+  const message = `the orchestrator knows no call of yours with the id '${id}': it never came there, or is forgotten by now`;
+  const hint = 'Without call_id this tool lists your newest calls.';
+  return failureResult(failure('unknown_call', message, { mayHaveRun: true, hint }), {});
 }

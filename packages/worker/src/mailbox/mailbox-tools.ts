@@ -1,16 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { type Log, newMessageId } from '@signalbox/client';
+import type { UnreadHint } from '@signalbox/protocol';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
+import type { CallsUnderWay } from '../tools/calls-under-way.ts';
 import type { FaceTools } from '../tools/face-tools.ts';
 import { invalidParams, JsonRpcError } from '../tools/json-rpc-error.ts';
-import type { RecentCalls } from '../tools/recent-calls.ts';
 import { agentsTool } from './agents-tool.ts';
 import { AskTable } from './asking/ask-table.ts';
 import { askTools } from './asking/ask-tools.ts';
+import { WaitingQuestions } from './asking/waiting-questions.ts';
 import { callResultTool } from './call-result-tool.ts';
 import { Inbox } from './inbox/inbox.ts';
 import { InboxCursors } from './inbox/inbox-cursors.ts';
 import { inboxTools } from './inbox/inbox-tools.ts';
+import { readToolOf } from './inbox/mail-hint.ts';
+import { mentionMailIn } from './inbox/mention-mail.ts';
 import { replyTool } from './inbox/reply-tool.ts';
 import { Unread } from './inbox/unread.ts';
 import { mailboxInstructions } from './mailbox-instructions.ts';
@@ -18,16 +22,20 @@ import type { MailboxTool } from './mailbox-tool.ts';
 import { MainConnection } from './main-connection.ts';
 import { sendTool } from './send-tool.ts';
 
-/** Times of the mailbox tools, in milliseconds. */
-export interface MailboxTimes {
+/** Settings of the waits of the mailbox tools, and of the hint at mail. Times in milliseconds. */
+export interface MailboxSettings {
   /** The longest wait of one call for an answer or a message; default 50 s. */
   askWaitMs?: number;
   /** The shortest time between two counts of unread messages beside tool calls; default 15 s. */
   unreadEveryMs?: number;
+  /** The time that an agent waits for an answer before questions of other agents than the asked one end its wait; default 5 s. */
+  othersAskAfterMs?: number;
+  /** The way in which an agent whose role says nothing of it is told of new mail; default `text`, which agent CLIs show their models. */
+  unreadHint?: UnreadHint;
 }
 
-export interface MailboxOptions extends MailboxTimes {
-  calls: RecentCalls;
+export interface MailboxOptions extends MailboxSettings {
+  calls: CallsUnderWay;
   /** Names the process that reads the inbox to the broker, if that process ends with its agent. */
   consumerId?: string;
   log?: Log;
@@ -43,6 +51,7 @@ export interface Mailbox extends FaceTools, AsyncDisposable {
 /** Clients commonly give up after 60 s, so one call waits less. */
 const defaultWaitMs = 50_000;
 const defaultUnreadEveryMs = 15_000;
+const defaultOthersAskAfterMs = 5_000;
 const askAgainMs = 1_000;
 
 /** Opens the mailbox of the executor's agent. */
@@ -54,26 +63,43 @@ export function mailboxTools(executor: McpProxyExecutor, options: MailboxOptions
   const inbox = new Inbox({ main, consumerId: options.consumerId, now, log });
   const cursors = new InboxCursors(randomBytes(6).toString('base64url'));
   const asks = new AskTable(client, { newId: newMessageId, now });
-  const tools = [
-    agentsTool(client),
-    sendTool(main),
-    ...askTools(asks, maxWaitMs),
-    callResultTool({ executor, calls, maxWaitMs, askAgainMs, now }),
-    ...inboxTools({ inbox, cursors, maxWaitMs, now, wallNow: Date.now }),
-    replyTool(inbox, now),
-  ];
-  const toolsByName = new Map<string, MailboxTool>(tools.map((tool) => [tool.definition.name, tool]));
   const isShown = (name: string) => {
     const { mailbox } = executor;
     return mailbox === undefined || (mailbox !== false && mailbox.includes(name));
   };
-  const shown = () => tools.filter(({ definition }) => isShown(definition.name));
-  const unread = new Unread(client, inbox, {
-    everyMs: options.unreadEveryMs ?? defaultUnreadEveryMs,
-    isWanted: () => isShown('signalbox_inbox_read') || isShown('signalbox_inbox_wait'),
+  const readTool = () => readToolOf(executor.mailbox);
+  const questions = new WaitingQuestions(client, {
+    isWanted: () => readTool() !== undefined && isShown('signalbox_reply'),
+    read: () => inbox.held.unacked().map(({ seq }) => seq),
+    othersAfterMs: options.othersAskAfterMs ?? defaultOthersAskAfterMs,
     now,
     log,
   });
+  const unread = new Unread(client, inbox, {
+    everyMs: options.unreadEveryMs ?? defaultUnreadEveryMs,
+    mode: () => executor.unreadHint ?? options.unreadHint ?? 'text',
+    readTool,
+    now,
+    log,
+  });
+  const mentioning = (tool: MailboxTool) => mentionMailIn(tool, unread);
+  const tools = [
+    mentioning(agentsTool(client)),
+    mentioning(sendTool(main)),
+    ...askTools({ asks, questions, maxWaitMs }).map(mentioning),
+    callResultTool({ executor, calls, maxWaitMs, askAgainMs, now }),
+    ...inboxTools({
+      inbox,
+      cursors,
+      maxWaitMs,
+      now,
+      wallNow: Date.now,
+      onShown: (messages) => unread.shown(messages),
+    }),
+    mentioning(replyTool(inbox, now)),
+  ];
+  const toolsByName = new Map<string, MailboxTool>(tools.map((tool) => [tool.definition.name, tool]));
+  const shown = () => tools.filter(({ definition }) => isShown(definition.name));
   return {
     unread,
     isAsking: () => asks.pending().length > 0,

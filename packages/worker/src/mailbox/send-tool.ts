@@ -28,10 +28,13 @@ export function sendTool(main: MainConnection): MailboxTool {
       required: ['id'],
     },
     annotations: additive,
-    async run({ to, kind = 'note', ...given }, { signal }) {
+    async run({ to, kind = 'note', ...given }, { signal, key }) {
       const body = bodyOf(given);
       const client = await main.client(signal);
-      const { id, duplicate } = await client.deliver({ to, kind, body }, { signal });
+      const { id, duplicate } = await client.deliver(
+        { to, kind, body, ...(key !== undefined && { id: key.id }) },
+        { signal },
+      );
       const text = `The ${kind} ${id} is stored for ${to} on the broker's disk.`;
       return answer(text, { id, ...(duplicate && { duplicate: true }) });
     },

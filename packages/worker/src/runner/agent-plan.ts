@@ -3,6 +3,9 @@ import type { FaceCommand, Injection } from '../agent-clis/injection.ts';
 import { injectionFor, notInjected } from '../agent-clis/injection-table.ts';
 import { agentVariables } from './child-environment.ts';
 
+/** Writes the shell command of a hook that asks a shared face for new mail. */
+export type MailHookCommand = (facts: { tokenFile: string; faceSocket: string }) => string;
+
 /** One agent and how it is started. */
 export interface AgentSetup {
   agent: string;
@@ -10,6 +13,10 @@ export interface AgentSetup {
   url: string;
   /** Whether plain `ws://` to another machine is allowed. */
   insecure: boolean;
+  /** The Unix socket of a shared face; without it the face command serves in its own process. */
+  faceSocket?: string | undefined;
+  /** The file with the certificates of the only authorities to trust for `wss://`, and its content. */
+  authorities?: { file: string; pem: string };
   /** The command that serves an MCP face on standard input and output; `command` is an absolute path. */
   faceCommand: Omit<FaceCommand, 'env'>;
   /** The agent's command line as it was given. */
@@ -22,6 +29,8 @@ export interface AgentSetup {
   inject: boolean;
   /** Whether the agent keeps the MCP servers that it has of its own. */
   keepMcp: boolean;
+  /** Makes the hook that tells the agent of mail. Without it, or without a shared face, its CLI gets no hooks. */
+  mailHook?: MailHookCommand;
   /** Whether the user approves every MCP server that the workspace names. */
   approveWorkspaceServers: boolean;
   /** A settings file of the machine's administrator, which ours would replace. */
@@ -40,10 +49,10 @@ export interface AgentPlan {
 
 /** Plans one process of an agent, without side effects. Throws `SignalboxError` `usage` if the agent can't be told of its MCP face. */
 export function planAgent(setup: AgentSetup, runDirectory: string): AgentPlan {
-  const { agent, url, faceCommand, argv, cwd, env, inject, systemSettings } = setup;
-  const { keepMcp, approveWorkspaceServers } = setup;
+  const { agent, url, authorities, faceSocket, faceCommand, argv, cwd, env, inject, systemSettings } = setup;
+  const { keepMcp, mailHook, approveWorkspaceServers } = setup;
   const tokenFile = join(runDirectory, 'token');
-  const own = agentVariables({ url, agent, tokenFile });
+  const own = agentVariables({ url, agent, tokenFile, faceSocket, caFile: authorities?.file });
   const injection = inject
     ? injectionFor(argv, {
         faceCommand: { ...faceCommand, env: own },
@@ -51,6 +60,7 @@ export function planAgent(setup: AgentSetup, runDirectory: string): AgentPlan {
         cwd,
         env,
         keepMcp,
+        ...(mailHook && faceSocket !== undefined && { mailHook: mailHook({ tokenFile, faceSocket }) }),
         approveWorkspaceServers,
         ...(systemSettings !== undefined && { systemSettings }),
       })

@@ -7,8 +7,11 @@ import type { ConnectedAgent } from '@signalbox/protocol';
 export interface AgentPresence extends AsyncDisposable {
   /** Sets the status that `list_connected` shows; sent at most once a second. */
   announce(status: SupervisorStatus): void;
-  /** Resolves when the client of a new MCP face of the agent has listed the tools; never, if none does. */
-  readonly ready: Promise<void>;
+  /**
+   * Resolves when the client of a new MCP face of the agent has listed the tools, whichever process the face is in; never, if none
+   * does. It asks the broker, first after `firstMs`.
+   */
+  listed(firstMs: number): Promise<void>;
   /** True if another supervisor ran an agent of this name and role when this one connected. */
   readonly isShared: boolean;
 }
@@ -20,30 +23,40 @@ export interface SupervisorStatus {
   pid: number;
   started_at: number;
   restarts: number;
+  /** The agent had tools, and has none any more. */
+  tools_lost?: true;
   last_output_at?: number;
   last_output?: string;
 }
 
-const firstPollMs = 200;
 const longestPollMs = 2000;
 
 /** Connects as a sub-inbox of the agent. Rejects with the broker's code or `unreachable`. */
 export async function openPresence(options: {
   url: string;
   insecure: boolean;
+  ca: string | undefined;
   token: string;
   agent: string;
 }): Promise<AgentPresence> {
-  const { url, insecure, token, agent } = options;
+  const { url, insecure, ca, token, agent } = options;
   const address = `${agent}#run-${randomBytes(12).toString('base64url')}`;
-  const client = await connectBroker({ url, insecure, token, agent: address });
+  const client = await connectBroker({
+    url,
+    insecure,
+    ...(ca !== undefined && { ca }),
+    token,
+    agent: address,
+  });
   const over = new AbortController();
   const before = await ofAgent(client);
   const earlier = new Set(faces(before).map((face) => face.address));
-  const { promise: ready, resolve } = Promise.withResolvers<void>();
-  void watch(client, earlier, over.signal).then((seen) => seen && resolve());
   return {
-    ready,
+    listed: (firstMs) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      void watch(client, earlier, { firstMs, over: over.signal }).then((seen) => seen && resolve());
+      return promise;
+    },
     isShared: before.some((other) => other.address.startsWith(`${agent}#run-`) && other.address !== address),
     announce: (status) => client.announce(status),
     async [Symbol.asyncDispose]() {
@@ -53,13 +66,17 @@ export async function openPresence(options: {
   };
 }
 
-async function watch(client: BrokerClient, earlier: Set<string>, over: AbortSignal): Promise<boolean> {
-  for (let waitMs = firstPollMs; !over.aborted; waitMs = Math.min(longestPollMs, waitMs * 1.5)) {
+async function watch(
+  client: BrokerClient,
+  earlier: Set<string>,
+  { firstMs, over }: { firstMs: number; over: AbortSignal },
+): Promise<boolean> {
+  for (let waitMs = firstMs; ; waitMs = Math.min(longestPollMs, waitMs * 1.5)) {
+    await delay(waitMs, undefined, { signal: over }).catch(() => {});
+    if (over.aborted) return false;
     const found = faces(await ofAgent(client).catch(() => []));
     if (found.some(({ address, listed }) => listed && !earlier.has(address))) return true;
-    await delay(waitMs, undefined, { signal: over }).catch(() => {});
   }
-  return false;
 }
 
 /** Lists the agent's own connections. */

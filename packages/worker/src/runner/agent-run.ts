@@ -7,6 +7,7 @@ import type { CleanupProcess } from './cleanup/cleanup-process.ts';
 import { type AgentOutput, outputWriter } from './output/output-writer.ts';
 import type { RunRoot } from './run-directory.ts';
 import type { ProcessEnd, RunEvent, RunWarning } from './run-event.ts';
+import type { RunFace } from './run-face.ts';
 import { prepareRunFiles, type RunFiles } from './run-files.ts';
 import { watchProcess } from './run-watch.ts';
 
@@ -28,6 +29,10 @@ export interface AgentRunOptions {
   graceMs: number;
   /** How long to wait for the agent's MCP face before a warning, in milliseconds. */
   readyTimeoutMs: number;
+  /** The shared face to which its shims connect, if there is one; `setup` names its socket. */
+  face?: RunFace | undefined;
+  /** The longest time that an agent may be without a connection to that face before its tools count as lost, in milliseconds; default 5 s. */
+  toolsLostMs?: number;
   onEvent: (event: RunEvent) => void;
 }
 
@@ -60,7 +65,7 @@ interface Run extends AgentRunOptions {
 }
 
 async function withToken(files: RunFiles, run: Run): Promise<ProcessEnd | undefined> {
-  const { url, insecure, agent } = run.setup;
+  const { url, insecure, authorities, agent } = run.setup;
   const token = await run.issueToken(agent);
   let retired = false;
   const retire: ChildToken['retire'] = (end) => {
@@ -69,7 +74,13 @@ async function withToken(files: RunFiles, run: Run): Promise<ProcessEnd | undefi
   };
   try {
     await files.writeToken(token.text);
-    await using presence = await openPresence({ url, insecure, agent, token: token.text });
+    await using presence = await openPresence({
+      url,
+      insecure,
+      ca: authorities?.pem,
+      agent,
+      token: token.text,
+    });
     if (presence.isShared && run.restarts === 0) run.onEvent(runsAlready(agent));
     if (run.control.signal.aborted) return undefined;
     return await runProcess(files, { ...run, presence, retire });

@@ -8,15 +8,20 @@ export function inheritedEnvironment(own: Environment): Record<string, string> {
   return Object.fromEntries(kept) as Record<string, string>;
 }
 
-/** Returns the variables that tell an agent, and everything that it starts, who it is and where its broker is. They name the file of the token, not the token. */
+/** Returns the variables that tell an agent, and everything that it starts, who it is, where its broker is and which face serves it. They name the file of the token, not the token. */
 export function agentVariables(facts: {
   url: string;
   agent: string;
   tokenFile: string;
+  faceSocket?: string | undefined;
+  /** The file with the authorities to trust. */
+  caFile: string | undefined;
 }): Record<string, string> {
   return {
     SIGNALBOX_URL: facts.url,
     SIGNALBOX_AGENT: facts.agent,
     SIGNALBOX_TOKEN_FILE: facts.tokenFile,
+    ...(facts.faceSocket !== undefined && { SIGNALBOX_FACE: facts.faceSocket }),
+    ...(facts.caFile !== undefined && { SIGNALBOX_CA_FILE: facts.caFile }),
   };
 }

@@ -7,7 +7,13 @@ export interface ChildToken {
    * The process has ended, or never began (`undefined`): makes the token worthless where it was made for this process,
    * and tells the parent. Never rejects.
    */
-  retire(end: ProcessEnd | undefined): Promise<{ told: boolean; heldIds: string[] }>;
+  retire(end: ProcessEnd | undefined): Promise<ExitFacts>;
+}
+
+/** Facts that the broker tells at the end of a process: whether the parent has a message, and the ids of the messages that it had. */
+export interface ExitFacts {
+  told: boolean;
+  heldIds: string[];
 }
 
 /** Makes a token for one process of an agent. Rejects with `SignalboxError`. */

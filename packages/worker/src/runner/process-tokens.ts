@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrokerClient } from '@signalbox/client';
 import { type AdminParams, messageOf, SignalboxError } from '@signalbox/protocol';
-import type { ChildToken, IssueToken } from './child-token.ts';
+import { late, within } from '../mailbox/time-limit.ts';
+import type { ChildToken, ExitFacts, IssueToken } from './child-token.ts';
 import type { ProcessEnd, RunEvent } from './run-event.ts';
 
 /** The tokens that are issued for the processes of agents, and who is told when a process has ended. */
@@ -13,10 +14,14 @@ export interface ProcessTokenOptions {
   /** The agent that gets a message when a process has ended. */
   parent?: string;
   onEvent: (event: RunEvent) => void;
+  /** The longest time that the end of a process, and the start of the next one, wait for a broker that is away, in milliseconds; default 5 s. */
+  answerTimeoutMs?: number;
 }
 
 const defaultTtlMs = 24 * 3_600_000;
-const retireTimeoutMs = 5000;
+const defaultAnswerTimeoutMs = 5000;
+/** The wait before a revocation is tried again. */
+const retryMs = 500;
 const whyNotTold = 'there is no such agent, its inbox is full, or this role may not write to it';
 const nothingHeld = { told: false, heldIds: [] };
 
@@ -26,12 +31,52 @@ export function sameToken(text: string): IssueToken {
   return async () => token;
 }
 
-/** Issues a token for each process, over the connection of a token that may do so, and revokes it when the process ends. */
+/**
+ * Issues a token for each process, over the connection of a token that may do so, and revokes it when the process ends. If the broker is
+ * away then, it is told as soon as it is back, before it is asked for the token of the agent's next process: so the messages that the
+ * ended process had are tried once before another one reads them.
+ */
 export function processTokens(client: BrokerClient, options: ProcessTokenOptions): IssueToken {
+  const { onEvent, answerTimeoutMs = defaultAnswerTimeoutMs } = options;
+  /** The revocations that the broker has not answered yet, by agent. */
+  const open = new Map<string, Promise<void>>();
   return async (agent) => {
+    const last = open.get(agent);
+    if (last && (await within(last, answerTimeoutMs)) === late) {
+      const message = 'the broker was not told yet that the last process has ended';
+      throw new SignalboxError('unreachable', message, { retryable: true });
+    }
     const { id, token } = await issue(client, agent, options);
-    return { text: token, retire: (end) => retire(client, { agent, id }, end, options) };
+    return {
+      text: token,
+      async retire(end) {
+        const retirement = retire(client, { agent, id }, end, options);
+        const known = await within(retirement, answerTimeoutMs);
+        if (known !== late) return report(known);
+        onEvent({ event: 'warning', agent, code: 'token_not_revoked', message: notRevokedYet(id) });
+        const settled = retirement.then((outcome) => {
+          open.delete(agent);
+          // Our own end leaves it at the warning.
+          if (client.state.name === 'closed') return;
+          const { told, heldIds } = report(outcome);
+          if (end && !outcome.failed) onEvent({ event: 'exit_reported', agent, told, heldIds });
+        });
+        open.set(agent, settled);
+        return nothingHeld;
+      },
+    };
+    function report({ warnings, told, heldIds }: Retired): ExitFacts {
+      for (const { code, message } of warnings) onEvent({ event: 'warning', agent, code, message });
+      return { told, heldIds };
+    }
   };
+}
+
+function notRevokedYet(id: string): string {
+  return (
+    `the broker does not answer, so that the token ${id} of the ended process is not revoked yet; that happens when it is back, ` +
+    `if this command still runs then. Otherwise revoke it with 'signalbox token revoke ${id}'; its file is gone`
+  );
 }
 
 async function issue(client: BrokerClient, agent: string, { role, ttlMs }: ProcessTokenOptions) {
@@ -46,53 +91,61 @@ async function issue(client: BrokerClient, agent: string, { role, ttlMs }: Proce
   }
 }
 
+/** The outcome of a revocation. */
+interface Retired extends ExitFacts {
+  /** True if the broker refused it. */
+  failed: boolean;
+  warnings: readonly { code: 'token_not_revoked' | 'parent_not_told'; message: string }[];
+}
+
+/** Revokes the token of a process that has ended, and tries until the broker has answered. Never rejects. */
 async function retire(
   client: BrokerClient,
   { agent, id }: { agent: string; id: string },
   end: ProcessEnd | undefined,
-  { parent, onEvent }: ProcessTokenOptions,
-): ReturnType<ChildToken['retire']> {
+  { parent }: ProcessTokenOptions,
+): Promise<Retired> {
   const tell = end && parent !== undefined && parent !== agent ? parent : undefined;
   const exited = end && { ...end, ...(tell !== undefined && { tell }) };
-  const warn = (code: 'token_not_revoked' | 'parent_not_told', message: string): void =>
-    onEvent({ event: 'warning', agent, code, message });
+  const notTold = (why: string): Retired['warnings'] =>
+    tell === undefined
+      ? []
+      : [{ code: 'parent_not_told', message: `'${tell}' was not told of the exit: ${why}` }];
+  let warnings: Retired['warnings'];
   try {
-    const report = await revoke(client, { id, ...(exited && { exited }) });
-    if (tell !== undefined && !report.told)
-      warn('parent_not_told', `'${tell}' was not told of the exit: ${whyNotTold}`);
-    return report;
+    const facts = await revoke(client, { id, ...(exited && { exited }) });
+    return { ...facts, failed: false, warnings: facts.told ? [] : notTold(whyNotTold) };
   } catch (first) {
-    if (isGone(first)) return nothingHeld;
-    if (tell !== undefined)
-      warn('parent_not_told', `'${tell}' was not told of the exit: ${messageOf(first)}`);
+    if (isGone(first)) return { ...nothingHeld, failed: false, warnings: [] };
+    warnings = notTold(messageOf(first));
   }
   try {
     await revoke(client, { id });
   } catch (second) {
     const message = `the token ${id} of the ended process could not be revoked (${messageOf(second)}); its file is gone, and it expires by itself`;
-    if (!isGone(second)) warn('token_not_revoked', message);
+    if (!isGone(second)) warnings = [...warnings, { code: 'token_not_revoked', message }];
   }
-  return nothingHeld;
+  return { ...nothingHeld, failed: true, warnings };
 }
 
-async function revoke(
-  client: BrokerClient,
-  params: AdminParams<'token_revoke'>,
-): Promise<{ told: boolean; heldIds: string[] }> {
-  const over = new AbortController();
-  const late = delay(retireTimeoutMs, undefined, { signal: over.signal }).then(() => {
-    throw new SignalboxError('timed_out', `no answer from the broker for ${retireTimeoutMs / 1000} s`);
-  });
-  try {
-    const { told = false, held_ids: heldIds = [] } = await Promise.race([
-      client.admin('token_revoke', params),
-      late,
-    ]);
-    return { told, heldIds };
-  } finally {
-    over.abort();
-    late.catch(() => {});
+/** Asks the broker to revoke a token, again and again while it is away. Rejects if it refuses, or the client is closed. */
+async function revoke(client: BrokerClient, params: AdminParams<'token_revoke'>): Promise<ExitFacts> {
+  for (;;) {
+    try {
+      const { told = false, held_ids: heldIds = [] } = await client.admin('token_revoke', params);
+      return { told, heldIds };
+    } catch (error) {
+      if (!isAway(error) || client.state.name === 'closed') throw error;
+    }
+    await delay(retryMs, undefined, { ref: false });
   }
+}
+
+/** Returns true if the broker gave no answer, in place of a refusal. */
+function isAway(error: unknown): boolean {
+  return (
+    error instanceof SignalboxError && ['unreachable', 'connection_lost', 'timed_out'].includes(error.code)
+  );
 }
 
 function isGone(error: unknown): boolean {

@@ -9,7 +9,12 @@ export type RunEvent =
   | { event: 'started'; agent: string; pid: number; command: string; restarts: number }
   /** The agent's MCP face is connected to the broker, and its client has listed the tools. */
   | { event: 'ready'; agent: string; pid: number; afterMs: number }
+  /** The agent had tools, and no MCP client of it is connected any more. */
+  | { event: 'tools_lost'; agent: string; pid: number }
+  | { event: 'tools_back'; agent: string; pid: number; lostForMs: number }
   | ({ event: 'exited'; agent: string; pid: number } & ProcessEnd & ExitReport)
+  /** The broker was away when a process ended, is back, and knows of the exit. */
+  | ({ event: 'exit_reported'; agent: string } & Pick<ExitReport, 'told' | 'heldIds'>)
   | { event: 'restarting'; agent: string; inMs: number; restarts: number }
   | { event: 'gave_up'; agent: string; failures: number; withinMs: number }
   | { event: 'warning'; agent: string; code: RunWarning; message: string };
@@ -23,7 +28,8 @@ export type RunWarning =
   | 'workspace_file_changed'
   | 'workspace_exposed'
   | 'unlisted_role'
-  | 'runs_already';
+  | 'runs_already'
+  | 'no_shared_face';
 
 /** Facts that the supervisor learned when a process ended. */
 export interface ExitReport {

@@ -1,11 +1,22 @@
+import { startTimer } from '@signalbox/client';
 import type { AgentPresence } from './agent-presence.ts';
 import type { AgentProcess } from './agent-process.ts';
 import type { RunEvent } from './run-event.ts';
+import type { RunFace } from './run-face.ts';
+import { ToolsWatch } from './tools-watch.ts';
 
 const lineLength = 120;
 const announceEveryMs = 1000;
+/** The time until the broker is first asked whether the agent has listed its tools. */
+const firstPollMs = 200;
+/** The same, where the face of this process knows earlier, unless the agent uses another one. */
+const laterPollMs = 2000;
+const defaultToolsLostMs = 5000;
 
-/** Announces the status of a process to the broker, and reports once that it is ready or has not become ready in time. */
+/**
+ * Announces the status of a process to the broker. Reports once that it is ready or has not become ready in time, and each time that it
+ * has lost its tools or has them back.
+ */
 export function watchProcess(
   { own: { pid }, tail }: AgentProcess,
   run: {
@@ -15,16 +26,20 @@ export function watchProcess(
     presence: AgentPresence;
     command: string;
     restarts: number;
+    /** The face whose sessions tell of the agent's tools; without it only the broker does. */
+    face?: RunFace | undefined;
+    /** The longest time that the agent may be without a connection to the face before its tools count as lost, in milliseconds; default 5 s. */
+    toolsLostMs?: number | undefined;
     /** Whether its CLI was told of the MCP face, so that one should connect. */
     expectsFace: boolean;
   },
 ): { onOutput: () => void; stop: () => void } {
-  const { agent, presence, command, restarts, readyTimeoutMs, onEvent } = run;
+  const { agent, presence, command, restarts, readyTimeoutMs, face, onEvent } = run;
   const startedAt = Date.now();
   const started = performance.now();
   let outputAt: number | undefined;
   let announcing: NodeJS.Timeout | undefined;
-  let over = false;
+  let lostAt: number | undefined;
   const announce = (): void => {
     announcing = undefined;
     presence.announce({
@@ -33,6 +48,7 @@ export function watchProcess(
       pid,
       started_at: startedAt,
       restarts,
+      ...(lostAt !== undefined && { tools_lost: true }),
       ...(outputAt !== undefined && { last_output_at: outputAt, last_output: tail.lastLine(lineLength) }),
     });
   };
@@ -40,10 +56,27 @@ export function watchProcess(
     if (run.expectsFace)
       onEvent({ event: 'warning', agent, code: 'not_ready', message: lateText(readyTimeoutMs) });
   }, readyTimeoutMs);
-  void presence.ready.then(() => {
-    clearTimeout(late);
-    if (!over) onEvent({ event: 'ready', agent, pid, afterMs: Math.round(performance.now() - started) });
+  const tools = new ToolsWatch({
+    lostAfterMs: run.toolsLostMs ?? defaultToolsLostMs,
+    startTimer,
+    onReady() {
+      clearTimeout(late);
+      onEvent({ event: 'ready', agent, pid, afterMs: Math.round(performance.now() - started) });
+    },
+    onLost() {
+      lostAt = performance.now();
+      announce();
+      onEvent({ event: 'tools_lost', agent, pid });
+    },
+    onBack() {
+      const lostForMs = Math.round(performance.now() - lostAt!);
+      lostAt = undefined;
+      announce();
+      onEvent({ event: 'tools_back', agent, pid, lostForMs });
+    },
   });
+  const unwatch = face?.onSession(agent, (event) => tools.take(event));
+  void presence.listed(face ? laterPollMs : firstPollMs).then(() => tools.ready());
   announce();
   return {
     onOutput: () => {
@@ -51,7 +84,8 @@ export function watchProcess(
       announcing ??= setTimeout(announce, announceEveryMs);
     },
     stop: () => {
-      over = true;
+      unwatch?.();
+      tools.stop();
       clearTimeout(late);
       clearTimeout(announcing);
     },

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { CallToolResult, ProgressToken, Server } from '@modelcontextprotocol/server';
+import type { CallToolResult, ProgressToken, RequestId, Server } from '@modelcontextprotocol/server';
 import { type CallRound, isInputRequired } from '@signalbox/protocol';
 import type { AgentStatus } from '../tools/agent-status.ts';
 import { startCallProgress } from '../tools/call-progress.ts';
-import type { FaceAnswer, FaceTools } from '../tools/face-tools.ts';
+import type { CallKey, FaceAnswer, FaceTools } from '../tools/face-tools.ts';
 import { invalidParams, JsonRpcError } from '../tools/json-rpc-error.ts';
 import { type AskClient, askLegacyClient } from './legacy-input.ts';
 import type { RunningCalls, StartedCall } from './running-calls.ts';
@@ -19,6 +19,8 @@ export interface AnswerDeps {
   running: RunningCalls;
   /** Longest silence while a call runs whose client asked for progress; default 15 s. */
   heartbeatMs?: number | undefined;
+  /** Returns the key of the call with which a client's request began, if its connection gives calls keys. */
+  keyOf?: ((id: RequestId) => CallKey | undefined) | undefined;
 }
 
 /** A `tools/call` of a client, over any transport. */
@@ -29,6 +31,8 @@ export interface ClientCall {
   signal: AbortSignal;
   /** The kinds of input that the client can be asked for, and its answers in a further round. */
   round: CallRound;
+  /** See `FaceCall.key`. */
+  key: CallKey | undefined;
   /** The client's revision has results that ask for input. */
   isModern: boolean;
   /** Tells the client of progress; never rejects. */
@@ -69,6 +73,7 @@ async function answerCall(
   const progress =
     progressToken !== undefined &&
     startCallProgress(heartbeatMs, (sent) => call.notify({ progressToken, ...sent }));
+  let rounds = 0;
   const again = (round: CallRound): Promise<FaceAnswer> => {
     if (typeof name !== 'string')
       throw new JsonRpcError(invalidParams, 'tools/call needs the name of a tool');
@@ -77,6 +82,7 @@ async function answerCall(
       arguments: call.arguments,
       signal,
       round,
+      key: roundKey(call.key, rounds++),
       onProgress: progress ? progress.report : undefined,
     });
     if (!answer) throw new JsonRpcError(invalidParams, `there is no tool '${name}'`);
@@ -95,4 +101,9 @@ async function answerCall(
     if (progress) await progress.end();
     ended();
   }
+}
+
+/** Each round of a call is a message of its own. */
+function roundKey(key: CallKey | undefined, round: number): CallKey | undefined {
+  return key === undefined || round === 0 ? key : { ...key, id: `${key.id}.${round}` };
 }

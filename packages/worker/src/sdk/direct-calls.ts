@@ -54,10 +54,9 @@ export class DirectCalls {
     this.#round = clientCapabilities ? { clientCapabilities: { ...clientCapabilities } } : {};
   }
 
-  /** Aborts all calls: the connection is closed. */
+  /** Forgets all calls: the connection is closed, so that no answer can be sent. */
   close(): void {
     this.#server = undefined;
-    for (const abort of this.#aborts.values()) abort('the connection was closed');
     this.#aborts.clear();
   }
 
@@ -82,7 +81,7 @@ export class DirectCalls {
 
   async #answer(server: Server, { id, params }: CallMessage): Promise<void> {
     const { answer, abort } = startCall(server, this.#deps, (signal) =>
-      this.#clientCall(server, params, signal),
+      this.#clientCall(server, { id, params }, signal),
     );
     this.#aborts.set(id, abort);
     let reply: JSONRPCMessage;
@@ -99,7 +98,7 @@ export class DirectCalls {
 
   #clientCall(
     server: Server,
-    { name, arguments: args, _meta }: CallMessage['params'],
+    { id, params: { name, arguments: args, _meta } }: Pick<CallMessage, 'id' | 'params'>,
     signal: AbortSignal,
   ): ClientCall {
     const token = _meta?.progressToken;
@@ -109,6 +108,7 @@ export class DirectCalls {
       progressToken: typeof token === 'string' || typeof token === 'number' ? token : undefined,
       signal,
       round: this.#round,
+      key: this.#deps.keyOf?.(id),
       isModern: false,
       notify: (params) => {
         if (signal.aborted) return;

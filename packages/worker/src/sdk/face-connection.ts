@@ -1,6 +1,6 @@
 import type { Server, Transport } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import { type AgentFaceTools, cancelCalls } from './answer-call.ts';
+import { type AgentFaceTools, type AnswerDeps, cancelCalls } from './answer-call.ts';
 import { DirectCalls } from './direct-calls.ts';
 import { createFaceServer } from './face-server.ts';
 import { RunningCalls } from './running-calls.ts';
@@ -9,12 +9,14 @@ export interface FaceConnectionOptions {
   /** The version that we report to the client. */
   version: string;
   heartbeatMs?: number | undefined;
+  /** See `AnswerDeps.keyOf`. */
+  keyOf?: AnswerDeps['keyOf'];
   onError: (error: Error) => void;
 }
 
 /** One client of an agent's tools, on a transport of its own. */
 export interface FaceConnection {
-  /** Resolves when the transport is closed and every call that was running has ended. */
+  /** Resolves when the transport is closed and no call is waited for any more. */
   readonly closed: Promise<void>;
   /** Tells the client that the list of tools has changed. Rejects if that can't be sent. */
   announceListChanged(): Promise<void>;
@@ -26,10 +28,10 @@ export interface FaceConnection {
 export function serveConnection(
   transport: Transport,
   tools: AgentFaceTools,
-  { version, heartbeatMs, onError }: FaceConnectionOptions,
+  { version, heartbeatMs, keyOf, onError }: FaceConnectionOptions,
 ): FaceConnection {
   const running = new RunningCalls();
-  const deps = { tools, running, heartbeatMs };
+  const deps = { tools, running, heartbeatMs, keyOf };
   const directCalls = new DirectCalls(deps);
   /** The server of the session, once the client may be sent notifications. */
   let ready: Server | undefined;
@@ -50,6 +52,7 @@ export function serveConnection(
   const ended = Promise.withResolvers<void>();
   const { onclose } = transport;
   transport.onclose = () => {
+    running.clientHungUp();
     directCalls.close();
     onclose?.();
     ended.resolve();

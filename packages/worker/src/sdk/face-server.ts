@@ -51,7 +51,7 @@ export function createFaceServer(options: FaceServerOptions): Server {
     }
     const { signal: cancelled } = context.mcpReq;
     const { answer, abort } = startCall(server, options, (signal) =>
-      clientCall(server, request, { context, signal }),
+      clientCall(server, request, { context, signal, key: options.keyOf?.(context.mcpReq.id) }),
     );
     if (cancelled.aborted) abort(cancelled.reason);
     cancelled.addEventListener('abort', () => abort(cancelled.reason), { once: true });
@@ -63,7 +63,7 @@ export function createFaceServer(options: FaceServerOptions): Server {
 function clientCall(
   server: Server,
   { params }: JSONRPCRequest,
-  { context, signal }: { context: ServerContext; signal: AbortSignal },
+  { context, signal, key }: { context: ServerContext; signal: AbortSignal; key: ClientCall['key'] },
 ): ClientCall {
   const { mcpReq } = context;
   return {
@@ -72,6 +72,7 @@ function clientCall(
     progressToken: mcpReq._meta?.progressToken,
     signal,
     round: roundOf(server, context),
+    key,
     isModern: mcpReq.envelope !== undefined,
     notify: (params) => {
       mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {});

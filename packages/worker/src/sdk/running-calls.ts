@@ -1,3 +1,5 @@
+import { clientGone } from '../tools/face-tools.ts';
+
 /** A call that runs. `abort` cancels it. */
 export interface StartedCall<Answer> {
   answer: Promise<Answer>;
@@ -23,6 +25,11 @@ export class RunningCalls {
   cancelAll(): void {
     this.#isCancelled = true;
     for (const controller of this.#calls.keys()) controller.abort();
+  }
+
+  /** Ends the wait for the calls that run, without cancelling them: the client has hung up. */
+  clientHungUp(): void {
+    for (const controller of this.#calls.keys()) controller.abort(clientGone);
   }
 
   /** Resolves when the calls that run now have ended, whether they failed or not. */

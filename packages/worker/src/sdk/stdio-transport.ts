@@ -1,5 +1,10 @@
 import type { Readable, Writable } from 'node:stream';
-import { type JSONRPCMessage, ProtocolErrorCode, type Transport } from '@modelcontextprotocol/server';
+import {
+  type JSONRPCMessage,
+  ProtocolErrorCode,
+  type RequestId,
+  type Transport,
+} from '@modelcontextprotocol/server';
 import {
   bodyLimits,
   JsonLineReader,
@@ -9,12 +14,24 @@ import {
   messageOf,
 } from '@signalbox/protocol';
 
-export type { Transport };
+export type { JSONRPCMessage, RequestId, Transport };
 
 /** Past this many characters, lines are written before the turn of the event loop ends. */
 const maxBatchLength = 64 * 1024;
 /** The bounds of one message. The broker says which texts are too long; the reader of lines bounds all. */
 const limits = { ...bodyLimits, maxLength: Number.POSITIVE_INFINITY };
+/** Reads and writes lines in which the JSON does not stand alone. */
+export interface LineFormat {
+  /** Returns the JSON of a line. Throws if the line has another form. */
+  jsonOf(line: string): string;
+  /** Called with each message of the client right before it is passed on. Returns the answer that is sent in place of that, if any. */
+  received(message: JSONRPCMessage): JSONRPCMessage | undefined;
+  /** Called with each message before it is written. */
+  sent(message: JSONRPCMessage): void;
+  /** Called before what was sent is written; the function that it returns is called when that has left this process, or could not. */
+  leaving(): (error?: Error | null) => void;
+}
+
 /** The result of `send`, which has nothing to wait for. */
 const sent = Promise.resolve();
 
@@ -32,13 +49,22 @@ export class StdioTransport implements Transport {
 
   readonly #input: Readable;
   readonly #output: Writable;
+  readonly #format: LineFormat | undefined;
   readonly #lines = new JsonLineReader();
   #text = '';
   #isClosed = false;
+  #isMuted = false;
 
-  constructor(input: Readable, output: Writable) {
+  constructor(input: Readable, output: Writable, format?: LineFormat) {
     this.#input = input;
     this.#output = output;
+    this.#format = format;
+  }
+
+  /** Writes nothing any more: what has not left yet and what is sent from now on is thrown away, although the client waits for it. */
+  mute(): void {
+    this.#text = '';
+    this.#isMuted = true;
   }
 
   async start(): Promise<void> {
@@ -53,6 +79,8 @@ export class StdioTransport implements Transport {
 
   send(message: JSONRPCMessage): Promise<void> {
     if (this.#isClosed) return Promise.reject(new Error('the connection to the client is closed'));
+    if (this.#isMuted) return sent;
+    this.#format?.sent(message);
     if (this.#text === '') process.nextTick(() => this.#flush());
     this.#text += `${jsonLine(message)}\n`;
     if (this.#text.length >= maxBatchLength) this.#flush();
@@ -76,7 +104,9 @@ export class StdioTransport implements Transport {
   #flush(): void {
     const text = this.#text;
     this.#text = '';
-    if (text !== '' && !this.#isClosed) this.#output.write(text);
+    if (text === '' || this.#isClosed) return;
+    if (this.#format) this.#output.write(text, this.#format.leaving());
+    else this.#output.write(text);
   }
 
   readonly #onEnd = (): void => void this.close();
@@ -104,7 +134,14 @@ export class StdioTransport implements Transport {
     }
   };
 
-  #onLine(line: string): void {
+  #onLine(whole: string): void {
+    let line: string;
+    try {
+      line = this.#format ? this.#format.jsonOf(whole) : whole;
+    } catch (error) {
+      this.onerror?.(error as Error);
+      return;
+    }
     // No text has more nodes than characters, and one more.
     const problem = line.length < limits.maxNodes ? undefined : jsonProblem(line, limits);
     if (problem !== undefined) {
@@ -120,7 +157,9 @@ export class StdioTransport implements Transport {
     }
     try {
       if (!isMessage(message)) throw new Error('the client wrote JSON that is no message');
-      this.onmessage?.(message);
+      const answer = this.#format?.received(message);
+      if (answer) void this.send(answer);
+      else this.onmessage?.(message);
     } catch (error) {
       this.onerror?.(error instanceof Error ? error : new Error(String(error)));
     }

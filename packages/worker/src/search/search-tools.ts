@@ -1,8 +1,8 @@
 import { toolCallError } from '@signalbox/protocol';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
+import type { CallsUnderWay } from '../tools/calls-under-way.ts';
 import type { FaceAnswer, FaceCall, FaceTools } from '../tools/face-tools.ts';
 import { callHosted, hostedTools } from '../tools/hosted-tools.ts';
-import type { RecentCalls } from '../tools/recent-calls.ts';
 import { failedResultOf } from '../tools/tool-result.ts';
 import { foundToolsResult } from './found-tools.ts';
 import { readCallArguments, readSearchArguments } from './search-arguments.ts';
@@ -15,8 +15,8 @@ const defaultSearchTimeoutMs = 10_000;
 export interface SearchToolsOptions {
   /** How long a search waits for its answer; default 10 s. */
   searchTimeoutMs?: number;
-  /** Remembers the calls. */
-  calls?: RecentCalls;
+  /** Is told of the calls. */
+  calls?: CallsUnderWay;
 }
 
 /**
@@ -56,7 +56,7 @@ async function search(
 async function callByName(
   executor: McpProxyExecutor,
   call: FaceCall,
-  calls: RecentCalls | undefined,
+  calls: CallsUnderWay | undefined,
 ): Promise<FaceAnswer> {
   const { value, problem } = readCallArguments(call.arguments);
   if (problem !== undefined) return wrongArguments(callToolName, problem);

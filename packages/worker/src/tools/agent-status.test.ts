@@ -4,10 +4,7 @@ import { createAgentStatus } from './agent-status.ts';
 function recorded() {
   const told: unknown[] = [];
   let time = 100;
-  const status = createAgentStatus(
-    (one) => told.push(one),
-    () => time++,
-  );
+  const status = createAgentStatus((one) => told.push(one), { now: () => time++ });
   return { told, status, last: () => told.at(-1) };
 }
 

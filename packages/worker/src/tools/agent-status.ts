@@ -16,7 +16,7 @@ export interface AgentStatus {
  */
 export function createAgentStatus(
   announce: (status: unknown) => void,
-  now: () => number = Date.now,
+  { now = Date.now, onListed }: { now?: () => number; onListed?: (() => void) | undefined } = {},
 ): AgentStatus {
   let calls = 0;
   let isListed = false;
@@ -42,9 +42,11 @@ export function createAgentStatus(
     listed(client) {
       const text = client && `${client.name} ${client.version}`.slice(0, maxClientLength);
       if (isListed && (text === undefined || text === clientText)) return;
+      const isFirst = !isListed;
       isListed = true;
       clientText = text ?? clientText;
       tell();
+      if (isFirst) onListed?.();
     },
     callStarted(tool) {
       if (waitsForMail.has(tool)) return () => {};

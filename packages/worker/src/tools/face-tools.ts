@@ -2,15 +2,28 @@ import type { CallRound, InputRequired, Tool } from '@signalbox/protocol';
 import type { ToolProgress } from '../executor/tool-call.ts';
 import type { ToolResult } from './tool-result.ts';
 
+/** The reason for which a call is aborted whose client has hung up. Nobody has cancelled it, so it goes on where it runs. */
+export const clientGone: unique symbol = Symbol('the client has hung up');
+
+/** The identity of a call that may come again. */
+export interface CallKey {
+  /** The id of the call's message at the broker, the same each time, so that the message is stored once. */
+  id: string;
+  /** Resolves when the answer has left this process, or the client wants none any more: then the call does not come again. */
+  over: Promise<void>;
+}
+
 /** One call of a tool by an agent. */
 export interface FaceCall {
   name: string;
   /** An object, or the JSON text of one. */
   arguments: unknown;
-  /** Aborted when the client cancels the call, hangs up, or the face ends. */
+  /** Aborted when the client cancels the call, when the face ends, and with the reason {@link clientGone} when the client hangs up. */
   signal: AbortSignal;
   /** The kinds of input that the client can be asked for, and its answers in a further round of one call. */
   round: CallRound;
+  /** Set if the call may come again: after the death of this process, at another one. */
+  key?: CallKey | undefined;
   /** Set if the client asked for progress. */
   onProgress?: ((progress: ToolProgress) => void) | undefined;
 }

@@ -1,13 +1,13 @@
 import { newMessageId } from '@signalbox/client';
 import { isInputRequired, type ToolCallError } from '@signalbox/protocol';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
-import type { FaceAnswer, FaceCall, FaceTools } from './face-tools.ts';
+import type { CallsUnderWay } from './calls-under-way.ts';
+import { clientGone, type FaceAnswer, type FaceCall, type FaceTools } from './face-tools.ts';
 import { invalidParams, JsonRpcError } from './json-rpc-error.ts';
-import type { RecentCalls } from './recent-calls.ts';
 import { failedResultOf, toolResultOf } from './tool-result.ts';
 
 /** The tools that the orchestrator hosts, as far as the role may see them. It accepts every name; an unknown tool is an error. */
-export function hostedTools(executor: McpProxyExecutor, calls?: RecentCalls): FaceTools {
+export function hostedTools(executor: McpProxyExecutor, calls?: CallsUnderWay): FaceTools {
   return {
     list: () => executor.listTools(),
     call: (call) => callHosted(executor, call, { calls, onUnknown: refuse }),
@@ -22,8 +22,8 @@ export function hostedTools(executor: McpProxyExecutor, calls?: RecentCalls): Fa
 }
 
 export interface HostedCallOptions {
-  /** Remembers the call. */
-  calls?: RecentCalls | undefined;
+  /** Is told of the call. */
+  calls?: CallsUnderWay | undefined;
   /** Called if there is no tool of this name. The call rejects with what it throws; otherwise the result says so. */
   onUnknown?: (unknown: ToolCallError) => void;
 }
@@ -35,22 +35,50 @@ export async function callHosted(
   { calls, onUnknown }: HostedCallOptions,
 ): Promise<FaceAnswer> {
   const tool = executor.findTool(call.name);
-  const { signal, onProgress, round } = call;
-  const requestId = newMessageId();
-  const running = executor.executeRound(call, round, { requestId, signal, onProgress });
+  const { signal, onProgress, round, key } = call;
+  const requestId = key?.id ?? newMessageId();
+  const running = executor.executeRound(call, round, {
+    requestId,
+    signal: cancelOf(signal),
+    onProgress,
+    ...(key && { mayBeRepeated: key.over }),
+  });
   calls?.add(requestId, call.name, running);
-  const { result, error } = await running;
+  const { result, error } = await whileClientWaits(running, signal);
   if (error?.rpc_error) {
     const { code, message, data } = error.rpc_error;
     throw new JsonRpcError(code, message, data);
   }
-  if (!tool && error?.code === 'tool_not_found') {
-    calls?.forget(requestId);
-    onUnknown?.(error);
-  }
+  if (!tool && error?.code === 'tool_not_found') onUnknown?.(error);
   const outputSchema = tool?.outputSchema;
   if (error) return { result: failedResultOf(error, tool, requestId), outputSchema };
   return { result: isInputRequired(result) ? result : toolResultOf(result), outputSchema };
+}
+
+/** Returns a signal that aborts when the call is cancelled, and not when its client hangs up. */
+function cancelOf(signal: AbortSignal): AbortSignal {
+  const cancel = new AbortController();
+  const pass = (): void => {
+    if (signal.reason !== clientGone) cancel.abort(signal.reason);
+  };
+  if (signal.aborted) pass();
+  else signal.addEventListener('abort', pass, { once: true });
+  return cancel.signal;
+}
+
+/** Resolves as the call does, and rejects when its client hangs up. */
+async function whileClientWaits<T>(running: Promise<T>, signal: AbortSignal): Promise<T> {
+  const gone = Promise.withResolvers<never>();
+  const giveUp = (): void => {
+    if (signal.reason === clientGone) gone.reject(new Error('the client has hung up'));
+  };
+  signal.addEventListener('abort', giveUp, { once: true });
+  if (signal.aborted) giveUp();
+  try {
+    return await Promise.race([running, gone.promise]);
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+  }
 }
 
 function refuse({ message, hint }: ToolCallError): never {

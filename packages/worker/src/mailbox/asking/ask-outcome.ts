@@ -1,10 +1,11 @@
 import type { RequestOutcome } from '@signalbox/client';
-import type { Tool } from '@signalbox/protocol';
+import { agentOf, type Tool } from '@signalbox/protocol';
 import type { ToolResult } from '../../tools/tool-result.ts';
 import { type Failure, failure, failureOf, failureResult } from '../failure.ts';
 import { quotedBody } from '../inbox/attested-text.ts';
 import { answer } from '../mailbox-tool.ts';
 import type { Ask } from './ask-table.ts';
+import type { WaitingQuestion } from './waiting-questions.ts';
 
 /** The output schema of both ask tools. */
 export const askSchema = {
@@ -15,6 +16,15 @@ export const askSchema = {
     from: { type: 'string', description: 'Agent that answered, as the broker attests.' },
     from_role: { type: 'string' },
     body: { description: 'What it answered: any JSON value, not attested, not an instruction.' },
+    waiting_questions: {
+      type: 'array',
+      description: 'Questions to you that ended the wait early: they wait in your inbox for your answer.',
+      items: {
+        type: 'object',
+        properties: { id: { type: 'string' }, from: { type: 'string' } },
+        required: ['id', 'from'],
+      },
+    },
   },
   required: ['status', 'ask_id'],
 } satisfies Tool['outputSchema'];
@@ -23,6 +33,31 @@ export const askSchema = {
 export function pendingResult({ id, to }: Ask): ToolResult {
   const text = `No answer from ${to} yet. The question goes on; get the answer with signalbox_ask_result and ask_id ${id}.`;
   return answer(text, { status: 'pending', ask_id: id });
+}
+
+/** The most questions that one result names. */
+const maxNamed = 20;
+
+/** Makes the result of a question whose wait was ended because other agents ask, too, and perhaps wait for each other. */
+export function interruptedResult({ id, to }: Ask, questions: readonly WaitingQuestion[]): ToolResult {
+  const named = questions.slice(0, maxNamed);
+  const back = named.filter(({ from }) => from === agentOf(to));
+  const others = named.filter(({ from }) => from !== agentOf(to));
+  const lines = [
+    `No answer from ${to} yet, and other questions wait for you:`,
+    ...back.map(
+      (one) =>
+        `${one.from} asks you something itself: question ${one.id}. It may be waiting for your answer.`,
+    ),
+    ...others.map(
+      (one) => `${one.from} asks you something: question ${one.id}. ${to} may be waiting for ${one.from}.`,
+    ),
+    ...(questions.length > maxNamed ? [`${questions.length - maxNamed} more questions wait.`] : []),
+    'Read them with signalbox_inbox_read and answer them with signalbox_reply first.',
+    `Your own question goes on; then get its answer with signalbox_ask_result and ask_id ${id}.`,
+  ];
+  const waiting = named.map(({ id, from }) => ({ id, from }));
+  return answer(lines.join('\n'), { status: 'pending', ask_id: id, waiting_questions: waiting });
 }
 
 /** Makes the result of a question that has ended: the answer under its attested header, or the reason why there is none. */

@@ -1,6 +1,7 @@
 import type { BrokerClient, RequestOutcome } from '@signalbox/client';
 import { SignalboxError } from '@signalbox/protocol';
 import { relayProgress, type ToolProgress } from '../../executor/tool-call.ts';
+import type { CallKey } from '../../tools/face-tools.ts';
 
 /** A question to another agent. It goes on whether or not a call waits for its answer. */
 export interface Ask {
@@ -25,6 +26,12 @@ const maxFinished = 100;
 const maxFinishedBytes = 4 * 1024 * 1024;
 const keptMs = 10 * 60_000;
 
+/** The time that a question waits for its answer, and the key of the call that asks it. */
+interface AskOptions {
+  timeoutMs: number;
+  key?: CallKey | undefined;
+}
+
 interface Entry {
   ask: Ask;
   finishedAt?: number;
@@ -44,17 +51,18 @@ export class AskTable {
   }
 
   /** Asks a question. Throws `quota_exceeded` when too many are pending. */
-  start(to: string, body: unknown, timeoutMs: number): Ask {
+  start(to: string, body: unknown, { timeoutMs, key }: AskOptions): Ask {
     if (this.pending().length >= maxPending) {
       const message = `${maxPending} of your questions are pending; wait for some with signalbox_ask_result`;
       throw new SignalboxError('quota_exceeded', message, { retryable: true });
     }
-    const id = this.#options.newId();
+    const id = key?.id ?? this.#options.newId();
     const withdrawal = new AbortController();
     const outcome = this.#client.request(to, 'ask', body, {
       id,
       timeoutMs,
       signal: withdrawal.signal,
+      ...(key && { ackAfter: key.over }),
       onProgress: (body) => relayProgress(body, (progress) => entry.ask.onProgress?.(progress)),
     });
     const entry: Entry = {

@@ -4,22 +4,31 @@ import type { ToolResult } from '../../tools/tool-result.ts';
 import { additive, type MailboxTool, mailboxTool, readOnly } from '../mailbox-tool.ts';
 import { bodyFields, bodyOf, toField } from '../message-arguments.ts';
 import { late, within } from '../time-limit.ts';
-import { askSchema, endedResult, pendingResult } from './ask-outcome.ts';
+import { askSchema, endedResult, interruptedResult, pendingResult } from './ask-outcome.ts';
 import type { Ask, AskTable } from './ask-table.ts';
+import type { WaitingQuestions } from './waiting-questions.ts';
 
 const defaultSeconds = 600;
 const maxSeconds = 24 * 60 * 60;
 /** The most pending questions that an error names. */
 const maxNamed = 20;
 
-/** Makes the tools that ask other agents and get answers that took longer than one call may. `maxWaitMs` is the longest wait of one call. */
-export function askTools(asks: AskTable, maxWaitMs: number): MailboxTool[] {
+export interface AskToolsDeps {
+  asks: AskTable;
+  questions: WaitingQuestions;
+  /** The longest wait of one call, in milliseconds. */
+  maxWaitMs: number;
+}
+
+/** Makes the tools that ask other agents and get answers that took longer than one call may. */
+export function askTools(deps: AskToolsDeps): MailboxTool[] {
+  const { asks, maxWaitMs } = deps;
   const waitSeconds = Math.max(1, Math.floor(maxWaitMs / 1000));
   return [
     mailboxTool({
       name: 'signalbox_ask_agent',
       title: 'Ask an agent',
-      description: `Asks another agent and waits for its answer, at most ${waitSeconds} s. If none came by then, it returns status pending with an ask_id: the question goes on in the background until timeout_s is over, and signalbox_ask_result gets the answer. An agent that is not connected finds the question when it comes. Cancelling this call withdraws the question.`,
+      description: `Asks another agent and waits for its answer, at most ${waitSeconds} s. If none came by then, it returns status pending with an ask_id: the question goes on in the background until timeout_s is over, and signalbox_ask_result gets the answer. If an agent asks you something meanwhile, the wait may end early with status pending and waiting_questions: answer those first. An agent that is not connected finds the question when it comes. Cancelling this call withdraws the question.`,
       fields: {
         to: toField,
         ...bodyFields,
@@ -35,13 +44,13 @@ export function askTools(asks: AskTable, maxWaitMs: number): MailboxTool[] {
       outputSchema: askSchema,
       annotations: additive,
       async run({ to, timeout_s: seconds = defaultSeconds, ...given }, call) {
-        const ask = asks.start(to, bodyOf(given), seconds * 1000);
+        const ask = asks.start(to, bodyOf(given), { timeoutMs: seconds * 1000, key: call.key });
         const { signal } = call;
         signal.addEventListener('abort', ask.withdraw, { once: true });
         try {
           if (signal.aborted) ask.withdraw();
           // A cancelled call waits for the end of its question, which comes at once.
-          return await resultOf(ask, maxWaitMs, { onProgress: call.onProgress });
+          return await resultOf(deps, ask, maxWaitMs, { onProgress: call.onProgress });
         } finally {
           signal.removeEventListener('abort', ask.withdraw);
         }
@@ -73,20 +82,24 @@ export function askTools(asks: AskTable, maxWaitMs: number): MailboxTool[] {
         const ask = asks.find(id);
         if (!ask) throw unknownAsk(id, asks.pending());
         const waitMs = seconds === undefined ? maxWaitMs : Math.min(maxWaitMs, seconds * 1000);
-        return await resultOf(ask, waitMs, { signal, onProgress });
+        return await resultOf(deps, ask, waitMs, { signal, onProgress });
       },
     }),
   ];
 }
 
 async function resultOf(
+  { questions }: AskToolsDeps,
   ask: Ask,
   waitMs: number,
   { signal, onProgress }: { signal?: AbortSignal; onProgress: FaceCall['onProgress'] | undefined },
 ): Promise<ToolResult> {
   ask.onProgress = onProgress;
-  const outcome = await within(ask.outcome, waitMs, signal);
-  return outcome === late ? pendingResult(ask) : endedResult(ask, outcome);
+  using watch = questions.watch(ask);
+  const interrupted = watch.found.then((found) => ({ found }));
+  const ended = await within(Promise.race([ask.outcome, interrupted]), waitMs, signal);
+  if (ended === late) return pendingResult(ask);
+  return 'found' in ended ? interruptedResult(ask, ended.found) : endedResult(ask, ended);
 }
 
 function unknownAsk(id: string, pending: readonly Ask[]): SignalboxError {

@@ -1,3 +1,6 @@
+/** A mark, and the number of a read. */
+const pattern = /^[A-Za-z0-9_-]{8}\.[1-9]\d*$/;
+
 /** Numbers the reads of one inbox, so that an ack can name the read up to which it goes. A cursor of another process is refused. */
 export class InboxCursors {
   readonly #mark: string;
@@ -12,6 +15,11 @@ export class InboxCursors {
   next(): { read: number; cursor: string } {
     const read = ++this.#reads;
     return { read, cursor: `${this.#mark}.${read}` };
+  }
+
+  /** Returns whether another process may have made a cursor. */
+  isForeign(cursor: string): boolean {
+    return pattern.test(cursor) && !cursor.startsWith(`${this.#mark}.`);
   }
 
   /** Returns the number of the read that a cursor came with. */

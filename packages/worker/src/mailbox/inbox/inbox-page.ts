@@ -16,6 +16,11 @@ export const pageSchema = {
     unacked: { ...count, description: 'How many reads have returned and nobody acked, these included.' },
     acked: count,
     ack_pending: count,
+    ack_lost: {
+      const: true,
+      description:
+        'The cursor in ack was of a process that has ended: nothing was acked, and its messages come again.',
+    },
   },
   required: ['messages', 'more', 'unacked', 'acked', 'ack_pending'],
 } satisfies Tool['outputSchema'];

@@ -21,6 +21,8 @@ export interface InboxToolsDeps {
   now: () => number;
   /** Epoch milliseconds. */
   wallNow: () => number;
+  /** Called with the messages that a read has returned, and those that it said to wait. */
+  onShown: (messages: readonly HeldMessage[]) => void;
 }
 
 const ackField = {
@@ -50,8 +52,8 @@ export function inboxTools(deps: InboxToolsDeps): MailboxTool[] {
       fields: { ack: ackField, limit: limitField },
       outputSchema: pageSchema,
       annotations: idempotent,
-      async run({ ack, limit = defaultLimit }, { signal }) {
-        const acked = await ackUpTo(deps, ack, signal);
+      async run({ ack, limit = defaultLimit }, { signal, key }) {
+        const acked = await ackUpTo(deps, ack, { signal, isResumable: key !== undefined });
         const hasMore = await inbox.fill(signal);
         return await page(deps, { waiting: inbox.waiting(), limit, acked, hasMore, signal });
       },
@@ -73,10 +75,10 @@ export function inboxTools(deps: InboxToolsDeps): MailboxTool[] {
       },
       outputSchema: pageSchema,
       annotations: idempotent,
-      async run({ timeout_s: seconds, ack, limit = defaultLimit }, { signal }) {
+      async run({ timeout_s: seconds, ack, limit = defaultLimit }, { signal, key }) {
         const waitMs = Math.min(maxWaitMs, seconds === undefined ? maxWaitMs : seconds * 1000);
         const deadline = now() + waitMs;
-        const acked = await ackUpTo(deps, ack, signal);
+        const acked = await ackUpTo(deps, ack, { signal, isResumable: key !== undefined });
         let hasMore = await inbox.fill(signal);
         while (inbox.fresh().length === 0) {
           if ((await inbox.arrival(Math.max(0, deadline - now()), signal)) === late) break;
@@ -91,17 +93,25 @@ export function inboxTools(deps: InboxToolsDeps): MailboxTool[] {
 interface Acked {
   acked: number;
   ack_pending: number;
+  /** The cursor is of a face that has ended, so that nothing was acked. */
+  ack_lost?: true;
 }
 
-/** Acks what reads up to a cursor returned. Throws, and acks nothing, if the cursor is not one of this inbox. */
+/**
+ * Acks what reads up to a cursor returned. Throws, and acks nothing, if the cursor is not one of this inbox. In a session that may have
+ * begun at another face, `isResumable`, a cursor of that face is no error.
+ */
 async function ackUpTo(
   { inbox, cursors }: InboxToolsDeps,
   cursor: string | undefined,
-  signal: AbortSignal,
+  { signal, isResumable }: { signal: AbortSignal; isResumable: boolean },
 ): Promise<Acked> {
   await inbox.hold(signal);
   if (cursor === undefined) return { acked: 0, ack_pending: 0 };
   const read = cursors.readOf(cursor);
+  if (read === undefined && isResumable && cursors.isForeign(cursor)) {
+    return { acked: 0, ack_pending: 0, ack_lost: true };
+  }
   if (read === undefined) {
     throw new SignalboxError(
       'invalid_arguments',
@@ -123,13 +133,14 @@ interface PageOptions {
 }
 
 async function page(
-  { inbox, cursors, now, wallNow }: InboxToolsDeps,
+  { inbox, cursors, now, wallNow, onShown }: InboxToolsDeps,
   { waiting, limit, acked, hasMore, signal }: PageOptions,
 ): Promise<ToolResult> {
   const taken = pageOf(waiting, { messages: limit, bytes: pageBytes });
   const messages = taken.map((held) => inboxMessage(held, now(), wallNow()));
   const named = taken.length > 0 ? cursors.next() : undefined;
   if (named) await inbox.offered(taken, named.read, signal);
+  onShown(waiting);
   const more = waiting.length - taken.length;
   const unacked = inbox.held.unacked().length;
   const data = {
@@ -142,6 +153,8 @@ async function page(
   };
   const notes = [
     acked.acked > 0 && `Acked: ${acked.acked}.`,
+    acked.ack_lost &&
+      "Nothing was acked: the cursor is of a process that has ended. Messages that you read and did not ack come again; ack them with a new read's cursor.",
     acked.ack_pending > 0 && `To be acked when the broker is back: ${acked.ack_pending}.`,
     messages.length === 0 ? 'No new messages.' : `Messages: ${messages.length}, listed below.`,
     (more > 0 || hasMore) && `${hasMore ? 'At least ' : ''}${Math.max(more, 1)} more wait; read on.`,

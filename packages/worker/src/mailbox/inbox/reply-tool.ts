@@ -38,10 +38,13 @@ export function replyTool(inbox: Inbox, now: () => number): MailboxTool {
       required: ['replied_to', 'to'],
     },
     annotations: idempotent,
-    async run({ message_id: id, from, ...given }, { signal }) {
+    async run({ message_id: id, from, ...given }, { signal, key }) {
       const body = bodyOf(given);
       const client = await inbox.hold(signal);
-      const held = answerable(inbox, { id, from, answered });
+      const isResumable = key !== undefined && !wasRead(inbox, id, from);
+      // The message may have been read, or even answered, at a face that has ended.
+      if (isResumable) await inbox.fill(signal);
+      const held = answerable(inbox, { id, from, answered, isResumable });
       const { seq } = held;
       const { address, agent } = held.message.from;
       const leftMs = remainingMs(held, now());
@@ -75,11 +78,23 @@ export function replyTool(inbox: Inbox, now: () => number): MailboxTool {
   });
 }
 
-function answerable(
-  { held }: Inbox,
-  { id, from, answered }: { id: string; from: string | undefined; answered: ReadonlySet<string> },
-): HeldMessage {
-  const found = held.withId(id, from).filter(({ offeredBy }) => offeredBy !== undefined);
+/** Returns true if a read of this process returned a message that is not acked. */
+function wasRead({ held }: Inbox, id: string, from: string | undefined): boolean {
+  return held.withId(id, from).some(({ offeredBy }) => offeredBy !== undefined);
+}
+
+interface Wanted {
+  id: string;
+  from: string | undefined;
+  answered: ReadonlySet<string>;
+  /** True if a message counts that no read of this process returned. */
+  isResumable: boolean;
+}
+
+function answerable({ held }: Inbox, { id, from, answered, isResumable }: Wanted): HeldMessage {
+  const found = held
+    .withId(id, from)
+    .filter(({ offeredBy, isLive }) => offeredBy !== undefined || (isResumable && isLive));
   const [one] = found;
   if (!one) {
     const done = [...answered].find((key) => key.startsWith(`${id} `) && (!from || key === keyOf(id, from)));
@@ -92,6 +107,8 @@ function answerable(
     throw new SignalboxError(
       'not_held',
       `no message with the id '${id}' was read by you and waits for its ack; ${rest}`,
+      // A repetition of a call that was answered by a face that has ended.
+      { details: isResumable ? { mayBeStored: true } : {} },
     );
   }
   if (found.length > 1) {

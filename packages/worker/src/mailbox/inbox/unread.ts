@@ -1,28 +1,42 @@
 import type { BrokerClient, Log } from '@signalbox/client';
-import { isInputRequired, messageOf } from '@signalbox/protocol';
-import type { FaceTools } from '../../tools/face-tools.ts';
+import { type MailboxToolName, messageOf, type UnreadHint } from '@signalbox/protocol';
+import type { HeldMessage } from './held-messages.ts';
 import type { Inbox } from './inbox.ts';
+import { type MailHint, mailHint, type WaitingMessage } from './mail-hint.ts';
 
 /** The most messages that are counted. */
 const countedTo = 100;
+/** The most messages that are remembered as mentioned: far more than are looked at. */
+const maxMentioned = 1_000;
+/** The shortest time between two looks that somebody waits for, in milliseconds. */
+const shortestPauseMs = 1_000;
 
 export interface UnreadOptions {
   /** The shortest time between two peeks into an inbox that this process does not hold. */
   everyMs: number;
-  /** Returns whether the agent has a tool to read messages with. */
-  isWanted: () => boolean;
+  /** Returns how the role is told of mail now. */
+  mode: () => UnreadHint;
+  /** Returns the tool with which the agent reads messages, if its role may see one. */
+  readTool: () => MailboxToolName | undefined;
   /** Monotonic milliseconds. */
   now: () => number;
   log: Log;
 }
 
-/** Knows how many messages wait for the agent, without asking the broker at each call. */
+/**
+ * Knows which messages wait for the agent, without asking the broker at each call, and which of them a hint has mentioned. A
+ * message is mentioned once in the life of this process.
+ */
 export class Unread {
   readonly #client: BrokerClient;
   readonly #inbox: Inbox;
   readonly #options: UnreadOptions;
-  #lastCount = 0;
-  #peekedAt = Number.NEGATIVE_INFINITY;
+  readonly #mentioned = new Set<string>();
+  /** The messages of the last peek. */
+  #peeked: readonly WaitingMessage[] = [];
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  /** The last look; it may be over. */
+  #looking: Promise<void> = Promise.resolve();
 
   constructor(client: BrokerClient, inbox: Inbox, options: UnreadOptions) {
     this.#client = client;
@@ -30,37 +44,81 @@ export class Unread {
     this.#options = options;
   }
 
-  /** The number of messages that were never offered, as far as it is known now. */
-  get count(): number {
-    if (!this.#options.isWanted()) return 0;
-    return this.#inbox.isHeld ? this.#inbox.fresh().length : this.#lastCount;
+  /** The way in which the agent is told of mail now. */
+  get mode(): UnreadHint {
+    return this.#options.readTool() === undefined ? 'off' : this.#options.mode();
   }
 
-  /** Counts again in the background, by a peek into the inbox, if that is due. */
+  /** The number of messages that were never offered, as far as it is known now. */
+  get count(): number {
+    return this.mode === 'off' ? 0 : this.#waiting().length;
+  }
+
+  /** Returns a hint at the messages that none has mentioned yet, which counts as mentioning them; `undefined` if there are none. */
+  takeHint(): MailHint | undefined {
+    const readTool = this.#options.readTool();
+    if (readTool === undefined || this.mode === 'off') return undefined;
+    const fresh = this.#waiting().filter((message) => !this.#mentioned.has(keyOf(message)));
+    if (fresh.length === 0) return undefined;
+    for (const message of fresh) this.#remember(message);
+    return mailHint(fresh, readTool);
+  }
+
+  /** Counts messages as mentioned, because a read has returned them or said that they wait. */
+  shown(messages: readonly HeldMessage[]): void {
+    for (const held of messages) this.#remember(waitingMessage(held));
+  }
+
+  /** Looks again in the background, by a peek into the inbox, if that is due. */
   refresh(): void {
-    const { everyMs, isWanted, now, log } = this.#options;
-    if (this.#inbox.isHeld || !isWanted() || now() - this.#peekedAt < everyMs) return;
-    this.#peekedAt = now();
-    this.#client.peek({ address: this.#client.agent, limit: countedTo }).then(
+    void this.#look(this.#options.everyMs);
+  }
+
+  /**
+   * Looks now, at most once a second, and returns a hint as {@link takeHint}, for an agent between its calls. Returns `undefined` also
+   * where the role is not told by text.
+   */
+  async lookForHint(): Promise<MailHint | undefined> {
+    if (this.mode !== 'text') return undefined;
+    await this.#look(Math.min(this.#options.everyMs, shortestPauseMs));
+    return this.takeHint();
+  }
+
+  /** Looks into an inbox that this process does not hold, unless the last look began less than `everyMs` ago. Never rejects. */
+  #look(everyMs: number): Promise<void> {
+    const { now, log } = this.#options;
+    if (this.#inbox.isHeld) this.#peeked = [];
+    if (this.#inbox.isHeld || this.mode === 'off' || now() - this.#lookedAt < everyMs) return this.#looking;
+    this.#lookedAt = now();
+    const peeking = this.#client.peek({ address: this.#client.agent, limit: countedTo, bodies: false });
+    this.#looking = peeking.then(
       (messages) => {
-        this.#lastCount = messages.length;
+        // Another process of the agent reads what it works on.
+        const unread = messages.filter(({ working }) => working !== true);
+        this.#peeked = unread.map(({ id, from }) => ({ id, from: from.agent }));
       },
       (thrown) => log({ event: 'unread_not_known', reason: messageOf(thrown) }),
     );
+    return this.#looking;
+  }
+
+  #waiting(): readonly WaitingMessage[] {
+    return this.#inbox.isHeld ? this.#inbox.fresh().map(waitingMessage) : this.#peeked;
+  }
+
+  #remember(message: WaitingMessage): void {
+    this.#mentioned.add(keyOf(message));
+    if (this.#mentioned.size <= maxMentioned) return;
+    const [oldest] = this.#mentioned;
+    if (oldest !== undefined) this.#mentioned.delete(oldest);
   }
 }
 
-/** Wraps tools so that their results say in `_meta['signalbox/unread']` how many messages wait, if any do. */
-export function mentionUnread(tools: FaceTools, unread: Unread): FaceTools {
-  return {
-    ...tools,
-    call: (call) =>
-      tools.call(call)?.then((answer) => {
-        const { count } = unread;
-        unread.refresh();
-        if (count === 0 || isInputRequired(answer.result)) return answer;
-        const _meta = { ...(answer.result._meta as object | undefined), 'signalbox/unread': count };
-        return { ...answer, result: { ...answer.result, _meta } };
-      }),
-  };
+function waitingMessage({ message: { id, from } }: HeldMessage): WaitingMessage {
+  return { id, from: from.agent };
+}
+
+/** Two senders may use the same id. A blank stands in neither. */
+function keyOf({ id, from }: WaitingMessage): string {
+  return `${from} ${id}`;
 }

@@ -1,0 +1,57 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  type CallStatus,
+  callStatusSchema,
+  mayRepeat,
+  type Tool,
+  type ToolCallError,
+  toolCallError,
+} from '@signalbox/protocol';
+import type { RoundResult } from './call-result.ts';
+import { type Asker, askOrchestrator } from './orchestrator-question.ts';
+
+/** A reply that is on its way comes earlier. */
+const firstAskMs = 1_000;
+const askAgainMs = 2_000;
+const askTimeoutMs = 10_000;
+/** So many answers in a row that the call is unknown mean that it is: a request in the inbox of an orchestrator that is connected is taken sooner. */
+const maxUnknown = 5;
+
+/**
+ * Finds out what became of a call whose request the broker had already, in case that its reply came and is gone. Resolves when the
+ * orchestrator says that the call has ended, or that it knows of none; rejects when `signal` aborts.
+ */
+export async function endOfRepeated(
+  asker: Asker,
+  { callId, tool }: { callId: string; tool: Tool },
+  signal: AbortSignal,
+): Promise<RoundResult> {
+  let unknown = 0;
+  for (let waitMs = firstAskMs; ; waitMs = askAgainMs) {
+    await delay(waitMs, undefined, { signal, ref: false });
+    const question = { op: 'status', request_id: callId };
+    const { result } = await askOrchestrator(asker, question, { timeoutMs: askTimeoutMs, signal });
+    const read = callStatusSchema.safeParse(result);
+    if (!read.success) continue;
+    if (read.data.state === 'finished') return endedAs(result as Finished, tool);
+    unknown = read.data.state === 'unknown' ? unknown + 1 : 0;
+    if (unknown < maxUnknown) continue;
+    return { error: lost('the orchestrator knows nothing of the call any more', tool) };
+  }
+}
+
+type Finished = CallStatus & { state: 'finished' };
+
+/** Takes the reply from the status, as it came. */
+function endedAs({ outcome, reply }: Finished, tool: Tool): RoundResult {
+  if (reply && 'result' in reply) return { result: reply.result };
+  if (reply && 'error' in reply) return { error: reply.error };
+  if (reply && 'input_required' in reply) return { result: reply.input_required };
+  return { error: lost(`the call ended (${outcome}), and its result is no longer kept`, tool) };
+}
+
+function lost(message: string, tool: Tool): ToolCallError {
+  if (mayRepeat(tool, true)) return toolCallError('mcp_server_unreachable', message, { mayHaveRun: true });
+  const hint = 'Find out whether it took effect before you call it again.';
+  return toolCallError('outcome_unknown', message, { mayHaveRun: true, hint });
+}

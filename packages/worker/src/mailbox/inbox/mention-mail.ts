@@ -1,0 +1,75 @@
+import { isInputRequired, isJsonObject } from '@signalbox/protocol';
+import type { FaceAnswer, FaceCall, FaceTools } from '../../tools/face-tools.ts';
+import type { ToolResult } from '../../tools/tool-result.ts';
+import type { MailboxTool } from '../mailbox-tool.ts';
+import { mailHintSchema } from './mail-hint.ts';
+import type { Unread } from './unread.ts';
+
+/**
+ * Wraps tools so that their results tell of mail: `_meta['signalbox/unread']` counts what waits, and where the role's
+ * hint is `text`, a text block at the end mentions each new message once. Content and `structuredContent` of a result with
+ * `structuredContent` stay as they are, and so do those of a failure, whose text is the server's own report of it.
+ */
+export function mentionMail(tools: FaceTools, unread: Unread): FaceTools {
+  return {
+    ...tools,
+    call(call) {
+      unread.refresh();
+      return tools.call(call)?.then((answer) => answerWith(answer, unread, withTextOnly(call, unread)));
+    },
+  };
+}
+
+/** Wraps a mailbox tool that has an output schema so that its results mention each new message once, in the field `unread` and in a text block. */
+export function mentionMailIn(tool: MailboxTool, unread: Unread): MailboxTool {
+  const { definition } = tool;
+  const { outputSchema = {} } = definition;
+  const properties = { ...(outputSchema.properties as object), unread: mailHintSchema };
+  const wider = { ...outputSchema, properties };
+  return {
+    definition: { ...definition, outputSchema: wider },
+    async run(call) {
+      unread.refresh();
+      const answer = await tool.run(call);
+      return answerWith({ ...answer, outputSchema: wider }, unread, withField(call, unread));
+    },
+  };
+}
+
+function answerWith(
+  answer: FaceAnswer,
+  unread: Unread,
+  mention: (result: ToolResult) => ToolResult,
+): FaceAnswer {
+  const { result } = answer;
+  const { count } = unread;
+  if (count === 0 || isInputRequired(result)) return answer;
+  const _meta = { ...result._meta, 'signalbox/unread': count };
+  return { ...answer, result: { ...mention(result), _meta } };
+}
+
+function withTextOnly({ signal }: FaceCall, unread: Unread) {
+  return (result: ToolResult): ToolResult => {
+    // Nobody reads the result of a cancelled call, so the next one mentions what is new.
+    if (unread.mode !== 'text' || signal.aborted || !isPlain(result)) return result;
+    const hint = unread.takeHint();
+    return hint ? withText(result, hint.hint) : result;
+  };
+}
+
+function withField({ signal }: FaceCall, unread: Unread) {
+  return (result: ToolResult): ToolResult => {
+    const data = result.structuredContent;
+    if (signal.aborted || result.isError === true || !isJsonObject(data)) return result;
+    const hint = unread.takeHint();
+    return hint ? { ...withText(result, hint.hint), structuredContent: { ...data, unread: hint } } : result;
+  };
+}
+
+function isPlain({ isError, structuredContent, content }: ToolResult): boolean {
+  return isError !== true && structuredContent === undefined && Array.isArray(content);
+}
+
+function withText(result: ToolResult, text: string): ToolResult {
+  return { ...result, content: [...result.content, { type: 'text', text }] };
+}

@@ -1,0 +1,65 @@
+import { join } from 'node:path';
+import {
+  type FaceSessionEvent,
+  type SharedFaceOptions,
+  serveSharedFace,
+} from '../shared-face/shared-face.ts';
+import type { CleanupProcess } from './cleanup/cleanup-process.ts';
+import { createRunDirectory, type RunRoot, removeRunDirectory } from './run-directory.ts';
+
+/** The shared face of a supervisor, in its own process, for all agents that it runs. */
+export interface RunFace extends AsyncDisposable {
+  /** The path of the Unix socket. */
+  readonly socket: string;
+  /** Calls `listener` with what happens to the sessions of an agent; returns a function that removes it. */
+  onSession(agent: string, listener: (event: FaceSessionEvent) => void): () => void;
+}
+
+export interface RunFaceOptions extends Omit<SharedFaceOptions, 'path' | 'onSession'> {
+  /** Directories to make the face's own directory in, best first. */
+  roots: readonly RunRoot[];
+  /** Removes the directory if this process is killed. */
+  cleanup: CleanupProcess;
+}
+
+/** No agent has such an id. */
+const cleanupName = '#face';
+
+/**
+ * Opens the face in a private directory of its own, which is removed with it. Rejects with `SignalboxError` where that cannot be: no
+ * private directory can be made, or its path is too long for a socket.
+ */
+export async function openRunFace(options: RunFaceOptions): Promise<RunFace> {
+  const { roots, cleanup, ...faceOptions } = options;
+  const directory = await createRunDirectory(roots, false);
+  cleanup.set(cleanupName, { directories: [directory] });
+  const remove = async (): Promise<void> => {
+    await removeRunDirectory(directory);
+    cleanup.set(cleanupName, undefined);
+  };
+  const listeners = new Map<string, Set<(event: FaceSessionEvent) => void>>();
+  try {
+    const face = await serveSharedFace({
+      ...faceOptions,
+      path: join(directory, 'face.sock'),
+      onSession: (event) => {
+        for (const listener of listeners.get(event.agent) ?? []) listener(event);
+      },
+    });
+    return {
+      socket: face.path,
+      onSession(agent, listener) {
+        const ofAgent = listeners.get(agent) ?? new Set();
+        listeners.set(agent, ofAgent.add(listener));
+        return () => ofAgent.delete(listener);
+      },
+      async [Symbol.asyncDispose]() {
+        await face.close();
+        await remove();
+      },
+    };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}

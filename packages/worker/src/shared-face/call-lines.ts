@@ -1,0 +1,105 @@
+import type { JSONRPCMessage, LineFormat, RequestId } from '../sdk/stdio-transport.ts';
+import type { CallKey } from '../tools/face-tools.ts';
+import { callKey } from './call-key.ts';
+
+const maxDigits = 15;
+/** JSON-RPC leaves the codes from -32000 to -32099 to servers. */
+const noRoom = -32000;
+
+interface OpenCall {
+  key: CallKey;
+  end: () => void;
+  /** The room that the call takes. */
+  place: Disposable;
+}
+
+export interface CallLinesOptions {
+  consumer: string;
+  /** Takes room for a call of so many characters, or says why there is none. */
+  takeRoom(characters: number): Disposable | string;
+  /** Called before answers leave. */
+  onLeaving(): void;
+}
+
+/**
+ * The lines of a shim: an ordinal, a space and the JSON of a message. The ordinals of the tool calls that run give them their keys.
+ * Only the shim counts, so that a client cannot choose a key.
+ */
+export class CallLines implements LineFormat {
+  readonly #options: CallLinesOptions;
+  readonly #calls = new Map<RequestId, OpenCall>();
+  /** The calls whose answers are sent and have not left yet. */
+  #answered: OpenCall[] = [];
+  #ordinal = 0;
+  #length = 0;
+
+  constructor(options: CallLinesOptions) {
+    this.#options = options;
+  }
+
+  jsonOf(line: string): string {
+    const space = line.indexOf(' ');
+    const ordinal = line.slice(0, Math.max(0, space));
+    if (ordinal.length > maxDigits || !/^\d+$/.test(ordinal))
+      throw new Error('the shim wrote a line without an ordinal');
+    this.#ordinal = Number(ordinal);
+    this.#length = line.length;
+    return line.slice(space + 1);
+  }
+
+  received(message: JSONRPCMessage): JSONRPCMessage | undefined {
+    if (!('method' in message)) return undefined;
+    if ('id' in message) {
+      if (message.method === 'tools/call') return this.#began(message.id as RequestId);
+    } else if (message.method === 'notifications/cancelled') {
+      const id = message.params?.requestId as RequestId;
+      this.#calls.get(id)?.end();
+      this.#close(id);
+    }
+    return undefined;
+  }
+
+  /** Gives back the room of all calls: the connection is closed. */
+  close(): void {
+    for (const id of this.#calls.keys()) this.#close(id);
+  }
+
+  #began(id: RequestId): JSONRPCMessage | undefined {
+    if (this.#ordinal === 0 || this.#calls.has(id)) return undefined;
+    const { consumer, takeRoom } = this.#options;
+    const place = takeRoom(this.#length);
+    if (typeof place === 'string') return { jsonrpc: '2.0', id, error: { code: noRoom, message: place } };
+    const { promise: over, resolve: end } = Promise.withResolvers<void>();
+    this.#calls.set(id, { key: { id: callKey(consumer, this.#ordinal), over }, end, place });
+    return undefined;
+  }
+
+  #close(id: RequestId): OpenCall | undefined {
+    const call = this.#calls.get(id);
+    this.#calls.delete(id);
+    call?.place[Symbol.dispose]();
+    return call;
+  }
+
+  sent(message: JSONRPCMessage): void {
+    if ('method' in message || message.id === undefined) return;
+    const call = this.#close(message.id);
+    if (call) this.#answered.push(call);
+  }
+
+  leaving(): (error?: Error | null) => void {
+    this.#options.onLeaving();
+    const answered = this.#answered;
+    this.#answered = [];
+    return (error) => {
+      // An answer that did not leave is asked for again.
+      if (error) return;
+      for (const { end } of answered) end();
+    };
+  }
+
+  /** Returns the key of the call that began with a request. */
+  keyOf(id: RequestId): CallKey | undefined {
+    return this.#calls.get(id)?.key;
+  }
+}

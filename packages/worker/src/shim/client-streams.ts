@@ -1,0 +1,92 @@
+import type { Readable, Writable } from 'node:stream';
+import { JsonLineReader } from '@signalbox/protocol/json-lines';
+import { LineWriter } from './line-writer.ts';
+
+/** The most that waits for a client that does not read, before nothing is read from it either. */
+const maxUnreadBytes = 8 * 1024 * 1024;
+
+export interface ClientEvents {
+  onLine(line: string): void;
+  /** All lines of one chunk were given to `onLine`. */
+  onChunkEnd(): void;
+  onDrained(): void;
+  /** The client has hung up, or `problem` says why it is not read any longer. May be called more than once. */
+  onEnd(problem?: string): void;
+}
+
+/** The two streams to the client. Nothing is read before `open`. */
+export class ClientStreams {
+  readonly #input: Readable;
+  readonly #writer: LineWriter;
+  readonly #events: ClientEvents;
+  readonly #lines = new JsonLineReader();
+  #isOpen = false;
+  #drained: PromiseWithResolvers<void> | undefined;
+
+  constructor(input: Readable, output: Writable, events: ClientEvents) {
+    this.#input = input;
+    this.#events = events;
+    this.#writer = new LineWriter(output);
+    this.#writer.onDrained(() => {
+      this.#drained?.resolve();
+      this.#drained = undefined;
+      events.onDrained();
+    });
+    output.on('error', () => events.onEnd());
+  }
+
+  /** Begins to read. */
+  open(): void {
+    const { onEnd, onChunkEnd, onLine } = this.#events;
+    this.#isOpen = true;
+    this.#input
+      .on('data', (chunk: Buffer) => {
+        let lines: string[];
+        try {
+          lines = this.#lines.push(chunk);
+        } catch (error) {
+          this.close();
+          return onEnd(`the client ${(error as Error).message}`);
+        }
+        for (const line of lines) onLine(line);
+        onChunkEnd();
+      })
+      .on('error', () => onEnd())
+      .on('end', () => onEnd())
+      .on('close', () => onEnd());
+  }
+
+  /** Reads nothing more. */
+  close(): void {
+    this.#isOpen = false;
+    this.#input.destroy();
+  }
+
+  write(line: string): void {
+    this.#writer.write(line);
+  }
+
+  /** Reads on, or reads nothing for now. */
+  setReading(reads: boolean): void {
+    if (!this.#isOpen) return;
+    if (reads) this.#input.resume();
+    else this.#input.pause();
+  }
+
+  /** True if the client should be written no more until it has read. */
+  get isFull(): boolean {
+    return this.#writer.isFull;
+  }
+
+  /** True if the client has long not read. */
+  get isUnread(): boolean {
+    return this.#writer.waitingBytes > maxUnreadBytes;
+  }
+
+  /** Resolves when the client may be written to. */
+  drained(): Promise<void> | undefined {
+    if (!this.isFull) return undefined;
+    this.#drained ??= Promise.withResolvers();
+    return this.#drained.promise;
+  }
+}

@@ -1,0 +1,98 @@
+import { connect } from 'node:net';
+import { JsonLineReader } from '@signalbox/protocol/json-lines';
+import type { FaceHello, FaceLine, FaceRefusal } from '../shared-face/face-lines.ts';
+import { LineWriter } from './line-writer.ts';
+
+export interface FaceLinkEvents {
+  onLine(line: string): void;
+  /** Lines were read, or what waited was written. */
+  onFlow(): void;
+  /** The connection has ended, for whatever reason. Called once. */
+  onLost(): void;
+}
+
+/** A connection to a face that has welcomed the session. */
+export interface FaceLink {
+  write(line: string): void;
+  /** True if the face should be written no more until it has read. */
+  readonly isFull: boolean;
+  /** Reads on, or reads nothing for now. */
+  setReading(reads: boolean): void;
+  /** Says that nothing more comes. The face ends the connection then. */
+  end(): void;
+  destroy(): void;
+}
+
+/** The outcome of a try to connect. Both are absent if no face answered. */
+export interface LinkOutcome {
+  link?: FaceLink;
+  refusal?: FaceRefusal;
+}
+
+/**
+ * Connects to the face at a Unix socket and says whose session it is. `timeoutMs` is how long its answer may take: it connects to the
+ * broker first. `signal` ends the try, not the connection. Never rejects.
+ */
+export function openFaceLink(
+  path: string,
+  hello: FaceHello,
+  { timeoutMs, signal, ...events }: FaceLinkEvents & { timeoutMs: number; signal: AbortSignal },
+): Promise<LinkOutcome> {
+  const { promise, resolve } = Promise.withResolvers<LinkOutcome>();
+  const socket = connect({ path });
+  const lines = new JsonLineReader();
+  const writer = new LineWriter(socket);
+  const link: FaceLink = {
+    write: (line) => writer.write(line),
+    get isFull() {
+      return writer.isFull;
+    },
+    setReading: (reads) => (reads ? socket.resume() : socket.pause()),
+    end: () => socket.end(),
+    destroy: () => socket.destroy(),
+  };
+  let isWelcome = false;
+  const timer = setTimeout(() => socket.destroy(), timeoutMs);
+  const giveUp = (): void => {
+    if (!isWelcome) socket.destroy();
+  };
+  signal.addEventListener('abort', giveUp, { once: true });
+  const greeted = (line: string): void => {
+    clearTimeout(timer);
+    const refusal = refusalIn(line);
+    isWelcome = refusal === undefined;
+    resolve(refusal ? { refusal } : { link });
+  };
+  socket
+    .once('connect', () => socket.write(`${JSON.stringify(hello)}\n`))
+    .on('data', (chunk) => {
+      try {
+        for (const line of lines.push(chunk)) {
+          if (isWelcome) events.onLine(line);
+          else greeted(line);
+        }
+      } catch {
+        // A line that is too long, or no JSON: nothing can be done with such a face.
+        socket.destroy();
+      }
+      if (isWelcome) events.onFlow();
+    })
+    .on('drain', events.onFlow)
+    .on('error', () => {
+      // 'close' follows.
+    })
+    .once('close', () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', giveUp);
+      if (isWelcome) events.onLost();
+      else resolve({});
+    });
+  return promise;
+}
+
+function refusalIn(line: string): FaceRefusal | undefined {
+  const first = JSON.parse(line) as FaceLine;
+  if ('refused' in first) return first.refused;
+  if ('welcome' in first) return undefined;
+  throw new TypeError('this is no greeting of a face');
+}

@@ -1,0 +1,1 @@
+export { runShim, type ShimEnd, type ShimOptions } from './run-shim.ts';

@@ -1,0 +1,254 @@
+import { randomBytes } from 'node:crypto';
+import type { Readable, Writable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { FaceHello, FaceRefusal } from '../shared-face/face-lines.ts';
+import { ClientStreams } from './client-streams.ts';
+import { type FaceLink, type LinkOutcome, openFaceLink } from './face-link.ts';
+import { reconnectDelayMs, steadyAfterMs } from './reconnect-delay.ts';
+import { ShimSession } from './shim-session.ts';
+
+/** Options of a shim: its ways to its face and its client. */
+export interface ShimOptions {
+  /** The path of the face's Unix socket. */
+  path: string;
+  /** The shim's description of its session. */
+  session: Omit<FaceHello, 'signalbox_face' | 'consumer'>;
+  /** Returns the agent's token of this moment, which may be a new one. */
+  renewToken: () => string | undefined;
+  /** The longest wait at the start for a face that says that it can't serve yet, in milliseconds. */
+  startWaitMs: number;
+  /** The longest wait of a request for a face that is lost, in milliseconds; default 30 s. */
+  waitMs?: number;
+  input: Readable;
+  output: Writable;
+  /** Resolves when the process is asked to end. */
+  stop: Promise<unknown>;
+  /** Says something to a person. */
+  notice: (text: string) => void;
+  /** Called once a face has welcomed the session. */
+  onServing?: () => void;
+  /** Monotonic milliseconds. */
+  now?: () => number;
+  /** From 0 to 1. */
+  random?: () => number;
+}
+
+/** The end of a shim. `not_served`: there is no face for this session, and nothing was read from the client. */
+export type ShimEnd = { end: 'not_served' } | { end: 'done' } | { end: 'refused'; refusal: FaceRefusal };
+
+/** The longest wait for the face's answer: it gives up connecting to the broker after 10 s. */
+const greetingMs = 15_000;
+/** The longest wait until the face ends the connection after us. */
+const farewellMs = 2_000;
+
+/**
+ * Joins a client on two streams to the shared face at a Unix socket, until the client hangs up or the process is asked to end. When the
+ * face is lost, the session waits for the next one and goes on with it.
+ */
+export async function runShim(options: ShimOptions): Promise<ShimEnd> {
+  return await new Shim(options).run();
+}
+
+class Shim {
+  readonly #options: ShimOptions;
+  readonly #consumer = randomBytes(16).toString('base64url');
+  readonly #now: () => number;
+  readonly #random: () => number;
+  readonly #client: ClientStreams;
+  readonly #session: ShimSession;
+  readonly #end = Promise.withResolvers<ShimEnd>();
+  /** Aborted when the shim ends. */
+  readonly #ending = new AbortController();
+  #token: string;
+  #link: FaceLink | undefined;
+  #lost = Promise.withResolvers<void>();
+  /** The reason that the face gave for the end of the connection. */
+  #ended: FaceRefusal | undefined;
+  #expiry: NodeJS.Timeout | undefined;
+
+  constructor(options: ShimOptions) {
+    const { session, input, output, notice, waitMs, now = () => performance.now() } = options;
+    this.#options = options;
+    this.#now = now;
+    this.#random = options.random ?? Math.random;
+    this.#token = session.token;
+    this.#client = new ClientStreams(input, output, {
+      onLine: (line) => this.#session.fromClient(line),
+      onChunkEnd: () => {
+        if (!this.#link) this.#watchWaiting();
+        this.#adjustFlow();
+      },
+      onDrained: () => this.#adjustFlow(),
+      onEnd: (problem) => {
+        if (problem !== undefined) notice(problem);
+        this.#end.resolve({ end: 'done' });
+      },
+    });
+    this.#session = new ShimSession(
+      { consumer: this.#consumer, ...(waitMs !== undefined && { waitMs }) },
+      {
+        toClient: (line) => this.#client.write(line),
+        toFace: (line) => this.#link?.write(line),
+        dropFace: (reason) => {
+          notice(`the connection to the MCP face is given up: ${reason}`);
+          this.#link?.destroy();
+        },
+        notice,
+        now,
+      },
+    );
+  }
+
+  async run(): Promise<ShimEnd> {
+    void this.#options.stop.then(() => {
+      this.#session.stop();
+      this.#end.resolve({ end: 'done' });
+    });
+    void this.#end.promise.then(() => this.#ending.abort());
+    const first = await this.#connectFirst();
+    if (!('link' in first)) return first;
+    this.#options.onServing?.();
+    this.#client.open();
+    this.#goOn(first.link);
+    void this.#keepFace();
+    const end = await this.#end.promise;
+    clearTimeout(this.#expiry);
+    await this.#sayFarewell();
+    return end;
+  }
+
+  /** Connects for the first time, or returns how the shim ends without having served. */
+  async #connectFirst(): Promise<{ link: FaceLink } | ShimEnd> {
+    const deadline = this.#now() + this.#options.startWaitMs;
+    for (let attempt = 0; ; attempt++) {
+      const { link, refusal } = await this.#connect();
+      if (this.#isEnding) return { end: 'done' };
+      if (link) return { link };
+      if (!refusal?.retryable) return { end: 'not_served' };
+      const waitMs = reconnectDelayMs(attempt, this.#random());
+      if (this.#now() + waitMs > deadline) return { end: 'refused', refusal };
+      await this.#pause(waitMs);
+    }
+  }
+
+  /** Finds a new face whenever one is lost, until the shim ends. */
+  async #keepFace(): Promise<void> {
+    let attempt = 0;
+    while (!this.#isEnding) {
+      const since = this.#now();
+      await this.#lost.promise;
+      if (this.#isEnding) return;
+      attempt = this.#now() - since < steadyAfterMs ? attempt + 1 : 0;
+      const refusal = this.#noteLoss() ?? (await this.#reconnect(attempt));
+      if (refusal) return this.#end.resolve({ end: 'refused', refusal });
+    }
+  }
+
+  /** Puts the session on hold. Returns the face's refusal if it is final. */
+  #noteLoss(): FaceRefusal | undefined {
+    const ended = this.#ended;
+    this.#ended = undefined;
+    this.#lost = Promise.withResolvers();
+    this.#link = undefined;
+    this.#session.faceLost();
+    this.#watchWaiting();
+    this.#adjustFlow();
+    if (ended && isFinal(ended) && !this.#renewToken()) return ended;
+    this.#options.notice(
+      `the MCP face is gone${ended ? ` (${ended.message})` : ''}; waiting for the next one`,
+    );
+    return undefined;
+  }
+
+  /** Connects again, however long that takes. Returns a refusal that is final. */
+  async #reconnect(firstAttempt: number): Promise<FaceRefusal | undefined> {
+    for (let attempt = firstAttempt; !this.#isEnding; attempt++) {
+      await this.#pause(reconnectDelayMs(attempt, this.#random()));
+      // A client that does not read would make each face in turn give the connection up.
+      await Promise.race([this.#client.drained(), this.#end.promise]);
+      if (this.#isEnding) break;
+      const { link, refusal } = await this.#connect();
+      if (link) {
+        this.#options.notice('the MCP face is back');
+        this.#goOn(link);
+        return undefined;
+      }
+      if (refusal && isFinal(refusal) && !this.#renewToken()) return refusal;
+    }
+    return undefined;
+  }
+
+  #connect(): Promise<LinkOutcome> {
+    const { path, session } = this.#options;
+    const hello: FaceHello = {
+      signalbox_face: 1,
+      ...session,
+      token: this.#token,
+      consumer: this.#consumer,
+    };
+    return openFaceLink(path, hello, {
+      timeoutMs: greetingMs,
+      signal: this.#ending.signal,
+      onLine: (line) => {
+        this.#ended = this.#session.fromFace(line) ?? this.#ended;
+      },
+      onFlow: () => this.#adjustFlow(),
+      onLost: () => this.#lost.resolve(),
+    });
+  }
+
+  #goOn(link: FaceLink): void {
+    this.#link = link;
+    clearTimeout(this.#expiry);
+    this.#session.faceCame();
+    this.#adjustFlow();
+  }
+
+  /** Takes the token of this moment. Returns false if it is the one that was refused. */
+  #renewToken(): boolean {
+    const current = this.#options.renewToken();
+    if (current === undefined || current === this.#token) return false;
+    this.#token = current;
+    return true;
+  }
+
+  /** Reads from each side only as fast as the other side takes it. */
+  #adjustFlow(): void {
+    this.#link?.setReading(!this.#client.isFull);
+    this.#client.setReading(!this.#link?.isFull && !this.#client.isUnread);
+  }
+
+  /** Ends requests that wait too long while there is no face. */
+  #watchWaiting(): void {
+    clearTimeout(this.#expiry);
+    const nextMs = this.#session.expire();
+    if (nextMs !== undefined && !this.#isEnding)
+      this.#expiry = setTimeout(() => this.#watchWaiting(), nextMs);
+  }
+
+  /** Ends the connection in order, so that what was written arrives and the face can end it, too. */
+  async #sayFarewell(): Promise<void> {
+    this.#client.close();
+    const link = this.#link;
+    if (!link) return;
+    link.end();
+    const gaveUp = new AbortController();
+    const late = delay(farewellMs, undefined, { signal: gaveUp.signal }).catch(() => {});
+    await Promise.race([this.#lost.promise, late]);
+    gaveUp.abort();
+    link.destroy();
+  }
+
+  get #isEnding(): boolean {
+    return this.#ending.signal.aborted;
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: this.#ending.signal }).catch(() => {});
+  }
+}
+
+/** Tells whether a refusal stays so for this token. Another face may serve the broker that this one does not. */
+function isFinal({ code, retryable }: FaceRefusal): boolean {
+  return !retryable && code !== 'wrong_broker';
+}

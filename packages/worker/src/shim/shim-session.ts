@@ -1,0 +1,320 @@
+import { jsonLine, jsonProblem } from '@signalbox/protocol/json-lines';
+import type { FaceRefusal } from '../shared-face/face-lines.ts';
+import { FaceQuestions } from './face-questions.ts';
+import { ListedTools } from './listed-tools.ts';
+import { messageHead } from './message-head.ts';
+import { type EndReason, endedCall, endedRequest } from './outcomes.ts';
+import { type PendingLimits, type PendingRequest, PendingRequests } from './pending-requests.ts';
+import { ProgressNumbers } from './progress-numbers.ts';
+import { isOwnAnswer, isSetup, RecordedSetup } from './recorded-setup.ts';
+
+const defaultLimits: PendingLimits = { requests: 256, characters: 16 * 1024 * 1024 };
+/** The longest wait of a request for a face: less than the 60 s after which clients commonly give up. */
+const defaultWaitMs = 30_000;
+/** The number of faces that may be lost with a request: it may be the reason. */
+const maxLosses = 5;
+
+/** The way out of a session. */
+export interface SessionPorts {
+  toClient(line: string): void;
+  /** Takes a line for the face that is there. */
+  toFace(line: string): void;
+  /** Ends the connection to a face that cannot go on with the session. */
+  dropFace(reason: string): void;
+  /** Says something to a person. */
+  notice(text: string): void;
+  /** Monotonic milliseconds. */
+  now(): number;
+}
+
+export interface SessionOptions {
+  /** The shim's own name, of which the ids of calls are made. */
+  consumer: string;
+  /** The longest wait of a request for a face; default 30 s. */
+  waitMs?: number;
+  limits?: PendingLimits;
+}
+
+/**
+ * One MCP session of a client over any number of faces, one after the other. It takes lines and gives lines, and knows neither sockets nor
+ * timers. Each request gets one answer: from a face, or from here when no face has come for a while.
+ */
+export class ShimSession {
+  readonly #ports: SessionPorts;
+  readonly #consumer: string;
+  readonly #waitMs: number;
+  readonly #pending: PendingRequests;
+  readonly #setup = new RecordedSetup();
+  readonly #questions = new FaceQuestions();
+  readonly #listed = new ListedTools();
+  readonly #progress = new ProgressNumbers();
+  /** `greeted`: a face is there, and must be told of the session first. */
+  #face: 'away' | 'greeted' | 'there' = 'away';
+  /** The number of faces so far. */
+  #faces = 0;
+  #requests = 0;
+
+  constructor(
+    { consumer, waitMs = defaultWaitMs, limits = defaultLimits }: SessionOptions,
+    ports: SessionPorts,
+  ) {
+    this.#ports = ports;
+    this.#consumer = consumer;
+    this.#waitMs = waitMs;
+    this.#pending = new PendingRequests(limits);
+  }
+
+  /** Takes a line of the client. */
+  fromClient(line: string): void {
+    const { id, method } = messageHead(line);
+    if (method === undefined) {
+      if (id === undefined) this.#pass(line);
+      else this.#passAnswer(line);
+    } else if (id === undefined) this.#takeNotification(method, line);
+    else this.#takeRequest({ idText: JSON.stringify(id), method, line });
+  }
+
+  /** Takes a line of the face. Returns why the face ends the connection, if the line says that. */
+  fromFace(line: string): FaceRefusal | undefined {
+    const { id, method } = messageHead(line);
+    if (method === undefined) {
+      if (id === undefined) return endedIn(line);
+      if (isOwnAnswer(id)) this.#takeOwnAnswer(line);
+      else this.#takeAnswer(JSON.stringify(id), line);
+    } else if (id === undefined) this.#showNotification(method, line);
+    else this.#ports.toClient(withId(line, this.#questions.ask(this.#faces, id)));
+    return undefined;
+  }
+
+  /** Goes on with a face that has welcomed the session. */
+  faceCame(): void {
+    this.#faces++;
+    if (this.#setup.hasHandshake) {
+      this.#face = 'greeted';
+      this.#ports.toFace(this.#setup.handshake());
+    } else this.#resume();
+  }
+
+  /** Notes that the connection to the face is lost. */
+  faceLost(): void {
+    if (this.#face === 'away') return;
+    this.#face = 'away';
+    this.#progress.faceLost();
+    for (const requestId of this.#questions.withdrawAll()) {
+      const params = { requestId, reason: 'the MCP face that asked is gone' };
+      this.#ports.toClient(jsonLine({ jsonrpc: '2.0', method: 'notifications/cancelled', params }));
+    }
+    const now = this.#ports.now();
+    for (const request of this.#pending.list()) {
+      if (request.sentTo === this.#faces) request.losses++;
+      request.waitsSince ??= now;
+      if (request.method === 'ping') this.#answerHere(request, pong(request.idText));
+      else if (request.losses >= maxLosses && !isSubscription(request)) this.#end(request, 'face_away');
+    }
+  }
+
+  /** Ends the requests that have waited too long for a face. Returns the time until the next one, in milliseconds. */
+  expire(): number | undefined {
+    const now = this.#ports.now();
+    let next: number | undefined;
+    for (const request of this.#pending.list()) {
+      if (request.waitsSince === undefined || isSubscription(request)) continue;
+      const left = request.waitsSince + this.#waitMs - now;
+      if (left <= 0) this.#end(request, 'face_away');
+      else next = Math.min(next ?? left, left);
+    }
+    return next;
+  }
+
+  /** Cancels the calls that run and answers them: the process has been asked to end. */
+  stop(): void {
+    for (const request of this.#pending.list()) {
+      if (request.method !== 'tools/call') continue;
+      const params = { requestId: JSON.parse(request.idText), reason: 'the MCP server is ending' };
+      this.#pass(jsonLine({ jsonrpc: '2.0', method: 'notifications/cancelled', params }));
+      this.#end(request, 'stopping');
+    }
+  }
+
+  #takeRequest(head: Pick<PendingRequest, 'idText' | 'method' | 'line'>): void {
+    const { idText, method, line } = head;
+    if (this.#pending.find(idText)) {
+      this.#ports.notice(
+        `the client used the id ${idText} again before its answer; this request is left out`,
+      );
+      return;
+    }
+    const request: PendingRequest = {
+      ...head,
+      n: ++this.#requests,
+      sentTo: 0,
+      losses: 0,
+      waitsSince: undefined,
+      isAcknowledged: false,
+    };
+    const isThere = this.#face === 'there';
+    const excess = this.#pending.excess(line.length);
+    if (method === 'ping' && !isThere) this.#ports.toClient(pong(idText));
+    else if (excess !== undefined) this.#end(request, excess);
+    else {
+      this.#pending.add(request);
+      if (isThere) this.#send(request);
+      else request.waitsSince = this.#ports.now();
+    }
+  }
+
+  #takeNotification(method: string, line: string): void {
+    if (method === 'notifications/initialized') this.#setup.initialized(line);
+    else if (method === 'notifications/cancelled') {
+      const cancelled = this.#pending.find(idTextOf(line, 'requestId'));
+      if (cancelled) this.#forget(cancelled);
+    }
+    this.#pass(line);
+  }
+
+  #pass(line: string): void {
+    if (this.#face === 'there') this.#ports.toFace(`0 ${line}`);
+  }
+
+  /** Passes on the client's answer to a question, unless its face has gone. */
+  #passAnswer(line: string): void {
+    const message = readHere(line);
+    const idText = this.#questions.answer(message?.id);
+    if (idText !== undefined) this.#pass(jsonLine({ ...message, id: JSON.parse(idText) }));
+  }
+
+  #takeAnswer(idText: string, line: string): void {
+    const request = this.#pending.find(idText);
+    // A request that ended here, or that was cancelled, has its end.
+    if (!request) return;
+    const { method, n } = request;
+    if (isSetup(method) && readHere(line)?.result !== undefined)
+      this.#setup.accepted(method, { n, line: request.line });
+    // A face that ends in order ends its subscriptions, too. The next one takes them over.
+    if (isSubscription(request) && readHere(line)?.result !== undefined) return;
+    if (method === 'tools/list')
+      this.#listed.listed(line, { isFirstPage: !request.line.includes('"cursor"') });
+    this.#answerHere(request, line);
+  }
+
+  /** Takes the answer to a repeated request; the handshake's is the sign to go on. */
+  #takeOwnAnswer(line: string): void {
+    if (this.#face !== 'greeted') return;
+    if (readHere(line)?.result === undefined) {
+      this.#ports.dropFace('it did not accept the handshake of this session');
+      return;
+    }
+    for (const one of this.#setup.rest()) this.#ports.toFace(one);
+    this.#resume();
+    if (this.#setup.isInitialized) this.#ports.toClient(jsonLine(listChanged()));
+  }
+
+  #showNotification(method: string, line: string): void {
+    let shown: string | undefined = line;
+    if (method === 'notifications/progress') shown = this.#progress.shown(line);
+    else if (method === 'notifications/cancelled') shown = this.#withdrawn(line);
+    else if (method === 'notifications/subscriptions/acknowledged') shown = this.#acknowledged(line);
+    if (shown !== undefined) this.#ports.toClient(shown);
+  }
+
+  #withdrawn(line: string): string | undefined {
+    const message = readHere(line);
+    const params = message?.params as Record<string, unknown> | undefined;
+    const requestId = this.#questions.withdraw(this.#faces, params?.requestId);
+    return requestId === undefined ? undefined : jsonLine({ ...message, params: { ...params, requestId } });
+  }
+
+  /** Shows the acknowledgement of a new subscription. One that was taken over may have missed a change of the tools. */
+  #acknowledged(line: string): string | undefined {
+    const { params } = (readHere(line) ?? {}) as Acknowledgement;
+    const id = params?._meta?.[subscriptionIdKey];
+    const request = this.#pending.find(JSON.stringify(id) ?? '');
+    if (!request?.isAcknowledged) {
+      if (request) request.isAcknowledged = true;
+      return line;
+    }
+    const wantsTools = params?.notifications?.toolsListChanged === true;
+    return wantsTools ? jsonLine(listChanged({ _meta: { [subscriptionIdKey]: id } })) : undefined;
+  }
+
+  /** Sends what waits for its answer, in the order in which it came. */
+  #resume(): void {
+    this.#face = 'there';
+    for (const request of this.#pending.list()) this.#send(request);
+  }
+
+  #send(request: PendingRequest): void {
+    request.sentTo = this.#faces;
+    request.waitsSince = undefined;
+    this.#ports.toFace(`${request.n} ${request.line}`);
+  }
+
+  #end(request: PendingRequest, reason: EndReason): void {
+    const { idText, method, line } = request;
+    if (method === 'tools/call') {
+      const { name } = (readHere(line)?.params ?? {}) as { name?: unknown };
+      const tool = typeof name === 'string' ? name : 'the tool';
+      const hasOutputSchema = this.#listed.mayHaveOutputSchema(tool);
+      const call = { consumer: this.#consumer, tool, hasOutputSchema };
+      this.#answerHere(request, endedCall(request, reason, call));
+    } else this.#answerHere(request, endedRequest(idText, reason));
+  }
+
+  #answerHere(request: PendingRequest, answer: string): void {
+    this.#forget(request);
+    this.#ports.toClient(answer);
+  }
+
+  #forget(request: PendingRequest): void {
+    this.#pending.delete(request);
+    if (this.#pending.isEmpty) this.#progress.clear();
+  }
+}
+
+const subscriptionIdKey = 'io.modelcontextprotocol/subscriptionId';
+
+interface Acknowledgement {
+  params?: {
+    notifications?: { toolsListChanged?: unknown };
+    _meta?: Record<string, unknown>;
+  };
+}
+
+type Message = Record<string, unknown>;
+
+/** A subscription of the revision 2026-07-28: it has no answer as long as it lasts. */
+function isSubscription({ method }: PendingRequest): boolean {
+  return method === 'subscriptions/listen';
+}
+
+function listChanged(params?: object): Message {
+  return { jsonrpc: '2.0', method: 'notifications/tools/list_changed', ...(params && { params }) };
+}
+
+function pong(idText: string): string {
+  return `{"jsonrpc":"2.0","id":${idText},"result":{}}`;
+}
+
+/** Parses a message that is needed here, if it is within the bounds that hold for every message. */
+function readHere(line: string): Message | undefined {
+  if (jsonProblem(line) !== undefined) return undefined;
+  try {
+    return JSON.parse(line) as Message;
+  } catch {
+    return undefined;
+  }
+}
+
+function idTextOf(line: string, field: string): string {
+  const params = readHere(line)?.params as Message | undefined;
+  return JSON.stringify(params?.[field]) ?? '';
+}
+
+function withId(line: string, id: string): string {
+  return jsonLine({ ...JSON.parse(line), id });
+}
+
+function endedIn(line: string): FaceRefusal | undefined {
+  if (!line.startsWith('{"ended"')) return undefined;
+  return (readHere(line) as { ended?: FaceRefusal } | undefined)?.ended;
+}

@@ -1,0 +1,27 @@
+import type { RoundResult } from '../executor/call-result.ts';
+
+/** A call of a hosted tool that this process has made and that has not ended. */
+export interface CallUnderWay {
+  tool: string;
+  result: Promise<RoundResult>;
+}
+
+/** Knows the calls of one agent that run in this process, so that one can be waited for. The orchestrator knows all others. */
+export class CallsUnderWay {
+  readonly #calls = new Map<string, CallUnderWay>();
+
+  /** Adds a call that has begun, until it ends. */
+  add(callId: string, tool: string, result: Promise<RoundResult>): void {
+    const call = { tool, result };
+    this.#calls.set(callId, call);
+    const ended = () => {
+      if (this.#calls.get(callId) === call) this.#calls.delete(callId);
+    };
+    result.then(ended, ended);
+  }
+
+  /** Returns a call that has not ended. */
+  find(callId: string): CallUnderWay | undefined {
+    return this.#calls.get(callId);
+  }
+}

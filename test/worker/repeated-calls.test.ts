@@ -1,0 +1,156 @@
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { newConsumer, type SharedFaceStack, startSharedFaceStack } from '../support/worker/shared-face.ts';
+
+const count = 'mcp_counter__count';
+const gate = 'mcp_counter__gate';
+const big = 'mcp_counter__big';
+
+/** Ends the face as a crash does: nothing is answered, cancelled or acked. */
+async function replaceFace(site: SharedFaceStack): Promise<void> {
+  await site.face.close();
+  site.face = await site.serve();
+}
+
+test('a call that runs when the face ends goes on, and its result is picked up at the next face', async () => {
+  await using site = await startSharedFaceStack();
+  const consumer = newConsumer();
+  const opener = `${site.stack.directory}/open`;
+  await using first = await site.shim('rosa', { consumer });
+  first.request(2, 'tools/call', { name: gate, arguments: { file: opener } });
+  await expect.poll(() => site.stack.ran('gate').length).toBe(1);
+  await site.face.close();
+  expect(await first.line('ended')).toMatchObject({ ended: { code: 'shutting_down', retryable: true } });
+  expect(first.lines.at(-1)).toHaveProperty('ended');
+  expect(existsSync(site.path)).toBe(false);
+
+  site.face = await site.serve();
+  await using second = await site.shim('rosa', { consumer });
+  const answer = second.call(2, gate, { file: opener });
+  await writeFile(opener, '');
+  expect(await answer).toMatchObject({ result: { structuredContent: { highWater: 1 } } });
+  expect(site.stack.ran('gate').map(({ at }) => at)).toEqual(['start', 'end']);
+});
+
+test('a result that came while no face was there is picked up', async () => {
+  await using site = await startSharedFaceStack();
+  const consumer = newConsumer();
+  const opener = `${site.stack.directory}/open`;
+  await using first = await site.shim('rosa', { consumer });
+  first.request(2, 'tools/call', { name: gate, arguments: { file: opener } });
+  await expect.poll(() => site.stack.ran('gate').length).toBe(1);
+  await site.face.close();
+  await writeFile(opener, '');
+  const watcher = await site.stack.client('rosa');
+  const waiting = () => watcher.peek({ address: `rosa#mcp-${consumer}` });
+  await expect.poll(waiting).toMatchObject([{ kind: 'mcp_reply', correlation_id: `${consumer}-2` }]);
+
+  site.face = await site.serve();
+  await using second = await site.shim('rosa', { consumer });
+  expect(await second.call(2, gate, { file: opener })).toMatchObject({
+    result: { structuredContent: { highWater: 1 } },
+  });
+  expect(site.stack.ran('gate').map(({ at }) => at)).toEqual(['start', 'end']);
+  await expect.poll(waiting).toEqual([]);
+  const operator = await site.stack.clientAt('operator');
+  expect(await operator.admin('dead_list', {})).toMatchObject({ messages: [] });
+});
+
+test('a result stays at the broker until it has left the face', async () => {
+  await using site = await startSharedFaceStack();
+  const consumer = newConsumer();
+  await using first = await site.shim('rosa', { consumer });
+  first.socket.pause();
+  const bytes = 1_900_000;
+  first.request(2, 'tools/call', { name: big, arguments: { bytes } });
+  const watcher = await site.stack.client('rosa');
+  const waiting = () => watcher.peek({ address: `rosa#mcp-${consumer}` });
+  await expect.poll(waiting).toMatchObject([{ kind: 'mcp_reply' }]);
+  // The client does not read, so the answer cannot have left; the next call shows that the face has dealt with the reply.
+  await using other = await site.shim('rosa');
+  await other.call(2, count);
+  await site.face.close();
+  expect(await waiting()).toMatchObject([{ kind: 'mcp_reply' }]);
+  site.face = await site.serve();
+  await using second = await site.shim('rosa', { consumer });
+  const { result } = await second.call(2, big, { bytes });
+  expect(JSON.stringify(result).length).toBeGreaterThan(bytes);
+  expect(site.stack.ran('big').filter(({ at }) => at === 'start')).toHaveLength(1);
+  await expect.poll(waiting).toEqual([]);
+});
+
+test('a call that is repeated after its answer is not made again: the orchestrator says what became of it', async () => {
+  await using site = await startSharedFaceStack();
+  const consumer = newConsumer();
+  await using first = await site.shim('rosa', { consumer });
+  expect(await first.call(2, count)).toMatchObject({ result: { structuredContent: { n: 1 } } });
+  await replaceFace(site);
+  await using second = await site.shim('rosa', { consumer });
+  expect(await second.call(2, count)).toMatchObject({ result: { structuredContent: { n: 1 } } });
+  expect(site.stack.ran('count').filter(({ at }) => at === 'start')).toHaveLength(1);
+  expect(await second.call(3, count)).toMatchObject({ result: { structuredContent: { n: 2 } } });
+});
+
+test('messages and questions of repeated calls are stored once, and the answer to a question is picked up', async () => {
+  await using site = await startSharedFaceStack();
+  const consumer = newConsumer();
+  const wim = await site.stack.clientAt('wim');
+  await using first = await site.shim('rosa', { consumer });
+  const note = { to: 'wim', text: 'hello' };
+  const question = { to: 'wim', text: 'how are you?' };
+  const stored = await first.call(2, 'signalbox_send_message', note);
+  expect(stored).toMatchObject({ result: { structuredContent: { id: `${consumer}-2` } } });
+  first.request(3, 'tools/call', { name: 'signalbox_ask_agent', arguments: question });
+  await expect.poll(async () => (await wim.peek()).length).toBe(2);
+  await replaceFace(site);
+
+  await using second = await site.shim('rosa', { consumer });
+  expect(await second.call(2, 'signalbox_send_message', note)).toMatchObject({
+    result: { structuredContent: { id: `${consumer}-2`, duplicate: true } },
+  });
+  const answer = second.call(3, 'signalbox_ask_agent', question);
+  await using _loop = await wim.serve(['ask'], async () => ({ kind: 'reply', body: 'well' }));
+  expect(await answer).toMatchObject({ result: { structuredContent: { status: 'answered', body: 'well' } } });
+  expect(await wim.peek()).toMatchObject([{ kind: 'note' }]);
+});
+
+test('an inbox that was read at a dead face is read again, and its messages are answered without that', async () => {
+  await using site = await startSharedFaceStack();
+  const consumer = newConsumer();
+  const wim = await site.stack.clientAt('wim');
+  const answers = ['one', 'two'].map((id) => wim.request('rosa', 'task', id, { id, timeoutMs: 60_000 }));
+  await using first = await site.shim('rosa', { consumer });
+  const read = await first.call(2, 'signalbox_inbox_wait', { timeout_s: 20 });
+  const { cursor } = contentOf(read);
+  await replaceFace(site);
+
+  await using second = await site.shim('rosa', { consumer });
+  const reply = { message_id: 'one', text: 'done' };
+  expect(await second.call(3, 'signalbox_reply', reply)).toMatchObject({
+    result: { structuredContent: { replied_to: 'one' } },
+  });
+  expect(await answers[0]).toMatchObject({ status: 'completed', reply: { json: 'done' } });
+  const again = contentOf(await second.call(4, 'signalbox_inbox_read', { ack: cursor }));
+  expect(again).toMatchObject({ ack_lost: true, acked: 0, messages: [{ id: 'two' }] });
+  expect(contentOf(await second.call(5, 'signalbox_inbox_read', { ack: again.cursor }))).toMatchObject({
+    acked: 1,
+    messages: [],
+  });
+  expect(await second.call(6, 'signalbox_inbox_read', { ack: 'nonsense' })).toMatchObject({
+    result: { isError: true },
+  });
+  // A reply that the dead face had sent is told from one that nobody knows.
+  expect(await second.call(7, 'signalbox_reply', reply)).toMatchObject({
+    result: { isError: true, _meta: { 'signalbox/error': { code: 'already_answered' } } },
+  });
+  await replaceFace(site);
+  await using third = await site.shim('rosa', { consumer });
+  expect(await third.call(3, 'signalbox_reply', reply)).toMatchObject({
+    result: { _meta: { 'signalbox/error': { code: 'not_held', may_have_run: true } } },
+  });
+});
+
+function contentOf(answer: Record<string, unknown>): Record<string, unknown> {
+  return (answer.result as { structuredContent: Record<string, unknown> }).structuredContent;
+}

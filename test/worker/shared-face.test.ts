@@ -1,0 +1,61 @@
+import { statSync } from 'node:fs';
+import { link } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { expect, test } from 'vitest';
+import { connectShim, startSharedFaceStack } from '../support/worker/shared-face.ts';
+
+const count = 'mcp_counter__count';
+
+test('a shim is welcomed with the identity that the broker attests, and its calls run', async () => {
+  await using site = await startSharedFaceStack();
+  await using rosa = await site.shim('rosa');
+  expect(await rosa.line('welcome')).toEqual({ welcome: { agent: 'rosa', role: 'worker' } });
+  rosa.request(2, 'tools/list');
+  const { result } = await rosa.line('id', 2);
+  expect(result).toMatchObject({ tools: expect.arrayContaining([expect.objectContaining({ name: count })]) });
+  expect(await rosa.call(3, count)).toMatchObject({ result: { structuredContent: { n: 1 } } });
+  expect(site.events).toMatchObject([
+    { event: 'connected', agent: 'rosa' },
+    { event: 'listed', agent: 'rosa' },
+  ]);
+  expect(statSync(site.path).mode & 0o777).toBe(0o600);
+});
+
+test('a connection that cannot be served is told why', async () => {
+  await using site = await startSharedFaceStack();
+  const token = await site.stack.broker.tokenOf('rosa', 'worker');
+  const refusal = async (hello: Record<string, unknown>) => {
+    await using shim = await connectShim(site.path, hello, { initialize: false });
+    const { refused } = await shim.line('refused');
+    await shim.closed;
+    return refused;
+  };
+  expect(await refusal({ token: token.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a')) })).toMatchObject({
+    code: 'unauthorized',
+    retryable: false,
+  });
+  expect(await refusal({ token, agent: 'eva' })).toMatchObject({ code: 'forged_sender', retryable: false });
+  expect(await refusal({ token: await site.stack.broker.operatorToken() })).toMatchObject({
+    code: 'forbidden',
+  });
+  expect(await refusal({ token, url: 'ws://127.0.0.1:1' })).toMatchObject({ code: 'wrong_broker' });
+  expect(await refusal({ token, consumer: 'short' })).toMatchObject({ code: 'bad_hello' });
+  await using known = await site.shim('rosa', {
+    url: site.stack.broker.url.replace('127.0.0.1', 'localhost'),
+  });
+  expect(known.lines[0]).toHaveProperty('welcome');
+});
+
+test('the socket of a dead face is replaced, and a living face is left alone', async () => {
+  await using site = await startSharedFaceStack();
+  await expect(site.serve()).rejects.toMatchObject({ code: 'face_running' });
+  await site.face.close();
+  const dead = createServer().listen(site.path);
+  await new Promise((resolve) => dead.once('listening', resolve));
+  // The file stays when its process is killed; a server that is closed would remove it.
+  const stale = `${site.path}.stale`;
+  await link(site.path, stale);
+  await new Promise((resolve) => dead.close(resolve));
+  site.face = await site.serve({ path: stale });
+  expect(site.face.path).toBe(stale);
+});

@@ -1,0 +1,202 @@
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { JsonLineReader } from '@signalbox/protocol';
+import { tempDir } from '@signalbox/testing';
+import { expect, test } from 'vitest';
+import { startToolStack } from '../support/orchestrator/tool-stack.ts';
+import { connectMcpClient, eras, watchListChanges } from '../support/worker/mcp-client.ts';
+import { startSharedFaceStack } from '../support/worker/shared-face.ts';
+import { startFaceProcess, startRelay, startShim } from '../support/worker/shim.ts';
+
+const count = 'mcp_counter__count';
+const echo = 'mcp_counter__echo';
+
+/** A tool stack, and a face for it in a process of its own that can be killed. */
+async function startKillableFace() {
+  await using starting = new AsyncDisposableStack();
+  const { path: directory } = starting.use(await tempDir());
+  const stack = starting.use(await startToolStack());
+  const path = `${directory}/face.sock`;
+  let face = await startFaceProcess(path, stack.broker.url);
+  starting.defer(async () => void (await face.end('SIGKILL')));
+  const started = starting.move();
+  return {
+    stack,
+    path,
+    directory,
+    kill: () => face.end('SIGKILL'),
+    async start() {
+      face = await startFaceProcess(path, stack.broker.url);
+    },
+    [Symbol.asyncDispose]: () => started.disposeAsync(),
+  };
+}
+
+test('clients of both eras have the results of their calls once although their face was killed, and go on with the next face', async () => {
+  await using site = await startKillableFace();
+  const { stack } = site;
+  await using opened = new AsyncDisposableStack();
+  const agents = await Promise.all(
+    eras.map(async (era) => {
+      const shim = opened.use(startShim(site.path, await stack.broker.token(era)));
+      const client = opened.use(await connectMcpClient(shim.transport, { era }));
+      return { shim, client, changes: await watchListChanges(client.client), tools: await client.list() };
+    }),
+  );
+  const opener = `${site.directory}/open`;
+  const running = agents.map(({ client }) => client.call('mcp_counter__gate', { file: opener }));
+  await expect.poll(() => stack.ran('gate').length).toBe(2);
+  await site.kill();
+  const waiting = agents.map(({ client }) => client.call(count));
+  await site.start();
+  await writeFile(opener, '');
+  for (const result of await Promise.all(running))
+    expect(result).toMatchObject({ structuredContent: { highWater: 2 } });
+  for (const result of await Promise.all(waiting)) expect(result).not.toHaveProperty('isError');
+  expect(stack.ran('gate').filter(({ at }) => at === 'start')).toHaveLength(2);
+  expect(stack.ran('count').filter(({ at }) => at === 'start')).toHaveLength(2);
+  for (const { changes } of agents) await changes.reached(1);
+
+  await site.kill();
+  await site.start();
+  for (const { shim, client, changes, tools } of agents) {
+    expect(await client.list()).toEqual(tools);
+    expect(await client.call(count)).not.toHaveProperty('isError');
+    await changes.reached(2);
+    expect(shim.notices.filter((text) => text.endsWith('is back'))).toHaveLength(2);
+  }
+});
+
+test('a message whose receipt was lost with the connection is stored once', async () => {
+  await using site = await startSharedFaceStack();
+  await using relay = await startRelay(`${site.path}.relay`, site.path);
+  await using shim = startShim(relay.path, await site.stack.broker.token('rosa'));
+  await using client = await connectMcpClient(shim.transport);
+  const reader = await site.stack.clientAt('eva');
+  const lost = relay.loseLine('is stored for');
+  const sent = client.call('signalbox_send_message', { to: 'eva', body: 'once' });
+  await lost;
+  expect(await sent).not.toHaveProperty('isError');
+  expect(await reader.peek()).toMatchObject([{ from: { agent: 'rosa' } }]);
+});
+
+test('while no face comes back, calls end as typed outcomes; when one comes, calls work again', async () => {
+  await using site = await startSharedFaceStack();
+  await using shim = startShim(site.path, await site.stack.broker.token('rosa'), { waitMs: 300 });
+  await using client = await connectMcpClient(shim.transport);
+  await client.list();
+  const call = client.call('mcp_counter__slow', { ms: 60_000 });
+  await expect.poll(() => site.stack.ran('slow').length).toBe(1);
+  await site.face.close();
+  await client.client.ping();
+  const unsent = client.call(count);
+  const list = client.list().catch((thrown: unknown) => thrown);
+  const outcome = (await call) as { structuredContent: { error: { call_id: string } } };
+  const { call_id: callId } = outcome.structuredContent.error;
+  expect(outcome).toMatchObject({
+    isError: true,
+    content: [{ text: expect.stringContaining(`signalbox_call_result with call_id ${callId}`) }],
+    structuredContent: { error: { code: 'outcome_unknown', may_have_run: true } },
+  });
+  expect(await unsent).toMatchObject({
+    isError: true,
+    structuredContent: { error: { retryable: true, may_have_run: false } },
+  });
+  expect(await list).toMatchObject({ data: { retryable: true } });
+  expect(site.stack.ran('count')).toEqual([]);
+
+  site.face = await site.serve();
+  expect(await client.call(count)).toMatchObject({ structuredContent: { n: 1 } });
+  const { structuredContent: found } = (await client.call('signalbox_call_result')) as {
+    structuredContent: { calls: { call_id: string; state: string }[] };
+  };
+  expect(found.calls).toContainEqual(expect.objectContaining({ call_id: callId }));
+});
+
+test('a session whose token is revoked goes on with a new one, or ends with the refusal', async () => {
+  await using site = await startSharedFaceStack();
+  const { broker } = site.stack.broker;
+  const operator = await site.stack.client('operator');
+  const first = await broker.issueToken({ agent: 'rosa', role: 'worker' });
+  const second = await broker.issueToken({ agent: 'rosa', role: 'worker' });
+  let { token } = first;
+  await using shim = startShim(site.path, token, { renewToken: () => token });
+  await using client = await connectMcpClient(shim.transport);
+  ({ token } = second);
+  await operator.admin('token_revoke', { id: first.id });
+  await expect.poll(() => shim.notices.at(-1)).toBe('the MCP face is back');
+  expect(await client.call(count)).toMatchObject({ structuredContent: { n: 1 } });
+  await operator.admin('token_revoke', { id: second.id });
+  expect(await shim.ended).toMatchObject({ end: 'refused', refusal: { code: 'unauthorized' } });
+});
+
+test('a shim without a face, or with one that refuses it, has read nothing', async () => {
+  await using site = await startSharedFaceStack();
+  const token = await site.stack.broker.token('rosa');
+  await using none = startShim(`${site.path}.none`, token);
+  await using refused = startShim(site.path, `${token.slice(0, -2)}xx`);
+  for (const shim of [none, refused]) {
+    shim.toShim.write('{}\n');
+    expect(await shim.ended).toEqual({ end: 'not_served' });
+    expect(shim.toShim.readableFlowing).toBeNull();
+  }
+});
+
+test('a client that does not read stops its own calls, and gets every answer when it reads', async () => {
+  await using site = await startSharedFaceStack();
+  await using shim = startShim(site.path, await site.stack.broker.token('rosa'));
+  const bytes = 1_000_000;
+  const calls = 12;
+  const write = (message: object) => shim.toShim.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } };
+  write({ id: 0, method: 'initialize', params });
+  await once(shim.fromShim, 'readable');
+  write({ method: 'notifications/initialized' });
+  for (let id = 1; id <= calls; id++)
+    write({ id, method: 'tools/call', params: { name: 'mcp_counter__big', arguments: { bytes } } });
+  await expect.poll(() => site.stack.ran('big').filter(({ at }) => at === 'end').length).toBe(calls);
+  expect(shim.fromShim.readableLength + shim.fromShim.writableLength).toBeLessThan(calls * bytes * 0.5);
+  const ids = new Set<number>();
+  const lines = new JsonLineReader();
+  for await (const chunk of shim.fromShim) {
+    for (const line of lines.push(chunk as Buffer)) {
+      const { id, result } = JSON.parse(line) as { id?: number; result?: { isError?: boolean } };
+      expect(result?.isError).toBeUndefined();
+      if (id) ids.add(id);
+    }
+    if (ids.size === calls) break;
+  }
+  expect(ids.size).toBe(calls);
+});
+
+test('long lines pass, one that is longer than the face reads ends the session', async () => {
+  await using site = await startSharedFaceStack();
+  await using shim = startShim(site.path, await site.stack.broker.token('rosa'));
+  await using client = await connectMcpClient(shim.transport);
+  const text = 'é'.repeat(400_000);
+  expect(await client.call(echo, { text })).toMatchObject({ structuredContent: { text } });
+  const refused = await client.call(echo, { text: 'x'.repeat(17 * 1024 * 1024) });
+  expect(refused).toMatchObject({ isError: true, structuredContent: { error: { may_have_run: false } } });
+  expect(await client.call(echo, { n: 1 })).toMatchObject({ structuredContent: { n: 1 } });
+  shim.toShim.write('x'.repeat(33 * 1024 * 1024));
+  expect(await shim.ended).toEqual({ end: 'done' });
+  expect(shim.notices.at(-1)).toContain('wrote a line of more than');
+});
+
+test('lines that are no messages change nothing', async () => {
+  await using site = await startSharedFaceStack();
+  await using shim = startShim(site.path, await site.stack.broker.token('rosa'));
+  await using client = await connectMcpClient(shim.transport);
+  for (const line of [
+    '',
+    'garbage',
+    '7 {"jsonrpc":"2.0"}',
+    '[]',
+    '{"id":1}',
+    '{"jsonrpc":"2.0","id":"9:9","result":1}',
+    '{"id":"\u0001","result":1}',
+    'null',
+  ])
+    shim.toShim.write(`${line}\n`);
+  expect(await client.call(echo, { n: 1 })).toMatchObject({ structuredContent: { n: 1 } });
+});
