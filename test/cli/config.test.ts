@@ -159,6 +159,7 @@ test('The JSON Schema of the configuration names every section.', async () => {
   const schema = jsonOf(await signalbox(['config', 'schema'])) as { properties: object };
   expect(Object.keys(schema.properties)).toEqual([
     'broker',
+    'auth',
     'orchestrator',
     'worker',
     'mcpConfig',

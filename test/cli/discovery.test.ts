@@ -87,7 +87,10 @@ test('up prints commands without --config where they find the file by themselves
     join(directory.path, 'signalbox.yaml'),
     'broker: { listen: "127.0.0.1:0", data: ./state }\n',
   );
-  const up = spawn(process.execPath, signalboxArgv(['up']), { cwd: directory.path, env: cleanEnv() });
+  const up = spawn(process.execPath, signalboxArgv(['up', '--no-face']), {
+    cwd: directory.path,
+    env: cleanEnv(),
+  });
   const ended = once(up, 'close');
   const lines: string[] = [];
   for await (const line of createInterface({ input: up.stdout })) {

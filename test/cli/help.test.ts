@@ -6,6 +6,10 @@ import { jsonOf, signalbox } from '../support/cli/command-line.ts';
 
 const commands = [
   'init',
+  'doctor',
+  'completion',
+  'service install',
+  'service uninstall',
   'status',
   'up',
   'broker',

@@ -54,7 +54,7 @@ test('History shows a request, the tool call it caused and the answer as one gro
   expect(table.stdout).toMatch(/^ +\+[\d.]+ m?s +researcher-1 +everything +call mcp_everything__echo +ok/m);
 });
 
-test('The calls of all agents are the operator’s to list, with how they ended; an agent is refused.', async () => {
+test('The calls of all agents are the operator’s to list, with how they ended; an agent lists its own.', async () => {
   expect((await call('{"message":"listed"}')).code).toBe(0);
   const listed = jsonOf(await workspace.run(['tools', 'calls', '--since', '1h', '--json', ...operator]));
   expect(listed).toMatchObject({
@@ -68,11 +68,21 @@ test('The calls of all agents are the operator’s to list, with how they ended;
     ]),
   });
   const table = await workspace.run(['tools', 'calls', ...operator]);
-  expect(table.stdout).toMatch(/^AGENT +TOOL +STATE +STARTED +TOOK +OUTCOME +ID$/m);
+  expect(table.stdout).toMatch(/^AGENT +TOOL +STATE +STARTED +TOOK +OUTCOME +REPLY +ID$/m);
   expect(jsonOf(await workspace.run(['tools', 'calls', '--running', '--json', ...operator]))).toEqual({
     calls: [],
   });
-  expect((await workspace.run(['tools', 'calls'], researcher.env)).code).toBe(77);
+  await workspace.run([
+    'tools',
+    'call',
+    'mcp_everything__echo',
+    '{"message":"by the operator"}',
+    ...operator,
+  ]);
+  const own = jsonOf(await workspace.run(['tools', 'calls', '--json'], researcher.env));
+  const { calls } = own as { calls: { agent: string; outcome: string; reply_kept: boolean }[] };
+  expect(new Set(calls.map(({ agent }) => agent))).toEqual(new Set(['researcher-1']));
+  expect(calls.at(-1)).toMatchObject({ outcome: 'ok', reply_kept: true });
 });
 
 test('A failed call is the whole error with its request id, and what became of it can be asked by its own agent only.', async () => {

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { connectBroker } from '@signalbox/client';
 import type { Message } from '@signalbox/protocol';
-import { startTestBroker, type TestBroker } from '@signalbox/testing';
+import { startTestBroker, type TestBroker, tempDir } from '@signalbox/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cleanEnv, jsonOf, signalbox, signalboxArgv } from '../support/cli/command-line.ts';
 
@@ -116,4 +117,47 @@ test('What is taken as JSON and then not read by anybody comes again.', async ()
   taking.stdout.destroy();
   await once(taking, 'exit');
   expect(await nora.waitingIds()).toEqual(['nora-0', 'nora-1']);
+});
+
+test('--wait tells mail that nobody works on, takes none, and with --mark tells each message once.', async () => {
+  await using directory = await tempDir();
+  const mark = join(directory.path, 'mark');
+  const wilma = await agentWith('wilma', ['do not print me']);
+  const wait = (...more: string[]) =>
+    signalbox(['inbox', '--wait', '--mark', mark, ...more], { env: wilma.env });
+  const first = await wait();
+  expect(first).toMatchObject({ code: 2, stdout: '1 new message waits for wilma, from walt\n', stderr: '' });
+  expect(await wait('--timeout', '10ms', '--json')).toMatchObject({
+    code: 0,
+    stdout: '{"messages":0,"from":[]}\n',
+  });
+
+  await using reader = await connectBroker({ ...(await senderOf('wilma')), agent: 'wilma' });
+  await using held = await reader.subscribe({ window: 2 });
+  await using otto = await connectBroker({ ...(await senderOf('otto')), agent: 'otto' });
+  const waiting = wait('--json');
+  const isConnected = async () =>
+    (await reader.listConnected()).some(({ address }) => address.startsWith('wilma#'));
+  await expect.poll(isConnected).toBe(true);
+  await otto.deliver({ to: 'wilma', kind: 'note', body: 'x' });
+  expect(await waiting).toMatchObject({ code: 2, stdout: '{"messages":1,"from":["otto"]}\n' });
+
+  // The reader works on both, so that a look without a mark finds nothing.
+  for (let read = 0; read < 2; read++) {
+    const { value } = await held.messages.next();
+    reader.working([value!.seq!]);
+  }
+  const unmarked = await signalbox(['inbox', '--wait', '--timeout', '10ms'], { env: wilma.env });
+  expect(unmarked).toMatchObject({ code: 0, stdout: '' });
+  expect(await wilma.waitingIds()).toHaveLength(2);
+});
+
+test('--wait refuses options that mean nothing with it, and a mark that cannot be written, before it tells anything.', async () => {
+  const wanda = await agentWith('wanda', ['x']);
+  const refused = async (...options: string[]) => signalbox(['inbox', ...options], { env: wanda.env });
+  expect((await refused('--wait', '--take')).stderr).toContain('--wait takes no messages');
+  expect((await refused('--mark', 'x')).stderr).toContain('--mark means nothing without --wait');
+  const unwritable = await refused('--wait', '--mark', '/nowhere/mark');
+  expect(unwritable).toMatchObject({ code: 2, stdout: '' });
+  expect(unwritable.stderr).toContain('/nowhere/mark cannot be written');
 });

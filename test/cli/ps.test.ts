@@ -3,7 +3,7 @@ import { startTestBroker } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { jsonOf, signalbox } from '../support/cli/command-line.ts';
 
-test('ps shows an agent in one row, with its work, its client and the mail that waits; an agent sees its own mail only.', async () => {
+test('ps shows an agent in one row, with its work, its client and the mail that waits, and offline agents with mail; an agent sees its own mail only.', async () => {
   await using broker = await startTestBroker();
   const rosaToken = await broker.token('rosa', 'researcher');
   const connect = (agent: string, token: string) => connectBroker({ url: broker.url, token, agent });
@@ -16,6 +16,8 @@ test('ps shows an agent in one row, with its work, its client and the mail that 
     ...{ last_output_at: Date.now(), last_output: 'reading the\x1b[2J plan' },
   });
   for (const id of ['a', 'b']) await walt.deliver({ to: 'rosa', kind: 'note', id });
+  await broker.token('nemo', 'worker');
+  await walt.deliver({ to: 'nemo', kind: 'note' });
   await using desk = await connect('rosa', rosaToken);
   await using _inbox = await desk.subscribe({ window: 1 });
   await expect
@@ -27,28 +29,23 @@ test('ps shows an agent in one row, with its work, its client and the mail that 
     .trim()
     .split('\n')
     .map((line) => line.split(/ {2,}/));
-  expect(headings).toEqual([
-    'AGENT',
-    'ROLE',
-    'STATE',
-    'CLIENT',
-    'LAST OUTPUT',
-    'UNREAD',
-    'HELD',
-    'CONNECTED FOR',
-  ]);
+  expect(headings).toEqual(['AGENT', 'ROLE', 'STATE', 'FOR', 'MAIL', 'CLIENT', 'LAST OUTPUT']);
+  const age = expect.stringMatching(/^\d+ s$/);
   expect(rows).toEqual([
+    ['nemo', 'worker', 'offline', '-', expect.stringMatching(/^1 \(\d+ s\)$/), '-', '-'],
     [
-      ...['rosa', 'researcher', 'working 2', 'claude-code 2.1.0'],
-      ...[expect.stringMatching(/^\d+ s ago: reading the\\x1b\[2J plan$/), '2', '1', expect.any(String)],
+      ...['rosa', 'researcher', 'working 2', age, '2 (1 held)', 'claude-code 2.1.0'],
+      expect.stringMatching(/^\d+ s ago: reading the\\x1b\[2J plan$/),
     ],
-    ['walt', 'writer', 'connected', '-', '-', '0', '0', expect.any(String)],
+    ['walt', 'writer', 'connected', age, '-', '-', '-'],
   ]);
 
   const env = { SIGNALBOX_URL: broker.url, SIGNALBOX_TOKEN: rosaToken };
-  const { agents } = jsonOf(await signalbox(['ps', '--json'], { env })) as {
+  const { agents, offline } = jsonOf(await signalbox(['ps', '--json'], { env })) as {
     agents: Record<string, unknown>[];
+    offline: unknown;
   };
+  expect(offline).toBeNull();
   expect(agents.map(({ address }) => address)).toEqual(['rosa', 'rosa#mcp-1', 'rosa#run-1', 'walt']);
   expect(agents[1]).toEqual({
     ...{ agent: 'rosa', address: 'rosa#mcp-1', role: 'researcher', connected_at: expect.any(Number) },

@@ -24,7 +24,7 @@ test('up shows a start that fails at once with its standard error, then which se
     roles: { user: { tools: ['gated:*'] } },
   };
   await writeFile(join(dir.path, 'signalbox.yaml'), JSON.stringify(config));
-  const argv = signalboxArgv(['up']);
+  const argv = signalboxArgv(['up', '--no-face']);
   const up = spawn(process.execPath, argv, {
     cwd: dir.path,
     env: cleanEnv(),

@@ -29,8 +29,8 @@ test('What others write cannot steer the terminal; with --json it comes as it wa
   expect(inbox.stdout).toContain('\\x1b[2J\\x1b]0;title\\x07 gone');
   const agents = await signalbox(['agents', '--data', broker.dataDir]);
   expect(agents.stdout).toContain('\\x1b[2J');
-  // A heading, and a row each for walt and for the operator who asks.
-  expect(agents.stdout.match(/^.+$/gm)).toHaveLength(2);
+  // A heading, a row for walt, and one for rosa, who is offline and has mail.
+  expect(agents.stdout.match(/^.+$/gm)).toHaveLength(3);
   expect(inbox.stdout + agents.stdout).not.toMatch(/[^\P{C}\n]/u);
   expect(jsonOf(await rosa(['inbox', '--json']))).toMatchObject({ messages: [{ body: evil }] });
 });

@@ -5,6 +5,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { connect as connectSocket, createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { connectWire, type WireClient } from '@signalbox/testing';
 import { describe, expect, test, vi } from 'vitest';
 import { cleanEnv, jsonOf, signalboxArgv } from '../support/cli/command-line.ts';
@@ -36,6 +38,39 @@ test('Children that are killed come back on the same port, and tools work again.
   }, patient);
   expect(workspace.up.stderr()).toContain('the broker ended; starting it again');
   expect(workspace.up.stderr()).toContain('the orchestrator ended; starting it again');
+});
+
+test('The face is a third child, beside the broker’s socket: a worker there is a shim, and outlives it.', async () => {
+  await using workspace = await startWorkspace(undefined, { face: true });
+  const { broker, face } = workspace.ready;
+  const { env } = await workspace.agent('researcher-1', 'researcher');
+  await vi.waitFor(() => expect(existsSync(face!.socket)).toBe(true), patient);
+  const client = new Client({ name: 'agent', version: '1.0.0' });
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: signalboxArgv(['worker', 'mcp']),
+    stderr: 'pipe',
+    env: cleanEnv({ ...env, SIGNALBOX_URL: broker.socket! }),
+  });
+  let notes = '';
+  transport.stderr!.on('data', (chunk) => {
+    notes += chunk;
+  });
+  await client.connect(transport);
+  try {
+    const call = () =>
+      client.callTool({ name: 'mcp_everything__echo', arguments: { message: 'hi' } }, { timeout: 60_000 });
+    const answer = { content: [{ type: 'text', text: expect.stringContaining('hi') }] };
+    expect(await call()).toMatchObject(answer);
+    process.kill(face!.pid, 'SIGKILL');
+    expect(await call()).toMatchObject(answer);
+    await vi.waitFor(() => expect(workspace.up.stderr()).toContain('the face is back'), patient);
+    expect(notes).toContain('face');
+  } finally {
+    await client.close();
+  }
+  expect(await workspace.up.stop('SIGTERM')).toBe(0);
+  expect(existsSync(face!.socket)).toBe(false);
 });
 
 test('A child that died is not started again with a configuration that a hosted server could have written, until SIGHUP.', async () => {
@@ -73,7 +108,7 @@ test('After kill -9 of up its children end by themselves, and the next up waits 
     [Symbol.dispose]: () => void (isRunning(orchestrator.pid) && process.kill(orchestrator.pid, 'SIGCONT')),
   };
   process.kill(workspace.up.pid, 'SIGKILL');
-  const argv = signalboxArgv(['up', '--config', 'signalbox.yaml', '--json']);
+  const argv = signalboxArgv(['up', '--config', 'signalbox.yaml', '--no-face', '--json']);
   const next = spawn(process.execPath, argv, { cwd: workspace.directory, env: cleanEnv() });
   const ended = once(next, 'exit');
   const ready = once(next.stdout, 'data');

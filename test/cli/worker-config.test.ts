@@ -10,16 +10,23 @@ import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 
 const config = ['worker', 'config', '--client'];
 
-test('what is printed works as it is, names absolute paths and holds no token', async () => {
+test('what is printed works as it is, names absolute paths and holds no token; an expired token is warned about', async () => {
   const allowlist = RoleToolAllowlist.fromEntries([['reader', ['mcp_counter__echo']]]);
   await using stack = await startToolStack({ allowlist });
   const tokenFile = join(stack.directory, 'rita.token');
   const token = await stack.broker.token('rita', 'reader');
   await writeFile(tokenFile, `${token}\n`);
-  const printed = await signalbox([...config, 'claude', '--tools', 'search', '--token-file', 'rita.token'], {
-    cwd: stack.directory,
-    env: { SIGNALBOX_URL: stack.broker.url },
-  });
+  await writeFile(join(stack.directory, 'old.token'), await stack.broker.token('old', 'reader', 1));
+  const at = { cwd: stack.directory, env: { SIGNALBOX_URL: stack.broker.url } };
+  const [printed, expired] = await Promise.all([
+    signalbox([...config, 'claude', '--tools', 'search', '--token-file', 'rita.token'], at),
+    signalbox([...config, 'codex', '--token-file', 'old.token'], at),
+  ]);
+  expect(printed.stderr).not.toContain('refuses');
+  expect(expired).toMatchObject({ code: 0, stdout: expect.stringContaining('old.token') });
+  expect(expired.stderr).toMatch(
+    /the broker refuses this token: the token of 'old' .* expired on .*with: --out \S+old\.token --force/,
+  );
   expect(printed.stderr).toContain('This goes into .mcp.json.');
   expect(printed.stdout + printed.stderr).not.toContain(token);
   const { command, args, env } = JSON.parse(printed.stdout).mcpServers.signalbox;

@@ -9,6 +9,7 @@ export function withConnectionOptions(command: Command, { agent = true } = {}): 
   command
     .addOption(urlOption())
     .addOption(insecureUrlOption())
+    .addOption(caFileOption())
     .option('--token-file <file>', 'file that holds the token (or SIGNALBOX_TOKEN_FILE, SIGNALBOX_TOKEN)');
   if (agent) command.option('--agent <name>', 'agent id to act as (or SIGNALBOX_AGENT)');
   return command.addOption(configOption()).addOption(dataOption());
@@ -34,13 +35,21 @@ export function dataOption(): Option {
 export function urlOption(): Option {
   return new Option(
     '--url <url>',
-    'the broker, as in unix:/path/to/broker.sock or ws://127.0.0.1:7420 (or SIGNALBOX_URL)',
+    'the broker, as in unix:/path/to/broker.sock, ws://127.0.0.1:7420 or wss://broker.example.com:7420 (or SIGNALBOX_URL)',
   );
 }
 
 /** Defines `--insecure` for a command that connects. */
 export function insecureUrlOption(): Option {
   return new Option('--insecure', 'allow ws:// to another machine, although nothing is encrypted');
+}
+
+/** Defines `--ca-file`. */
+export function caFileOption(): Option {
+  return new Option(
+    '--ca-file <file>',
+    'for wss://: trust only the authorities whose certificates (PEM) are in the file (or SIGNALBOX_CA_FILE)',
+  );
 }
 
 /** Adds the option that names the orchestrator. */

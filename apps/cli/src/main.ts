@@ -1,19 +1,35 @@
+import { setFlagsFromString } from 'node:v8';
 import { startExitDeadline } from './process/exit-deadline.ts';
-import { run } from './run.ts';
 
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') {
-    process.stderr.write(`signalbox: the answer could not be written: ${error.message}\n`);
-    process.exit(1);
-  }
-  // Nobody reads the output any more. A daemon goes on: it prints nothing but that it is ready.
-  const [command, part] = process.argv.slice(2);
-  const isOutput = command === 'tail' || (command === 'worker' && part !== 'run');
-  if (process.listenerCount('SIGTERM') === 0 || isOutput) process.exit(0);
-});
-process.stderr.on('error', () => {
-  // Nobody is left to be told.
-});
-process.exitCode = await run(process.argv.slice(2));
+const argv = process.argv.slice(2);
+const [command, part, ...rest] = argv;
+
+/** The optimizing compilers take more memory than the code of a shim is worth. */
+function setOptimizing(on: boolean): void {
+  for (const compiler of ['opt', 'maglev']) setFlagsFromString(`--${on ? '' : 'no-'}${compiler}`);
+}
+
+/** Joins an agent to the shared face of this machine. That needs only a small part of the program. */
+async function bridged(): Promise<boolean> {
+  if (command !== 'worker' || part !== 'mcp') return false;
+  setOptimizing(false);
+  const { bridgeToFace } = await import('./worker/bridge.ts');
+  const isServed = await bridgeToFace(rest, process.env);
+  if (!isServed) setOptimizing(true);
+  return isServed;
+}
+
+/** A hook of an agent CLI, which waits for it. `worker run` writes its command line, so it is in no help. */
+async function hooked(): Promise<boolean> {
+  if (command !== 'mail-hook') return false;
+  const { runMailHook } = await import('./mail-hook/run-mail-hook.ts');
+  await runMailHook(argv.slice(1));
+  return true;
+}
+
+if (!(await hooked()) && !(await bridged())) {
+  const { runWholeProgram } = await import('./whole-program.ts');
+  await runWholeProgram(argv);
+}
 // A handle that nobody closed must not keep a process that is done.
 startExitDeadline(2000);

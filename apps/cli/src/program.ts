@@ -14,6 +14,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   send: async () => (await import('./commands/send.ts')).sendCommand(),
   ask: async () => (await import('./commands/ask.ts')).askCommand(),
   inbox: async () => (await import('./commands/inbox.ts')).inboxCommand(),
+  doctor: async () => (await import('./commands/doctor.ts')).doctorCommand(),
   status: async () => (await import('./commands/status.ts')).statusCommand(),
   agents: async () => (await import('./commands/agents.ts')).agentsCommand(),
   tail: async () => (await import('./commands/tail.ts')).tailCommand(),
@@ -22,6 +23,8 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   clock: async () => (await import('./commands/clock.ts')).clockCommand(),
   backup: async () => (await import('./commands/backup.ts')).backupCommand(),
   restore: async () => (await import('./commands/backup.ts')).restoreCommand(),
+  service: async () => (await import('./commands/service.ts')).serviceCommand(),
+  completion: async () => (await import('./commands/completion.ts')).completionCommand(createProgram),
   config: async () => (await import('./commands/config.ts')).configCommand(),
 };
 

@@ -23,7 +23,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     await program.parseAsync(argv, { from: 'user' });
     return Number(process.exitCode ?? 0);
   } catch (error) {
-    return error instanceof CommanderError ? 0 : await fail(error, argv);
+    return error instanceof CommanderError ? 0 : await reportFailure(error, argv);
   }
 }
 
@@ -73,8 +73,8 @@ function usageText(message: string): string {
     );
 }
 
-/** Reports a failure, and with it those of the end that followed it. */
-async function fail(thrown: unknown, argv: readonly string[]): Promise<number> {
+/** Reports a failure, and with it those of the end that followed it. Returns the exit code. */
+export async function reportFailure(thrown: unknown, argv: readonly string[]): Promise<number> {
   const [{ failuresOf, messageOf, SignalboxError }, supervisor, { failureText }, { exitCodeOf }] =
     await Promise.all([
       import('@signalbox/protocol'),

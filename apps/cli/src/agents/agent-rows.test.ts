@@ -10,6 +10,12 @@ function connection(address: string, change: Partial<ConnectedAgent> = {}): Conn
 
 const face = { worker: 'mcp', state: 'idle', calls: 0, listed: true };
 
+/** The columns STATE, CLIENT and LAST OUTPUT. */
+function shownStatus(status: unknown) {
+  const [row] = agentRows([connection('a', { status })], [], now);
+  return [row![2], ...row!.slice(5)];
+}
+
 test('The connections of an agent are one row: its calls add up, and the oldest says for how long.', () => {
   const inbox = { unread: 4, held: 2 };
   const rows = agentRows(
@@ -28,30 +34,53 @@ test('The connections of an agent are one row: its calls add up, and the oldest 
       }),
       connection('rosa#mcp-2', { inbox, status: { ...face, calls: 1, client: 'claude-code 2.1.0' } }),
     ],
+    [],
     now,
   );
   expect(rows).toEqual([
-    ['rosa', 'worker', 'working 3', 'claude-code 2.1.0', '5 s ago: compiling more', '4', '2', '60 s'],
-    ['walt', 'worker', 'connected', '-', '-', '-', '-', '30 s'],
+    ['rosa', 'worker', 'working 3', '60 s', '4 (2 held)', 'claude-code 2.1.0', '5 s ago: compiling more'],
+    ['walt', 'worker', 'connected', '30 s', '?', '-', '-'],
   ]);
 });
 
 test('Before its client is connected, an agent is idle under the command that was started; an echo worker is working or idle.', () => {
   const run = { worker: 'run', command: 'codex' };
-  const cells = (status: unknown) => agentRows([connection('a', { status })], now)[0]!.slice(2, 5);
-  expect(cells(run)).toEqual(['idle', 'codex', '-']);
-  expect(cells(face)).toEqual(['idle', '-', '-']);
-  expect(cells({ worker: 'echo', state: 'working' })).toEqual(['working 1', 'echo', '-']);
-  expect(cells({ worker: 'echo', state: 'idle' })).toEqual(['idle', 'echo', '-']);
+  expect(shownStatus(run)).toEqual(['idle', 'codex', '-']);
+  expect(shownStatus(face)).toEqual(['idle', '-', '-']);
+  expect(shownStatus({ worker: 'echo', state: 'working' })).toEqual(['working 1', 'echo', '-']);
+  expect(shownStatus({ worker: 'echo', state: 'idle' })).toEqual(['idle', 'echo', '-']);
+});
+
+test('An agent that lost its tools is not idle.', () => {
+  expect(shownStatus({ worker: 'run', command: 'codex', tools_lost: true })).toEqual([
+    'tools lost',
+    'codex',
+    '-',
+  ]);
 });
 
 test('The status of another program is shown as it is, and cannot steer the terminal.', () => {
-  const cells = (status: unknown) => agentRows([connection('a', { status })], now)[0]!.slice(2, 5);
-  expect(cells({ worker: 'mcp', calls: 'many' })).toEqual([
+  expect(shownStatus({ worker: 'mcp', calls: 'many' })).toEqual([
     'connected',
     '-',
     '{"worker":"mcp","calls":"many"}',
   ]);
-  expect(cells('\x1b[2J busy')).toEqual(['connected', '-', '\\x1b[2J busy']);
-  expect(cells({ ...face, client: '\x1b[31m' })[1]).toBe('\x1b[31m');
+  expect(shownStatus('\x1b[2J busy')).toEqual(['connected', '-', '\\x1b[2J busy']);
+  expect(shownStatus({ ...face, client: '\x1b[31m' })[1]).toBe('\x1b[31m');
+});
+
+test('An agent that is offline and has mail has a row among the others, with its roles; one that has come meanwhile has one row.', () => {
+  const waiting = { roles: ['worker'], connected: false, pending: 3, oldest_at: now - 7_200_000 };
+  const offline = [
+    { ...waiting, agent: 'nemo' },
+    { ...waiting, agent: 'paul' },
+    { ...waiting, agent: 'zoe', roles: [] },
+  ];
+  expect(agentRows([connection('paul', { inbox: { unread: 3, held: 0 } })], offline, now)).toEqual([
+    ['nemo', 'worker', 'offline', '-', '3 (2 h)', '-', '-'],
+    ['paul', 'worker', 'connected', '30 s', '3', '-', '-'],
+    ['zoe', 'no token', 'offline', '-', '3 (2 h)', '-', '-'],
+  ]);
+  const numbered = agentRows([connection('w-10'), connection('w-9')], [{ ...waiting, agent: 'w-2' }], now);
+  expect(numbered.map(([agent]) => agent)).toEqual(['w-2', 'w-9', 'w-10']);
 });

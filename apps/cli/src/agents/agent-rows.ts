@@ -1,52 +1,69 @@
+import type { WaitingAgent } from '@signalbox/operator';
 import type { ConnectedAgent } from '@signalbox/protocol';
 import { bodyText } from '../messages/message-text.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { oneLine } from '../terminal/output.ts';
 import { type WorkerStatus, workerStatus } from './worker-status.ts';
 
+/** The last columns that a narrow terminal does without. */
+export const optionalColumns = 2;
+
 /** The headings of the table of agents. */
-export const agentHeadings = [
-  'AGENT',
-  'ROLE',
-  'STATE',
-  'CLIENT',
-  'LAST OUTPUT',
-  'UNREAD',
-  'HELD',
-  'CONNECTED FOR',
-] as const;
+export const agentHeadings = ['AGENT', 'ROLE', 'STATE', 'FOR', 'MAIL', 'CLIENT', 'LAST OUTPUT'] as const;
 
 const outputLength = 60;
 
-/** Writes one row for each agent with all its connections, in the order of names. `now` in epoch milliseconds. */
-export function agentRows(connections: readonly ConnectedAgent[], now: number): string[][] {
+/**
+ * Writes one row for each agent with all its connections, and one for each agent that is offline and has mail, in the order of names.
+ * `now` in epoch milliseconds.
+ */
+export function agentRows(
+  connections: readonly ConnectedAgent[],
+  offline: readonly WaitingAgent[],
+  now: number,
+): string[][] {
   const byAgent = new Map<string, ConnectedAgent[]>();
   for (const connection of connections) {
     const known = byAgent.get(connection.agent);
     if (known) known.push(connection);
     else byAgent.set(connection.agent, [connection]);
   }
-  const agents = [...byAgent].sort(([a], [b]) => (a < b ? -1 : 1));
-  return agents.map(([agent, ofAgent]) => row(agent, ofAgent, now));
+  const rows = [
+    ...[...byAgent].map(([agent, ofAgent]) => connectedRow(agent, ofAgent, now)),
+    ...offline.filter(({ agent }) => !byAgent.has(agent)).map((one) => offlineRow(one, now)),
+  ];
+  // Names of one run end in numbers: w-2 stands before w-10.
+  const names = new Intl.Collator('en', { numeric: true });
+  return rows.sort(([a = ''], [b = '']) => names.compare(a, b));
 }
 
-function row(agent: string, connections: readonly ConnectedAgent[], now: number): string[] {
+function offlineRow({ agent, roles, pending, oldest_at }: WaitingAgent, now: number): string[] {
+  const mail = `${pending} (${formatDuration(now - oldest_at)})`;
+  return [agent, roles.join(', ') || 'no token', 'offline', '-', mail, '-', '-'];
+}
+
+function connectedRow(agent: string, connections: readonly ConnectedAgent[], now: number): string[] {
   const statuses = connections.flatMap(({ status }) => workerStatus(status) ?? []);
   const inbox = connections.find((one) => one.inbox)?.inbox;
   return [
     agent,
     joinDistinct(connections.map(({ role }) => role)),
     state(statuses),
+    formatDuration(now - Math.min(...connections.map((one) => one.connected_at))),
+    inbox ? mail(inbox) : '?',
     client(statuses),
     lastOutput(statuses, now) ?? otherStatus(connections) ?? '-',
-    String(inbox?.unread ?? '-'),
-    String(inbox?.held ?? '-'),
-    formatDuration(now - Math.min(...connections.map((one) => one.connected_at))),
   ];
+}
+
+function mail({ unread, held }: NonNullable<ConnectedAgent['inbox']>): string {
+  if (unread === 0) return '-';
+  return held === 0 ? `${unread}` : `${unread} (${held} held)`;
 }
 
 function state(statuses: readonly WorkerStatus[]): string {
   if (statuses.length === 0) return 'connected';
+  if (statuses.some((status) => status.worker === 'run' && status.tools_lost)) return 'tools lost';
   const running = statuses.reduce((sum, status) => sum + runningCalls(status), 0);
   return running === 0 ? 'idle' : `working ${running}`;
 }

@@ -1,7 +1,9 @@
-import { withSession } from '../connection/client-session.ts';
+import { listOfflineWithMail, type WaitingAgent } from '@signalbox/operator';
+import { isPermitted, operationPermissions, permissionsOfRole } from '@signalbox/protocol';
+import { type Session, withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
-import { printJson, printLines, tableLines } from '../terminal/output.ts';
-import { agentHeadings, agentRows } from './agent-rows.ts';
+import { printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
+import { agentHeadings, agentRows, optionalColumns } from './agent-rows.ts';
 
 /** The options of `signalbox agents`. */
 export interface AgentsFlags extends ConnectionFlags {
@@ -9,17 +11,41 @@ export interface AgentsFlags extends ConnectionFlags {
   json?: boolean;
 }
 
-/** Lists the connected agents, without this command's own connection. */
+/** The most offline agents that are listed. */
+const maxOffline = 200;
+
+/** Lists the connected agents, without this command's own connection, and for operators the offline ones that have mail. */
 export async function listAgents(flags: AgentsFlags): Promise<void> {
-  const connections = await withSession(flags, async ({ client }) => {
+  const { connections, offline } = await withSession(flags, async (session) => {
+    const { client } = session;
     const connected = await client.listConnected({
       withStatus: true,
       ...(flags.role !== undefined && { role: flags.role }),
     });
-    return connected.filter(({ address }) => address !== client.address);
+    return {
+      connections: connected.filter(({ address }) => address !== client.address),
+      offline: await offlineAgents(session, flags.role),
+    };
   });
   if (flags.json)
-    return printJson({ agents: connections.map((one) => ({ ...one, status: one.status ?? null })) });
-  if (connections.length === 0) return printLines('no agents are connected');
-  printLines(tableLines(agentHeadings, agentRows(connections, Date.now())));
+    return printJson({
+      agents: connections.map((one) => ({ ...one, status: one.status ?? null })),
+      offline: offline?.agents ?? null,
+      ...(offline && { more_offline: offline.more }),
+    });
+  const rows = agentRows(connections, offline?.agents ?? [], Date.now());
+  if (rows.length === 0) return printLines('no agents are connected');
+  printLines(tableLines(agentHeadings, rows, { optionalColumns }));
+  if (offline?.more)
+    printNotes(`More than ${maxOffline} agents are offline and have mail; the first are shown.`);
+}
+
+/** Asks for the offline agents with mail; `undefined` if the token may not see them. */
+async function offlineAgents(
+  { client }: Session,
+  role: string | undefined,
+): Promise<{ agents: WaitingAgent[]; more: boolean } | undefined> {
+  if (!isPermitted(operationPermissions.admin.waiting, permissionsOfRole(client.role))) return undefined;
+  const { agents, more } = await listOfflineWithMail(client, { limit: maxOffline });
+  return { agents: agents.filter(({ roles }) => role === undefined || roles.includes(role)), more };
 }

@@ -7,7 +7,7 @@ export function agentsCommand(): Command {
   const command = withConnectionOptions(
     new Command('agents')
       .alias('ps')
-      .description('List who is connected, what each agent is doing, and how much mail waits for it.'),
+      .description('List who is connected, what each agent is doing, and for whom mail waits, also offline.'),
   )
     .option('--role <role>', 'only agents in this role')
     .addHelpText('after', legend);
@@ -19,7 +19,10 @@ export function agentsCommand(): Command {
 }
 
 const legend = `
-STATE is idle, or working and the number of tool calls that run; connected, where the agent does not say.
+STATE is idle, or working and the number of tool calls that run; connected, where the agent does not say; offline, if it is
+not connected and has mail. FOR is how long it has been connected.
+MAIL are the messages that wait in its inbox, as in "4 (2 held)", if it holds 2 of them and did not acknowledge them, and
+of an offline agent as in "4 (3 h)", if the oldest waits for 3 h. Operators and observers see this of all agents, an
+agent its own: ? stands for others. A narrow terminal shows no CLIENT and LAST OUTPUT.
 LAST OUTPUT is what the process of signalbox worker run printed last, or what a program of your own announced.
-UNREAD are the messages that wait in its inbox, HELD those of them that it has and did not acknowledge. The operator
-sees these of all agents, an agent its own. With --json there is one entry a connection.`;
+With --json there is one entry a connection, and "offline" lists the offline agents: null for an agent's own token.`;

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import {
   agentOption,
   countOption,
+  timeOption,
   withConnectionOptions,
   withExamples,
   withJsonOption,
@@ -20,21 +21,28 @@ export function inboxCommand(): Command {
       'print the messages whole and acknowledge each once it is written; takes the inbox over from a worker that reads it',
     )
     .option('--limit <n>', 'show or take at most this many', countOption, 50)
+    .option('--wait', 'wait for new mail without taking it, print one line and exit with code 2')
+    .addOption(timeOption('--timeout <time>', 'with --wait: exit with code 0 if none has come by then'))
+    .option('--mark <file>', 'with --wait: remember in this file which mail was told, and tell it once')
     .addHelpText(
       'after',
       `
 A message that could not be written, as when the reader of a pipe has gone, stays in the inbox. With --json all messages are one
-object, acknowledged after it is written whole; one run takes at most 64 MiB of them.`,
+object, acknowledged after it is written whole; one run takes at most 64 MiB of them.
+
+--wait counts messages that no reader has in hand. Without --mark, those that wait already end it at once. A command that
+cannot be done exits with code 2 as well, says so on standard error and prints nothing else.`,
     );
   withExamples(
     withJsonOption(command),
     'signalbox inbox --token-file researcher.token',
     'signalbox inbox show V1StGXR8Z5jdHi6BmyT --token-file researcher.token',
     'signalbox inbox --take --token-file researcher.token > mail.txt',
+    'signalbox inbox --wait --timeout 10m --mark researcher.mark --token-file researcher.token',
   );
   command.action(async (flags: InboxFlags) => {
     const { inbox } = await import('../messages/inbox.ts');
-    await inbox(flags);
+    process.exitCode = await inbox(flags);
   });
   command.addCommand(showCommand());
   return command;

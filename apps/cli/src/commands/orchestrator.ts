@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import {
+  caFileOption,
   configOption,
   dataOption,
   insecureUrlOption,
@@ -17,6 +18,7 @@ export function orchestratorCommand(): Command {
     .addOption(configOption())
     .addOption(urlOption())
     .addOption(insecureUrlOption())
+    .addOption(caFileOption())
     .option(
       '--token-file <file>',
       'file that holds the orchestrator’s token; made by itself beside the broker’s data',

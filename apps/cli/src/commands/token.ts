@@ -71,8 +71,8 @@ function issueCommand(): Command {
 
 /** Lists what an observer may ask for, as operations of the protocol are called. */
 function observedOps(): string {
-  const { admin, request, frame } = operationPermissions;
-  const all = Object.entries<readonly string[]>({ ...admin, ...request, ...frame });
+  const { admin, request, frame, http } = operationPermissions;
+  const all = Object.entries<readonly string[]>({ ...admin, ...request, ...frame, ...http });
   return all.flatMap(([op, needs]) => (needs.includes('observer') ? [op] : [])).join(', ');
 }
 

@@ -5,7 +5,9 @@ import type { UpFlags } from '../daemons/up.ts';
 /** Defines `signalbox up`. */
 export function upCommand(): Command {
   const command = new Command('up')
-    .description('Start the broker and the orchestrator as two supervised processes.')
+    .description(
+      'Start the broker, the orchestrator and a face for the agents of this machine, and keep them up.',
+    )
     .addOption(configOption())
     .option('--data <dir>', 'data directory; default from the config, else $XDG_STATE_HOME/signalbox')
     .option(
@@ -14,6 +16,7 @@ export function upCommand(): Command {
     )
     .option('--accept-loss', 'go on with what is left of a data directory that has lost messages or tokens')
     .option('--allow-exposed', 'start although a hosted server can reach the data directory or a token file')
+    .option('--no-face', 'start no face: each "worker mcp" on this machine serves its tools itself')
     .option('--insecure', 'allow an address that other machines can reach, without encryption');
   command.addHelpText('after', reloadHelp);
   withExamples(withJsonOption(command), 'signalbox up', 'signalbox up --config fleet/signalbox.yaml');

@@ -2,13 +2,15 @@ import { Command } from 'commander';
 import { withExamples } from '../command-options.ts';
 import { configCommand } from './worker/config.ts';
 import { echoCommand } from './worker/echo.ts';
+import { faceCommand } from './worker/face.ts';
 import { mcpCommand } from './worker/mcp.ts';
 import { runCommand } from './worker/run.ts';
 
-/** Defines `signalbox worker mcp|run|config|echo`. */
+/** Defines `signalbox worker mcp|run|config|echo|face`. */
 export function workerCommand(): Command {
   const command = new Command('worker').description('Connect an agent.');
   withExamples(command, 'signalbox worker mcp --token-file researcher.token');
-  for (const child of [mcpCommand(), runCommand(), configCommand(), echoCommand()]) command.addCommand(child);
+  for (const child of [mcpCommand(), runCommand(), configCommand(), echoCommand(), faceCommand()])
+    command.addCommand(child);
   return command;
 }

@@ -5,13 +5,13 @@ import {
   searchedText,
   unmatchedPatterns,
   withExposureChecked,
-  writableByOthers,
 } from '@signalbox/config';
 import { dataDirectory } from '@signalbox/daemon/data-directory';
 import { SignalboxError } from '@signalbox/protocol';
 import { count, linesOf, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
 import { loadFound } from './load-found.ts';
 import { missingCommands } from './missing-commands.ts';
+import { reloadWarnings } from './reload-warnings.ts';
 
 /** Prints the configuration's JSON Schema. */
 export async function printConfigSchema(): Promise<void> {
@@ -70,11 +70,6 @@ function noConfig(): SignalboxError {
   return new SignalboxError('usage', `no configuration to check: ${searchedText()}`, {
     details: { hint: 'name it: signalbox config check FILE   (signalbox init writes one)' },
   });
-}
-
-function reloadWarnings({ files, capabilities }: Config): string[] {
-  const reasons = new Set([...files, ...capabilities].flatMap((path) => writableByOthers(path) ?? []));
-  return [...reasons].map((reason) => `${reason}: no change of the configuration is put in force by itself`);
 }
 
 /** Lists the file of each server, if there is more than one file. */

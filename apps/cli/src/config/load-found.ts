@@ -1,4 +1,4 @@
-import { isAbsolute } from 'node:path';
+import { basename, isAbsolute } from 'node:path';
 import { type Config, type FoundConfig, type LoadOptions, loadConfig } from '@signalbox/config';
 import { SignalboxError } from '@signalbox/protocol';
 
@@ -8,13 +8,23 @@ import { SignalboxError } from '@signalbox/protocol';
  */
 export async function loadFound(found: FoundConfig | undefined, options: LoadOptions = {}): Promise<Config> {
   try {
-    return await loadConfig(found?.file, options);
+    const config = await loadConfig(found?.file, options);
+    return { ...config, warnings: [...passedOverWarnings(found), ...config.warnings] };
   } catch (error) {
     const hint = found && error instanceof SignalboxError ? hintOf(found) : undefined;
     if (hint === undefined) throw error;
     const { code, message, details } = error as SignalboxError;
     throw new SignalboxError(code, message, { cause: error, details: { ...details, hint } });
   }
+}
+
+/** Warns of configurations beside the one that was found: a change of them has no effect. */
+function passedOverWarnings(found: FoundConfig | undefined): string[] {
+  if (!found?.passedOver) return [];
+  const others = found.passedOver.join(' and ');
+  return [
+    `${found.file} is used, and ${others} beside it is not read: move what it says into ${basename(found.file)} and remove it, or name the right one with --config`,
+  ];
 }
 
 /** Says how a file was found that the user did not name and that does not lie in the working directory. */

@@ -1,5 +1,6 @@
 import { type BrokerClient, connectBroker, type Log, requestAddress } from '@signalbox/client';
 import { parseBrokerAddress, SignalboxError } from '@signalbox/protocol';
+import { replacing } from '../token/token-expiry.ts';
 import {
   type AddressOrigin,
   type Connection,
@@ -23,9 +24,7 @@ export async function withSession<T>(
   options: { as?: 'request' | 'agent' } = {},
 ): Promise<T> {
   const connection = await resolveConnection(flags);
-  const { agent, mintingPattern } = connection;
-  const ownAddress = options.as !== 'agent' && mintingPattern === undefined && !agent.includes('#');
-  const address = ownAddress ? requestAddress(agent) : agent;
+  const address = options.as === 'agent' ? connection.agent : ownAddress(connection);
   await using client = await openClient(connection, address);
   try {
     return await use({ client, connection });
@@ -35,17 +34,37 @@ export async function withSession<T>(
   }
 }
 
+/** Returns an address that no other client of the agent has; the agent's own where it can have no other. */
+export function ownAddress({ agent, mintingPattern }: Pick<Connection, 'agent' | 'mintingPattern'>): string {
+  return mintingPattern === undefined && !agent.includes('#') ? requestAddress(agent) : agent;
+}
+
 /** Connects once. If no broker answers, the error names the command that starts one. */
 export async function openClient(
-  { url, from, insecure, token }: Pick<Connection, 'url' | 'from' | 'insecure' | 'token'>,
+  {
+    url,
+    from,
+    insecure,
+    authorities,
+    token,
+    tokenFile,
+  }: Pick<Connection, 'url' | 'from' | 'insecure' | 'authorities' | 'token' | 'tokenFile'>,
   address: string,
   options: { backoff?: 'worker' | 'orchestrator'; waitForBroker?: boolean; signal?: AbortSignal } = {},
 ): Promise<BrokerClient> {
   const log = await connectionLog();
   try {
-    return await connectBroker({ url, insecure, token, agent: address, ...(log && { log }), ...options });
+    return await connectBroker({
+      url,
+      insecure,
+      ...(authorities && { ca: authorities.pem }),
+      token,
+      agent: address,
+      ...(log && { log }),
+      ...options,
+    });
   } catch (error) {
-    throw withConnectionHint(error, { url, from });
+    throw withConnectionHint(error, { url, from, ...(tokenFile !== undefined && { tokenFile }) });
   }
 }
 
@@ -57,15 +76,34 @@ async function connectionLog(): Promise<Log | undefined> {
 }
 
 /** Adds to the error of a connection what it means and what to do. Any other thrown value is returned as it is. */
-export function withConnectionHint(error: unknown, { url, from }: Pick<Connection, 'url' | 'from'>): unknown {
+export function withConnectionHint(
+  error: unknown,
+  { url, from, tokenFile }: Pick<Connection, 'url' | 'from' | 'tokenFile'>,
+): unknown {
   if (!(error instanceof SignalboxError)) return error;
-  const hint = error.code === 'unreachable' ? unreachableHint(url, from) : hints[error.code];
+  const hint = hintOf(error.code, { url, from, ...(tokenFile !== undefined && { tokenFile }) });
   if (hint === undefined || error.details.hint !== undefined) return error;
   return new SignalboxError(error.code, error.message, {
     retryable: error.retryable,
     cause: error,
     details: { ...error.details, url, hint },
   });
+}
+
+function hintOf(
+  code: string,
+  { url, from, tokenFile }: Pick<Connection, 'url' | 'from' | 'tokenFile'>,
+): string | undefined {
+  switch (code) {
+    case 'unreachable':
+      return unreachableHint(url, from);
+    case 'unauthorized':
+      return `signalbox token issue puts a new token in place of this one with:${replacing(tokenFile ?? 'FILE')}`;
+    case 'forged_sender':
+      return 'leave --agent and SIGNALBOX_AGENT out, or use the token that was issued for that agent';
+    default:
+      return undefined;
+  }
 }
 
 function unreachableHint(url: string, { by, name }: AddressOrigin): string {
@@ -87,9 +125,3 @@ function namesNoPort(url: string): boolean {
 }
 
 const portHint = 'the url names no port, which means 80 or 443; a broker listens at 7420 by default';
-
-const hints: Readonly<Record<string, string>> = {
-  unauthorized:
-    'get a new token with: signalbox token issue   (--out FILE --force puts it where the old one was)',
-  forged_sender: 'leave --agent and SIGNALBOX_AGENT out, or use the token that was issued for that agent',
-};

@@ -3,38 +3,28 @@ import {
   type Config,
   type FoundConfig,
   findConfig,
-  readableByOthers,
   type SearchStart,
   searchedText,
 } from '@signalbox/config';
-import {
-  dataDirectory,
-  localBrokerUrl,
-  operatorToken,
-  readTokenFile,
-  tokenInText,
-} from '@signalbox/daemon/data-directory';
-import { agentOf, agentOfToken, isAddress, parseBrokerAddress, SignalboxError } from '@signalbox/protocol';
+import { dataDirectory, localBrokerUrl, operatorToken } from '@signalbox/daemon/data-directory';
+import { agentOf, isAddress, parseBrokerAddress, SignalboxError } from '@signalbox/protocol';
 import { loadFound } from '../config/load-found.ts';
 import { printNotes } from '../terminal/output.ts';
-import { shellWords } from '../terminal/shell-words.ts';
+import { type Authorities, authoritiesFor } from './authorities.ts';
+import {
+  type AddressOrigin,
+  type BrokerPlace,
+  type ConnectionFlags,
+  exposedTokenFile,
+  type FoundToken,
+  knownAddress,
+  mintingPatternOf,
+  namedAgent,
+  namedToken,
+  namesBroker,
+} from './named-identity.ts';
 
-/** The options that say how a command reaches the broker. */
-export interface ConnectionFlags {
-  url?: string;
-  /** Allows plain `ws://` to another machine. */
-  insecure?: boolean;
-  tokenFile?: string;
-  agent?: string;
-  config?: string;
-  data?: string;
-}
-
-/** The source of the address of a broker. `name` is the option, the variable, the file or the directory. */
-export interface AddressOrigin {
-  by: 'option' | 'environment' | 'token file' | 'configuration' | 'data directory';
-  name: string;
-}
+export { type AddressOrigin, type ConnectionFlags, namedToken } from './named-identity.ts';
 
 /** The broker and the identity of a connection. `agent` is an address: an agent id, or one of its sub-inboxes. */
 export interface Connection {
@@ -42,6 +32,8 @@ export interface Connection {
   from: AddressOrigin;
   /** Whether plain `ws://` to another machine is allowed. */
   insecure: boolean;
+  /** The only authorities to trust for `wss://`, if an option or the environment names them. */
+  authorities?: Authorities;
   token: string;
   /** The file that holds the token, if an option or the environment names one. */
   tokenFile?: string;
@@ -57,23 +49,8 @@ export interface Connection {
   dataDir?: string;
 }
 
-interface FoundToken {
-  token: string;
-  /** The address of the broker in the token file. */
-  url?: string;
-  from: 'flag' | 'environment' | 'data directory';
-  /** The file that holds it, if an option or the environment names one. */
-  file?: string;
-}
-
 /** Selects how the configuration is found: `search: false` leaves out the working directory and those above it. */
 export type ConnectionSearch = Omit<SearchStart, 'env'>;
-
-/** The address of a broker, and what named it. */
-interface BrokerPlace {
-  url: string;
-  from: AddressOrigin;
-}
 
 /** The configuration that a command found, read. */
 interface ReadConfig {
@@ -102,11 +79,8 @@ export async function resolveConnection(
   const { url, from } = checked(known ?? localBroker(flags, read!), flags);
   const found = named ?? ownToken(flags, url, read, env);
   const { file } = found;
-  if (file !== undefined && readableByOthers(file)) {
-    warn(
-      `other users may read the token file ${file}: chmod 600 ${shellWords(file)}, and issue a new token if others use this machine`,
-    );
-  }
+  const exposed = exposedTokenFile(found);
+  if (exposed !== undefined) warn(exposed);
   const agent = agentFor(flags, found, env);
   if (!isAddress(agent)) {
     throw new SignalboxError(
@@ -115,10 +89,12 @@ export async function resolveConnection(
     );
   }
   const mintingPattern = mintingPatternOf(found.token);
+  const authorities = authoritiesFor(url, flags, env);
   return {
     url,
     from,
     insecure: flags.insecure ?? false,
+    ...(authorities && { authorities }),
     token: found.token,
     ...(file !== undefined && { tokenFile: file }),
     agent,
@@ -138,19 +114,6 @@ export function brokerPlace(
   env: NodeJS.ProcessEnv = process.env,
 ): BrokerPlace {
   return checked(knownAddress(flags, namedToken(flags, env), env) ?? localBroker(flags, read), flags);
-}
-
-/** Returns the address that an option, the environment or the token file names. */
-function knownAddress(
-  flags: ConnectionFlags,
-  token: FoundToken | undefined,
-  env: NodeJS.ProcessEnv,
-): BrokerPlace | undefined {
-  if (flags.url !== undefined) return { url: flags.url, from: { by: 'option', name: '--url' } };
-  const url = nonEmpty(env.SIGNALBOX_URL);
-  if (url !== undefined) return { url, from: { by: 'environment', name: 'SIGNALBOX_URL' } };
-  if (namesBroker(flags) || token?.url === undefined) return undefined;
-  return { url: token.url, from: { by: 'token file', name: token.file ?? 'SIGNALBOX_TOKEN' } };
 }
 
 function checked({ url, from }: BrokerPlace, { insecure = false }: ConnectionFlags): BrokerPlace {
@@ -189,27 +152,11 @@ async function orchestratorBeside(url: string, start: SearchStart): Promise<stri
   return builtInConfig().orchestrator.id;
 }
 
-/** Returns true if an option names the data directory of the broker. */
-function namesBroker({ config, data }: ConnectionFlags): boolean {
-  return config !== undefined || data !== undefined;
-}
-
 /** Returns true if the environment names an agent: then the operator's token of this machine is not used. */
 export function hasAgentEnvironment(env: NodeJS.ProcessEnv): boolean {
   return ['SIGNALBOX_AGENT', 'SIGNALBOX_TOKEN', 'SIGNALBOX_TOKEN_FILE'].some(
     (name) => env[name] !== undefined,
   );
-}
-
-/** Returns the token that an option or the environment names, if one does. */
-export function namedToken(flags: ConnectionFlags, env: NodeJS.ProcessEnv): FoundToken | undefined {
-  if (flags.tokenFile !== undefined) {
-    return { ...readTokenFile(flags.tokenFile), from: 'flag', file: flags.tokenFile };
-  }
-  const file = nonEmpty(env.SIGNALBOX_TOKEN_FILE);
-  if (file !== undefined) return { ...readTokenFile(file), from: 'environment', file };
-  const text = nonEmpty(env.SIGNALBOX_TOKEN);
-  return text === undefined ? undefined : { ...tokenInText(text, 'SIGNALBOX_TOKEN'), from: 'environment' };
 }
 
 /**
@@ -245,32 +192,10 @@ function missingText(read: ReadConfig | undefined, env: NodeJS.ProcessEnv): stri
     : 'where --url or SIGNALBOX_URL names the broker, the operator’s token of a configuration is used only if --config names it';
 }
 
-function agentFor(flags: ConnectionFlags, { token, from }: FoundToken, env: NodeJS.ProcessEnv): string {
-  if (from === 'data directory') {
-    if (flags.agent === undefined || agentOf(flags.agent) === 'operator') return flags.agent ?? 'operator';
-    throw new SignalboxError('usage', `no token for agent '${flags.agent}'`, {
-      details: { hint: 'pass its token with --token-file; the data directory only gives the operator’s' },
-    });
-  }
-  const inToken = agentOfToken(token) ?? mintingAgentOf(token);
-  const inEnvironment = nonEmpty(env.SIGNALBOX_AGENT);
-  const agent = flags.agent ?? (from === 'flag' ? (inToken ?? inEnvironment) : (inEnvironment ?? inToken));
-  if (agent !== undefined) return agent;
-  throw new SignalboxError('usage', 'the token does not say which agent it is for', {
-    details: { hint: 'name it with --agent NAME or SIGNALBOX_AGENT' },
+function agentFor(flags: ConnectionFlags, found: FoundToken, env: NodeJS.ProcessEnv): string {
+  if (found.from !== 'data directory') return namedAgent(flags, found, env);
+  if (flags.agent === undefined || agentOf(flags.agent) === 'operator') return flags.agent ?? 'operator';
+  throw new SignalboxError('usage', `no token for agent '${flags.agent}'`, {
+    details: { hint: 'pass its token with --token-file; the data directory only gives the operator’s' },
   });
-}
-
-/** Returns the pattern of agents in the text of a minting token, as in `ci-*`; `undefined` for any other token. */
-function mintingPatternOf(token: string): string | undefined {
-  return /^sbx_([^~*]+\*)~/.exec(token)?.[1];
-}
-
-/** Returns an agent id under the pattern of a minting token: the broker accepts the token for no other name. */
-function mintingAgentOf(token: string): string | undefined {
-  return mintingPatternOf(token)?.replace('*', 'minting');
-}
-
-function nonEmpty(text: string | undefined): string | undefined {
-  return text === undefined || text === '' ? undefined : text;
 }

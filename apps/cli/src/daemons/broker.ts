@@ -35,11 +35,11 @@ export interface BrokerReady {
 export async function brokerProcess(flags: BrokerFlags): Promise<void> {
   const fault = faultFromEnvironment(process.env);
   const found = findConfig(flags.config, { search: !isSupervised() });
-  const config = await loadFound(found, { parts: ['broker', 'roles'] });
+  const config = await loadFound(found, { parts: ['broker', 'auth', 'roles'] });
   const listen = listenOption(flags.listen);
   const log = await openLog('broker', 'info');
-  const onHangup = () => log.info('SIGHUP: a broker reads its configuration at its start only');
-  const stop = stopRequested({ onHangup });
+  let onHangup = (): void => {};
+  const stop = stopRequested({ onHangup: () => onHangup() });
   await using broker = await runBroker({
     config,
     ...(flags.data !== undefined && { dataDir: flags.data }),
@@ -51,6 +51,10 @@ export async function brokerProcess(flags: BrokerFlags): Promise<void> {
     fault,
     log: logInto(log),
   });
+  onHangup = () => {
+    if (config.broker.tls) void broker.reloadTls();
+    else log.info('SIGHUP: a broker reads its configuration at its start only');
+  };
   const { url, socket, dataDir: data, operatorTokenFile } = broker;
   const ready: BrokerReady = { url, ...(socket !== undefined && { socket }), data, operatorTokenFile };
   announceReady({ ...ready }, readyLines(ready), flags);
@@ -65,7 +69,7 @@ export function addressesOf({ url, socket }: Pick<BrokerReady, 'url' | 'socket'>
 
 /** Returns ` --insecure` if commands need it to reach a broker at this address, and an empty text if not. */
 export function insecureOption(url: string): string {
-  return parseBrokerAddress(url, { insecure: true }).isLocal ? '' : ' --insecure';
+  return url.startsWith('wss:') || parseBrokerAddress(url, { insecure: true }).isLocal ? '' : ' --insecure';
 }
 
 function readyLines(ready: BrokerReady): string[] {

@@ -3,6 +3,7 @@ import { type OrchestratorReport, runOrchestrator, type ServerStart } from '@sig
 import { isSupervised, reportToSupervisor } from '@signalbox/daemon/supervisor';
 import { SignalboxError } from '@signalbox/protocol';
 import { loadFound } from '../config/load-found.ts';
+import { authoritiesFor } from '../connection/authorities.ts';
 import { withConnectionHint } from '../connection/client-session.ts';
 import { brokerPlace, hasAgentEnvironment, namedToken } from '../connection/connection.ts';
 import { faultFromEnvironment } from '../process/fault-environment.ts';
@@ -18,6 +19,7 @@ export interface OrchestratorFlags {
   config?: string;
   url?: string;
   insecure?: boolean;
+  caFile?: string;
   tokenFile?: string;
   data?: string;
   allowExposed?: boolean;
@@ -30,6 +32,7 @@ export async function orchestratorProcess(flags: OrchestratorFlags): Promise<voi
   const found = findConfig(flags.config, { search: !isSupervised() });
   const config = await loadFound(found);
   const broker = brokerPlace(flags, { found, config });
+  const authorities = authoritiesFor(broker.url, flags, process.env);
   const log = await openLog('orchestrator', 'info');
   let onHangup = () => log.warn('still starting; SIGHUP is for later');
   const stop = stopRequested({ onHangup: () => onHangup() });
@@ -46,6 +49,7 @@ export async function orchestratorProcess(flags: OrchestratorFlags): Promise<voi
     config,
     url: broker.url,
     insecure: flags.insecure ?? false,
+    ...(authorities && { ca: authorities.pem }),
     ...(found && { configFile: found.file }),
     ...(token !== undefined && { token }),
     ...(flags.data !== undefined && { dataDir: flags.data }),

@@ -1,3 +1,4 @@
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Config,
@@ -11,7 +12,7 @@ import {
 import { brokerKeeper, dataDirectory } from '@signalbox/daemon/data-directory';
 import type { OrchestratorReport, ServerStart } from '@signalbox/daemon/orchestrator';
 import { SupervisedChild } from '@signalbox/daemon/supervisor';
-import { SignalboxError } from '@signalbox/protocol';
+import { messageOf, parseBrokerAddress, SignalboxError } from '@signalbox/protocol';
 import type { Logger } from 'pino';
 import { configOptions } from '../config/config-options.ts';
 import { loadFound } from '../config/load-found.ts';
@@ -21,6 +22,7 @@ import { ownCommand } from '../process/own-command.ts';
 import { stopRequested } from '../process/stop-signals.ts';
 import { count, printJson, printLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
+import { type FaceReady, faceSocketName } from '../worker/face-socket.ts';
 import { ApprovedConfig } from './approved-config.ts';
 import { addressesOf, type BrokerReady, insecureOption } from './broker.ts';
 import { listenOption } from './listen-option.ts';
@@ -35,13 +37,18 @@ export interface UpFlags {
   acceptLoss?: boolean;
   allowExposed?: boolean;
   insecure?: boolean;
+  /** False if no face is to run for the agents of this machine. */
+  face: boolean;
   json?: boolean;
 }
 
-/** Longer than both children take, one after the other, if each has to be killed. */
-const stopChildrenMs = 40_000;
+/** Longer than the children take, one after the other, if each has to be killed. */
+const stopChildrenMs = 55_000;
 
-/** Runs broker and orchestrator as two processes and keeps them up until the process is asked to end. */
+/**
+ * Runs broker, orchestrator and the face for the agents of this machine as processes, and keeps them up until the process is asked
+ * to end.
+ */
 export async function up(flags: UpFlags): Promise<void> {
   const found = findConfig(flags.config);
   const config = await loadFound(found);
@@ -86,7 +93,7 @@ export async function up(flags: UpFlags): Promise<void> {
     ],
     (start) => starts?.take(start as unknown as ServerStart),
   );
-  // The orchestrator reads the configuration, and logs which changes need a restart, those of the broker included.
+  // The broker reads its certificate again. The orchestrator reads the configuration, and logs which changes need a restart, those of the broker included.
   onHangup = async () => {
     // A wrong file is the orchestrator's to report, and approves nothing.
     await loadConfig(found?.file).then(
@@ -94,16 +101,25 @@ export async function up(flags: UpFlags): Promise<void> {
       () => {},
     );
     orchestratorChild.signal('SIGHUP');
+    if (config.broker.tls) brokerChild.signal('SIGHUP');
   };
   const orchestrator = await Promise.race([
     startAfterPrevious(orchestratorChild, 'orchestrator', dataDir, log),
     stop,
   ]);
   if (typeof orchestrator === 'string') return;
+  const socket = faceSocketOf(broker);
+  await using faceChild = supervise<FaceReady>('face', log, (last) => [
+    ...['worker', 'face', '--socket', socket, ...common(last)],
+    ...['--url', broker.socket ?? broker.url, ...(broker.socket ? ['--alias', broker.url] : [])],
+    ...(flags.insecure ? ['--insecure'] : []),
+  ]);
+  if (flags.face) void startFace(faceChild, { dataDir, log, stop });
   if (flags.json) {
     printJson({
       broker: { ...broker, pid: brokerChild.pid },
       orchestrator: { ...orchestrator, pid: orchestratorChild.pid },
+      ...(flags.face && { face: { socket, pid: faceChild.pid } }),
     });
   } else {
     printLines(
@@ -116,8 +132,8 @@ export async function up(flags: UpFlags): Promise<void> {
   log.info({ reason: await stop }, 'stopping');
 }
 
-/** The failures of a child whose predecessor still has the data directory or the journal. */
-const heldCodes = ['data_directory_locked', 'journal_in_use'];
+/** The failures of a child whose predecessor still has the data directory, the journal or the socket. */
+const heldCodes = ['data_directory_locked', 'journal_in_use', 'face_running'];
 const retryMs = 500;
 
 /**
@@ -142,6 +158,32 @@ async function startAfterPrevious<Ready>(
       if (tries === 1) log.warn({ child: name }, `${error.message}${previousText(name)}`);
       await delay(retryMs);
     }
+  }
+}
+
+/** Returns where the face listens: beside the broker's socket, where workers look for it, else in the data directory. */
+function faceSocketOf({ socket, data }: BrokerReady): string {
+  const path = socket === undefined ? undefined : parseBrokerAddress(socket).socketPath;
+  return join(path === undefined ? data : dirname(path), faceSocketName);
+}
+
+/** Starts the face. Without one, each worker serves its tools in its own process. Never rejects. */
+async function startFace(
+  child: SupervisedChild<FaceReady>,
+  { dataDir, log, stop }: { dataDir: string; log: Logger; stop: Promise<unknown> },
+): Promise<void> {
+  let isStopping = false;
+  void stop.then(() => {
+    isStopping = true;
+  });
+  try {
+    await startAfterPrevious(child, 'face', dataDir, log);
+  } catch (error) {
+    if (isStopping) return;
+    log.warn(
+      { child: 'face' },
+      `each worker on this machine needs a process of its own: ${messageOf(error)}`,
+    );
   }
 }
 
@@ -182,7 +224,8 @@ function withoutIdentity(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 
 /** Returns the port that a broker took: agents look for it there after a restart. */
 function portOf({ url }: BrokerReady): number {
-  return Number(new URL(url).port);
+  const { port, protocol } = new URL(url);
+  return port === '' ? { 'ws:': 80, 'wss:': 443 }[protocol]! : Number(port);
 }
 
 function startedServers({ mcpServers }: Config): string[] {

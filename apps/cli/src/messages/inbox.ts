@@ -1,18 +1,20 @@
-import type { Message } from '@signalbox/protocol';
+import { type Message, SignalboxError } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
+import { type ExitCode, exitCodes } from '../terminal/exit-codes.ts';
 import { count, printed, printJson, printLines, tableLines } from '../terminal/output.ts';
 import { bodyStart, withParsedBody } from './message-text.ts';
 import { takeWaiting } from './take-waiting.ts';
+import { type WaitFlags, waitForMail } from './wait-for-mail.ts';
 import { findWaiting, readWaiting } from './waiting-messages.ts';
 import { wholeMessage } from './whole-message.ts';
 
 /** The options of `signalbox inbox`. */
-export interface InboxFlags extends ConnectionFlags {
+export interface InboxFlags extends WaitFlags {
   take?: boolean;
+  wait?: boolean;
   limit: number;
-  json?: boolean;
 }
 
 /** The options of `signalbox inbox show`. `from` is the agent that sent the message. */
@@ -21,9 +23,28 @@ export interface InboxShowFlags extends ConnectionFlags {
   json?: boolean;
 }
 
-/** Lists the messages that wait in an agent's inbox. With `take` they are printed whole, and acknowledged after that. */
-export async function inbox(flags: InboxFlags): Promise<void> {
+/**
+ * Lists the messages that wait in an agent's inbox. With `take` they are printed whole, and acknowledged after that; with `wait`
+ * the command waits for new ones. Returns the exit code.
+ */
+export async function inbox(flags: InboxFlags): Promise<ExitCode> {
+  checkOptions(flags);
+  if (flags.wait) return await waitForMail(flags);
   await (flags.take ? take(flags) : list(flags));
+  return exitCodes.ok;
+}
+
+function checkOptions({ wait, take, timeout, mark }: InboxFlags): void {
+  const alone = timeout !== undefined ? '--timeout' : mark !== undefined ? '--mark' : undefined;
+  if (wait && take) {
+    throw new SignalboxError('usage', '--wait takes no messages, and --take does', {
+      details: { hint: 'wait first, then take: signalbox inbox --wait; signalbox inbox --take' },
+    });
+  }
+  if (wait || alone === undefined) return;
+  throw new SignalboxError('usage', `${alone} means nothing without --wait`, {
+    details: { hint: `add --wait, or leave ${alone} out` },
+  });
 }
 
 /** Prints one message that waits in an agent's inbox, without taking it. */

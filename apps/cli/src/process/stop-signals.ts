@@ -1,9 +1,8 @@
 import { isatty } from 'node:tty';
 import { isSupervised } from '@signalbox/daemon/supervisor';
 import { exitCodes } from '../terminal/exit-codes.ts';
+import { endSignals } from './end-signals.ts';
 import { exitNow, startExitDeadline, stopTimeoutMs } from './exit-deadline.ts';
-
-const endSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 /**
  * Resolves with the reason when this process is asked to end: SIGTERM, SIGINT, SIGHUP, or the end of the process
@@ -36,23 +35,6 @@ export async function firstEnd<T>(...ends: readonly Promise<T>[]): Promise<T> {
   } finally {
     startExitDeadline();
   }
-}
-
-const parentCheckMs = 1000;
-
-/**
- * Resolves when the process that started this one has ended: its other descendants may keep our standard input open. Does
- * not keep this process alive.
- */
-export function parentEnded(): Promise<string> {
-  const parent = process.ppid;
-  return new Promise((resolve) => {
-    const timer = setInterval(() => {
-      if (process.ppid === parent) return;
-      clearInterval(timer);
-      resolve('parent ended');
-    }, parentCheckMs).unref();
-  });
 }
 
 /**

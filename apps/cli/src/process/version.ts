@@ -2,6 +2,14 @@ import { readFileSync } from 'node:fs';
 
 /** Returns the version of this command line from its package. */
 export function ownVersion(): string {
-  const file = new URL('../../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+  return ownPackage().version;
+}
+
+/** Returns the versions of Node that it runs on, as in `>=22.12`. */
+export function ownNodeRange(): string {
+  return ownPackage().engines.node;
+}
+
+function ownPackage(): { version: string; engines: { node: string } } {
+  return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 }

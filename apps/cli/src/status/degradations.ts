@@ -33,7 +33,7 @@ function orchestratorProblems({ name, state, reason }: OrchestratorStatus): stri
 /** The states in which a server does not work as it should, in words. */
 const troubles: Partial<Record<ServerReport['state'], string>> = {
   backing_off: 'failed and will be started again',
-  ejected: 'failed too often and is not started again before a reload',
+  ejected: 'failed and is not started again before a reload',
   refused: 'is a worker of Signalbox and is not served',
   needs_auth: 'needs somebody to sign in',
 };

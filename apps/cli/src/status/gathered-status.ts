@@ -1,6 +1,7 @@
 import {
   type BrokerStats,
   type ClockHold,
+  listOfflineWithMail,
   queryOrchestrator,
   readClock,
   readStats,
@@ -10,14 +11,16 @@ import type { Session } from '../connection/client-session.ts';
 
 /** The time to wait for the orchestrator, in milliseconds: the rest of a status is worth more than a complete one. */
 const orchestratorTimeoutMs = 5000;
+/** The most offline agents that are counted. */
+const maxOffline = 1000;
 
 /** The facts of a status: the broker, its clock, the agents, and the orchestrator with its servers. */
 export interface GatheredStatus {
   url: string;
   broker: BrokerStats;
   hold: ClockHold | undefined;
-  /** Connected agents but the orchestrator, and how many of them have unread mail. */
-  agents: { connected: number; withMail: number };
+  /** Connected agents but the orchestrator, how many of them have unread mail, and how many others are not connected and have some. */
+  agents: { connected: number; withMail: number; offlineWithMail: number };
   orchestrator: OrchestratorStatus;
 }
 
@@ -40,12 +43,16 @@ export async function gatherStatus(
   const connected = (await client.listConnected({ withStatus: true })).filter(
     ({ address }) => address !== client.address,
   );
+  const offline = await listOfflineWithMail(client, { limit: maxOffline });
   const isThere = connected.some(({ address }) => address === orchestrator);
   return {
     url: connection.url,
     broker,
     hold,
-    agents: countAgents(connected.filter(({ agent }) => agent !== orchestrator)),
+    agents: {
+      ...countAgents(connected.filter(({ agent }) => agent !== orchestrator)),
+      offlineWithMail: offline.agents.length,
+    },
     orchestrator: isThere
       ? await askOrchestrator({ client }, orchestrator)
       : { name: orchestrator, state: 'not_connected', servers: [] },
@@ -66,7 +73,9 @@ async function askOrchestrator(
   }
 }
 
-function countAgents(connections: readonly ConnectedAgent[]): GatheredStatus['agents'] {
+function countAgents(
+  connections: readonly ConnectedAgent[],
+): Omit<GatheredStatus['agents'], 'offlineWithMail'> {
   const byAgent = Map.groupBy(connections, ({ agent }) => agent);
   const withMail = [...byAgent.values()].filter((of) => of.some(({ inbox }) => (inbox?.unread ?? 0) > 0));
   return { connected: byAgent.size, withMail: withMail.length };

@@ -35,7 +35,10 @@ function facts({ url, broker, hold, agents, orchestrator }: GatheredStatus, now:
       'servers',
       `${servers.filter(({ state }) => state === 'ready').length} of ${servers.length} ready, ${count(sum(servers, 'tool_count'), 'tool')}`,
     ],
-    ['agents', `${agents.connected} connected, ${agents.withMail} of them with mail`],
+    [
+      'agents',
+      `${agents.connected} connected, ${agents.withMail} of them with mail; ${agents.offlineWithMail} offline with mail`,
+    ],
     ['mail', `${pending} waiting${oldest}; ${count(dead_letters, 'dead letter')}`],
     [
       'space',

@@ -23,7 +23,7 @@ function status(change: Partial<GatheredStatus> = {}): GatheredStatus {
       receipt_means: 'fsynced',
     },
     hold: undefined,
-    agents: { connected: 2, withMail: 1 },
+    agents: { connected: 2, withMail: 1, offlineWithMail: 3 },
     orchestrator: { name: 'tools-1', state: 'ready', servers: [server('files', {})] },
     ...change,
   };
@@ -46,7 +46,7 @@ test('A status in which all is fine says so, and where what is.', () => {
     'broker        unix:/state/broker.sock, up for 2 h, version 0.1.0, receipts: fsynced',
     'orchestrator  ready: 2 calls running, 1 waiting',
     'servers       1 of 1 ready, 14 tools',
-    'agents        2 connected, 1 of them with mail',
+    'agents        2 connected, 1 of them with mail; 3 offline with mail',
     'mail          4 waiting, the oldest for 10 min; 1 dead letter',
     'space         1.5 KiB of 1.0 GiB used, 3.0 GiB free on the disk',
     'clock         believed',
@@ -62,7 +62,7 @@ test.each<[string, Partial<GatheredStatus>, string]>([
   [
     'a server that was ejected',
     { orchestrator: of(server('a', { state: 'ejected' })) },
-    'server a failed too often',
+    'server a failed and is not started again',
   ],
   ['an open circuit', { orchestrator: of(server('a', { circuit: 'open' })) }, 'server a gets no calls'],
   [

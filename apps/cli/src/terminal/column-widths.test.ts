@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Column, columnWidths } from './column-widths.ts';
+import { type Column, columnWidths, fittingWidths } from './column-widths.ts';
 
 const texts = (...widths: number[]): Column[] => widths.map((width) => ({ width, isWhole: false }));
 
@@ -16,4 +16,11 @@ test.each([
 
 test('A column that stays whole is not cut, however wide it is.', () => {
   expect(columnWidths([{ width: 64, isWhole: true }, ...texts(30)], 80)).toEqual([64, 14]);
+});
+
+test('Of the last columns, those are left out that would make the table wider than the terminal.', () => {
+  expect(fittingWidths(texts(12, 30, 30), 40, 2)).toEqual([12, 12, 12]);
+  expect(fittingWidths(texts(12, 30, 30), 39, 2)).toEqual([12, 25]);
+  expect(fittingWidths(texts(12, 30, 30), 10, 1)).toEqual([12, 12]);
+  expect(fittingWidths(texts(12, 30, 30), 10, 0)).toEqual([12, 12, 12]);
 });

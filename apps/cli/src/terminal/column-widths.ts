@@ -22,6 +22,18 @@ export function columnWidths(columns: readonly Column[], terminalWidth: number):
   return widths();
 }
 
+/**
+ * Returns the widths of as many columns as fit into the terminal, cut as {@link columnWidths} does. Of the last columns, at most
+ * `optional` are left out.
+ */
+export function fittingWidths(columns: readonly Column[], terminalWidth: number, optional: number): number[] {
+  const widths = columnWidths(columns, terminalWidth);
+  const isTooWide = sum(widths) + columnGap * Math.max(0, columns.length - 1) > terminalWidth;
+  return isTooWide && optional > 0
+    ? fittingWidths(columns.slice(0, -1), terminalWidth, optional - 1)
+    : widths;
+}
+
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }

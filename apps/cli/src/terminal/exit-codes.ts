@@ -5,6 +5,8 @@ export const exitCodes = {
   ok: 0,
   failed: 1,
   usage: 2,
+  /** `inbox --wait` found mail. Agent CLIs give the output of a hook with this code to their model. */
+  newMail: 2,
   unreachable: 69,
   retryable: 75,
   notPermitted: 77,
@@ -24,6 +26,9 @@ const byCode: Readonly<Record<string, ExitCode>> = {
   bad_broker_url: exitCodes.usage,
   insecure_url: exitCodes.usage,
   untrusted_socket: exitCodes.usage,
+  untrusted_certificate: exitCodes.usage,
+  wrong_scheme: exitCodes.usage,
+  bad_tls: exitCodes.usage,
   bad_data_directory: exitCodes.usage,
   exposed: exitCodes.usage,
   unreachable: exitCodes.unreachable,

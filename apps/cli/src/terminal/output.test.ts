@@ -10,10 +10,12 @@ test('A cell with control characters neither steers the terminal nor breaks the 
 test('On a terminal rows stay on their lines: long texts are cut, and what people copy stays whole.', () => {
   const id = 'i'.repeat(30);
   const rows = [[id, '漢字 '.repeat(20), 'y'.repeat(50)]];
-  const lines = tableLines(['ID', 'TEXT', 'WHY'], rows, 80);
+  const lines = tableLines(['ID', 'TEXT', 'WHY'], rows, { terminalWidth: 80 });
   expect(lines[1]).toMatch(/^i{30} {2}(漢字 )+.*… {2,3}y+…$/);
   for (const line of lines) expect(textWidth(line)).toBeLessThanOrEqual(80);
-  expect(tableLines(['ID', 'TEXT', 'WHY'], rows, Number.POSITIVE_INFINITY)[1]).toContain('y'.repeat(50));
+  expect(tableLines(['ID', 'TEXT', 'WHY'], rows, { terminalWidth: Number.POSITIVE_INFINITY })[1]).toContain(
+    'y'.repeat(50),
+  );
 });
 
 test('Wide characters do not move the columns after them.', () => {

@@ -1,5 +1,5 @@
 import { visible, visibleLine } from '@signalbox/protocol';
-import { columnGap, columnWidths } from './column-widths.ts';
+import { columnGap, fittingWidths } from './column-widths.ts';
 import { cutText, textWidth } from './text-width.ts';
 
 /** Prints one line of JSON on standard output. */
@@ -38,6 +38,14 @@ export function printed(): Promise<void> {
 /** The headings of columns that are never cut, because people copy from them into other commands. */
 const copied = new Set(['ID', 'SEQ', 'AGENT', 'INBOX', 'SERVER', 'TOOL', 'FILE', 'HASH OF THE LAST ROW']);
 
+/** Options that fit a table into a terminal. */
+export interface TableOptions {
+  /** The columns of the terminal; by default those of standard output. */
+  terminalWidth?: number;
+  /** The number of last columns that may be left out, one by one, while the table is wider than the terminal. */
+  optionalColumns?: number;
+}
+
 /**
  * Lays out rows under headings, with aligned columns and without trailing blanks. On a terminal long texts are cut so that each row
  * stays on its line; a pipe or file gets them whole. See {@link cell} for what a row shows.
@@ -45,12 +53,14 @@ const copied = new Set(['ID', 'SEQ', 'AGENT', 'INBOX', 'SERVER', 'TOOL', 'FILE',
 export function tableLines(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
-  terminalWidth = widthOf(process.stdout),
+  { terminalWidth = widthOf(process.stdout), optionalColumns = 0 }: TableOptions = {},
 ): string[] {
   const all = [headings, ...rows.map((row) => row.map(cell))];
   const natural = naturalWidths(all);
   const columns = natural.map((width, column) => ({ width, isWhole: copied.has(headings[column] ?? '') }));
-  return laidOut(all, columnWidths(columns, terminalWidth));
+  const widths = fittingWidths(columns, terminalWidth, optionalColumns);
+  const shown = all.map((row) => row.slice(0, widths.length));
+  return laidOut(shown, widths);
 }
 
 /** Lays out facts, each a name and a value, with aligned values. They are never cut. */

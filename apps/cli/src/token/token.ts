@@ -135,7 +135,7 @@ const onlyThese = 'Connections with them are closed. All other tokens are as the
 
 function issuedLines(
   { id, agent, role, expires_at, token }: IssuedToken,
-  { out, url, config, data, insecure }: TokenIssueFlags,
+  { out, url, config, data, insecure, caFile }: TokenIssueFlags,
 ): string[] {
   // The file holds the address of the broker.
   const named = out === undefined ? { url, data } : {};
@@ -150,6 +150,7 @@ function issuedLines(
     out ?? 'FILE',
     ...broker,
     ...(insecure ? ['--insecure'] : []),
+    ...(caFile === undefined ? [] : ['--ca-file', caFile]),
   );
   const minting = agent.endsWith('*');
   return [

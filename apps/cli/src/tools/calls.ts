@@ -1,4 +1,5 @@
-import { listCalls, maxCalls } from '@signalbox/operator';
+import { listCalls, listOwnCalls, maxCalls, maxOwnCalls } from '@signalbox/operator';
+import { permissionsOfRole } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { formatElapsed } from '../terminal/duration.ts';
@@ -12,36 +13,45 @@ export interface ToolsCallsFlags extends ToolsFlags {
   limit: number;
 }
 
-/** Prints the tool calls that the orchestrator knows of: those that wait, run, or ended. */
+/**
+ * Prints the tool calls that the orchestrator knows of: those that wait, run, or ended. An operator sees those of all agents, an agent
+ * its own.
+ */
 export async function printCalls(flags: ToolsCallsFlags): Promise<void> {
-  const { running, limit } = flags;
-  const calls = await withSession(flags, (session) =>
-    listCalls(session.client, orchestratorOf(session, flags), {
+  const { running } = flags;
+  const { calls, limit } = await withSession(flags, async (session) => {
+    const { client } = session;
+    const seesAll = permissionsOfRole(client.welcome.role).length > 0;
+    const limit = Math.min(flags.limit, seesAll ? maxCalls : maxOwnCalls);
+    const query = {
       ...(running === true && { running }),
       ...(flags.since !== undefined && { since: Math.max(0, Date.now() - flags.since) }),
-      limit: Math.min(limit, maxCalls),
-    }),
-  );
+      limit,
+    };
+    const list = seesAll ? listCalls : listOwnCalls;
+    return { calls: await list(client, orchestratorOf(session, flags), query), limit };
+  });
   if (flags.json) return printJson({ calls });
   if (calls.length === 0)
     return printLines(running ? 'no tool call waits or runs' : 'no tool calls in that time');
   const rows = calls.map(
-    ({ agent, tool, state, received_at, started_at, finished_at, outcome, request_id }) => [
+    ({ agent, tool, state, received_at, started_at, finished_at, outcome, reply_kept, request_id }) => [
       agent,
       tool,
       state,
       new Date(started_at ?? received_at).toISOString(),
       took(started_at ?? received_at, finished_at),
       outcome ?? '-',
+      reply_kept ? 'kept' : '-',
       request_id,
     ],
   );
   printLines(
-    ...tableLines(['AGENT', 'TOOL', 'STATE', 'STARTED', 'TOOK', 'OUTCOME', 'ID'], rows),
+    ...tableLines(['AGENT', 'TOOL', 'STATE', 'STARTED', 'TOOK', 'OUTCOME', 'REPLY', 'ID'], rows),
     '',
     calls.length < limit
       ? count(calls.length, 'call')
-      : `${calls.length} calls; there may be more: raise --limit.`,
+      : `${calls.length} calls; there may be more${limit < flags.limit ? '' : ': raise --limit'}.`,
   );
 }
 

@@ -29,7 +29,7 @@ function printFinished(status: Finished, { json }: ToolsFlags): void {
   process.exitCode = exitCodeOfOutcome(outcome);
   if (json) printJson(status);
   else if (reply === undefined) {
-    printLines(`finished (${outcome}): its reply was delivered once and is no longer kept`);
+    printLines(`finished (${outcome}): its reply is no longer kept`);
   } else if ('result' in reply) {
     printLines('finished:');
     printResult(reply.result, 'the tool');

@@ -18,7 +18,7 @@ export function tookText(ms: number | undefined): string {
 
 /** The advice to an operator for each state that needs some. */
 const remedies: Partial<Record<ServerReport['state'], string>> = {
-  ejected: 'it failed too often; restart it with: signalbox tools reload',
+  ejected: 'it failed and stays down; once the cause is repaired: signalbox tools reload',
   refused: 'take it out of mcpServers, or out of the file that mcpConfig names',
   needs_auth: 'a person has to sign in with: signalbox tools auth',
   stopped: 'start it with: signalbox tools start',

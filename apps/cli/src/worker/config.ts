@@ -1,7 +1,9 @@
+import { statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { findConfig, loadConfig, settledPath } from '@signalbox/config';
-import { agentOf, agentOfToken, SignalboxError, suggestion } from '@signalbox/protocol';
+import { dataDirectory, runningAddresses } from '@signalbox/daemon/data-directory';
+import { agentOf, agentOfToken, parseBrokerAddress, SignalboxError, suggestion } from '@signalbox/protocol';
 import {
   clientSnippet,
   type FaceTarget,
@@ -12,6 +14,8 @@ import {
 import { type Connection, type ConnectionFlags, resolveConnection } from '../connection/connection.ts';
 import { ownCommand } from '../process/own-command.ts';
 import { linesOf, printJson, printLines, printNotes } from '../terminal/output.ts';
+import { faceSocketName } from './face-socket.ts';
+import { tokenProblem } from './token-problem.ts';
 
 /** The options of `signalbox worker config`. */
 export interface WorkerConfigFlags extends ConnectionFlags {
@@ -27,8 +31,12 @@ export interface WorkerConfigFlags extends ConnectionFlags {
 /** Prints a snippet for a client's configuration on standard output, and notes about it on standard error. */
 export async function printWorkerConfig(flags: WorkerConfigFlags): Promise<void> {
   const client = knownClient(flags.client);
-  const target = flags.http === undefined ? await ownFace(flags) : runningFace(flags, flags.http);
+  const { target, problem } =
+    flags.http === undefined
+      ? await ownFace(flags)
+      : { target: runningFace(flags, flags.http), problem: undefined };
   const { notes, permissions, ...entry } = clientSnippet(client, target, { allow: flags.allow });
+  if (problem !== undefined) notes.unshift(problem);
   const imported = await importNote(entry.file, flags.config);
   if (flags.json) {
     return printJson({
@@ -88,8 +96,13 @@ function knownClient(name: string): SnippetClient {
   });
 }
 
-/** Returns the command line and the environment that start `signalbox worker mcp` as the agent of the token. */
-async function ownFace(flags: WorkerConfigFlags): Promise<FaceTarget> {
+/**
+ * Returns the command line and the environment that start `signalbox worker mcp` as the agent of the token, and what is wrong with that
+ * token at the broker.
+ */
+async function ownFace(
+  flags: WorkerConfigFlags,
+): Promise<{ target: FaceTarget; problem: string | undefined }> {
   const named = flags.tokenFile ?? (process.env.SIGNALBOX_TOKEN_FILE || undefined);
   if (named === undefined) {
     throw new SignalboxError('usage', 'the client has to be told which file holds the agent’s token', {
@@ -108,8 +121,35 @@ async function ownFace(flags: WorkerConfigFlags): Promise<FaceTarget> {
     ...(flags.tools === 'search' ? ['--tools', 'search'] : []),
     ...(connection.orchestrator === 'orchestrator' ? [] : ['--orchestrator', connection.orchestrator]),
   ];
-  const env = { SIGNALBOX_URL: connection.url, SIGNALBOX_AGENT: agent, SIGNALBOX_TOKEN_FILE: tokenFile };
-  return { faceCommand: { command, args: [...args, 'worker', 'mcp', ...options], env } };
+  const face = await faceBesideBroker(connection.url, flags);
+  const env = {
+    SIGNALBOX_URL: connection.url,
+    SIGNALBOX_AGENT: agent,
+    SIGNALBOX_TOKEN_FILE: tokenFile,
+    ...(connection.authorities && { SIGNALBOX_CA_FILE: connection.authorities.file }),
+    // Beside a Unix socket, worker mcp finds the face itself.
+    ...(face !== undefined && { SIGNALBOX_FACE: face }),
+  };
+  return {
+    target: { faceCommand: { command, args: [...args, 'worker', 'mcp', ...options], env } },
+    problem: await tokenProblem(connection, agent),
+  };
+}
+
+/** Returns the socket of the face that serves the broker of a TCP address on this machine, if one is there. */
+async function faceBesideBroker(url: string, flags: WorkerConfigFlags): Promise<string | undefined> {
+  try {
+    const found = findConfig(flags.config);
+    const config = await loadConfig(found?.file, { parts: ['broker'] });
+    const isNamed = flags.data !== undefined || (found !== undefined && found.by !== 'search');
+    const running = runningAddresses(dataDirectory(flags.data, config), { isNamed });
+    if (running.url !== url || running.socket === undefined) return undefined;
+    const path = join(dirname(parseBrokerAddress(running.socket).socketPath ?? ''), faceSocketName);
+    return statSync(path, { throwIfNoEntry: false })?.isSocket() ? path : undefined;
+  } catch {
+    // The snippet works without a face.
+    return undefined;
+  }
 }
 
 /** Throws `usage` if the broker would refuse a worker with this token. */

@@ -1,7 +1,12 @@
+import { resolve } from 'node:path';
 import { findConfig, formatListenAddress, listenError, parseListenAddress } from '@signalbox/config';
+import type { Log } from '@signalbox/daemon';
+import type { TlsFiles } from '@signalbox/daemon/tls';
 import { isLoopback, SignalboxError } from '@signalbox/protocol';
+import type { TlsPair } from '@signalbox/tls';
 import { type HttpFace, type HttpFaceOptions, serveHttpFace } from '@signalbox/worker';
 import { loadFound } from '../config/load-found.ts';
+import { authoritiesFor } from '../connection/authorities.ts';
 import { brokerPlace } from '../connection/connection.ts';
 import { faultFromEnvironment } from '../process/fault-environment.ts';
 import { logInto, openLog } from '../process/log.ts';
@@ -16,6 +21,9 @@ export interface WorkerHttpFlags extends WorkerMcpFlags {
   http: string;
   /** Further host names by which clients may reach it. */
   allowHost?: string[];
+  /** The files of its certificate and key. */
+  tlsCert?: string;
+  tlsKey?: string;
   json?: boolean;
 }
 
@@ -28,15 +36,22 @@ export async function runWorkerHttp(flags: WorkerHttpFlags): Promise<void> {
     throw new SignalboxError('usage', `--http '${flags.http}' is not HOST:PORT, as in 127.0.0.1:7421`);
   }
   const found = findConfig(flags.config);
-  const config = await loadFound(found, { parts: ['broker', 'orchestrator', 'worker'] });
+  const config = await loadFound(found, { parts: ['broker', 'orchestrator', 'worker', 'auth'] });
   const { url } = brokerPlace(flags, { found, config });
+  const authorities = authoritiesFor(url, flags, process.env);
   const log = await openLog('worker', 'info');
-  const stop = stopRequested();
+  let reload = (): void => log.info('SIGHUP: the configuration is read at the start only');
+  const stop = stopRequested({ onHangup: () => reload() });
+  await using files = await tlsFiles(flags, (pair) => face.setTls(pair), logInto(log));
+  if (files) reload = () => void files.reload();
   await using face = await start({
     listen,
+    ...(files && { tls: files.pair }),
+    ...(config.auth && { agentClaim: config.auth.agentClaim }),
     connect: {
       url,
       insecure: flags.insecure ?? false,
+      ...(authorities && { ca: authorities.pem }),
       orchestrator: flags.orchestrator ?? config.orchestrator.id,
       timeoutMs: flags.timeout,
       fault,
@@ -48,7 +63,7 @@ export async function runWorkerHttp(flags: WorkerHttpFlags): Promise<void> {
     limits: config.worker.limits,
     log: logInto(log, 'debug', { face_agent_connected: 'info', face_agent_left: 'info' }),
   });
-  if (!isLoopback(listen.host)) {
+  if (!isLoopback(listen.host) && !files) {
     log.warn(
       'listening beyond this machine without encryption: anyone who sees the traffic can read tokens and calls',
     );
@@ -58,6 +73,22 @@ export async function runWorkerHttp(flags: WorkerHttpFlags): Promise<void> {
     : readyLines(face, url);
   printNotes(...lines);
   log.info({ reason: await stop }, 'ending');
+}
+
+/** Opens the files of the certificate and the key that the options name. Throws `usage` if only one of them is named. */
+async function tlsFiles(
+  { tlsCert, tlsKey }: WorkerHttpFlags,
+  onChange: (pair: TlsPair) => void,
+  log: Log,
+): Promise<TlsFiles | undefined> {
+  if (tlsCert === undefined && tlsKey === undefined) return undefined;
+  if (tlsCert !== undefined && tlsKey !== undefined) {
+    const { TlsFiles } = await import('@signalbox/daemon/tls');
+    return await TlsFiles.open({ cert: resolve(tlsCert), key: resolve(tlsKey), onChange, log });
+  }
+  throw new SignalboxError('usage', '--tls-cert and --tls-key go together', {
+    details: { hint: 'name the certificate with --tls-cert FILE and its key with --tls-key FILE' },
+  });
 }
 
 /** Throws `usage` if a token or an agent is named, which would not be used. */

@@ -9,7 +9,8 @@ import {
 } from '../connection/connection.ts';
 import { faultFromEnvironment } from '../process/fault-environment.ts';
 import { logInto, openLog } from '../process/log.ts';
-import { firstEnd, parentEnded, stopRequested } from '../process/stop-signals.ts';
+import { parentEnded } from '../process/parent-ended.ts';
+import { firstEnd, stopRequested } from '../process/stop-signals.ts';
 import { ownVersion } from '../process/version.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { expiryWarning } from '../token/token-expiry.ts';
@@ -82,6 +83,7 @@ async function connect(
     return await McpProxyExecutor.connect({
       url: connection.url,
       insecure: connection.insecure,
+      ...(connection.authorities && { ca: connection.authorities.pem }),
       token: connection.token,
       renewToken: async () => namedToken(flags, process.env)?.token,
       agent: connection.agent,

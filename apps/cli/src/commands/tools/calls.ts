@@ -13,17 +13,22 @@ import type { ToolsCallsFlags } from '../../tools/calls.ts';
 export function toolsCallsCommand(): Command {
   const command = withConnectionOptions(
     new Command('calls').description(
-      'List tool calls of all agents: those that wait, run, or ended. For the operator.',
+      'List tool calls that wait, run, or ended: with a token of the operator those of all agents, with a token of an agent its own.',
     ),
   )
     .option('--running', 'only those that wait or run now')
     .addOption(timeOption('--since <time>', 'only those that came in within this time, as in 1h'))
-    .option('--limit <n>', 'show at most this many, up to 1000', countOption, 100);
+    .option('--limit <n>', 'show at most this many, up to 1000, or 100 of an agent’s own', countOption, 100);
   withOrchestratorOption(command);
+  command.addHelpText(
+    'after',
+    '\nREPLY says whether tools result still has the reply of a call that has ended.',
+  );
   withExamples(
     withJsonOption(command),
     'signalbox tools calls --running',
     'signalbox tools calls --since 1h --json',
+    'signalbox tools calls --token-file researcher.token',
   );
   return command.action(async (flags: ToolsCallsFlags) => {
     const { printCalls } = await import('../../tools/calls.ts');

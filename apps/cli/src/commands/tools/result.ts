@@ -12,12 +12,12 @@ export function toolsResultCommand(): Command {
   const command = withConnectionOptions(
     new Command('result')
       .description('Ask what became of a call of your own: queued, running, or finished with its reply.')
-      .argument('<request-id>', 'id of the request, as a failed tools call says it'),
+      .argument('<request-id>', 'id of the request, as a failed tools call and tools calls say it'),
   );
   withOrchestratorOption(command);
   command.addHelpText(
     'after',
-    '\nA call is found by who made it: use the token it was made with. Exit codes: 75 while it waits or runs, 1 if it is\nunknown, else that of the call itself.',
+    '\nA call is found by who made it: use a token of the same agent. A reply is kept for 24 hours if\nits call took 10 s or longer, or if nobody was there to read it; others as long as the orchestrator remembers them.\nExit codes: 75 while it waits or runs, 1 if it is unknown, else that of the call itself.',
   );
   withExamples(
     withJsonOption(command),

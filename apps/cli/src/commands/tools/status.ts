@@ -19,8 +19,8 @@ export function toolsStatusCommand(): Command {
     'after',
     `
 States: ready, starting, idle (the first call starts it), backing_off (it failed; the next start is near), ejected (it
-failed too often), refused (it is Signalbox itself), needs_auth (a person has to sign in), stopped (by tools stop),
-disabled (by the configuration).
+failed too often, or its command is missing), refused (it is Signalbox itself), needs_auth (a person has to sign in),
+stopped (by tools stop), disabled (by the configuration).
 RUNNING and WAITING are calls now; P50 and P95 are times of calls; CACHE is answers kept / given from there.`,
   );
   withExamples(withJsonOption(command), 'signalbox tools status', 'signalbox tools status everything');

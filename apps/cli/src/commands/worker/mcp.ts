@@ -7,6 +7,7 @@ import {
 } from '../../command-options.ts';
 import type { WorkerHttpFlags } from '../../worker/http.ts';
 import type { WorkerMcpFlags } from '../../worker/mcp.ts';
+import { mcpDefaults } from '../../worker/mcp-defaults.ts';
 
 /** Defines `signalbox worker mcp`. */
 export function mcpCommand(): Command {
@@ -17,8 +18,10 @@ export function mcpCommand(): Command {
       ),
     ),
   )
-    .addOption(timeOption('--wait <time>', 'how long to wait for a broker that is not there yet', '20s'))
-    .addOption(timeOption('--timeout <time>', 'longest time for one tool call', '10m'))
+    .addOption(
+      timeOption('--wait <time>', 'how long to wait for a broker that is not there yet', mcpDefaults.wait),
+    )
+    .addOption(timeOption('--timeout <time>', 'longest time for one tool call', mcpDefaults.timeout))
     .addOption(
       new Option(
         '--tools <which>',
@@ -29,9 +32,14 @@ export function mcpCommand(): Command {
     )
     .option(
       '--http <address>',
-      'serve any number of agents over HTTP at HOST:PORT instead; each request brings its own token; beyond this machine with --insecure',
+      'serve any number of agents over HTTP at HOST:PORT instead; each request brings its own token; beyond this machine with --tls-cert and --tls-key, or --insecure',
     )
     .option('--allow-host <name...>', 'with --http: further host names by which clients may reach it')
+    .option(
+      '--tls-cert <file>',
+      'with --http: serve https with this certificate (PEM); read again when it changes',
+    )
+    .option('--tls-key <file>', 'its private key (PEM), which no other user may read')
     .option(
       '--json',
       'print failures, and where --http listens, as JSON on standard error: standard output is MCP only',
@@ -45,6 +53,7 @@ export function mcpCommand(): Command {
     'signalbox worker mcp --token-file researcher.token',
     'SIGNALBOX_TOKEN_FILE=researcher.token signalbox worker mcp',
     'signalbox worker mcp --http 127.0.0.1:7421',
+    'signalbox worker mcp --http 0.0.0.0:7421 --tls-cert face.pem --tls-key face.key',
   );
   return command.action(async (flags: WorkerMcpFlags & Partial<WorkerHttpFlags>) => {
     const { http } = flags;
@@ -52,7 +61,13 @@ export function mcpCommand(): Command {
       const { runWorkerHttp } = await import('../../worker/http.ts');
       return runWorkerHttp({ ...flags, http });
     }
-    if (flags.allowHost) command.error("option '--allow-host' goes with --http only");
+    for (const [option, value] of [
+      ['--allow-host', flags.allowHost],
+      ['--tls-cert', flags.tlsCert],
+      ['--tls-key', flags.tlsKey],
+    ]) {
+      if (value) command.error(`option '${option}' goes with --http only`);
+    }
     const { runWorkerMcp } = await import('../../worker/mcp.ts');
     await runWorkerMcp(flags);
   });

@@ -44,6 +44,7 @@ export function runCommand(): Command {
         .default('all'),
     )
     .option('--no-inject', 'change nothing but the environment: SIGNALBOX_URL, _AGENT and _TOKEN_FILE')
+    .option('--no-hooks', 'add no hooks to claude and gemini, which tell the agent of new mail between turns')
     .option('--keep-mcp', 'leave claude the MCP servers that it has of its own')
     .option(
       '--approve-workspace-servers',

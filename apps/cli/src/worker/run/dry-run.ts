@@ -4,13 +4,15 @@ import { shellWords } from '../../terminal/shell-words.ts';
 
 /** Stands for the directory that is created for each process. */
 const runDirectory = '/RUN-DIRECTORY';
+/** Stands for the socket of the face that serves all agents of the command. */
+const faceSocket = '/FACE-DIRECTORY/face.sock';
 
 /** Prints what each agent would be started with. No token is issued, so none is shown. */
 export function printPlans(setups: readonly AgentSetup[], json: boolean): void {
   const plans = setups.map((setup) => ({
     agent: setup.agent,
     cwd: setup.cwd,
-    ...planAgent(setup, runDirectory),
+    ...planAgent({ ...setup, faceSocket }, runDirectory),
   }));
   if (json) {
     const agents = plans.map(({ agent, cwd, variables, tokenFile, injection }) => {
@@ -27,12 +29,13 @@ export function printPlans(setups: readonly AgentSetup[], json: boolean): void {
         notes,
       };
     });
-    printJson({ runDirectory, agents });
+    printJson({ runDirectory, faceSocket, agents });
     return;
   }
   printLines(
     ...plans.flatMap(planLines),
     `${runDirectory} stands for a private directory (0700) that is made for each process and removed after it.`,
+    `${faceSocket} stands for the socket in a private directory of this command, at which it serves the tools of all its agents.`,
   );
 }
 

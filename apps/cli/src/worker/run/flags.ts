@@ -15,6 +15,8 @@ export interface WorkerRunFlags extends ConnectionFlags {
   tools: 'all' | 'search';
   inject: boolean;
   keepMcp?: boolean;
+  /** False leaves out the hooks that tell an agent of new mail. */
+  hooks: boolean;
   approveWorkspaceServers?: boolean;
   dryRun?: boolean;
   json?: boolean;

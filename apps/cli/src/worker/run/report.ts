@@ -26,8 +26,14 @@ function textOf(event: RunEvent): string {
       return `${agent} started: ${event.command}, process ${event.pid}`;
     case 'ready':
       return `${agent} is ready after ${formatElapsed(event.afterMs)}: its client has listed our tools`;
+    case 'tools_lost':
+      return `${agent} has lost its tools: its MCP client ended the connection and opened no other. Restart the agent if they do not come back`;
+    case 'tools_back':
+      return `${agent} has its tools back after ${formatElapsed(event.lostForMs)}`;
     case 'exited':
       return `${agent} ${endText(event)}${heldText(event.heldIds)}`;
+    case 'exit_reported':
+      return `${agent}: the broker is back and knows that the process ended${heldText(event.heldIds)}`;
     case 'restarting':
       return `${agent} is started again in ${formatElapsed(event.inMs)} (restart ${event.restarts})`;
     case 'gave_up':

@@ -1,15 +1,19 @@
 import { constants } from 'node:os';
 import { type BrokerClient, requestAddress } from '@signalbox/client';
 import { workspaceRecordsDirectory } from '@signalbox/daemon/data-directory';
+import { SignalboxError } from '@signalbox/protocol';
 import {
   type AgentSetup,
+  type CleanupProcess,
   defaultRestartPolicy,
   findProgram,
+  openRunFace,
   outputSink,
   type ProcessEnd,
   type ProcessTokenOptions,
   planAgent,
   processTokens,
+  type RunFace,
   runRoots,
   type SupervisedAgent,
   sameToken,
@@ -18,6 +22,7 @@ import {
 } from '@signalbox/worker';
 import { openClient } from '../../connection/client-session.ts';
 import { startExitDeadline } from '../../process/exit-deadline.ts';
+import { ownVersion } from '../../process/version.ts';
 import { exitCodes } from '../../terminal/exit-codes.ts';
 import { printNotes } from '../../terminal/output.ts';
 import { listedRoles, roleWarning } from '../../token/role-warning.ts';
@@ -29,6 +34,9 @@ import { reportRun } from './report.ts';
 import { runSetups } from './setups.ts';
 import { stopOnSignals } from './signals.ts';
 import { workingDirectory } from './working-directory.ts';
+
+/** The longest time of a call for which the agent's own command names none: that of `worker mcp`. */
+const faceCallTimeoutMs = 600_000;
 
 /** Runs agents to their end and returns the highest of their exit codes. Wrong usage is refused before a token is issued. */
 export async function runWorkers(argv: readonly string[], flags: WorkerRunFlags): Promise<number> {
@@ -67,10 +75,14 @@ async function superviseAll(
   const warning = flags.role !== undefined && roles ? roleWarning(flags.role, roles) : undefined;
   if (warning !== undefined) onEvent({ event: 'warning', agent, code: 'unlisted_role', message: warning });
   printSetupNotes(setups[0]!, identity, flags);
+  await using face = await ownFace(identity, cleanup, (message) =>
+    onEvent({ event: 'warning', agent, code: 'no_shared_face', message }),
+  );
   const [stdout, stderr] = [outputSink(process.stdout), outputSink(process.stderr)];
   const agents = setups.map((setup) =>
     superviseAgent({
-      setup,
+      setup: { ...setup, faceSocket: face?.socket },
+      face,
       program,
       stdin: isAlone ? 'inherit' : 'ignore',
       ...(!terminal && { output: { stdout, stderr, ...(!isAlone && { prefix: `[${setup.agent}] ` }) } }),
@@ -90,6 +102,33 @@ async function superviseAll(
     return await exitCodeOfAll(agents, { terminal, graceMs: flags.stopTimeout });
   } finally {
     startExitDeadline();
+  }
+}
+
+/** Opens the face that serves the agents from this process. Where that cannot be, each agent serves itself. */
+async function ownFace(
+  { connection }: RunIdentity,
+  cleanup: CleanupProcess,
+  warn: (message: string) => void,
+): Promise<RunFace | undefined> {
+  const { url, insecure, authorities, orchestrator } = connection;
+  try {
+    return await openRunFace({
+      roots: runRoots(process.env),
+      cleanup,
+      connect: {
+        url,
+        insecure,
+        ...(authorities && { ca: authorities.pem }),
+        orchestrator,
+        timeoutMs: faceCallTimeoutMs,
+      },
+      face: { version: ownVersion() },
+    });
+  } catch (error) {
+    if (!(error instanceof SignalboxError)) throw error;
+    warn(`each agent's tools are served by a process of its own: ${error.message}`);
+    return undefined;
   }
 }
 

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { SignalboxError } from '@signalbox/protocol';
-import { type AgentSetup, inheritedEnvironment, planAgent } from '@signalbox/worker';
+import { type AgentSetup, inheritedEnvironment, type MailHookCommand, planAgent } from '@signalbox/worker';
 import { ownCommand } from '../../process/own-command.ts';
+import { shellWords } from '../../terminal/shell-words.ts';
 import { agentNames } from './agent-names.ts';
 import type { WorkerRunFlags } from './flags.ts';
 import type { RunIdentity } from './identity.ts';
@@ -49,7 +50,7 @@ function setupOf(
   agent: string,
   argv: readonly string[],
   cwd: string,
-  { connection: { url, insecure, orchestrator } }: RunIdentity,
+  { connection: { url, insecure, authorities, orchestrator } }: RunIdentity,
   flags: WorkerRunFlags,
 ): AgentSetup {
   const own = ownCommand();
@@ -63,15 +64,24 @@ function setupOf(
     agent,
     url,
     insecure,
+    ...(authorities && { authorities }),
     faceCommand: { command: own.command, args: [...own.args, 'worker', 'mcp', ...more] },
     argv,
     cwd,
     env: { ...inheritedEnvironment(process.env), ...(flags.cwd !== undefined && { PWD: cwd }) },
     inject: flags.inject,
     keepMcp: flags.keepMcp === true,
+    ...(flags.hooks && { mailHook: mailHookCommand(agent) }),
     approveWorkspaceServers: flags.approveWorkspaceServers === true,
     ...(systemSettings !== undefined && { systemSettings }),
   };
+}
+
+/** Returns how the hook is started. All that it must know is on its command line, because CLIs may keep variables from hooks. */
+function mailHookCommand(agent: string): MailHookCommand {
+  const { command, args } = ownCommand();
+  return ({ tokenFile, faceSocket }) =>
+    shellWords(command, ...args, 'mail-hook', faceSocket, agent, tokenFile);
 }
 
 function geminiSystemSettings(): string | undefined {

@@ -1,0 +1,24 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { formatListenAddress, type ListenAddress, listenError } from '@signalbox/config';
+import { failureFinding } from '../failure-finding.ts';
+import { type Finding, ok } from '../finding.ts';
+
+/** Judges whether a broker could listen at its address: tries it, and stops at once. */
+export async function portFinding(listen: ListenAddress): Promise<Finding> {
+  const address = formatListenAddress(listen);
+  if (listen.port === 0) return ok(`${address}: the system chooses a free port at the start`);
+  const server = createServer((socket) => socket.destroy());
+  try {
+    server.listen(listen.port, listen.host);
+    await once(server, 'listening');
+    return ok(`${address} is free`);
+  } catch (error) {
+    return failureFinding(
+      listenError(error, address) ?? error,
+      'choose another address with broker.listen in the configuration',
+    );
+  } finally {
+    server.close();
+  }
+}

@@ -1,0 +1,79 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { BrokerClient } from '@signalbox/client';
+import { agentOf, messageOf, SignalboxError } from '@signalbox/protocol';
+import { newMailOf, newMailText } from '@signalbox/worker/mail-hint';
+import { withSession } from '../connection/client-session.ts';
+import type { ConnectionFlags } from '../connection/connection.ts';
+import { type ExitCode, exitCodes } from '../terminal/exit-codes.ts';
+import { printJson, printLines } from '../terminal/output.ts';
+import { type FoundMail, findMail, readMark, writeMark } from './new-mail.ts';
+
+/** The options of `signalbox inbox --wait`. `timeout` in milliseconds; without it the wait has no end. */
+export interface WaitFlags extends ConnectionFlags {
+  timeout?: number;
+  /** The file that remembers which mail was told. */
+  mark?: string;
+  json?: boolean;
+}
+
+const shortestPauseMs = 1_000;
+/** Node ends a longer timer at once. It is 24 days. */
+const longestTimerMs = 2 ** 31 - 1;
+
+/** Waits until mail comes that was neither read nor told before, and takes none. Returns the exit code: `newMail`, or `ok` at the timeout. */
+export async function waitForMail(flags: WaitFlags): Promise<ExitCode> {
+  const { timeout = Number.POSITIVE_INFINITY, mark, json } = flags;
+  const after = mark === undefined ? 0 : await readMark(mark);
+  const { found, agent } = await withSession(flags, async ({ client, connection }) => ({
+    found: await firstMail(client, connection.agent, { after, timeoutMs: timeout }),
+    agent: agentOf(connection.agent),
+  }));
+  if (found === undefined) {
+    if (json) printJson({ messages: 0, from: [] });
+    return exitCodes.ok;
+  }
+  if (mark !== undefined) await remember(mark, found.upTo);
+  const mail = newMailOf(found.messages);
+  if (json) printJson(mail);
+  else printLines(newMailText(mail, `for ${agent}`));
+  return exitCodes.newMail;
+}
+
+/** Resolves with the first mail after a sequence number, or `undefined` at the timeout. It looks at once, and then every 1 to 2 s. */
+async function firstMail(
+  client: BrokerClient,
+  address: string,
+  { after, timeoutMs }: { after: number; timeoutMs: number },
+): Promise<FoundMail | undefined> {
+  const deadline = performance.now() + timeoutMs;
+  const over = new AbortController();
+  const timeUp = pause(Math.min(timeoutMs, longestTimerMs), over.signal);
+  try {
+    for (;;) {
+      // Without a broker the look waits for the next connection.
+      const found = await Promise.race([findMail(client, address, after), timeUp]);
+      if (found === undefined || found.messages.length > 0) return found;
+      const left = deadline - performance.now();
+      await pause(Math.min(left, shortestPauseMs * (1 + Math.random())), over.signal);
+    }
+  } finally {
+    over.abort();
+  }
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<undefined> {
+  await delay(Math.max(0, ms), undefined, { signal }).catch(() => {});
+}
+
+async function remember(file: string, upTo: number): Promise<void> {
+  try {
+    await writeMark(file, upTo);
+  } catch (cause) {
+    throw new SignalboxError('usage', `--mark: ${file} cannot be written: ${messageOf(cause)}`, {
+      cause,
+      details: {
+        hint: 'name a file in a directory that you may write to; the mail would be told again without it',
+      },
+    });
+  }
+}

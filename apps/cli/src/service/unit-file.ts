@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { errnoOf, SignalboxError } from '@signalbox/protocol';
+
+const mark =
+  '# Written by: signalbox service install. Put changes into a drop-in file: systemctl edit signalbox\n';
+const sum = /^# sha256 of the lines below: ([0-9a-f]{64})\n/;
+
+/** Adds to the text of a unit by what it is known again. */
+export function markedUnit(text: string): string {
+  return `${mark}# sha256 of the lines below: ${hashOf(text)}\n${text}`;
+}
+
+/** Writes a unit, which may replace one of ours only. Returns whether the file is new, another than before, or the same. */
+export function writeUnit(file: string, text: string): 'new' | 'replaced' | 'same' {
+  const before = readOwnUnit(file);
+  const marked = markedUnit(text);
+  if (before === marked) return 'same';
+  mkdirSync(dirname(file), { recursive: true });
+  const beside = `${file}.${process.pid}.new`;
+  try {
+    writeFileSync(beside, marked, { mode: 0o644, flag: 'wx' });
+    renameSync(beside, file);
+  } catch (error) {
+    rmSync(beside, { force: true });
+    throw error;
+  }
+  return before === undefined ? 'new' : 'replaced';
+}
+
+/** Reads a unit of ours; `undefined` if there is no file. Throws `usage` if somebody else wrote or changed it. */
+export function readOwnUnit(file: string): string | undefined {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+  if (!text.startsWith(mark)) throw foreign(file, 'was not written by signalbox service install');
+  const rest = text.slice(mark.length);
+  const found = sum.exec(rest);
+  if (found && hashOf(rest.slice(found[0].length)) === found[1]) return text;
+  throw foreign(file, 'was changed after signalbox service install wrote it');
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+function foreign(file: string, what: string): SignalboxError {
+  return new SignalboxError('usage', `${file} ${what}, so it is left as it is`, {
+    details: {
+      hint: 'move it away; changes of your own belong into a drop-in file: systemctl edit signalbox',
+    },
+  });
+}

@@ -1,0 +1,177 @@
+import { existsSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { isAgentId, parseBrokerAddress, untrustedDirectory } from '@signalbox/protocol/names';
+import { runShim, type ShimEnd, type ShimOptions } from '@signalbox/worker/shim';
+import {
+  type BrokerPlace,
+  exposedTokenFile,
+  type FoundToken,
+  knownAddress,
+  namedAgent,
+  namedToken,
+  nonEmpty,
+} from '../connection/named-identity.ts';
+import { firstEndSignal } from '../process/end-signals.ts';
+import { parentEnded } from '../process/parent-ended.ts';
+import { parseDuration } from '../terminal/duration.ts';
+import { faceSocketName } from './face-socket.ts';
+import { mcpDefaults } from './mcp-defaults.ts';
+
+// This module and all that it loads stay small: a machine may run a hundred of these processes.
+
+/** The options of `signalbox worker mcp` that a shim understands. */
+interface BridgeFlags {
+  url?: string;
+  insecure?: boolean;
+  tokenFile?: string;
+  agent?: string;
+  orchestrator?: string;
+  tools?: 'all' | 'search';
+  waitMs: number;
+  timeoutMs?: number;
+}
+
+/** The face that a shim joins, and the agent as which it does so. */
+interface Bridge {
+  flags: BridgeFlags;
+  found: FoundToken;
+  place: BrokerPlace | undefined;
+  agent: string;
+  /** The face's socket. */
+  path: string;
+  /** The reason why another user may have put the socket there. */
+  untrusted: string | undefined;
+}
+
+/**
+ * Joins standard input and output to the shared face of this machine, until the client hangs up. Returns false if there is none for this
+ * command line, or if the command line is not for a shim: then nothing was read, and `worker mcp` serves by itself.
+ */
+export async function bridgeToFace(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<boolean> {
+  const bridge = bridgeOf(argv, env);
+  if (!bridge) return false;
+  const { flags, found, place, agent, path, untrusted } = bridge;
+  if (untrusted !== undefined) {
+    notice(env, `the shared face at ${path} is not used: ${untrusted}`);
+    return false;
+  }
+  process.stderr.on('error', () => {
+    // Nobody is left to be told.
+  });
+  const session: ShimOptions['session'] = {
+    agent,
+    token: found.token,
+    ...(place && { url: place.url }),
+    options: {
+      ...(flags.orchestrator !== undefined && { orchestrator: flags.orchestrator }),
+      ...(flags.tools !== undefined && { tools: flags.tools }),
+      ...(flags.timeoutMs !== undefined && { timeout_ms: flags.timeoutMs }),
+    },
+  };
+  const end = await runShim({
+    path,
+    session,
+    renewToken: () => tokenNow(flags, env),
+    startWaitMs: flags.waitMs,
+    input: process.stdin,
+    output: process.stdout,
+    stop: Promise.race([firstEndSignal(), parentEnded()]),
+    notice: (text) => notice(env, text),
+    onServing: () => {
+      const exposed = exposedTokenFile(found);
+      if (exposed !== undefined) notice(env, exposed);
+    },
+  });
+  if (end.end === 'not_served') return false;
+  if (end.end === 'refused') await fail(end, place, argv);
+  return true;
+}
+
+/** Reads the command line. Returns `undefined` for all that is not for a shim; the whole program says what is wrong with it, if anything. */
+function bridgeOf(argv: readonly string[], env: NodeJS.ProcessEnv): Bridge | undefined {
+  try {
+    const flags = flagsOf(argv);
+    const found = flags && namedToken(flags, env);
+    if (!found) return undefined;
+    const known = knownAddress(flags, found, env);
+    // The configuration that the variable names may name the broker, and only the whole program reads it.
+    if (!known && nonEmpty(env.SIGNALBOX_CONFIG) !== undefined) return undefined;
+    const address = known && parseBrokerAddress(known.url, { insecure: flags.insecure ?? false });
+    const agent = namedAgent(flags, found, env);
+    const path = nonEmpty(env.SIGNALBOX_FACE) ?? faceBeside(address?.socketPath);
+    if (path === undefined || !existsSync(path) || !isAgentId(agent)) return undefined;
+    const untrusted = untrustedDirectory(statSync(dirname(path)), process.getuid?.() ?? 0);
+    return { flags, found, place: known, agent, path, untrusted };
+  } catch {
+    return undefined;
+  }
+}
+
+function flagsOf(argv: readonly string[]): BridgeFlags | undefined {
+  const text = { type: 'string' } as const;
+  const { values } = parseArgs({
+    args: [...argv],
+    options: {
+      url: text,
+      insecure: { type: 'boolean' },
+      'token-file': text,
+      agent: text,
+      orchestrator: text,
+      tools: text,
+      wait: text,
+      timeout: text,
+    },
+  });
+  const { url, insecure, 'token-file': tokenFile, agent, orchestrator, tools, timeout } = values;
+  const waitMs = parseDuration(values.wait ?? mcpDefaults.wait);
+  const timeoutMs = timeout === undefined ? undefined : parseDuration(timeout);
+  const isReadable =
+    !Object.values(values).includes('') &&
+    waitMs !== undefined &&
+    (timeout === undefined || timeoutMs !== undefined) &&
+    (tools === undefined || tools === 'all' || tools === 'search');
+  if (!isReadable) return undefined;
+  return {
+    waitMs,
+    ...(url !== undefined && { url }),
+    ...(insecure !== undefined && { insecure }),
+    ...(tokenFile !== undefined && { tokenFile }),
+    ...(agent !== undefined && { agent }),
+    ...(orchestrator !== undefined && { orchestrator }),
+    ...(tools !== undefined && { tools }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+  };
+}
+
+/** Returns where the face of a broker's machine listens. */
+function faceBeside(brokerSocket: string | undefined): string | undefined {
+  return brokerSocket === undefined ? undefined : join(dirname(brokerSocket), faceSocketName);
+}
+
+/** Returns the token that the options or the environment name now; `undefined` if it cannot be read. */
+function tokenNow(flags: BridgeFlags, env: NodeJS.ProcessEnv): string | undefined {
+  try {
+    return namedToken(flags, env)?.token;
+  } catch {
+    return undefined;
+  }
+}
+
+const quiet = new Set(['silent', 'error', 'fatal']);
+
+/** Says something on one line of standard error. */
+function notice(env: NodeJS.ProcessEnv, text: string): void {
+  if (!quiet.has(env.SIGNALBOX_LOG ?? ''))
+    process.stderr.write(`signalbox: ${text.replace(/\p{Cc}/gu, ' ')}\n`);
+}
+
+/** Reports a refusal as the whole program reports it, and sets the exit code. */
+async function fail(
+  { refusal }: ShimEnd & { end: 'refused' },
+  place: BrokerPlace | undefined,
+  argv: readonly string[],
+): Promise<void> {
+  const { reportRefusal } = await import('./refused-bridge.ts');
+  process.exitCode = await reportRefusal(refusal, place, ['worker', 'mcp', ...argv]);
+}

@@ -1,0 +1,24 @@
+import { requestAddress } from '@signalbox/client';
+import { SignalboxError } from '@signalbox/protocol';
+import { openClient } from '../connection/client-session.ts';
+import type { Connection } from '../connection/connection.ts';
+import { expiryWarning } from '../token/token-expiry.ts';
+
+/** The longest wait for a broker, in milliseconds: a snippet can be pasted before the broker runs. */
+const brokerTimeoutMs = 2000;
+
+/**
+ * Returns what is wrong with an agent's token: that the broker refuses it, or that it ends soon. Returns `undefined` if it is good, or no
+ * broker answers.
+ */
+export async function tokenProblem(connection: Connection, agent: string): Promise<string | undefined> {
+  try {
+    const signal = AbortSignal.timeout(brokerTimeoutMs);
+    await using client = await openClient(connection, requestAddress(agent), { signal });
+    const { token } = client.welcome;
+    return token && expiryWarning({ agent, role: client.role, ...token }, Date.now(), connection.tokenFile);
+  } catch (error) {
+    if (!(error instanceof SignalboxError) || error.code !== 'unauthorized') return undefined;
+    return `the broker refuses this token: ${error.message}; ${String(error.details.hint)}`;
+  }
+}

@@ -1,0 +1,116 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { cleanEnv, signalbox, signalboxArgv } from '../support/cli/command-line.ts';
+import { connectMcpClient } from '../support/worker/mcp-client.ts';
+import { type SharedFaceStack, startSharedFaceStack } from '../support/worker/shared-face.ts';
+
+let site: SharedFaceStack;
+
+beforeAll(async () => {
+  site = await startSharedFaceStack();
+});
+afterAll(() => site?.[Symbol.asyncDispose]());
+
+/** The environment of an agent that uses the shared face. */
+async function agentEnv(agent: string): Promise<Record<string, string>> {
+  const tokenFile = join(site.stack.directory, `${agent}.token`);
+  await writeFile(tokenFile, `${await site.stack.broker.tokenOf(agent, 'worker')}\n`, { mode: 0o600 });
+  return { SIGNALBOX_URL: site.stack.broker.url, SIGNALBOX_TOKEN_FILE: tokenFile, SIGNALBOX_FACE: site.path };
+}
+
+/** Writes down what a process has loaded when it ends. */
+const recorder = `
+import { writeFileSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+const loaded = [];
+registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
+process.on('exit', () => writeFileSync(process.env.LOADED, loaded.join('\\n')));
+`;
+
+async function workerMcp(env: Record<string, string>) {
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: signalboxArgv(['worker', 'mcp']),
+    stderr: 'pipe',
+    env: cleanEnv(env),
+  });
+  const client = await connectMcpClient(transport);
+  return { client, pid: transport.pid!, stderr: transport.stderr! };
+}
+
+test('worker mcp joins its client to the shared face, loads little for it, and ends with its client', async () => {
+  const [hook, list] = [join(site.stack.directory, 'hook.mjs'), join(site.stack.directory, 'loaded')];
+  await writeFile(hook, recorder);
+  const more = { NODE_OPTIONS: `--import=${pathToFileURL(hook)}`, LOADED: list };
+  const sessions = site.face.sessionCount;
+  const { client } = await workerMcp({ ...(await agentEnv('rosa')), ...more });
+  expect(await client.call('mcp_counter__echo', { n: 1 })).toMatchObject({ structuredContent: { n: 1 } });
+  expect(site.face.sessionCount).toBe(sessions + 1);
+  await client.client.close();
+  await expect.poll(() => site.face.sessionCount).toBe(sessions);
+  const loaded = (await readFile(list, 'utf8')).split('\n');
+  expect(loaded).toContainEqual(expect.stringContaining('shim-session'));
+  expect(loaded.filter((url) => url.includes('/node_modules/'))).toEqual([]);
+  expect(loaded.length).toBeLessThan(55);
+});
+
+test('a call that runs at SIGTERM is answered as cancelled, and cancelled in its server', async () => {
+  const { client, pid } = await workerMcp(await agentEnv('sara'));
+  const call = client.call('mcp_counter__slow', { ms: 60_000 });
+  await expect.poll(() => site.stack.ran('slow').length).toBe(1);
+  process.kill(pid, 'SIGTERM');
+  expect(await call).toMatchObject({
+    isError: true,
+    structuredContent: { error: { code: 'cancelled', may_have_run: true } },
+  });
+  await expect.poll(() => site.stack.ran('slow').map(({ at }) => at)).toEqual(['start', 'cancelled']);
+  await client.client.close();
+});
+
+test('a face of another broker is not used: the worker serves by itself', async () => {
+  await using other = await startSharedFaceStack({ counter: false });
+  const env = { ...(await agentEnv('theo')), SIGNALBOX_FACE: other.path };
+  const { client } = await workerMcp(env);
+  expect((await client.list()).map(({ name }) => name)).toContain('mcp_counter__echo');
+  expect(other.face.sessionCount).toBe(0);
+  await client.client.close();
+});
+
+test('a token that the broker refuses ends the worker with 77, at its start and later', async () => {
+  const env = await agentEnv('uta');
+  const { broker } = site.stack.broker;
+  const { id, token } = await broker.issueToken({ agent: 'uta', role: 'worker' });
+  await writeFile(env.SIGNALBOX_TOKEN_FILE!, token, { mode: 0o600 });
+  const worker = spawn(process.execPath, signalboxArgv(['worker', 'mcp']), { env: cleanEnv(env) });
+  let stderr = '';
+  worker.stderr.on('data', (chunk) => (stderr += chunk));
+  const ended = once(worker, 'exit');
+  const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+  worker.stdin.write(`${JSON.stringify(ping)}\n`);
+  await once(worker.stdout, 'data');
+  const operator = await site.stack.client('operator');
+  await operator.admin('token_revoke', { id });
+  expect(await ended).toEqual([77, null]);
+  expect(stderr).toContain('signalbox token issue');
+  const again = await signalbox(['worker', 'mcp'], { env });
+  expect(again).toMatchObject({
+    code: 77,
+    stdout: '',
+    stderr: expect.stringContaining('signalbox token issue'),
+  });
+});
+
+test('what a shim does not know is the whole program’s to answer', async () => {
+  const env = await agentEnv('vera');
+  const [help, typo] = await Promise.all([
+    signalbox(['worker', 'mcp', '--help'], { env }),
+    signalbox(['worker', 'mcp', '--toools', 'all'], { env }),
+  ]);
+  expect(help).toMatchObject({ code: 0, stdout: expect.stringContaining('Usage: signalbox worker mcp') });
+  expect(typo).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('--tools') });
+});
