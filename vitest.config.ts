@@ -16,6 +16,8 @@ export default defineConfig({
       'test/**/*.test.ts',
       'bench/**/*.test.ts',
     ],
+    // They need programs that are not everywhere: npm run test:ops.
+    exclude: ['test/ops/**'],
     pool: 'forks',
     // Nothing here keeps state in modules, so that files can share a process and load them once.
     isolate: false,

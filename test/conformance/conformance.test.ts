@@ -19,6 +19,7 @@ async function startProxied(fixtureUrl: string) {
       listen: { host: '127.0.0.1', port: 0 },
       connect: { url: stack.broker.url },
       version: '1.0.0',
+      unreadHint: 'meta',
     }),
   );
   const token = await stack.broker.token('agent', 'worker');

@@ -39,8 +39,9 @@ export interface Workspace extends AsyncDisposable {
   readonly directory: string;
   readonly up: Daemon;
   readonly ready: {
-    broker: UpPart & { url: string };
+    broker: UpPart & { url: string; socket?: string };
     orchestrator: UpPart & { servers: unknown; roles: unknown };
+    face?: UpPart & { socket: string };
   };
   /** Issues a token into a file and returns the environment that makes a command that agent's. */
   agent(agent: string, role: string): Promise<{ id: string; env: Record<string, string> }>;
@@ -51,9 +52,10 @@ interface UpPart {
   pid: number;
 }
 
-/** Starts `up`. `config` makes the text of the configuration instead, after it wrote what else it needs. */
+/** Starts `up`, without a face unless `face` asks for one. `config` makes the text of the configuration instead, after it wrote what else it needs. */
 export async function startWorkspace(
   config?: (directory: string) => string | Promise<string>,
+  { face = false }: { face?: boolean } = {},
 ): Promise<Workspace> {
   await using opened = new AsyncDisposableStack();
   const { path: directory } = opened.use(await tempDir());
@@ -61,7 +63,8 @@ export async function startWorkspace(
   await mkdir(files);
   await writeFile(join(files, 'hello.txt'), 'hello from a file\n');
   await writeFile(join(directory, 'signalbox.yaml'), (await config?.(directory)) ?? configText(files));
-  const up = opened.use(await startDaemon(['up', '--config', 'signalbox.yaml'], { cwd: directory }));
+  const argv = ['up', '--config', 'signalbox.yaml', ...(face ? [] : ['--no-face'])];
+  const up = opened.use(await startDaemon(argv, { cwd: directory }));
   const ready = up.ready as Workspace['ready'];
   const run = (args: readonly string[], env: Record<string, string> = {}): Promise<Run> =>
     signalbox(args, { cwd: directory, env });

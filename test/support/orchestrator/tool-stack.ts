@@ -43,6 +43,7 @@ export interface ToolStackOptions
     | 'monotonic'
     | 'now'
     | 'repeat'
+    | 'reportEveryMs'
     | 'sizes'
   > {
   broker?: Partial<BrokerOptions>;

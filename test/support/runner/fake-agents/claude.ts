@@ -9,6 +9,7 @@ const { values, positionals } = parseArgs({
     'mcp-config': { type: 'string' },
     'strict-mcp-config': { type: 'boolean' },
     allowedTools: { type: 'string' },
+    settings: { type: 'string' },
   },
 });
 const { mcpServers } = JSON.parse(readFileSync(values['mcp-config'] ?? '', 'utf8'));

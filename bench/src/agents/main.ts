@@ -1,0 +1,95 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { startFleet } from '../fleet/fleet-stack.ts';
+import { command, openSessions } from './agent-sessions.ts';
+import { memoryOf, type ProcessMemory } from './process-memory.ts';
+
+const help = `npm run bench:agents -- [--shims N] [--faces N]
+Measures what the MCP servers of many agents take of one machine's memory: N shims (100) on one shared face, and beside them N agents
+(10) that serve MCP in processes of their own. Each agent has listed its tools and called one. Exit code 1 if a shim takes more than
+15 MB, or 100 shims and their face more than 2 GB. Linux only.
+`;
+const targets = { shimBytes: 15e6, hundredBytes: 2e9 };
+/** The time that the processes rest before they are measured. */
+const restMs = 3_000;
+const everything = createRequire(import.meta.url).resolve(
+  '@modelcontextprotocol/server-everything/dist/index.js',
+);
+
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      shims: { type: 'string', default: '100' },
+      faces: { type: 'string', default: '10' },
+      help: { type: 'boolean' },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(help);
+    return 0;
+  }
+  const shims = await measure(Number(values.shims), Number(values.faces));
+  const hundredBytes = shims.faceBytes + 100 * shims.shimBytes;
+  process.stdout.write(`100 shims and their face: ${megabytes(hundredBytes)}\n`);
+  return shims.shimBytes > targets.shimBytes || hundredBytes > targets.hundredBytes ? 1 : 0;
+}
+
+async function measure(shimCount: number, faceCount: number) {
+  await using opened = new AsyncDisposableStack();
+  const home = await mkdtemp(join(tmpdir(), 'signalbox-bench-agents-'));
+  opened.defer(() => rm(home, { recursive: true, force: true }));
+  const agents = Array.from({ length: shimCount + faceCount }, (_, at) => `agent-${at}`);
+  const server = { name: 'everything', args: [everything] };
+  const { url, tokens } = opened.use(await startFleet(() => server, agents));
+  const env = { SIGNALBOX_URL: url, SIGNALBOX_LOG: 'error', XDG_CACHE_HOME: home };
+  const order = { tokens, home, tool: 'mcp_everything__get-tiny-image' };
+
+  const socket = join(home, 'face.sock');
+  const face = spawn(process.execPath, [command, 'worker', 'face', '--socket', socket, '--json'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, ...env },
+  });
+  opened.defer(async () => {
+    if (face.exitCode === null && face.kill()) await once(face, 'exit');
+  });
+  await once(face.stdout!, 'data');
+
+  const viaShims = { ...order, agents: agents.slice(0, shimCount), env: { ...env, SIGNALBOX_FACE: socket } };
+  const sharing = await openSessions(viaShims);
+  await delay(restMs);
+  const shims = await Promise.all(sharing.pids.map(memoryOf));
+  const shared = await memoryOf(face.pid!);
+  await sharing[Symbol.asyncDispose]();
+
+  const alone = opened.use(await openSessions({ ...order, agents: agents.slice(shimCount), env }));
+  await delay(restMs);
+  const faces = await Promise.all(alone.pids.map(memoryOf));
+  print('shim', shims);
+  print('shared face', [shared]);
+  print('face of one agent', faces);
+  return { shimBytes: mean(shims.map(({ pssBytes }) => pssBytes)), faceBytes: shared.pssBytes };
+}
+
+function print(kind: string, all: readonly ProcessMemory[]): void {
+  const pss = all.map(({ pssBytes }) => pssBytes);
+  const anonymous = mean(all.map(({ anonymousBytes }) => anonymousBytes));
+  process.stdout.write(
+    `${kind}: ${all.length} × ${megabytes(mean(pss))} PSS (largest ${megabytes(Math.max(...pss))}; ${megabytes(anonymous)} of it anonymous)\n`,
+  );
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`;
+}

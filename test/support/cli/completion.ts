@@ -1,0 +1,65 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { tempDir } from '@signalbox/testing';
+import { signalbox } from './command-line.ts';
+
+export type Shell = 'bash' | 'zsh' | 'fish';
+
+/** Scripts that print what a shell offers for the words after the script, one a line. */
+const scripts: Readonly<Record<Shell, string>> = {
+  bash: `source ./bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _signalbox; printf '%s\\n' "\${COMPREPLY[@]}"`,
+  // The functions of zsh's own system, as far as the completion calls them.
+  zsh: `compdef() { }
+compadd() { shift; print -rl -- "$@" }
+_files() { [[ $1 == -/ ]] && print -rl -- *(/) || print -rl -- * }
+_describe() { [[ $1 == -o ]] && shift; print -rl -- "\${(@)\${(P)2}%%:*}" }
+source ./zsh; words=("$@"); CURRENT=$#; _signalbox`,
+  fish: 'source ./fish; complete -C (string join " " -- (string escape -- $argv[1..-2]) $argv[-1])',
+};
+
+const flags = { bash: ['--norc', '-c'], zsh: ['-f', '-c'], fish: ['-N', '-c'] };
+const run = promisify(execFile);
+
+/** A folder with a file, a folder and the completion of one shell. */
+export interface CompletingShell extends AsyncDisposable {
+  /** What the shell offers for the last of the words, sorted. */
+  offered(words: readonly string[]): Promise<string[]>;
+}
+
+export async function completingShell(shell: Shell): Promise<CompletingShell> {
+  await using opened = new AsyncDisposableStack();
+  const { path: cwd } = opened.use(await tempDir());
+  const { stdout: script } = await signalbox(['completion', shell], { cwd });
+  await writeFile(join(cwd, shell), script);
+  await writeFile(join(cwd, 'my config.yaml'), '');
+  await mkdir(join(cwd, 'my folder'));
+  const resources = opened.move();
+  return {
+    async offered(words) {
+      const args = [...flags[shell], scripts[shell], ...(shell === 'fish' ? [] : [shell]), ...words];
+      const { stdout } = await run(shell, args, { cwd, env: { ...process.env, HOME: cwd } });
+      const lines = stdout.split('\n').map((line) => line.split('\t')[0] ?? '');
+      return lines.filter((line) => line !== '' && line.startsWith(words.at(-1) ?? '')).sort();
+    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+/** True if a program is here and tells its version. */
+export function isInstalled(program: string): boolean {
+  return spawnSync(program, ['--version']).status === 0;
+}
+
+/** What one types, and what every shell offers for the last word. */
+export const completions: readonly (readonly [typed: string, offered: readonly string[]])[] = [
+  ['signalbox to', ['token', 'tools']],
+  ['signalbox token issue --pe', ['--permissions']],
+  ['signalbox token issue --permissions ', ['observer', 'operator']],
+  ['signalbox ps --jso', ['--json']],
+  ['signalbox send --agent up --kin', ['--kind']],
+  ['signalbox send --agent ', []],
+  ['signalbox inbox --limit 3 sh', ['show']],
+  ['signalbox completion fi', ['fish']],
+];

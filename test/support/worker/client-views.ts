@@ -1,0 +1,27 @@
+/** The parts of a result that a client may show its model. */
+export interface ShownResult {
+  content: { type: string; text?: string }[];
+  structuredContent?: unknown;
+  _meta?: unknown;
+}
+
+/** The agent CLIs whose ways to show a result were looked at. */
+export const views = {
+  /** Claude Code: the data as JSON if there is any, else the texts. */
+  claude: (result: ShownResult) => dataOrTexts(result),
+  /** Codex: the same choice. */
+  codex: (result: ShownResult) => dataOrTexts(result),
+  /** opencode: the texts, joined. */
+  opencode: (result: ShownResult) => texts(result),
+  /** Gemini CLI: the texts, joined. */
+  gemini: (result: ShownResult) => texts(result),
+} as const satisfies Record<string, (result: ShownResult) => string>;
+
+function dataOrTexts(result: ShownResult): string {
+  const { structuredContent } = result;
+  return structuredContent === undefined ? texts(result) : JSON.stringify(structuredContent);
+}
+
+function texts({ content }: ShownResult): string {
+  return content.map(({ text = '' }) => text).join('\n');
+}
