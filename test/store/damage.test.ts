@@ -11,7 +11,8 @@ import {
 } from '@signalbox/store';
 import { tempDir } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
-import { edit, select, startedAt } from '../support/store/test-store.ts';
+import { randomOf } from '../support/store/random.ts';
+import { edit, replaceText, select, startedAt } from '../support/store/test-store.ts';
 
 const inboxes = ['bob', 'eve', 'bob#one'];
 const room = { memtableMessages: 60, segmentMessages: 16, reserveBytes: 4096 };
@@ -138,17 +139,6 @@ async function expectHonest(file: string, { pending, dead, all }: Sent): Promise
 
 function writeFiles(file: string, files: ReadonlyMap<string, Buffer>): void {
   for (const [suffix, content] of files) writeFileSync(`${file}${suffix}`, content);
-}
-
-/** A generator of numbers below 1 (mulberry32). */
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 describe('A store with one flipped bit', () => {
@@ -405,9 +395,3 @@ describe('A store whose log was cut although it has durability process', () => {
     },
   );
 });
-
-function replaceText(file: string, text: string, other: string): void {
-  const content = readFileSync(file);
-  content.write(other, content.indexOf(text));
-  writeFileSync(file, content);
-}

@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   type NewMessage,
@@ -87,4 +88,11 @@ export function edit(file: string, sql: string): void {
   } finally {
     db.close();
   }
+}
+
+/** Overwrites a text in a database file with another one of the same length. */
+export function replaceText(file: string, text: string, other: string): void {
+  const content = readFileSync(file);
+  content.write(other, content.indexOf(text));
+  writeFileSync(file, content);
 }

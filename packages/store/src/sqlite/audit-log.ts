@@ -404,7 +404,7 @@ function toRow({ kind, dropped, last, rows, bytes }: AuditChain): ChainRow {
 
 /** Reads every row of an audit log that nobody uses, and checks its chains. Changes nothing. Throws a `StoreError`. */
 export function verifyAuditLog(file: string): { problems: string[]; rows: number } {
-  return readDatabase(file, (db, problems) => {
+  return readDatabase(file, schema, (db, problems) => {
     let rows = 0;
     const known = new Map(
       db

@@ -198,7 +198,7 @@ export interface VerifiedTokens {
 
 /** Reads every row of a token store that nobody uses, and checks it. Changes nothing. Throws a `StoreError`. */
 export function verifyTokenStore(file: string): VerifiedTokens {
-  return readDatabase(file, (db, problems) => {
+  return readDatabase(file, tokenSchema, (db, problems) => {
     const tokens = db.prepare<[], TokenRow>(allTokens).all();
     const agents = db.prepare<[], { name: string; checksum: number }>(allAgents).all();
     for (const row of tokens)

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Database, Statement } from 'better-sqlite3';
 import { agentOf } from '../../agent-of.ts';
 import type { Damage } from '../../damage.ts';
@@ -102,9 +103,8 @@ export class DeadLetterTable {
 
   /** Keeps a copy of a pending message, which the caller settles. */
   add(message: LoggedMessage, reason: string | null, deadAt: number): void {
-    const { seq, shared, size } = message;
-    const { inbox, sender } = shared;
-    const isCounted = shared.isCounted ? 1 : 0;
+    const { seq } = message;
+    const { inbox, sender, isCounted, size } = factsOf(message);
     if (hasLostBody(message)) {
       const detail = `message '${message.id}' from '${sender}' to '${inbox}' (${seq}) has lost its body, and is a dead letter now`;
       this.#onDamage({ what: 'message', detail });
@@ -137,6 +137,15 @@ export class DeadLetterTable {
     for (const { seq } of this.#byAge.all()) {
       const letter = this.find(seq);
       if (letter) yield letter;
+    }
+  }
+
+  /** The dead letters whose row says something else than their record, in the columns by which they are looked up and counted. */
+  *misfiled(): Iterable<number> {
+    for (const { seq, ...facts } of this.#byAge.all()) {
+      const row = this.#find.get(seq);
+      const message = row && this.#decode(row);
+      if (message && !isDeepStrictEqual(facts, factsOf(message))) yield seq;
     }
   }
 
@@ -177,6 +186,12 @@ export class DeadLetterTable {
   #count({ inbox, sender, isCounted, size }: Omit<Facts, 'seq' | 'deadAt'>, by: 1 | -1): void {
     this.#usage.countDead(agentOf(inbox), { sender, isCounted: isCounted === 1 }, by, by * size);
   }
+}
+
+/** What the row of a message says beside its number. */
+function factsOf({ shared, size, ending }: LoggedMessage): Omit<Facts, 'seq'> {
+  const { inbox, sender, isCounted } = shared;
+  return { inbox, sender, isCounted: isCounted ? 1 : 0, size, deadAt: ending?.at ?? 0 };
 }
 
 function letterOf<T>({ ending }: LoggedMessage, message: T): T & Pick<DeadLetter, 'deadAt' | 'reason'> {

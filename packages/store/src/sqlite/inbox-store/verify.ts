@@ -1,9 +1,10 @@
-import Database from 'better-sqlite3';
-import { toStoreError } from '../database.ts';
+import type { Database } from 'better-sqlite3';
+import { readDatabase } from '../backup/read-database.ts';
 import { AgentUsage } from '../log-structured/agent-usage.ts';
 import { LogStructuredStore } from '../log-structured/log-structured-store.ts';
 import { DeadLetterTable } from './dead-letter-table.ts';
 import { markFile, presentBoot, readMark } from './durable-mark.ts';
+import { inboxSchema } from './inbox-schema.ts';
 import { defaultLimits } from './inbox-store.ts';
 import { damagedBindings } from './journal-table.ts';
 import { MetaTable } from './meta-table.ts';
@@ -21,28 +22,15 @@ export interface VerifiedStore {
   deadLetters: number;
 }
 
-/** Problems of SQLite's own structures that are listed. */
-const maxProblems = 20;
-
 /**
- * Reads everything in a store that nobody uses, and checks it: SQLite's structures, the checksums of all messages, and what the
+ * Reads everything in a store that nobody uses, and checks it: SQLite's structures and the definitions of its tables, the checksums of all messages, and what the
  * tables say of each other. Changes nothing, and needs little memory. Rejects with a `StoreError` if there is no such database.
  */
 export async function verifyInboxStore(file: string): Promise<VerifiedStore> {
-  let db: Database.Database | undefined;
-  try {
-    db = new Database(file, { readonly: true, fileMustExist: true });
-    const structure = db.pragma(`integrity_check(${maxProblems})`) as { integrity_check: string }[];
-    const problems = structure.map((row) => row.integrity_check).filter((text) => text !== 'ok');
-    return read(db, file, problems);
-  } catch (thrown) {
-    throw toStoreError(thrown, file);
-  } finally {
-    db?.close();
-  }
+  return readDatabase(file, inboxSchema, (db, problems) => read(db, file, problems));
 }
 
-function read(db: Database.Database, file: string, problems: string[]): VerifiedStore {
+function read(db: Database, file: string, problems: string[]): VerifiedStore {
   const meta = new MetaTable(db);
   const monotonic = (): number => 0;
   const usage = new AgentUsage();
@@ -61,5 +49,7 @@ function read(db: Database.Database, file: string, problems: string[]): Verified
     verified.deadLetters++;
     if (letter.damaged) problems.push(`the dead letter ${letter.seq} has lost its body`);
   }
+  for (const seq of dead.misfiled())
+    problems.push(`the row of the dead letter ${seq} says something else than its message`);
   return verified;
 }

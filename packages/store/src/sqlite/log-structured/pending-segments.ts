@@ -233,6 +233,8 @@ export class PendingSegments {
       const { messages, isWhole } = this.#segments.salvage(number);
       yield { messages: messages.length };
       if (!isWhole) yield { messages: 0, problem: `parts of segment ${number} can't be read` };
+      if (!this.#segments.hasSoundHashes(number))
+        yield { messages: 0, problem: `the index of ids in segment ${number} is damaged` };
       for (const message of messages)
         if (hasLostBody(message))
           yield { messages: 0, problem: `message ${message.seq} in segment ${number} has lost its body` };

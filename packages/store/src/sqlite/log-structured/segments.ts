@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import type { Database, Statement } from 'better-sqlite3';
 import { ageOf, type ExpiryTime } from '../../expiry-time.ts';
 import { rowChecksum } from '../row-checksum.ts';
@@ -118,7 +119,7 @@ export class Segments {
     };
     const texts = { ids: ids.toString(), tokenIds: JSON.stringify(segment.tokenIds) };
     this.#insert.run({ ...segment, ...texts, checksum: checksumOf({ ...segment, ...texts }) });
-    this.#insertContent.run(number, Buffer.from(hashes.buffer), entries, bodies);
+    this.#insertContent.run(number, withChecksum(hashes), entries, bodies);
     this.#include(segment);
     return segment;
   }
@@ -173,6 +174,12 @@ export class Segments {
   salvage(number: number): { messages: LoggedMessage[]; isWhole: boolean } {
     const content = this.#content.get(number);
     return content ? decodeMessages(content, number) : { messages: [], isWhole: false };
+  }
+
+  /** False if the hashes of a segment are damaged, by which its messages are found. */
+  hasSoundHashes(number: number): boolean {
+    const bytes = this.#hashes.get(number);
+    return bytes === undefined || withoutChecksum(bytes) !== undefined;
   }
 
   /**
@@ -253,9 +260,26 @@ export class Segments {
   #readHashes(segment: number): Uint32Array {
     const bytes = this.#hashes.get(segment);
     if (bytes === undefined) return new Uint32Array();
-    if (!Buffer.isBuffer(bytes) || bytes.length % 4 !== 0) throw new DamageFound(segment);
-    return new Uint32Array(new Uint8Array(bytes).buffer);
+    const hashes = withoutChecksum(bytes);
+    if (!hashes) throw new DamageFound(segment);
+    return hashes;
   }
+}
+
+/** Writes the hashes of a segment with their CRC-32 behind them: with a wrong one, a message that comes again would be stored twice. */
+function withChecksum(hashes: Uint32Array): Buffer {
+  const bytes = Buffer.from(hashes.buffer);
+  const checksum = Buffer.alloc(4);
+  checksum.writeUInt32LE(crc32(bytes));
+  return Buffer.concat([bytes, checksum]);
+}
+
+/** Undefined if the hashes were damaged. */
+function withoutChecksum(bytes: Buffer): Uint32Array | undefined {
+  if (!Buffer.isBuffer(bytes) || bytes.length < 4 || bytes.length % 4 !== 0) return undefined;
+  const hashes = bytes.subarray(0, -4);
+  if (bytes.readUInt32LE(hashes.length) !== crc32(hashes)) return undefined;
+  return new Uint32Array(new Uint8Array(hashes).buffer);
 }
 
 /** Not over `pending`, which changes, and is compared with the ranges. */

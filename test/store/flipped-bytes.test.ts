@@ -1,0 +1,153 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  type Damage,
+  type NewMessage,
+  openSqliteInboxStore,
+  steadyTime,
+  verifyInboxStore,
+} from '@signalbox/store';
+import { tempDir } from '@signalbox/testing';
+import Database from 'better-sqlite3';
+import { expect, it } from 'vitest';
+import { randomOf } from '../support/store/random.ts';
+import { edit, replaceText, startedAt } from '../support/store/test-store.ts';
+
+const flips = 300;
+
+/** Writes a small store that uses every table of its schema, closes it, and returns its file. */
+async function smallStore(directory: string): Promise<string> {
+  const file = join(directory, 'messages.db');
+  let monotonic = 0;
+  const store = await openSqliteInboxStore({
+    memtableMessages: 30,
+    segmentMessages: 16,
+    reserveBytes: 4096,
+    retentionMs: 1,
+    dedupeWindowMs: 1,
+    file,
+    durability: 'process',
+    now: () => startedAt,
+    monotonic: () => monotonic,
+  });
+  for (let round = 0; round < 12; round++) {
+    const messages = Array.from({ length: 8 }, (_, n) => messageOf(round, n));
+    const appended = await store.commit({ messages, attempts: [], settlements: [] });
+    const settlements = appended.flatMap((one, n) =>
+      one.result === 'stored' && n % 2 === 0
+        ? [{ inbox: messages[n]!.inbox, seq: one.seq, outcome: n % 4 === 0 ? 'acked' : 'dead' } as const]
+        : [],
+    );
+    await store.commit({ messages: [], attempts: [], settlements });
+    if (round !== 7) continue;
+    // The segments of settled messages go, and leave their open requests.
+    for (let step = 0; step < 3; step++) {
+      monotonic += 1_000_000;
+      await store.sweep(steadyTime(startedAt + 1000));
+    }
+  }
+  await store.bindJournal('bob', { previous: [], next: 'one' });
+  await store[Symbol.asyncDispose]();
+  return file;
+}
+
+function messageOf(round: number, n: number): NewMessage {
+  const times = { createdAt: startedAt + round, expiresAt: startedAt + 1e9, openUntil: startedAt + 1e9 };
+  const sender = { sender: 'ann', senderAddress: 'ann', senderRole: 'worker' };
+  const id = `m-${round}-${n}`;
+  const inbox = n % 3 === 0 ? 'eve#one' : 'bob';
+  return { inbox, id, ...sender, kind: 'ask', ...times, body: `{"text":"${id.repeat(1 + 9 * n)}"}` };
+}
+
+/** Everything that SQL can read in a database: the tables and all their rows. */
+function contentOf(file: string): string {
+  const db = new Database(file, { readonly: true });
+  try {
+    const schema = db.prepare<[], { type: string; name: string }>('SELECT * FROM sqlite_schema').all();
+    const tables = schema.filter(({ type }) => type === 'table');
+    const rows = tables.map(({ name }) => db.prepare(`SELECT * FROM ${name}`).all());
+    const version = db.pragma('user_version', { simple: true });
+    return JSON.stringify([schema, rows, version]);
+  } finally {
+    db.close();
+  }
+}
+
+it('Every byte of a store that is overwritten is found, or holds nothing that is ever read.', async () => {
+  await using directory = await tempDir();
+  const file = await smallStore(directory.path);
+  const whole = readFileSync(file);
+  const content = contentOf(file);
+  for (const table of JSON.parse(content)[1]) expect(table).not.toEqual([]);
+  expect(await verifyInboxStore(file)).toMatchObject({ problems: [] });
+  const random = randomOf(3);
+  const missed: string[] = [];
+  let unused = 0;
+  for (let flip = 0; flip < flips; flip++) {
+    const place = Math.floor(random() * whole.length);
+    const flipped = Buffer.from(whole);
+    flipped[place]! ^= 1 + Math.floor(random() * 255);
+    writeFileSync(file, flipped);
+    const isFound = await verifyInboxStore(file).then(
+      ({ problems }) => problems.length > 0,
+      () => true,
+    );
+    if (isFound) continue;
+    if (contentOf(file) === content) unused++;
+    else missed.push(`byte ${place}: ${whole[place]} became ${flipped[place]}`);
+  }
+  expect(missed).toEqual([]);
+  // Its positive control: the pages of a small store are half empty, and no emptier.
+  expect(unused).toBeLessThan((flips * 3) / 4);
+});
+
+const damage: [string, (file: string) => void, RegExp][] = [
+  [
+    'the sender of a dead letter',
+    (file) =>
+      edit(file, "UPDATE dead_letter SET sender = 'kim' WHERE seq = (SELECT min(seq) FROM dead_letter)"),
+    /dead letter \d+ says/,
+  ],
+  [
+    'the time of a dead letter',
+    (file) => edit(file, 'UPDATE dead_letter SET dead_at = dead_at + 1'),
+    /dead letter \d+ says/,
+  ],
+  ['the hash of an id', damageHashes, /index of ids in segment \d+ is damaged/],
+  [
+    'the definition of a table',
+    (file) => replaceText(file, 'generation TEXT NOT NULL', 'generation TEXT NOT NULl'),
+    /definition of 'journal'/,
+  ],
+];
+
+it.each(damage)('Reading a store through finds that %s was altered.', async (_, harm, problem) => {
+  await using directory = await tempDir();
+  const file = await smallStore(directory.path);
+  harm(file);
+  const { problems } = await verifyInboxStore(file);
+  expect(problems[0]).toMatch(problem);
+  expect(problems.every((text) => problem.test(text))).toBe(true);
+});
+
+function damageHashes(file: string): void {
+  edit(file, "UPDATE segment_content SET hashes = x'00' || substr(hashes, 2)");
+}
+
+it('A message that comes again is known again, although the index of its id was damaged.', async () => {
+  await using directory = await tempDir();
+  const file = await smallStore(directory.path);
+  damageHashes(file);
+  const reports: string[] = [];
+  const onDamage = ({ detail }: Damage) => void reports.push(detail);
+  await using store = await openSqliteInboxStore({
+    file,
+    durability: 'process',
+    now: () => startedAt,
+    onDamage,
+  });
+  const again = [messageOf(0, 1), messageOf(8, 1)];
+  const [first, second] = await store.commit({ messages: again, attempts: [], settlements: [] });
+  expect([first?.result, second?.result]).toEqual(['duplicate', 'duplicate']);
+  expect(reports.join()).toMatch(/segment \d+ was damaged and is repaired: no pending message is lost/);
+});
