@@ -159,7 +159,7 @@ export {
   callsReplySchema,
 } from './mcp/call-status.ts';
 export { JsonLineReader, jsonLine } from './mcp/json-lines.ts';
-export { type JsonRpcHead, jsonRpcHead } from './mcp/json-rpc-head.ts';
+export { type JsonRpcHead, jsonRpcHead, plainIdPattern } from './mcp/json-rpc-head.ts';
 export {
   type BackupReply,
   backupReplySchema,

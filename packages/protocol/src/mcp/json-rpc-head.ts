@@ -6,6 +6,12 @@ export interface JsonRpcHead {
   method?: string;
 }
 
+/**
+ * The source of a regular expression for an id as it stands in JSON: a string without escapes, or a whole number that loses nothing.
+ * `JSON.parse` takes every text that matches.
+ */
+export const plainIdPattern = String.raw`"[^"\\\u0000-\u001f]{0,256}"|-?(?:0|[1-9]\d{0,14})`;
+
 /** A string or a whole number that is a member of an object. */
 const scalar = /\s*("(?:[^"\\]|\\.){0,256}"|-?\d{1,15})\s*[,}]/sy;
 

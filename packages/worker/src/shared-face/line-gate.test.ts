@@ -54,3 +54,14 @@ test('a line that is too long is left out with the id of its request, and the ne
   expect(tooLong).toEqual(['a', 5, undefined]);
   expect(passed).toEqual(['2 {}\n', '2 {}\n', '2 {}\n']);
 });
+
+test.each(['007', '"\t"', '"\\x"', '-', '1.5'])(
+  'a line that is too long and ends with %s, which is no id in JSON, is left out without an id',
+  async (id) => {
+    const { stream, passed, tooLong } = gate(100);
+    stream.write(`1 {"method":"tools/call","params":{"text":"${'x'.repeat(20_000)}"},"id":${id}}\n2 {}\n`);
+    await ended(stream);
+    expect(tooLong).toEqual([undefined]);
+    expect(passed).toEqual(['2 {}\n']);
+  },
+);

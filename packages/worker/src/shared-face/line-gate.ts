@@ -1,5 +1,5 @@
 import { Transform } from 'node:stream';
-import { type Budget, jsonRpcHead } from '@signalbox/protocol';
+import { type Budget, jsonRpcHead, plainIdPattern } from '@signalbox/protocol';
 
 const lineFeed = 10;
 /** So many lines of one connection are passed on before other connections have their turn. */
@@ -73,9 +73,12 @@ export function createLineGate({ maxLineBytes, budget, now, onTooLong }: LineGat
   });
 }
 
-/** Reads the id of a request from its begin and its end. The last member of an object stands right before its end. */
+/** Finds an id that is the last member of an object, which stands right before its end. */
+const idLast = new RegExp(String.raw`,\s*"id"\s*:\s*(${plainIdPattern})\s*\}\s*$`);
+
+/** Reads the id of a request from its begin and its end. */
 function requestIdOf(text: string): string | number | undefined {
-  const last = /,\s*"id"\s*:\s*("[^"\\]{0,256}"|-?\d{1,15})\s*\}\s*$/.exec(text)?.[1];
+  const last = idLast.exec(text)?.[1];
   const head = jsonRpcHead(text.slice(text.indexOf(' ') + 1, keptBytes));
   if (last !== undefined) return JSON.parse(last) as string | number;
   return head.method === undefined ? undefined : head.id;

@@ -1,9 +1,9 @@
-import { jsonRpcHead } from '@signalbox/protocol/json-lines';
+import { jsonRpcHead, plainIdPattern } from '@signalbox/protocol/json-lines';
 
 /** The `id` and the `method` of a JSON-RPC message, where it has them. */
 export type MessageHead = ReturnType<typeof jsonRpcHead>;
 
-const id = String.raw`"id":("[^"\\\u0000-\u001f]{0,256}"|-?(?:0|[1-9]\d{0,14}))`;
+const id = `"id":(${plainIdPattern})`;
 const version = String.raw`"jsonrpc":"2\.0"`;
 const method = String.raw`"method":"([^"\\\u0000-\u001f]{0,256})"`;
 
