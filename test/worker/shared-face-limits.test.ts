@@ -22,6 +22,24 @@ test('an agent has so many calls under way, and one more is refused until one is
   expect(await rosa.call(5, echo)).toHaveProperty('result');
 });
 
+test('a call without an ordinal, or with the id of one that is under way, is not made, so that no call goes uncounted', async () => {
+  await using site = await startSharedFaceStack({}, { limits: { requestsPerAgent: 1 } });
+  const opener = `${site.stack.directory}/open`;
+  await using rosa = await site.shim('rosa');
+  const held = rosa.call(2, gate, { file: opener });
+  await expect.poll(() => site.stack.ran('gate').length).toBe(1);
+  const call = (id: number): string =>
+    JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: count, arguments: {} } });
+  rosa.write(`3 ${call(2)}`);
+  rosa.write(`0 ${call(9)}`);
+  // Whatever came before this line was taken when it is answered.
+  expect(await rosa.call(4, count)).toMatchObject({ error: { message: expect.stringContaining('has 1') } });
+  await writeFile(opener, '');
+  expect(await held).toHaveProperty('result');
+  expect(await rosa.call(5, echo)).toHaveProperty('result');
+  expect(site.stack.ran('count')).toEqual([]);
+});
+
 test('a request that is too long is answered, and costs its connection nothing', async () => {
   await using site = await startSharedFaceStack({}, { limits: { bodyBytes: 100_000 } });
   await using rosa = await site.shim('rosa');

@@ -24,7 +24,10 @@ const limits = { ...bodyLimits, maxLength: Number.POSITIVE_INFINITY };
 export interface LineFormat {
   /** Returns the JSON of a line. Throws if the line has another form. */
   jsonOf(line: string): string;
-  /** Called with each message of the client right before it is passed on. Returns the answer that is sent in place of that, if any. */
+  /**
+   * Called with each message of the client right before it is passed on. Returns the answer that is sent in place of that, if any. A
+   * message for which it throws is neither passed on nor answered.
+   */
   received(message: JSONRPCMessage): JSONRPCMessage | undefined;
   /** Called with each message before it is written. */
   sent(message: JSONRPCMessage): void;

@@ -64,8 +64,10 @@ export class CallLines implements LineFormat {
     for (const id of this.#calls.keys()) this.#close(id);
   }
 
+  /** Takes room for a call. Throws for one that could not be counted by its id and its key: our shim writes none of that kind. */
   #began(id: RequestId): JSONRPCMessage | undefined {
-    if (this.#ordinal === 0 || this.#calls.has(id)) return undefined;
+    if (this.#ordinal === 0) throw new Error('the shim wrote a call without an ordinal of its own');
+    if (this.#calls.has(id)) throw new Error('the shim wrote a call with the id of one that is under way');
     const { consumer, takeRoom } = this.#options;
     const place = takeRoom(this.#length);
     if (typeof place === 'string') return { jsonrpc: '2.0', id, error: { code: noRoom, message: place } };
