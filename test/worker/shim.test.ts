@@ -106,6 +106,7 @@ test('while no face comes back, calls end as typed outcomes; when one comes, cal
   expect(site.stack.ran('count')).toEqual([]);
 
   site.face = await site.serve();
+  await expect.poll(() => shim.notices.at(-1)).toBe('the MCP face is back');
   expect(await client.call(count)).toMatchObject({ structuredContent: { n: 1 } });
   const { structuredContent: found } = (await client.call('signalbox_call_result')) as {
     structuredContent: { calls: { call_id: string; state: string }[] };

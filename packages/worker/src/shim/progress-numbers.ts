@@ -1,5 +1,8 @@
 type Token = string | number;
 
+/** The most calls whose numbers are known: as many as may wait for answers. Of more, those without progress for longest are forgotten. */
+const maxCalls = 256;
+
 interface ProgressLine {
   params?: { progressToken?: Token; progress?: number; total?: number };
 }
@@ -17,7 +20,9 @@ export class ProgressNumbers {
     const { progressToken, progress, total } = message.params ?? {};
     if (progressToken === undefined || typeof progress !== 'number') return line;
     const call = this.#calls.get(progressToken) ?? { last: 0, base: 0 };
+    this.#calls.delete(progressToken);
     this.#calls.set(progressToken, call);
+    if (this.#calls.size > maxCalls) this.#calls.delete(this.#calls.keys().next().value!);
     call.last = call.base + progress;
     if (call.base === 0) return line;
     Object.assign(message.params!, {
