@@ -10,11 +10,11 @@ import {
 import type { CallResult } from '../executor/call-result.ts';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import { askOrchestrator, unreadableAnswer } from '../executor/orchestrator-question.ts';
+import { late, within } from '../time-limit.ts';
 import type { CallsUnderWay } from '../tools/calls-under-way.ts';
 import { failedResultOf, type ToolResult, toolResultOf } from '../tools/tool-result.ts';
 import { failure, failureResult } from './failure.ts';
 import { answer, type MailboxTool, mailboxTool, readOnly } from './mailbox-tool.ts';
-import { late, within } from './time-limit.ts';
 
 const askTimeoutMs = 10_000;
 const listed = 20;

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type Log, newMessageId } from '@signalbox/client';
+import { type Log, newMessageId, startTimer } from '@signalbox/client';
 import type { UnreadHint } from '@signalbox/protocol';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import type { CallsUnderWay } from '../tools/calls-under-way.ts';
@@ -73,6 +73,7 @@ export function mailboxTools(executor: McpProxyExecutor, options: MailboxOptions
     read: () => inbox.held.unacked().map(({ seq }) => seq),
     othersAfterMs: options.othersAskAfterMs ?? defaultOthersAskAfterMs,
     now,
+    startTimer,
     log,
   });
   const unread = new Unread(client, inbox, {

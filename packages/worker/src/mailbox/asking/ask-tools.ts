@@ -1,9 +1,9 @@
 import { SignalboxError } from '@signalbox/protocol';
+import { late, within } from '../../time-limit.ts';
 import type { FaceCall } from '../../tools/face-tools.ts';
 import type { ToolResult } from '../../tools/tool-result.ts';
 import { additive, type MailboxTool, mailboxTool, readOnly } from '../mailbox-tool.ts';
 import { bodyFields, bodyOf, toField } from '../message-arguments.ts';
-import { late, within } from '../time-limit.ts';
 import { askSchema, endedResult, interruptedResult, pendingResult } from './ask-outcome.ts';
 import type { Ask, AskTable } from './ask-table.ts';
 import type { WaitingQuestions } from './waiting-questions.ts';

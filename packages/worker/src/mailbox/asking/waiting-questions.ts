@@ -1,4 +1,4 @@
-import type { BrokerClient, Log } from '@signalbox/client';
+import type { BrokerClient, Log, StartTimer } from '@signalbox/client';
 import { agentOf, messageOf } from '@signalbox/protocol';
 
 /** A question of another agent that waits in the agent's own inbox. */
@@ -18,6 +18,7 @@ export interface WaitingQuestionsOptions {
   othersAfterMs: number;
   /** Monotonic milliseconds. */
   now: () => number;
+  startTimer: StartTimer;
   log: Log;
 }
 
@@ -56,7 +57,7 @@ export class WaitingQuestions {
   /** Messages up to this number are no questions, or the agent was told of them. */
   #lookedUpTo = 0;
   #lookedAt = Number.NEGATIVE_INFINITY;
-  #timer: NodeJS.Timeout | undefined;
+  #cancelTimer: (() => void) | undefined;
   #isLooking = false;
 
   constructor(client: Pick<BrokerClient, 'agent' | 'peek'>, options: WaitingQuestionsOptions) {
@@ -77,20 +78,21 @@ export class WaitingQuestions {
       [Symbol.dispose]: () => {
         this.#waits.delete(wait);
         if (this.#waits.size > 0) return;
-        clearTimeout(this.#timer);
-        this.#timer = undefined;
+        this.#cancelTimer?.();
+        this.#cancelTimer = undefined;
       },
     };
   }
 
   #schedule(): void {
-    if (this.#timer !== undefined || this.#isLooking || this.#waits.size === 0) return;
-    const sinceLook = this.#options.now() - this.#lookedAt;
-    this.#timer = setTimeout(() => void this.#look(), Math.max(firstLookMs, lookEveryMs - sinceLook));
+    if (this.#cancelTimer !== undefined || this.#isLooking || this.#waits.size === 0) return;
+    const { now, startTimer } = this.#options;
+    const sinceLook = now() - this.#lookedAt;
+    this.#cancelTimer = startTimer(() => void this.#look(), Math.max(firstLookMs, lookEveryMs - sinceLook));
   }
 
   async #look(): Promise<void> {
-    this.#timer = undefined;
+    this.#cancelTimer = undefined;
     this.#isLooking = true;
     this.#lookedAt = this.#options.now();
     try {

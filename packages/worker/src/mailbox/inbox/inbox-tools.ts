@@ -1,7 +1,7 @@
 import { SignalboxError } from '@signalbox/protocol';
+import { late } from '../../time-limit.ts';
 import type { ToolResult } from '../../tools/tool-result.ts';
 import { answer, idempotent, type MailboxTool, mailboxTool } from '../mailbox-tool.ts';
-import { late } from '../time-limit.ts';
 import type { HeldMessage } from './held-messages.ts';
 import { type Inbox, inboxWindow } from './inbox.ts';
 import type { InboxCursors } from './inbox-cursors.ts';

@@ -1,7 +1,7 @@
 import type { BrokerClient, Log, Subscription } from '@signalbox/client';
 import { type Message, messageOf, parseJson, SignalboxError } from '@signalbox/protocol';
+import { late, within } from '../../time-limit.ts';
 import type { MainConnection } from '../main-connection.ts';
-import { late, within } from '../time-limit.ts';
 import { type HeldMessage, HeldMessages, hasExpiredUnread } from './held-messages.ts';
 
 /** The most messages that are delivered and not acked; the broker keeps the rest. */
