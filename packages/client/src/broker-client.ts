@@ -91,7 +91,7 @@ export interface BrokerClient extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** Which messages a `peek` reads, by default the oldest 100 of this client's inbox. */
+/** Selects the messages that a `peek` reads, by default the oldest 100 of this client's inbox. */
 export interface PeekOptions {
   address?: string;
   /** Only messages with a higher `seq`. */

@@ -53,7 +53,7 @@ export interface Connection {
 export type ConnectionSearch = Omit<SearchStart, 'env'>;
 
 /** The configuration that a command found, read. */
-interface ReadConfig {
+export interface ReadConfig {
   found: FoundConfig | undefined;
   config: Config;
 }

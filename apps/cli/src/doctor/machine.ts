@@ -22,7 +22,7 @@ export interface Machine {
   uid: number | undefined;
   /** Epoch milliseconds of the wall clock. */
   now(): number;
-  /** Epoch milliseconds that run on steadily from the start of the process, whatever happens to the wall clock. */
+  /** Epoch milliseconds that run on steadily from the start of the process, also when the wall clock is set. */
   steadyNow(): number;
   /** The number of files and sockets that this process may open. */
   openFiles(): number;

@@ -12,7 +12,7 @@ const longestMs = 1_500;
 
 /**
  * Runs as a hook of an agent CLI: reads the event from standard input, asks the shared face for new mail, and writes an answer for the
- * CLI if there is some. It never fails and never takes long; mail that it does not tell is told by the next result or hook.
+ * CLI if there is some. It never fails and never takes long: if the face does not answer in time, it tells nothing.
  */
 export async function runMailHook([path = '', agent = '', tokenFile = '']: readonly string[]): Promise<void> {
   setTimeout(() => process.exit(0), longestMs).unref();

@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { isAgentId, parseBrokerAddress, untrustedDirectory } from '@signalbox/protocol/names';
-import { runShim, type ShimEnd, type ShimOptions } from '@signalbox/worker/shim';
+import { type FaceRefusal, runShim, type ShimOptions } from '@signalbox/worker/shim';
 import {
   type BrokerPlace,
   exposedTokenFile,
@@ -84,7 +84,7 @@ export async function bridgeToFace(argv: readonly string[], env: NodeJS.ProcessE
     },
   });
   if (end.end === 'not_served') return false;
-  if (end.end === 'refused') await fail(end, place, argv);
+  if (end.end === 'refused') await fail(end.refusal, place, argv);
   return true;
 }
 
@@ -168,7 +168,7 @@ function notice(env: NodeJS.ProcessEnv, text: string): void {
 
 /** Reports a refusal as the whole program reports it, and sets the exit code. */
 async function fail(
-  { refusal }: ShimEnd & { end: 'refused' },
+  refusal: FaceRefusal,
   place: BrokerPlace | undefined,
   argv: readonly string[],
 ): Promise<void> {

@@ -2,29 +2,20 @@ import { findConfig } from '@signalbox/config';
 import { isSupervised } from '@signalbox/daemon/supervisor';
 import { serveSharedFace } from '@signalbox/worker';
 import { loadFound } from '../config/load-found.ts';
-import { authoritiesFor } from '../connection/authorities.ts';
-import { brokerPlace } from '../connection/connection.ts';
 import { announceReady } from '../daemons/announce-ready.ts';
 import { faultFromEnvironment } from '../process/fault-environment.ts';
 import { logInto, openLog } from '../process/log.ts';
 import { stopRequested } from '../process/stop-signals.ts';
 import { ownVersion } from '../process/version.ts';
+import { type FaceConnectFlags, faceConnect } from './face-connect.ts';
 import type { FaceReady } from './face-socket.ts';
 
 /** The options of `signalbox worker face`. */
-export interface WorkerFaceFlags {
+export interface WorkerFaceFlags extends FaceConnectFlags {
   /** The path of the Unix socket. */
   socket: string;
-  url?: string;
-  insecure?: boolean;
-  caFile?: string;
-  config?: string;
-  data?: string;
   /** Further addresses of the same broker. */
   alias?: string[];
-  orchestrator?: string;
-  /** The longest time for one tool call, in milliseconds. */
-  timeout: number;
   json?: boolean;
 }
 
@@ -33,26 +24,18 @@ export async function runWorkerFace(flags: WorkerFaceFlags): Promise<void> {
   const fault = faultFromEnvironment(process.env);
   const found = findConfig(flags.config, { search: !isSupervised() });
   const config = await loadFound(found, { parts: ['broker', 'orchestrator', 'worker'] });
-  const { url } = brokerPlace(flags, { found, config });
-  const authorities = authoritiesFor(url, flags, process.env);
+  const connect = faceConnect(flags, { found, config }, fault);
   const log = await openLog('worker', 'info');
   const stop = stopRequested();
   await using face = await serveSharedFace({
     path: flags.socket,
-    connect: {
-      url,
-      insecure: flags.insecure ?? false,
-      ...(authorities && { ca: authorities.pem }),
-      orchestrator: flags.orchestrator ?? config.orchestrator.id,
-      timeoutMs: flags.timeout,
-      fault,
-    },
+    connect,
     aliases: flags.alias ?? [],
     face: { version: ownVersion() },
     limits: config.worker.limits,
     log: logInto(log, 'debug', { face_refused: 'info' }),
   });
-  const ready: FaceReady = { socket: face.path, broker: url };
+  const ready: FaceReady = { socket: face.path, broker: connect.url };
   announceReady({ ...ready, pid: process.pid }, readyLines(ready), flags);
   log.info({ reason: await stop }, 'ending');
 }

@@ -6,13 +6,12 @@ import { isLoopback, SignalboxError } from '@signalbox/protocol';
 import type { TlsPair } from '@signalbox/tls';
 import { type HttpFace, type HttpFaceOptions, serveHttpFace } from '@signalbox/worker';
 import { loadFound } from '../config/load-found.ts';
-import { authoritiesFor } from '../connection/authorities.ts';
-import { brokerPlace } from '../connection/connection.ts';
 import { faultFromEnvironment } from '../process/fault-environment.ts';
 import { logInto, openLog } from '../process/log.ts';
 import { stopRequested } from '../process/stop-signals.ts';
 import { ownVersion } from '../process/version.ts';
 import { printNotes } from '../terminal/output.ts';
+import { faceConnect } from './face-connect.ts';
 import type { WorkerMcpFlags } from './mcp.ts';
 
 /** The options of `signalbox worker mcp --http`. */
@@ -37,8 +36,7 @@ export async function runWorkerHttp(flags: WorkerHttpFlags): Promise<void> {
   }
   const found = findConfig(flags.config);
   const config = await loadFound(found, { parts: ['broker', 'orchestrator', 'worker', 'auth'] });
-  const { url } = brokerPlace(flags, { found, config });
-  const authorities = authoritiesFor(url, flags, process.env);
+  const connect = faceConnect(flags, { found, config }, fault);
   const log = await openLog('worker', 'info');
   let reload = (): void => log.info('SIGHUP: the configuration is read at the start only');
   const stop = stopRequested({ onHangup: () => reload() });
@@ -48,14 +46,7 @@ export async function runWorkerHttp(flags: WorkerHttpFlags): Promise<void> {
     listen,
     ...(files && { tls: files.pair }),
     ...(config.auth && { agentClaim: config.auth.agentClaim }),
-    connect: {
-      url,
-      insecure: flags.insecure ?? false,
-      ...(authorities && { ca: authorities.pem }),
-      orchestrator: flags.orchestrator ?? config.orchestrator.id,
-      timeoutMs: flags.timeout,
-      fault,
-    },
+    connect,
     version: ownVersion(),
     toolList: flags.tools,
     allowedHosts: flags.allowHost ?? [],
@@ -69,8 +60,8 @@ export async function runWorkerHttp(flags: WorkerHttpFlags): Promise<void> {
     );
   }
   const lines = flags.json
-    ? [JSON.stringify({ url: face.url, port: face.port, broker: url })]
-    : readyLines(face, url);
+    ? [JSON.stringify({ url: face.url, port: face.port, broker: connect.url })]
+    : readyLines(face, connect.url);
   printNotes(...lines);
   log.info({ reason: await stop }, 'ending');
 }

@@ -1,19 +1,12 @@
 import { SignalboxError } from '@signalbox/protocol';
+import type { FaceRefusal } from '@signalbox/worker/shim';
 import { withConnectionHint } from '../connection/client-session.ts';
 import type { BrokerPlace } from '../connection/named-identity.ts';
 import { reportFailure } from '../run.ts';
 
-/** A face's reason not to serve a session. */
-interface Refusal {
-  code: string;
-  message: string;
-  retryable: boolean;
-  hint?: string;
-}
-
 /** Reports a face's refusal as if this process had got it from the broker, and returns the exit code. */
 export async function reportRefusal(
-  { code, message, retryable, hint }: Refusal,
+  { code, message, retryable, hint }: FaceRefusal,
   place: BrokerPlace | undefined,
   argv: readonly string[],
 ): Promise<number> {

@@ -1,7 +1,7 @@
 /** A text that took so many milliseconds to make is given out for this many times as long: making it takes a twentieth of the time. */
 const freshFactor = 20;
 
-/** Makes a text when it is asked for. Whoever asks too often gets the same one again, so that asking is never a load. */
+/** Makes a text when it is asked for. A client that asks too often gets the same one again, so that asking is never a load. */
 export class CostlyText {
   readonly #make: () => Promise<string>;
   readonly #monotonic: () => number;

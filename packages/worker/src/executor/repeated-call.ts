@@ -14,7 +14,10 @@ import { type Asker, askOrchestrator } from './orchestrator-question.ts';
 const firstAskMs = 1_000;
 const askAgainMs = 2_000;
 const askTimeoutMs = 10_000;
-/** So many answers in a row that the call is unknown mean that it is: a request in the inbox of an orchestrator that is connected is taken sooner. */
+/**
+ * The number of answers in a row that the call is unknown after which it counts as unknown. A connected orchestrator takes a request from
+ * its inbox sooner than that.
+ */
 const maxUnknown = 5;
 
 /**

@@ -7,8 +7,10 @@ export interface BearerToken {
   agent: string;
 }
 
-/** Reads an `Authorization` header. A text that cannot be an agent's token is refused without asking the
- * broker. In a JSON Web Token, `agentClaim` names the agent. */
+/**
+ * Reads an `Authorization` header. A text that cannot be an agent's token is refused without asking the broker. In a JSON Web Token,
+ * `agentClaim` names the agent.
+ */
 export function bearerToken(
   authorization: string | undefined,
   agentClaim?: string,

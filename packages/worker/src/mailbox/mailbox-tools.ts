@@ -30,7 +30,10 @@ export interface MailboxSettings {
   unreadEveryMs?: number;
   /** The time that an agent waits for an answer before questions of other agents than the asked one end its wait; default 5 s. */
   othersAskAfterMs?: number;
-  /** The way in which an agent whose role says nothing of it is told of new mail; default `text`, which agent CLIs show their models. */
+  /**
+   * The way in which agents are told of new mail if the configuration of their role does not say it; default `text`, which agent CLIs
+   * show their models.
+   */
   unreadHint?: UnreadHint;
 }
 

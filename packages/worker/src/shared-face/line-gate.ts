@@ -2,7 +2,7 @@ import { Transform } from 'node:stream';
 import { type Budget, jsonRpcHead, plainIdPattern } from '@signalbox/protocol';
 
 const lineFeed = 10;
-/** So many lines of one connection are passed on before other connections have their turn. */
+/** The number of lines of one connection that are passed on before other connections have their turn. */
 const linesPerTurn = 8;
 /** The number of bytes that are kept of each end of a line that is too long: clients write the id of a request in one of the two. */
 const keptBytes = 4096;

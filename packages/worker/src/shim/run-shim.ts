@@ -27,9 +27,9 @@ export interface ShimOptions {
   notice: (text: string) => void;
   /** Called once a face has welcomed the session. */
   onServing?: () => void;
-  /** Monotonic milliseconds. */
+  /** Returns monotonic milliseconds. */
   now?: () => number;
-  /** From 0 to 1. */
+  /** Returns a number from 0 to 1. */
   random?: () => number;
 }
 

@@ -11,6 +11,7 @@ import {
   withOrchestratorOption,
 } from '../../command-options.ts';
 import type { WorkerFaceFlags } from '../../worker/face.ts';
+import { mcpDefaults } from '../../worker/mcp-defaults.ts';
 
 /** Defines `signalbox worker face`. */
 export function faceCommand(): Command {
@@ -25,7 +26,7 @@ export function faceCommand(): Command {
       .addOption(dataOption()),
   )
     .option('--alias <url...>', 'further addresses of the same broker, under which agents may know it')
-    .addOption(timeOption('--timeout <time>', 'longest time for one tool call', '10m'));
+    .addOption(timeOption('--timeout <time>', 'longest time for one tool call', mcpDefaults.timeout));
   command.addHelpText(
     'after',
     '\n"signalbox up" runs one, and "worker run" has one of its own. Each "worker mcp" shows it the token of its agent;\nthe broker decides about it. SIGNALBOX_FACE tells "worker mcp" where the socket is.',

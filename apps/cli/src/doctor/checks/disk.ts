@@ -7,6 +7,8 @@ const tooLittleBytes = 64 * 1024 * 1024;
 /** Free bytes below which there is a warning. */
 const littleBytes = 512 * 1024 * 1024;
 
+const elsewhere = 'name a directory on a disk of this machine with broker.data or --data';
+
 /** File systems by the number of statfs(2), with what they mean for a database. See statfs(2) for the numbers. */
 const known: Readonly<Record<number, { name: string; kind: 'network' | 'doubtful' | 'fleeting' }>> = {
   26985: { name: 'NFS', kind: 'network' },
@@ -56,12 +58,12 @@ function kindFinding(type: number, directory: string, platform: NodeJS.Platform)
     case 'network':
       return failed(
         `${directory} lies on ${found.name}, a network file system, on which databases are damaged sooner or later`,
-        'name a directory on a disk of this machine with broker.data or --data',
+        elsewhere,
       );
     case 'doubtful':
       return warning(
         `${directory} lies on ${found.name}: whether locks and syncs work there depends on what stands behind it`,
-        'name a directory on a disk of this machine with broker.data or --data',
+        elsewhere,
       );
     case 'fleeting':
       return warning(

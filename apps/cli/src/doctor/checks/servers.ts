@@ -8,6 +8,7 @@ import { formatElapsed } from '../../terminal/duration.ts';
 import { count, linesOf, oneLine } from '../../terminal/output.ts';
 import { type Finding, failed, ok, warning } from '../finding.ts';
 
+const takeOut = 'take it out of mcpServers, or out of the file that mcpConfig names';
 const byHand = 'run its command by hand to see what it says';
 const details = (name: string): string => `signalbox tools status ${name}`;
 
@@ -20,10 +21,7 @@ export function hostedServerFinding(server: ServerReport): Finding {
     case 'ejected':
       return failed(`${name} fails${why}`, `${details(name)}; then: signalbox tools reload ${name}`);
     case 'refused':
-      return failed(
-        `${name} is a worker of Signalbox and is not served`,
-        'take it out of mcpServers, or out of the file that mcpConfig names',
-      );
+      return failed(`${name} is a worker of Signalbox and is not served`, takeOut);
     case 'needs_auth':
       return warning(`${name} needs somebody to sign in`, `signalbox tools auth ${name}`);
     case 'ready': {
@@ -52,10 +50,7 @@ export function startedServerFinding({ status, tookMs, stderr }: StartedServer):
   if (state === 'ready' || (state === 'idle' && lastError === undefined))
     return ok(`${name} started and listed ${count(toolCount, 'tool')} in ${formatElapsed(tookMs)}`);
   if (state === 'refused') {
-    return failed(
-      `${name} is a worker of Signalbox and would not be served`,
-      'take it out of mcpServers, or out of the file that mcpConfig names',
-    );
+    return failed(`${name} is a worker of Signalbox and would not be served`, takeOut);
   }
   if (state === 'needs_auth')
     return warning(`${name} needs somebody to sign in`, `signalbox up, then: signalbox tools auth ${name}`);
@@ -99,7 +94,8 @@ export async function startServers(
     }),
   );
   const aborted = new Promise<undefined>((resolve) => {
-    signal.addEventListener('abort', () => resolve(undefined), { once: true });
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true });
   });
   await Promise.all(
     servers.map(async ([name]) => {

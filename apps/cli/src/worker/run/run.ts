@@ -23,9 +23,11 @@ import {
 import { openClient } from '../../connection/client-session.ts';
 import { startExitDeadline } from '../../process/exit-deadline.ts';
 import { ownVersion } from '../../process/version.ts';
+import { parseDuration } from '../../terminal/duration.ts';
 import { exitCodes } from '../../terminal/exit-codes.ts';
 import { printNotes } from '../../terminal/output.ts';
 import { listedRoles, roleWarning } from '../../token/role-warning.ts';
+import { mcpDefaults } from '../mcp-defaults.ts';
 import { printPlans } from './dry-run.ts';
 import { exposedWorkspace } from './exposed-workspace.ts';
 import type { WorkerRunFlags } from './flags.ts';
@@ -34,9 +36,6 @@ import { reportRun } from './report.ts';
 import { runSetups } from './setups.ts';
 import { stopOnSignals } from './signals.ts';
 import { workingDirectory } from './working-directory.ts';
-
-/** The longest time of a call for which the agent's own command names none: that of `worker mcp`. */
-const faceCallTimeoutMs = 600_000;
 
 /** Runs agents to their end and returns the highest of their exit codes. Wrong usage is refused before a token is issued. */
 export async function runWorkers(argv: readonly string[], flags: WorkerRunFlags): Promise<number> {
@@ -121,7 +120,7 @@ async function ownFace(
         insecure,
         ...(authorities && { ca: authorities.pem }),
         orchestrator,
-        timeoutMs: faceCallTimeoutMs,
+        timeoutMs: parseDuration(mcpDefaults.timeout)!,
       },
       face: { version: ownVersion() },
     });

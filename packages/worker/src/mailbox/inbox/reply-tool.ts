@@ -107,7 +107,7 @@ function answerable({ held }: Inbox, { id, from, answered, isResumable }: Wanted
     throw new SignalboxError(
       'not_held',
       `no message with the id '${id}' was read by you and waits for its ack; ${rest}`,
-      // A repetition of a call that was answered by a face that has ended.
+      // The call may repeat one that a face answered before it ended.
       { details: isResumable ? { mayBeStored: true } : {} },
     );
   }
