@@ -6,6 +6,7 @@ import { tempDir } from '@signalbox/testing';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { everyProcess, isRunning } from '../support/processes.ts';
 import { startWorkerRunStack, type WorkerRunStack } from '../support/runner/worker-run.ts';
+import { connectShim } from '../support/worker/shared-face.ts';
 
 let run: WorkerRunStack;
 let operator: string[];
@@ -155,6 +156,38 @@ test('A second run of an agent that another run has is warned about; one of anot
   const warned = (events: Record<string, unknown>[]) => events.flatMap(({ code }) => code ?? []);
   expect(warned(second.events())).toContain('runs_already');
   expect([first, other].flatMap((one) => warned(one.events()))).not.toContain('runs_already');
+});
+
+test('The limits of a run’s face are those of the configuration; one that can’t be read is warned about.', async () => {
+  const cwd = await run.workDirectory('limited');
+  const config = join(cwd, 'signalbox.yaml');
+  const start = () =>
+    run.start([...operator, '--config', config, '--agent', 'tight', '--', 'claude', 'stay'], { cwd });
+  await writeFile(config, 'worker: { limits: { sessionsPerAgent: 1 } }');
+  {
+    await using limited = start();
+    const { server } = await limited.report();
+    const token = (await readFile(server.env.SIGNALBOX_TOKEN_FILE!, 'utf8')).trim();
+    const connect = () => connectShim(server.env.SIGNALBOX_FACE!, { token }, { initialize: false });
+    await using _first = await connect();
+    await using shim = await connect();
+    expect((await shim.line('refused')).refused).toMatchObject({
+      message: expect.stringContaining(
+        'this agent has 1 connections here; end some, or raise worker.limits.',
+      ),
+    });
+    expect(limited.events().some(({ code }) => code === 'config_unread')).toBe(false);
+  }
+  await writeFile(config, 'worker: { limits: { sessionsPerAgent: none } }');
+  await using unread = start();
+  await expect
+    .poll(() => unread.events())
+    .toContainEqual(
+      expect.objectContaining({
+        code: 'config_unread',
+        message: expect.stringContaining('sessionsPerAgent'),
+      }),
+    );
 });
 
 test('What can’t be run is told from what can’t be reached, and from no command at all.', async () => {

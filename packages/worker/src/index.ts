@@ -21,7 +21,7 @@ export { outputSink } from './runner/output/output-sink.ts';
 export { type ProcessTokenOptions, processTokens, sameToken } from './runner/process-tokens.ts';
 export { defaultRestartPolicy } from './runner/restart-budget.ts';
 export { runRoots } from './runner/run-directory.ts';
-export type { ProcessEnd, RunEvent } from './runner/run-event.ts';
+export type { ProcessEnd, RunEvent, RunWarning } from './runner/run-event.ts';
 export { openRunFace, type RunFace } from './runner/run-face.ts';
 export { type SupervisedAgent, superviseAgent } from './runner/supervise-agent.ts';
 export {

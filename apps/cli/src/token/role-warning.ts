@@ -1,7 +1,7 @@
-import { type Config, findConfig } from '@signalbox/config';
+import type { Config } from '@signalbox/config';
 import { nearestName, SignalboxError } from '@signalbox/protocol';
-import { loadFound } from '../config/load-found.ts';
-import { brokerPlace, type ConnectionFlags } from '../connection/connection.ts';
+import { configBeside } from '../config/config-beside.ts';
+import type { ConnectionFlags } from '../connection/connection.ts';
 
 /** The roles of a configuration, and the file that lists them. */
 export type ListedRoles = Pick<Config, 'roles' | 'unlisted' | 'file'>;
@@ -26,21 +26,14 @@ export function roleWarning(
   return `role '${role}' is not in ${file} (${known}): an agent in this role ${meaning}`;
 }
 
-/**
- * Reads the roles of the configuration that goes with a broker: the one that an option names, else the one that is found, if it is of
- * the broker at `url`. Returns `undefined` if there is none, or if it cannot be read.
- */
+/** Reads the roles of the configuration that goes with the broker at `url`. Returns `undefined` if there is none, or if it cannot be read. */
 export async function listedRoles(
   flags: ConnectionFlags,
   url: string,
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<ListedRoles | undefined> {
   try {
-    const found = findConfig(flags.config, { env });
-    if (!found) return undefined;
-    const config = await loadFound(found, { env, parts: ['broker', 'roles', 'unlisted'] });
-    const isOfBroker = flags.config !== undefined || brokerPlace({}, { found, config }, {}).url === url;
-    return isOfBroker ? { ...config, file: found.file } : undefined;
+    return await configBeside(flags, url, ['roles', 'unlisted'], env);
   } catch (error) {
     if (error instanceof SignalboxError) return undefined;
     throw error;

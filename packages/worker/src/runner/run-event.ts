@@ -29,7 +29,8 @@ export type RunWarning =
   | 'workspace_exposed'
   | 'unlisted_role'
   | 'runs_already'
-  | 'no_shared_face';
+  | 'no_shared_face'
+  | 'config_unread';
 
 /** Facts that the supervisor learned when a process ended. */
 export interface ExitReport {

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import { type BrokerClient, requestAddress } from '@signalbox/client';
 import { workspaceRecordsDirectory } from '@signalbox/daemon/data-directory';
-import { SignalboxError } from '@signalbox/protocol';
+import { type FaceLimits, SignalboxError } from '@signalbox/protocol';
 import {
   type AgentSetup,
   type CleanupProcess,
@@ -14,12 +14,14 @@ import {
   planAgent,
   processTokens,
   type RunFace,
+  type RunWarning,
   runRoots,
   type SupervisedAgent,
   sameToken,
   startCleanupProcess,
   superviseAgent,
 } from '@signalbox/worker';
+import { configBeside } from '../../config/config-beside.ts';
 import { openClient } from '../../connection/client-session.ts';
 import { startExitDeadline } from '../../process/exit-deadline.ts';
 import { ownVersion } from '../../process/version.ts';
@@ -74,9 +76,10 @@ async function superviseAll(
   const warning = flags.role !== undefined && roles ? roleWarning(flags.role, roles) : undefined;
   if (warning !== undefined) onEvent({ event: 'warning', agent, code: 'unlisted_role', message: warning });
   printSetupNotes(setups[0]!, identity, flags);
-  await using face = await ownFace(identity, cleanup, (message) =>
-    onEvent({ event: 'warning', agent, code: 'no_shared_face', message }),
-  );
+  const warn = (code: RunWarning, message: string): void =>
+    onEvent({ event: 'warning', agent, code, message });
+  const limits = await faceLimitsOf(flags, identity, warn);
+  await using face = await ownFace(identity, cleanup, limits, warn);
   const [stdout, stderr] = [outputSink(process.stdout), outputSink(process.stderr)];
   const agents = setups.map((setup) =>
     superviseAgent({
@@ -104,11 +107,27 @@ async function superviseAll(
   }
 }
 
+/** Reads `worker.limits` of the configuration that goes with the broker. The defaults hold where it can't be read. */
+async function faceLimitsOf(
+  flags: WorkerRunFlags,
+  { connection }: RunIdentity,
+  warn: (code: RunWarning, message: string) => void,
+): Promise<Partial<FaceLimits>> {
+  try {
+    return (await configBeside(flags, connection.url, ['worker']))?.worker.limits ?? {};
+  } catch (error) {
+    if (!(error instanceof SignalboxError)) throw error;
+    warn('config_unread', `worker.limits could not be read, and the defaults hold: ${error.message}`);
+    return {};
+  }
+}
+
 /** Opens the face that serves the agents from this process. Where that cannot be, each agent serves itself. */
 async function ownFace(
   { connection }: RunIdentity,
   cleanup: CleanupProcess,
-  warn: (message: string) => void,
+  limits: Partial<FaceLimits>,
+  warn: (code: RunWarning, message: string) => void,
 ): Promise<RunFace | undefined> {
   const { url, insecure, authorities, orchestrator } = connection;
   try {
@@ -123,10 +142,11 @@ async function ownFace(
         timeoutMs: parseDuration(mcpDefaults.timeout)!,
       },
       face: { version: ownVersion() },
+      limits,
     });
   } catch (error) {
     if (!(error instanceof SignalboxError)) throw error;
-    warn(`each agent's tools are served by a process of its own: ${error.message}`);
+    warn('no_shared_face', `each agent's tools are served by a process of its own: ${error.message}`);
     return undefined;
   }
 }

@@ -1,0 +1,23 @@
+import { type Config, type ConfigPart, findConfig } from '@signalbox/config';
+import { brokerPlace, type ConnectionFlags } from '../connection/connection.ts';
+import { loadFound } from './load-found.ts';
+
+/** The parts of a configuration that go with a broker, and the file that they stand in. */
+export type ConfigBeside = Config & { file: string };
+
+/**
+ * Reads parts of the configuration that goes with the broker at `url`: the one that an option names, else the one that is found, if it
+ * is of that broker. Resolves with `undefined` if there is none. Rejects with `bad_config`.
+ */
+export async function configBeside(
+  flags: ConnectionFlags,
+  url: string,
+  parts: readonly ConfigPart[],
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<ConfigBeside | undefined> {
+  const found = findConfig(flags.config, { env });
+  if (!found) return undefined;
+  const config = await loadFound(found, { env, parts: ['broker', ...parts] });
+  const isOfBroker = flags.config !== undefined || brokerPlace({}, { found, config }, {}).url === url;
+  return isOfBroker ? { ...config, file: found.file } : undefined;
+}
