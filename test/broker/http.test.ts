@@ -1,57 +1,16 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { request as httpRequest, type OutgoingHttpHeaders } from 'node:http';
 import { connect as connectSocket, type Socket } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { startBroker } from '@signalbox/broker';
 import { connectWire, startTestBroker, type TestBroker, tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
-
-interface Response {
-  status: number;
-  headers: Record<string, string | string[] | undefined>;
-  body: string;
-}
-
-/** Sends one HTTP request to a port or a Unix socket. */
-async function ask(
-  to: { port: number } | { socketPath: string },
-  path: string,
-  {
-    method = 'GET',
-    headers = {},
-    body,
-  }: { method?: string; headers?: OutgoingHttpHeaders; body?: string } = {},
-): Promise<Response> {
-  const length = body === undefined ? {} : { 'content-length': body.length };
-  const options = { host: '127.0.0.1', agent: false, ...to, path, method };
-  const request = httpRequest({ ...options, headers: { ...length, ...headers } });
-  request.end(body);
-  const [response] = await once(request, 'response');
-  return { status: response.statusCode, headers: response.headers, body: await text(response) };
-}
+import { ask, figureOf, readToEnd } from '../support/http/ask.ts';
 
 async function scrape(broker: TestBroker, token?: string): Promise<string> {
   const bearer = token ?? (await broker.operatorToken());
   const { status, body } = await ask(broker, '/metrics', { headers: { authorization: `Bearer ${bearer}` } });
   expect(status, body).toBe(200);
   return body;
-}
-
-/** Reads from a socket until it is closed, however it is closed. */
-async function readToEnd(socket: Socket): Promise<string> {
-  let read = '';
-  socket.on('data', (part) => {
-    read += String(part);
-  });
-  if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve));
-  return read;
-}
-
-/** Returns the value of a series. */
-function figureOf(metrics: string, series: string): number | undefined {
-  const line = metrics.split('\n').find((one) => one.startsWith(`${series} `));
-  return line === undefined ? undefined : Number(line.slice(series.length + 1));
 }
 
 test('Probes are answered on the port of the WebSockets and on the Unix socket; what else is asked is refused in the words of the client.', async () => {

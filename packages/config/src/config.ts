@@ -43,6 +43,7 @@ export interface Config {
   auth?: AuthEntry;
   orchestrator: {
     id: string;
+    listen?: ListenAddress;
     concurrency: { global?: number; perServer?: number; perWorker?: number; waitingPerWorker?: number };
     callTimeoutMs?: number;
     maxProcesses?: number;
@@ -92,6 +93,7 @@ export function settleConfig(
   const listen = broker.listen === undefined ? undefined : parseListenAddress(broker.listen);
   const servers = Object.entries(from.servers);
   const { callTimeoutMs, maxProcesses } = orchestrator;
+  const ownListen = orchestrator.listen === undefined ? undefined : parseListenAddress(orchestrator.listen);
   return {
     ...(from.file !== undefined && { file: from.file }),
     files: from.files,
@@ -110,6 +112,7 @@ export function settleConfig(
     ...(document.auth && { auth: { ...document.auth, agentClaim: document.auth.agentClaim ?? 'sub' } }),
     orchestrator: {
       id: orchestrator.id ?? 'orchestrator',
+      ...(ownListen && { listen: ownListen }),
       concurrency: withoutUndefined(orchestrator.concurrency ?? {}),
       ...withoutUndefined({ callTimeoutMs, maxProcesses }),
       limits: { calls: withoutUndefined(orchestrator.limits?.calls ?? {}) },

@@ -1,8 +1,10 @@
 export { type Answer, plainText, refusal } from './http/answer.ts';
 export type { HealthCheck, Readiness } from './http/readiness.ts';
+export { openStatusListener, type StatusListener } from './http/status-listener.ts';
 export {
   type AccessRefusal,
   bearerOf,
+  refusedAccess,
   StatusRequests,
   type StatusSources,
   send,
@@ -12,3 +14,4 @@ export { Histogram, LabelledHistogram } from './metrics/histogram.ts';
 export { LabelValues } from './metrics/label-values.ts';
 export { LoopDelay } from './metrics/loop-delay.ts';
 export { gauge, type MetricFamily, type MetricInfo, type Sample } from './metrics/metric-family.ts';
+export { reportedFamilies } from './metrics/reported-families.ts';

@@ -7,6 +7,7 @@ import {
   type McpReply,
   messageOf,
   noFault,
+  type OrchestratorFigures,
 } from '@signalbox/protocol';
 import { AuditTrail } from './audit/audit-trail.ts';
 import { auditServerEvents } from './audit/server-events.ts';
@@ -96,6 +97,8 @@ export interface Orchestrator extends AsyncDisposable {
   setPolicy(changes: PolicyChanges): void;
   /** Reports to the audit log which configuration it is about to put in force. `detail` is without secrets. */
   recordConfig(detail: string): Promise<void>;
+  /** Reads the figures of this orchestrator, and sentences about what does not work. */
+  status(): { figures: OrchestratorFigures; problems: string[] };
   /** Requests that wait, run, or whose reply the broker has not confirmed yet. */
   readonly inFlight: number;
 }
@@ -181,7 +184,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     starting.use(watchSettledRequests({ client, journal, inbox, everyMs: options.askSettledEveryMs, log }));
   }
   const servers = new ServerFigures({ host, scheduler });
-  starting.use(
+  const reports = starting.use(
     new MetricsReports({ client, calls: meter, servers, monotonic, everyMs: options.reportEveryMs }),
   );
   const otherMessages = starting.use(await client.subscribe());
@@ -208,6 +211,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   return {
     stop,
     setPolicy,
+    status: () => reports.collect(),
     recordConfig: (detail) => audit.recordBefore({ code: 'config_applied', detail }),
     get inFlight() {
       return requests.inFlight;

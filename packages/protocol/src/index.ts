@@ -235,6 +235,7 @@ export { SharedRoom, type Shortage } from './shared-room.ts';
 
 export { type Fault, faultAt, faultPoints, faultVariable, noFault } from './faults.ts';
 export {
+  figuresAccessPath,
   isPermitted,
   listPermissions,
   operationPermissions,

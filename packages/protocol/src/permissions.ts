@@ -76,3 +76,6 @@ export function permissionsOfRole(role: string): readonly Permission[] {
 export function listPermissions(needs: readonly Permission[]): string {
   return needs.join(' or ');
 }
+
+/** The path of a broker's HTTP listener that answers 200 to a token that may see figures, 401 or 403 to any other. */
+export const figuresAccessPath = '/metrics/access';

@@ -8,6 +8,7 @@ const maxRemarks = 10;
 export function orchestratorLines(ready: OrchestratorReport): string[] {
   return [
     `${headline(ready)}, serving at ${ready.url}`,
+    ...(ready.listen === undefined ? [] : [`  answering probes and scrapers at http://${ready.listen}`]),
     ...indent(serverLines(ready)),
     ...indent(roleLines(ready)),
     ...indent(remarkLines(ready)),

@@ -1,5 +1,11 @@
-import { type AccessRefusal, plainText, StatusRequests } from '@signalbox/monitoring';
-import { isPermitted, operationPermissions, subprotocol } from '@signalbox/protocol';
+import {
+  type AccessRefusal,
+  bearerOf,
+  plainText,
+  refusedAccess,
+  StatusRequests,
+} from '@signalbox/monitoring';
+import { figuresAccessPath, isPermitted, operationPermissions, subprotocol } from '@signalbox/protocol';
 import { auditEvent } from '../audit-event.ts';
 import type { IdentityProvider } from '../auth/identity-provider.ts';
 import { describeExpired } from '../auth/token-rules.ts';
@@ -52,7 +58,13 @@ export function statusRequests({
       monotonic,
       onError: (error) => log({ level: 'error', event: 'http_request_failed', error }),
     },
-    { '/': () => hint },
+    {
+      '/': () => hint,
+      [figuresAccessPath]: (request) => {
+        const refused = refuse(bearerOf(request), deps);
+        return refused ? refusedAccess(request, refused) : plainText(200, 'ok');
+      },
+    },
   );
 }
 

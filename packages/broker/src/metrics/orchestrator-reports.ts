@@ -1,8 +1,6 @@
-import type { HealthCheck, MetricFamily } from '@signalbox/monitoring';
+import { type HealthCheck, type MetricFamily, reportedFamilies } from '@signalbox/monitoring';
 import {
   type OrchestratorFigures,
-  type OrchestratorMetric,
-  type OrchestratorSamples,
   orchestratorFiguresSchema,
   orchestratorMetrics,
   parseJson,
@@ -25,7 +23,7 @@ interface Report {
 
 /**
  * Keeps what connected orchestrators report of themselves. Of all labels only `orchestrator` holds the id of an agent: the one that the
- * operator chose, without which the counters of two orchestrators could not be told apart.
+ * operator chose (ADR 33).
  */
 export class OrchestratorReports {
   readonly #monotonic: () => number;
@@ -64,16 +62,8 @@ export class OrchestratorReports {
   /** The figures of all orchestrators. */
   collect(): MetricFamily[] {
     const ages = Array.from(this.#byAgent, ([agent, { at }]) => [[agent], this.#ageSeconds(at)] as const);
-    const figures = Array.from(
-      this.#byAgent,
-      ([agent, { body }]) => [agent, this.#read(agent, body)] as const,
-    );
-    const families = Object.entries<OrchestratorMetric>(orchestratorMetrics).map(([key, metric]) =>
-      familyOf(
-        metric,
-        figures.flatMap(([agent, own]) => withAgent(agent, own[key as keyof OrchestratorFigures])),
-      ),
-    );
+    const reports = Array.from(this.#byAgent, ([by, { body }]) => ({ by, figures: this.#read(by, body) }));
+    const families = reportedFamilies(orchestratorMetrics, 'orchestrator', reports);
     return [{ ...brokerMetrics.reportAge, type: 'gauge', samples: ages }, ...families];
   }
 
@@ -89,17 +79,4 @@ export class OrchestratorReports {
   #ageSeconds(at: number): number {
     return Math.round((this.#monotonic() - at) / 100) / 10;
   }
-}
-
-function withAgent(agent: string, samples: OrchestratorSamples = []): OrchestratorSamples {
-  return samples.map(([labels, ...rest]) => [[agent, ...labels], ...rest] as const);
-}
-
-function familyOf(
-  { type, name, help, labels, buckets = [] }: OrchestratorMetric,
-  samples: OrchestratorSamples,
-): MetricFamily {
-  const info = { name, help, labels: ['orchestrator', ...labels] };
-  // The schema has checked that a sample has the shape of its type.
-  return { ...info, type, buckets, samples } as unknown as MetricFamily;
 }

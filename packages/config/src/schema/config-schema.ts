@@ -26,14 +26,12 @@ const originSchema = z.string().refine((text) => /^https?:/.test(text) && URL.pa
   error: 'must be scheme, host and port without a path, as in https://signalbox.example.com',
 });
 
+const listenSchema = z.string().refine((text) => parseListenAddress(text) !== undefined, {
+  error: 'must be HOST:PORT, as in 127.0.0.1:7420',
+});
+
 const brokerSchema = z.strictObject({
-  listen: z
-    .string()
-    .refine((text) => parseListenAddress(text) !== undefined, {
-      error: 'must be HOST:PORT, as in 127.0.0.1:7420',
-    })
-    .optional()
-    .describe('HOST:PORT; default 127.0.0.1:7420, port 0 takes any free one'),
+  listen: listenSchema.optional().describe('HOST:PORT; default 127.0.0.1:7420, port 0 takes any free one'),
   socket: z
     .boolean()
     .optional()
@@ -74,6 +72,11 @@ const brokerSchema = z.strictObject({
 
 const orchestratorSchema = z.strictObject({
   id: agentIdSchema.optional().describe('agent id of the orchestrator; default orchestrator'),
+  listen: listenSchema
+    .optional()
+    .describe(
+      'HOST:PORT at which the orchestrator answers /livez, /readyz and /metrics itself; default none. An address beyond this machine needs --insecure',
+    ),
   concurrency: z
     .strictObject({
       global: limit.optional().describe('calls that run at once; default 64'),

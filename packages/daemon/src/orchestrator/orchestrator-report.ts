@@ -7,6 +7,8 @@ import { configuredAllowlist } from '../policy/policy.ts';
 export interface OrchestratorReport {
   /** The broker that it is connected to. */
   url: string;
+  /** Where it answers probes and scrapers itself, as `HOST:PORT`. */
+  listen?: string;
   servers: { name: string; state: string; tools: number; error?: string }[];
   /** The servers that have told no tool yet: they are still starting, or their start has failed. */
   notReady: { server: string; state: 'starting' | 'failed'; reason?: string }[];
@@ -27,7 +29,7 @@ export function describeOrchestrator(
   host: McpHost,
   inventory: Inventory,
   config: Config,
-): Omit<OrchestratorReport, 'url'> {
+): Omit<OrchestratorReport, 'url' | 'listen'> {
   const allowlist = configuredAllowlist(config);
   const { tools, hidden, origins, renamed, problems } = inventory;
   const missing = host.missing();

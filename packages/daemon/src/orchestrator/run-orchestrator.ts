@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { type BrokerClient, type Log as ClientLog, connectBroker } from '@signalbox/client';
-import { type Config, withExposureChecked } from '@signalbox/config';
+import { type Config, formatListenAddress, withExposureChecked } from '@signalbox/config';
 import { type McpHost, startMcpHost } from '@signalbox/mcp-host';
 import {
   type Journal,
@@ -21,6 +21,8 @@ import {
   type ServerStart,
 } from './orchestrator-report.ts';
 import { ensureOrchestratorToken } from './orchestrator-token.ts';
+import { openStatus } from './status/open-status.ts';
+import { OrchestratorHealth } from './status/orchestrator-health.ts';
 import { openToolSources } from './tool-sources.ts';
 
 /** The configuration that an orchestrator runs with, and how it reaches its broker. */
@@ -30,7 +32,7 @@ export interface RunOrchestratorOptions {
   configFile?: string;
   /** The broker's address; by default that of the broker of the data directory. */
   url?: string;
-  /** Allows plain `ws://` to another machine, although nothing is encrypted. */
+  /** Allows plain `ws://` to another machine, and `orchestrator.listen` beyond this one, although nothing is encrypted. */
   insecure?: boolean;
   /** The certificates of the only authorities to trust for `wss://`, as PEM text. */
   ca?: string;
@@ -85,7 +87,8 @@ const eventLevels: Readonly<Record<string, LogLevel>> = {
 
 /**
  * Runs an orchestrator in this process: it hosts the configured MCP servers and serves their tools by role. Resolves when it
- * takes requests, which may be before its servers have started. Rejects with `bad_config`, `exposed`, `unreachable` or `unauthorized`.
+ * takes requests, which may be before its servers have started. Rejects with `bad_config`, `exposed`, `insecure_listen`, `address_in_use`,
+ * `cannot_listen`, `unreachable` or `unauthorized`.
  */
 export async function runOrchestrator(options: RunOrchestratorOptions): Promise<RunningOrchestrator> {
   const { configFile, tokenFiles = [], allowExposed = false, log = () => {} } = options;
@@ -101,7 +104,11 @@ export async function runOrchestrator(options: RunOrchestratorOptions): Promise<
   using start = untilDisposed(options.signal);
   const inForce = (): Config => admitted;
   const run = { ...options, config, inForce, dataDir, url, log, signal: start.signal };
+  const health = new OrchestratorHealth();
+  const listen = await listenForProbes(starting, run, health);
   const { host, client, journal, orchestrator, reloadCapabilities } = await startParts(starting, run);
+  health.started({ client, journal, orchestrator });
+  starting.defer(() => health.draining());
   let reload: Promise<ConfigReload> | undefined;
   starting.defer(async () => (await reload)?.[Symbol.asyncDispose]());
   const resources = starting.move();
@@ -109,7 +116,7 @@ export async function runOrchestrator(options: RunOrchestratorOptions): Promise<
   async function becomeReady(): Promise<OrchestratorReport> {
     const inventory = await host.inventory();
     if (resources.disposed) throw closed();
-    const report = { url, ...describeOrchestrator(host, inventory, config) };
+    const report = { url, ...(listen && { listen }), ...describeOrchestrator(host, inventory, config) };
     for (const message of report.warnings) log({ event: 'config_warning', level: 'warn', message });
     if (configFile !== undefined && isRegularFile(configFile)) {
       reload = ConfigReload.open(config, configFile, { host, orchestrator, reloadCapabilities, admit, log });
@@ -132,6 +139,19 @@ export async function runOrchestrator(options: RunOrchestratorOptions): Promise<
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+}
+
+/** Answers probes and scrapers from now on, if the configuration says where. Returns the address. */
+async function listenForProbes(
+  resources: AsyncDisposableStack,
+  { config, insecure = false, url, ca, log }: RunOrchestratorOptions & { url: string; log: Log },
+  health: OrchestratorHealth,
+): Promise<string | undefined> {
+  const { listen, id } = config.orchestrator;
+  if (!listen) return undefined;
+  const listener = await openStatus({ listen, insecure, id, broker: { url, ca }, health, log });
+  const { port } = resources.use(listener);
+  return formatListenAddress({ ...listen, port });
 }
 
 /** The parts of a running orchestrator that are needed after its start. */

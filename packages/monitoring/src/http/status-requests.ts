@@ -5,9 +5,9 @@ import { type Answer, json, plainText, refusal } from './answer.ts';
 import { CostlyText } from './costly-text.ts';
 import type { HealthCheck, Readiness } from './readiness.ts';
 
-/** The reason why a request may not see what it asks for. */
+/** The reason why a request may not see what it asks for. With 503 nobody could be asked whether it may. */
 export interface AccessRefusal {
-  status: 401 | 403;
+  status: 401 | 403 | 503;
   code: string;
   message: string;
 }
@@ -21,7 +21,7 @@ export interface StatusSources {
   /** Everything that `/metrics` shows. */
   metrics(): Promise<readonly MetricFamily[]>;
   /** Refuses a request that may not see figures, by the token of its `Authorization` header. */
-  refuse(bearer: string | undefined): AccessRefusal | undefined;
+  refuse(bearer: string | undefined): AccessRefusal | undefined | Promise<AccessRefusal | undefined>;
   /** Returns monotonic milliseconds. */
   monotonic: () => number;
   /** Called with an error that became a 500. */
@@ -84,7 +84,7 @@ export class StatusRequests {
 
   async #readyz(request: IncomingMessage, { searchParams }: URL): Promise<Answer> {
     const isVerbose = searchParams.has('verbose');
-    const refused = isVerbose ? this.#refuse(request) : undefined;
+    const refused = isVerbose ? await this.#refuse(request) : undefined;
     if (refused) return refused;
     const readiness = await this.#sources.ready();
     const status = readiness.ready ? 200 : 503;
@@ -97,18 +97,24 @@ export class StatusRequests {
   }
 
   async #scrape(request: IncomingMessage): Promise<Answer> {
-    const refused = this.#refuse(request);
+    const refused = await this.#refuse(request);
     if (refused) return refused;
     return { status: 200, headers: { 'content-type': prometheusType }, body: await this.#metrics.get() };
   }
 
-  #refuse(request: IncomingMessage): Answer | undefined {
-    const refused = this.#sources.refuse(bearerOf(request));
-    if (!refused) return undefined;
-    const { status, code, message } = refused;
-    const challenge = { 'www-authenticate': 'Bearer realm="signalbox"' };
-    return refusal(request, status, { code, message }, status === 401 ? challenge : {});
+  async #refuse(request: IncomingMessage): Promise<Answer | undefined> {
+    const refused = await this.#sources.refuse(bearerOf(request));
+    return refused && refusedAccess(request, refused);
   }
+}
+
+/** Makes the answer to a request that may not see what it asks for. */
+export function refusedAccess(
+  request: Pick<IncomingMessage, 'headers'>,
+  { status, code, message }: AccessRefusal,
+): Answer {
+  const challenge = { 'www-authenticate': 'Bearer realm="signalbox"' };
+  return refusal(request, status, { code, message }, status === 401 ? challenge : {});
 }
 
 /** Returns the token of a request's `Authorization` header. */

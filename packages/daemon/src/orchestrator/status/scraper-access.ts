@@ -1,0 +1,69 @@
+import { type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { text } from 'node:stream/consumers';
+import type { AccessRefusal } from '@signalbox/monitoring';
+import { figuresAccessPath, messageOf, parseBrokerAddress } from '@signalbox/protocol';
+
+/** The broker's address, and the only authorities to trust for `wss://`. */
+export interface BrokerPlace {
+  url: string;
+  ca?: string | undefined;
+}
+
+/** The time that the broker has to judge a token. */
+const patienceMs = 5000;
+/** The most questions to the broker at a time. */
+const maxAsked = 8;
+
+/** Returns a function that asks the broker whether a token may see figures. It resolves with the reason why not, and never rejects. */
+export function scraperAccess(
+  broker: BrokerPlace,
+): (bearer: string | undefined) => Promise<AccessRefusal | undefined> {
+  let asked = 0;
+  return async (bearer) => {
+    if (bearer === undefined) {
+      const message = "send 'Authorization: Bearer' with the token of an observer or operator";
+      return { status: 401, code: 'unauthorized', message };
+    }
+    if (asked >= maxAsked) return unknown('too many tokens are being checked');
+    asked++;
+    try {
+      return await askBroker(broker, bearer);
+    } catch (error) {
+      return unknown(`the broker, which knows the tokens, could not be asked: ${messageOf(error)}`);
+    } finally {
+      asked--;
+    }
+  };
+}
+
+function unknown(message: string): AccessRefusal {
+  return { status: 503, code: 'access_unknown', message };
+}
+
+async function askBroker(broker: BrokerPlace, bearer: string): Promise<AccessRefusal | undefined> {
+  const response = await getAccess(broker, bearer);
+  const body = await text(response);
+  const { statusCode: status } = response;
+  if (status === 200) return undefined;
+  if (status !== 401 && status !== 403) throw new Error(`it answered ${status}`);
+  const { error } = JSON.parse(body) as { error: { code: string; message: string } };
+  return { status, code: error.code, message: error.message };
+}
+
+function getAccess({ url, ca }: BrokerPlace, bearer: string): Promise<IncomingMessage> {
+  const { socketPath } = parseBrokerAddress(url, { insecure: true });
+  const { hostname, port, protocol } = new URL(socketPath === undefined ? url : 'ws://localhost');
+  const options: RequestOptions & { ca?: string } = {
+    ...(socketPath === undefined ? { host: hostname.replace(/^\[(.*)\]$/, '$1'), port } : { socketPath }),
+    ...(ca !== undefined && { ca }),
+    path: figuresAccessPath,
+    headers: { authorization: `Bearer ${bearer}`, accept: 'application/json' },
+    agent: false,
+    signal: AbortSignal.timeout(patienceMs),
+  };
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const request = protocol === 'wss:' ? requestHttps(options, resolve) : requestHttp(options, resolve);
+  request.on('error', reject).end();
+  return promise;
+}
