@@ -140,6 +140,7 @@ export { agentTokenMs, endsSoon } from './names/token-lifetime.ts';
 export {
   agentOfToken,
   isJwt,
+  maxTokenLength,
   parseTokenFile,
   type TokenFile,
   tokenFileText,

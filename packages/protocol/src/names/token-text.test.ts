@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseTokenFile, tokenFileText, tokenText } from './token-text.ts';
+import { maxTokenLength, parseTokenFile, tokenFileText, tokenText } from './token-text.ts';
 
 const token = tokenText('rosa', 'x'.repeat(43));
 
@@ -20,4 +20,6 @@ test('Two tokens, another second line, a third line and no token make no token f
   for (const text of ['', '\n', `${token}\n${token}`, `${token}\nhttp://a`, `${token} unix:/a`, 'two words'])
     expect(parseTokenFile(text)).toBeUndefined();
   expect(parseTokenFile(`${token}\nunix:/a\nunix:/b`)).toBeUndefined();
+  expect(parseTokenFile('x'.repeat(maxTokenLength))).toBeDefined();
+  expect(parseTokenFile('x'.repeat(maxTokenLength + 1))).toBeUndefined();
 });

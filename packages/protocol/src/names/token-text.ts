@@ -1,5 +1,8 @@
 import { isAgentId } from './address.ts';
 
+/** The most characters of a token. Ours are short; a JSON Web Token has what its identity provider writes into it. */
+export const maxTokenLength = 8192;
+
 const tokenPattern = /^sbx_([^~]+)~[A-Za-z0-9_-]{43}$/;
 
 /**
@@ -58,8 +61,7 @@ export function tokenFileText({ token, url }: TokenFile): string {
 
 /** Reads a token file, without what an editor put around its lines. Returns `undefined` if it is none. The address is not checked. */
 export function parseTokenFile(text: string): TokenFile | undefined {
-  const match = /^([!-~]{1,8192})(?:\s*\n\s*((?:unix|wss?):[^\p{Cc}]+))?$/u.exec(text.trim());
-  if (!match) return undefined;
-  const [, token, url] = match as unknown as [string, string, string | undefined];
+  const [, token = '', url] = /^([!-~]+)(?:\s*\n\s*((?:unix|wss?):[^\p{Cc}]+))?$/u.exec(text.trim()) ?? [];
+  if (token === '' || token.length > maxTokenLength) return undefined;
   return { token, ...(url !== undefined && { url: url.trim() }) };
 }

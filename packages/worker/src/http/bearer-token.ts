@@ -1,4 +1,4 @@
-import { agentOfToken } from '@signalbox/protocol';
+import { agentOfToken, maxTokenLength } from '@signalbox/protocol';
 import type { HttpRefusal } from '../sdk/http-refusal.ts';
 
 /** The token of a request, not yet verified; `agent` is the one that its text names. */
@@ -22,8 +22,8 @@ export function bearerToken(
       headers: { 'www-authenticate': 'Bearer realm="signalbox"' },
     };
   }
-  const token = /^bearer +([!-~]{1,8192}) *$/i.exec(authorization)?.[1];
-  if (token === undefined) {
+  const token = /^bearer +([!-~]+) *$/i.exec(authorization)?.[1];
+  if (token === undefined || token.length > maxTokenLength) {
     return invalidToken(
       'the Authorization header must read: Bearer TOKEN, as signalbox token issue gives it',
     );

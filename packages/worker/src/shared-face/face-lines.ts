@@ -1,4 +1,4 @@
-import { isAgentId, isJsonObject, SignalboxError } from '@signalbox/protocol';
+import { isAgentId, isJsonObject, maxTokenLength, SignalboxError } from '@signalbox/protocol';
 import { z } from 'zod';
 
 /** The version of the lines between a shim and a shared face, which are described in `docs/protocol/shared-face.md`. */
@@ -9,7 +9,7 @@ const consumerPattern = /^[A-Za-z0-9_-]{22}$/;
 const helloSchema = z.object({
   signalbox_face: z.literal(version),
   agent: z.string().refine(isAgentId, 'is no agent id').optional(),
-  token: z.string().min(1).max(256),
+  token: z.string().min(1).max(maxTokenLength),
   url: z.string().max(4096).optional(),
   consumer: z.string().regex(consumerPattern, 'is not 22 characters of base64url'),
   options: z
