@@ -78,3 +78,24 @@ test('only the agent’s own token is answered, and only as its role may be told
     hint: expect.stringContaining('from walt'),
   });
 });
+
+test('two connections of one process tell each message once, and another process of the agent is told of it, too', async () => {
+  await using site = await startSite();
+  const { broker } = site.stack.broker;
+  const issue = async () => (await broker.issueToken({ agent: 'rosa', role: 'worker' })).token;
+  const [own, others] = [await issue(), await issue()];
+  const shims = [own, own, others].map((token) => connectShim(site.path, { token }));
+  await using first = await shims[0]!;
+  await using second = await shims[1]!;
+  await using third = await shims[2]!;
+  await send(site, 'walt', 'rosa');
+  const told = async (shim: typeof first, n: number) => {
+    const { result } = await shim.call(n, 'signalbox_list_agents');
+    return JSON.stringify(result).includes('new message waits');
+  };
+  let n = 2;
+  await expect.poll(() => told(first, n++), { timeout: 5_000 }).toBe(true);
+  for (let times = 0; times < 3; times++) expect(await told(second, n++)).toBe(false);
+  expect(await askedBy(site, { agent: 'rosa', token: own })).toEqual({ hint: null });
+  await expect.poll(() => told(third, n++), { timeout: 5_000 }).toBe(true);
+});

@@ -231,6 +231,7 @@ export {
   faceLimits,
 } from './part-limits.ts';
 export { SharedRoom, type Shortage } from './shared-room.ts';
+export { type TurnReader, Turns, unitsPerTurn } from './turns.ts';
 
 // Errors, faults and texts that every package uses.
 

@@ -40,7 +40,7 @@ export const faceLimits = {
   unreadBytes: {
     default: 32 * MiB,
     meaning:
-      'Bytes that wait at a shared face for one client that does not read. Beyond them its connection is ended.',
+      'Bytes that wait at a shared face for the clients of one agent that do not read. Beyond them the connection for which most waits is ended.',
   },
   nodesPerAgent: {
     default: 250_000,

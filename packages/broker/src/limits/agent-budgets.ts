@@ -1,8 +1,7 @@
-import { Budget, type Limits } from '@signalbox/protocol';
+import { Budget, type Limits, Turns, unitsPerTurn } from '@signalbox/protocol';
 import type { TokenRecord } from '@signalbox/store';
 import { RateLimit } from './rate-limit.ts';
 import { figure, type RoleLimits } from './role-limits.ts';
-import { Turns, unitsPerTurn } from './turns.ts';
 
 /** The time between two notices to one agent that it is over its budget. */
 const noticeEveryMs = 10_000;

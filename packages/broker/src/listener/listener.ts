@@ -7,13 +7,12 @@ import {
 } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { bearerOf, refusal as refuseRequest, type StatusRequests, send } from '@signalbox/monitoring';
-import { frameCosts, subprotocol } from '@signalbox/protocol';
+import { frameCosts, subprotocol, Turns } from '@signalbox/protocol';
 import { TlsFront, type TlsPair } from '@signalbox/tls';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { auditEvent } from '../audit-event.ts';
 import type { IdentityProvider } from '../auth/identity-provider.ts';
 import type { BrokerHealth } from '../health/broker-health.ts';
-import { Turns } from '../limits/turns.ts';
 import type { SessionDeps } from '../session/session.ts';
 import { Connection, checksPerHeartbeat, type Greeting } from './connection.ts';
 import { DescriptorWatch } from './descriptor-watch.ts';

@@ -1,5 +1,5 @@
+import { Turns } from '@signalbox/protocol';
 import { describe, expect, it } from 'vitest';
-import { Turns } from '../limits/turns.ts';
 import { binary, FrameReader, type FrameReaderDeps } from './frame-reader.ts';
 
 function nextTurn(): Promise<void> {

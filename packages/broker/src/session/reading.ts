@@ -1,5 +1,5 @@
+import type { Turns } from '@signalbox/protocol';
 import type { WebSocket } from 'ws';
-import type { Turns } from '../limits/turns.ts';
 
 /** The reasons for which nothing is read from a connection: what waits, or the turns that are over. */
 export type PauseReason = 'frames wait' | 'answers wait' | Turns;

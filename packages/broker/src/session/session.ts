@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Turns } from '@signalbox/protocol';
 import {
   type BrokerFrame,
   type ClientFrame,
@@ -16,7 +17,6 @@ import type { FrameDeps } from '../frames/frame-deps.ts';
 import { handleFrame } from '../frames/handlers.ts';
 import type { Outcome } from '../frames/outcome.ts';
 import type { AgentBudget, AgentBudgets } from '../limits/agent-budgets.ts';
-import type { Turns } from '../limits/turns.ts';
 import { type binary, FrameReader } from './frame-reader.ts';
 import type { Identity } from './handshake.ts';
 import { Outbox } from './outbox.ts';

@@ -2,6 +2,7 @@ import type { Log } from '@signalbox/client';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import type { MailHint } from '../mailbox/inbox/mail-hint.ts';
 import { mentionMail } from '../mailbox/inbox/mention-mail.ts';
+import type { Mentioned } from '../mailbox/inbox/mentioned.ts';
 import { type Mailbox, type MailboxSettings, mailboxTools } from '../mailbox/mailbox-tools.ts';
 import { searchTools } from '../search/search-tools.ts';
 import { type AgentStatus, createAgentStatus } from '../tools/agent-status.ts';
@@ -20,6 +21,8 @@ export interface AgentToolsOptions extends MailboxSettings {
   mailbox?: boolean;
   /** Names the process that reads the inbox to the broker, if that process ends with its agent. */
   consumerId?: string;
+  /** Remembers the mail that hints have mentioned; by default for these tools alone. */
+  mentioned?: Mentioned;
   /** Called when a client lists the tools for the first time. */
   onListed?: (() => void) | undefined;
   log?: Log;

@@ -15,6 +15,7 @@ import { InboxCursors } from './inbox/inbox-cursors.ts';
 import { inboxTools } from './inbox/inbox-tools.ts';
 import { readToolOf } from './inbox/mail-hint.ts';
 import { mentionMailIn } from './inbox/mention-mail.ts';
+import { Mentioned } from './inbox/mentioned.ts';
 import { replyTool } from './inbox/reply-tool.ts';
 import { Unread } from './inbox/unread.ts';
 import { mailboxInstructions } from './mailbox-instructions.ts';
@@ -41,6 +42,8 @@ export interface MailboxOptions extends MailboxSettings {
   calls: CallsUnderWay;
   /** Names the process that reads the inbox to the broker, if that process ends with its agent. */
   consumerId?: string;
+  /** Remembers the mail that hints have mentioned; by default for this mailbox alone. */
+  mentioned?: Mentioned;
   log?: Log;
 }
 
@@ -83,6 +86,7 @@ export function mailboxTools(executor: McpProxyExecutor, options: MailboxOptions
     everyMs: options.unreadEveryMs ?? defaultUnreadEveryMs,
     mode: () => executor.unreadHint ?? options.unreadHint ?? 'text',
     readTool,
+    mentioned: options.mentioned ?? new Mentioned(),
     now,
     log,
   });

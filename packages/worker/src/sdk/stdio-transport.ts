@@ -31,8 +31,8 @@ export interface LineFormat {
   received(message: JSONRPCMessage): JSONRPCMessage | undefined;
   /** Called with each message before it is written. */
   sent(message: JSONRPCMessage): void;
-  /** Called before what was sent is written; the function that it returns is called when that has left this process, or could not. */
-  leaving(): (error?: Error | null) => void;
+  /** Called before what was sent is written, with its length; the function that it returns is called when that has left this process, or could not. */
+  leaving(characters: number): (error?: Error | null) => void;
 }
 
 /** The result of `send`, which has nothing to wait for. */
@@ -108,7 +108,7 @@ export class StdioTransport implements Transport {
     const text = this.#text;
     this.#text = '';
     if (text === '' || this.#isClosed) return;
-    if (this.#format) this.#output.write(text, this.#format.leaving());
+    if (this.#format) this.#output.write(text, this.#format.leaving(text.length));
     else this.#output.write(text);
   }
 

@@ -1,17 +1,21 @@
-import { Budget, type FaceLimits, SignalboxError } from '@signalbox/protocol';
+import { type FaceLimits, SignalboxError } from '@signalbox/protocol';
+import { Mentioned } from '../mailbox/inbox/mentioned.ts';
 
 /** The most connections to the broker that are being opened at a time: each unknown token costs it one. */
 const maxConnecting = 64;
+/** The most of them with one token, so that an agent whose connections take long leaves places for others. */
+const maxConnectingPerToken = 8;
 
 interface Entry {
   sessions: number;
-  /** Counts what its sessions write, which is read later beyond it. */
-  bytes: Budget;
+  connecting: number;
+  mentioned: Mentioned;
 }
 
 /** The place of one session, until it is disposed. */
 export interface SessionPlace extends Disposable {
-  readonly bytes: Budget;
+  /** Remembers the mail that was mentioned in one of the sessions of its token. */
+  readonly mentioned: Mentioned;
   /** The agent is connected: the place is one of a session now. */
   connected(): void;
 }
@@ -19,21 +23,20 @@ export interface SessionPlace extends Disposable {
 /** Counts the sessions of each token, and those that are being opened. */
 export class AgentPlaces {
   readonly #limits: FaceLimits;
-  readonly #now: () => number;
   readonly #entries = new Map<string, Entry>();
   #connecting = 0;
 
-  /** `now`: monotonic milliseconds. */
-  constructor(limits: FaceLimits, now: () => number) {
+  constructor(limits: FaceLimits) {
     this.#limits = limits;
-    this.#now = now;
   }
 
   /** Takes a place for a session of a token. Throws `too_many_connections`, which says of what there are too many. */
   take(token: string): SessionPlace {
-    const { agents, sessionsPerAgent, bytesPerSecond } = this.#limits;
-    if (this.#connecting >= maxConnecting) throw tooMany('too many agents are being connected');
+    const { agents, sessionsPerAgent } = this.#limits;
     const known = this.#entries.get(token);
+    if (this.#connecting >= maxConnecting || (known && known.connecting >= maxConnectingPerToken)) {
+      throw tooMany('too many agents are being connected');
+    }
     if (!known && this.#entries.size >= agents) {
       throw tooMany(`this face serves ${agents} agents already; raise worker.limits.agents`);
     }
@@ -42,20 +45,20 @@ export class AgentPlaces {
         `this agent has ${sessionsPerAgent} connections here; end some, or raise worker.limits.sessionsPerAgent`,
       );
     }
-    const entry = known ?? {
-      sessions: 0,
-      bytes: new Budget(bytesPerSecond, 2 * bytesPerSecond, this.#now()),
-    };
+    const entry = known ?? { sessions: 0, connecting: 0, mentioned: new Mentioned() };
     entry.sessions++;
+    entry.connecting++;
     this.#entries.set(token, entry);
     this.#connecting++;
     let isConnecting = true;
     const connected = (): void => {
-      if (isConnecting) this.#connecting--;
+      if (!isConnecting) return;
       isConnecting = false;
+      entry.connecting--;
+      this.#connecting--;
     };
     return {
-      bytes: entry.bytes,
+      mentioned: entry.mentioned,
       connected,
       [Symbol.dispose]: () => {
         connected();

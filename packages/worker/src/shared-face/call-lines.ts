@@ -4,7 +4,8 @@ import { callKey } from './call-key.ts';
 
 const maxDigits = 15;
 /** JSON-RPC leaves the codes from -32000 to -32099 to servers. */
-const noRoom = -32000;
+export const noRoom = -32000;
+export const invalidRequest = -32600;
 
 interface OpenCall {
   key: CallKey;
@@ -17,8 +18,8 @@ export interface CallLinesOptions {
   consumer: string;
   /** Takes room for a call of so many characters, or says why there is none. */
   takeRoom(characters: number): Disposable | string;
-  /** Called before answers leave. */
-  onLeaving(): void;
+  /** Called before answers leave, with their length. */
+  onLeaving(characters: number): void;
 }
 
 /**
@@ -70,7 +71,7 @@ export class CallLines implements LineFormat {
     if (this.#calls.has(id)) throw new Error('the shim wrote a call with the id of one that is under way');
     const { consumer, takeRoom } = this.#options;
     const place = takeRoom(this.#length);
-    if (typeof place === 'string') return { jsonrpc: '2.0', id, error: { code: noRoom, message: place } };
+    if (typeof place === 'string') return refusal(id, noRoom, place);
     const { promise: over, resolve: end } = Promise.withResolvers<void>();
     this.#calls.set(id, { key: { id: callKey(consumer, this.#ordinal), over }, end, place });
     return undefined;
@@ -89,8 +90,8 @@ export class CallLines implements LineFormat {
     if (call) this.#answered.push(call);
   }
 
-  leaving(): (error?: Error | null) => void {
-    this.#options.onLeaving();
+  leaving(characters: number): (error?: Error | null) => void {
+    this.#options.onLeaving(characters);
     const answered = this.#answered;
     this.#answered = [];
     return (error) => {
@@ -104,4 +105,9 @@ export class CallLines implements LineFormat {
   keyOf(id: RequestId): CallKey | undefined {
     return this.#calls.get(id)?.key;
   }
+}
+
+/** Returns the answer to a request that is not served. */
+export function refusal(id: RequestId, code: number, message: string): JSONRPCMessage {
+  return { jsonrpc: '2.0', id, error: { code, message } };
 }

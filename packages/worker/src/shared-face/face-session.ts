@@ -2,7 +2,6 @@ import type { Socket } from 'node:net';
 import type { Log } from '@signalbox/client';
 import {
   agentOfToken,
-  type Budget,
   type FaceLimits,
   isLoopback,
   jsonLine,
@@ -14,16 +13,17 @@ import {
 import { type ExecutorOptions, McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import { type McpFace, type McpFaceOptions, serveMcpFace } from '../face/stdio-face.ts';
 import type { RequestRoom } from '../http/request-room.ts';
-import { type JSONRPCMessage, type RequestId, StdioTransport } from '../sdk/stdio-transport.ts';
-import { CallLines } from './call-lines.ts';
+import { StdioTransport } from '../sdk/stdio-transport.ts';
+import type { SessionPlace } from './agent-places.ts';
+import type { AgentShare } from './agent-shares.ts';
+import { CallLines, invalidRequest, noRoom, refusal } from './call-lines.ts';
 import type { FaceHello, FaceLine, FaceRefusal } from './face-lines.ts';
-import { createLineGate } from './line-gate.ts';
+import { createLineGate, unitsOf } from './line-gate.ts';
 
 /** The longest prefix of a line, before the JSON of its message. */
 const prefixBytes = 32;
 /** The time in which written lines must leave at the end. */
 const farewellMs = 2_000;
-const invalidRequest = -32600;
 
 /** Options of the sessions of a shared face: their way to the broker, and their tools. */
 export interface FaceSessionOptions {
@@ -34,7 +34,7 @@ export interface FaceSessionOptions {
   /** Options of the MCP server of each session. */
   face: Omit<
     McpFaceOptions,
-    'streams' | 'transport' | 'consumerId' | 'keyOf' | 'toolList' | 'onListed' | 'log'
+    'streams' | 'transport' | 'consumerId' | 'keyOf' | 'mentioned' | 'toolList' | 'onListed' | 'log'
   >;
   limits: FaceLimits;
   /** Bounds what the calls of all sessions take in memory. */
@@ -115,9 +115,9 @@ export function openSession(
   socket: Socket,
   hello: FaceHello,
   executor: McpProxyExecutor,
-  options: FaceSessionOptions & { bytes: Budget; onListed: () => void },
+  options: FaceSessionOptions & Pick<SessionPlace, 'mentioned'> & { share: AgentShare; onListed: () => void },
 ): FaceSession {
-  const { limits, room, log } = options;
+  const { limits, room, share, log } = options;
   const { agent, role } = executor;
   const lines = new CallLines({
     consumer: hello.consumer,
@@ -125,16 +125,22 @@ export function openSession(
       const place = room.place(agent);
       return place.take({ requests: 1, bytes: characters })?.message ?? place;
     },
-    onLeaving: () => {
-      if (socket.writableLength > limits.unreadBytes) void end(unread(limits));
+    onLeaving: (characters) => {
+      share.turns.spend(unitsOf(characters) - 1);
+      share.boundUnread();
     },
   });
   const gate = createLineGate({
     maxLineBytes: limits.bodyBytes + prefixBytes,
-    budget: options.bytes,
+    budget: share.bytes,
+    turns: share.turns,
+    place: room.place(agent),
     now: options.now,
-    onTooLong: (id) =>
-      void (id === undefined ? end(tooLong(limits)) : transport.send(tooLongAnswer(id, limits))),
+    onLeftOut: ({ id, noRoom: why }) => {
+      if (id === undefined) void end(why === undefined ? tooLong(limits) : overfull(why));
+      else if (why === undefined) void transport.send(refusal(id, invalidRequest, tooLongText(limits)));
+      else void transport.send(refusal(id, noRoom, why));
+    },
   });
   const transport = new StdioTransport(gate, socket, lines);
   writeLine(socket, { welcome: { agent, role } });
@@ -144,6 +150,7 @@ export function openSession(
     transport,
     consumerId: hello.consumer,
     keyOf: (id) => lines.keyOf(id),
+    mentioned: options.mentioned,
     onListed: options.onListed,
     log,
   });
@@ -163,7 +170,17 @@ export function openSession(
   void executor.closed.then((reason) =>
     end(refusalOf(reason ?? new SignalboxError('closed', 'the face ends'))),
   );
-  socket.once('close', () => gate.destroy());
+  const connection = {
+    get unreadBytes() {
+      return socket.writableLength;
+    },
+    endUnread: () => void end(unread(limits)),
+  };
+  share.enter(connection);
+  socket.once('close', () => {
+    share.leave(connection);
+    gate.destroy();
+  });
   socket.pipe(gate);
   const closed = face.closed.then(async () => {
     lines.close();
@@ -198,16 +215,16 @@ function tooLongText({ bodyBytes }: FaceLimits): string {
   return `a request may have at most ${bodyBytes} bytes; send less at once, or raise worker.limits.bodyBytes`;
 }
 
-function tooLongAnswer(id: RequestId, limits: FaceLimits): JSONRPCMessage {
-  return { jsonrpc: '2.0', id, error: { code: invalidRequest, message: tooLongText(limits) } };
-}
-
 function tooLong(limits: FaceLimits): FaceRefusal {
   return { code: 'message_too_large', message: tooLongText(limits), retryable: true };
 }
 
+function overfull(message: string): FaceRefusal {
+  return { code: 'message_too_large', message, retryable: true };
+}
+
 function unread({ unreadBytes }: FaceLimits): FaceRefusal {
-  const message = `more than ${unreadBytes} bytes wait for this client, which does not read; see worker.limits.unreadBytes`;
+  const message = `more than ${unreadBytes} bytes wait for this agent's clients, and this one does not read; see worker.limits.unreadBytes`;
   return { code: 'slow_consumer', message, retryable: true };
 }
 

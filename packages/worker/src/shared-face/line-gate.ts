@@ -1,49 +1,84 @@
 import { Transform } from 'node:stream';
-import { type Budget, jsonRpcHead, plainIdPattern } from '@signalbox/protocol';
+import { type Budget, jsonRpcHead, plainIdPattern, type Turns } from '@signalbox/protocol';
+import type { RequestPlace } from '../http/request-room.ts';
+import { HalfLine } from './half-line.ts';
 
 const lineFeed = 10;
-/** The number of lines of one connection that are passed on before other connections have their turn. */
-const linesPerTurn = 8;
-/** The number of bytes that are kept of each end of a line that is too long: clients write the id of a request in one of the two. */
+/** The number of bytes that are kept of each end of a line that is left out: clients write the id of a request in one of the two. */
 const keptBytes = 4096;
+/** The half lines that are no longer than this are not counted. */
+const uncountedBytes = 16 * 1024;
+/** So many bytes, read or written, count as much as a line. */
+const bytesPerUnit = 16 * 1024;
+
+/** Returns the units of a turn that a message of so many bytes takes. */
+export function unitsOf(bytes: number): number {
+  return 1 + Math.floor(bytes / bytesPerUnit);
+}
+
+/** A line that is not passed on. `id` is that of its request, where that can be told. Without `noRoom` it is longer than any may be. */
+export interface LeftOutLine {
+  id: string | number | undefined;
+  /** The reason why it was not kept until its end. */
+  noRoom?: string;
+}
 
 export interface LineGateOptions {
   maxLineBytes: number;
   /** Counts the bytes, which are read later beyond it. */
   budget: Budget;
+  /** The turns of all connections of the agent. */
+  turns: Turns;
+  /** The room of lines whose end has not come. */
+  place: RequestPlace;
   /** Returns monotonic milliseconds. */
   now: () => number;
-  /** Called for a line that was too long and is not passed on; `id` is that of its request, where that can be told. */
-  onTooLong: (id: string | number | undefined) => void;
+  onLeftOut: (line: LeftOutLine) => void;
 }
 
 /**
- * Passes whole lines on, a few at a time and no faster than a budget allows, so that what one client writes slows only itself down.
+ * Passes whole lines on, in the turns of their agent and no faster than a budget allows, so that what one agent writes slows only
+ * itself down.
  */
-export function createLineGate({ maxLineBytes, budget, now, onTooLong }: LineGateOptions): Transform {
-  /** The begin of the line whose end has not come, or, if it is too long, its begin and its end. */
-  let parts: Buffer[] = [];
-  let bytes = 0;
-  let isTooLong = false;
+export function createLineGate(options: LineGateOptions): Transform {
+  const { maxLineBytes, budget, turns, place, now, onLeftOut } = options;
+  const half = new HalfLine();
+  /** The two ends of a line that is left out, from when that is clear until its end. */
+  let leftOut: { begin: Buffer; end: Buffer; noRoom?: string } | undefined;
 
+  /** Takes the begin of a line, or a further piece of it. */
   function add(piece: Buffer): void {
-    bytes += piece.length;
-    parts.push(piece);
-    if (!isTooLong && bytes <= maxLineBytes) return;
-    const line = Buffer.concat(parts);
-    isTooLong = true;
-    parts = [Buffer.from(line.subarray(0, keptBytes)), Buffer.from(line.subarray(-keptBytes))];
+    const why = leftOut ? undefined : problemOf(piece);
+    if (!leftOut && !why) {
+      half.add(piece);
+      return;
+    }
+    const last = Buffer.concat([leftOut ? leftOut.end : half.take(), piece.subarray(-maxLineBytes)]);
+    leftOut ??= { begin: Buffer.from(last.subarray(0, keptBytes)), end: last, ...why };
+    leftOut.end = Buffer.from(last.subarray(-keptBytes));
+    place[Symbol.dispose]();
   }
 
-  /** Returns the line that ends now, unless it is too long. */
-  function end(): Buffer | undefined {
-    const whole = Buffer.concat(parts);
-    const wasTooLong = isTooLong;
-    parts = [];
-    bytes = 0;
-    isTooLong = false;
-    if (!wasTooLong) return whole;
-    onTooLong(requestIdOf(whole.toString('utf8')));
+  /** Returns why a line is left out if this piece belongs to it. */
+  function problemOf(piece: Buffer): { noRoom?: string } | undefined {
+    const bytes = half.bytes + piece.length;
+    if (bytes > maxLineBytes) return {};
+    const noRoom = bytes <= uncountedBytes ? undefined : place.takeUpTo('bytes', bytes)?.message;
+    return noRoom === undefined ? undefined : { noRoom };
+  }
+
+  /** Returns the line that ends with this piece, unless it is left out. */
+  function end(piece: Buffer): Buffer | undefined {
+    if (!leftOut && half.bytes === 0 && piece.length <= maxLineBytes) return piece;
+    add(piece);
+    if (!leftOut) {
+      place[Symbol.dispose]();
+      return half.take();
+    }
+    const { begin, end: last, noRoom } = leftOut;
+    leftOut = undefined;
+    const id = requestIdOf(begin.toString('utf8'), last.toString('utf8'));
+    onLeftOut({ id, ...(noRoom !== undefined && { noRoom }) });
     return undefined;
   }
 
@@ -51,24 +86,29 @@ export function createLineGate({ maxLineBytes, budget, now, onTooLong }: LineGat
     transform(chunk: Buffer, _encoding, done) {
       let at = 0;
       const pass = (): void => {
-        for (let lines = 0; lines < linesPerTurn; lines++) {
-          const feed = chunk.indexOf(lineFeed, at);
-          if (feed < 0) {
-            if (at < chunk.length) add(chunk.subarray(at));
-            budget.spend(chunk.length);
-            const waitMs = budget.isOverdrawn ? budget.waitMs(now()) : 0;
-            if (waitMs === 0) done();
-            else setTimeout(done, waitMs);
+        for (;;) {
+          if (turns.isOver) {
+            turns.take(pass);
             return;
           }
-          add(chunk.subarray(at, feed + 1));
+          const feed = chunk.indexOf(lineFeed, at);
+          if (feed < 0) break;
+          const line = end(chunk.subarray(at, feed + 1));
           at = feed + 1;
-          const line = end();
+          turns.spend(unitsOf(line?.length ?? 0));
           if (line) this.push(line);
         }
-        setImmediate(pass);
+        if (at < chunk.length) add(chunk.subarray(at));
+        budget.spend(chunk.length);
+        const waitMs = budget.isOverdrawn ? budget.waitMs(now()) : 0;
+        if (waitMs === 0) done();
+        else setTimeout(done, waitMs);
       };
       pass();
+    },
+    destroy(error, done) {
+      place[Symbol.dispose]();
+      done(error);
     },
   });
 }
@@ -76,10 +116,10 @@ export function createLineGate({ maxLineBytes, budget, now, onTooLong }: LineGat
 /** Finds an id that is the last member of an object, which stands right before its end. */
 const idLast = new RegExp(String.raw`,\s*"id"\s*:\s*(${plainIdPattern})\s*\}\s*$`);
 
-/** Reads the id of a request from its begin and its end. */
-function requestIdOf(text: string): string | number | undefined {
-  const last = idLast.exec(text)?.[1];
-  const head = jsonRpcHead(text.slice(text.indexOf(' ') + 1, keptBytes));
+/** Reads the id of a request from the begin and the end of its line. */
+function requestIdOf(begin: string, end: string): string | number | undefined {
+  const last = idLast.exec(end)?.[1];
+  const head = jsonRpcHead(begin.slice(begin.indexOf(' ') + 1));
   if (last !== undefined) return JSON.parse(last) as string | number;
   return head.method === undefined ? undefined : head.id;
 }

@@ -6,6 +6,7 @@ import { IdleConnections } from '../http/idle-connections.ts';
 import { RecentRefusals } from '../http/recent-refusals.ts';
 import { RequestRoom } from '../http/request-room.ts';
 import { AgentPlaces, type SessionPlace } from './agent-places.ts';
+import { AgentShares } from './agent-shares.ts';
 import { type FaceHello, type FaceRefusal, type HintQuestion, readFirstLine } from './face-lines.ts';
 import {
   closeSocket,
@@ -79,9 +80,10 @@ export async function serveSharedFace(given: SharedFaceOptions): Promise<SharedF
   };
   const helloLimits = { maxBytes: maxHelloBytes, timeoutMs: given.helloTimeoutMs ?? defaultHelloTimeoutMs };
   const sessions = new Set<FaceSession>();
-  /** Connections that have not said hello. */
+  /** Connections that have not said hello, or are told something and closed. */
   const strangers = new IdleConnections(limits.idleConnections);
-  const places = new AgentPlaces(limits, now);
+  const places = new AgentPlaces(limits);
+  const shares = new AgentShares(limits, now);
   const serving = new Set<Promise<void>>();
   const refused = new RecentRefusals<FaceRefusal>({ forMs: refusedForMs, maxEntries: maxRefused, now });
   const ending = new AbortController();
@@ -90,7 +92,6 @@ export async function serveSharedFace(given: SharedFaceOptions): Promise<SharedF
     socket.on('error', () => socket.destroy());
     strangers.opened(socket);
     const line = await firstLine(socket, { ...helloLimits, signal: ending.signal });
-    strangers.isBusy(socket);
     if (line === undefined) {
       socket.destroy();
       return;
@@ -104,6 +105,7 @@ export async function serveSharedFace(given: SharedFaceOptions): Promise<SharedF
       const known = refused.get(token);
       if (known) throw new SignalboxError(known.code, known.message, { details: { hint: known.hint } });
       using place = places.take(token);
+      strangers.isBusy(socket);
       const executor = await connectAgent(hello, options, ending.signal).catch((thrown) => {
         const refusal = refusalOf(thrown);
         if (lasting.has(refusal.code)) refused.add(token, refusal);
@@ -121,7 +123,7 @@ export async function serveSharedFace(given: SharedFaceOptions): Promise<SharedF
 
   /** Tells a hook what is new for its agent, if a shim of the agent is served. The broker is asked over that shim's connection only. */
   async function answerHook(socket: Socket, question: HintQuestion): Promise<void> {
-    const session = [...sessions].find((one) => one.isOf(question));
+    const session = [...sessions].findLast((one) => one.isOf(question));
     const found = await session?.newMailHint();
     writeLine(socket, { hint: found?.hint ?? null });
     closeSocket(socket);
@@ -131,12 +133,14 @@ export async function serveSharedFace(given: SharedFaceOptions): Promise<SharedF
     socket: Socket,
     hello: FaceHello,
     executor: McpProxyExecutor,
-    { bytes }: SessionPlace,
+    { mentioned }: SessionPlace,
   ): Promise<void> {
     const { agent } = executor;
     const { consumer } = hello;
     const onListed = () => onSession({ event: 'listed', agent, consumer });
-    const session = openSession(socket, hello, executor, { ...options, bytes, onListed });
+    using used = shares.use(agent);
+    const own = { mentioned, share: used.share, onListed };
+    const session = openSession(socket, hello, executor, { ...options, ...own });
     sessions.add(session);
     log({ event: 'face_session_opened', agent, sessions: sessions.size });
     onSession({ event: 'connected', agent, consumer });

@@ -3,11 +3,10 @@ import { type MailboxToolName, messageOf, type UnreadHint } from '@signalbox/pro
 import type { HeldMessage } from './held-messages.ts';
 import type { Inbox } from './inbox.ts';
 import { type MailHint, mailHint, type WaitingMessage } from './mail-hint.ts';
+import type { Mentioned } from './mentioned.ts';
 
 /** The most messages that are counted. */
 const countedTo = 100;
-/** The most messages that are remembered as mentioned: far more than are looked at. */
-const maxMentioned = 1_000;
 /** The shortest time between two looks that somebody waits for, in milliseconds. */
 const shortestPauseMs = 1_000;
 
@@ -18,20 +17,19 @@ export interface UnreadOptions {
   mode: () => UnreadHint;
   /** Returns the tool with which the agent reads messages, if its role may see one. */
   readTool: () => MailboxToolName | undefined;
+  mentioned: Mentioned;
   /** Monotonic milliseconds. */
   now: () => number;
   log: Log;
 }
 
 /**
- * Knows which messages wait for the agent, without asking the broker at each call, and which of them a hint has mentioned. A
- * message is mentioned once in the life of this process.
+ * Knows which messages wait for the agent, without asking the broker at each call, and which of them a hint has mentioned.
  */
 export class Unread {
   readonly #client: BrokerClient;
   readonly #inbox: Inbox;
   readonly #options: UnreadOptions;
-  readonly #mentioned = new Set<string>();
   /** The messages of the last peek. */
   #peeked: readonly WaitingMessage[] = [];
   #lookedAt = Number.NEGATIVE_INFINITY;
@@ -58,15 +56,15 @@ export class Unread {
   takeHint(): MailHint | undefined {
     const readTool = this.#options.readTool();
     if (readTool === undefined || this.mode === 'off') return undefined;
-    const fresh = this.#waiting().filter((message) => !this.#mentioned.has(keyOf(message)));
+    const fresh = this.#waiting().filter((message) => !this.#options.mentioned.has(message));
     if (fresh.length === 0) return undefined;
-    for (const message of fresh) this.#remember(message);
+    for (const message of fresh) this.#options.mentioned.add(message);
     return mailHint(fresh, readTool);
   }
 
   /** Counts messages as mentioned, because a read has returned them or said that they wait. */
   shown(messages: readonly HeldMessage[]): void {
-    for (const held of messages) this.#remember(waitingMessage(held));
+    for (const held of messages) this.#options.mentioned.add(waitingMessage(held));
   }
 
   /** Looks again in the background, by a peek into the inbox, if that is due. */
@@ -105,20 +103,8 @@ export class Unread {
   #waiting(): readonly WaitingMessage[] {
     return this.#inbox.isHeld ? this.#inbox.fresh().map(waitingMessage) : this.#peeked;
   }
-
-  #remember(message: WaitingMessage): void {
-    this.#mentioned.add(keyOf(message));
-    if (this.#mentioned.size <= maxMentioned) return;
-    const [oldest] = this.#mentioned;
-    if (oldest !== undefined) this.#mentioned.delete(oldest);
-  }
 }
 
 function waitingMessage({ message: { id, from } }: HeldMessage): WaitingMessage {
   return { id, from: from.agent };
-}
-
-/** Two senders may use the same id. A blank stands in neither. */
-function keyOf({ id, from }: WaitingMessage): string {
-  return `${from} ${id}`;
 }

@@ -1,4 +1,4 @@
-/** The units of work that one agent's connections do in a turn of the event loop. */
+/** The units of work that one agent's connections do in a turn of the event loop, where nothing else is said. */
 export const unitsPerTurn = 250;
 
 /** A connection from which nothing is read while a turn is over. It may share turns of two kinds, which stop it apart. */
@@ -8,7 +8,7 @@ export interface TurnReader {
 }
 
 /**
- * Divides turns of the event loop among those who share the broker (deficit round robin). Each agent has one object of this class for
+ * Divides turns of the event loop among the agents that share a process (deficit round robin). Each agent has one object of this class for
  * all its connections. In a turn they use so many units of work. Then they wait, and nothing is read from them, until the others had
  * their turn. A piece of work that takes more than a turn is paid in the turns that follow. With a `parent`, what is done in these
  * turns is also done in those of the parent, which several agents share.

@@ -1,0 +1,76 @@
+import { Budget, type FaceLimits, Turns } from '@signalbox/protocol';
+
+/** The lines of one agent that are passed on before other agents have their turn. */
+const linesPerTurn = 8;
+
+/** A connection to a client that may not read. */
+export interface UnreadConnection {
+  /** The number of bytes that wait for the client. */
+  readonly unreadBytes: number;
+  /** Ends the connection, because too much waits for its agent. */
+  endUnread(): void;
+}
+
+/** The parts of a face that all connections of one agent share, whichever tokens they have shown. */
+export class AgentShare {
+  /** Counts the bytes that they write, which are read later beyond it. */
+  readonly bytes: Budget;
+  readonly turns = new Turns(linesPerTurn);
+  readonly #connections = new Set<UnreadConnection>();
+  readonly #unreadBytes: number;
+
+  constructor({ bytesPerSecond, unreadBytes }: FaceLimits, now: number) {
+    this.bytes = new Budget(bytesPerSecond, 2 * bytesPerSecond, now);
+    this.#unreadBytes = unreadBytes;
+  }
+
+  /** Ends the connections for which most waits, until no more waits for the agent than may. */
+  boundUnread(): void {
+    const waiting = [...this.#connections].map((connection) => ({
+      connection,
+      bytes: connection.unreadBytes,
+    }));
+    let excess = waiting.reduce((sum, { bytes }) => sum + bytes, 0) - this.#unreadBytes;
+    for (const { connection, bytes } of waiting.sort((a, b) => b.bytes - a.bytes)) {
+      if (excess <= 0) return;
+      excess -= bytes;
+      this.leave(connection);
+      connection.endUnread();
+    }
+  }
+
+  enter(connection: UnreadConnection): void {
+    this.#connections.add(connection);
+  }
+
+  leave(connection: UnreadConnection): void {
+    this.#connections.delete(connection);
+  }
+}
+
+/** Gives each agent its share for as long as it has a connection. */
+export class AgentShares {
+  readonly #limits: FaceLimits;
+  readonly #now: () => number;
+  readonly #shares = new Map<string, { share: AgentShare; uses: number }>();
+
+  /** `now`: monotonic milliseconds. */
+  constructor(limits: FaceLimits, now: () => number) {
+    this.#limits = limits;
+    this.#now = now;
+  }
+
+  /** Returns the share of an agent until it is disposed. */
+  use(agent: string): { share: AgentShare } & Disposable {
+    const entry = this.#shares.get(agent) ?? { share: new AgentShare(this.#limits, this.#now()), uses: 0 };
+    this.#shares.set(agent, entry);
+    entry.uses++;
+    return {
+      share: entry.share,
+      [Symbol.dispose]: () => {
+        entry.uses--;
+        if (entry.uses === 0) this.#shares.delete(agent);
+      },
+    };
+  }
+}
