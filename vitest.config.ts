@@ -28,6 +28,7 @@ export default defineConfig({
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('./node_modules/.cache/compiled', import.meta.url)) },
     execArgv: ['--conditions=@signalbox/source'],
     allowOnly: false,
+    globalSetup: ['test/support/cli/bundled-command.ts'],
     setupFiles: ['test/support/patient-waits.ts'],
     expect: { requireAssertions: true, poll: { timeout: 30_000 } },
     // Only a guard against hanging: on a busy shared machine a test may be slow without being wrong.

@@ -9,7 +9,7 @@ import { connectBroker, requestAddress } from '@signalbox/client';
 import { issueToken } from '@signalbox/operator';
 import type { ExampleToken } from './catalogue.ts';
 
-const cli = fileURLToPath(new URL('../apps/cli/src/main.ts', import.meta.url));
+const cli = fileURLToPath(new URL('../apps/cli/bin/signalbox.js', import.meta.url));
 const installed = fileURLToPath(new URL('../node_modules/.bin', import.meta.url));
 const compiled = fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url));
 
@@ -48,7 +48,7 @@ interface UpReport {
 }
 
 async function startUp(args: string[]): Promise<AsyncDisposable & { url: string }> {
-  const child = spawn(process.execPath, ['--conditions=@signalbox/source', cli, 'up', ...args, '--json'], {
+  const child = spawn(process.execPath, [cli, 'up', ...args, '--json'], {
     env: { ...neutralEnvironment(), SIGNALBOX_LOG: 'error' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -29,7 +29,8 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 130' INT TERM HUP
 
-signalbox() { node --conditions=@signalbox/source "$root/apps/cli/src/main.ts" "$@"; }
+node "$root/scripts/bundle.mjs"
+signalbox() { "$root/apps/cli/bin/signalbox" "$@"; }
 
 echo "installing $package into $work ..."
 mkdir -p "$work/cli" "$work/home" "$work/project"
@@ -43,7 +44,7 @@ roles:
   researcher: { tools: ["mcp_everything__echo", "mcp_everything__get-sum"] }
 YAML
 cd "$root"
-node --conditions=@signalbox/source "$root/apps/cli/src/main.ts" up --config "$work/signalbox.yaml" --json > "$work/ready" 2> "$work/up.log" &
+"$root/apps/cli/bin/signalbox" up --config "$work/signalbox.yaml" --json > "$work/ready" 2> "$work/up.log" &
 up=$!
 until [ -s "$work/ready" ]; do
   kill -0 "$up" 2>/dev/null || { cat "$work/up.log" >&2; exit 1; }

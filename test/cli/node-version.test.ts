@@ -16,7 +16,7 @@ async function runBinOn(version: string): Promise<{ code: number; stdout: string
     preload,
     `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } });`,
   );
-  const argv = ['--require', preload, '--conditions=@signalbox/source', bin, '--version'];
+  const argv = ['--require', preload, bin, '--version'];
   return await new Promise((resolve) => {
     const child = execFile(process.execPath, argv, { env: cleanEnv() }, (_, stdout, stderr) =>
       resolve({ code: child.exitCode ?? -1, stdout, stderr }),

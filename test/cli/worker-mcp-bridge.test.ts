@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cleanEnv, signalbox, signalboxArgv } from '../support/cli/command-line.ts';
+import { recordLoads } from '../support/cli/loaded-modules.ts';
 import { connectMcpClient } from '../support/worker/mcp-client.ts';
 import { type SharedFaceStack, startSharedFaceStack } from '../support/worker/shared-face.ts';
 
@@ -23,15 +23,6 @@ async function agentEnv(agent: string): Promise<Record<string, string>> {
   return { SIGNALBOX_URL: site.stack.broker.url, SIGNALBOX_TOKEN_FILE: tokenFile, SIGNALBOX_FACE: site.path };
 }
 
-/** Writes down what a process has loaded when it ends. */
-const recorder = `
-import { writeFileSync } from 'node:fs';
-import { registerHooks } from 'node:module';
-const loaded = [];
-registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
-process.on('exit', () => writeFileSync(process.env.LOADED, loaded.join('\\n')));
-`;
-
 async function workerMcp(env: Record<string, string>) {
   const transport = new StdioClientTransport({
     command: process.execPath,
@@ -44,19 +35,17 @@ async function workerMcp(env: Record<string, string>) {
 }
 
 test('worker mcp joins its client to the shared face, loads little for it, and ends with its client', async () => {
-  const [hook, list] = [join(site.stack.directory, 'hook.mjs'), join(site.stack.directory, 'loaded')];
-  await writeFile(hook, recorder);
-  const more = { NODE_OPTIONS: `--import=${pathToFileURL(hook)}`, LOADED: list };
+  const record = await recordLoads(site.stack.directory);
   const sessions = site.face.sessionCount;
-  const { client } = await workerMcp({ ...(await agentEnv('rosa')), ...more });
+  const { client } = await workerMcp({ ...(await agentEnv('rosa')), ...record.env });
   expect(await client.call('mcp_counter__echo', { n: 1 })).toMatchObject({ structuredContent: { n: 1 } });
   expect(site.face.sessionCount).toBe(sessions + 1);
   await client.client.close();
   await expect.poll(() => site.face.sessionCount).toBe(sessions);
-  const loaded = (await readFile(list, 'utf8')).split('\n');
-  expect(loaded).toContainEqual(expect.stringContaining('shim-session'));
-  expect(loaded.filter((url) => url.includes('/node_modules/'))).toEqual([]);
-  expect(loaded.length).toBeLessThan(55);
+  const modules = await record.modules();
+  expect(modules).toContainEqual(expect.stringContaining('shim-session'));
+  expect(modules.filter((url) => url.includes('/node_modules/'))).toEqual([]);
+  expect(modules.filter((url) => url.startsWith('file:')).length).toBeLessThan(45);
 });
 
 test('a call that runs at SIGTERM is answered as cancelled, and cancelled in its server', async () => {

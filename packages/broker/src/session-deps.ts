@@ -1,4 +1,4 @@
-import { readFile, statfs } from 'node:fs/promises';
+import { statfs } from 'node:fs/promises';
 import { nanoid } from 'nanoid';
 import { KnownAgents } from './auth/known-agents.ts';
 import { MintingLimits } from './auth/minting-limits.ts';
@@ -11,6 +11,7 @@ import { ExpiryClock, holdMs } from './core/time/expiry-clock.ts';
 import { ConnectedCallers } from './frames/connected-callers.ts';
 import { TailFollowers } from './frames/tail-followers.ts';
 import type { BrokerHealth } from './health/broker-health.ts';
+import { ownVersion } from './health/own-version.ts';
 import { AgentBudgets } from './limits/agent-budgets.ts';
 import { RateLimit } from './limits/rate-limit.ts';
 import { MessageMeter } from './metrics/message-meter.ts';
@@ -114,12 +115,6 @@ export async function createSessionDeps(
     monotonic,
     log,
   };
-}
-
-/** Returns the version in the package of the broker. */
-async function ownVersion(): Promise<string> {
-  const file = new URL('../package.json', import.meta.url);
-  return (JSON.parse(await readFile(file, 'utf8')) as { version: string }).version;
 }
 
 async function freeBytes(directory: string): Promise<number> {

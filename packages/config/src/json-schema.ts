@@ -1,5 +1,7 @@
+import { z } from 'zod';
+
 /** Returns the JSON Schema of `signalbox.yaml`, with which editors complete and check it. */
 export async function configJsonSchema(): Promise<object> {
-  const [{ z }, { configSchema }] = await Promise.all([import('zod'), import('./schema/config-schema.ts')]);
+  const { configSchema } = await import('./schema/config-schema.ts');
   return z.toJSONSchema(configSchema, { io: 'input' });
 }

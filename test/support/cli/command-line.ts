@@ -2,8 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-const entry = fileURLToPath(new URL('../../../apps/cli/src/main.ts', import.meta.url));
-const conditions = '--conditions=@signalbox/source';
+const program = fileURLToPath(new URL('../../../apps/cli/bin/signalbox.js', import.meta.url));
 
 /** How one run of the command line ended. */
 export interface Run {
@@ -18,7 +17,7 @@ export interface RunOptions {
   input?: string;
 }
 
-/** Runs `signalbox` from source to its end. */
+/** Runs `signalbox` to its end. */
 export async function signalbox(args: readonly string[], options: RunOptions = {}): Promise<Run> {
   const child = launch(args, options);
   child.stdin?.end(options.input ?? '');
@@ -72,9 +71,9 @@ export async function startDaemon(args: readonly string[], options: RunOptions =
   };
 }
 
-/** Node's arguments that run `signalbox` from source, for whoever starts it himself. */
+/** Returns Node's arguments that run `signalbox`, for a test that starts it itself. */
 export function signalboxArgv(args: readonly string[]): string[] {
-  return [conditions, entry, ...args];
+  return [program, ...args];
 }
 
 /** The environment without anything that would say who one is or where data lies. */

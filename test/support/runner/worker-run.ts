@@ -71,7 +71,7 @@ export async function startWorkerRunStack(): Promise<WorkerRunStack> {
   };
 }
 
-/** Starts `signalbox worker run` from source, in an environment with nothing of Signalbox's but `env`. */
+/** Starts `signalbox worker run` in an environment with nothing of Signalbox's but `env`. */
 export function startRun(
   args: readonly string[],
   { cwd, env }: { cwd: string; env: Record<string, string> },
