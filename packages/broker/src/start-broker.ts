@@ -91,7 +91,6 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   opened.defer(() => listener.close());
   opened.defer(() => deps.delivery.close());
   opened.defer(() => listener.sayGoingAway(reconnectAfterMs));
-  opened.defer(() => health.enter('draining'));
   const socket = settings.socket ? await openSocket(listener, settings, opened) : undefined;
   const { port } = listener;
   const url = urlOf(settings, port);
@@ -104,6 +103,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     ...(settings.supervisorPid !== undefined && { supervisor_pid: settings.supervisorPid }),
   };
   await writePrivate(files.facts, JSON.stringify(facts));
+  opened.defer(() => health.enter('draining'));
   health.enter('running');
   log({
     level: 'info',

@@ -163,6 +163,8 @@ export class Listener {
       requestTimeout: helloTimeoutMs,
       connectionsCheckingInterval: Math.min(1000, helloTimeoutMs),
       keepAliveTimeout: 1,
+      // A client that offers another protocol, such as h2c, is answered in this one.
+      shouldUpgradeCallback: ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === 'websocket',
     };
     const server = createServer(timeouts, (request, response) => {
       this.#strangers.take(() => this.#answer(request, response));
@@ -225,7 +227,7 @@ export class Listener {
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const { host, trustedOrigins } = this.#options;
     this.#strangers.spend(frameCosts.hello);
-    const refusal = refuseUpgrade(request.headers, { host, port: this.port, trustedOrigins });
+    const refusal = refuseUpgrade(request, { host, port: this.port, trustedOrigins });
     if (refusal) {
       this.#noteRefusal(refusal);
       socket.on('error', () => socket.destroy());

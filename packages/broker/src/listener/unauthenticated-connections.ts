@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
 /** The most bytes that all unauthenticated WebSockets together may have sent. */
@@ -5,6 +6,7 @@ const maxBytes = 8 * 1024 * 1024;
 
 /** An unauthenticated WebSocket. */
 interface Stranger {
+  address: string;
   bytes: number;
   /** Ends the connection. */
   end: () => void;
@@ -13,17 +15,18 @@ interface Stranger {
 
 /**
  * Bounds the connections that have not said `hello`, so that they can displace only each other. A connection counts from the moment
- * when it is accepted, whether it ever becomes a WebSocket or not. If there are too many, the oldest is evicted: the oldest one that is
- * no WebSocket where those are more than half, since they cost least to make. If together they sent too much, the one that sent most
- * is evicted.
+ * when it is accepted, whether it ever becomes a WebSocket or not. If there are too many, the oldest one of the address with the most is
+ * evicted: one that is no WebSocket where those are more than half, since they cost least to make. If together they sent too much, the
+ * one that sent most is evicted.
  */
 export class UnauthenticatedConnections {
   readonly #limit: number;
   readonly #onEvicted: () => void;
-  /** The connections that are no WebSockets yet, from the oldest to the newest. */
-  readonly #plain = new Set<Duplex>();
+  /** The connections that are no WebSockets yet and the addresses of their clients, from the oldest to the newest. */
+  readonly #plain = new Map<Duplex, string>();
   /** The WebSockets, by their sockets. */
   readonly #webSockets = new Map<Duplex, Stranger>();
+  readonly #ofAddress = new Map<string, number>();
   #bytes = 0;
 
   /** `onEvicted` is called for each connection that has to make room. */
@@ -39,15 +42,19 @@ export class UnauthenticatedConnections {
 
   /** Adds a connection that was just accepted. It is removed when it is closed. */
   add(socket: Duplex): void {
-    this.#plain.add(socket);
+    const address = (socket as Partial<Socket>).remoteAddress ?? 'this machine';
+    this.#plain.set(socket, address);
+    this.#ofAddress.set(address, (this.#ofAddress.get(address) ?? 0) + 1);
     socket.once('close', () => this.remove(socket));
     if (this.size > this.#limit) this.#makeRoom();
   }
 
   /** Notes that a connection is a WebSocket now, which `end` ends, and counts its incoming bytes. HTTP bounds those that came before. */
   upgraded(socket: Duplex, end: () => void): void {
-    if (!this.#plain.delete(socket)) return;
-    const stranger: Stranger = { bytes: 0, end, stopCounting: () => socket.off('data', count) };
+    const address = this.#plain.get(socket);
+    if (address === undefined) return;
+    this.#plain.delete(socket);
+    const stranger: Stranger = { address, bytes: 0, end, stopCounting: () => socket.off('data', count) };
     const count = (chunk: Buffer): void => this.#count(stranger, chunk.length);
     socket.on('data', count);
     this.#webSockets.set(socket, stranger);
@@ -55,8 +62,11 @@ export class UnauthenticatedConnections {
 
   /** Removes a connection that said `hello`, that is over, or that goes on as another one. */
   remove(socket: Duplex): void {
-    this.#plain.delete(socket);
     const stranger = this.#webSockets.get(socket);
+    const address = this.#plain.get(socket) ?? stranger?.address;
+    if (address === undefined) return;
+    this.#forget(address);
+    this.#plain.delete(socket);
     if (!stranger) return;
     this.#webSockets.delete(socket);
     this.#bytes -= stranger.bytes;
@@ -65,18 +75,31 @@ export class UnauthenticatedConnections {
 
   /** Ends those that are no WebSocket, which could be closed in an orderly way. */
   endPlain(): void {
-    for (const socket of [...this.#plain]) socket.destroy();
+    for (const socket of [...this.#plain.keys()]) socket.destroy();
   }
 
   /** Ends all of them. */
   endAll(): void {
-    for (const socket of [...this.#plain, ...this.#webSockets.keys()]) this.#end(socket);
+    for (const socket of [...this.#plain.keys(), ...this.#webSockets.keys()]) this.#end(socket);
   }
 
   #makeRoom(): void {
+    const [greediest] = [...this.#ofAddress].reduce((a, b) => (b[1] > a[1] ? b : a));
     const crowd = this.#plain.size > this.#limit / 2 ? this.#plain : this.#webSockets;
-    const [oldest] = crowd.keys();
+    let oldest: Duplex | undefined;
+    for (const [socket, from] of crowd) {
+      oldest ??= socket;
+      if ((typeof from === 'string' ? from : from.address) !== greediest) continue;
+      oldest = socket;
+      break;
+    }
     if (oldest !== undefined) this.#evict(oldest);
+  }
+
+  #forget(address: string): void {
+    const left = (this.#ofAddress.get(address) ?? 0) - 1;
+    if (left > 0) this.#ofAddress.set(address, left);
+    else this.#ofAddress.delete(address);
   }
 
   #evict(socket: Duplex): void {

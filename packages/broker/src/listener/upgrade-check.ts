@@ -7,21 +7,25 @@ const loopbackNames = new Set(['localhost', '127.0.0.1', '[::1]']);
 export interface UpgradeRefusal {
   /** The status of the HTTP response, with its phrase. */
   status: string;
-  code: 'forbidden_origin' | 'forbidden_host' | 'bad_subprotocol';
+  code: 'forbidden_origin' | 'forbidden_host' | 'bad_subprotocol' | 'not_found';
   message: string;
 }
 
 /**
- * Checks the headers of an HTTP upgrade. Browsers send `Origin`, and other clients do not. A page of another site must not reach
+ * Checks the path and the headers of an HTTP upgrade. Browsers send `Origin`, and other clients do not. A page of another site must not reach
  * a broker on this machine, not even by a host name that was rebound to it.
  */
 export function refuseUpgrade(
-  headers: IncomingHttpHeaders,
+  { url = '/', headers }: { url?: string | undefined; headers: IncomingHttpHeaders },
   server: { host: string; port: number; trustedOrigins?: readonly string[] },
 ): UpgradeRefusal | undefined {
   const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
   const foreign = refuseForeign(headers, server);
   if (foreign) return foreign;
+  if (!/^\/(\?|$)/.test(url)) {
+    const message = 'WebSockets are served at / alone';
+    return { status: '404 Not Found', code: 'not_found', message };
+  }
   if (!offered.includes(subprotocol)) {
     return {
       status: '400 Bad Request',
@@ -45,7 +49,8 @@ export function refuseForeign(
       message: 'connections from web pages of this origin are refused; broker.trustedOrigins allows more',
     };
   }
-  if (isLoopback(server.host) && !isOwnHost(host ?? '', trustedOrigins)) {
+  // Only clients of HTTP/1.0 leave it out, and no browser is one.
+  if (isLoopback(server.host) && host !== undefined && !isOwnHost(host, trustedOrigins)) {
     return {
       status: '403 Forbidden',
       code: 'forbidden_host',

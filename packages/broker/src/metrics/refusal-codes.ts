@@ -6,4 +6,5 @@ export const refusalCodes: readonly string[] = [
   'forbidden_origin',
   'forbidden_host',
   'bad_subprotocol',
+  'not_found',
 ];

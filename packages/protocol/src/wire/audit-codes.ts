@@ -75,6 +75,7 @@ const codes = {
     meaning: 'A tool call was not run, or an operation of operators was refused to others.',
   },
   bad_subprotocol: { kind: 'refusal', merged: true, meaning: 'A WebSocket asked for another subprotocol.' },
+  not_found: { kind: 'refusal', merged: true, meaning: 'A WebSocket was asked for at another path than /.' },
   forbidden_host: { kind: 'refusal', merged: true, meaning: 'A request named another host.' },
   forbidden_origin: {
     kind: 'refusal',
