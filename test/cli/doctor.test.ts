@@ -22,7 +22,7 @@ test('On a good set-up doctor prints a line for each check and one summary, and 
   expect(lines.slice(-2)).toEqual(['', 'all is fine: 14 checks']);
 });
 
-test('On a broken one it exits with 1; with --json the findings are a list, each with its fix.', async () => {
+test('On a broken set-up doctor exits with 1; with --json the findings are a list, each with its fix.', async () => {
   const { directory, path, env } = await place();
   await using _ = directory;
   await mkdir(join(path, 'state'));

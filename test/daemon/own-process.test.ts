@@ -66,7 +66,7 @@ test('Where a hosted server is given the data directory nothing starts unless th
   const start = { configFile, url: broker.url, log };
   await expect(runOrchestrator({ ...start, config: exposed })).rejects.toMatchObject({
     code: 'exposed',
-    message: `${configFile}: mcpServers.files.args[2]: / holds the data directory ${broker.dataDir}, so whoever may use the server can read the operator's token and act as the operator`,
+    message: `${configFile}: mcpServers.files.args[2]: / holds the data directory ${broker.dataDir}, so anybody who may use the server can read the operator's token and act as the operator`,
   });
   {
     await using allowed = await runOrchestrator({ ...start, config: exposed, allowExposed: true });

@@ -24,7 +24,7 @@ const run = promisify(execFile);
 
 /** A folder with a file, a folder and the completion of one shell. */
 export interface CompletingShell extends AsyncDisposable {
-  /** What the shell offers for the last of the words, sorted. */
+  /** Returns the words that the shell offers for the last of these, sorted. */
   offered(words: readonly string[]): Promise<string[]>;
 }
 
@@ -52,7 +52,7 @@ export function isInstalled(program: string): boolean {
   return spawnSync(program, ['--version']).status === 0;
 }
 
-/** What one types, and what every shell offers for the last word. */
+/** A line as one types it, with the words that every shell offers for its last one. */
 export const completions: readonly (readonly [typed: string, offered: readonly string[]])[] = [
   ['signalbox to', ['token', 'tools']],
   ['signalbox token issue --pe', ['--permissions']],

@@ -10,7 +10,7 @@ export interface Meter {
   died(reason: string): void;
   /** A commit was written. */
   committed(ms: number): void;
-  /** What was written was synced to the disk. */
+  /** The commits that were written up to now were synced to the disk. */
   synced(ms: number): void;
 }
 

@@ -27,8 +27,8 @@ export interface PendingByRoleDeps {
 }
 
 /**
- * Counts what waits for each role, in small steps, so that a scrape costs nothing however many inboxes there are. What it tells is that of
- * the last pass over all inboxes.
+ * Counts what waits for each role, in small steps, so that a scrape costs nothing however many inboxes there are. It tells the counts
+ * of the last pass over all inboxes.
  */
 export class PendingByRole {
   readonly #deps: PendingByRoleDeps;

@@ -181,7 +181,7 @@ test('A problem names the place and never the value, which may hold a secret.', 
   const [problem] = problemsOf({ args: [`--token=hush,${home}/private`] });
   expect(problem).toBe(
     `${home}/etc/signalbox.yaml: mcpServers.files.args[0]: ${home}/private holds the data directory ${dataDir}, ` +
-      "so whoever may use the server can read the operator's token and act as the operator",
+      "so anybody who may use the server can read the operator's token and act as the operator",
   );
 });
 

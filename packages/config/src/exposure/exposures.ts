@@ -117,10 +117,10 @@ function exposedOf(
 }
 
 const effects = {
-  'data directory': "so whoever may use the server can read the operator's token and act as the operator",
-  'token file': 'so whoever may use the server can act with that token',
+  'data directory': "so anybody who may use the server can read the operator's token and act as the operator",
+  'token file': 'so anybody who may use the server can act with that token',
   'key of broker.tls':
-    "so whoever may use the server can pretend to be the broker and collect its clients' tokens",
+    "so anybody who may use the server can pretend to be the broker and collect its clients' tokens",
   configuration:
-    'so whoever may use the server could change what runs here: it is not read again while it runs, except at SIGHUP',
+    'so anybody who may use the server could change what runs here: it is not read again while it runs, except at SIGHUP',
 };

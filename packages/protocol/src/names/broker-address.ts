@@ -42,7 +42,7 @@ export function parseBrokerAddress(text: string, { insecure = false } = {}): Bro
   if (url.protocol === 'wss:' || insecure || isLocal) return { url: text, isLocal };
   throw new SignalboxError(
     'insecure_url',
-    `${text} leads to another machine without encryption: whoever sees the traffic can read the token and every message; use wss://, or accept it with --insecure`,
+    `${text} leads to another machine without encryption: anybody who sees the traffic can read the token and every message; use wss://, or accept it with --insecure`,
     { details: { field: 'url' } },
   );
 }

@@ -9,7 +9,7 @@ const question: Tool = {
   annotations: { readOnlyHint: true },
 };
 
-/** Who asks, as `McpProxyExecutor` has it. */
+/** The connection over which a question is asked, and the orchestrator that answers it, as in `McpProxyExecutor`. */
 export interface Asker {
   readonly client: Pick<BrokerClient, 'request'>;
   /** The agent id of the orchestrator. */

@@ -8,8 +8,8 @@ export interface AgentPresence extends AsyncDisposable {
   /** Sets the status that `list_connected` shows; sent at most once a second. */
   announce(status: SupervisorStatus): void;
   /**
-   * Resolves when the client of a new MCP face of the agent has listed the tools, whichever process the face is in; never, if none
-   * does. It asks the broker, first after `firstMs`.
+   * Resolves when the client of a new MCP face of the agent, in any process, has listed the tools; never, if none does. It asks the
+   * broker, first after `firstMs`.
    */
   listed(firstMs: number): Promise<void>;
   /** True if another supervisor ran an agent of this name and role when this one connected. */

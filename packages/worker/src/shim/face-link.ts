@@ -7,7 +7,7 @@ export interface FaceLinkEvents {
   onLine(line: string): void;
   /** Lines were read, or what waited was written. */
   onFlow(): void;
-  /** The connection has ended, for whatever reason. Called once. */
+  /** The connection has ended. Called once. */
   onLost(): void;
 }
 

@@ -188,7 +188,7 @@ export class DeadLetterTable {
   }
 }
 
-/** What the row of a message says beside its number. */
+/** Returns the facts in the row of a message, beside its number. */
 function factsOf({ shared, size, ending }: LoggedMessage): Omit<Facts, 'seq'> {
   const { inbox, sender, isCounted } = shared;
   return { inbox, sender, isCounted: isCounted ? 1 : 0, size, deadAt: ending?.at ?? 0 };
