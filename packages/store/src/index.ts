@@ -34,7 +34,8 @@ export type {
   WaitingPage,
 } from './inbox-store.ts';
 export type { NewMessage, Outcome, StoredMessage, StoredMetadata } from './message.ts';
-export { openSqliteAuditLog, type SqliteAuditLogOptions, verifyAuditLog } from './sqlite/audit-log.ts';
+export { openSqliteAuditLog, type SqliteAuditLogOptions } from './sqlite/audit-log/audit-log.ts';
+export { verifyAuditLog } from './sqlite/audit-log/verify-audit-log.ts';
 export { type CopiedFile, describeFile, syncFile } from './sqlite/backup/copied-file.ts';
 export { copyDatabase } from './sqlite/backup/copy-database.ts';
 export { claimRestoredStore, dropRestoredTokens } from './sqlite/backup/restored.ts';

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
-import type { Database, Statement } from 'better-sqlite3';
-import { AuditChainCheck, auditRow, type CountedEvent, firstHash } from '../audit-chain.ts';
+import type { Database } from 'better-sqlite3';
+import { auditRow, type CountedEvent } from '../../audit-chain.ts';
 import {
   type AuditChain,
   type AuditEvent,
@@ -9,37 +9,22 @@ import {
   type AuditQuery,
   type AuditRow,
   auditKinds,
-} from '../audit-log.ts';
-import type { Damage } from '../damage.ts';
-import { MergedEvents } from '../merged-events.ts';
-import { StoreError } from '../store-error.ts';
-import { readDatabase } from './backup/read-database.ts';
-import { closeDatabase, openDatabase, requireSound, setAside, toStoreError } from './database.ts';
-
-/** The kinds of events, each with a table of its own: rows are only ever added at the end of it and dropped from its beginning. */
-const kinds = Object.keys(auditKinds) as AuditKind[];
-
-const schema = `
-  ${kinds
-    .map(
-      (kind) => `CREATE TABLE audit_${kind} (
-    number INTEGER PRIMARY KEY,
-    entry TEXT NOT NULL,
-    hash TEXT NOT NULL
-  );`,
-    )
-    .join('\n  ')}
-  CREATE TABLE chain (
-    kind TEXT PRIMARY KEY,
-    dropped_number INTEGER NOT NULL,
-    dropped_hash TEXT NOT NULL,
-    last_number INTEGER NOT NULL,
-    last_hash TEXT NOT NULL,
-    row_count INTEGER NOT NULL,
-    bytes INTEGER NOT NULL
-  ) WITHOUT ROWID;
-  CREATE TABLE batch (sender TEXT PRIMARY KEY, id TEXT NOT NULL) WITHOUT ROWID;
-`;
+} from '../../audit-log.ts';
+import type { Damage } from '../../damage.ts';
+import { MergedEvents } from '../../merged-events.ts';
+import { StoreError } from '../../store-error.ts';
+import { closeDatabase, openDatabase, requireSound, setAside, toStoreError } from '../database.ts';
+import {
+  allKinds,
+  emptyChain,
+  type KindTable,
+  kindTable,
+  type SharedTables,
+  schema,
+  sharedTables,
+  toChain,
+  toRow,
+} from './audit-tables.ts';
 
 const flushAfterMs = 1000;
 const mergeForMs = 60_000;
@@ -90,14 +75,6 @@ export async function openSqliteAuditLog(options: SqliteAuditLogOptions): Promis
   }
 }
 
-type ChainRow = Omit<AuditChain, 'dropped' | 'last' | 'rows'> & {
-  dropped_number: number;
-  dropped_hash: string;
-  last_number: number;
-  last_hash: string;
-  row_count: number;
-};
-
 /** The ends of a chain, and the time of its last row. */
 interface TimedChain extends AuditChain {
   recordedAt: number;
@@ -106,7 +83,7 @@ interface TimedChain extends AuditChain {
 class SqliteAuditLog implements AuditLog {
   readonly #db: Database;
   readonly #options: SqliteAuditLogOptions;
-  readonly #statements: ReturnType<typeof prepare>;
+  readonly #statements: SharedTables;
   readonly #tables: Readonly<Record<AuditKind, KindTable>>;
   readonly #chains: Map<AuditKind, TimedChain>;
   readonly #merged = new MergedEvents();
@@ -124,18 +101,18 @@ class SqliteAuditLog implements AuditLog {
   constructor(db: Database, options: SqliteAuditLogOptions) {
     this.#db = db;
     this.#options = options;
-    this.#statements = prepare(db);
-    this.#tables = Object.fromEntries(kinds.map((kind) => [kind, kindTable(db, kind)])) as Record<
+    this.#statements = sharedTables(db);
+    this.#tables = Object.fromEntries(allKinds.map((kind) => [kind, kindTable(db, kind)])) as Record<
       AuditKind,
       KindTable
     >;
-    this.#chains = new Map(kinds.map((kind) => [kind, { ...emptyChain(kind), recordedAt: 0 }]));
+    this.#chains = new Map(allKinds.map((kind) => [kind, { ...emptyChain(kind), recordedAt: 0 }]));
     for (const row of this.#statements.chains.all()) {
       const recordedAt = this.#tables[row.kind].lastRecordedAt.get() ?? 0;
       this.#chains.set(row.kind, { ...toChain(row), recordedAt });
     }
     this.#recordedAt = Math.max(...[...this.#chains.values()].map((chain) => chain.recordedAt));
-    const numbers = kinds.map((kind) => this.#tables[kind].lastNumber.get() ?? 0);
+    const numbers = allKinds.map((kind) => this.#tables[kind].lastNumber.get() ?? 0);
     this.#number = Math.max(...numbers, ...[...this.#chains.values()].map(({ last }) => last.number));
   }
 
@@ -328,104 +305,4 @@ class SqliteAuditLog implements AuditLog {
       throw toStoreError(thrown, this.#options.file);
     }
   }
-}
-
-function prepare(db: Database) {
-  return {
-    chains: db.prepare<[], ChainRow>('SELECT * FROM chain'),
-    keepChain: db.prepare<[ChainRow]>(
-      `INSERT OR REPLACE INTO chain VALUES
-       (@kind, @dropped_number, @dropped_hash, @last_number, @last_hash, @row_count, @bytes)`,
-    ),
-    lastBatch: db.prepare<[sender: string], string>('SELECT id FROM batch WHERE sender = ?').pluck(),
-    keepBatch: db.prepare<[sender: string, id: string]>('INSERT OR REPLACE INTO batch VALUES (?, ?)'),
-  };
-}
-
-/** SQL for the time at which a row was recorded; NULL if its entry was changed into something else. */
-const recordedAt = "iif(json_valid(entry), coalesce(entry ->> 'recorded_at', entry ->> 'at'), NULL)";
-
-type KindTable = ReturnType<typeof kindTable>;
-
-/** Prepares the statements on the table of a kind. */
-function kindTable(db: Database, kind: AuditKind) {
-  const table = `audit_${kind}`;
-  return {
-    insert: db.prepare<[number: number, entry: string, hash: string]>(
-      `INSERT INTO ${table} VALUES (?, ?, ?)`,
-    ),
-    lastNumber: db.prepare<[], number | null>(`SELECT max(number) FROM ${table}`).pluck(),
-    behind: rowsBehind(db, kind),
-    lastRecordedAt: db
-      .prepare<[], number | null>(`SELECT ${recordedAt} FROM ${table} ORDER BY number DESC LIMIT 1`)
-      .pluck(),
-    timeBehind: db.prepare<[after: number], { number: number; recordedAt: number | null }>(
-      `SELECT number, ${recordedAt} AS recordedAt FROM ${table} WHERE number > ? ORDER BY number LIMIT 1`,
-    ),
-    oldest: db.prepare<[after: number, limit: number], { number: number; hash: string; length: number }>(
-      `SELECT number, hash, octet_length(entry) AS length FROM ${table} WHERE number > ? ORDER BY number LIMIT ?`,
-    ),
-    drop: db.prepare<[upTo: number]>(`DELETE FROM ${table} WHERE number <= ?`),
-  };
-}
-
-function rowsBehind(db: Database, kind: AuditKind): Statement<[after: number, limit: number], AuditRow> {
-  return db.prepare(
-    `SELECT '${kind}' AS kind, number, entry, hash FROM audit_${kind} WHERE number > ? ORDER BY number LIMIT ?`,
-  );
-}
-
-function emptyChain(kind: AuditKind): AuditChain {
-  const none = { number: 0, hash: firstHash };
-  return { kind, dropped: none, last: none, rows: 0, bytes: 0 };
-}
-
-function toChain(row: ChainRow): AuditChain {
-  return {
-    kind: row.kind,
-    dropped: { number: row.dropped_number, hash: row.dropped_hash },
-    last: { number: row.last_number, hash: row.last_hash },
-    rows: row.row_count,
-    bytes: row.bytes,
-  };
-}
-
-function toRow({ kind, dropped, last, rows, bytes }: AuditChain): ChainRow {
-  return {
-    kind,
-    dropped_number: dropped.number,
-    dropped_hash: dropped.hash,
-    last_number: last.number,
-    last_hash: last.hash,
-    row_count: rows,
-    bytes,
-  };
-}
-
-/** Reads every row of an audit log that nobody uses, and checks its chains. Changes nothing. Throws a `StoreError`. */
-export function verifyAuditLog(file: string): { problems: string[]; rows: number } {
-  return readDatabase(file, schema, (db, problems) => {
-    let rows = 0;
-    const known = new Map(
-      db
-        .prepare<[], ChainRow>('SELECT * FROM chain')
-        .all()
-        .map((row) => [row.kind, row]),
-    );
-    for (const kind of kinds) {
-      const row = known.get(kind);
-      const chain = row ? toChain(row) : emptyChain(kind);
-      const page = rowsBehind(db, kind);
-      const check = new AuditChainCheck();
-      let problem: string | undefined;
-      let read: AuditRow[];
-      do {
-        read = page.all(Math.max(check.after, chain.dropped.number), droppedAtOnce);
-        rows += read.length;
-        problem = check.check(read, chain, read.length < droppedAtOnce);
-      } while (problem === undefined && read.length === droppedAtOnce);
-      if (problem !== undefined) problems.push(problem);
-    }
-    return { problems, rows };
-  });
 }
