@@ -2,7 +2,7 @@ import type { Damage } from '../../damage.ts';
 import { StoreError } from '../../store-error.ts';
 import type { LogDamage } from '../log-structured/commit-log.ts';
 import type { LogStructuredStore } from '../log-structured/log-structured-store.ts';
-import type { SegmentDamage, StoreDamage } from '../log-structured/pending-segments.ts';
+import type { SegmentDamage, StoreDamage } from '../log-structured/repair-segments.ts';
 import type { ReadMark } from './durable-mark.ts';
 import type { MetaTable } from './meta-table.ts';
 

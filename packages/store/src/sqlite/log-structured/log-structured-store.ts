@@ -18,7 +18,8 @@ import { Memtable } from './memtable.ts';
 import { MemtableEntry } from './memtable-entry.ts';
 import { MessageReader } from './message-reader.ts';
 import { type FoundRequest, OpenRequests } from './open-requests.ts';
-import { PendingSegments, type StoreDamage } from './pending-segments.ts';
+import { PendingSegments } from './pending-segments.ts';
+import type { StoreDamage } from './repair-segments.ts';
 import { type RetentionLimits, Segments } from './segments.ts';
 
 /** How much the memtable and the segments hold. */

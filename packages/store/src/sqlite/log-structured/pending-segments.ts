@@ -1,10 +1,16 @@
 import type { Database } from 'better-sqlite3';
 import { type ExpiryTime, hasExpired } from '../../expiry-time.ts';
 import type { InboxBacklog } from '../../inbox-store.ts';
-import { DamageFound } from './damage-found.ts';
-import { hasLostBody, type LoggedMessage } from './logged-message.ts';
+import type { LoggedMessage } from './logged-message.ts';
 import { PendingCounts } from './pending-counts.ts';
 import { type PendingRange, PendingRanges } from './pending-ranges.ts';
+import {
+  type CheckedSegment,
+  type PendingTables,
+  repairSegments,
+  type StoreDamage,
+  verifySegments,
+} from './repair-segments.ts';
 import type { Segment } from './segment.ts';
 import type { Segments } from './segments.ts';
 
@@ -16,25 +22,6 @@ const segmentInboxes = 32;
 const mergedAtOnce = 8;
 /** Messages among which expired ones are looked for in one step, about. */
 const expiryStep = 2000;
-
-/** What a repair found in one segment. */
-export interface SegmentDamage {
-  segment: number;
-  /** Whether all its messages could be read. */
-  isWhole: boolean;
-  /** How many messages of it are pending after the repair. */
-  pending: number;
-  /** False if it was not known which of its messages are pending, so that settled ones may come again. */
-  isPendingKnown: boolean;
-  /** The pending messages that can't be read any more: so many of an inbox, from one sequence number to another. */
-  lost: { inbox: string; first: number; last: number; messages: number }[];
-}
-
-/** What a repair found in all. `counts` are damaged rows of what is pending of each sender. */
-export interface StoreDamage {
-  segments: SegmentDamage[];
-  counts: number;
-}
 
 /**
  * The messages that are pending in segments. A segment is never changed: ranges tell which of its messages are still pending,
@@ -195,93 +182,18 @@ export class PendingSegments {
     return found;
   }
 
-  /**
-   * Repairs what is damaged in segments and their ranges, and `found` in any case: each of them is written again with what can be
-   * read of it. Where it is not known which messages of a segment are still pending, all are, since a message that comes twice is
-   * better than one that is lost. Damaged counts are counted again. Returns what it found. Throws {@link DamageFound}.
-   */
+  /** See {@link repairSegments}. */
   repair(found: ReadonlySet<number>): StoreDamage {
-    const { ranges, damaged: damagedRanges } = this.#ranges.check();
-    const rangesOf = Map.groupBy(ranges, ({ segment }) => segment);
-    const pendingOf = new Map([...rangesOf].map(([segment, own]) => [segment, sumOf(own)]));
-    const damaged = new Set([...this.#segments.damaged(pendingOf), ...found]);
-    if (damagedRanges > 0) this.#ranges.dropDamaged();
-    const damage = [...damaged].map((number) => {
-      const known = this.#segments.get(number);
-      const own = rangesOf.get(number) ?? [];
-      const isKnown = known !== undefined && known.pending === sumOf(own);
-      return this.#repairSegment(number, known, isKnown ? own : undefined);
-    });
-    const damagedCounts = this.counts.countDamaged();
-    if (damaged.size + damagedRanges + damagedCounts > 0) this.#recount();
-    return { segments: damage, counts: damagedCounts };
+    return repairSegments(this.#tables, found);
   }
 
-  /** Reads all segments, pending and settled, and yields how many messages each holds and what is wrong with it. */
-  *verify(): Iterable<{ messages: number; problem?: string }> {
-    const { ranges, damaged } = this.#ranges.check();
-    if (damaged > 0) yield { messages: 0, problem: `${damaged} ranges of pending messages are damaged` };
-    const counts = this.counts.countDamaged();
-    if (counts > 0) yield { messages: 0, problem: `${counts} counts of pending messages are damaged` };
-    const pendingOf = new Map(
-      [...Map.groupBy(ranges, ({ segment }) => segment)].map(([segment, own]) => [segment, sumOf(own)]),
-    );
-    const inDoubt = this.#segments.damaged(pendingOf);
-    for (const segment of inDoubt)
-      yield { messages: 0, problem: `what the store knows of segment ${segment} is damaged` };
-    for (const { number } of this.#segments.all()) {
-      const { messages, isWhole } = this.#segments.salvage(number);
-      yield { messages: messages.length };
-      if (!isWhole) yield { messages: 0, problem: `parts of segment ${number} can't be read` };
-      if (!this.#segments.hasSoundHashes(number))
-        yield { messages: 0, problem: `the index of ids in segment ${number} is damaged` };
-      for (const message of messages)
-        if (hasLostBody(message))
-          yield { messages: 0, problem: `message ${message.seq} in segment ${number} has lost its body` };
-    }
+  /** See {@link verifySegments}. */
+  verify(): Iterable<CheckedSegment> {
+    return verifySegments(this.#tables);
   }
 
-  /** `ranges` tell which messages are pending, undefined if that is not known. */
-  #repairSegment(
-    number: number,
-    known: Segment | undefined,
-    ranges: readonly PendingRange[] | undefined,
-  ): SegmentDamage {
-    const { messages, isWhole } = this.#segments.salvage(number);
-    const isPending = ({ seq, shared }: LoggedMessage): boolean =>
-      !ranges ||
-      ranges.some(({ inbox, first, last }) => inbox === shared.inbox && first <= seq && seq <= last);
-    const settled = messages.filter(({ ending }) => ending !== undefined);
-    const pending =
-      known?.kind === 'settled' ? [] : messages.filter((one) => one.ending === undefined && isPending(one));
-    const lost = (ranges ?? []).flatMap(({ inbox, first, last, messages: expected }) => {
-      const left = pending.filter(
-        (one) => one.shared.inbox === inbox && first <= one.seq && one.seq <= last,
-      ).length;
-      return left < expected ? [{ inbox, first, last, messages: expected - left }] : [];
-    });
-    this.#ranges.removeOf(number);
-    this.#segments.dropDamaged(number);
-    if (settled.length > 0) this.#segments.write('settled', settled);
-    this.add(pending);
-    return { segment: number, isWhole, pending: pending.length, isPendingKnown: ranges !== undefined, lost };
-  }
-
-  /** Counts again what is pending. A segment that turns out to be damaged is repaired later, and counted then. */
-  #recount(): void {
-    this.counts.clear();
-    for (const segment of this.#pendingSegments())
-      for (const { shared, size } of this.#soundMessagesIn(segment)) this.counts.count(1, shared, size);
-    this.counts.save();
-  }
-
-  #soundMessagesIn(segment: Segment): LoggedMessage[] {
-    try {
-      return this.messagesIn(segment);
-    } catch (thrown) {
-      if (thrown instanceof DamageFound) return [];
-      throw thrown;
-    }
+  get #tables(): PendingTables {
+    return { segments: this.#segments, ranges: this.#ranges, pending: this };
   }
 
   /** Writes the counts that changed. One of the last steps of a transaction. */
@@ -389,10 +301,6 @@ export class PendingSegments {
     const messages = this.#segments.read(segment);
     return messages.slice(placeOf(messages, inbox, first), placeOf(messages, inbox, last) + 1);
   }
-}
-
-function sumOf(ranges: readonly PendingRange[]): number {
-  return ranges.reduce((sum, { messages }) => sum + messages, 0);
 }
 
 /** The place of a message in a segment, or where it would be. */
