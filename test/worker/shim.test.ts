@@ -1,5 +1,7 @@
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { chmod, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { dirname } from 'node:path';
 import { JsonLineReader } from '@signalbox/protocol';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
@@ -141,6 +143,31 @@ test('a shim without a face, or with one that refuses it, has read nothing', asy
     expect(await shim.ended).toEqual({ end: 'not_served' });
     expect(shim.toShim.readableFlowing).toBeNull();
   }
+});
+
+test('a shim looks before each connection whether another user may have put the socket there, and shows its token to none of those', async () => {
+  await using site = await startSharedFaceStack();
+  await using shim = startShim(site.path, await site.stack.broker.token('rosa'));
+  await using client = await connectMcpClient(shim.transport);
+  await client.list();
+  await chmod(dirname(site.path), 0o777);
+  await site.face.close();
+  const stranger = createServer().listen(site.path);
+  let connections = 0;
+  stranger.on('connection', (socket) => {
+    connections++;
+    socket.destroy();
+  });
+  const call = client.call(count);
+  await expect.poll(() => shim.notices.at(-1)).toContain('is not used: other users may write to it');
+  expect(await startShim(site.path, await site.stack.broker.token('wim')).ended).toEqual({
+    end: 'not_served',
+  });
+  await new Promise((resolve) => stranger.close(resolve));
+  expect(connections).toBe(0);
+  await chmod(dirname(site.path), 0o700);
+  site.face = await site.serve();
+  expect(await call).toMatchObject({ structuredContent: { n: 1 } });
 });
 
 test('a client that does not read stops its own calls, and gets every answer when it reads', async () => {

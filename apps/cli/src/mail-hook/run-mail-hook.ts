@@ -1,8 +1,8 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { dirname } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { parseTokenFile, untrustedDirectory } from '@signalbox/protocol/names';
+import { parseTokenFile } from '@signalbox/protocol/names';
+import { trustedFace } from '@signalbox/worker/trusted-face';
 import { hookEventOf } from './hook-answer.ts';
 
 // This module and all that it loads stay small: an agent waits for it at both ends of each of its turns.
@@ -29,9 +29,9 @@ export async function runMailHook([path = '', agent = '', tokenFile = '']: reado
 /** Returns the face's hint at new mail. The face tells each message once, so an answer that nobody reads is lost. */
 async function askFace(path: string, agent: string, tokenFile: string): Promise<string | undefined> {
   const { token } = parseTokenFile(readFileSync(tokenFile, 'utf8')) ?? {};
-  const untrusted = untrustedDirectory(statSync(dirname(path)), process.getuid?.() ?? 0);
-  if (token === undefined || untrusted !== undefined) return undefined;
-  const socket = connect(path);
+  const place = trustedFace(path);
+  if (token === undefined || 'untrusted' in place) return undefined;
+  const socket = connect(place);
   socket.write(`${JSON.stringify({ signalbox_hint: 1, agent, token })}\n`);
   const { hint } = JSON.parse(await text(socket)) as { hint?: unknown };
   return typeof hint === 'string' ? hint : undefined;

@@ -1,7 +1,7 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { isAgentId, parseBrokerAddress, untrustedDirectory } from '@signalbox/protocol/names';
+import { isAgentId, parseBrokerAddress } from '@signalbox/protocol/names';
 import { type FaceRefusal, runShim, type ShimOptions } from '@signalbox/worker/shim';
 import {
   type BrokerPlace,
@@ -40,8 +40,6 @@ interface Bridge {
   agent: string;
   /** The face's socket. */
   path: string;
-  /** The reason why another user may have put the socket there. */
-  untrusted: string | undefined;
 }
 
 /**
@@ -51,11 +49,7 @@ interface Bridge {
 export async function bridgeToFace(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<boolean> {
   const bridge = bridgeOf(argv, env);
   if (!bridge) return false;
-  const { flags, found, place, agent, path, untrusted } = bridge;
-  if (untrusted !== undefined) {
-    notice(env, `the shared face at ${path} is not used: ${untrusted}`);
-    return false;
-  }
+  const { flags, found, place, agent, path } = bridge;
   process.stderr.on('error', () => {
     // Nobody is left to be told.
   });
@@ -101,8 +95,7 @@ function bridgeOf(argv: readonly string[], env: NodeJS.ProcessEnv): Bridge | und
     const agent = namedAgent(flags, found, env);
     const path = nonEmpty(env.SIGNALBOX_FACE) ?? faceBeside(address?.socketPath);
     if (path === undefined || !existsSync(path) || !isAgentId(agent)) return undefined;
-    const untrusted = untrustedDirectory(statSync(dirname(path)), process.getuid?.() ?? 0);
-    return { flags, found, place: known, agent, path, untrusted };
+    return { flags, found, place: known, agent, path };
   } catch {
     return undefined;
   }

@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import { JsonLineReader } from '@signalbox/protocol/json-lines';
 import type { FaceHello, FaceLine, FaceRefusal } from '../shared-face/face-lines.ts';
 import { LineWriter } from './line-writer.ts';
+import { type FacePlace, trustedFace } from './trusted-face.ts';
 
 export interface FaceLinkEvents {
   onLine(line: string): void;
@@ -23,14 +24,16 @@ export interface FaceLink {
   destroy(): void;
 }
 
-/** The outcome of a try to connect. Both are absent if no face answered. */
+/** The outcome of a try to connect. All are absent if no face answered. */
 export interface LinkOutcome {
   link?: FaceLink;
   refusal?: FaceRefusal;
+  /** The reason why nothing was sent there. */
+  untrusted?: string;
 }
 
 /**
- * Connects to the face at a Unix socket and says whose session it is. `timeoutMs` is how long its answer may take: it connects to the
+ * Connects to the face at a Unix socket and says whose session it is, if no other user can have put the socket there. `timeoutMs` is how long its answer may take: it connects to the
  * broker first. `signal` ends the try, not the connection. Never rejects.
  */
 export function openFaceLink(
@@ -38,8 +41,10 @@ export function openFaceLink(
   hello: FaceHello,
   { timeoutMs, signal, ...events }: FaceLinkEvents & { timeoutMs: number; signal: AbortSignal },
 ): Promise<LinkOutcome> {
+  const place = placeOf(path);
+  if (!place || 'untrusted' in place) return Promise.resolve(place ?? {});
   const { promise, resolve } = Promise.withResolvers<LinkOutcome>();
-  const socket = connect({ path });
+  const socket = connect(place);
   const lines = new JsonLineReader();
   const writer = new LineWriter(socket);
   const link: FaceLink = {
@@ -88,6 +93,15 @@ export function openFaceLink(
       else resolve({});
     });
   return promise;
+}
+
+function placeOf(path: string): FacePlace | undefined {
+  try {
+    return trustedFace(path);
+  } catch {
+    // The face's directory is gone with it.
+    return undefined;
+  }
 }
 
 function refusalIn(line: string): FaceRefusal | undefined {

@@ -64,6 +64,8 @@ class Shim {
   #lost = Promise.withResolvers<void>();
   /** The reason that the face gave for the end of the connection. */
   #ended: FaceRefusal | undefined;
+  /** The reason why the last try to connect sent nothing. */
+  #untrusted: string | undefined;
   #expiry: NodeJS.Timeout | undefined;
 
   constructor(options: ShimOptions) {
@@ -178,15 +180,15 @@ class Shim {
     return undefined;
   }
 
-  #connect(): Promise<LinkOutcome> {
-    const { path, session } = this.#options;
+  async #connect(): Promise<LinkOutcome> {
+    const { path, session, notice } = this.#options;
     const hello: FaceHello = {
       signalbox_face: 1,
       ...session,
       token: this.#token,
       consumer: this.#consumer,
     };
-    return openFaceLink(path, hello, {
+    const outcome = await openFaceLink(path, hello, {
       timeoutMs: greetingMs,
       signal: this.#ending.signal,
       onLine: (line) => {
@@ -195,6 +197,11 @@ class Shim {
       onFlow: () => this.#adjustFlow(),
       onLost: () => this.#lost.resolve(),
     });
+    const { untrusted } = outcome;
+    if (untrusted !== undefined && untrusted !== this.#untrusted)
+      notice(`the shared face at ${path} is not used: ${untrusted}`);
+    this.#untrusted = untrusted;
+    return outcome;
   }
 
   #goOn(link: FaceLink): void {
