@@ -310,16 +310,18 @@ test('a journal that is in use is refused, and can be had when its holder has cl
   expect(journal.id).toMatch(/^j-/);
 });
 
-test('a file that is no journal, or one of a newer version, is refused by name', async () => {
+test('a file that is no journal, or one of another version, is refused by name', async () => {
   await using t = await journalFile();
   await (await t.open())[Symbol.asyncDispose]();
-  const db = new Database(t.file);
-  db.pragma('user_version = 999');
-  db.close();
-  await expect(t.open()).rejects.toMatchObject({
-    code: 'journal_too_new',
-    message: expect.stringContaining(t.file),
-  });
+  for (const version of [1, 999]) {
+    const db = new Database(t.file);
+    db.pragma(`user_version = ${version}`);
+    db.close();
+    await expect(t.open()).rejects.toMatchObject({
+      code: 'journal_other_version',
+      message: expect.stringContaining(`${t.file} has version ${version} of the format`),
+    });
+  }
   writeFileSync(t.file, 'no database '.repeat(1_000));
   await expect(t.open()).rejects.toMatchObject({
     code: 'journal_corrupt',

@@ -64,12 +64,17 @@ describe('The SQLite inbox store', () => {
     expect(await (await setup.reopen()).stats('inbox')).toMatchObject({ pending: 200 });
   });
 
-  it('refuses a file of a newer version', async () => {
+  it.each([1, 99])('refuses a file of version %i, and names both versions', async (other) => {
     await using setup = await openStore();
     await setup.store[Symbol.asyncDispose]();
     const [version] = select(setup.file, 'PRAGMA user_version') as { user_version: number }[];
-    edit(setup.file, 'PRAGMA user_version = 99');
-    await expect(setup.reopen()).rejects.toMatchObject({ code: 'store_too_new' });
+    edit(setup.file, `PRAGMA user_version = ${other}`);
+    await expect(setup.reopen()).rejects.toMatchObject({
+      code: 'store_other_version',
+      message: expect.stringContaining(
+        `has version ${other} of the format, and this Signalbox reads version ${version!.user_version}`,
+      ),
+    });
     edit(setup.file, `PRAGMA user_version = ${version!.user_version}`);
     expect(await (await setup.reopen()).identity()).toMatch(/^[0-9a-f]{32}$/);
   });

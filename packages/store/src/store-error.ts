@@ -1,13 +1,13 @@
 /**
  * Why a store failed. `store_corrupt`: the file is damaged or not a database. `store_damaged`: it has lost what it had confirmed,
- * and can be opened only if that is accepted. `store_too_new`: a newer version wrote it.
+ * and can be opened only if that is accepted. `store_other_version`: it has another version of the format.
  * `store_full`: the disk has no room. `store_unwritable`: the file or its directory can't be written to.
  * `data_directory_locked`: another process owns the directory. `store_failed`: the medium refused anything else; see `cause`.
  */
 export type StoreErrorCode =
   | 'store_corrupt'
   | 'store_damaged'
-  | 'store_too_new'
+  | 'store_other_version'
   | 'store_full'
   | 'store_unwritable'
   | 'data_directory_locked'

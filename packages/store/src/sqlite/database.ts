@@ -6,12 +6,15 @@ export interface DatabaseOptions {
   file: string;
   /** `full`: each commit is fsynced. `normal`: commits survive the end of the process, but not a power cut. */
   synchronous: 'full' | 'normal';
-  /** The statements that make the tables of schema version 1 in a new database. */
+  /** The statements that make the tables in a new database. */
   schema: string;
 }
 
-/** The version of every schema in this package; a database with a higher one is refused. */
-const schemaVersion = 1;
+/**
+ * The version of every format in this package, another one after each change of tables or of what is in them. A database of another
+ * version is refused.
+ */
+export const formatVersion = 2;
 
 /** How long a write waits for another process (a shell, a backup) that holds the write lock. It blocks the event loop. */
 const busyTimeoutMs = 2000;
@@ -195,16 +198,16 @@ function makePrivate(file: string): void {
 
 function createSchema(db: Database.Database, schema: string, file: string): void {
   const version = db.pragma('user_version', { simple: true }) as number;
-  if (version > schemaVersion) {
+  if (version === formatVersion) return;
+  if (version !== 0) {
     throw new StoreError(
-      'store_too_new',
-      `${file} was written by a newer version (schema ${version}, this one knows ${schemaVersion}). Use that version.`,
+      'store_other_version',
+      `${file} has version ${version} of the format, and this Signalbox reads version ${formatVersion}. Use the one that wrote it (its signalbox backup copies everything), or another data directory.`,
     );
   }
-  if (version === schemaVersion) return;
   const create = db.transaction(() => {
     db.exec(schema);
-    db.pragma(`user_version = ${schemaVersion}`);
+    db.pragma(`user_version = ${formatVersion}`);
   });
   create.immediate();
 }

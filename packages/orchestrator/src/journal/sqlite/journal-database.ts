@@ -3,12 +3,12 @@ import { dirname } from 'node:path';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import Database from 'better-sqlite3';
 
-/** The version of the schema. A journal with a higher version is refused. */
-const schemaVersion = 1;
+/** The version of the schema, another one after each change of the tables. A journal of another version is refused. */
+export const schemaVersion = 2;
 
 // over_at and settled_at are in running_ms: the time for which the journal was open, in all processes together.
 // is_kept: the reply outlives its delivery. Such a call counts as kept once it is settled, and has limits of its own.
-const schema = `
+export const schema = `
   CREATE TABLE journal (id TEXT NOT NULL, running_ms INTEGER NOT NULL DEFAULT 0);
   CREATE TABLE generation (inbox TEXT PRIMARY KEY, list TEXT NOT NULL) WITHOUT ROWID;
   CREATE TABLE call (
@@ -103,13 +103,13 @@ function makeDirectory(directory: string): void {
 
 function createSchema(db: Database.Database, file: string): void {
   const version = db.pragma('user_version', { simple: true }) as number;
-  if (version > schemaVersion) {
+  if (version === schemaVersion) return;
+  if (version !== 0) {
     throw new SignalboxError(
-      'journal_too_new',
-      `${file} was written by a newer version (schema ${version}, this one knows ${schemaVersion}). Use that version.`,
+      'journal_other_version',
+      `${file} has version ${version} of the format, and this Signalbox reads version ${schemaVersion}. Use the one that wrote it, or move the file away to begin a new journal: calls that were under way are then reported as outcome_unknown.`,
     );
   }
-  if (version === schemaVersion) return;
   const create = db.transaction(() => {
     db.exec(schema);
     db.pragma(`user_version = ${schemaVersion}`);

@@ -56,7 +56,7 @@ const defaultKeptReplies: KeptReplyLimits = {
 
 /**
  * Opens a journal in an SQLite file. Rejects with `SignalboxError` `journal_in_use`, `journal_corrupt`,
- * `journal_too_new`, `journal_full` or `journal_failed`.
+ * `journal_other_version`, `journal_full` or `journal_failed`.
  */
 export async function openSqliteJournal(options: SqliteJournalOptions): Promise<Journal> {
   const db = openJournalDatabase(options.file);
