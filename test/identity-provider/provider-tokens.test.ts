@@ -1,114 +1,14 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import { type BrokerClient, connectBroker } from '@signalbox/client';
-import { checkConfigText } from '@signalbox/config';
-import { runBroker } from '@signalbox/daemon/broker';
 import { openJwtProvider } from '@signalbox/daemon/identity-provider';
-import { lastingPort, tempDir } from '@signalbox/testing';
-import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
-import Provider from 'oidc-provider';
+import { lastingPort } from '@signalbox/testing';
 import { describe, it } from 'vitest';
-
-const audience = 'urn:signalbox';
-
-/** A provider whose client `rosa` gets a JWT with these claims, and whose keys the test has, too. */
-async function startProvider(claims: Record<string, unknown> = { groups: ['writers'] }, given = 0) {
-  const server = createServer();
-  server.listen(given, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const issuer = `http://127.0.0.1:${port}`;
-  const { privateKey } = await generateKeyPair('ES256', { extractable: true });
-  const kid = crypto.randomUUID();
-  const jwk = { ...(await exportJWK(privateKey)), kid, alg: 'ES256', use: 'sig' };
-  const provider = new Provider(issuer, {
-    clients: ['rosa', 'Rosa Smith', 'orchestrator'].map((client_id) => ({
-      client_id,
-      client_secret: 'secret',
-      grant_types: ['client_credentials'],
-      redirect_uris: [],
-      response_types: [],
-    })),
-    cookies: { keys: ['cookie-key'] },
-    jwks: { keys: [jwk] },
-    enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
-    clientDefaults: { id_token_signed_response_alg: 'ES256' },
-    extraTokenClaims: () => claims,
-    ttl: { ClientCredentials: 600 },
-    features: {
-      devInteractions: { enabled: false },
-      clientCredentials: { enabled: true },
-      resourceIndicators: {
-        enabled: true,
-        getResourceServerInfo: (_ctx, resource) => ({
-          audience: resource,
-          scope: 'tools',
-          accessTokenFormat: 'jwt',
-          jwt: { sign: { alg: 'ES256' } },
-        }),
-      },
-    },
-  });
-  const requests: string[] = [];
-  const handle = provider.callback();
-  server.on('request', (request, response) => {
-    requests.push(request.url ?? '');
-    handle(request, response);
-  });
-  return {
-    issuer,
-    port,
-    requests,
-    async token(client = 'rosa', resource = audience): Promise<string> {
-      const response = await fetch(`${issuer}/token`, {
-        method: 'POST',
-        headers: {
-          authorization: `Basic ${Buffer.from(`${encodeURIComponent(client)}:secret`).toString('base64')}`,
-          'content-type': 'application/x-www-form-urlencoded',
-        },
-        body: new URLSearchParams({ grant_type: 'client_credentials', resource, scope: 'tools' }),
-      });
-      const answer = (await response.json()) as { access_token?: string };
-      if (answer.access_token === undefined) throw new Error(JSON.stringify(answer));
-      return answer.access_token;
-    },
-    /** Signs claims with the provider's key. */
-    sign: (more: JWTPayload) =>
-      new SignJWT({ iss: issuer, aud: audience, sub: 'rosa', groups: 'writers', ...more })
-        .setProtectedHeader({ alg: 'ES256', kid })
-        .sign(privateKey),
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
-}
-
-async function startBroker(issuer: string) {
-  await using opening = new AsyncDisposableStack();
-  const { path } = opening.use(await tempDir());
-  const auth = { issuer, audience, roleClaim: 'groups', roles: { writers: 'writer', readers: 'reader' } };
-  const text = JSON.stringify({ broker: { listen: '127.0.0.1:0', data: 'data' }, auth });
-  const config = await checkConfigText(text, join(path, 'signalbox.yaml'));
-  const broker = opening.use(await runBroker({ config }));
-  const resources = opening.move();
-  return {
-    broker,
-    connect: (token: string, agent = 'rosa', more = {}): Promise<BrokerClient> =>
-      connectBroker({ url: broker.url, token, agent, ...more }),
-    [Symbol.asyncDispose]: () => resources.disposeAsync(),
-  };
-}
-
-const inSeconds = (seconds: number): number => Math.floor(Date.now() / 1000) + seconds;
+import { inSeconds, issuerKey, startIssuer } from '../support/identity-provider/issuer.ts';
+import { startOidcProvider } from '../support/identity-provider/oidc-provider.ts';
+import { authOf, startProvidedBroker } from '../support/identity-provider/provided-broker.ts';
 
 describe('The token of an identity provider', () => {
   it.concurrent('gives its agent the role of our map, and can be revoked.', async ({ expect }) => {
-    await using provider = await startProvider();
-    await using set = await startBroker(provider.issuer);
+    await using provider = await startOidcProvider();
+    await using set = await startProvidedBroker(provider.issuer);
     const { broker, connect } = set;
     const token = await provider.token();
     await using rosa = await connect(token);
@@ -117,8 +17,7 @@ describe('The token of an identity provider', () => {
     const { token: own } = await broker.issueToken({ agent: 'max', role: 'writer' });
     await using max = await connect(own, 'max');
     expect(max.welcome.role).toBe('writer');
-    const { token: operators } = await broker.issueToken({ agent: 'operator.ann', role: 'operator' });
-    await using operator = await connect(operators, 'operator.ann');
+    await using operator = await set.operator();
     const { tokens } = (await operator.admin('token_list', {})) as { tokens: { id: string }[] };
     const id = tokens.find((listed) => listed.id.startsWith('jwt:'))!.id;
     await operator.admin('token_revoke', { id });
@@ -129,46 +28,27 @@ describe('The token of an identity provider', () => {
   });
 
   it.concurrent('is refused in words that name what is wrong.', async ({ expect }) => {
-    await using provider = await startProvider();
-    await using set = await startBroker(provider.issuer);
-    const { privateKey } = await generateKeyPair('ES256');
-    const exp = inSeconds(600);
-    const unsigned = `${Buffer.from('{"alg":"none"}').toString('base64url')}.${(await provider.sign({ exp })).split('.')[1]}.`;
-    const foreign = new SignJWT({ iss: provider.issuer, aud: audience, sub: 'rosa', groups: 'writers', exp });
+    await using provider = await startOidcProvider();
+    await using set = await startProvidedBroker(provider.issuer);
     const cases: [string, RegExp][] = [
       [await provider.token('rosa', 'urn:other'), /audience \('aud'\)/],
-      [await provider.sign({ exp, iss: 'https://other.example.com' }), /issuer \('iss'\)/],
-      [unsigned, /not signed with RS256, ES256, EdDSA/],
       [await provider.sign({ exp: inSeconds(-90) }), /has expired/],
-      [await provider.sign({ exp, nbf: inSeconds(90) }), /not valid yet/],
-      [await provider.sign({}), /claim 'exp' is missing/],
-      [
-        await foreign.setProtectedHeader({ alg: 'ES256', kid: 'unknown' }).sign(privateKey),
-        /a key that the provider does not publish/,
-      ],
-      [
-        await provider.sign({ exp, groups: ['guests'] }),
-        /'groups' holds 'guests', and auth\.roles maps none/,
-      ],
-      [await provider.sign({ exp, groups: ['writers', 'readers'] }), /leads to several roles/],
-      [await provider.sign({ exp, groups: ['constructor'] }), /maps none/],
       [await provider.token('Rosa Smith'), /the claim 'sub' is 'Rosa Smith', which is not an agent id/],
       [await provider.token('orchestrator'), /the claim 'sub' is 'orchestrator', which is a reserved name/],
+      [`${await provider.token()}x`, /signature is wrong|can't be read/],
     ];
     for (const [token, problem] of cases) {
       const failure = await set.connect(token).catch((error) => error);
       expect(failure).toMatchObject({ code: 'unauthorized' });
       expect(failure.message).toMatch(problem);
     }
-    // Unknown keys do not make the broker ask again and again.
-    expect(provider.requests.filter((url) => url.endsWith('/jwks')).length).toBeLessThanOrEqual(2);
   });
 
   it.concurrent('ends its session when it expires, and a client goes on with the one that it then has.', async ({
     expect,
   }) => {
-    await using provider = await startProvider();
-    await using set = await startBroker(provider.issuer);
+    await using provider = await startOidcProvider();
+    await using set = await startProvidedBroker(provider.issuer);
     // The skew of a minute is over in a second.
     const token = await provider.sign({ exp: inSeconds(-58) });
     const fresh = await provider.token();
@@ -182,31 +62,124 @@ describe('The token of an identity provider', () => {
     await back.promise;
     expect(states).toEqual(['reconnecting', 'ready']);
   });
+
+  it.concurrent('may have 8 KiB and no more, and needs a broker that knows its provider.', async ({
+    expect,
+  }) => {
+    const key = await issuerKey('ES256');
+    await using issuer = await startIssuer([key]);
+    await using set = await startProvidedBroker(issuer.url);
+    const ofLength = async (length: number): Promise<string> => {
+      const sized = (size: number) => issuer.sign(key, { padding: 'x'.repeat(size) });
+      const base = (await sized(0)).length;
+      const near = Math.floor(((length - base) * 3) / 4);
+      for (let size = near - 4; ; size++) {
+        const token = await sized(size);
+        if (token.length >= length) return token;
+      }
+    };
+    const largest = await ofLength(8191);
+    expect(largest.length).toBeLessThanOrEqual(8192);
+    await using rosa = await set.connect(largest);
+    expect(rosa.welcome.agent).toBe('rosa');
+    const refused = await set.connect(await ofLength(8193)).catch((error) => error);
+    expect(refused).toMatchObject({ code: 'bad_hello', message: expect.stringContaining('token') });
+    expect(await set.get('/metrics', await ofLength(8193))).toMatchObject({
+      status: 401,
+      text: expect.stringContaining('8 KiB are the most that a token may have'),
+    });
+  });
 });
 
-it('A broker starts without its provider, whose tokens may be tried again, and finds new keys later.', async ({
+it('A token with the jti of another one is that one renewed, or is refused if it is for somebody else.', async ({
+  expect,
+}) => {
+  const key = await issuerKey('ES256');
+  await using issuer = await startIssuer([key]);
+  await using set = await startProvidedBroker(issuer.url);
+  await using _rosa = await set.connect(await issuer.sign(key, { jti: 'one' }));
+  for (const claims of [{ sub: 'max' }, { groups: 'readers' }]) {
+    const token = await issuer.sign(key, { jti: 'one', ...claims });
+    await expect(set.connect(token, claims.sub)).rejects.toMatchObject({
+      code: 'unauthorized',
+      message: expect.stringContaining("another agent has one with the same 'jti'"),
+    });
+  }
+  await using renewed = await set.connect(await issuer.sign(key, { jti: 'one', exp: inSeconds(1200) }));
+  expect(renewed.welcome.token?.expires_at).toBe((inSeconds(1200) + 60) * 1000);
+});
+
+it('A connection outlives 64 further tokens of its agent, of which the oldest unused ones are forgotten.', async ({
+  expect,
+}) => {
+  const key = await issuerKey('ES256');
+  await using issuer = await startIssuer([key]);
+  await using set = await startProvidedBroker(issuer.url);
+  await using rosa = await set.connect(await issuer.sign(key, { jti: 'first' }));
+  for (let count = 0; count < 70; count++) {
+    await using _brief = await set.connect(await issuer.sign(key, { jti: `brief ${count}` }));
+  }
+  await using operator = await set.operator();
+  const { tokens } = (await operator.admin('token_list', {})) as { tokens: { id: string }[] };
+  expect(tokens.filter(({ id }) => id.startsWith('jwt:'))).toHaveLength(64);
+  expect(rosa.state.name).toBe('ready');
+});
+
+it('An observer of the provider reads figures and states; an agent of it does not.', async ({ expect }) => {
+  const key = await issuerKey('ES256');
+  await using issuer = await startIssuer([key]);
+  await using set = await startProvidedBroker(issuer.url);
+  const watcher = await issuer.sign(key, { sub: 'operator.watch', groups: 'watchers' });
+  expect(await set.get('/metrics', watcher)).toMatchObject({
+    status: 200,
+    text: expect.stringContaining('signalbox_'),
+  });
+  const { status, text } = await set.get('/readyz?verbose', watcher);
+  expect([status, text]).toEqual([200, expect.stringContaining('[ok]   identity_provider: 1 keys of http')]);
+  expect(await set.get('/readyz?verbose', await issuer.sign(key))).toMatchObject({
+    status: 403,
+    text: expect.stringContaining("that of 'rosa' is neither"),
+  });
+  expect((await set.get('/metrics', await issuer.sign(key, { exp: 1 }))).status).toBe(401);
+});
+
+it('A broker starts without its provider and says so, its own tokens work, and it finds the keys later.', async ({
   expect,
 }) => {
   const port = await lastingPort();
+  const issuerUrl = `http://127.0.0.1:${port}`;
   let now = 0;
-  const auth = {
-    issuer: `http://127.0.0.1:${port}`,
-    audience,
-    agentClaim: 'sub',
-    roleClaim: 'groups',
-    roles: { writers: 'writer' },
-  };
-  const verifier = await openJwtProvider(auth, { monotonic: () => now });
-  expect(verifier.check().ok).toBe(false);
-  await using before = await startProvider(undefined, port);
-  const token = await before.token();
-  expect(await verifier.verify(token)).toMatchObject({ refusal: { isPassing: true } });
+  const problems: (string | undefined)[] = [];
+  const verifier = openJwtProvider(authOf(issuerUrl), {
+    monotonic: () => now,
+    onProblem: (problem) => problems.push(problem),
+  });
+  await using set = await startProvidedBroker(issuerUrl);
+  await using operator = await set.operator();
+  const { token } = await set.broker.issueToken({ agent: 'operator.watch', role: 'observer' });
+  await expect
+    .poll(() => set.get('/readyz'))
+    .toEqual({ status: 200, text: expect.stringMatching(/^ok, but: identity_provider\n?$/) });
+  expect((await set.get('/readyz?verbose', token)).text).toMatch(
+    /\[fail\] identity_provider: the keys of .* can't be fetched: fetch failed: connect ECONNREFUSED/,
+  );
+  await expect.poll(() => problems).toHaveLength(1);
+
+  await using before = await startOidcProvider(undefined, port);
+  const early = await before.token();
+  expect(await verifier.verify(early)).toMatchObject({ refusal: { retryAfterMs: 30_000 } });
+  await expect(set.connect(early)).rejects.toMatchObject({
+    code: 'token_unchecked',
+    message: expect.stringContaining("the token can't be checked now"),
+  });
   now += 31_000;
-  expect(await verifier.verify(token)).toMatchObject({ record: { agent: 'rosa', role: 'writer' } });
+  expect(await verifier.verify(early)).toMatchObject({ record: { agent: 'rosa', role: 'writer' } });
   expect(verifier.check().ok).toBe(true);
+  expect(problems).toEqual([expect.stringContaining('ECONNREFUSED'), undefined]);
+  expect(operator.state.name).toBe('ready');
   await before[Symbol.asyncDispose]();
   // The provider now signs with another key.
-  await using after = await startProvider(undefined, port);
+  await using after = await startOidcProvider(undefined, port);
   const rotated = await after.token();
   now += 31_000;
   expect(await verifier.verify(rotated)).toMatchObject({ record: { agent: 'rosa' } });

@@ -3,6 +3,7 @@ import { failuresOf, isPrivileged, limitsOf, SignalboxError, socketAddress } fro
 import type { InboxStore, TokenRecord } from '@signalbox/store';
 import { nameFor, type TlsPair } from '@signalbox/tls';
 import { auditEvent } from './audit-event.ts';
+import type { IdentityProvider } from './auth/identity-provider.ts';
 import type { TokenRegistry } from './auth/token-registry.ts';
 import { refuseToken, type TokenRequest } from './auth/token-rules.ts';
 import { type BrokerFacts, brokerFiles, removeFile, writePrivate } from './broker-files.ts';
@@ -33,6 +34,11 @@ export interface Broker extends AsyncDisposable {
   issueToken(request: TokenRequest): Promise<{ id: string; token: string }>;
   /** Encrypts the connections that come from now on with another pair. Throws if it can't be used. */
   setTls(pair: TlsPair): void;
+  /**
+   * Checks tokens with another identity provider, or under other rules, from now on; with none if it is `undefined`. Clients with tokens
+   * of the one before connect again, and are judged anew.
+   */
+  setIdentityProvider(provider: IdentityProvider | undefined): void;
   /** Resolves with the error if the store has failed for good. The broker then stops by itself. */
   readonly failed: Promise<unknown>;
   /**
@@ -129,6 +135,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     brokerId,
     operatorTokenFile: files.operatorToken,
     setTls: (pair) => listener.setTls(pair),
+    setIdentityProvider: (provider) => listener.setIdentityProvider(provider),
     issueToken: (request) => issueToken(deps.tokens, request, announce),
     failed: storeFailed.promise,
     stop,

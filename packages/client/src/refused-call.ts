@@ -16,6 +16,7 @@ const toolCodes: Readonly<Record<ErrorCode | ClientErrorCode, ToolErrorCode>> = 
   unknown_recipient: 'mcp_server_unreachable',
   shutting_down: 'mcp_server_unreachable',
   too_many_connections: 'mcp_server_unreachable',
+  token_unchecked: 'mcp_server_unreachable',
   slow_consumer: 'mcp_server_unreachable',
   hello_timeout: 'mcp_server_unreachable',
   unreachable: 'mcp_server_unreachable',

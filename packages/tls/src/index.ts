@@ -1,2 +1,11 @@
 export { TlsFront, type TlsFrontOptions } from './tls-front.ts';
-export { type CertificateLife, certificateLife, nameFor, pairProblem, type TlsPair } from './tls-pair.ts';
+export {
+  type CertificateLife,
+  certificateLife,
+  checkCertificate,
+  endsSoon,
+  lifeProblem,
+  nameFor,
+  pairProblem,
+  type TlsPair,
+} from './tls-pair.ts';

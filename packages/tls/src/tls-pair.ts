@@ -9,6 +9,9 @@ export interface TlsPair {
   key: string;
 }
 
+/** Certificates are renewed this long before they end. */
+const renewMs = 14 * 24 * 60 * 60 * 1000;
+
 /** The time in which a certificate is good, in epoch milliseconds. */
 export interface CertificateLife {
   begins: number;
@@ -31,16 +34,40 @@ export function pairProblem({ cert, key }: TlsPair): string | undefined {
   } catch (error) {
     const isMismatch = messageOf(error).includes('key values mismatch');
     return isMismatch
-      ? `the key does not belong to the certificate of ${certificate.subject.replaceAll('\n', ', ')}`
+      ? `the key does not belong to the certificate of ${subjectOf(certificate)}`
       : `the file of the key holds no private key in PEM: ${messageOf(error)}`;
   }
   return undefined;
 }
 
 /** Returns from when to when the certificate of a pair is good. */
-export function certificateLife({ cert }: TlsPair): CertificateLife {
+export function certificateLife({ cert }: Pick<TlsPair, 'cert'>): CertificateLife {
   const { validFrom, validTo } = new X509Certificate(cert);
   return { begins: Date.parse(validFrom), ends: Date.parse(validTo) };
+}
+
+/** Says why a certificate is not good at a time, in epoch milliseconds. Returns `undefined` if it is. */
+export function lifeProblem({ begins, ends }: CertificateLife, now: number): string | undefined {
+  if (now >= ends) return `expired on ${new Date(ends).toISOString()}`;
+  return now < begins ? `is good from ${new Date(begins).toISOString()} only` : undefined;
+}
+
+/** Tells whether a certificate ends so soon that it should have been renewed: within 14 days. */
+export function endsSoon({ ends }: CertificateLife, now: number): boolean {
+  return ends - now < renewMs;
+}
+
+/** Describes whose certificate it is and until when it is good, and tells whether it is good at a time, in epoch milliseconds. */
+export function checkCertificate(pair: Pick<TlsPair, 'cert'>, now: number): { ok: boolean; detail: string } {
+  const life = certificateLife(pair);
+  const problem = lifeProblem(life, now);
+  const subject = subjectOf(new X509Certificate(pair.cert));
+  const state = problem ?? `is good until ${new Date(life.ends).toISOString()}`;
+  return { ok: problem === undefined, detail: `the certificate of ${subject} ${state}` };
+}
+
+function subjectOf({ subject, subjectAltName }: X509Certificate): string {
+  return (subject as string | undefined)?.replaceAll('\n', ', ') || (subjectAltName ?? 'nobody');
 }
 
 /**

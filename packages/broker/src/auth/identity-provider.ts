@@ -3,13 +3,15 @@ import type { TokenRecord } from '@signalbox/store';
 /** The reason why a token of an identity provider is refused. */
 export interface ProviderRefusal {
   message: string;
-  /** True if the token could not be checked, so that it may be accepted later. */
-  isPassing: boolean;
+  /** Given if the token could not be checked now: the milliseconds after which it may be tried again. */
+  retryAfterMs?: number;
 }
 
 /** Checks tokens that an identity provider issued. The record of one is not stored, and its id begins with `jwt:`. */
 export interface IdentityProvider {
-  /** Returns the record of a token, or why it is not good. Never rejects. */
+  /** The URL that names the provider. */
+  readonly issuer: string;
+  /** Returns the record of a token, or why it is not good. It bounds the work that it does at a time. Never rejects. */
   verify(text: string): Promise<{ record: TokenRecord } | { refusal: ProviderRefusal }>;
   /** Tells whether tokens can be checked now, for `/readyz?verbose`. */
   check(): { ok: boolean; detail: string };

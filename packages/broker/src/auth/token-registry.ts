@@ -6,11 +6,16 @@ import { providerTokenPrefix } from './identity-provider.ts';
 import { expiryOf, permissionsOf, type TokenRequest } from './token-rules.ts';
 import { hashToken, newSecret } from './token-secret.ts';
 
-/** The tokens of the identity provider that are known of one agent at a time. */
-const maxOfProvider = 64;
+/** The tokens of the identity provider that are known at a time, of one agent and of all. */
+const mostOfProvider = { agent: 64, all: 16_384 };
 
 function isOfProvider({ id }: TokenRecord): boolean {
   return id.startsWith(providerTokenPrefix);
+}
+
+function isSameHolder(one: TokenRecord, other: TokenRecord): boolean {
+  const isPermittedTheSame = one.permissions.join() === other.permissions.join();
+  return one.agent === other.agent && one.role === other.role && isPermittedTheSame;
 }
 
 /** Keeps the records of all tokens in memory, in step with the store, so that a `hello` costs one hash and one look-up. */
@@ -23,6 +28,8 @@ export class TokenRegistry {
   readonly #expired = new Set<string>();
   /** Tokens of the identity provider that were revoked, until they expire. They are in the store, too. */
   readonly #revoked = new Map<string, TokenRecord>();
+  /** The number of known tokens of the identity provider. */
+  #ofProvider = 0;
   readonly #time: ExpiryClock;
   readonly #newId: () => string;
 
@@ -52,16 +59,33 @@ export class TokenRegistry {
 
   /**
    * Takes a token of the identity provider that has just been checked. It is known until it expires, so that it can be listed and
-   * revoked. The oldest one of an agent that has too many is forgotten, which ends its connections.
+   * revoked. Where too many are known, the oldest one is forgotten that is not in use, and has to be checked again. Returns
+   * `other_holder` for a token with the id of one that says something else of its holder.
    */
-  admitOfProvider(record: TokenRecord): TokenRecord | 'revoked' {
+  admitOfProvider(
+    record: TokenRecord,
+    isInUse: (id: string) => boolean,
+  ): TokenRecord | 'revoked' | 'other_holder' {
     if (this.#revoked.has(record.id)) return 'revoked';
     const known = this.#byId.get(record.id);
-    if (known) return known;
-    const others = [...(this.#byAgent.get(record.agent) ?? [])].filter(isOfProvider);
-    if (others.length >= maxOfProvider) this.#forget(others[0]!);
+    if (known?.hash === record.hash) return known;
+    if (known && !isSameHolder(known, record)) return 'other_holder';
+    // A provider that gives each renewed token the same id: the newest one counts, and who uses an older one keeps its own end.
+    if (known) this.#forget(known);
+    const ofAgent = [...(this.#byAgent.get(record.agent) ?? [])].filter(isOfProvider);
+    if (ofAgent.length >= mostOfProvider.agent) this.#forgetUnused(ofAgent, isInUse);
+    if (this.#ofProvider >= mostOfProvider.all) this.#forgetUnused(this.list().filter(isOfProvider), isInUse);
     this.#remember(record);
     return record;
+  }
+
+  #forgetUnused(oldestFirst: readonly TokenRecord[], isInUse: (id: string) => boolean): void {
+    this.#forget(oldestFirst.find(({ id }) => !isInUse(id)) ?? oldestFirst[0]!);
+  }
+
+  /** Forgets every token of the identity provider, as if none had been shown yet. Revoked ones stay revoked. */
+  forgetOfProvider(): void {
+    for (const record of this.list().filter(isOfProvider)) this.#forget(record);
   }
 
   /** Forgets the tokens of the identity provider that have expired, and those that were revoked and have expired since. */
@@ -194,7 +218,7 @@ export class TokenRegistry {
   }
 
   #forget(record: TokenRecord): void {
-    this.#byId.delete(record.id);
+    if (this.#byId.delete(record.id) && isOfProvider(record)) this.#ofProvider--;
     this.#byHash.delete(record.hash);
     this.#expired.delete(record.id);
     const ofAgent = this.#byAgent.get(record.agent);
@@ -204,6 +228,7 @@ export class TokenRegistry {
 
   #remember(record: TokenRecord): void {
     this.#byId.set(record.id, record);
+    if (isOfProvider(record)) this.#ofProvider++;
     if (record.damaged) return;
     this.#byHash.set(record.hash, record);
     const ofAgent = this.#byAgent.get(record.agent) ?? new Set();

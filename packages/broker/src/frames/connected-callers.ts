@@ -24,6 +24,7 @@ export class ConnectedCallers {
   readonly #entries = new Map<Caller, Entry>();
   readonly #ofAgents = new Map<string, number>();
   readonly #ofMinters = new Map<string, number>();
+  readonly #ofTokens = new Map<string, number>();
   readonly #ofRoles = new Map<string, number>();
   #unprivileged = 0;
   readonly #now: () => number;
@@ -54,6 +55,11 @@ export class ConnectedCallers {
   /** Returns the number of callers whose tokens a minting token issued. */
   ofMinter(tokenId: string): number {
     return this.#ofMinters.get(tokenId) ?? 0;
+  }
+
+  /** Returns the number of callers that connected with a token. */
+  ofToken(tokenId: string): number {
+    return this.#ofTokens.get(tokenId) ?? 0;
   }
 
   /** Returns the number of callers of each role that has any. */
@@ -109,6 +115,7 @@ export class ConnectedCallers {
     if (!isPrivileged(sender.role)) this.#unprivileged += change;
     countIn(this.#ofRoles, sender.role, change);
     countIn(this.#ofAgents, token.agent, change);
+    countIn(this.#ofTokens, token.id, change);
     if (token.parentId !== undefined) countIn(this.#ofMinters, token.parentId, change);
   }
 }

@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import { closeCodeOf, type ErrorCode, encodeFrame, errorCodes, type WelcomeFrame } from '@signalbox/protocol';
 import type { RawData, WebSocket } from 'ws';
 import { auditEvent } from '../audit-event.ts';
-import type { IdentityProvider } from '../auth/identity-provider.ts';
+import type { Authentication } from '../auth/authentication.ts';
 import { auditCaller } from '../frames/caller.ts';
 import { binary } from '../session/frame-reader.ts';
 import { type Admission, admit } from '../session/handshake.ts';
@@ -19,7 +19,7 @@ export interface ConnectionOptions {
   transport: Duplex;
   greeting: Greeting;
   helloTimeoutMs: number;
-  identityProvider: IdentityProvider | undefined;
+  authentication: Authentication;
   /** The token of the upgrade request's `Authorization` header, if it has one. */
   bearer: string | undefined;
   /** Called when its `hello` was accepted. */
@@ -88,6 +88,11 @@ export class Connection {
     this.terminate();
   }
 
+  /** The id of the token that the client showed, once that was accepted. */
+  get tokenId(): string | undefined {
+    return this.#session?.caller.token.id;
+  }
+
   /** Tells the client that the broker stops, and after how many milliseconds to connect again. */
   sayGoingAway(reconnectAfterMs: number): void {
     this.#session?.send({ type: 'going_away', reconnect_after_ms: reconnectAfterMs });
@@ -133,8 +138,9 @@ export class Connection {
   }
 
   #hello(message: string): void {
-    const { deps, bearer, identityProvider } = this.#options;
-    const admission = admit(message, bearer, deps.tokens, identityProvider);
+    const { bearer, authentication } = this.#options;
+    const isOpen = (): boolean => !this.#isTurnedAway && this.#socket.readyState === this.#socket.OPEN;
+    const admission = admit(message, bearer, authentication, isOpen);
     if (!(admission instanceof Promise)) {
       this.#conclude(admission);
       return;
@@ -144,7 +150,7 @@ export class Connection {
     this.#early = early;
     void admission.then((concluded) => {
       this.#early = undefined;
-      if (this.#isTurnedAway || this.#socket.readyState !== this.#socket.OPEN) return;
+      if (!isOpen()) return;
       this.#conclude(concluded);
       for (const [data, isBinary] of early) this.#receive(data, isBinary);
     });
@@ -153,9 +159,9 @@ export class Connection {
   #conclude(admission: Admission): void {
     const { deps, transport, greeting, onAdmitted } = this.#options;
     if ('refusal' in admission) {
-      const { code, message: detail, agent, field } = admission.refusal;
+      const { code, message: detail, agent, field, retryAfterMs } = admission.refusal;
       deps.audit.record(auditEvent(code, { at: deps.now(), detail, ...(agent !== undefined && { agent }) }));
-      this.#turnAway(code, detail, field);
+      this.#turnAway(code, detail, field, retryAfterMs);
       return;
     }
     const { identity, rest } = admission;

@@ -11,6 +11,7 @@ import { frameCosts, subprotocol, Turns } from '@signalbox/protocol';
 import { TlsFront, type TlsPair } from '@signalbox/tls';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { auditEvent } from '../audit-event.ts';
+import { Authentication } from '../auth/authentication.ts';
 import type { IdentityProvider } from '../auth/identity-provider.ts';
 import type { BrokerHealth } from '../health/broker-health.ts';
 import type { SessionDeps } from '../session/session.ts';
@@ -56,6 +57,7 @@ export class Listener {
   readonly #options: ListenerOptions;
   readonly #servers: NetServer[] = [];
   #front: TlsFront | undefined;
+  #tls: TlsPair | undefined;
   readonly #webSockets: WebSocketServer;
   readonly #connections = new Set<Connection>();
   readonly #unauthenticated: UnauthenticatedConnections;
@@ -63,6 +65,7 @@ export class Listener {
   readonly #strangers = new Turns();
   readonly #evicted: FrequentEvent;
   readonly #descriptors: DescriptorWatch;
+  readonly #authentication: Authentication;
   readonly #requests: StatusRequests;
   #port = 0;
   #heartbeats: NodeJS.Timeout | undefined;
@@ -81,7 +84,17 @@ export class Listener {
       this.#evicted.happened(),
     );
     this.#descriptors = new DescriptorWatch(() => this.#unauthenticated.endAll(), options.deps);
-    this.#requests = statusRequests({ ...options, strangers: () => this.#unauthenticated.size });
+    this.#authentication = new Authentication(
+      { ...options.deps, strangers: this.#strangers },
+      options.identityProvider,
+    );
+    this.#tls = options.tls;
+    this.#requests = statusRequests({
+      ...options,
+      authentication: this.#authentication,
+      strangers: () => this.#unauthenticated.size,
+      tls: () => this.#tls,
+    });
     this.#webSockets = new WebSocketServer({
       noServer: true,
       maxPayload: message.frameBytes,
@@ -117,6 +130,19 @@ export class Listener {
   /** Encrypts the connections that come from now on with another pair. Throws if it can't be used. */
   setTls(pair: TlsPair): void {
     this.#front?.setPair(pair);
+    this.#tls = pair;
+  }
+
+  /** Checks tokens with another identity provider from now on. Clients with tokens of the one before connect again. */
+  setIdentityProvider(provider: IdentityProvider | undefined): void {
+    this.#authentication.setProvider(provider);
+    const { tokens } = this.#options.deps;
+    for (const connection of this.#connections) {
+      const { tokenId } = connection;
+      if (tokenId === undefined || tokens.get(tokenId)) continue;
+      connection.sayGoingAway(0);
+      connection.close(1001, 'going_away');
+    }
   }
 
   /** Listens on a Unix socket, too. Rejects with the error of the socket. Its file is removed when the listener stops. */
@@ -242,13 +268,13 @@ export class Listener {
   }
 
   #open(webSocket: WebSocket, socket: Duplex, bearer: string | undefined): void {
-    const { deps, greeting, helloTimeoutMs, identityProvider } = this.#options;
+    const { deps, greeting, helloTimeoutMs } = this.#options;
     const connection = new Connection(webSocket, {
       deps,
       transport: socket,
       greeting,
       helloTimeoutMs,
-      identityProvider,
+      authentication: this.#authentication,
       bearer,
       onAdmitted: () => this.#unauthenticated.remove(socket),
       onEnded: () => this.#connections.delete(connection),

@@ -3,16 +3,14 @@ import {
   type ErrorCode,
   type HelloFrame,
   isAgentId,
-  isJwt,
   parseClientFrame,
   protocolVersion,
   type Sender,
   splitFrames,
 } from '@signalbox/protocol';
 import type { TokenRecord } from '@signalbox/store';
-import type { IdentityProvider } from '../auth/identity-provider.ts';
-import type { TokenRegistry } from '../auth/token-registry.ts';
-import { describeExpired, patternCovers } from '../auth/token-rules.ts';
+import type { Authenticated, Authentication } from '../auth/authentication.ts';
+import { patternCovers } from '../auth/token-rules.ts';
 
 /** The identity of a connection: its token, and the sender that all its messages have. */
 export interface Identity {
@@ -23,17 +21,20 @@ export interface Identity {
 /** The result of a connection's first message: its identity and the frames behind `hello`, or a refusal. */
 export type Admission =
   | { identity: Identity; rest: string }
-  | { refusal: { code: ErrorCode; message: string; field?: string; agent?: string } };
+  | {
+      refusal: { code: ErrorCode; message: string; field?: string; agent?: string; retryAfterMs?: number };
+    };
 
 /**
  * Checks the first WebSocket message of a connection, which must begin with `hello`. `bearer` is the token of the upgrade request's
- * `Authorization` header, if it has one. Only a token of the identity provider takes time.
+ * `Authorization` header, if it has one. Only a token of the identity provider takes time; `isOpen` returns false if the connection is
+ * over meanwhile.
  */
 export function admit(
   message: string,
   bearer: string | undefined,
-  tokens: TokenRegistry,
-  provider: IdentityProvider | undefined,
+  authentication: Pick<Authentication, 'authenticate'>,
+  isOpen: () => boolean,
 ): Admission | Promise<Admission> {
   const first = splitFrames(message).next();
   if (first.done) return refuse('bad_hello', "the first frame must be 'hello'");
@@ -54,39 +55,17 @@ export function admit(
   if (text === undefined)
     return refuse('unauthorized', "no token: put it in 'hello.token' or the Authorization header", 'token');
   const rest = afterFirstFrame(message, first.value);
-  const admitWith = (found: TokenRecord | Refusal): Admission => {
-    const admission = 'refusal' in found ? found : identify(frame, found);
+  const admitWith = (found: Authenticated): Admission => {
+    if ('refused' in found) return { refusal: { ...found.refused, field: 'token' } };
+    const admission = identify(frame, found);
     return 'refusal' in admission ? admission : { ...admission, rest };
   };
-  if (provider && isJwt(text)) return ofProvider(text, tokens, provider).then(admitWith);
-  return admitWith(ofBroker(text, tokens));
+  const found = authentication.authenticate(text, isOpen);
+  return found instanceof Promise ? found.then(admitWith) : admitWith(found);
 }
 
 /** A refusal of the first message. */
 type Refusal = Extract<Admission, { refusal: unknown }>;
-
-const unknown = 'the token is not known here, or was revoked';
-
-function ofBroker(text: string, tokens: TokenRegistry): TokenRecord | Refusal {
-  const record = tokens.authenticate(text);
-  if (record === 'unknown') return refuse('unauthorized', unknown, 'token');
-  if ('expired' in record) return refuse('unauthorized', describeExpired(record.expired), 'token');
-  return record;
-}
-
-async function ofProvider(
-  text: string,
-  tokens: TokenRegistry,
-  provider: IdentityProvider,
-): Promise<TokenRecord | Refusal> {
-  const checked = await provider.verify(text);
-  if ('refusal' in checked) {
-    const { message, isPassing } = checked.refusal;
-    return refuse(isPassing ? 'internal' : 'unauthorized', message, 'token');
-  }
-  const record = tokens.admitOfProvider(checked.record);
-  return record === 'revoked' ? refuse('unauthorized', unknown, 'token') : record;
-}
 
 function identify(frame: HelloFrame, record: TokenRecord): { identity: Identity } | Refusal {
   const agent = agentOf(frame.agent);

@@ -127,15 +127,21 @@ const authSchema = z
         'identity provider whose tokens (JWTs) the broker accepts, exactly as they name it in iss; http:// on this machine only',
       ),
     audience: nonEmpty.describe('what aud of its tokens must hold'),
-    agentClaim: nonEmpty.optional().describe('claim with the agent id; default sub'),
-    roleClaim: nonEmpty.describe('claim with a value, or a list of values, that auth.roles maps'),
+    agentClaim: nonEmpty
+      .optional()
+      .describe('claim with the agent id, or with the pattern of a minting token; default sub'),
+    roleClaim: nonEmpty.describe(
+      'claim with a value, or a list of values, that auth.roles maps; a claim inside others is named with dots, as in realm_access.roles, and scope is split at its spaces',
+    ),
     roles: z
       .record(z.string(), roleSchema)
       .describe('values of that claim, and the role of each; a token must lead to exactly one role'),
     permissions: z
       .record(z.string(), z.enum(['operator', 'observer', 'mint']))
       .optional()
-      .describe('values of that claim that give a permission; no other token of the provider has one'),
+      .describe(
+        'values of that claim that give a permission (operator and observer with the role of that name, mint with any other); no other token of the provider has one',
+      ),
   })
   .superRefine(({ roles, permissions = {} }, context) => {
     for (const [value, role] of Object.entries(roles)) {
@@ -144,6 +150,11 @@ const authSchema = z
       if (needed === undefined || given === needed) continue;
       const message = `the role '${role}' needs auth.permissions: { ${value}: ${needed} }`;
       context.addIssue({ code: 'custom', path: ['roles', value], message });
+    }
+    for (const [value, permission] of Object.entries(permissions)) {
+      if (permission === 'mint' || (Object.hasOwn(roles, value) && roles[value] === permission)) continue;
+      const message = `the permission '${permission}' goes only with auth.roles: { ${value}: ${permission} }`;
+      context.addIssue({ code: 'custom', path: ['permissions', value], message });
     }
   });
 

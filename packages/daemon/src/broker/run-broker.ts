@@ -122,15 +122,19 @@ async function listen(options: BrokerOptions & ListenAddress): Promise<Broker> {
 async function providerOf(auth: Config['auth'], log: Log): Promise<IdentityProvider | undefined> {
   if (!auth) return undefined;
   const { openJwtProvider } = await import('../identity-provider/jwt-provider.ts');
-  const provider = await openJwtProvider(auth);
-  const { ok, detail } = provider.check();
-  if (!ok)
-    log({
-      event: 'identity_provider_unreachable',
-      level: 'warn',
-      message: `${detail}; its tokens are refused until then`,
-    });
-  return provider;
+  const onProblem = (problem: string | undefined): void =>
+    problem === undefined
+      ? log({
+          event: 'identity_provider_reached',
+          level: 'info',
+          message: `the keys of ${auth.issuer} are known again`,
+        })
+      : log({
+          event: 'identity_provider_unreachable',
+          level: 'warn',
+          message: `${problem}; its tokens can't be checked without them, and those of the broker work`,
+        });
+  return openJwtProvider(auth, { onProblem });
 }
 
 async function openTlsFiles(options: TlsFilesOptions): Promise<TlsFiles> {

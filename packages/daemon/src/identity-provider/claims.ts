@@ -7,6 +7,7 @@ import {
   type Permission,
   permissionsOfRole,
 } from '@signalbox/protocol';
+import { shown } from './shown.ts';
 
 /** Who the holder of a token is, and what it may do. */
 export interface ClaimedIdentity {
@@ -15,58 +16,102 @@ export interface ClaimedIdentity {
   permissions: Permission[];
 }
 
+type Claims = Readonly<Record<string, unknown>>;
+type Refusal = { refusal: string };
+
 /**
- * Reads the identity that the claims of a token state. The agent id must stand there as it is, and the role comes from our own map.
- * Returns why the claims are refused, naming the claim.
+ * Reads the identity that the claims of a token state. The agent id must stand there as it is, and role and permissions come from our
+ * own maps. Returns why the claims are refused, naming the claim.
  */
-export function identityOf(
-  claims: Readonly<Record<string, unknown>>,
-  { agentClaim, roleClaim, roles, permissions = {} }: AuthEntry,
-): ClaimedIdentity | { refusal: string } {
-  const values = [claims[roleClaim]].flat().filter((value): value is string => typeof value === 'string');
+export function identityOf(claims: Claims, auth: AuthEntry): ClaimedIdentity | Refusal {
+  const rights = rightsOf(claims, auth);
+  if ('refusal' in rights) return rights;
+  const { role, permission } = rights;
+  const agent = agentOf(claims, auth, rights);
+  if (typeof agent !== 'string') return agent;
+  return { agent, role, permissions: permission === undefined ? [] : [permission] };
+}
+
+/** What the values of the role claim lead to. As with tokens of the broker, a minting token does nothing else. */
+interface Rights {
+  role: string;
+  permission?: Permission;
+}
+
+function rightsOf(claims: Claims, { roleClaim, roles, permissions = {} }: AuthEntry): Rights | Refusal {
+  const values = valuesOf(roleClaim, claimAt(claims, roleClaim));
   const found = [...new Set(values.flatMap((value) => own(roles, value)))];
   const [role, second] = found;
   if (role === undefined) {
-    const said = values.length === 0 ? 'is missing' : `holds ${shown(values)}`;
-    return { refusal: `the claim '${roleClaim}' ${said}, and auth.roles maps none of it to a role` };
+    const said = values.length === 0 ? 'is missing, or no text' : `holds ${shown(values)}`;
+    return {
+      refusal: `the claim '${roleClaim}' ${said}, and auth.roles maps none of it to a role; add one of its values there, or give this client another one at the provider`,
+    };
   }
   if (second !== undefined) {
     return {
-      refusal: `the claim '${roleClaim}' leads to several roles, ${shown(found)}; a token must lead to exactly one`,
+      refusal: `the claim '${roleClaim}' holds ${shown(values)}, which auth.roles maps to several roles, ${shown(found)}; a token must lead to exactly one: take the others from this client at the provider`,
     };
   }
-  const given = [...new Set(values.flatMap((value) => own(permissions, value)))];
-  const mayMint = given.includes('mint');
+  const given = new Set(values.flatMap((value) => own(permissions, value)));
   const [needed] = permissionsOfRole(role);
-  if (needed !== undefined && !given.includes(needed))
+  if (needed === undefined) return given.has('mint') ? { role, permission: 'mint' } : { role };
+  if (!given.has(needed)) {
     return {
-      refusal: `the role '${role}' needs the permission '${needed}', which auth.permissions does not give`,
+      refusal: `the claim '${roleClaim}' holds ${shown(values)}, which gives the role '${role}' without the permission '${needed}'; auth.permissions must give it`,
     };
-  const agent = claims[agentClaim];
-  if (typeof agent !== 'string') return { refusal: `the claim '${agentClaim}' is missing` };
+  }
+  if (!given.has('mint')) return { role, permission: needed };
+  return {
+    refusal: `the claim '${roleClaim}' holds ${shown(values)}, which auth.permissions maps to '${needed}' and to 'mint'; a token has one of them`,
+  };
+}
+
+function agentOf(claims: Claims, { agentClaim }: AuthEntry, { role, permission }: Rights): string | Refusal {
+  const agent = claimAt(claims, agentClaim);
+  const elsewhere = 'have the provider put it there, or name another claim in auth.agentClaim';
+  if (agent === undefined) {
+    return { refusal: `the claim '${agentClaim}', which names the agent, is missing; ${elsewhere}` };
+  }
+  if (typeof agent !== 'string') {
+    return { refusal: `the claim '${agentClaim}', which names the agent, is no text; ${elsewhere}` };
+  }
+  const mayMint = permission === 'mint';
   if (!(mayMint ? isMintingPattern(agent) : isAgentId(agent))) {
     const form = mayMint
       ? 'the pattern of a minting token, as in ci-*'
-      : 'an agent id: lower-case letters, digits and _.-';
-    return { refusal: `the claim '${agentClaim}' is ${shown([agent])}, which is not ${form}` };
+      : 'an agent id: lower-case letters, digits and _.-, at most 128, without a sub-inbox';
+    return { refusal: `the claim '${agentClaim}' is ${shown([agent])}, which is not ${form}; ${elsewhere}` };
   }
-  const isOperators = needed !== undefined && isNamedOperator(agent);
-  if (!isOperators && (needed !== undefined || isReservedName(agent.replace(/\*$/, '')))) {
-    const rule =
-      needed === undefined
-        ? 'is a reserved name'
-        : `does not begin with 'operator.', as the role '${role}' needs`;
-    return { refusal: `the claim '${agentClaim}' is '${agent}', which ${rule}` };
+  const isOfOperators = permission === 'operator' || permission === 'observer';
+  if (isOfOperators && !isNamedOperator(agent)) {
+    return {
+      refusal: `the claim '${agentClaim}' is '${agent}', and with the role '${role}' it must be like 'operator.alice'; ${elsewhere}`,
+    };
   }
-  // As with tokens of the broker, a minting token does nothing else, and only the roles of operators have their permission.
-  return { agent, role, permissions: mayMint ? ['mint'] : needed === undefined ? [] : [needed] };
+  if (!isOfOperators && isReservedName(agent.replace(/\*$/, ''))) {
+    return { refusal: `the claim '${agentClaim}' is '${agent}', which is a reserved name; ${elsewhere}` };
+  }
+  return agent;
+}
+
+/** Returns the claim with exactly this name; else the one that lies where the name leads with its dots, as in `realm_access.roles`. */
+function claimAt(claims: Claims, name: string): unknown {
+  if (Object.hasOwn(claims, name)) return claims[name];
+  let found: unknown = claims;
+  for (const part of name.split('.')) {
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, part)) return undefined;
+    found = (found as Claims)[part];
+  }
+  return found;
+}
+
+/** Returns the texts of a claim. `scope` holds a list with spaces between its values (RFC 8693, section 4.2). */
+function valuesOf(name: string, value: unknown): string[] {
+  if (name === 'scope' && typeof value === 'string') return value.split(' ');
+  return [value].flat().filter((one) => typeof one === 'string');
 }
 
 function own<T>(map: Readonly<Record<string, T>>, key: string): T[] {
   return Object.hasOwn(map, key) ? [map[key]!] : [];
-}
-
-function shown(values: readonly string[]): string {
-  const all = values.map((value) => `'${value.slice(0, 64)}'`);
-  return all.length > 4 ? `${all.slice(0, 4).join(', ')} …` : all.join(', ');
 }

@@ -1,96 +1,92 @@
 import { createHash } from 'node:crypto';
 import type { IdentityProvider } from '@signalbox/broker';
 import type { AuthEntry } from '@signalbox/config';
-import { messageOf } from '@signalbox/protocol';
-import { errors, type JWTPayload, jwtVerify } from 'jose';
+import { decodeProtectedHeader, errors, type JWTHeaderParameters, type JWTPayload, jwtVerify } from 'jose';
 import { identityOf } from './claims.ts';
-import { KeysUnavailable, ProviderKeys } from './provider-keys.ts';
+import { KeyUnavailable, ProviderKeys } from './provider-keys.ts';
+import { algorithms, explainRefusal, skewSeconds } from './refusal-words.ts';
+import { VerificationSlots } from './verification-slots.ts';
 
-const algorithms = ['RS256', 'ES256', 'EdDSA'];
-const skewSeconds = 60;
+/** Half of the threads that Node has for such work by default. */
+const verifiedAtOnce = 2;
+/** The last time that a `Date` can hold, in seconds. */
+const latestSecond = 8_640_000_000_000;
 
-/** The clocks of {@link openJwtProvider}. */
-export interface ProviderClocks {
+/** The options of {@link openJwtProvider}. */
+export interface JwtProviderOptions {
   /** Returns the time in epoch milliseconds. */
   now?: () => number;
   /** Returns monotonic milliseconds. */
   monotonic?: () => number;
+  /** Called when the keys can't be fetched, and with `undefined` when they can be again. */
+  onProblem?: (problem: string | undefined) => void;
 }
 
 /**
- * Checks the JWTs of an identity provider. Its keys are fetched now; where that fails, the broker starts nevertheless, and they are
- * fetched when a token comes.
+ * Checks the JWTs of an identity provider. Its keys are being fetched when it returns; where that fails, they are fetched when a token
+ * comes or somebody asks for its state.
  */
-export async function openJwtProvider(
+export function openJwtProvider(
   auth: AuthEntry,
-  { now = Date.now, monotonic = () => performance.now() }: ProviderClocks = {},
-): Promise<IdentityProvider> {
-  const keys = new ProviderKeys(auth.issuer, monotonic);
-  await keys.refresh();
+  { now = Date.now, monotonic = () => performance.now(), onProblem = () => {} }: JwtProviderOptions = {},
+): IdentityProvider {
+  const keys = new ProviderKeys({ issuer: auth.issuer, monotonic, onProblem });
+  const slots = new VerificationSlots(verifiedAtOnce);
+  void keys.refresh();
   return {
-    check: () => {
-      const { problem } = keys;
-      return { ok: problem === undefined, detail: problem ?? `the keys of ${auth.issuer} are known` };
-    },
+    issuer: auth.issuer,
+    check: () => keys.check(),
     async verify(text) {
+      let header: JWTHeaderParameters | undefined;
       try {
-        const { payload } = await jwtVerify(text, keys.find, {
-          issuer: auth.issuer,
-          audience: auth.audience,
-          algorithms,
-          clockTolerance: skewSeconds,
-          currentDate: new Date(now()),
-          requiredClaims: ['exp'],
-        });
+        header = decodeProtectedHeader(text) as JWTHeaderParameters;
+        if (!algorithms.includes(header.alg)) throw new errors.JOSEAlgNotAllowed();
+        const key = await keys.find(header);
+        const { payload } = await slots.run(() =>
+          jwtVerify(text, key, {
+            issuer: auth.issuer,
+            audience: auth.audience,
+            algorithms,
+            clockTolerance: skewSeconds,
+            currentDate: new Date(now()),
+            requiredClaims: ['exp'],
+          }),
+        );
+        const times = timesOf(payload, now());
+        if (times === undefined) return refused("the claim 'exp' is no time that a clock can show");
         const identity = identityOf(payload, auth);
         if ('refusal' in identity) return refused(identity.refusal);
         const hash = createHash('sha256').update(text).digest('hex');
-        const { iat, exp } = payload;
-        const createdAt = iat === undefined ? now() : iat * 1000;
-        const expiresAt = (exp! + skewSeconds) * 1000;
-        return {
-          record: { id: tokenId(auth.issuer, payload, text), hash, ...identity, createdAt, expiresAt },
-        };
+        return { record: { id: tokenId(auth.issuer, payload, text), hash, ...identity, ...times } };
       } catch (error) {
-        if (error instanceof KeysUnavailable) {
-          const message = `the token can't be checked now: ${error.message}`;
-          return { refusal: { message, isPassing: true } };
+        if (error instanceof KeyUnavailable) {
+          const { message, retryAfterMs } = error;
+          return { refusal: { message: `the token can't be checked now: ${message}`, retryAfterMs } };
         }
-        return refused(explained(error, auth));
+        return refused(explainRefusal(error, header, auth));
       }
     },
   };
 }
 
-function refused(message: string): { refusal: { message: string; isPassing: boolean } } {
-  return {
-    refusal: { message: `the token of the identity provider is not accepted: ${message}`, isPassing: false },
-  };
+function refused(message: string): { refusal: { message: string } } {
+  return { refusal: { message: `the token of the identity provider is not accepted: ${message}` } };
+}
+
+/** Reads when a token was issued and when its sessions end, which is after the time that clocks may differ. */
+function timesOf(
+  { iat, exp = Number.NaN }: JWTPayload,
+  now: number,
+): { createdAt: number; expiresAt: number } | undefined {
+  const expiresAt = Math.floor((exp + skewSeconds) * 1000);
+  if (!(exp < latestSecond)) return undefined;
+  // The clock of the provider may be ahead of ours.
+  const createdAt = Math.floor(Math.min(now, Math.max(0, (iat ?? Number.POSITIVE_INFINITY) * 1000)));
+  return { createdAt, expiresAt };
 }
 
 /** Names a token by its issuer and its `jti`, or by its whole text where it has none. */
 function tokenId(issuer: string, { jti }: JWTPayload, text: string): string {
   const named = jti === undefined ? text : JSON.stringify([issuer, jti]);
   return `jwt:${createHash('sha256').update(named).digest('base64url')}`;
-}
-
-function explained(error: unknown, { issuer, audience }: AuthEntry): string {
-  if (error instanceof errors.JWTExpired) return 'it has expired; get a new one';
-  if (error instanceof errors.JWTClaimValidationFailed) {
-    switch (error.claim) {
-      case 'aud':
-        return `its audience ('aud') is not '${audience}', which auth.audience asks for`;
-      case 'iss':
-        return `its issuer ('iss') is not '${issuer}', which auth.issuer asks for`;
-      case 'nbf':
-        return "it is not valid yet ('nbf')";
-      default:
-        return `the claim '${error.claim}' is missing or wrong`;
-    }
-  }
-  if (error instanceof errors.JOSEAlgNotAllowed) return `it is not signed with ${algorithms.join(', ')}`;
-  if (error instanceof errors.JWKSNoMatchingKey)
-    return 'it was signed with a key that the provider does not publish';
-  if (error instanceof errors.JWSSignatureVerificationFailed) return 'its signature is wrong';
-  return `it can't be read: ${messageOf(error)}`;
 }

@@ -1,5 +1,5 @@
 import { messageOf } from '@signalbox/protocol';
-import { createLocalJWKSet, errors, type FlattenedJWSInput, type JWTHeaderParameters } from 'jose';
+import { type CryptoKey, createLocalJWKSet, errors, type JWTHeaderParameters } from 'jose';
 import { z } from 'zod';
 
 /** Keys older than this are fetched again when they are used. */
@@ -16,84 +16,154 @@ const keysSchema = z.object({ keys: z.array(z.looseObject({ kty: z.string() })).
 
 type KeySet = ReturnType<typeof createLocalJWKSet>;
 
-/** The keys are not there, so that nothing can be said about a token. */
-export class KeysUnavailable extends Error {}
+/** The keys that an issuer publishes. */
+interface PublishedKeys {
+  find: KeySet;
+  count: number;
+}
+
+/** The key of a token is not known now, and may be later: nothing can be said about the token. */
+export class KeyUnavailable extends Error {
+  readonly retryAfterMs: number;
+
+  constructor(message: string, retryAfterMs: number) {
+    super(message);
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** The options of {@link ProviderKeys}. */
+export interface ProviderKeysOptions {
+  issuer: string;
+  /** Returns monotonic milliseconds. */
+  monotonic: () => number;
+  /** Called when a fetch fails after one that did not, and when one succeeds after one that failed; `undefined` for success. */
+  onProblem: (problem: string | undefined) => void;
+}
 
 /**
  * The public keys of an identity provider, found by its metadata. They are fetched once at a time and at most every 30 seconds, also
  * for tokens that name a key that nobody knows and while the provider does not answer: strangers can't make the broker fetch more.
  */
 export class ProviderKeys {
-  readonly #issuer: string;
-  readonly #monotonic: () => number;
-  #keys: KeySet | undefined;
+  readonly #options: ProviderKeysOptions;
+  #keys: PublishedKeys | undefined;
   #fetchedAt = Number.NEGATIVE_INFINITY;
   #triedAt = Number.NEGATIVE_INFINITY;
-  #problem = 'not fetched yet';
+  #problem: string | undefined;
   #fetching: Promise<void> | undefined;
 
-  /** `monotonic` returns milliseconds. */
-  constructor(issuer: string, monotonic: () => number) {
-    this.#issuer = issuer;
-    this.#monotonic = monotonic;
+  constructor(options: ProviderKeysOptions) {
+    this.#options = options;
   }
 
-  /** The reason why the keys are not known or may be old, or `undefined`. */
-  get problem(): string | undefined {
-    return this.#isYounger(freshMs + cooldownMs) ? undefined : this.#problem;
+  /** Tells whether the newest fetch succeeded. Fetches again if the keys are old or missing. */
+  check(): { ok: boolean; detail: string } {
+    if (!this.#isYounger(freshMs)) void this.refresh();
+    const { issuer } = this.#options;
+    if (this.#problem !== undefined) return { ok: false, detail: this.#problem };
+    if (!this.#keys) return { ok: false, detail: `the keys of ${issuer} are being fetched` };
+    return { ok: true, detail: `${this.#keys.count} keys of ${issuer} are known` };
   }
 
-  /** Fetches the keys unless that was tried a short time ago. Never rejects; {@link problem} tells. */
+  /** Fetches the keys unless that was tried a short time ago. Never rejects. */
   refresh(): Promise<void> {
     if (this.#fetching) return this.#fetching;
-    if (this.#monotonic() - this.#triedAt < cooldownMs) return Promise.resolve();
-    this.#triedAt = this.#monotonic();
+    if (this.#cooldownLeftMs > 0) return Promise.resolve();
+    this.#triedAt = this.#now;
     this.#fetching = this.#fetch().finally(() => {
       this.#fetching = undefined;
     });
     return this.#fetching;
   }
 
-  /** Returns the key of a token, as `jwtVerify` asks for it. Rejects with {@link KeysUnavailable} if no keys are known. */
-  readonly find = async (header: JWTHeaderParameters, token: FlattenedJWSInput): ReturnType<KeySet> => {
+  /**
+   * Returns the key that the header of a token names. Rejects with {@link KeyUnavailable} if no keys are known or the provider may have
+   * published the key since they were fetched, and with an error of `jose` if it has no such key.
+   */
+  async find(header: JWTHeaderParameters): Promise<CryptoKey> {
+    const askedAt = this.#now;
     if (!this.#isYounger(freshMs)) {
       const refreshed = this.refresh();
       if (!this.#isYounger(usableMs)) await refreshed;
     }
     try {
-      return await this.#usable()(header, token);
+      return await this.#usable().find(header);
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
       await this.refresh();
-      return await this.#usable()(header, token);
+      const { find } = this.#usable();
+      // Keys that were fetched before the token came say nothing about a key that is new.
+      if (this.#fetchedAt < askedAt)
+        throw this.#unavailable(this.#problem ?? `its key ('kid') was not published when they were fetched`);
+      return await find(header);
     }
-  };
+  }
 
-  #usable(): KeySet {
+  get #now(): number {
+    return this.#options.monotonic();
+  }
+
+  get #cooldownLeftMs(): number {
+    return Math.max(0, this.#triedAt + cooldownMs - this.#now);
+  }
+
+  #unavailable(why: string): KeyUnavailable {
+    const seconds = Math.ceil(this.#cooldownLeftMs / 1000);
+    return new KeyUnavailable(
+      `${why}; the keys are fetched again in ${seconds} s at the earliest`,
+      this.#cooldownLeftMs,
+    );
+  }
+
+  #usable(): PublishedKeys {
     if (this.#keys && this.#isYounger(usableMs)) return this.#keys;
-    throw new KeysUnavailable(this.#problem);
+    throw this.#unavailable(this.#problem ?? `the keys of ${this.#options.issuer} are not known`);
   }
 
   #isYounger(ms: number): boolean {
-    return this.#monotonic() - this.#fetchedAt < ms;
+    return this.#now - this.#fetchedAt < ms;
   }
 
   async #fetch(): Promise<void> {
-    const begun = this.#monotonic();
+    const { issuer, onProblem } = this.#options;
+    const begun = this.#now;
+    const before = this.#problem;
     try {
-      const base = this.#issuer.replace(/\/$/, '');
-      const metadata = metadataSchema.parse(await fetchJson(`${base}/.well-known/openid-configuration`));
-      if (metadata.issuer !== this.#issuer)
-        throw new Error(`its metadata name the issuer '${metadata.issuer}', not '${this.#issuer}'`);
-      if (!sameProtection(metadata.jwks_uri, this.#issuer))
-        throw new Error(`its keys at ${metadata.jwks_uri} are not protected by https`);
-      this.#keys = createLocalJWKSet(keysSchema.parse(await fetchJson(metadata.jwks_uri)));
+      const keys = await publishedKeys(issuer);
+      this.#keys = { find: createLocalJWKSet(keys), count: keys.keys.length };
       this.#fetchedAt = begun;
-      this.#problem = 'too old';
+      this.#problem = undefined;
     } catch (error) {
-      this.#problem = `the keys of ${this.#issuer} can't be fetched: ${messageOf(error)}`;
+      this.#problem = `the keys of ${issuer} can't be fetched: ${reasonOf(error)}`;
     }
+    if ((this.#problem === undefined) !== (before === undefined)) onProblem(this.#problem);
   }
+}
+
+/** Fetches the keys that an issuer publishes. Rejects with an `Error` that says what is wrong with it. */
+export async function publishedKeys(issuer: string): Promise<z.infer<typeof keysSchema>> {
+  const base = issuer.replace(/\/$/, '');
+  const place = `${base}/.well-known/openid-configuration`;
+  const metadata = parsed(metadataSchema, await fetchJson(place), place);
+  if (metadata.issuer !== issuer)
+    throw new Error(`its metadata name the issuer '${metadata.issuer}', not '${issuer}'`);
+  if (!sameProtection(metadata.jwks_uri, issuer))
+    throw new Error(`its keys at ${metadata.jwks_uri} are not protected by https`);
+  return parsed(keysSchema, await fetchJson(metadata.jwks_uri), metadata.jwks_uri);
+}
+
+function parsed<T>(schema: z.ZodType<T>, value: unknown, url: string): T {
+  const { data, error } = schema.safeParse(value);
+  if (!error) return data;
+  const { path, message } = error.issues[0]!;
+  throw new Error(`${url} answered something else: ${path.join('.')} ${message}`);
+}
+
+/** Returns the message of an error, and that of its cause: `fetch` says only there why it failed. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause !== undefined ? `: ${messageOf(error.cause)}` : '';
+  return `${messageOf(error)}${cause}`;
 }
 
 function sameProtection(url: string, issuer: string): boolean {

@@ -1,13 +1,18 @@
 import { readFile, stat } from 'node:fs/promises';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
-import { type CertificateLife, certificateLife, pairProblem, type TlsPair } from '@signalbox/tls';
+import {
+  type CertificateLife,
+  certificateLife,
+  endsSoon,
+  lifeProblem,
+  pairProblem,
+  type TlsPair,
+} from '@signalbox/tls';
 import { type FileWatch, watchFiles } from '@signalbox/yaml-files';
 import { exposedKey } from './key-file.ts';
 
-const day = 24 * 60 * 60 * 1000;
-/** A certificate that ends sooner is warned about. */
-const warnMs = 14 * day;
-const checkMs = day;
+/** How often the end of the certificate is looked at. */
+const checkMs = 24 * 60 * 60 * 1000;
 
 /** The options of {@link TlsFiles}. */
 export interface TlsFilesOptions {
@@ -132,7 +137,7 @@ export class TlsFiles implements AsyncDisposable {
         'error',
         `the certificate ${cert} ${problem}, so that clients refuse it; ${renew}`,
       );
-    } else if (this.#life.ends - this.#now() < warnMs) {
+    } else if (endsSoon(this.#life, this.#now())) {
       this.#say(
         'tls_certificate_ends',
         'warn',
@@ -148,11 +153,6 @@ export class TlsFiles implements AsyncDisposable {
 
 function endText({ ends }: CertificateLife): string {
   return `until ${new Date(ends).toISOString()}`;
-}
-
-function lifeProblem({ begins, ends }: CertificateLife, now: number): string | undefined {
-  if (now >= ends) return `expired on ${new Date(ends).toISOString()}`;
-  return now < begins ? `is good from ${new Date(begins).toISOString()} only` : undefined;
 }
 
 async function readPair({ cert, key }: Pick<TlsFilesOptions, 'cert' | 'key'>): Promise<TlsPair> {

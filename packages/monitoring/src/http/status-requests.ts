@@ -88,10 +88,16 @@ export class StatusRequests {
     if (refused) return refused;
     const readiness = await this.#sources.ready();
     const status = readiness.ready ? 200 : 503;
-    const checks = isVerbose ? this.#sources.checks() : [];
-    if (request.headers.accept?.includes('application/json'))
-      return json(status, isVerbose ? { ...readiness, checks } : readiness);
-    const first = readiness.ready ? 'ok' : `${readiness.code}: ${readiness.reason}`;
+    const all = this.#sources.checks();
+    // Strangers learn which part does not work, and nothing about it.
+    const degraded = [...new Set(all.flatMap(({ name, ok }) => (ok ? [] : [name.split(' ')[0]!])))];
+    const checks = isVerbose ? all : [];
+    if (request.headers.accept?.includes('application/json')) {
+      const said = { ...readiness, ...(degraded.length > 0 && { degraded }) };
+      return json(status, isVerbose ? { ...said, checks } : said);
+    }
+    const state = readiness.ready ? 'ok' : `${readiness.code}: ${readiness.reason}`;
+    const first = !readiness.ready || degraded.length === 0 ? state : `${state}, but: ${degraded.join(', ')}`;
     const lines = checks.map(({ name, ok, detail }) => `${ok ? '[ok]  ' : '[fail]'} ${name}: ${detail}`);
     return plainText(status, [first, ...lines].join('\n'));
   }

@@ -12,6 +12,7 @@ export const closeCodes = {
   4410: { name: 'heartbeat_missed', reconnect: true },
   4429: { name: 'slow_consumer', reconnect: true },
   4430: { name: 'too_many_connections', reconnect: true },
+  4431: { name: 'token_unchecked', reconnect: true },
 } as const satisfies Record<number, { name: string; reconnect: boolean }>;
 
 /** A WebSocket close code of {@link closeCodes}. */

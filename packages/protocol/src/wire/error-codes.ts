@@ -17,6 +17,11 @@ export const errorCodes = {
     closes: 4401,
     meaning: 'The token is missing, unknown, expired or revoked.',
   },
+  token_unchecked: {
+    retryable: true,
+    closes: 4431,
+    meaning: 'The token of an identity provider can’t be checked now, for want of the provider’s keys.',
+  },
   forged_sender: { retryable: false, closes: 4403, meaning: 'A claimed agent or role is not the token’s.' },
   forbidden: { retryable: false, meaning: 'The policy of the sender’s role does not allow it.' },
   no_lease: { retryable: false, meaning: 'The connection does not hold its inbox; `subscribe` first.' },

@@ -32,6 +32,8 @@ export const furtherCosts = {
   waitingAgent: 2,
   /** A token that is issued or revoked: its change is synced to the disk while everybody waits. */
   tokenChange: 300,
+  /** A token of an identity provider whose signature has to be checked. */
+  providerToken: 50,
   /** A byte of the bodies that `peek` returns. */
   peekedByte: 1 / 4096,
 } as const;

@@ -1,0 +1,96 @@
+import { frameLimits, furtherCosts, isJwt, type Turns } from '@signalbox/protocol';
+import type { TokenRecord } from '@signalbox/store';
+import type { ConnectedCallers } from '../frames/connected-callers.ts';
+import type { IdentityProvider } from './identity-provider.ts';
+import type { TokenRegistry } from './token-registry.ts';
+import { describeExpired } from './token-rules.ts';
+
+/** The reason why a token proves nothing. `token_unchecked`: it could not be checked, and may be tried again. */
+export interface TokenRefusal {
+  code: 'unauthorized' | 'token_unchecked';
+  message: string;
+  retryAfterMs?: number;
+}
+
+/** The record of a token, or why it is refused. */
+export type Authenticated = TokenRecord | { refused: TokenRefusal };
+
+/** The dependencies of an {@link Authentication}. */
+export interface AuthenticationDeps {
+  tokens: TokenRegistry;
+  connected: Pick<ConnectedCallers, 'ofToken'>;
+  /** The turns that all strangers share. */
+  strangers: Turns;
+}
+
+/**
+ * Finds out what a token proves, by its text. The broker's own tokens and those of the identity provider that it knows already cost one
+ * hash. Others are checked in the turns of strangers, so that a flood of them delays strangers only.
+ */
+export class Authentication {
+  readonly #deps: AuthenticationDeps;
+  #provider: IdentityProvider | undefined;
+
+  constructor(deps: AuthenticationDeps, provider: IdentityProvider | undefined) {
+    this.#deps = deps;
+    this.#provider = provider;
+  }
+
+  /** Tells whether tokens of the identity provider can be checked now; `undefined` if there is none. */
+  check(): { ok: boolean; detail: string } | undefined {
+    return this.#provider?.check();
+  }
+
+  /** Checks tokens with another provider, or under other rules, from now on. Those that it did not accept itself are forgotten. */
+  setProvider(provider: IdentityProvider | undefined): void {
+    this.#provider = provider;
+    this.#deps.tokens.forgetOfProvider();
+  }
+
+  /** Checks a token. `isWanted` returns false if nobody waits for the outcome any more. Never rejects. */
+  authenticate(text: string, isWanted: () => boolean = () => true): Authenticated | Promise<Authenticated> {
+    if (text.length > frameLimits.tokenLength) {
+      const most = `${frameLimits.tokenLength / 1024} KiB`;
+      return refuse(
+        `the token has ${text.length} characters, and ${most} are the most that a token may have`,
+      );
+    }
+    const known = this.#deps.tokens.authenticate(text);
+    if (known !== 'unknown') return 'expired' in known ? refuse(describeExpired(known.expired)) : known;
+    if (!isJwt(text)) return refuse(unknown);
+    return this.#provider ? this.#ofProvider(text, isWanted) : refuse(noProvider);
+  }
+
+  async #ofProvider(text: string, isWanted: () => boolean): Promise<Authenticated> {
+    const { tokens, connected, strangers } = this.#deps;
+    await new Promise<void>((resolve) => strangers.take(resolve));
+    if (!isWanted()) return refuse('the connection ended before the token was checked');
+    strangers.spend(furtherCosts.providerToken);
+    for (;;) {
+      const provider = this.#provider;
+      if (!provider) return refuse(noProvider);
+      const checked = await provider.verify(text);
+      if (provider !== this.#provider) continue;
+      if ('refusal' in checked) {
+        const { message, retryAfterMs } = checked.refusal;
+        return retryAfterMs === undefined
+          ? refuse(message)
+          : { refused: { code: 'token_unchecked', message, retryAfterMs } };
+      }
+      const admitted = tokens.admitOfProvider(checked.record, (id) => connected.ofToken(id) > 0);
+      if (admitted === 'revoked') return refuse(unknown);
+      if (admitted !== 'other_holder') return admitted;
+      return refuse(
+        `the token of the identity provider is not accepted: another agent has one with the same 'jti'; have ${provider.issuer} give each token a 'jti' of its own`,
+      );
+    }
+  }
+}
+
+const unknown = 'the token is not known here, or was revoked';
+const noProvider =
+  'this is a token of an identity provider (a JWT), and this broker accepts none; set auth in its signalbox.yaml, or use a token of the broker';
+
+function refuse(message: string): { refused: TokenRefusal } {
+  return { refused: { code: 'unauthorized', message } };
+}
