@@ -175,7 +175,7 @@ test('what is settled when the journal closes is settled when it opens again', a
 test('a settled call is forgotten after its time, counted while the journal is open; one that is not settled never is', async () => {
   await using t = await journalFile();
   let passed = 0;
-  const options = { monotonic: () => passed, pruneEveryMs: 2, retention: { maxAgeMs: hour } };
+  const options = { monotonic: () => passed, pruneEveryMs: 2, limits: { ageMs: hour } };
   const key = (requestId: string) => ({ agent: 'rosa', requestId });
   {
     await using journal = await t.open(options);
@@ -223,8 +223,8 @@ test('a call is in doubt when its lifetime is over and nothing says that it is s
 
 test('too many calls or bytes are forgotten from the oldest settled one on, never an unsettled one', async () => {
   await using t = await journalFile();
-  const retention = { maxRows: 3, maxBytes: 1_000 };
-  await using journal = await t.open({ monotonic: () => 0, pruneEveryMs: 2, retention });
+  const limits = { calls: 3, bytes: 1_000 };
+  await using journal = await t.open({ monotonic: () => 0, pruneEveryMs: 2, limits });
   const list = async () => (await journal.list({ limit: 100 })).map(({ requestId }) => requestId).sort();
   for (const id of ['a', 'b', 'c', 'd', 'e']) await journal.start(call(id));
   for (const requestId of ['b', 'd', 'e']) journal.settle({ agent: 'rosa', requestId }, 'refused');

@@ -80,7 +80,7 @@ test('an agent has 64 MiB of kept replies, of which the oldest go first, and no 
 });
 
 test('an agent has so many kept replies, and all together have so many bytes: the agent with the most gives up its oldest', async () => {
-  await using t = await startJournal({ keptReplies: { repliesPerAgent: 3, bytes: 1_000 } });
+  await using t = await startJournal({ limits: { keptPerAgent: 3, keptBytes: 1_000 } });
   await t.keep('rosa', ['a', 'b', 'c', 'd']);
   await vi.waitFor(async () => expect(await t.kept('rosa')).toEqual(['b', 'c', 'd']));
   await t.keep('walt', ['one', 'two'], { bytes: 490 });
@@ -89,8 +89,8 @@ test('an agent has so many kept replies, and all together have so many bytes: th
 });
 
 test('ordinary calls push no kept reply out, and kept replies no ordinary call', async () => {
-  const retention = { maxRows: 50, maxBytes: 100 };
-  await using t = await startJournal({ retention });
+  const limits = { calls: 50, bytes: 100 };
+  await using t = await startJournal({ limits });
   await t.keep('rosa', ['kept'], { bytes: 5_000 });
   const ids = Array.from({ length: 400 }, (_, i) => `r${i}`);
   await t.answer('rosa', ids);

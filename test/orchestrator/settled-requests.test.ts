@@ -12,8 +12,7 @@ test('the journal forgets a call only when the broker says that its request is s
     file: join(directory.path, 'journal.db'),
     monotonic: () => passed,
     pruneEveryMs: 2,
-    retention: { maxAgeMs: 0 },
-    keptReplies: { maxAgeMs: 0 },
+    limits: { ageMs: 0, keptAgeMs: 0 },
   });
   await using stack = await startToolStack({ journal, askSettledEveryMs: 5 });
   const rosa = await stack.client('rosa');

@@ -58,8 +58,8 @@ test('an initialize that fails begins no session', async () => {
 
 test('what nobody uses goes after its time, first the session, then the agent; a stream keeps both', async () => {
   let now = 0;
-  const times = { agentIdleMs: 40, sessionIdleMs: 400 };
-  await using site = await startHttpFaceStack({}, { times, now: () => now });
+  const limits = { agentIdleMs: 40, sessionIdleMs: 400 };
+  await using site = await startHttpFaceStack({}, { limits, now: () => now });
   const { stack, face } = site;
   const [token, kept] = [await stack.broker.token('wim'), await stack.broker.token('kim')];
   const begin = async (text: string) => {

@@ -173,10 +173,7 @@ test('headers without end and a body that does not come are cut off, and others 
 });
 
 test('connections that never speak displace each other, and nobody else', async () => {
-  await using site = await startHttpFaceStack(
-    {},
-    { limits: { idleConnections: 4 }, times: { agentIdleMs: 40 } },
-  );
+  await using site = await startHttpFaceStack({}, { limits: { idleConnections: 4, agentIdleMs: 40 } });
   const { stack, face, events } = site;
   const sound = modernCall(await stack.broker.token('wim'), 'mcp_counter__echo', { n: 1 });
   const silent = Array.from({ length: 50 }, () => connect(face.port, '127.0.0.1'));

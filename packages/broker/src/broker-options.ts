@@ -45,9 +45,9 @@ export interface BrokerOptions {
   limits?: LimitOverrides;
   /** The limits of single roles that differ from those of all. */
   roleLimits?: Readonly<Record<string, LimitOverrides>>;
-  /** The longest time between two pings. Default: 15 seconds. A connection that gives no sign of life for two of them is ended. */
+  /** Replaces the limit `connections.heartbeatMs`. */
   heartbeatMs?: number;
-  /** The time in which a connection must say `hello`. Default: 5 seconds. */
+  /** Replaces the limit `connections.helloMs`. */
   helloTimeoutMs?: number;
   /** The rules of each role that differ from the default rules of a worker. */
   policies?: Readonly<Record<string, RolePolicy>>;
@@ -94,8 +94,8 @@ export function settingsOf({
   durability = 'full',
   limits,
   roleLimits,
-  heartbeatMs = 15_000,
-  helloTimeoutMs = 5000,
+  heartbeatMs = limitsOf(undefined, limits).connections.heartbeatMs,
+  helloTimeoutMs = limitsOf(undefined, limits).connections.helloMs,
   policies = {},
   openFiles = openFileLimit(),
   metrics = 'token',

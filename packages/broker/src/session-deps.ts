@@ -23,7 +23,6 @@ import { OutboxFlusher } from './session/outbox-flusher.ts';
 import type { SessionDeps } from './session/session.ts';
 import type { Stores } from './stores.ts';
 
-const maxDeliver = 5;
 const suggestionsPerSecond = 20;
 
 /**
@@ -60,7 +59,7 @@ export async function createSessionDeps(
     time,
     monotonic,
     newLeaseId: () => nanoid(12),
-    maxDeliver,
+    maxDeliver: limits.forAll.message.attempts,
     onError: (error) => log({ level: 'error', event: 'delivery_failed', error }),
     onStoreFailed,
     fault,

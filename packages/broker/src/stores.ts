@@ -32,12 +32,21 @@ export async function openStores(
 ): Promise<Stores> {
   opened.use(await lockDataDirectory(dataDir));
   const files = brokerFiles(dataDir);
-  const { deadLetters: dead, ...caps } = limits.forAll;
+  const { deadLetters: dead, settled, audit: auditBytes, ...caps } = limits.forAll;
   const deadLetters = {
     maxCount: dead.messages,
     maxBytes: dead.bytes,
     maxCountPerAgent: dead.messagesPerAgent,
     maxBytesPerAgent: dead.bytesPerAgent,
+    maxAgeMs: dead.ageMs,
+  };
+  const maxBytes = {
+    change: auditBytes.changeBytes,
+    call: auditBytes.callBytes,
+    read: auditBytes.readBytes,
+    connect: auditBytes.connectBytes,
+    refusal: auditBytes.refusalBytes,
+    loss: auditBytes.lossBytes,
   };
   const found: Damage[] = [];
   let audit: AuditLog | undefined;
@@ -65,6 +74,9 @@ export async function openStores(
       caps,
       isPrivileged,
       deadLetters,
+      retentionMs: settled.ageMs,
+      retentionBytes: settled.bytes,
+      dedupeWindowMs: settled.repeatMs,
       wasInUse: afterMessages.some((file) => existsSync(file)),
       acceptLoss,
       onDamage,
@@ -76,7 +88,7 @@ export async function openStores(
   const onError = (error: unknown): void => log({ level: 'error', event: 'audit_failed', error });
   if (!existsSync(files.audit) && later.some((file) => existsSync(file)))
     onDamage({ what: 'audit', detail: `${files.audit} is gone; a new audit log was begun` });
-  audit = opened.use(await openSqliteAuditLog({ file: files.audit, onDamage, onError, now }));
+  audit = opened.use(await openSqliteAuditLog({ file: files.audit, maxBytes, onDamage, onError, now }));
   for (const { detail } of found) audit.record(auditEvent('damage_found', { at: now(), detail }));
   return { inboxes, tokens, audit };
 }

@@ -1,5 +1,5 @@
 import type { McpServerConfig } from '@signalbox/mcp-host';
-import type { CallSizeLimits, FaceLimits, LimitOverrides } from '@signalbox/protocol';
+import type { CallSizeLimits, FaceLimits, JournalLimits, LimitOverrides } from '@signalbox/protocol';
 import { pathIn } from './document/path-in.ts';
 import { defaultListen, type ListenAddress, parseListenAddress } from './listen-address.ts';
 import type { ConfigDocument } from './schema/config-schema.ts';
@@ -47,7 +47,7 @@ export interface Config {
     concurrency: { global?: number; perServer?: number; perWorker?: number; waitingPerWorker?: number };
     callTimeoutMs?: number;
     maxProcesses?: number;
-    limits: { calls: Partial<CallSizeLimits> };
+    limits: { calls: Partial<CallSizeLimits>; journal: Partial<JournalLimits> };
     budgets: { perWorker?: BudgetEntry };
     /** The lists that name tools as they are offered. */
     repeat: RepeatEntry;
@@ -115,7 +115,10 @@ export function settleConfig(
       ...(ownListen && { listen: ownListen }),
       concurrency: withoutUndefined(orchestrator.concurrency ?? {}),
       ...withoutUndefined({ callTimeoutMs, maxProcesses }),
-      limits: { calls: withoutUndefined(orchestrator.limits?.calls ?? {}) },
+      limits: {
+        calls: withoutUndefined(orchestrator.limits?.calls ?? {}),
+        journal: withoutUndefined(orchestrator.limits?.journal ?? {}),
+      },
       budgets: withoutUndefined(orchestrator.budgets ?? {}),
       repeat: repeatEntry(orchestrator),
     },

@@ -227,8 +227,11 @@ export {
   callLimits,
   defaultCallSizeLimits,
   defaultFaceLimits,
+  defaultJournalLimits,
   type FaceLimits,
   faceLimits,
+  type JournalLimits,
+  journalLimits,
 } from './part-limits.ts';
 export { SharedRoom, type Shortage } from './shared-room.ts';
 export { type TurnReader, Turns, unitsPerTurn } from './turns.ts';

@@ -1,6 +1,9 @@
 import type { LimitEntry } from './wire/limits.ts';
 
 const MiB = 1024 * 1024;
+const minute = 60 * 1000;
+const hour = 60 * minute;
+const longestTimerMs = 2 ** 31 - 1;
 
 /** The limits of HTTP faces and shared faces; the configuration has them under `worker.limits`. */
 export const faceLimits = {
@@ -50,6 +53,19 @@ export const faceLimits = {
     default: 2_500_000,
     meaning: 'JSON values and names in the bodies of all agents that an HTTP face holds.',
   },
+  agentIdleMs: {
+    default: 10 * minute,
+    min: 1000,
+    max: longestTimerMs,
+    meaning:
+      'The time after which an HTTP face disconnects an agent without request, stream and session, in milliseconds.',
+  },
+  sessionIdleMs: {
+    default: 30 * minute,
+    min: 1000,
+    max: longestTimerMs,
+    meaning: 'The time after which an HTTP face ends a session without request and stream, in milliseconds.',
+  },
 } as const satisfies Record<string, LimitEntry>;
 
 /** The values of {@link faceLimits}, which gives the meaning and the unit of each. */
@@ -74,6 +90,39 @@ export const callLimits = {
 
 /** The values of {@link callLimits}, which gives the meaning and the unit of each. */
 export type CallSizeLimits = { [Name in keyof typeof callLimits]: number };
+
+/**
+ * The limits of what a journal of calls keeps of settled calls, so that a request that comes again gets its reply; the configuration has
+ * them under `orchestrator.limits.journal`. The oldest calls and replies go first. Calls that are not settled stay.
+ */
+export const journalLimits = {
+  ageMs: {
+    default: 24 * hour,
+    min: 10 * minute,
+    meaning: 'The time for which the journal keeps settled calls, in milliseconds.',
+  },
+  calls: { default: 50_000, min: 1000, meaning: 'Calls in the journal.' },
+  bytes: {
+    default: 256 * MiB,
+    meaning: 'Bytes of the replies in it that need not be kept for their requesters.',
+  },
+  keptAgeMs: {
+    default: 24 * hour,
+    meaning: 'The time for which replies are kept that their requesters may not have read, in milliseconds.',
+  },
+  keptPerAgent: { default: 1000, meaning: 'Such replies to one agent.' },
+  keptBytesPerAgent: { default: 64 * MiB, meaning: 'Bytes of them.' },
+  keptBytes: {
+    default: 1024 * MiB,
+    meaning: 'Bytes of such replies to all agents. Of more, those of the agent with the most are dropped.',
+  },
+} as const satisfies Record<string, LimitEntry>;
+
+/** The values of {@link journalLimits}, which gives the meaning and the unit of each. */
+export type JournalLimits = { [Name in keyof typeof journalLimits]: number };
+
+/** The limits of a journal whose operator changed none. */
+export const defaultJournalLimits: JournalLimits = defaultsOf(journalLimits);
 
 /** The limits of an HTTP face whose operator changed none. */
 export const defaultFaceLimits: FaceLimits = defaultsOf(faceLimits);

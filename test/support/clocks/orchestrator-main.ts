@@ -10,7 +10,7 @@ process.on('disconnect', () => process.exit(0));
 const journal = await openSqliteJournal({
   file: journalFile,
   pruneEveryMs: 10,
-  retention: { maxAgeMs: 0 },
+  limits: { ageMs: 0 },
 });
 const host = startMcpHost({ servers: { counter: counterServer(counterFile) } });
 await host.inventory();

@@ -9,7 +9,13 @@ import {
 } from '@signalbox/protocol';
 import { z } from 'zod';
 import { parseListenAddress } from '../listen-address.ts';
-import { brokerLimitsSchema, callLimitsSchema, faceLimitsSchema, roleLimitsSchema } from './limits-schema.ts';
+import {
+  brokerLimitsSchema,
+  callLimitsSchema,
+  faceLimitsSchema,
+  journalLimitsSchema,
+  roleLimitsSchema,
+} from './limits-schema.ts';
 import { mcpServerSchema, serverLimitsSchema, serverNameSchema } from './server-schema.ts';
 import { budgetSchema, limit, milliseconds, nonEmpty, paths, toolPatterns } from './value-schemas.ts';
 
@@ -102,6 +108,7 @@ const orchestratorSchema = z.strictObject({
     .strictObject({
       perServer: serverLimitsSchema.optional(),
       calls: callLimitsSchema.optional(),
+      journal: journalLimitsSchema.optional(),
     })
     .optional(),
   safeToRepeat: toolPatterns

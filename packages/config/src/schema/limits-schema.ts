@@ -1,6 +1,7 @@
 import {
   callLimits,
   faceLimits,
+  journalLimits,
   type LimitEntry,
   type LimitOverrides,
   limitsOf,
@@ -25,15 +26,25 @@ function valueSchema({ default: value, min = 1, max = Number.MAX_SAFE_INTEGER, m
     .min(min)
     .max(max)
     .optional()
-    .describe(`${meaning} Default: ${value.toLocaleString('en-US')}.`);
+    .meta({ description: `${meaning} Default: ${value.toLocaleString('en-US')}.`, default: value });
 }
 
 /** Accepts the limits of a broker. */
 export const brokerLimitsSchema = brokerLimits(() => true).check(({ value, issues }) => {
-  const { total, reserved } = limitsOf(undefined, value).connections;
-  if (reserved < total) return;
-  const message = `must be less than connections.total: it is ${reserved}, of ${total}`;
-  issues.push({ code: 'custom', input: value, path: ['connections', 'reserved'], message });
+  const { connections, settled } = limitsOf(undefined, value);
+  const { total, reserved } = connections;
+  const refuse = (path: string[], message: string): void =>
+    void issues.push({ code: 'custom', input: value, path, message });
+  if (reserved >= total)
+    refuse(
+      ['connections', 'reserved'],
+      `must be less than connections.total: it is ${reserved}, of ${total}`,
+    );
+  if (settled.ageMs < settled.repeatMs)
+    refuse(
+      ['settled', 'ageMs'],
+      `must not be less than settled.repeatMs: it is ${settled.ageMs}, of ${settled.repeatMs}`,
+    );
 });
 
 /** Accepts the limits that a role may have of its own. */
@@ -42,7 +53,10 @@ export const roleLimitsSchema = brokerLimits(({ perRole }) => perRole === true);
 /** Accepts the limits of the calls that an orchestrator holds. */
 export const callLimitsSchema = partLimits(callLimits);
 
-/** Accepts the limits of an HTTP face. */
+/** Accepts the limits of an orchestrator's journal. */
+export const journalLimitsSchema = partLimits(journalLimits);
+
+/** Accepts the limits of a face. */
 export const faceLimitsSchema = partLimits(faceLimits);
 
 function partLimits<Name extends string>(table: Readonly<Record<Name, LimitEntry>>) {

@@ -182,6 +182,7 @@ async function startParts(
   const journal = resources.use(
     await openSqliteJournal({
       file: orchestratorFiles(dataDir).journal,
+      limits: limits.journal,
       onDamage: (message) => log({ event: 'journal_damaged', level: 'error', message }),
     }),
   );

@@ -9,7 +9,7 @@ function configOf(servers: string[], serverRepeat: Record<string, { safe?: strin
       id: 'o',
       concurrency: {},
       budgets: {},
-      limits: { calls: {} },
+      limits: { calls: {}, journal: {} },
       repeat: { safe: ['mcp_x__y'] },
     },
     origins: {},

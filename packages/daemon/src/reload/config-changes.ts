@@ -47,6 +47,7 @@ export function restartNeeds(started: Config, now: Config): string[] {
       'orchestrator.concurrency': ({ orchestrator }) => orchestrator.concurrency,
       'orchestrator.callTimeoutMs': ({ orchestrator }) => orchestrator.callTimeoutMs,
       'orchestrator.limits.calls': ({ orchestrator }) => orchestrator.limits.calls,
+      'orchestrator.limits.journal': ({ orchestrator }) => orchestrator.limits.journal,
       'orchestrator.maxProcesses': ({ orchestrator }) => orchestrator.maxProcesses,
       'worker.limits': ({ worker }) => worker.limits,
       allowHosts: ({ allowHosts }) => allowHosts,

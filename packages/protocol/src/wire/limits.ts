@@ -2,7 +2,9 @@ import { isPrivileged } from '../names/privileged-roles.ts';
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
-const day = 24 * 60 * 60 * 1000;
+const minute = 60 * 1000;
+const hour = 60 * minute;
+const day = 24 * hour;
 
 /** The WebSocket subprotocol. */
 export const subprotocol = 'signalbox.v1';
@@ -57,6 +59,19 @@ export const limitTable = {
       meaning:
         'TLS handshakes that are begun a second. More of them wait, in turns by the addresses of their clients.',
     },
+    helloMs: {
+      default: 5000,
+      min: 100,
+      max: hour,
+      meaning: 'The time in which a connection must say `hello`, in milliseconds.',
+    },
+    heartbeatMs: {
+      default: 15_000,
+      min: 1000,
+      max: hour,
+      meaning:
+        'The longest time between two pings, in milliseconds. A connection that gives no sign of life for two of them is ended.',
+    },
   },
   message: {
     bytes: { default: 4 * MiB, max: 4 * MiB, meaning: 'Bytes of one body.' },
@@ -67,6 +82,11 @@ export const limitTable = {
       meaning: 'Bytes of one WebSocket message.',
     },
     ttlMs: { default: 30 * day, meaning: 'The longest lifetime of a message, in milliseconds.' },
+    attempts: {
+      default: 5,
+      max: 1000,
+      meaning: 'Failed attempts after which a message becomes a dead letter.',
+    },
   },
   rates: {
     messages: {
@@ -176,6 +196,45 @@ export const limitTable = {
         'Dead letters that are kept of one sender, and for one recipient. Of more, the oldest of the sender with the most are dropped.',
     },
     bytesPerAgent: { default: 64 * MiB, meaning: 'Bytes of them.' },
+    ageMs: { default: 30 * day, meaning: 'The time after which a dead letter is dropped, in milliseconds.' },
+  },
+  settled: {
+    ageMs: {
+      default: day,
+      meaning: 'The time for which the history remembers settled messages, in milliseconds.',
+    },
+    bytes: {
+      default: 512 * MiB,
+      meaning: 'Bytes of them, as they are stored. Of more, the oldest are forgotten sooner.',
+    },
+    repeatMs: {
+      default: 10 * minute,
+      min: minute,
+      max: day,
+      meaning:
+        'The time for which they are remembered in any case, in milliseconds: a message that its sender repeats within it is stored once.',
+    },
+  },
+  audit: {
+    changeBytes: {
+      default: 1024 * MiB,
+      min: MiB,
+      meaning:
+        'Bytes of the audit log for changes of tokens, rules and servers. They are never dropped: beyond these bytes, minting tokens issue no more tokens.',
+    },
+    callBytes: {
+      default: 256 * MiB,
+      min: MiB,
+      meaning: 'Bytes for tool calls. As of all that follow, the oldest are dropped for newer ones.',
+    },
+    readBytes: { default: 32 * MiB, min: MiB, meaning: 'Bytes for reads by operators and observers.' },
+    connectBytes: { default: 32 * MiB, min: MiB, meaning: 'Bytes for connections.' },
+    refusalBytes: { default: 64 * MiB, min: MiB, meaning: 'Bytes for refusals.' },
+    lossBytes: {
+      default: 32 * MiB,
+      min: MiB,
+      meaning: 'Bytes for dead letters that were dropped, and damage.',
+    },
   },
   tokens: {
     perMinter: {

@@ -21,10 +21,6 @@ export interface HttpFaceTimes {
   requestTimeoutMs: number;
   /** How long an agent's connection to the broker and its list of tools may take; default 5 s. */
   connectTimeoutMs: number;
-  /** An agent without request, stream and session is disconnected after this time; default 10 min. */
-  agentIdleMs: number;
-  /** A session without request and stream ends after this time; default 30 min. */
-  sessionIdleMs: number;
 }
 
 /** How an HTTP face listens, and what its agents are shown. */
@@ -72,8 +68,6 @@ export interface HttpFace extends AsyncDisposable {
 const defaultTimes: HttpFaceTimes = {
   requestTimeoutMs: 30_000,
   connectTimeoutMs: 5_000,
-  agentIdleMs: 10 * 60_000,
-  sessionIdleMs: 30 * 60_000,
 };
 
 /**
@@ -95,7 +89,7 @@ export async function serveHttpFace(options: HttpFaceOptions): Promise<HttpFace>
     connect: { ...connect, log },
     connectTimeoutMs: times.connectTimeoutMs,
     maxAgents: limits.agents,
-    idleMs: times.agentIdleMs,
+    idleMs: limits.agentIdleMs,
     now,
     log,
     open: (executor) =>
@@ -103,7 +97,7 @@ export async function serveHttpFace(options: HttpFaceOptions): Promise<HttpFace>
         ...options,
         maxSessions: limits.sessionsPerAgent,
         bytesPerSecond: limits.bytesPerSecond,
-        sessionIdleMs: times.sessionIdleMs,
+        sessionIdleMs: limits.sessionIdleMs,
         now,
         log,
       }),
@@ -132,7 +126,7 @@ export async function serveHttpFace(options: HttpFaceOptions): Promise<HttpFace>
     now,
     onFailure: reportFailure,
   });
-  const sweepMs = Math.max(10, Math.min(30_000, times.agentIdleMs / 4, times.sessionIdleMs / 4));
+  const sweepMs = Math.max(10, Math.min(30_000, limits.agentIdleMs / 4, limits.sessionIdleMs / 4));
   const sweeper = setInterval(() => {
     agents.sweep().catch(reportFailure);
     const evicted = server.takeEvicted();

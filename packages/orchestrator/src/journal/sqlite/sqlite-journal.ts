@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { JournalClaim } from '@signalbox/protocol';
+import { defaultJournalLimits, type JournalClaim, type JournalLimits } from '@signalbox/protocol';
 import type { Database } from 'better-sqlite3';
 import type {
   CallEnd,
@@ -28,10 +28,8 @@ export interface SqliteJournalOptions {
    * time.
    */
   file: string;
-  /** Default: 24 hours, 50,000 calls, 256 MiB of replies. */
-  retention?: Partial<JournalRetention>;
-  /** Default: 24 hours, 1,000 replies and 64 MiB for each agent, 1 GiB for all. */
-  keptReplies?: Partial<KeptReplyLimits>;
+  /** Replaces some of the defaults, which `journalLimits` of the protocol has. */
+  limits?: Partial<JournalLimits>;
   /** How often old calls are deleted; default a minute. */
   pruneEveryMs?: number;
   /** Returns monotonic milliseconds. */
@@ -39,20 +37,6 @@ export interface SqliteJournalOptions {
   /** Called if the file is damaged, with what that means. */
   onDamage?: (detail: string) => void;
 }
-
-const MiB = 1024 * 1024;
-const defaultRetention: JournalRetention = {
-  maxAgeMs: 24 * 60 * 60 * 1000,
-  maxRows: 50_000,
-  maxBytes: 256 * MiB,
-};
-
-const defaultKeptReplies: KeptReplyLimits = {
-  maxAgeMs: 24 * 60 * 60 * 1000,
-  repliesPerAgent: 1_000,
-  bytesPerAgent: 64 * MiB,
-  bytes: 1024 * MiB,
-};
 
 /**
  * Opens a journal in an SQLite file. Rejects with `SignalboxError` `journal_in_use`, `journal_corrupt`,
@@ -90,8 +74,14 @@ class SqliteJournal implements Journal {
   constructor(db: Database, options: SqliteJournalOptions) {
     this.#db = db;
     this.#file = options.file;
-    this.#retention = { ...defaultRetention, ...options.retention };
-    this.#keptLimits = { ...defaultKeptReplies, ...options.keptReplies };
+    const limits = { ...defaultJournalLimits, ...options.limits };
+    this.#retention = { maxAgeMs: limits.ageMs, maxRows: limits.calls, maxBytes: limits.bytes };
+    this.#keptLimits = {
+      maxAgeMs: limits.keptAgeMs,
+      repliesPerAgent: limits.keptPerAgent,
+      bytesPerAgent: limits.keptBytesPerAgent,
+      bytes: limits.keptBytes,
+    };
     this.#calls = new CallTable(db);
     this.#kept = new KeptReplies(db);
     this.#keptBytes = this.#kept.bytes();
