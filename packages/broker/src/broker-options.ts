@@ -7,6 +7,7 @@ import {
   SignalboxError,
 } from '@signalbox/protocol';
 import type { TlsPair } from '@signalbox/tls';
+import type { GroupSettings } from './auth/groups.ts';
 import type { IdentityProvider } from './auth/identity-provider.ts';
 import type { RolePolicy } from './auth/role-policy.ts';
 import { connectionsWithin, openFileLimit } from './limits/descriptor-limits.ts';
@@ -51,6 +52,10 @@ export interface BrokerOptions {
   helloTimeoutMs?: number;
   /** The rules of each role that differ from the default rules of a worker. */
   policies?: Readonly<Record<string, RolePolicy>>;
+  /** The roles that the configuration names. Messages can be sent to `role:ROLE` before a token has the role. */
+  roles?: readonly string[];
+  /** The groups of the configuration, which messages can be sent to as `group:NAME`. */
+  groups?: GroupSettings;
   /** The number of files and sockets that the process may open, which connections must fit into. Default: what the system allows. */
   openFiles?: number;
   /**
@@ -97,6 +102,8 @@ export function settingsOf({
   heartbeatMs = limitsOf(undefined, limits).connections.heartbeatMs,
   helloTimeoutMs = limitsOf(undefined, limits).connections.helloMs,
   policies = {},
+  roles = [],
+  groups = {},
   openFiles = openFileLimit(),
   metrics = 'token',
   insecure = false,
@@ -138,6 +145,8 @@ export function settingsOf({
     heartbeatMs,
     helloTimeoutMs,
     policies,
+    roles,
+    groups,
     openFiles,
     metrics,
     insecure,

@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { nanoid } from 'nanoid';
+import { Groups } from './auth/groups.ts';
 import { KnownAgents } from './auth/known-agents.ts';
 import { MintingLimits } from './auth/minting-limits.ts';
 import { newTokenId } from './auth/token-id.ts';
@@ -30,7 +31,7 @@ const suggestionsPerSecond = 20;
  * `onStoreFailed` is called once if messages can't be made durable any more.
  */
 export async function createSessionDeps(
-  { dataDir, limits, policies, fault, now, monotonic, log }: BrokerSettings,
+  { dataDir, limits, policies, roles, groups, fault, now, monotonic, log }: BrokerSettings,
   { inboxes: store, tokens: tokenStore, audit }: Stores,
   { health, onStoreFailed }: { health: BrokerHealth; onStoreFailed: (error: unknown) => void },
 ): Promise<SessionDeps & { pending: PendingByRole }> {
@@ -75,6 +76,7 @@ export async function createSessionDeps(
     store,
     tokens,
     agents,
+    groups: new Groups(tokens, roles, groups),
     policies,
     minting: new MintingLimits(limits, tokens),
     budgets: new AgentBudgets(limits, monotonic),

@@ -3,6 +3,7 @@ import { failuresOf, isPrivileged, limitsOf, SignalboxError, socketAddress } fro
 import type { InboxStore, TokenRecord } from '@signalbox/store';
 import { nameFor, type TlsPair } from '@signalbox/tls';
 import { auditEvent } from './audit-event.ts';
+import type { GroupSettings } from './auth/groups.ts';
 import type { IdentityProvider } from './auth/identity-provider.ts';
 import type { TokenRegistry } from './auth/token-registry.ts';
 import { refuseToken, type TokenRequest } from './auth/token-rules.ts';
@@ -32,6 +33,8 @@ export interface Broker extends AsyncDisposable {
   readonly operatorTokenFile: string;
   /** Issues a token in this process. Rejects with a `SignalboxError`, `bad_frame` or `forbidden`, if the rules refuse it. */
   issueToken(request: TokenRequest): Promise<{ id: string; token: string }>;
+  /** Puts other groups in place of those of the configuration. Members that are members no more lose their leases. */
+  setGroups(groups: GroupSettings): void;
   /** Encrypts the connections that come from now on with another pair. Throws if it can't be used. */
   setTls(pair: TlsPair): void;
   /**
@@ -134,6 +137,11 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     port,
     brokerId,
     operatorTokenFile: files.operatorToken,
+    setGroups: (next) => {
+      const { groups, delivery } = deps;
+      groups.set(next);
+      delivery.subscriptions.dropMembers((group, role) => groups.isMember(group, role));
+    },
     setTls: (pair) => listener.setTls(pair),
     setIdentityProvider: (provider) => listener.setIdentityProvider(provider),
     issueToken: (request) => issueToken(deps.tokens, request, announce),

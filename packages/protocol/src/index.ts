@@ -106,10 +106,14 @@ export {
   agentOf,
   isAddress,
   isAgentId,
+  isGroup,
   isNamedOperator,
+  isRecipient,
   isReservedName,
   isSubInbox,
+  memberAddress,
   parseAddress,
+  roleOfGroup,
 } from './names/address.ts';
 export {
   type BrokerAddress,
@@ -122,10 +126,12 @@ export { isLoopback } from './names/loopback.ts';
 export { replyIdOf, timeSortedId } from './names/message-id.ts';
 export {
   addressSchema,
+  groupSchema,
   idPattern,
   idSchema,
   kindPattern,
   kindSchema,
+  recipientSchema,
   rolePattern,
   roleSchema,
   wellKnownKinds,

@@ -32,11 +32,19 @@ export interface Settlement {
   notice?: NewMessage;
 }
 
+/** A message of a group's inbox that was handed to an agent, which may answer it from then on. */
+export interface Taking {
+  inbox: string;
+  seq: number;
+  agent: string;
+}
+
 /**
- * The changes of one commit, applied in this order: messages with their `settles`, attempts, settlements with their `notice`. Each
+ * The changes of one commit, applied in this order: takings, messages with their `settles`, attempts, settlements with their `notice`. Each
  * change sees those before it: a repeated id within the batch is a duplicate, and a message that was just stored may be settled.
  */
 export interface Batch {
+  takings?: readonly Taking[];
   messages: readonly NewMessage[];
   attempts: readonly { inbox: string; seq: number; attempts: number }[];
   settlements: readonly Settlement[];
@@ -51,12 +59,16 @@ export interface FoundMessage {
   outcome?: Outcome;
 }
 
-/** Names a request: who sent it, its id, and who answers it, with the inboxes to which it may have come. */
+/**
+ * Names a request: who sent it, its id, and who answers it, with the inboxes to which it may have come. In the inboxes of `groups` it
+ * counts only if the replier has taken it.
+ */
 export interface RequestKey {
   requester: string;
   id: string;
   replier: string;
   replierAddress: string;
+  groups?: readonly string[] | undefined;
 }
 
 /**

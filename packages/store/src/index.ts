@@ -30,10 +30,11 @@ export type {
   RequestKey,
   RequestState,
   Settlement,
+  Taking,
   WaitingAgent,
   WaitingPage,
 } from './inbox-store.ts';
-export type { NewMessage, Outcome, StoredMessage, StoredMetadata } from './message.ts';
+export type { GroupFields, NewMessage, Outcome, StoredMessage, StoredMetadata } from './message.ts';
 export { openSqliteAuditLog, type SqliteAuditLogOptions } from './sqlite/audit-log/audit-log.ts';
 export { verifyAuditLog } from './sqlite/audit-log/verify-audit-log.ts';
 export { type CopiedFile, describeFile, syncFile } from './sqlite/backup/copied-file.ts';

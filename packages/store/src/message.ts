@@ -1,8 +1,14 @@
 import type { SenderCaps } from './caps.ts';
 
+/** The fields of a message that only messages to groups have. */
+export interface GroupFields {
+  /** Messages of a group with the same key are handed out one after the other. The store keeps it and does nothing with it. */
+  readonly key?: string;
+}
+
 /** A message that is to be stored. Times are epoch milliseconds of the broker's clock. */
 export interface NewMessage {
-  /** Address of the inbox, `agent` or `agent#sub`. */
+  /** Address of the inbox: `agent`, `agent#sub`, or a group. */
   inbox: string;
   /** The id that its sender gave it, in ASCII. Of one sender in one inbox it is unique within the dedupe window. */
   id: string;
@@ -25,9 +31,14 @@ export interface NewMessage {
   openUntil?: number | undefined;
   /**
    * Makes the message the final reply to a request, which has the id `correlationId`, was sent by this agent, and came to an inbox of
-   * the replier: `senderAddress` or `sender`. The reply is stored only while that request is open.
+   * the replier: `senderAddress` or `sender`, or was taken by it from one of `answersIn`. The reply is stored only while that request
+   * is open.
    */
   answers?: string | undefined;
+  /** The inboxes of groups from which the replier may have taken the request, besides its own inboxes. */
+  answersIn?: readonly string[] | undefined;
+  /** What it has as a message to a group. */
+  group?: GroupFields | undefined;
   /**
    * The caps on what its sender has stored. Without it the message does not count against its sender, and it may use what is
    * reserved: in the store, in its inbox, and of what its recipient may have.
@@ -39,7 +50,8 @@ export interface NewMessage {
 export type Outcome = 'acked' | 'expired' | 'cancelled' | 'dead';
 
 /** A pending message: one that is not settled. `size` counts the bytes of its body. */
-export interface StoredMessage extends Omit<NewMessage, 'settles' | 'tokenId' | 'answers' | 'quota'> {
+export interface StoredMessage
+  extends Omit<NewMessage, 'settles' | 'tokenId' | 'answers' | 'answersIn' | 'quota'> {
   seq: number;
   /** How often a consumer tried it and failed. */
   attempts: number;

@@ -1,9 +1,9 @@
-import { agentOf, isPrivileged } from '@signalbox/protocol';
+import { agentOf, isGroup, isPrivileged } from '@signalbox/protocol';
 import type { TokenRegistry } from './token-registry.ts';
 
 /** The configurable rules of a role. An entry is a name, or the beginning of names followed by `*`. */
 export interface RolePolicy {
-  /** The agents that it may send to. Default: every agent. */
+  /** The agents and groups that it may send to; groups only with an entry such as `role:*`, or `*`. Default: all. */
   to?: readonly string[];
   /** The kinds that it may send without being asked, by their exact names. Default: ask, task and note. */
   kinds?: readonly string[];
@@ -49,9 +49,10 @@ function isOrchestrator(agent: string, roles: Pick<TokenRegistry, 'rolesOf'>): b
   return agent === 'orchestrator' || roles.rolesOf(agent).has('orchestrator');
 }
 
-/** Tells whether a role with this policy may send to an agent. */
-export function maySendTo(policy: RolePolicy | undefined, agent: string): boolean {
-  return policy?.to?.some((pattern) => covers(pattern, agent)) ?? true;
+/** Tells whether a role with this policy may send to an agent or a group. */
+export function maySendTo(policy: RolePolicy | undefined, recipient: string): boolean {
+  const isOfKind = (pattern: string): boolean => pattern === '*' || isGroup(pattern) === isGroup(recipient);
+  return policy?.to?.some((pattern) => isOfKind(pattern) && covers(pattern, recipient)) ?? true;
 }
 
 /** Tells whether a role with this policy may list agents of another role as connected. */

@@ -24,6 +24,7 @@ export class TokenRegistry {
   readonly #byHash = new Map<string, TokenRecord>();
   readonly #byId = new Map<string, TokenRecord>();
   readonly #byAgent = new Map<string, Set<TokenRecord>>();
+  readonly #byRole = new Map<string, Set<TokenRecord>>();
   /** Ids of expired tokens that {@link takeExpired} has returned. */
   readonly #expired = new Set<string>();
   /** Tokens of the identity provider that were revoked, until they expire. They are in the store, too. */
@@ -120,6 +121,18 @@ export class TokenRegistry {
   hasLive(agent: string): boolean {
     for (const record of this.#byAgent.get(agent) ?? []) if (this.isLive(record)) return true;
     return false;
+  }
+
+  /** Yields the agent of each live token with this role that is no minting token: an agent with several comes several times. */
+  *agentsOf(role: string): Generator<string> {
+    for (const record of this.#byRole.get(role) ?? []) {
+      if (isAgentId(record.agent) && this.isLive(record)) yield record.agent;
+    }
+  }
+
+  /** Returns the roles of the tokens that are known, expired ones included. */
+  roles(): Iterable<string> {
+    return this.#byRole.keys();
   }
 
   /** Yields the agent and the role of each live token that is no minting token. */
@@ -221,9 +234,8 @@ export class TokenRegistry {
     if (this.#byId.delete(record.id) && isOfProvider(record)) this.#ofProvider--;
     this.#byHash.delete(record.hash);
     this.#expired.delete(record.id);
-    const ofAgent = this.#byAgent.get(record.agent);
-    ofAgent?.delete(record);
-    if (ofAgent?.size === 0) this.#byAgent.delete(record.agent);
+    removeFrom(this.#byAgent, record.agent, record);
+    removeFrom(this.#byRole, record.role, record);
   }
 
   #remember(record: TokenRecord): void {
@@ -231,7 +243,18 @@ export class TokenRegistry {
     if (isOfProvider(record)) this.#ofProvider++;
     if (record.damaged) return;
     this.#byHash.set(record.hash, record);
-    const ofAgent = this.#byAgent.get(record.agent) ?? new Set();
-    this.#byAgent.set(record.agent, ofAgent.add(record));
+    addTo(this.#byAgent, record.agent, record);
+    addTo(this.#byRole, record.role, record);
   }
+}
+
+function addTo(index: Map<string, Set<TokenRecord>>, key: string, record: TokenRecord): void {
+  const records = index.get(key) ?? new Set();
+  index.set(key, records.add(record));
+}
+
+function removeFrom(index: Map<string, Set<TokenRecord>>, key: string, record: TokenRecord): void {
+  const records = index.get(key);
+  records?.delete(record);
+  if (records?.size === 0) index.delete(key);
 }

@@ -90,7 +90,14 @@ export class Delivery {
       monotonic,
       fault,
     });
-    const settler = new Settler({ commits, leases, waiting, tail, meter, now });
+    const settler = new Settler({
+      commits,
+      onEnded: (inbox, seq) => dispatcher.ended(inbox, seq),
+      waiting,
+      tail,
+      meter,
+      now,
+    });
     const histories = new AttemptHistories();
     const dispatcher = new Dispatcher({
       store,
@@ -185,7 +192,10 @@ export class Delivery {
 
   /** Settles messages that this consumer holds as `acked`. Other sequence numbers are rejected and change nothing. */
   ack(consumer: Consumer, seqs: readonly number[]): AckResult {
-    return this.#releaseAll(consumer, seqs, (seq, message) => this.#settler.ack(seq, message));
+    return this.#releaseAll(consumer, seqs, (seq, message, lease) => {
+      this.#settler.ack(seq, message);
+      if (lease.isShared) this.#dispatcher.ended(lease.address, seq);
+    });
   }
 
   /** Gives back messages that this consumer holds, which counts as a failed attempt. After too many, a message becomes a dead letter. */
@@ -208,14 +218,14 @@ export class Delivery {
     return this.#leases.size;
   }
 
-  /** True if some consumer holds the inbox now. */
+  /** True if some consumer holds the inbox now, or takes messages of the group. */
   isHeld(address: string): boolean {
-    return this.#leases.at(address) !== undefined;
+    return this.#leases.at(address) !== undefined || this.#leases.ofGroup(address) !== undefined;
   }
 
-  /** True if this consumer holds an inbox now. */
-  holds(consumer: Consumer): boolean {
-    return this.#leases.of(consumer) !== undefined;
+  /** Returns the lease that this consumer holds now. */
+  leaseOf(consumer: Consumer): Pick<Lease, 'address' | 'isShared'> | undefined {
+    return this.#leases.of(consumer);
   }
 
   /** Returns a message that was pushed to this consumer and is not settled. */
@@ -273,7 +283,7 @@ export class Delivery {
         accepted.push(seq);
       } else rejected.push(seq);
     }
-    this.#dispatcher.pump(lease);
+    this.#dispatcher.released(lease, accepted);
     return { accepted, rejected };
   }
 }

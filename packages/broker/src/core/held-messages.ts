@@ -26,9 +26,9 @@ export class HeldMessages {
     return held;
   }
 
-  /** Returns whether the present holder of an inbox has said that it works on a message. */
+  /** Returns whether the present holder of a message has said that it works on it. */
   isWorkedOn(address: string, seq: number): boolean {
-    const message = this.#deps.leases.at(address)?.inFlight.get(seq);
+    const message = this.#deps.leases.holderOf(address, seq)?.inFlight.get(seq);
     return message?.working === true && !message.ended;
   }
 

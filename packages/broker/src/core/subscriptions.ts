@@ -16,6 +16,9 @@ export interface SubscribeOptions extends LeaseOptions {
   journal?: JournalClaim;
 }
 
+/** The options of a member of a group. */
+export type JoinOptions = LeaseOptions & Required<Pick<LeaseOptions, 'member' | 'ackDeadlineMs'>>;
+
 /** A lease that was granted, with the number of messages in its inbox and the highest of their sequence numbers. */
 export interface Subscription {
   lease: Lease;
@@ -57,26 +60,54 @@ export class Subscriptions {
     consumer: Consumer,
     options: SubscribeOptions,
   ): Promise<Subscription | undefined> {
-    const { store, commits, leases, attempts, newLeaseId } = this.#deps;
+    const { leases, attempts, newLeaseId } = this.#deps;
     const lease = new Lease(newLeaseId(), address, consumer, options);
+    const held = leases.of(consumer);
+    if (held?.isShared) this.#leaveGroup(held);
     const previous = leases.at(address);
     if (previous) this.#takeOver(previous, lease);
     attempts.cameBack(address, lease);
+    return this.#grant(lease, options.journal);
+  }
+
+  /**
+   * Makes a consumer a member of a group. It shares the inbox of the group with the other members, and gets nothing before
+   * {@link start}. If it is a member already, only its window changes. Resolves with `undefined` if the lease has ended meanwhile.
+   */
+  async join(address: string, consumer: Consumer, options: JoinOptions): Promise<Subscription | undefined> {
+    const { leases, newLeaseId } = this.#deps;
+    const held = leases.of(consumer);
+    if (held?.isShared && held.address === address) {
+      held.setWindow(options);
+      return this.#describe(held, undefined);
+    }
+    if (held) this.end(consumer);
+    return this.#grant(new Lease(newLeaseId(), address, consumer, options), undefined);
+  }
+
+  async #grant(lease: Lease, journal: JournalClaim | undefined): Promise<Subscription | undefined> {
+    const { leases } = this.#deps;
     leases.add(lease);
     try {
-      await commits.written();
-      // An inbox is bound in the order in which its leases were granted: the newest one binds it last.
-      if (lease.ended) return undefined;
-      const [{ pending, headSeq }, foreignUpTo] = await Promise.all([
-        store.stats(address),
-        options.journal ? this.#bindJournal(address, options.journal) : 0,
-      ]);
-      return lease.ended ? undefined : { lease, pending, headSeq, foreignUpTo };
+      return await this.#describe(lease, journal);
     } catch (error) {
       // The subscriber is refused. A lease that never starts would keep messages from the next one.
       if (!lease.ended) leases.end(lease);
       throw error;
     }
+  }
+
+  async #describe(lease: Lease, journal: JournalClaim | undefined): Promise<Subscription | undefined> {
+    const { store, commits } = this.#deps;
+    const { address } = lease;
+    await commits.written();
+    // An inbox is bound in the order in which its leases were granted: the newest one binds it last.
+    if (lease.ended) return undefined;
+    const [{ pending, headSeq }, foreignUpTo] = await Promise.all([
+      store.stats(address),
+      journal ? this.#bindJournal(address, journal) : 0,
+    ]);
+    return lease.ended ? undefined : { lease, pending, headSeq, foreignUpTo };
   }
 
   /** Begins to push the messages of a lease. The caller has answered the subscriber before. */
@@ -97,6 +128,10 @@ export class Subscriptions {
     const { leases, attempts } = this.#deps;
     const lease = leases.of(consumer);
     if (!lease) return;
+    if (lease.isShared) {
+      this.#leaveGroup(lease);
+      return;
+    }
     const unfinished = this.#endLease(lease);
     if (unfinished.length > 0) attempts.leftUnfinished(lease.address, lease, unfinished);
   }
@@ -104,6 +139,16 @@ export class Subscriptions {
   /** Notes that the process with this token has ended. Its consumers have no leases any more, and what they worked on was tried. */
   processEnded(tokenId: string): void {
     this.#deps.attempts.processEnded(tokenId);
+  }
+
+  /** Ends the leases of members that may take messages of their group no more. The others get what they had. */
+  dropMembers(isMember: (group: string, role: string) => boolean): void {
+    const { leases } = this.#deps;
+    for (const lease of [...leases.all()]) {
+      if (!lease.member || isMember(lease.address, lease.member.role)) continue;
+      this.#leaveGroup(lease);
+      lease.consumer.send({ type: 'lease_lost', reason: 'forbidden' });
+    }
   }
 
   async #bindJournal(address: string, claim: JournalClaim): Promise<number> {
@@ -119,6 +164,17 @@ export class Subscriptions {
     if (previous.consumer === next.consumer) return;
     this.#deps.attempts.takenOver(previous, unfinished, next);
     previous.consumer.send({ type: 'lease_lost', reason: 'taken_over' });
+  }
+
+  /** Ends the lease of a member of a group. The other members get the messages that it had. */
+  #leaveGroup(lease: Lease): void {
+    const { attempts, dispatcher } = this.#deps;
+    const had = [...lease.inFlight].filter(([, { ended, cancelled }]) => !ended && !cancelled);
+    this.#endLease(lease);
+    for (const [seq, message] of had) {
+      const isAgain = !message.working || attempts.memberLost(seq, message, lease);
+      if (isAgain) dispatcher.handOutAgain(lease.address, seq);
+    }
   }
 
   /** Ends a lease. Returns the unsettled messages that its holder worked on. */

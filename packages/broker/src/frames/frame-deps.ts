@@ -1,4 +1,5 @@
 import type { AuditLog, InboxStore } from '@signalbox/store';
+import type { Groups } from '../auth/groups.ts';
 import type { KnownAgents } from '../auth/known-agents.ts';
 import type { MintingLimits } from '../auth/minting-limits.ts';
 import type { RolePolicy } from '../auth/role-policy.ts';
@@ -43,6 +44,7 @@ export interface FrameDeps {
   tokens: TokenRegistry;
   minting: MintingLimits;
   agents: KnownAgents;
+  groups: Groups;
   /** The rules of each role that differ from the default, by role. */
   policies: Readonly<Record<string, RolePolicy>>;
   connected: ConnectedCallers;

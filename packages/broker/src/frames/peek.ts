@@ -2,6 +2,7 @@ import {
   agentOf,
   frameDefaults,
   furtherCosts,
+  isGroup,
   type Message,
   operationPermissions,
   type PeekFrame,
@@ -18,12 +19,15 @@ const peekBytes = 1024 * 1024;
 export async function peek(
   frame: PeekFrame,
   caller: Caller,
-  deps: Pick<FrameDeps, 'store' | 'time' | 'audit' | 'now' | 'delivery'>,
+  deps: Pick<FrameDeps, 'store' | 'time' | 'audit' | 'now' | 'delivery' | 'groups'>,
 ): Promise<Outcome> {
   const { sender, budget } = caller;
   const address = frame.address ?? sender.address;
-  if (!mayDo(caller, operationPermissions.frame.peek) && agentOf(address) !== sender.agent) {
-    const message = `the inbox '${address}' is not yours; you may read '${sender.agent}' and its sub-inboxes`;
+  const isOwn = agentOf(address) === sender.agent || deps.groups.isMember(address, sender.role);
+  if (!mayDo(caller, operationPermissions.frame.peek) && !isOwn) {
+    const message = isGroup(address)
+      ? `the group '${address}' is not for your role '${sender.role}'`
+      : `the inbox '${address}' is not yours; you may read '${sender.agent}' and its sub-inboxes`;
     return { refusal: { code: 'not_yours', message, field: 'address' } };
   }
   const { store, time, delivery } = deps;
@@ -35,8 +39,7 @@ export async function peek(
     for (const { body } of stored) bytes += body?.length ?? 0;
     budget.spendFrames(bytes * furtherCosts.peekedByte);
   }
-  if (agentOf(address) !== sender.agent)
-    auditCaller(caller, 'inbox_read', { detail: `${stored.length} messages`, name: address }, deps);
+  if (!isOwn) auditCaller(caller, 'inbox_read', { detail: `${stored.length} messages`, name: address }, deps);
   time.look();
   // A damaged message is no message any more. It becomes a dead letter when it is given out, or by housekeeping.
   const messages = stored
@@ -60,6 +63,7 @@ function asMessage(stored: StoredMessage, withBody: boolean, time: ExpiryTime): 
     remaining_ms: Math.max(0, Math.ceil(stored.expiresAt - presentFor(stored.createdAt, time))),
     ...(stored.attempts > 0 && { attempt: stored.attempts + 1 }),
     ...(stored.traceparent !== undefined && { traceparent: stored.traceparent }),
+    ...(stored.group?.key !== undefined && { group_key: stored.group.key }),
     ...(withBody && stored.body !== undefined && { body: stored.body }),
   };
 }

@@ -2,7 +2,7 @@ import { errorCodes, type FrameRefusal, furtherCosts, type Sender } from '@signa
 import type { NewMessage } from '@signalbox/store';
 import type { DeliverResult, Producer } from '../core/producer.ts';
 import { auditCaller } from '../frames/caller.ts';
-import { receiptOf } from '../frames/deliver/receipt.ts';
+import { type Recipients, receiptOf } from '../frames/deliver/receipt.ts';
 import type { FrameDeps } from '../frames/frame-deps.ts';
 import type { AgentBudget } from '../limits/agent-budgets.ts';
 import type { Identity } from './handshake.ts';
@@ -11,7 +11,7 @@ import type { Outbox } from './outbox.ts';
 /** The dependencies of a {@link Responder}. */
 export type ResponderDeps = Pick<
   FrameDeps,
-  'audit' | 'delivery' | 'followers' | 'limits' | 'metrics' | 'now' | 'log'
+  'audit' | 'delivery' | 'groups' | 'followers' | 'limits' | 'metrics' | 'now' | 'log'
 >;
 
 /** Sends refusals and receipts to a connection. Refusals are also recorded in the audit log and reported to the tail. */
@@ -21,7 +21,7 @@ export class Responder implements Producer {
   readonly #outbox: Outbox;
   readonly #budget: AgentBudget;
   readonly #deps: ResponderDeps;
-  readonly #isHeld: (inbox: string) => boolean;
+  readonly #recipients: Recipients;
 
   constructor(identity: Identity, outbox: Outbox, budget: AgentBudget, deps: ResponderDeps) {
     this.sender = identity.sender;
@@ -29,7 +29,10 @@ export class Responder implements Producer {
     this.#outbox = outbox;
     this.#budget = budget;
     this.#deps = deps;
-    this.#isHeld = (inbox) => deps.delivery.isHeld(inbox);
+    this.#recipients = {
+      isHeld: (inbox) => deps.delivery.isHeld(inbox),
+      hasMembers: (group) => deps.groups.hasMembers(group),
+    };
   }
 
   /** Refuses a frame, or the connection if `refusal` has no id. */
@@ -57,7 +60,7 @@ export class Responder implements Producer {
     if (result.result === 'failed') {
       this.#deps.log({ level: 'error', event: 'commit_failed', error: result.error });
     }
-    const receipt = receiptOf(message, result, this.#deps.limits, this.#isHeld);
+    const receipt = receiptOf(message, result, this.#deps.limits, this.#recipients);
     if ('type' in receipt) this.#outbox.send(receipt);
     else this.refuse({ ...receipt, id: message.id });
   }

@@ -4,6 +4,12 @@ export const agentPattern = /^[a-z0-9][a-z0-9_.-]{0,127}$/;
 /** Matches an agent id (`agent`) or the address of one of its sub-inboxes (`agent#sub`). */
 export const addressPattern = /^[a-z0-9][a-z0-9_.-]{0,127}(?:#[A-Za-z0-9_.-]{1,64})?$/;
 
+/** Matches the address of a group: `group:crawlers` as the configuration names it, or `role:crawler` for all agents of a role. */
+export const groupPattern = /^(?:group|role):[a-z0-9][a-z0-9_.-]{0,63}$/;
+
+/** Matches where a message can be sent to: an address, or the address of a group. */
+export const recipientPattern = new RegExp(`${addressPattern.source}|${groupPattern.source}`);
+
 /** The parts of an address. `sub` is absent for the inbox of the agent itself. */
 export interface Address {
   agent: string;
@@ -18,6 +24,29 @@ export function isAgentId(text: string): boolean {
 /** Tells whether a text is an address: `agent` or `agent#sub`. */
 export function isAddress(text: string): boolean {
   return addressPattern.test(text);
+}
+
+/** Tells whether a text is where a message can be sent to: an address, or the address of a group. */
+export function isRecipient(text: string): boolean {
+  return recipientPattern.test(text);
+}
+
+/** Tells whether a recipient is a group. The recipient must be valid: no other one has a colon. */
+export function isGroup(recipient: string): boolean {
+  return recipient.includes(':');
+}
+
+/** Returns the role whose agents are the members of a group `role:ROLE`. Returns `undefined` for a group of the configuration. */
+export function roleOfGroup(group: string): string | undefined {
+  return group.startsWith('role:') ? group.slice('role:'.length) : undefined;
+}
+
+/**
+ * Returns the address of a connection by which an agent takes messages of a group, which is one of its sub-inboxes. Without a `name` it
+ * is the beginning of all such addresses.
+ */
+export function memberAddress(agent: string, name = ''): string {
+  return `${agent}#grp-${name}`;
 }
 
 /** Splits an address into its parts. Returns `undefined` for a text that is no address. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { addressPattern, agentPattern } from './address.ts';
+import { addressPattern, agentPattern, groupPattern, recipientPattern } from './address.ts';
 
 /** Matches the id of a message. A reply has the id of its request with `re:` before it. */
 export const idPattern = /^(re:)?[!-~]{1,64}$/;
@@ -28,6 +28,27 @@ export const addressSchema = z
     error: 'must be an agent id ([a-z0-9][a-z0-9_.-]*, at most 128 characters) or agent#sub',
   })
   .meta({ id: 'Address', title: 'address', description: 'An agent id, or `agent#sub` for a sub-inbox.' });
+
+const groupForm = 'group:NAME or role:ROLE ([a-z0-9][a-z0-9_.-]*, at most 64 characters)';
+
+/** Accepts the address of a group. */
+export const groupSchema = z
+  .string()
+  .regex(groupPattern, { error: `must be ${groupForm}` })
+  .meta({
+    id: 'Group',
+    title: 'group',
+    description:
+      '`role:ROLE` for the agents of a role, or `group:NAME` for those of the roles that the configuration names.',
+  });
+
+/** Accepts an address, or the address of a group. */
+export const recipientSchema = z
+  .string()
+  .regex(recipientPattern, {
+    error: `must be an agent id ([a-z0-9][a-z0-9_.-]*, at most 128 characters), agent#sub, ${groupForm}`,
+  })
+  .meta({ id: 'Recipient', title: 'recipient', description: 'An address, or a group.' });
 
 /** Accepts an agent id. */
 export const agentIdSchema = z

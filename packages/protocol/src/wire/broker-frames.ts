@@ -88,6 +88,10 @@ export const brokerFrameSchemas = {
         .literal(true)
         .optional()
         .describe('Nobody holds the inbox now, so that the message waits. Told of final replies only.'),
+      members: z
+        .int()
+        .optional()
+        .describe('0: the message waits, and the group has no member. Absent if the group has some.'),
     },
   ),
 
@@ -152,7 +156,11 @@ export const brokerFrameSchemas = {
   }),
 
   lease_lost: frameSchema('lease_lost', 'Tells a connection that it no longer holds its inbox.', {
-    reason: z.string().describe('`taken_over`: a newer `subscribe` won.'),
+    reason: z
+      .string()
+      .describe(
+        '`taken_over`: a newer `subscribe` won. `forbidden`: its agent is no longer a member of the group.',
+      ),
   }),
 
   going_away: frameSchema('going_away', 'Announces that the broker shuts down.', {

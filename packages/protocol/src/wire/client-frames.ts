@@ -2,8 +2,10 @@ import { z } from 'zod';
 import {
   addressSchema,
   agentIdSchema,
+  groupSchema,
   idSchema,
   kindSchema,
+  recipientSchema,
   roleSchema,
   seqSchema,
 } from '../names/name-schemas.ts';
@@ -47,10 +49,18 @@ export const clientFrameSchemas = {
     'deliver',
     'Sends a message with its body. Answer: `delivered` or `error` with its `id`. An ephemeral message has no receipt, only an `error` if it failed.',
     {
-      to: addressSchema,
+      to: recipientSchema,
       id: idSchema,
       kind: kindSchema,
       correlation_id: correlationId.optional(),
+      group_key: z
+        .string()
+        .min(1)
+        .max(frameLimits.groupKeyLength)
+        .optional()
+        .describe(
+          'For a group: messages with the same key are handed out one after the other, in their order.',
+        ),
       ttl_ms: z
         .int()
         .positive()
@@ -87,15 +97,24 @@ export const clientFrameSchemas = {
 
   subscribe: frameSchema(
     'subscribe',
-    'Takes the lease of the connection’s inbox. Answer: `subscribed`, then the backlog, then new messages.',
+    'Takes the lease of the connection’s inbox, or joins a group. Answer: `subscribed`, then the backlog, then new messages.',
     {
       request_id: requestId,
+      address: groupSchema
+        .optional()
+        .describe('The group to join, for a connection that said `hello` as `agent#grp-…`: section 6.'),
+      shared: z
+        .literal(true)
+        .optional()
+        .describe('Goes with `address`: the members of a group share its messages.'),
       window: z
         .int()
-        .min(1)
+        .min(0)
         .max(frameLimits.windowMessages)
         .optional()
-        .describe(`Messages that are pushed and not settled. Default: ${frameDefaults.windowMessages}.`),
+        .describe(
+          `Messages that are pushed and not settled. Default: ${frameDefaults.windowMessages}, for a group ${frameDefaults.groupWindowMessages}. 0, for a group only: nothing more is pushed.`,
+        ),
       window_bytes: z
         .int()
         .min(1)
@@ -111,7 +130,9 @@ export const clientFrameSchemas = {
         .min(frameLimits.minAckDeadlineMs)
         .max(frameLimits.maxAckDeadlineMs)
         .optional()
-        .describe('The time in which a pushed message must be settled or renewed. Default: none.'),
+        .describe(
+          'The time in which a pushed message must be settled or renewed. Default: none. A group needs it.',
+        ),
       consumer_id: z
         .string()
         .min(1)
@@ -148,7 +169,7 @@ export const clientFrameSchemas = {
   ),
 
   cancel: frameSchema('cancel', 'Calls off a request that its sender made. No answer.', {
-    to: addressSchema,
+    to: recipientSchema,
     correlation_id: correlationId,
   }),
 
@@ -176,7 +197,9 @@ export const clientFrameSchemas = {
 
   peek: frameSchema('peek', 'Asks for messages that wait, without claiming them. Answer: `peeked`.', {
     request_id: requestId,
-    address: addressSchema.optional().describe('Default: the inbox of the connection.'),
+    address: recipientSchema
+      .optional()
+      .describe('Default: the inbox of the connection. A group is for its members.'),
     after: z.int().min(0).optional().describe('Only messages with a higher sequence number.'),
     limit: z
       .int()

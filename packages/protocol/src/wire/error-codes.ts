@@ -42,7 +42,7 @@ export const errorCodes = {
   storage_full: { retryable: true, meaning: 'The broker has reached `store.bytes`, or its disk is full.' },
   rate_limited: { retryable: true, meaning: 'Too many in a short time; wait for `retry_after_ms`.' },
   no_consumer: { retryable: true, meaning: 'Nobody holds the inbox that an ephemeral message was sent to.' },
-  unknown_recipient: { retryable: false, meaning: 'No agent has this name.' },
+  unknown_recipient: { retryable: false, meaning: 'No agent, or no group, has this name.' },
   unknown_token: { retryable: false, meaning: 'No token has this id.' },
   unknown_op: { retryable: false, meaning: 'The broker does not know this operation of `admin`.' },
   backup_failed: {

@@ -318,6 +318,7 @@ export const frameLimits = {
   headerLength: 16 * KiB,
   tokenLength: 8 * KiB,
   traceparentLength: 128,
+  groupKeyLength: 64,
   /** Sequence numbers in one `ack`, `nack` or `working`. */
   seqs: 10_000,
   /** Messages that one subscription may have pushed to it and not settled. */
@@ -351,6 +352,8 @@ export const frameDefaults = {
   /** The lifetime of a message: 7 days. */
   ttlMs: 7 * day,
   windowMessages: 64,
+  /** The window of a member of a group: it works on one message at a time. */
+  groupWindowMessages: 1,
   windowBytes: 8 * MiB,
   peekMessages: 100,
 } as const;

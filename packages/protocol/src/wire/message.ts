@@ -27,6 +27,7 @@ export const messageHeaderFields = {
       'The time since a consumer last had it. Given with `attempt` when it is pushed, if the broker knows it: it forgets that at a restart.',
     ),
   traceparent: z.string().optional(),
+  group_key: z.string().optional().describe('The key that its sender gave it, if it was sent to a group.'),
 };
 
 /** Accepts the header of a message as its recipient sees it. */

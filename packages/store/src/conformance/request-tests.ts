@@ -188,4 +188,51 @@ export function requestTests(open: OpenStore): void {
     expect(await store.dead.retry(seqOf(asked), setup.now())).toMatchObject({ result: 'stored' });
     expect(await result(store, reply('a'))).toBe('stored');
   });
+
+  it('stores a reply to a request of a group from an agent that has taken it, and from no other', async () => {
+    await using setup = await open();
+    const inbox = 'role:writer';
+    const [group, day30] = [request(setup, 'g', { inbox }), setup.now() + 30 * day];
+    const [asked] = await append(setup.store, [group, request(setup, 'h', { inbox, openUntil: day30 })]);
+    const from = (agent: string, id = 'g') =>
+      reply(id, { sender: agent, senderAddress: `${agent}#grp-1`, answersIn: [inbox] });
+    expect(await result(setup.store, from('rosa'))).toBe('no_request');
+    await commit(setup.store, { takings: [{ inbox, seq: seqOf(asked), agent: 'rosa' }] });
+    expect(await result(setup.store, from('omar'))).toBe('no_request');
+    expect(await result(setup.store, { ...from('rosa'), answersIn: [] })).toBe('no_request');
+    await setup.reopen();
+    await ack(setup.store, inbox, seqOf(asked));
+    await setup.reopen();
+    expect(await result(setup.store, from('omar'))).toBe('no_request');
+    expect(await result(setup.store, from('rosa'))).toBe('stored');
+    expect(await result(setup.store, { ...from('rosa'), id: 'again' })).toBe('already_answered');
+    expect(await result(setup.store, from('rosa', 'h'))).toBe('no_request');
+  });
+
+  it('knows who took a request of a group after its message is forgotten, and in a segment', async () => {
+    await using setup = await open();
+    const inbox = 'role:writer';
+    const many = Array.from({ length: 6000 }, (_, n) =>
+      request(setup, `r${n}`, { inbox, openUntil: setup.now() + 30 * day, body: undefined }),
+    );
+    const appended = await append(setup.store, many);
+    const take = (n: number, agent: string) =>
+      commit(setup.store, { takings: [{ inbox, seq: seqOf(appended[n]), agent }] });
+    const answer = (n: number, agent: string, id = `re:r${n}`) => {
+      const sender = { sender: agent, senderAddress: agent };
+      return result(setup.store, reply(`r${n}`, { ...sender, id, answersIn: [inbox] }));
+    };
+    await take(3, 'rosa');
+    await take(3, 'omar');
+    await take(4, 'rosa');
+    await setup.reopen();
+    for (const n of [3, 4, 5]) await ack(setup.store, inbox, seqOf(appended[n]));
+    expect(await answer(4, 'rosa')).toBe('stored');
+    await forgetAll(setup);
+    expect(await answer(3, 'mallory')).toBe('no_request');
+    expect(await answer(5, 'rosa')).toBe('no_request');
+    expect(await answer(3, 'omar')).toBe('stored');
+    expect(await answer(3, 'rosa')).toBe('already_answered');
+    expect(await answer(4, 'rosa', 'again')).toBe('already_answered');
+  });
 }

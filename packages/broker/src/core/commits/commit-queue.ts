@@ -1,11 +1,18 @@
 import type { Fault } from '@signalbox/protocol';
-import { type InboxStore, isFinalFailure, type NewMessage, type Settlement } from '@signalbox/store';
+import {
+  type InboxStore,
+  isFinalFailure,
+  type NewMessage,
+  type Settlement,
+  type Taking,
+} from '@signalbox/store';
 import type { Meter } from '../meter.ts';
 import type { DeliverResult, Producer } from '../producer.ts';
 import { Receipts, type Waiter, type WrittenBatch } from './receipts.ts';
 
 /** The changes of one commit, with everybody who waits for it. */
 interface Batch extends WrittenBatch {
+  takings: Taking[];
   messages: NewMessage[];
   producers: Producer[];
   settlements: Settlement[];
@@ -42,6 +49,7 @@ export interface CommitQueueOptions {
 const maxNext = { messages: 10_000, length: 16 * 1024 * 1024 };
 
 const emptyBatch = (): Batch => ({
+  takings: [],
   messages: [],
   producers: [],
   settlements: [],
@@ -126,6 +134,12 @@ export class CommitQueue {
       [...(this.#current?.settlements ?? []), ...this.#next.settlements].map((settlement) => settlement.seq),
     );
     return this.#settling.has(seq);
+  }
+
+  /** Puts what a member of a group was handed into the next batch, which starts within `lazyMs` at the latest. */
+  recordTaking(taking: Taking): void {
+    this.#next.takings.push(taking);
+    this.#startLazily();
   }
 
   /** Puts the number of a message's failed attempts into the next batch, which starts within `lazyMs` at the latest. */
@@ -237,6 +251,6 @@ export class CommitQueue {
   }
 }
 
-function hasWork(batch: Batch): boolean {
-  return batch.messages.length > 0 || batch.settlements.length > 0 || batch.attempts.length > 0;
+function hasWork({ takings, messages, settlements, attempts }: Batch): boolean {
+  return messages.length > 0 || settlements.length > 0 || attempts.length > 0 || takings.length > 0;
 }

@@ -1,44 +1,19 @@
-import type { Fault, MessageFrame, Sender } from '@signalbox/protocol';
-import {
-  hasExpired,
-  type InboxStore,
-  type NewMessage,
-  presentFor,
-  type StoredMessage,
-} from '@signalbox/store';
-import type { CommitQueue } from '../commits/commit-queue.ts';
-import type { AttemptHistories } from '../endings/attempt-histories.ts';
+import type { Sender } from '@signalbox/protocol';
+import { hasExpired, type InboxStore, type NewMessage, type StoredMessage } from '@signalbox/store';
 import type { InFlightMessage, Lease } from '../leases/lease.ts';
 import type { LeaseTable } from '../leases/lease-table.ts';
-import { headerOf, isRequest } from '../message-header.ts';
-import type { Meter } from '../meter.ts';
-import { damaged, type Settler } from '../settling/settler.ts';
-import type { WaitingRequests } from '../settling/waiting-requests.ts';
-import type { Tail } from '../tail.ts';
-import type { ExpiryClock } from '../time/expiry-clock.ts';
+import { isRequest } from '../message-header.ts';
+import { GroupDispatcher } from './group-dispatcher.ts';
 import { HeldBack } from './held-back.ts';
+import { inFlight, Pusher, type PusherDeps } from './pusher.ts';
+import { readBatch, readBytes } from './read-sizes.ts';
 import { Redeliveries } from './redeliveries.ts';
 
-/** The most messages that are read from the store at once. */
-const readBatch = 128;
-/** The most bytes of them. All messages of one read are pushed, however slowly the consumer reads. */
-const readBytes = 1024 * 1024;
-
 /** The dependencies of the {@link Dispatcher}. */
-export interface DispatcherDeps {
+export interface DispatcherDeps extends Omit<PusherDeps, 'heldBack'> {
   store: InboxStore;
-  commits: CommitQueue;
   leases: LeaseTable;
-  settler: Settler;
-  waiting: WaitingRequests;
-  time: ExpiryClock;
-  histories: AttemptHistories;
-  /** Returns monotonic milliseconds. */
-  monotonic: () => number;
   onError: (error: unknown) => void;
-  fault: Fault;
-  tail: Tail;
-  meter: Meter;
 }
 
 /** Pushes messages to the holders of their inboxes, either as they are stored or, when there is room again, from the store. */
@@ -47,9 +22,17 @@ export class Dispatcher {
   readonly redeliveries = new Redeliveries((address, seq) => this.#due(address, seq));
   readonly #deps: DispatcherDeps;
   readonly #heldBack = new HeldBack((address, seq) => this.#due(address, seq));
+  readonly #pusher: Pusher;
+  readonly #groups: GroupDispatcher;
 
   constructor(deps: DispatcherDeps) {
     this.#deps = deps;
+    this.#pusher = new Pusher({ ...deps, heldBack: this.#heldBack });
+    this.#groups = new GroupDispatcher({
+      ...deps,
+      pusher: this.#pusher,
+      isDelayed: (address, seq) => this.redeliveries.isHeldBack(address, seq),
+    });
   }
 
   /** Takes a message that was just stored. It is pushed now if no other waits before it and there is room. If not, it is read from the store later. */
@@ -57,6 +40,11 @@ export class Dispatcher {
     const { waiting, time } = this.#deps;
     const { inbox, createdAt, expiresAt, body } = message;
     const lease = this.#deps.leases.at(inbox);
+    const shared = lease === undefined ? this.#deps.leases.ofGroup(inbox) : undefined;
+    if (shared) {
+      this.#groups.stored(shared, message, from, seq);
+      return;
+    }
     const size = lease === undefined || body === undefined ? 0 : Buffer.byteLength(body);
     const isNext = lease !== undefined && !lease.behind && lease.fits(size);
     // Only a push needs the time.
@@ -65,14 +53,19 @@ export class Dispatcher {
       waiting.add({ inbox, seq, createdAt, expiresAt, wasPushed: false }, time.now());
     }
     if (!lease) return;
-    if (isNext) this.#push(lease, seq, inFlight(message, from, size, 0, time.lookedAt), message);
-    else lease.behind = true;
+    if (isNext) {
+      const pushed = this.#pusher.push(lease, seq, inFlight(message, from, size, 0, time.lookedAt), message);
+      if (pushed !== 'pushed') passOver(lease, seq);
+    } else lease.behind = true;
     if (lease.reading) lease.missed = true;
   }
 
   /** Looks for messages in an inbox that were stored without a call of {@link stored}. */
   wake(inbox: string): void {
-    const lease = this.#deps.leases.at(inbox);
+    const { leases } = this.#deps;
+    const shared = leases.ofGroup(inbox);
+    if (shared) this.#groups.wake(shared);
+    const lease = leases.at(inbox);
     if (!lease) return;
     lease.behind = true;
     if (lease.reading) lease.missed = true;
@@ -82,15 +75,41 @@ export class Dispatcher {
   /** Takes a message out of flight that was settled by its reply. Returns it, or `undefined` if it was not in flight. */
   settledByReply(inbox: string, seq: number): InFlightMessage | undefined {
     const lease = this.#deps.leases.at(inbox);
-    if (!lease) return undefined;
+    if (!lease) {
+      const shared = this.#deps.leases.ofGroup(inbox);
+      return shared && this.#groups.settledByReply(shared, seq);
+    }
     lease.settledElsewhere(seq);
     const message = lease.release(seq);
     this.pump(lease);
     return message;
   }
 
+  /** Goes on pushing after messages of a lease were released. */
+  released(lease: Lease, seqs: readonly number[]): void {
+    if (lease.isShared) this.#groups.released(lease, seqs);
+    else this.pump(lease);
+  }
+
+  /** Notes that a message has ended, however it did. It is not pushed any more. */
+  ended(inbox: string, seq: number): void {
+    const { leases } = this.#deps;
+    leases.at(inbox)?.settledElsewhere(seq);
+    const shared = leases.ofGroup(inbox);
+    if (shared) this.#groups.ended(shared, seq);
+  }
+
+  /** Has a message handed out again that a lost member of a group had. */
+  handOutAgain(inbox: string, seq: number): void {
+    this.#due(inbox, seq);
+  }
+
   /** Starts to read the inbox if there may be something to push and there is room for it. */
   pump(lease: Lease): void {
+    if (lease.isShared) {
+      this.#groups.isFree(lease);
+      return;
+    }
     if (lease.reading || lease.ended || !lease.started) return;
     if (!lease.behind && lease.retries.length === 0) return;
     if (lease.room().messages <= 0) return;
@@ -150,107 +169,25 @@ export class Dispatcher {
 
   #pushStored(lease: Lease, stored: StoredMessage): void {
     const { seq } = stored;
-    if (lease.settledSinceRead.has(seq)) {
-      lease.cursor = Math.max(lease.cursor, seq);
-      return;
-    }
-    if (stored.damaged) {
-      lease.cursor = Math.max(lease.cursor, seq);
-      if (!this.#deps.commits.isSettling(seq)) this.#deps.settler.giveUp(seq, headerOf(stored), damaged);
-      return;
-    }
-    const from = { agent: stored.sender, address: stored.senderAddress, role: stored.senderRole };
-    const renewedAt = this.#deps.time.lookedAt;
-    this.#push(lease, seq, inFlight(stored, from, stored.size, stored.attempts, renewedAt), stored);
-  }
-
-  /** Pushes a message. `content` holds the parts of it that are not kept afterwards. */
-  #push(lease: Lease, seq: number, message: InFlightMessage, content: Content): void {
-    const { commits, settler, waiting, time, fault, tail, meter } = this.#deps;
-    if (commits.isSettling(seq)) {
-      lease.cursor = Math.max(lease.cursor, seq);
-      return;
-    }
-    if (hasExpired(message, time)) {
-      settler.expire(seq, message);
-      lease.cursor = Math.max(lease.cursor, seq);
-      return;
-    }
-    if (isRequest(message.kind)) {
-      if (time.isInLeap(message.expiresAt)) {
-        this.#heldBack.add(lease.address, seq);
-        lease.cursor = Math.max(lease.cursor, seq);
-        return;
-      }
-      waiting.remove(seq);
-    }
-    fault('broker.push.before');
-    lease.hold(seq, message);
-    const frame = messageFrame(seq, message, content.traceparent, time);
-    if (message.attempts > 0) frame.since_tried_ms = this.#sinceTriedMs(seq);
-    lease.consumer.push(frame, content.body);
-    meter.pushed(message.kind, message.attempts);
-    if (tail.isOn) tail.report({ what: 'delivered', attempt: message.attempts + 1 }, seq, message);
-  }
-
-  #sinceTriedMs(seq: number): number | undefined {
-    const { histories, monotonic } = this.#deps;
-    const triedAt = histories.triedAt(seq);
-    return triedAt === undefined ? undefined : Math.max(0, Math.round(monotonic() - triedAt));
+    const isPushed =
+      !lease.settledSinceRead.has(seq) &&
+      this.#pusher.isWhole(stored) &&
+      this.#pusher.pushStored(lease, stored) === 'pushed';
+    if (!isPushed) passOver(lease, seq);
   }
 
   /** Pushes a message whose delay is over. One after the cursor is found by the next read. */
   #due(address: string, seq: number): void {
-    const lease = this.#deps.leases.at(address);
+    const { leases } = this.#deps;
+    const shared = leases.ofGroup(address);
+    if (shared) this.#groups.due(shared, seq);
+    const lease = leases.at(address);
     if (!lease || seq > lease.cursor) return;
     lease.retries.push(seq);
     this.pump(lease);
   }
 }
 
-type Content = Pick<NewMessage, 'traceparent' | 'body'>;
-
-function inFlight(
-  message: NewMessage | StoredMessage,
-  from: Sender,
-  size: number,
-  attempts: number,
-  renewedAt: number,
-): InFlightMessage {
-  return {
-    inbox: message.inbox,
-    id: message.id,
-    from,
-    kind: message.kind,
-    correlationId: message.correlationId,
-    createdAt: message.createdAt,
-    expiresAt: message.expiresAt,
-    size,
-    attempts,
-    renewedAt,
-    working: false,
-    cancelled: false,
-    ended: false,
-  };
-}
-
-function messageFrame(
-  seq: number,
-  message: InFlightMessage,
-  traceparent: string | undefined,
-  time: ExpiryClock,
-): MessageFrame {
-  return {
-    type: 'message',
-    id: message.id,
-    seq,
-    from: message.from,
-    to: message.inbox,
-    kind: message.kind,
-    correlation_id: message.correlationId,
-    created_at: message.createdAt,
-    remaining_ms: Math.ceil(message.expiresAt - presentFor(message.createdAt, time)),
-    attempt: message.attempts > 0 ? message.attempts + 1 : undefined,
-    traceparent,
-  };
+function passOver(lease: Lease, seq: number): void {
+  lease.cursor = Math.max(lease.cursor, seq);
 }

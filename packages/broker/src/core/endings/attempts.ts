@@ -12,6 +12,7 @@ import type { AttemptHistories } from './attempt-histories.ts';
 const reconnectGraceMs = 10_000;
 /** How often a message may lose its holder without a failed attempt. After that it is suspected to be the cause. */
 const maxForgiven = 10;
+const lostReason = 'its consumer was lost while working on it';
 /** The longest reason of one attempt in the summary of all, in characters. */
 const maxReasonLength = 90;
 
@@ -78,6 +79,14 @@ export class Attempts {
       this.#failed(seq, message, { holder, reason: 'the inbox was taken over by another connection' });
   }
 
+  /**
+   * Counts an attempt of a message that a lost member of a group worked on. Others of the group go on with it, so nobody waits for the
+   * member to come back. Returns true if the message is to be handed out again; if not, it has been settled.
+   */
+  memberLost(seq: number, message: InFlightMessage, holder: Holder): boolean {
+    return this.#failed(seq, message, { holder, reason: lostReason });
+  }
+
   /** Remembers the messages that the holder of a lease worked on when the lease ended. The holder may still come back. */
   leftUnfinished(address: string, holder: Holder, messages: Unfinished): void {
     const { tokenId, consumerId } = holder;
@@ -119,8 +128,7 @@ export class Attempts {
   }
 
   #count({ holder, messages }: Absence): void {
-    const reason = 'its consumer was lost while working on it';
-    for (const [seq, message] of messages) this.#failed(seq, message, { holder, reason });
+    for (const [seq, message] of messages) this.#failed(seq, message, { holder, reason: lostReason });
   }
 
   /** Notes that the holder of messages was lost and came back. Too often is a failed attempt. */

@@ -38,7 +38,7 @@ export class Cancellations {
     this.#early.add(key, monotonic());
     const found = await store.find(to, sender.agent, id);
     if (!found || !this.#early.take(key, monotonic()) || found.outcome !== undefined) return;
-    const lease = leases.at(to);
+    const lease = leases.holderOf(to, found.seq);
     const pushed = lease?.inFlight.get(found.seq);
     if (!lease || !pushed) {
       const { kind, senderAddress: address } = found;
@@ -67,7 +67,7 @@ export class Cancellations {
     await commits.written();
     for (const stored of await store.sentWith(tokenId, maxSentWith)) {
       const { inbox, seq } = stored;
-      const lease = leases.at(inbox);
+      const lease = leases.holderOf(inbox, seq);
       const pushed = lease?.inFlight.get(seq);
       if (pushed?.working) continue;
       const request = headerOf(stored);

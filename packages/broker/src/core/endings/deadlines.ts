@@ -83,6 +83,7 @@ export class Deadlines {
     const { settler, attempts, dispatcher, time } = this.#deps;
     const { ackDeadlineMs } = lease;
     const monotonicNow = this.#deps.monotonic();
+    const released: number[] = [];
     for (const [seq, message] of lease.inFlight) {
       if (isRequest(message.kind) && hasExpired(message, time) && !message.cancelled && !message.ended) {
         settler.expire(seq, message);
@@ -90,10 +91,11 @@ export class Deadlines {
       }
       if (ackDeadlineMs === undefined || monotonicNow - message.renewedAt < ackDeadlineMs) continue;
       lease.release(seq);
+      released.push(seq);
       const reason = `neither settled nor renewed within ${ackDeadlineMs} ms`;
       attempts.givenBack(seq, message, { holder: lease, reason, delayMs: 0, dead: false });
     }
-    dispatcher.pump(lease);
+    dispatcher.released(lease, released);
   }
 
   async #checkWaiting(): Promise<void> {
@@ -108,6 +110,6 @@ export class Deadlines {
   }
 
   #isInFlight({ inbox, seq }: { inbox: string; seq: number }): boolean {
-    return this.#deps.leases.at(inbox)?.inFlight.has(seq) ?? false;
+    return this.#deps.leases.holderOf(inbox, seq) !== undefined;
   }
 }

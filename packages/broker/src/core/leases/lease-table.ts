@@ -1,18 +1,31 @@
 import type { Consumer } from '../consumer.ts';
 import type { Lease } from './lease.ts';
+import { SharedLease } from './shared-lease.ts';
 
-/** Keeps the leases in force. An inbox has at most one, and a consumer holds at most one. */
+/** Keeps the leases in force. An inbox has at most one, that of a group has one for each member, and a consumer holds at most one. */
 export class LeaseTable {
   readonly #byInbox = new Map<string, Lease>();
   readonly #byConsumer = new Map<Consumer, Lease>();
+  readonly #byGroup = new Map<string, SharedLease>();
 
+  /** The number of leases. */
   get size(): number {
-    return this.#byInbox.size;
+    return this.#byConsumer.size;
   }
 
-  /** Returns the lease on an inbox. */
+  /** Returns the lease on the inbox of an agent. */
   at(address: string): Lease | undefined {
     return this.#byInbox.get(address);
+  }
+
+  /** Returns the lease that the members of a group share. */
+  ofGroup(address: string): SharedLease | undefined {
+    return this.#byGroup.get(address);
+  }
+
+  /** Returns every lease that members of a group share. */
+  ofGroups(): Iterable<SharedLease> {
+    return this.#byGroup.values();
   }
 
   /** Returns the lease that a consumer holds. */
@@ -20,26 +33,48 @@ export class LeaseTable {
     return this.#byConsumer.get(consumer);
   }
 
+  /** Returns the lease whose holder has a message, if somebody has it. */
+  holderOf(address: string, seq: number): Lease | undefined {
+    const lease = this.#byInbox.get(address);
+    if (lease) return lease.inFlight.has(seq) ? lease : undefined;
+    return this.#byGroup.get(address)?.holderOf(seq);
+  }
+
   /** Returns every lease in force. */
   all(): Iterable<Lease> {
-    return this.#byInbox.values();
+    return this.#byConsumer.values();
   }
 
   /** Puts a lease in force. The caller has ended those that its inbox and its consumer had. */
   add(lease: Lease): void {
-    this.#byInbox.set(lease.address, lease);
     this.#byConsumer.set(lease.consumer, lease);
+    if (lease.isShared) this.#sharedAt(lease.address).join(lease);
+    else this.#byInbox.set(lease.address, lease);
   }
 
   /** Ends a lease. Messages in flight are the caller's business. */
   end(lease: Lease): void {
     lease.ended = true;
-    this.#byInbox.delete(lease.address);
     this.#byConsumer.delete(lease.consumer);
+    if (!lease.isShared) {
+      this.#byInbox.delete(lease.address);
+      return;
+    }
+    const shared = this.#byGroup.get(lease.address);
+    shared?.leave(lease);
+    if (shared?.isEmpty) this.#byGroup.delete(lease.address);
   }
 
   /** Ends every lease. */
   endAll(): void {
     for (const lease of this.all()) this.end(lease);
+  }
+
+  #sharedAt(address: string): SharedLease {
+    const known = this.#byGroup.get(address);
+    if (known) return known;
+    const shared = new SharedLease(address);
+    this.#byGroup.set(address, shared);
+    return shared;
   }
 }

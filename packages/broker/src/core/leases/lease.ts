@@ -27,11 +27,20 @@ export interface LeaseOptions {
   tokenId?: string;
   /** A name that the consumer chose for itself and keeps over its connections. */
   consumerId?: string;
+  /** The agent of the consumer and its role, if the inbox is that of a group, whose members share it. */
+  member?: Member;
+}
+
+/** An agent that takes messages of a group. */
+export interface Member {
+  readonly agent: string;
+  readonly role: string;
 }
 
 /**
  * One consumer's hold on one inbox. Messages up to `cursor` were pushed. While `behind` is true, the messages after it are read from
- * the store; while it is false, they are pushed as they are stored.
+ * the store; while it is false, they are pushed as they are stored. A member of a group has a lease of its own on what it was handed;
+ * how far the inbox was read is then kept by the `SharedLease`.
  */
 export class Lease {
   readonly id: string;
@@ -60,8 +69,10 @@ export class Lease {
   readonly tokenId: string | undefined;
   /** {@link LeaseOptions.consumerId} */
   readonly consumerId: string | undefined;
-  readonly #window: number;
-  readonly #windowBytes: number;
+  /** {@link LeaseOptions.member} */
+  readonly member: Member | undefined;
+  #window: number;
+  #windowBytes: number;
   /** Bytes of the bodies in flight. */
   #bytes = 0;
 
@@ -72,8 +83,20 @@ export class Lease {
     this.ackDeadlineMs = options.ackDeadlineMs;
     this.tokenId = options.tokenId;
     this.consumerId = options.consumerId;
+    this.member = options.member;
     this.#window = options.window;
     this.#windowBytes = options.windowBytes;
+  }
+
+  /** True for a member of a group. */
+  get isShared(): boolean {
+    return this.member !== undefined;
+  }
+
+  /** Changes how much may be pushed and not settled. What is in flight stays there. */
+  setWindow({ window, windowBytes }: Pick<LeaseOptions, 'window' | 'windowBytes'>): void {
+    this.#window = window;
+    this.#windowBytes = windowBytes;
   }
 
   /** Returns how much more may be pushed. A message that is larger than the whole window is still pushed alone. */

@@ -2,7 +2,6 @@ import type { Undeliverable } from '@signalbox/protocol';
 import type { Outcome } from '@signalbox/store';
 import type { CommitQueue } from '../commits/commit-queue.ts';
 import type { InFlightMessage } from '../leases/lease.ts';
-import type { LeaseTable } from '../leases/lease-table.ts';
 import { isRequest, type MessageHeader } from '../message-header.ts';
 import type { Meter } from '../meter.ts';
 import type { Tail, TailMessage } from '../tail.ts';
@@ -36,7 +35,8 @@ export const damaged: GiveUpReason = {
 /** The dependencies of the {@link Settler}. */
 export interface SettlerDeps {
   commits: CommitQueue;
-  leases: LeaseTable;
+  /** Called when a message is given up or cancelled, whether somebody has it or not. */
+  onEnded: (inbox: string, seq: number) => void;
   waiting: WaitingRequests;
   tail: Tail;
   meter: Meter;
@@ -76,7 +76,7 @@ export class Settler {
 
   /** Settles a message that no consumer will handle any more. */
   giveUp(seq: number, message: MessageHeader, { outcome, reason, detail }: GiveUpReason): void {
-    const { commits, leases, waiting, tail, meter, now } = this.#deps;
+    const { commits, onEnded, waiting, tail, meter, now } = this.#deps;
     const waited = waiting.remove(seq);
     const kept = detail?.slice(0, maxReasonLength);
     const why = {
@@ -84,7 +84,6 @@ export class Settler {
       may_have_run: waited?.wasPushed ?? true,
       ...(kept !== undefined && { detail: kept }),
     };
-    leases.at(message.inbox)?.settledElsewhere(seq);
     commits.settle({
       inbox: message.inbox,
       seq,
@@ -95,15 +94,16 @@ export class Settler {
     meter.settled(message.kind, outcome);
     if (outcome === 'dead') meter.died(reason);
     if (tail.isOn) tail.report({ what: 'settled', outcome, reason: kept }, seq, message);
+    onEnded(message.inbox, seq);
   }
 
   /** Settles a message that its sender cancelled. The sender gets no notice. */
   cancel(seq: number, message: TailMessage): void {
-    const { commits, leases, waiting, tail, meter } = this.#deps;
+    const { commits, onEnded, waiting, tail, meter } = this.#deps;
     waiting.remove(seq);
-    leases.at(message.inbox)?.settledElsewhere(seq);
     commits.settle({ inbox: message.inbox, seq, outcome: 'cancelled' });
     meter.settled(message.kind, 'cancelled');
     if (tail.isOn) tail.report({ what: 'settled', outcome: 'cancelled' }, seq, message);
+    onEnded(message.inbox, seq);
   }
 }

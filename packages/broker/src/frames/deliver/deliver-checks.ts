@@ -1,4 +1,4 @@
-import type { DeliverFrame, Sender } from '@signalbox/protocol';
+import { type DeliverFrame, isGroup, type Sender } from '@signalbox/protocol';
 import type { Delivery } from '../../core/delivery.ts';
 import type { Caller } from '../caller.ts';
 import type { Refusal } from '../outcome.ts';
@@ -35,7 +35,14 @@ export function refuseSize(body: string | undefined, max: number): Refusal | und
   };
 }
 
-/** Refuses a frame with `settles` if it is ephemeral, or if the caller holds no inbox. */
+/** Refuses a frame with fields that only a message to a group may have. */
+export function refuseGroupFields({ to, group_key }: DeliverFrame): Refusal | undefined {
+  if (group_key === undefined || isGroup(to)) return undefined;
+  const message = `field 'group_key': '${to}' is no group; leave it out`;
+  return { code: 'bad_frame', message, field: 'group_key' };
+}
+
+/** Refuses a frame with `settles` if it is ephemeral, or if the caller does not hold what it settles. */
 export function refuseSettles(
   frame: DeliverFrame,
   { consumer }: Caller,
@@ -49,7 +56,13 @@ export function refuseSettles(
       field: 'settles',
     };
   }
-  if (delivery.holds(consumer)) return undefined;
+  const lease = delivery.leaseOf(consumer);
+  // Another member of a group may have the message by now.
+  if (lease && !(lease.isShared && !delivery.inFlight(consumer, frame.settles))) return undefined;
+  if (lease) {
+    const message = `field 'settles': this connection no longer has the message ${frame.settles} of '${lease.address}'`;
+    return { code: 'no_lease', message, field: 'settles' };
+  }
   return {
     code: 'no_lease',
     message: "field 'settles': this connection doesn't hold its inbox; subscribe first",

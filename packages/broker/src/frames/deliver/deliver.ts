@@ -2,6 +2,7 @@ import {
   agentOf,
   type DeliverFrame,
   frameDefaults,
+  isGroup,
   isPrivileged,
   type MessageFrame,
   type Sender,
@@ -14,13 +15,20 @@ import { refillMs } from '../../limits/rate-limit.ts';
 import type { Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { Outcome } from '../outcome.ts';
-import { refuseForgedClaim, refuseSettles, refuseSize } from './deliver-checks.ts';
+import { refuseForgedClaim, refuseGroupFields, refuseSettles, refuseSize } from './deliver-checks.ts';
 import { answeredAlready, notAnAnswer } from './receipt.ts';
-import { hasInbox, isPileNobodyReads, nobodyHolds, unknownRecipient } from './recipient.ts';
+import {
+  hasInbox,
+  isPileNobodyReads,
+  nobodyHolds,
+  noConsumer,
+  unknownGroup,
+  unknownRecipient,
+} from './recipient.ts';
 
 type Deps = Pick<
   FrameDeps,
-  'delivery' | 'store' | 'tokens' | 'agents' | 'suggestions' | 'limits' | 'now' | 'monotonic'
+  'delivery' | 'store' | 'tokens' | 'agents' | 'groups' | 'suggestions' | 'limits' | 'now' | 'monotonic'
 >;
 
 /** Handles `deliver`: checks the frame and gives its message to the core. Returns a promise if the store must be read first, or does not keep up. */
@@ -34,6 +42,7 @@ export function deliver(
   const refusal =
     refuseForgedClaim(frame, caller.sender) ??
     refuseSize(body, caller.limits.message.bytes) ??
+    refuseGroupFields(frame) ??
     refuseSettles(frame, caller, delivery);
   if (refusal) return { refusal };
   const verdict = judgeDeliver(caller.sender.role, caller.policy, frame, tokens);
@@ -50,6 +59,10 @@ export function deliver(
   // Only agents that exist can be written to. An agent exists if it holds its inbox, is known, or sent the request that this answers.
   const exists = frame.ephemeral || delivery.isHeld(frame.to) || agents.has(agentOf(frame.to));
   if (exists || settlesItsRequest(frame, caller, deps)) return submit(frame, caller, deps, body);
+  if (isGroup(frame.to)) {
+    if (deps.groups.has(frame.to)) return submit(frame, caller, deps, body);
+    return { refusal: unknownGroup(frame.to, caller, deps) };
+  }
   return submitIfInboxExists(frame, caller, deps, body);
 }
 
@@ -82,7 +95,8 @@ async function submitIfAnswer(
   const { correlation_id: id, kind, to } = frame;
   if (id === undefined) return { refusal: notAnAnswer(kind) };
   const { agent: replier, address: replierAddress } = caller.sender;
-  const request = { requester: agentOf(to), id, replier, replierAddress };
+  const groups = deps.groups.of(caller.sender.role);
+  const request = { requester: agentOf(to), id, replier, replierAddress, groups };
   const state = await deps.store.requestState(request);
   if (!caller.isConnected) return undefined;
   if (state === 'open') return submit(frame, caller, deps, body);
@@ -105,8 +119,8 @@ function settlesItsRequest(
 /** Gives the message to the core. `answers` is the agent that sent the request, if the message is its final reply. */
 function submit(
   frame: DeliverFrame,
-  { sender, token, producer, limits }: Caller,
-  { delivery, now }: Deps,
+  { sender, token, consumer, producer, limits }: Caller,
+  { delivery, groups, now }: Deps,
   body: string | undefined,
   answers?: string,
 ): Outcome | Promise<Outcome> {
@@ -114,7 +128,7 @@ function submit(
   const ttlMs = Math.min(frame.ttl_ms ?? frameDefaults.ttlMs, limits.message.ttlMs);
   if (frame.ephemeral) {
     if (delivery.deliverEphemeral(ephemeralFrame(sender, frame, createdAt, ttlMs), body)) return undefined;
-    return { refusal: { code: 'no_consumer', message: `nobody holds the inbox '${frame.to}' now` } };
+    return { refusal: noConsumer(frame.to) };
   }
   const message: NewMessage = {
     inbox: frame.to,
@@ -129,9 +143,14 @@ function submit(
     expiresAt: createdAt + ttlMs,
     openUntil: openUntil(frame.kind, createdAt + ttlMs),
     answers,
+    answersIn: answers === undefined ? undefined : groups.of(sender.role),
+    group: frame.group_key === undefined ? undefined : { key: frame.group_key },
     body,
     quota: answers !== undefined || isPrivileged(sender.role) ? undefined : limits,
-    settles: frame.settles === undefined ? undefined : { inbox: sender.address, seq: frame.settles },
+    settles:
+      frame.settles === undefined
+        ? undefined
+        : { inbox: delivery.leaseOf(consumer)?.address ?? sender.address, seq: frame.settles },
     tokenId: frame.kind === 'mcp_request' ? token.id : undefined,
   };
   return delivery.deliver(message, producer);

@@ -1,4 +1,4 @@
-import { agentOf, type BrokerFrame } from '@signalbox/protocol';
+import { agentOf, type BrokerFrame, isGroup } from '@signalbox/protocol';
 import { type Appended, type Excess, type NewMessage, withoutReserve } from '@signalbox/store';
 import type { DeliverResult } from '../../core/producer.ts';
 import { figure, type RoleLimits } from '../../limits/role-limits.ts';
@@ -6,23 +6,29 @@ import type { Refusal } from '../outcome.ts';
 
 type Refused = Exclude<Appended['result'], 'stored' | 'duplicate'>;
 
-/**
- * Makes the answer to the sender of a message from its result: the receipt, or a refusal that says why it was not stored. `isHeld`
- * tells whether a consumer holds an inbox now.
- */
+/** Knows who may read what was sent. */
+export interface Recipients {
+  /** Tells whether a consumer holds an inbox now. */
+  isHeld(inbox: string): boolean;
+  /** Tells whether a group has a member. */
+  hasMembers(group: string): boolean;
+}
+
+/** Makes the answer to the sender of a message from its result: the receipt, or a refusal that says why it was not stored. */
 export function receiptOf(
   message: NewMessage,
   result: DeliverResult,
   limits: RoleLimits,
-  isHeld: (inbox: string) => boolean,
+  { isHeld, hasMembers }: Recipients,
 ): Extract<BrokerFrame, { type: 'delivered' }> | Refusal {
   const { id, answers, inbox } = message;
   const waits = answers !== undefined && !isHeld(inbox) ? true : undefined;
+  const members = isGroup(inbox) && !hasMembers(inbox) ? 0 : undefined;
   switch (result.result) {
     case 'stored':
-      return { type: 'delivered', id, duplicate: undefined, no_consumer: waits };
+      return { type: 'delivered', id, duplicate: undefined, no_consumer: waits, members };
     case 'duplicate':
-      return { type: 'delivered', id, duplicate: true, no_consumer: waits };
+      return { type: 'delivered', id, duplicate: true, no_consumer: waits, members };
     case 'failed':
       return { code: 'internal', message: 'the message could not be stored; nothing was kept' };
     default:

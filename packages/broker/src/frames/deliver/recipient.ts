@@ -1,7 +1,7 @@
-import { agentOf, type DeliverFrame, isPrivileged, operationPermissions } from '@signalbox/protocol';
+import { agentOf, type DeliverFrame, isGroup, isPrivileged, operationPermissions } from '@signalbox/protocol';
 import type { InboxStore } from '@signalbox/store';
 import { nearestNames } from '../../auth/nearest-names.ts';
-import { mayList } from '../../auth/role-policy.ts';
+import { mayList, maySendTo } from '../../auth/role-policy.ts';
 import type { TokenRegistry } from '../../auth/token-registry.ts';
 import { type Caller, mayDo } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
@@ -35,6 +35,26 @@ export function nobodyHolds(to: string): Refusal {
   return { code: 'unknown_recipient', message, field: 'to' };
 }
 
+/** Refuses an ephemeral message that nobody can be given. */
+export function noConsumer(to: string): Refusal {
+  if (!isGroup(to)) return { code: 'no_consumer', message: `nobody holds the inbox '${to}' now` };
+  const message = `field 'ephemeral': '${to}' is a group; an ephemeral message goes to one agent`;
+  return { code: 'bad_frame', message, field: 'ephemeral' };
+}
+
+/** Refuses a message to an unknown group. It suggests similar names of groups that the caller may send to. */
+export function unknownGroup(
+  to: string,
+  { sender, policy }: Pick<Caller, 'sender' | 'policy'>,
+  { groups, suggestions, monotonic }: Pick<FrameDeps, 'groups' | 'suggestions' | 'monotonic'>,
+): Refusal {
+  const mayKnow = (group: string): boolean => isPrivileged(sender.role) || maySendTo(policy, group);
+  const near =
+    suggestions.take(monotonic()) === 0 ? nearestNames(to, [...groups.addresses()].filter(mayKnow)) : [];
+  const message = `there is no group '${to}': neither the configuration nor a token names it${didYouMean(near)}`;
+  return { code: 'unknown_recipient', message, field: 'to' };
+}
+
 /** Returns the message of a refusal for an unknown agent. It suggests similar names of agents that the caller may list. */
 export function unknownRecipient(
   agent: string,
@@ -42,8 +62,11 @@ export function unknownRecipient(
   { tokens, suggestions, monotonic }: Pick<FrameDeps, 'tokens' | 'suggestions' | 'monotonic'>,
 ): string {
   const near = suggestions.take(monotonic()) === 0 ? nearestNames(agent, visibleAgents(caller, tokens)) : [];
-  const meant = near.length > 0 ? `; did you mean ${near.map((name) => `'${name}'`).join(' or ')}?` : '';
-  return `no agent '${agent}' has a token or ever connected${meant}`;
+  return `no agent '${agent}' has a token or ever connected${didYouMean(near)}`;
+}
+
+function didYouMean(near: readonly string[]): string {
+  return near.length > 0 ? `; did you mean ${near.map((name) => `'${name}'`).join(' or ')}?` : '';
 }
 
 function* visibleAgents(caller: Caller, tokens: TokenRegistry): Generator<string> {

@@ -66,7 +66,8 @@ export class BatchWriter {
   }
 
   /** Applies a batch and answers for each of its messages, in order. */
-  apply({ messages, attempts, settlements }: Batch, now: number): Appended[] {
+  apply({ takings = [], messages, attempts, settlements }: Batch, now: number): Appended[] {
+    for (const { inbox, seq, agent } of takings) this.#messages.setTaken(inbox, seq, agent);
     const appended = this.#appendAll(messages, now);
     for (const { inbox, seq, attempts: count } of attempts) this.#messages.setAttempts(inbox, seq, count);
     for (const { inbox, seq, outcome, reason = null, notice } of settlements) {
@@ -261,8 +262,10 @@ function sizeOf({ body }: NewMessage): number {
   return body === undefined ? 0 : Buffer.byteLength(body);
 }
 
-function requestKeyOf({ answers = '', correlationId = '', sender, senderAddress }: NewMessage): RequestKey {
-  return { requester: answers, id: correlationId, replier: sender, replierAddress: senderAddress };
+function requestKeyOf(reply: NewMessage): RequestKey {
+  const { answers = '', answersIn, correlationId = '', sender, senderAddress } = reply;
+  const replier = { replier: sender, replierAddress: senderAddress, groups: answersIn };
+  return { requester: answers, id: correlationId, ...replier };
 }
 
 /** Whether the message, or one with its id, is in the store now. */

@@ -367,8 +367,8 @@ export class SqliteInboxStore implements InboxStore {
   }
 
   #apply(batch: Batch): Appended[] {
-    const { messages, settlements, attempts } = batch;
-    if (messages.length + settlements.length + attempts.length === 0) return [];
+    const { takings = [], messages, settlements, attempts } = batch;
+    if (takings.length + messages.length + settlements.length + attempts.length === 0) return [];
     this.#reserveNumbers(messages.length + settlements.length);
     return this.#transactions.run(() => this.#writer.apply(batch, this.#now()));
   }

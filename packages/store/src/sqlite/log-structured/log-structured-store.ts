@@ -13,6 +13,7 @@ import {
   type LoggedMessage,
   type SharedFields,
   sharedFieldsOf,
+  withTaker,
 } from './logged-message.ts';
 import { Memtable } from './memtable.ts';
 import { MemtableEntry } from './memtable-entry.ts';
@@ -137,6 +138,20 @@ export class LogStructuredStore {
     this.#memtable.settle(entry, ending);
     this.#log.record.settle(entry, ending);
     return true;
+  }
+
+  /** Notes that an agent has taken a pending message from the inbox of a group. */
+  setTaken(inbox: string, seq: number, agent: string): void {
+    const entry = this.#memtable.pendingEntry(inbox, seq);
+    if (entry) {
+      if (entry.takers?.includes(agent)) return;
+      entry.takers = withTaker(entry.takers, agent);
+      this.#log.record.setTaken(entry, agent);
+      return;
+    }
+    // A message of a segment stays there: it would be written once more, with its body.
+    const message = this.#pending.get(inbox, seq);
+    if (message) this.requests.setTaken(message, agent);
   }
 
   /** Notes how often a pending message was tried. */
@@ -274,7 +289,9 @@ export class LogStructuredStore {
     const content = how === 'with body' ? message : { ...message, body: undefined };
     const entry = new MemtableEntry(seq, message.shared, content, message.size);
     entry.answered = message.answered;
+    entry.takers = message.takers;
     this.#putEntry(inbox, entry);
+    for (const agent of entry.takers ?? []) this.#log.record.setTaken(entry, agent);
     if (how === 'without body') return entry;
     entry.attempts = message.attempts;
     if (entry.attempts > 0) this.#log.record.setAttempts(entry);
@@ -329,6 +346,10 @@ export class LogStructuredStore {
       setAnswered: (_, seq) => {
         const entry = bySeq.get(seq);
         if (entry) entry.answered = true;
+      },
+      setTaken: (_, seq, agent) => {
+        const entry = bySeq.get(seq);
+        if (entry) entry.takers = withTaker(entry.takers, agent);
       },
     });
     memtable.sort();

@@ -1,4 +1,4 @@
-import type { NewMessage, Outcome, StoredMessage, StoredMetadata } from '../../message.ts';
+import type { GroupFields, NewMessage, Outcome, StoredMessage, StoredMetadata } from '../../message.ts';
 
 /** The fields that a message mostly shares with those that come right after it. They are kept once for all of them. */
 export interface SharedFields {
@@ -30,6 +30,7 @@ export interface LoggedMessage {
   readonly id: string;
   readonly correlationId: string | undefined;
   readonly traceparent: string | undefined;
+  readonly group: GroupFields | undefined;
   /** Bytes of the body that it has or had. */
   readonly size: number;
   /** Undefined once it is settled. */
@@ -37,6 +38,8 @@ export interface LoggedMessage {
   attempts: number;
   /** Whether the final reply to this request was stored. */
   answered: boolean;
+  /** The agents that have taken it from the inbox of a group, as far as it says so itself: see `OpenRequests`. */
+  takers: readonly string[] | undefined;
   /** Undefined while it is pending. */
   ending: Ending | undefined;
 }
@@ -100,6 +103,7 @@ export function storedMetadataOf(message: LoggedMessage): StoredMetadata {
     kind: shared.kind,
     correlationId: message.correlationId,
     traceparent: message.traceparent,
+    group: message.group,
     createdAt: shared.createdAt,
     expiresAt: shared.expiresAt,
     openUntil: shared.openUntil,
@@ -108,4 +112,12 @@ export function storedMetadataOf(message: LoggedMessage): StoredMetadata {
     attempts: message.attempts,
     damaged: hasLostBody(message) || undefined,
   };
+}
+
+/** The most agents that are remembered as takers of one message. */
+const maxTakers = 16;
+
+/** Returns the takers of a message with another one. Of too many, the first is forgotten. */
+export function withTaker(takers: readonly string[] = [], agent: string): readonly string[] {
+  return takers.includes(agent) ? takers : [...takers, agent].slice(-maxTakers);
 }

@@ -1,7 +1,7 @@
-import type { NewMessage } from '../../message.ts';
+import type { GroupFields, NewMessage } from '../../message.ts';
 import type { Ending, LoggedMessage, SharedFields } from './logged-message.ts';
 
-type Content = Pick<NewMessage, 'id' | 'correlationId' | 'traceparent' | 'body'>;
+type Content = Pick<NewMessage, 'id' | 'correlationId' | 'traceparent' | 'group' | 'body'>;
 
 /**
  * A message in the memtable. Thousands of them live for a while and each is copied by the garbage collector, so an entry is
@@ -13,12 +13,14 @@ export class MemtableEntry implements LoggedMessage {
   readonly id: string;
   readonly correlationId: string | undefined;
   readonly traceparent: string | undefined;
+  readonly group: GroupFields | undefined;
   readonly size: number;
   /** Bytes of its body in the commit log, where it stays although the message is settled. */
   readonly loggedBytes: number;
   body: string | undefined;
   attempts = 0;
   answered = false;
+  takers: readonly string[] | undefined = undefined;
   ending: Ending | undefined = undefined;
   /** An older entry of the same id in the same inbox. */
   sameId: MemtableEntry | undefined = undefined;
@@ -29,6 +31,7 @@ export class MemtableEntry implements LoggedMessage {
     this.id = content.id;
     this.correlationId = content.correlationId;
     this.traceparent = content.traceparent;
+    this.group = content.group;
     this.size = size;
     this.body = content.body;
     this.loggedBytes = content.body === undefined ? 0 : size;

@@ -1,7 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { RequestKey, RequestState } from '../../inbox-store.ts';
 import { rowChecksum } from '../row-checksum.ts';
-import type { LoggedMessage } from './logged-message.ts';
+import { type LoggedMessage, withTaker } from './logged-message.ts';
 import { MemtableEntry } from './memtable-entry.ts';
 import type { MessageReader } from './message-reader.ts';
 
@@ -25,6 +25,8 @@ interface Row {
   inbox: string;
   openUntil: number;
   isOver: number;
+  /** The agents that took it from the inbox of a group, with a space between each two. */
+  takers: string;
   checksum: number;
 }
 
@@ -35,13 +37,15 @@ type Values = [
   inbox: string,
   openUntil: number,
   isOver: number,
+  takers: string,
   checksum: number,
 ];
 
 /**
  * Tells whether requests can be answered. As long as a request is in the memtable or in a segment of pending messages, it says itself
- * whether it was answered. A table keeps what a segment of settled messages can't say: that a request in it was answered later, and,
- * when the segment is dropped, which of its requests can still be answered. Transactions are the caller's.
+ * whether it was answered. A table keeps what a segment can't say: that a settled request in it was answered later, that a pending one
+ * was taken from the inbox of a group later, and, when a segment of settled messages is dropped, which of its requests can still be
+ * answered. Transactions are the caller's.
  */
 export class OpenRequests {
   readonly #reader: MessageReader;
@@ -50,7 +54,6 @@ export class OpenRequests {
   readonly #byId: Statement<[requester: string, id: string, inbox: string], Row>;
   readonly #all: Statement<[], Row>;
   readonly #set: Statement<Values>;
-  readonly #keep: Statement<Values>;
   readonly #db: Database;
   readonly #dropOld: Statement<[now: number]>;
   readonly #tooMany: Statement<[limit: number], { requester: string; count: number }>;
@@ -62,8 +65,8 @@ export class OpenRequests {
   /** `now` returns the present in epoch milliseconds, by a clock that no leap moves before the broker believes it. */
   constructor(db: Database, reader: MessageReader, now: () => number, maxPerRequester = maxRowsPerRequester) {
     const row =
-      'SELECT seq, requester, id, inbox, open_until AS openUntil, is_over AS isOver, checksum FROM open_request';
-    const values = 'INTO open_request VALUES (?, ?, ?, ?, ?, ?, ?)';
+      'SELECT seq, requester, id, inbox, open_until AS openUntil, is_over AS isOver, takers, checksum FROM open_request';
+    const values = 'INTO open_request VALUES (?, ?, ?, ?, ?, ?, ?, ?)';
     this.#db = db;
     this.#all = db.prepare(row);
     this.#reader = reader;
@@ -72,7 +75,6 @@ export class OpenRequests {
     this.#bySeq = db.prepare(`${row} WHERE seq = ?`);
     this.#byId = db.prepare(`${row} WHERE requester = ? AND id = ? AND inbox = ? ORDER BY seq DESC LIMIT 1`);
     this.#set = db.prepare(`INSERT OR REPLACE ${values}`);
-    this.#keep = db.prepare(`INSERT OR IGNORE ${values}`);
     this.#dropOld = db.prepare('DELETE FROM open_request WHERE open_until <= ?');
     this.#tooMany = db.prepare(
       'SELECT requester, count(*) AS count FROM open_request GROUP BY requester HAVING count(*) > ?',
@@ -91,10 +93,13 @@ export class OpenRequests {
     const held = settles && this.#reader.get(settles.inbox, settles.seq);
     if (held && held.id === key.id && held.shared.sender === key.requester && isRequest(held))
       return this.#found(held);
-    const first = this.#at(key.replierAddress, key);
-    if (first?.isOpen || key.replierAddress === key.replier) return first;
-    const second = this.#at(key.replier, key);
-    return second?.isOpen ? second : (first ?? second);
+    let over: FoundRequest | undefined;
+    for (const inbox of new Set([key.replierAddress, key.replier, ...(key.groups ?? [])])) {
+      const found = this.#at(inbox, key);
+      if (found?.isOpen) return found;
+      over ??= found;
+    }
+    return over;
   }
 
   state(key: RequestKey): RequestState {
@@ -106,7 +111,19 @@ export class OpenRequests {
   /** Notes that a settled request was answered whose message can't be changed any more. */
   close({ requester, id }: RequestKey, { seq, inbox, message }: FoundRequest): void {
     const openUntil = message?.shared.openUntil ?? this.#bySeq.get(seq)?.openUntil ?? 0;
-    this.#set.run(...valuesOf({ seq, requester, id, inbox, openUntil, isOver: 1 }));
+    const takers = message ? this.#takersOf(message) : takersIn(this.#bySeq.get(seq));
+    this.#set.run(...valuesOf({ seq, requester, id, inbox, openUntil, isOver: 1, takers: takers.join(' ') }));
+    this.#isChanged = true;
+  }
+
+  /** Notes that an agent has taken a pending request, which is in a segment, from the inbox of a group. */
+  setTaken(message: LoggedMessage, agent: string): void {
+    const { sender, inbox, openUntil } = message.shared;
+    const takers = this.#takersOf(message);
+    if (openUntil === undefined || takers.includes(agent)) return;
+    const { seq, id } = message;
+    const row = { seq, requester: sender, id, inbox, openUntil, isOver: message.answered ? 1 : 0 };
+    this.#set.run(...valuesOf({ ...row, takers: withTaker(takers, agent).join(' ') }));
     this.#isChanged = true;
   }
 
@@ -130,8 +147,10 @@ export class OpenRequests {
       const { sender, inbox, openUntil = 0 } = message.shared;
       if (openUntil <= now) continue;
       const { seq, id } = message;
-      const isOver = hasEnd(message) ? 1 : 0;
-      this.#keep.run(...valuesOf({ seq, requester: sender, id, inbox, openUntil, isOver }));
+      const known = this.#bySeq.get(seq);
+      const isEnded = hasEnd(message) || (known !== undefined && isOver(known)) ? 1 : 0;
+      const row = { seq, requester: sender, id, inbox, openUntil, isOver: isEnded };
+      this.#set.run(...valuesOf({ ...row, takers: this.#takersOf(message).join(' ') }));
       this.#isChanged = true;
     }
   }
@@ -145,13 +164,22 @@ export class OpenRequests {
     this.#isChanged = false;
   }
 
-  #at(inbox: string, { requester, id }: RequestKey): FoundRequest | undefined {
+  #at(inbox: string, { requester, id, replier, groups }: RequestKey): FoundRequest | undefined {
+    const isShared = groups?.includes(inbox) ?? false;
     const message = this.#reader.withId(id, inbox, requester);
-    if (message) return isRequest(message) ? this.#found(message) : undefined;
+    if (message) {
+      if (!isRequest(message) || (isShared && !this.#takersOf(message).includes(replier))) return undefined;
+      return this.#found(message);
+    }
     const row = this.#byId.get(requester, id, inbox);
-    if (!row) return undefined;
+    if (!row || (isShared && !takersIn(row).includes(replier))) return undefined;
     const isOpen = !isOver(row) && row.openUntil > this.#now();
     return { seq: row.seq, inbox, isOpen, isPending: false, message: undefined };
+  }
+
+  /** The agents that have taken a message. Those that took it from a segment are in a row. */
+  #takersOf({ seq, takers = [] }: LoggedMessage): readonly string[] {
+    return takersIn(this.#bySeq.get(seq)).reduce(withTaker, takers);
   }
 
   #found(message: LoggedMessage): FoundRequest {
@@ -169,18 +197,23 @@ export class OpenRequests {
   }
 }
 
-function valuesOf({ seq, requester, id, inbox, openUntil, isOver }: Omit<Row, 'checksum'>): Values {
-  const checksum = rowChecksum(seq, requester, id, inbox, openUntil, isOver);
-  return [seq, requester, id, inbox, openUntil, isOver, checksum];
+function valuesOf(row: Omit<Row, 'checksum'>): Values {
+  const { seq, requester, id, inbox, openUntil, isOver, takers } = row;
+  const checksum = rowChecksum(seq, requester, id, inbox, openUntil, isOver, takers);
+  return [seq, requester, id, inbox, openUntil, isOver, takers, checksum];
 }
 
 function isSound(row: Row): boolean {
-  return row.checksum === valuesOf(row)[6];
+  return row.checksum === valuesOf(row).at(-1);
 }
 
 /** Whether a row says that its request can't be answered, or can't be relied on. */
 function isOver(row: Row): boolean {
   return row.isOver !== 0 || !isSound(row);
+}
+
+function takersIn(row: Row | undefined): readonly string[] {
+  return row === undefined || row.takers === '' ? [] : row.takers.split(' ');
 }
 
 function isRequest({ shared }: LoggedMessage): boolean {

@@ -34,6 +34,8 @@ const changes: Partial<NewMessage>[] = [
   { body: 'body' },
   ...[...texts, ...optional].map((field) => ({ [field]: hostile })),
   ...optional.map((field) => ({ [field]: '' })),
+  { group: { key: hostile } },
+  { group: {}, correlationId: 'c', body: 'body' },
   { correlationId: 'c', traceparent: 't', tokenId: 'k', body: '漢字' },
   { createdAt: 0, expiresAt: 2 ** 53 },
   { openUntil: 2 ** 42 },
@@ -47,10 +49,19 @@ function messages(): LoggedMessage[] {
   return all.map((change, seq) => {
     const message = { ...plain, ...change };
     shared = sharedFieldsOf(message, shared);
-    const { id, correlationId, traceparent, body } = message;
-    const content = { id, correlationId, traceparent, body };
+    const { id, correlationId, traceparent, group, body } = message;
+    const content = { id, correlationId, traceparent, group, body };
     const size = body === undefined ? 2 * seq : Buffer.byteLength(body);
-    return { seq, shared, ...content, size, attempts: 0, answered: false, ending: undefined };
+    return {
+      seq,
+      shared,
+      ...content,
+      size,
+      attempts: 0,
+      answered: false,
+      takers: undefined,
+      ending: undefined,
+    };
   });
 }
 
@@ -81,6 +92,10 @@ it('reads all operations in their order, whatever messages share', () => {
       encoder.setAnswered(message);
       written.push(['answered', shared.inbox, seq]);
     }
+    if (seq % 11 === 0) {
+      encoder.setTaken(message, hostile);
+      written.push(['taken', shared.inbox, seq, hostile]);
+    }
   }
   expect(encoder.isEmpty).toBe(false);
   expect(operationsOf(encoder.take(place))).toEqual(written);
@@ -92,6 +107,7 @@ it('reads the messages of a segment as they were, in their order', () => {
     ...one,
     attempts: one.seq % 3,
     answered: one.seq % 5 === 0,
+    takers: one.seq % 7 === 0 ? ['rosa', hostile] : undefined,
   }));
   expect(decodeMessages(encodeMessages(pending, place, new RecordEncoder()), place)).toEqual({
     messages: pending,
@@ -175,6 +191,7 @@ function operationsOf(record: EncodedRecord): unknown[] {
     settle: (...what) => operations.push(['settle', ...what]),
     setAttempts: (...what) => operations.push(['attempts', ...what]),
     setAnswered: (...what) => operations.push(['answered', ...what]),
+    setTaken: (...what) => operations.push(['taken', ...what]),
   });
   expect(isWhole).toBe(true);
   return operations;

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
-import type { Outcome } from '../../message.ts';
-import type { Ending, LoggedMessage, SharedFields } from './logged-message.ts';
+import type { GroupFields, Outcome } from '../../message.ts';
+import { type Ending, type LoggedMessage, type SharedFields, withTaker } from './logged-message.ts';
 
 /**
  * A record as it is stored: blocks of operations on messages, and the bodies of its messages one after the other, in UTF-8. The
@@ -59,7 +59,8 @@ type Put = [
   hasBody: 0 | 1,
   id: string,
   correlationId?: string | null,
-  traceparent?: string,
+  traceparent?: string | null,
+  group?: GroupFields,
 ];
 
 /** How the messages are settled whose sequence numbers follow, up to the next one. `answered` is given if they are answered requests. */
@@ -77,7 +78,10 @@ type Attempts = ['attempts', inbox: string, seq: number, attempts: number];
 /** A request was answered and not settled in the same commit. */
 type Answered = ['answered', inbox: string, seq: number];
 
-type Entry = Shared | Put | Settled | number | Attempts | Answered;
+/** A message of a group was handed to an agent. */
+type Taken = ['taken', inbox: string, seq: number, agent: string];
+
+type Entry = Shared | Put | Settled | number | Attempts | Answered | Taken;
 
 /** Receives the operations of a record in their order. */
 export interface RecordReader {
@@ -86,6 +90,7 @@ export interface RecordReader {
   settle(inbox: string, seq: number, ending: Ending, answered: boolean): void;
   setAttempts(inbox: string, seq: number, attempts: number): void;
   setAnswered(inbox: string, seq: number): void;
+  setTaken(inbox: string, seq: number, agent: string): void;
 }
 
 /** Collects operations as they happen, and encodes them. */
@@ -110,9 +115,11 @@ export class RecordEncoder {
   put(message: LoggedMessage): void {
     this.#makeRoom();
     if (message.shared !== this.#shared) this.#share(message.shared);
-    const { seq, size, id, body, correlationId, traceparent } = message;
+    const { seq, size, id, body, correlationId, traceparent, group } = message;
     const hasBody = body === undefined ? 0 : 1;
-    if (traceparent !== undefined)
+    if (group !== undefined)
+      this.#entries.push([seq, size, hasBody, id, correlationId ?? null, traceparent ?? null, group]);
+    else if (traceparent !== undefined)
       this.#entries.push([seq, size, hasBody, id, correlationId ?? null, traceparent]);
     else if (correlationId !== undefined) this.#entries.push([seq, size, hasBody, id, correlationId]);
     else this.#entries.push([seq, size, hasBody, id]);
@@ -140,6 +147,11 @@ export class RecordEncoder {
   setAnswered({ seq, shared: { inbox } }: LoggedMessage): void {
     this.#makeRoom();
     this.#entries.push(['answered', inbox, seq]);
+  }
+
+  setTaken({ seq, shared: { inbox } }: LoggedMessage, agent: string): void {
+    this.#makeRoom();
+    this.#entries.push(['taken', inbox, seq, agent]);
   }
 
   /**
@@ -252,18 +264,22 @@ function readBlock(block: Block, bodies: Buffer, reader: RecordReader): void {
       reader.setAttempts(entry[1], entry[2], entry[3]);
     } else if (entry[0] === 'answered') {
       reader.setAnswered(entry[1], entry[2]);
+    } else if (entry[0] === 'taken') {
+      reader.setTaken(entry[1], entry[2], entry[3]);
     } else if (shared) {
-      const [seq, size, hasBody, id, correlationId, traceparent] = entry;
+      const [seq, size, hasBody, id, correlationId, traceparent, group] = entry;
       reader.put({
         seq,
         shared,
         id,
         correlationId: correlationId ?? undefined,
-        traceparent,
+        traceparent: traceparent ?? undefined,
+        group,
         size,
         body: hasBody ? bodyOf(bodies, bodyStart, size, start, sound) : undefined,
         attempts: 0,
         answered: false,
+        takers: undefined,
         ending: undefined,
       });
       if (hasBody) bodyStart += size;
@@ -306,6 +322,7 @@ export function encodeMessages(
   for (const message of messages) encoder.put(message);
   for (const message of messages) {
     if (message.attempts > 0) encoder.setAttempts(message);
+    for (const agent of message.takers ?? []) encoder.setTaken(message, agent);
     if (message.ending !== undefined) encoder.settle(message, message.ending);
     else if (message.answered) encoder.setAnswered(message);
   }
@@ -340,6 +357,10 @@ export function decodeMessages(
     setAnswered(_, seq) {
       const message = find(seq);
       if (message) message.answered = true;
+    },
+    setTaken(_, seq, agent) {
+      const message = find(seq);
+      if (message) message.takers = withTaker(message.takers, agent);
     },
     settle(_, seq, ending, answered) {
       const message = find(seq);

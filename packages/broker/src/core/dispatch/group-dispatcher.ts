@@ -1,0 +1,199 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Sender } from '@signalbox/protocol';
+import { hasExpired, type InboxStore, type NewMessage, type StoredMessage } from '@signalbox/store';
+import type { CommitQueue } from '../commits/commit-queue.ts';
+import type { InFlightMessage, Lease } from '../leases/lease.ts';
+import type { LeaseTable } from '../leases/lease-table.ts';
+import type { SharedLease } from '../leases/shared-lease.ts';
+import { isRequest } from '../message-header.ts';
+import type { WaitingRequests } from '../settling/waiting-requests.ts';
+import type { ExpiryClock } from '../time/expiry-clock.ts';
+import { inFlight, type Pushed, type Pusher } from './pusher.ts';
+import { readBatch, readBytes } from './read-sizes.ts';
+
+/** The dependencies of the {@link GroupDispatcher}. */
+export interface GroupDispatcherDeps {
+  store: InboxStore;
+  commits: CommitQueue;
+  leases: LeaseTable;
+  waiting: WaitingRequests;
+  time: ExpiryClock;
+  pusher: Pusher;
+  /** Tells whether a message waits before it is pushed again. */
+  isDelayed: (address: string, seq: number) => boolean;
+  onError: (error: unknown) => void;
+}
+
+/**
+ * What became of a step: it `went_on`; all that it read is `blocked` by others of the same keys, so that it looks further; or no member
+ * has room for the next message.
+ */
+type Progress = 'went_on' | 'blocked' | 'no_room';
+
+/** Hands the messages of groups to their members, either as they are stored or, when there is room again, from the store. */
+export class GroupDispatcher {
+  readonly #deps: GroupDispatcherDeps;
+
+  constructor(deps: GroupDispatcherDeps) {
+    this.#deps = deps;
+  }
+
+  /** Takes a message that was just stored. */
+  stored(shared: SharedLease, message: NewMessage, from: Sender, seq: number): void {
+    const { waiting, time, pusher } = this.#deps;
+    const { inbox, createdAt, expiresAt, body, group, kind } = message;
+    if (shared.reading) shared.missed = true;
+    const size = body === undefined ? 0 : Buffer.byteLength(body);
+    const isNext = !shared.behind && shared.mayHandOut(seq, group?.key);
+    const member = isNext ? shared.next(size) : undefined;
+    time.look();
+    if (isRequest(kind) && (!member || hasExpired(message, time)))
+      waiting.add({ inbox, seq, createdAt, expiresAt, wasPushed: false }, time.now());
+    if (member) {
+      const pushed = pusher.push(member, seq, inFlight(message, from, size, 0, time.lookedAt), message);
+      this.#afterPush(shared, member, { seq, kind }, pushed);
+    }
+    // A message of a key that is not free is remembered there.
+    if (member || (!shared.behind && !isNext)) shared.cursor = Math.max(shared.cursor, seq);
+    else shared.behind = true;
+  }
+
+  /** Looks for messages that were stored without a call of {@link stored}. */
+  wake(shared: SharedLease): void {
+    shared.behind = true;
+    if (shared.reading) shared.missed = true;
+    this.#pump(shared);
+  }
+
+  /** Takes a message out of flight that was settled by its reply. Returns it, or `undefined` if it was not in flight. */
+  settledByReply(shared: SharedLease, seq: number): InFlightMessage | undefined {
+    const member = shared.holderOf(seq);
+    const message = member?.release(seq);
+    if (member) shared.released(member, seq);
+    shared.ended(seq);
+    this.#pump(shared);
+    return message;
+  }
+
+  /** Goes on after a member has released messages. */
+  released(member: Lease, seqs: readonly number[]): void {
+    const shared = this.#deps.leases.ofGroup(member.address);
+    if (!shared) return;
+    for (const seq of seqs) shared.released(member, seq);
+    this.#pump(shared);
+  }
+
+  /** Goes on after a member may have got room. */
+  isFree(member: Lease): void {
+    const shared = this.#deps.leases.ofGroup(member.address);
+    if (!shared) return;
+    shared.look(member);
+    this.#pump(shared);
+  }
+
+  /** Notes that a message has ended. The next one of its key is handed out. */
+  ended(shared: SharedLease, seq: number): void {
+    if (shared.ended(seq)) this.#pump(shared);
+  }
+
+  /** Hands out a message again whose delay is over. One after the cursor is found by the next read. */
+  due(shared: SharedLease, seq: number): void {
+    if (seq > shared.cursor) return;
+    shared.again(seq);
+    this.#pump(shared);
+  }
+
+  #pump(shared: SharedLease): void {
+    if (shared.reading || !hasWork(shared)) return;
+    shared.reading = true;
+    this.#catchUp(shared).catch(this.#deps.onError);
+  }
+
+  /** Ends `reading` in the same step in which it decides to stop, so that no wake-up falls in between. */
+  async #catchUp(shared: SharedLease): Promise<void> {
+    try {
+      let limit = shared.room().messages;
+      while (hasWork(shared)) {
+        const retry = shared.retries.shift();
+        const progress =
+          retry === undefined
+            ? await this.#handOutBacklog(shared, Math.min(limit, readBatch))
+            : await this.#handOutAgain(shared, retry);
+        // A member that gets room for it goes on.
+        if (progress === 'no_room') return;
+        limit = progress === 'blocked' ? readBatch : shared.room().messages;
+        if (progress === 'blocked') await nextTurn();
+      }
+    } finally {
+      shared.reading = false;
+    }
+  }
+
+  /** Reads on, and hands out what may be handed out. */
+  async #handOutBacklog(shared: SharedLease, limit: number): Promise<Progress> {
+    const { store, time, isDelayed } = this.#deps;
+    shared.missed = false;
+    shared.endedSinceRead.clear();
+    const bytes = Math.min(shared.room().bytes, readBytes);
+    const messages = await store.read(shared.address, shared.cursor, limit, bytes);
+    if (messages.length === 0) shared.behind = shared.missed;
+    time.look();
+    let handedOut = 0;
+    for (const message of messages) {
+      const { seq, group } = message;
+      if (shared.mayHandOut(seq, group?.key) && !isDelayed(shared.address, seq)) {
+        if (!this.#handOut(shared, message)) return 'no_room';
+        handedOut++;
+      }
+      shared.cursor = Math.max(shared.cursor, seq);
+    }
+    return messages.length > 0 && handedOut === 0 ? 'blocked' : 'went_on';
+  }
+
+  async #handOutAgain(shared: SharedLease, seq: number): Promise<Progress> {
+    const { commits, store, time, isDelayed } = this.#deps;
+    shared.endedSinceRead.clear();
+    await commits.written();
+    const [message] = await store.read(shared.address, seq - 1, 1, 1);
+    if (shared.holderOf(seq) || isDelayed(shared.address, seq)) return 'went_on';
+    if (message?.seq !== seq) {
+      shared.ended(seq);
+      return 'went_on';
+    }
+    time.look();
+    if (!shared.mayHandOut(seq, message.group?.key) || this.#handOut(shared, message)) return 'went_on';
+    shared.again(seq);
+    return 'no_room';
+  }
+
+  /** Hands a message that was read to a member, or leaves out one that is over. Returns false if no member has room for it. */
+  #handOut(shared: SharedLease, stored: StoredMessage): boolean {
+    const { seq, kind } = stored;
+    const { pusher } = this.#deps;
+    if (shared.endedSinceRead.has(seq) || !pusher.isWhole(stored)) {
+      shared.ended(seq);
+      return true;
+    }
+    const member = shared.next(stored.size);
+    if (!member) return false;
+    this.#afterPush(shared, member, { seq, kind }, pusher.pushStored(member, stored));
+    return true;
+  }
+
+  #afterPush(
+    shared: SharedLease,
+    member: Lease,
+    { seq, kind }: Pick<StoredMessage, 'seq' | 'kind'>,
+    pushed: Pushed,
+  ): void {
+    if (pushed === 'over') shared.ended(seq);
+    if (pushed !== 'pushed') return;
+    shared.handed(member, seq);
+    if (isRequest(kind) && member.member)
+      this.#deps.commits.recordTaking({ inbox: shared.address, seq, agent: member.member.agent });
+  }
+}
+
+function hasWork(shared: SharedLease): boolean {
+  return (shared.behind || shared.retries.length > 0) && shared.room().messages > 0;
+}

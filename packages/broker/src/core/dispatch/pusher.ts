@@ -1,0 +1,134 @@
+import type { Fault, MessageFrame, Sender } from '@signalbox/protocol';
+import { hasExpired, type NewMessage, presentFor, type StoredMessage } from '@signalbox/store';
+import type { CommitQueue } from '../commits/commit-queue.ts';
+import type { AttemptHistories } from '../endings/attempt-histories.ts';
+import type { InFlightMessage, Lease } from '../leases/lease.ts';
+import { headerOf, isRequest } from '../message-header.ts';
+import type { Meter } from '../meter.ts';
+import { damaged, type Settler } from '../settling/settler.ts';
+import type { WaitingRequests } from '../settling/waiting-requests.ts';
+import type { Tail } from '../tail.ts';
+import type { ExpiryClock } from '../time/expiry-clock.ts';
+import type { HeldBack } from './held-back.ts';
+
+/** The dependencies of the {@link Pusher}. */
+export interface PusherDeps {
+  commits: CommitQueue;
+  settler: Settler;
+  waiting: WaitingRequests;
+  time: ExpiryClock;
+  histories: AttemptHistories;
+  heldBack: HeldBack;
+  /** Returns monotonic milliseconds. */
+  monotonic: () => number;
+  fault: Fault;
+  tail: Tail;
+  meter: Meter;
+}
+
+/** What became of a message that was to be pushed. It is `over` if it is not pending any more, and may be `held_back` during a leap. */
+export type Pushed = 'pushed' | 'over' | 'held_back';
+
+/** Pushes messages to consumers, unless they are over. */
+export class Pusher {
+  readonly #deps: PusherDeps;
+
+  constructor(deps: PusherDeps) {
+    this.#deps = deps;
+  }
+
+  /** Tells whether a message that was read may be pushed. A damaged one is given up. */
+  isWhole(stored: StoredMessage): boolean {
+    if (!stored.damaged) return true;
+    const { commits, settler } = this.#deps;
+    if (!commits.isSettling(stored.seq)) settler.giveUp(stored.seq, headerOf(stored), damaged);
+    return false;
+  }
+
+  /** Pushes a message that was read. */
+  pushStored(lease: Lease, stored: StoredMessage): Pushed {
+    const from = { agent: stored.sender, address: stored.senderAddress, role: stored.senderRole };
+    const renewedAt = this.#deps.time.lookedAt;
+    const message = inFlight(stored, from, stored.size, stored.attempts, renewedAt);
+    return this.push(lease, stored.seq, message, stored);
+  }
+  /** Pushes a message. `content` holds the parts of it that are not kept afterwards. */
+  push(lease: Lease, seq: number, message: InFlightMessage, content: Content): Pushed {
+    const { commits, settler, waiting, time, heldBack, fault, tail, meter } = this.#deps;
+    if (commits.isSettling(seq)) return 'over';
+    if (hasExpired(message, time)) {
+      settler.expire(seq, message);
+      return 'over';
+    }
+    if (isRequest(message.kind)) {
+      if (time.isInLeap(message.expiresAt)) {
+        heldBack.add(lease.address, seq);
+        return 'held_back';
+      }
+      waiting.remove(seq);
+    }
+    fault('broker.push.before');
+    lease.hold(seq, message);
+    const frame = messageFrame(seq, message, content.traceparent, time);
+    if (message.attempts > 0) frame.since_tried_ms = this.#sinceTriedMs(seq);
+    if (content.group !== undefined) frame.group_key = content.group.key;
+    lease.consumer.push(frame, content.body);
+    meter.pushed(message.kind, message.attempts);
+    if (tail.isOn) tail.report({ what: 'delivered', attempt: message.attempts + 1 }, seq, message);
+    return 'pushed';
+  }
+
+  #sinceTriedMs(seq: number): number | undefined {
+    const { histories, monotonic } = this.#deps;
+    const triedAt = histories.triedAt(seq);
+    return triedAt === undefined ? undefined : Math.max(0, Math.round(monotonic() - triedAt));
+  }
+}
+
+type Content = Pick<NewMessage, 'traceparent' | 'group' | 'body'>;
+
+/** Makes the record of a message that is pushed to a consumer. */
+export function inFlight(
+  message: NewMessage | StoredMessage,
+  from: Sender,
+  size: number,
+  attempts: number,
+  renewedAt: number,
+): InFlightMessage {
+  return {
+    inbox: message.inbox,
+    id: message.id,
+    from,
+    kind: message.kind,
+    correlationId: message.correlationId,
+    createdAt: message.createdAt,
+    expiresAt: message.expiresAt,
+    size,
+    attempts,
+    renewedAt,
+    working: false,
+    cancelled: false,
+    ended: false,
+  };
+}
+
+function messageFrame(
+  seq: number,
+  message: InFlightMessage,
+  traceparent: string | undefined,
+  time: ExpiryClock,
+): MessageFrame {
+  return {
+    type: 'message',
+    id: message.id,
+    seq,
+    from: message.from,
+    to: message.inbox,
+    kind: message.kind,
+    correlation_id: message.correlationId,
+    created_at: message.createdAt,
+    remaining_ms: Math.ceil(message.expiresAt - presentFor(message.createdAt, time)),
+    attempt: message.attempts > 0 ? message.attempts + 1 : undefined,
+    traceparent,
+  };
+}

@@ -1,0 +1,226 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { Consumer } from '../consumer.ts';
+import { type InFlightMessage, Lease } from './lease.ts';
+import { SharedLease } from './shared-lease.ts';
+
+type Op =
+  | { op: 'join'; window: number }
+  | { op: 'leave' | 'ack' | 'nack' | 'give_up' | 'resume' | 'pause'; pick: number }
+  | { op: 'resize'; pick: number; window: number }
+  | { op: 'store'; key: string | undefined; size: number };
+
+const pick = fc.nat({ max: 40 });
+const window = fc.integer({ min: 0, max: 3 });
+const ops: fc.Arbitrary<Op[]> = fc.array(
+  fc.oneof(
+    { weight: 2, arbitrary: fc.record({ op: fc.constant('join' as const), window }) },
+    {
+      weight: 9,
+      arbitrary: fc.record({
+        op: fc.constantFrom('leave', 'ack', 'ack', 'ack', 'nack', 'give_up', 'resume', 'pause'),
+        pick,
+      }) as fc.Arbitrary<Op>,
+    },
+    { weight: 1, arbitrary: fc.record({ op: fc.constant('resize' as const), pick, window }) },
+    {
+      weight: 8,
+      arbitrary: fc.record({
+        op: fc.constant('store' as const),
+        key: fc.constantFrom(undefined, 'a', 'b'),
+        size: fc.constantFrom(1, 1, 60, 100),
+      }),
+    },
+  ),
+  { maxLength: 80, size: 'max' },
+);
+
+const windowBytes = 100;
+
+interface Message {
+  seq: number;
+  key: string | undefined;
+  size: number;
+}
+
+/** What the contract says: who may be handed which message. It looks at everything each time, and remembers only what was seen. */
+class Model {
+  readonly pending = new Map<number, Message>();
+  readonly holders = new Map<number, Lease>();
+  /** The members that have room, the one that has waited longest first. */
+  waiting: Lease[] = [];
+  members: Lease[] = [];
+  maxHeld = new Map<Lease, number>();
+
+  hasRoom(member: Lease): boolean {
+    return member.room().messages > 0;
+  }
+
+  /** Members that got room go to the end of the line; those that lost it leave it. */
+  look(): void {
+    this.waiting = this.waiting.filter((one) => this.members.includes(one) && this.hasRoom(one));
+    for (const one of this.members)
+      if (this.hasRoom(one) && !this.waiting.includes(one)) this.waiting.push(one);
+  }
+
+  /** The messages that may be handed out: those that nobody has and that are the first of their keys. */
+  free(): Message[] {
+    const all = [...this.pending.values()].sort((a, b) => a.seq - b.seq);
+    return all.filter(({ seq, key }) => {
+      if (this.holders.has(seq)) return false;
+      return key === undefined || all.find((one) => one.key === key)!.seq === seq;
+    });
+  }
+
+  handed(message: Message, member: Lease): void {
+    expect(this.free().map(({ seq }) => seq)).toContain(message.seq);
+    expect(this.waiting.find((one) => one.fits(message.size))).toBe(member);
+    this.holders.set(message.seq, member);
+    this.waiting = this.waiting.filter((one) => one !== member);
+  }
+}
+
+/** Drives a shared lease as the dispatcher does, without a store, and has the model look at each step. */
+class Driver {
+  readonly shared = new SharedLease('role:writer');
+  readonly model = new Model();
+  #seq = 0;
+  readonly #paused = new Set<Lease>();
+
+  step(op: Op): void {
+    const { model, shared } = this;
+    const members = model.members;
+    switch (op.op) {
+      case 'join':
+        this.#join(op.window);
+        break;
+      case 'store':
+        this.#seq++;
+        model.pending.set(this.#seq, { seq: this.#seq, key: op.key, size: op.size });
+        break;
+      case 'leave': {
+        const member = members[op.pick % members.length];
+        if (member) this.#leave(member);
+        break;
+      }
+      case 'resize':
+      case 'pause':
+      case 'resume': {
+        const member = members[op.pick % members.length];
+        if (!member) break;
+        if (op.op === 'resize') member.setWindow({ window: op.window, windowBytes });
+        else if (op.op === 'pause') this.#paused.add(member);
+        else this.#paused.delete(member);
+        shared.look(member);
+        break;
+      }
+      default: {
+        const held = [...model.holders];
+        const [seq, member] = held[op.pick % held.length] ?? [];
+        if (seq === undefined || !member) break;
+        this.#end(op.op, seq, member);
+      }
+    }
+    model.look();
+    this.#handOut();
+    this.#compare();
+  }
+
+  #join(window: number): void {
+    const paused = this.#paused;
+    const consumer = {
+      get writable(): boolean {
+        return !paused.has(lease);
+      },
+    } as Consumer;
+    const options = { window, windowBytes, ackDeadlineMs: 1000, member: { agent: 'rosa', role: 'writer' } };
+    const lease: Lease = new Lease('lease', 'role:writer', consumer, options);
+    this.shared.join(lease);
+    lease.started = true;
+    this.shared.look(lease);
+    this.model.members.push(lease);
+  }
+
+  #leave(member: Lease): void {
+    const { model, shared } = this;
+    const had = [...member.inFlight.keys()];
+    shared.leave(member);
+    model.members = model.members.filter((one) => one !== member);
+    for (const seq of had) {
+      model.holders.delete(seq);
+      shared.again(seq);
+    }
+  }
+
+  #end(how: 'ack' | 'nack' | 'give_up', seq: number, member: Lease): void {
+    const { model, shared } = this;
+    if (how !== 'give_up') {
+      member.release(seq);
+      shared.released(member, seq);
+      model.holders.delete(seq);
+    }
+    if (how === 'nack') shared.again(seq);
+    else {
+      shared.ended(seq);
+      model.pending.delete(seq);
+      // What was given up while a member had it stays there until the member says so.
+      if (how === 'give_up') {
+        member.release(seq);
+        shared.released(member, seq);
+        model.holders.delete(seq);
+      }
+    }
+  }
+
+  #handOut(): void {
+    const { shared, model } = this;
+    for (;;) {
+      const again = shared.retries[0];
+      const message =
+        again === undefined
+          ? [...model.pending.values()].find(({ seq }) => seq > shared.cursor)
+          : model.pending.get(again);
+      if (message === undefined && again === undefined) return;
+      if (message === undefined || model.holders.has(message.seq)) {
+        shared.retries.shift();
+        if (message === undefined) shared.ended(again!);
+        continue;
+      }
+      if (!shared.mayHandOut(message.seq, message.key)) {
+        if (again === undefined) shared.cursor = message.seq;
+        else shared.retries.shift();
+        continue;
+      }
+      const member = shared.next(message.size);
+      if (!member) return;
+      model.handed(message, member);
+      member.hold(message.seq, { size: message.size } as InFlightMessage);
+      shared.handed(member, message.seq);
+      model.look();
+      if (again === undefined) shared.cursor = message.seq;
+      else shared.retries.shift();
+    }
+  }
+
+  #compare(): void {
+    const { shared, model } = this;
+    for (const [seq, holder] of model.holders) expect(shared.holderOf(seq)).toBe(holder);
+    const keys = [...model.holders.keys()].flatMap((seq) => model.pending.get(seq)?.key ?? []);
+    expect(new Set(keys).size).toBe(keys.length);
+    // Nobody idles while there is something for it. What does not fit waits for room, and what is behind it with it.
+    const [first] = model.free();
+    if (first) expect(model.waiting.filter((one) => one.fits(first.size))).toEqual([]);
+    const counted = model.waiting.reduce((sum, one) => sum + one.room().messages, 0);
+    expect(shared.room().messages).toBe(counted);
+  }
+}
+
+it('agrees with the model over random sequences: each message has one holder, keys keep their order, and nobody idles', () => {
+  fc.assert(
+    fc.property(ops, (sequence) => {
+      const driver = new Driver();
+      for (const op of sequence) driver.step(op);
+    }),
+    { numRuns: 300 },
+  );
+});

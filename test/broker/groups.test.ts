@@ -1,0 +1,329 @@
+import { connectWire, startTestBroker, storedRows, type WireClient } from '@signalbox/testing';
+import { expect, it } from 'vitest';
+import { ackMessage, joinGroup, joinOn } from '../support/broker/group-actions.ts';
+import { barrier, connect, connectOperator, deliver, subscribe } from '../support/broker/wire-actions.ts';
+
+const group = 'role:writer';
+
+/** Sends notes one after the other. */
+async function send(alice: WireClient, ids: readonly string[], fields: Record<string, unknown> = {}) {
+  for (const id of ids) await deliver(alice, group, id, { kind: 'note', ...fields });
+}
+
+async function nextId(member: WireClient): Promise<unknown> {
+  return (await member.next('message')).id;
+}
+
+function idsOf(member: WireClient): unknown[] {
+  return member.received.filter(({ type }) => type === 'message').map(({ id }) => id);
+}
+
+/** Sends a frame and returns the code of its refusal, or the type of its answer. */
+async function answerTo(client: WireClient, frame: Record<string, unknown>, body?: string): Promise<unknown> {
+  client.send({ request_id: 'r', ...frame }, body);
+  const ids = frame.id === undefined ? { request_id: 'r' } : { id: frame.id };
+  const types = ['error', 'subscribed', 'delivered', 'peeked', 'connected'];
+  const { type, code, field } = await client.next(types, ids);
+  return type === 'error' ? [code, field] : type;
+}
+
+it('gives each message to one member, to the one that has waited longest', async () => {
+  await using broker = await startTestBroker();
+  await using alice = await connect(broker, 'alice');
+  await using rosa = await joinGroup(broker, 'rosa');
+  await using omar = await joinGroup(broker, 'omar');
+  await using nils = await joinGroup(broker, 'nils', { window: 2 });
+  await send(alice, ['a', 'b', 'c', 'd', 'e']);
+  const first = await rosa.next('message', { id: 'a', to: group });
+  await omar.next('message', { id: 'b' });
+  await nils.next('message', { id: 'c' });
+  const fourth = await nils.next('message', { id: 'd' });
+  await ackMessage(nils, fourth);
+  await nils.next('message', { id: 'e' });
+  await ackMessage(rosa, first);
+  await send(alice, ['f']);
+  expect(await nextId(rosa)).toBe('f');
+  expect(idsOf(omar)).toEqual(['b']);
+});
+
+it('hands out what others have no room for, and does not wait for a slow member', async () => {
+  await using broker = await startTestBroker();
+  await using alice = await connect(broker, 'alice');
+  await using slow = await joinGroup(broker, 'slow', { window: 2 });
+  const ids = Array.from({ length: 40 }, (_, n) => `m${n}`);
+  await send(alice, ids);
+  await slow.next('message', { id: 'm1' });
+  await using quick = await joinGroup(broker, 'quick');
+  for (const id of ids.slice(2)) await ackMessage(quick, await quick.next('message', { id }));
+  expect(idsOf(slow)).toEqual(['m0', 'm1']);
+});
+
+it('gives the messages of a lost member to another one, and counts an attempt only if it worked on them', async () => {
+  await using broker = await startTestBroker();
+  await using alice = await connect(broker, 'alice');
+  const rosa = await joinGroup(broker, 'rosa', { window: 2 });
+  await send(alice, ['a', 'b']);
+  const { seq } = await rosa.next('message', { id: 'b' });
+  rosa.send({ type: 'working', seqs: [seq] });
+  await barrier(rosa);
+  await using omar = await joinGroup(broker, 'omar', { window: 2 });
+  await rosa[Symbol.asyncDispose]();
+  expect((await omar.next('message', { id: 'a' })).attempt).toBeUndefined();
+  expect((await omar.next('message', { id: 'b' })).attempt).toBe(2);
+});
+
+it('takes a message from a member that is silent for longer than its ack deadline', async () => {
+  let now = 1_000_000;
+  await using broker = await startTestBroker({ now: () => now });
+  await using alice = await connect(broker, 'alice');
+  await using rosa = await joinGroup(broker, 'rosa', { window: 2, ack_deadline_ms: 60_000 });
+  await send(alice, ['a', 'b']);
+  const a = await rosa.next('message', { id: 'a' });
+  const b = await rosa.next('message', { id: 'b' });
+  await using omar = await joinGroup(broker, 'omar');
+  now += 40_000;
+  rosa.send({ type: 'working', seqs: [b.seq] });
+  await barrier(rosa);
+  now += 30_000;
+  expect((await omar.next('message', { id: 'a' })).attempt).toBe(2);
+  expect(await ackMessage(rosa, a)).toMatchObject({ rejected: [a.seq] });
+  expect(await ackMessage(rosa, b)).toMatchObject({ accepted: [b.seq] });
+});
+
+it('makes a dead letter of a message that every member failed with', async () => {
+  await using broker = await startTestBroker();
+  await using alice = await connect(broker, 'alice');
+  await subscribe(alice);
+  await using rosa = await joinGroup(broker, 'rosa');
+  await using omar = await joinGroup(broker, 'omar');
+  await deliver(alice, group, 'poison', { kind: 'task' });
+  for (let attempt = 1; attempt <= 5; attempt++) {
+    const member = attempt % 2 === 1 ? rosa : omar;
+    const { seq } = await member.next('message', { id: 'poison' });
+    member.send({ type: 'nack', seqs: [seq], reason: 'no' });
+  }
+  const notice = await alice.next('message', { kind: 'undeliverable', correlation_id: 'poison' });
+  expect(notice.body).toMatch(/tried 5 times/);
+});
+
+it('keeps the order of a key: one of its messages at a time, also through the delay of a nack', async () => {
+  await using broker = await startTestBroker();
+  await using alice = await connect(broker, 'alice');
+  await using rosa = await joinGroup(broker, 'rosa', { window: 4 });
+  await using omar = await joinGroup(broker, 'omar', { window: 4 });
+  await send(alice, ['a1', 'a2', 'a3'], { group_key: 'a' });
+  await send(alice, ['b1'], { group_key: 'b' });
+  await send(alice, ['free']);
+  const a1 = await rosa.next('message', { id: 'a1', group_key: 'a' });
+  await omar.next('message', { id: 'b1', group_key: 'b' });
+  expect((await rosa.next('message', { id: 'free' })).group_key).toBeUndefined();
+  rosa.send({ type: 'nack', seqs: [a1.seq], delay_ms: 300 });
+  const again = await Promise.race([rosa.next('message', { id: 'a1' }), omar.next('message', { id: 'a1' })]);
+  expect(again.attempt).toBe(2);
+  expect([...idsOf(rosa), ...idsOf(omar)]).not.toContain('a2');
+  const holder = idsOf(omar).includes('a1') ? omar : rosa;
+  await ackMessage(holder, again);
+  const a2 = await Promise.race([rosa.next('message', { id: 'a2' }), omar.next('message', { id: 'a2' })]);
+  const next = idsOf(omar).includes('a2') ? omar : rosa;
+  next.send({ type: 'nack', seqs: [a2.seq], dead: true });
+  await Promise.race([rosa.next('message', { id: 'a3' }), omar.next('message', { id: 'a3' })]);
+});
+
+it('looks behind the messages of one key for others, so that nobody idles', async () => {
+  await using broker = await startTestBroker({ roles: ['writer'] });
+  await using alice = await connect(broker, 'alice');
+  const keyed = Array.from({ length: 300 }, (_, n) => `k${n}`);
+  for (const id of keyed) alice.send({ type: 'deliver', to: group, id, kind: 'note', group_key: 'k' }, '{}');
+  await send(alice, ['free']);
+  await using rosa = await joinGroup(broker, 'rosa');
+  await using omar = await joinGroup(broker, 'omar');
+  let held = await rosa.next('message', { id: 'k0' });
+  await ackMessage(omar, await omar.next('message', { id: 'free' }));
+  for (const id of keyed.slice(1, 20)) {
+    const holder = idsOf(rosa).at(-1) === held.id ? rosa : omar;
+    await ackMessage(holder, held);
+    held = await Promise.race([rosa.next('message', { id }), omar.next('message', { id })]);
+  }
+  expect(held.id).toBe('k19');
+});
+
+it('lets only the member that took a request answer it, also after a restart', async () => {
+  await using broker = await startTestBroker();
+  await using alice = await connect(broker, 'alice');
+  const rosa = await joinGroup(broker, 'rosa', { window: 2 });
+  const omar = await joinGroup(broker, 'omar');
+  await deliver(alice, group, 'q');
+  const { seq } = await rosa.next('message', { id: 'q' });
+  const reply = { type: 'deliver', to: 'alice', id: 're:q', kind: 'reply', correlation_id: 'q' };
+  expect(await answerTo(omar, reply, '"!"')).toEqual(['forbidden', 'correlation_id']);
+  expect(await answerTo(omar, { ...reply, settles: seq }, '"!"')).toEqual(['no_lease', 'settles']);
+  expect(await answerTo(rosa, { ...reply, id: 'p', kind: 'progress' }, '"!"')).toBe('delivered');
+  await broker.restart();
+  await using stranger = await connect(broker, 'omar');
+  await using main = await connectWire(broker.url, { agent: 'rosa', token: await broker.tokenOf('rosa') });
+  expect(await answerTo(stranger, reply, '"!"')).toEqual(['forbidden', 'correlation_id']);
+  expect(await answerTo(main, reply, '"!"')).toBe('delivered');
+  for (const one of [rosa, omar]) await one[Symbol.asyncDispose]();
+});
+
+it('acks a request of a group in the commit that stores its reply', async () => {
+  await using broker = await startTestBroker();
+  await using alice = await connect(broker, 'alice');
+  await subscribe(alice);
+  await using rosa = await joinGroup(broker, 'rosa');
+  await deliver(alice, group, 'q');
+  await deliver(alice, group, 'r');
+  const { seq } = await rosa.next('message', { id: 'q' });
+  await deliver(rosa, 'alice', 're:q', { kind: 'reply', correlation_id: 'q', settles: seq });
+  expect((await alice.next('message', { id: 're:q' })).from).toMatchObject({ agent: 'rosa', role: 'writer' });
+  await rosa.next('message', { id: 'r' });
+  await using omar = await joinGroup(broker, 'omar');
+  await rosa[Symbol.asyncDispose]();
+  expect((await omar.next('message')).id).toBe('r');
+});
+
+it('joins only members, on a connection of their own and with an ack deadline', async () => {
+  await using broker = await startTestBroker({ groups: { press: { roles: ['writer', 'editor'] } } });
+  await using rosa = await connectWire(broker.url, {
+    agent: 'rosa#grp-1',
+    token: await broker.token('rosa', 'writer'),
+  });
+  await using main = await connect(broker, 'rosa', 'writer');
+  const join = { type: 'subscribe', address: group, shared: true, ack_deadline_ms: 60_000 };
+  const refused: [WireClient, Record<string, unknown>, unknown][] = [
+    [rosa, { address: 'role:editor' }, ['forbidden', 'address']],
+    [rosa, { address: 'group:nobody' }, ['forbidden', 'address']],
+    [rosa, { address: 'omar' }, ['bad_frame', 'address']],
+    [rosa, { address: 'role:Writer' }, ['bad_frame', 'address']],
+    [rosa, { address: `${group}#1` }, ['bad_frame', 'address']],
+    [rosa, { address: undefined }, ['bad_frame', 'address']],
+    [rosa, { shared: undefined }, ['bad_frame', 'shared']],
+    [rosa, { ack_deadline_ms: undefined }, ['bad_frame', 'ack_deadline_ms']],
+    [rosa, { journal: { previous: [], next: 'g' } }, ['bad_frame', 'journal']],
+    [main, {}, ['bad_frame', 'address']],
+    [main, { address: undefined, shared: undefined, window: 0 }, ['bad_frame', 'window']],
+  ];
+  for (const [client, change, refusal] of refused)
+    expect(await answerTo(client, { ...join, ...change }), JSON.stringify(change)).toEqual(refusal);
+  for (const address of [group, 'group:press', group])
+    expect(await answerTo(rosa, { ...join, address })).toBe('subscribed');
+  for (const agent of [group, 'group:press', 'role:writer#1'])
+    await expect(connectWire(broker.url, { agent, token: await broker.token('x') })).rejects.toThrow('4400');
+});
+
+it('changes the window of a member that joins again; with 0 it keeps what it has and gets nothing more', async () => {
+  await using broker = await startTestBroker();
+  await using alice = await connect(broker, 'alice');
+  await using rosa = await joinGroup(broker, 'rosa', { window: 2 });
+  await send(alice, ['a']);
+  const a = await rosa.next('message', { id: 'a' });
+  await joinOn(rosa, { window: 0 });
+  await send(alice, ['b']);
+  expect(await ackMessage(rosa, a)).toMatchObject({ accepted: [a.seq] });
+  await barrier(rosa);
+  expect(idsOf(rosa)).toEqual(['a']);
+  await joinOn(rosa, { window: 1 });
+  expect(await nextId(rosa)).toBe('b');
+});
+
+it('takes the lease from a member whose role is taken out of the group, and gives what it had to the others', async () => {
+  const groups = { press: { roles: ['writer', 'editor'] } };
+  await using broker = await startTestBroker({ groups });
+  await using alice = await connect(broker, 'alice');
+  await using rosa = await joinGroup(broker, 'rosa', { address: 'group:press' });
+  await deliver(alice, 'group:press', 'a', { kind: 'note' });
+  const { seq } = await rosa.next('message', { id: 'a' });
+  await using omar = await joinGroup(broker, 'omar', { address: 'group:press' }, 'editor');
+  broker.broker.setGroups({ press: { roles: ['editor'] } });
+  expect(await rosa.next('lease_lost')).toMatchObject({ reason: 'forbidden' });
+  await omar.next('message', { id: 'a' });
+  expect(await ackMessage(rosa, { type: 'message', seq })).toMatchObject({ rejected: [seq] });
+  expect(await joinOn(rosa, { address: 'group:press' })).toMatchObject({ code: 'forbidden' });
+  expect(await joinOn(rosa)).toMatchObject({ type: 'subscribed' });
+});
+
+it('stores for a known group without members and says so, and refuses an unknown one with the nearest', async () => {
+  await using broker = await startTestBroker({ roles: ['writer'], groups: { press: { roles: ['writer'] } } });
+  await using alice = await connect(broker, 'alice');
+  const note = { type: 'deliver', kind: 'note' };
+  for (const to of [group, 'group:press']) {
+    alice.send({ ...note, to, id: to }, '{}');
+    expect(await alice.next('delivered', { id: to })).toMatchObject({ members: 0 });
+  }
+  const before = storedRows(broker.dataDir);
+  alice.send({ ...note, to: 'role:writter', id: 'typo' }, '{}');
+  expect(await alice.next('error', { id: 'typo' })).toMatchObject({
+    code: 'unknown_recipient',
+    message: expect.stringContaining("did you mean 'role:writer'?"),
+  });
+  expect(await answerTo(alice, { ...note, to: 'group:writer', id: 'g' })).toEqual([
+    'unknown_recipient',
+    'to',
+  ]);
+  expect(await answerTo(alice, { ...note, to: group, id: 'e', ephemeral: true })).toEqual([
+    'bad_frame',
+    'ephemeral',
+  ]);
+  expect(await answerTo(alice, { ...note, to: 'alice', id: 'k', group_key: 'k' })).toEqual([
+    'bad_frame',
+    'group_key',
+  ]);
+  expect(storedRows(broker.dataDir)).toBe(before);
+  await using rosa = await joinGroup(broker, 'rosa');
+  await rosa.next('message', { id: group });
+  alice.send({ ...note, to: group, id: 'again' }, '{}');
+  expect((await alice.next('delivered', { id: 'again' })).members).toBeUndefined();
+});
+
+it('lets a role write to groups only where its policy names them', async () => {
+  const policies = { agents: { to: ['r*', 'alice'] }, groups: { to: ['role:wr*'] }, all: { to: ['*'] } };
+  await using broker = await startTestBroker({ policies, roles: ['writer'] });
+  const allowed: Record<string, string[]> = { agents: ['rosa'], groups: [group], all: ['rosa', group] };
+  await broker.token('rosa');
+  for (const role of Object.keys(allowed)) {
+    await using client = await connect(broker, role, role);
+    for (const to of ['rosa', group]) {
+      const answer = await answerTo(client, { type: 'deliver', kind: 'note', id: to, to });
+      expect(answer, `${role} to ${to}`).toEqual(
+        allowed[role]!.includes(to) ? 'delivered' : ['forbidden', undefined],
+      );
+    }
+  }
+});
+
+it('shows a group to its members and to operators, and cancels a request of it', async () => {
+  await using broker = await startTestBroker();
+  await using alice = await connect(broker, 'alice');
+  await using operator = await connectOperator(broker);
+  await using rosa = await joinGroup(broker, 'rosa');
+  await using main = await connectWire(broker.url, { agent: 'rosa', token: await broker.tokenOf('rosa') });
+  await deliver(alice, group, 'a', { group_key: 'k' });
+  await deliver(alice, group, 'b', { group_key: 'k' });
+  await rosa.next('message', { id: 'a' });
+  const peek = { type: 'peek', address: group };
+  expect(await answerTo(alice, peek)).toEqual(['not_yours', 'address']);
+  for (const client of [main, operator]) {
+    client.send({ ...peek, request_id: 'p' });
+    const { messages } = await client.next('peeked', { request_id: 'p' });
+    expect(messages).toMatchObject([{ id: 'a', group_key: 'k' }, { id: 'b' }]);
+  }
+  for (const id of ['b', 'a']) alice.send({ type: 'cancel', to: group, correlation_id: id });
+  expect(await rosa.next('cancel')).toMatchObject({ correlation_id: 'a' });
+  await deliver(alice, group, 'c', { group_key: 'k' });
+  const { seq } = rosa.received.find(({ id }) => id === 'a')!;
+  await ackMessage(rosa, { type: 'message', seq });
+  expect(await nextId(rosa)).toBe('c');
+});
+
+it('refuses what one sender may not have waiting for one group', async () => {
+  await using broker = await startTestBroker({ roles: ['writer'] });
+  await using alice = await connect(broker, 'alice');
+  await using carol = await connect(broker, 'carol');
+  for (let n = 0; n <= 1000; n++) alice.send({ type: 'deliver', to: group, id: `m${n}`, kind: 'note' });
+  expect(await alice.next('error')).toMatchObject({
+    id: 'm1000',
+    code: 'quota_exceeded',
+    message: expect.stringContaining(group),
+  });
+  await send(carol, ['a']);
+});
