@@ -40,10 +40,10 @@ export class MetricsReports implements Disposable {
   collect(): { figures: OrchestratorFigures; problems: string[] } {
     const { calls, servers } = this.#deps;
     const { figures, problems } = servers.collect();
-    const own = {
+    const own: OrchestratorFigures = {
       loopDelay: this.#loopDelay.collect().samples,
       memory: [[[], process.memoryUsage.rss()]],
-    } as OrchestratorFigures;
+    };
     return { figures: { ...calls.collect(), ...figures, ...own }, problems };
   }
 

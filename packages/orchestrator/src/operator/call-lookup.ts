@@ -103,7 +103,7 @@ async function listCalls(
     for (const call of written ?? []) calls.set(keyOf(call), recordOf(call));
   }
   for (const call of running ? active : [...registry.recent(agent), ...active]) {
-    const key = `${call.agent} ${call.request_id}`;
+    const key = keyOf({ agent: call.agent, requestId: call.request_id });
     const isKept = call.reply_kept || calls.get(key)?.reply_kept;
     calls.set(key, { ...call, ...(call.reply_kept !== undefined && { reply_kept: isKept }) });
   }

@@ -59,7 +59,7 @@ export const orchestratorMetrics = {
   servers: {
     type: 'gauge',
     name: 'signalbox_server_state',
-    help: 'Always 1; the label holds the state of a hosted server, as servers list shows it.',
+    help: 'Always 1; the label holds the state of a hosted server, as tools status shows it.',
     labels: ['server', 'state'],
   },
   circuits: {
