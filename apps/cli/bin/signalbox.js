@@ -25,9 +25,11 @@ Start it with bin/signalbox, which uses the Node that npm ci installs on Linux (
 
 /**
  * Returns the folder in which Node keeps compiled code between runs: a command starts in half the time. Node runs what it
- * finds there, so it must be this user's own, and nobody else may write to it. Returns undefined if there is none.
+ * finds there, so it must be this user's own, and nobody else may write to it. Returns undefined if there is none, or if the
+ * environment tells Node of another folder.
  */
 function compileCache({ mkdirSync, statSync }) {
+  if (process.env.NODE_COMPILE_CACHE) return undefined;
   const folder = `${process.env.XDG_CACHE_HOME || `${process.env.HOME}/.cache`}/signalbox`;
   if (!folder.startsWith('/')) return undefined;
   try {
