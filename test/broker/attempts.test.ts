@@ -68,12 +68,13 @@ describe('an attempt', () => {
     }
   });
 
-  it('is not counted when its consumer is back within ten seconds', async () => {
+  it('is not counted when its consumer is back within ten seconds, which is told that the message was worked on', async () => {
     await using setup = await setUp();
     await deliver(setup.alice, 'bob', 'a');
     for (let i = 0; i < 7; i++) {
-      const { bob, attempt } = await setup.work();
+      const { bob, attempt, sinceTriedMs } = await setup.work();
       expect(attempt).toBeUndefined();
+      expect(sinceTriedMs).toBe(i === 0 ? undefined : 9_999);
       await bob[Symbol.asyncDispose]();
       await setup.gone('bob');
       setup.advance(9_999);
@@ -141,12 +142,12 @@ describe('an attempt', () => {
     }
     expect(tries).toEqual([
       ['one', undefined, undefined],
-      ['one', undefined, undefined],
+      ['one', undefined, 2_000],
       ['two', 2, 2_000],
-      ['two', 2, 4_000],
+      ['two', 2, 2_000],
       ['three', 3, 2_000],
       [undefined, 4, 2_000],
-      [undefined, 4, 4_000],
+      [undefined, 4, 2_000],
     ]);
   });
 

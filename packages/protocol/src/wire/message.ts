@@ -24,7 +24,7 @@ export const messageHeaderFields = {
     .number()
     .optional()
     .describe(
-      'The time since a consumer last had it. Given with `attempt` when it is pushed, if the broker knows it: it forgets that at a restart.',
+      'The time since a consumer last worked on it that was lost. Given when it is pushed, also if that was no failed attempt. The broker forgets it at a restart.',
     ),
   traceparent: z.string().optional(),
   group_key: z.string().optional().describe('The key that its sender gave it, if it was sent to a group.'),

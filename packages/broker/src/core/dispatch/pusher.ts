@@ -70,7 +70,8 @@ export class Pusher {
     fault('broker.push.before');
     lease.hold(seq, message);
     const frame = messageFrame(seq, message, content.traceparent, time);
-    if (message.attempts > 0) frame.since_tried_ms = this.#sinceTriedMs(seq);
+    const sinceTriedMs = this.#sinceTriedMs(seq);
+    if (sinceTriedMs !== undefined) frame.since_tried_ms = sinceTriedMs;
     if (content.group !== undefined) frame.group_key = content.group.key;
     lease.consumer.push(frame, content.body);
     meter.pushed(message.kind, message.attempts);

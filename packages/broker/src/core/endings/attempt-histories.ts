@@ -5,7 +5,7 @@ export interface AttemptHistory {
   forgiven: number;
   /** The token of the consumer that tried it last. */
   tokenId: string | undefined;
-  /** The time at which that consumer had it, in monotonic milliseconds. */
+  /** The time at which a consumer last worked on it that was lost, whether or not that was a failed attempt, in monotonic milliseconds. */
   triedAt: number | undefined;
 }
 
@@ -29,7 +29,7 @@ export class AttemptHistories {
     return history;
   }
 
-  /** Returns when a consumer last tried a message and failed, in monotonic milliseconds, as far as it is known. */
+  /** Returns when a consumer last worked on a message that it was lost with, in monotonic milliseconds, as far as it is known. */
   triedAt(seq: number): number | undefined {
     return this.#bySeq.get(seq)?.triedAt;
   }

@@ -136,6 +136,7 @@ export class Attempts {
     const reason = 'its consumer was lost again and again';
     for (const [seq, message] of messages) {
       const history = this.#deps.histories.of(seq);
+      history.triedAt = message.renewedAt;
       if (++history.forgiven > maxForgiven) this.#failed(seq, message, { holder, reason });
     }
   }

@@ -54,6 +54,7 @@ export const messageSchema = {
 export function inboxMessage(held: HeldMessage, now: number, wallNow: number): InboxMessage {
   const { message, json, offeredBy } = held;
   const sinceOffered = sinceOfferedMs(held, now);
+  const wasOffered = offeredBy !== undefined || message.since_tried_ms !== undefined;
   const { id, from, kind, created_at, attempt = 1, correlation_id } = message;
   const expiresInMs = remainingMs(held, now);
   return {
@@ -66,7 +67,7 @@ export function inboxMessage(held: HeldMessage, now: number, wallNow: number): I
     attempt,
     ...(expiresInMs !== undefined && { expires_in_seconds: Math.max(0, Math.round(expiresInMs / 1000)) }),
     ...(correlation_id !== undefined && { in_reply_to: correlation_id }),
-    ...((offeredBy !== undefined || attempt > 1) && { offered_before: true as const }),
+    ...((wasOffered || attempt > 1) && { offered_before: true as const }),
     ...(sinceOffered !== undefined && { offered_seconds_ago: Math.max(0, Math.round(sinceOffered / 1000)) }),
     body: json,
   };
