@@ -92,6 +92,59 @@ test('a call that is repeated after its answer is not made again: the orchestrat
   expect(await second.call(3, count)).toMatchObject({ result: { structuredContent: { n: 2 } } });
 });
 
+test('a call that is given up while no face is there is cancelled by the next one', async () => {
+  await using site = await startSharedFaceStack();
+  const consumer = newConsumer();
+  await using first = await site.shim('rosa', { consumer });
+  const wim = await site.stack.clientAt('wim');
+  const slow = { name: 'mcp_counter__slow', arguments: { ms: 60_000 } };
+  const question = { name: 'signalbox_ask_agent', arguments: { to: 'wim', text: 'well?' } };
+  first.request(2, 'tools/call', slow);
+  first.request(3, 'tools/call', question);
+  await expect.poll(() => site.stack.ran('slow').length).toBe(1);
+  await expect.poll(async () => (await wim.peek()).length).toBe(1);
+  await replaceFace(site);
+  await using second = await site.shim('rosa', { consumer });
+  for (const [n, params] of [slow, question].entries())
+    second.write(`-${n + 2} ${JSON.stringify({ jsonrpc: '2.0', id: n + 2, method: 'tools/call', params })}`);
+  for (const junk of ['x', '{}', '{"params":{"name":1}}']) second.write(`-9 ${junk}`);
+  await expect.poll(() => site.stack.ran('slow').map(({ at }) => at)).toEqual(['start', 'cancelled']);
+  await expect.poll(async () => (await wim.peek()).length).toBe(0);
+  expect(await second.call(4, count)).toMatchObject({ result: { structuredContent: { n: 1 } } });
+});
+
+test('a question that was left pending is answered at the next face, and is kept until its answer has left', async () => {
+  await using site = await startSharedFaceStack({}, { face: { version: '1.2.3', askWaitMs: 1_000 } });
+  const consumer = newConsumer();
+  const wim = await site.stack.clientAt('wim');
+  const question = { name: 'signalbox_ask_agent', arguments: { to: 'wim', text: 'how are you?' } };
+  const again = JSON.stringify({
+    ...{ jsonrpc: '2.0', id: 'signalbox-shim:2', method: 'tools/call' },
+    params: question,
+  });
+  const waiting = async () =>
+    (await (await site.stack.client('rosa')).peek({ address: `rosa#mcp-${consumer}` })).length;
+  await using first = await site.shim('rosa', { consumer });
+  const left = contentOf(await first.call(2, question.name, question.arguments));
+  expect(left).toMatchObject({ status: 'pending', ask_id: `${consumer}-2` });
+  expect(first.lines.at(-2)).toEqual({ kept: 2 });
+  await replaceFace(site);
+
+  // The answer comes before anybody asks for it, and is there at two faces.
+  await using second = await site.shim('rosa', { consumer });
+  second.write(`2 ${again}`);
+  expect(await second.line('id', 'signalbox-shim:2')).toHaveProperty('result');
+  await using _loop = await wim.serve(['ask'], async () => ({ kind: 'reply', body: 'well' }));
+  await expect.poll(waiting).toBe(1);
+  await replaceFace(site);
+  await using third = await site.shim('rosa', { consumer });
+  third.write(`2 ${again}`);
+  const answer = contentOf(await third.call(3, 'signalbox_ask_result', { ask_id: left.ask_id }));
+  expect(answer).toMatchObject({ status: 'answered', body: 'well' });
+  await third.line('dropped', 2);
+  await expect.poll(waiting).toBe(0);
+});
+
 test('messages and questions of repeated calls are stored once, and the answer to a question is picked up', async () => {
   await using site = await startSharedFaceStack();
   const consumer = newConsumer();
@@ -132,7 +185,11 @@ test('an inbox that was read at a dead face is read again, and its messages are 
   });
   expect(await answers[0]).toMatchObject({ status: 'completed', reply: { json: 'done' } });
   const again = contentOf(await second.call(4, 'signalbox_inbox_read', { ack: cursor }));
-  expect(again).toMatchObject({ ack_lost: true, acked: 0, messages: [{ id: 'two' }] });
+  expect(again).toMatchObject({
+    ack_lost: true,
+    acked: 0,
+    messages: [{ id: 'two', attempt: 1, offered_before: true, offered_seconds_ago: expect.any(Number) }],
+  });
   expect(contentOf(await second.call(5, 'signalbox_inbox_read', { ack: again.cursor }))).toMatchObject({
     acked: 1,
     messages: [],

@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 import { JsonLineReader } from '@signalbox/protocol';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
+import { startFixture } from '../support/conformance/fixture-server.ts';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 import { connectMcpClient, eras, watchListChanges } from '../support/worker/mcp-client.ts';
 import { startSharedFaceStack } from '../support/worker/shared-face.ts';
@@ -87,8 +88,9 @@ test('while no face comes back, calls end as typed outcomes; when one comes, cal
   await using shim = startShim(site.path, await site.stack.broker.token('rosa'), { waitMs: 300 });
   await using client = await connectMcpClient(shim.transport);
   await client.list();
-  const call = client.call('mcp_counter__slow', { ms: 60_000 });
-  await expect.poll(() => site.stack.ran('slow').length).toBe(1);
+  const opener = `${site.stack.directory}/open`;
+  const call = client.call('mcp_counter__gate', { file: opener });
+  await expect.poll(() => site.stack.ran('gate').length).toBe(1);
   await site.face.close();
   await client.client.ping();
   const unsent = client.call(count);
@@ -110,10 +112,36 @@ test('while no face comes back, calls end as typed outcomes; when one comes, cal
   site.face = await site.serve();
   await expect.poll(() => shim.notices.at(-1)).toBe('the MCP face is back');
   expect(await client.call(count)).toMatchObject({ structuredContent: { n: 1 } });
+  await writeFile(opener, '');
+  expect(await client.call('signalbox_call_result', { call_id: callId })).not.toHaveProperty('isError');
   const { structuredContent: found } = (await client.call('signalbox_call_result')) as {
     structuredContent: { calls: { call_id: string; state: string }[] };
   };
   expect(found.calls).toContainEqual(expect.objectContaining({ call_id: callId }));
+});
+
+test('a tool that asks its client for input asks again when its face is replaced in a later round, and runs to its end', async () => {
+  await using fixture = await startFixture();
+  const server = { type: 'http' as const, url: fixture.url, prefix: false };
+  await using site = await startSharedFaceStack({ servers: { fixture: server } });
+  await using shim = startShim(site.path, await site.stack.broker.token('rosa'));
+  const asked: string[] = [];
+  await using client = await connectMcpClient(shim.transport, {
+    capabilities: { elicitation: { form: {} } },
+    prepare(one) {
+      one.setRequestHandler('elicitation/create', async ({ params }) => {
+        asked.push(params.message.split(': ')[1]!);
+        if (asked.length === 2) {
+          await site.face.close();
+          site.face = await site.serve();
+        }
+        return { action: 'accept', content: { name: 'Ada', color: 'blue' } };
+      });
+    },
+  });
+  const result = await client.call('test_input_required_result_multi_round');
+  expect(result).toMatchObject({ content: [{ text: 'both steps done' }] });
+  expect(asked).toEqual(['Step 1', 'Step 2', 'Step 1', 'Step 2']);
 });
 
 test('a session whose token is revoked goes on with a new one, or ends with the refusal', async () => {

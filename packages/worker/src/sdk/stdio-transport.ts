@@ -22,8 +22,8 @@ const maxBatchLength = 64 * 1024;
 const limits = { ...bodyLimits, maxLength: Number.POSITIVE_INFINITY };
 /** Reads and writes lines in which the JSON does not stand alone. */
 export interface LineFormat {
-  /** Returns the JSON of a line. Throws if the line has another form. */
-  jsonOf(line: string): string;
+  /** Returns the JSON of a line, or `undefined` if the line is no message. Throws if the line has another form. */
+  jsonOf(line: string): string | undefined;
   /**
    * Called with each message of the client right before it is passed on. Returns the answer that is sent in place of that, if any. A
    * message for which it throws is neither passed on nor answered.
@@ -138,13 +138,14 @@ export class StdioTransport implements Transport {
   };
 
   #onLine(whole: string): void {
-    let line: string;
+    let line: string | undefined;
     try {
       line = this.#format ? this.#format.jsonOf(whole) : whole;
     } catch (error) {
       this.onerror?.(error as Error);
       return;
     }
+    if (line === undefined) return;
     // No text has more nodes than characters, and one more.
     const problem = line.length < limits.maxNodes ? undefined : jsonProblem(line, limits);
     if (problem !== undefined) {

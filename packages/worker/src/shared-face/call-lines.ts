@@ -1,6 +1,8 @@
 import type { JSONRPCMessage, LineFormat, RequestId } from '../sdk/stdio-transport.ts';
 import type { CallKey } from '../tools/face-tools.ts';
-import { callKey } from './call-key.ts';
+import { callKey, isRepeatedId } from './call-key.ts';
+import type { FaceLine } from './face-lines.ts';
+import { type WithdrawnCall, withdrawnCall } from './withdrawn-call.ts';
 
 const maxDigits = 15;
 /** JSON-RPC leaves the codes from -32000 to -32099 to servers. */
@@ -20,6 +22,10 @@ export interface CallLinesOptions {
   takeRoom(characters: number): Disposable | string;
   /** Called before answers leave, with their length. */
   onLeaving(characters: number): void;
+  /** Called with a call that the client cancelled while no face was there, and the id of its message at the broker. */
+  onWithdrawn(id: string, call: WithdrawnCall): void;
+  /** Writes a line to the shim. */
+  tell(line: FaceLine): void;
 }
 
 /**
@@ -38,14 +44,20 @@ export class CallLines implements LineFormat {
     this.#options = options;
   }
 
-  jsonOf(line: string): string {
+  jsonOf(line: string): string | undefined {
     const space = line.indexOf(' ');
     const ordinal = line.slice(0, Math.max(0, space));
-    if (ordinal.length > maxDigits || !/^\d+$/.test(ordinal))
+    if (ordinal.length > maxDigits || !/^-?\d+$/.test(ordinal))
       throw new Error('the shim wrote a line without an ordinal');
-    this.#ordinal = Number(ordinal);
+    const json = line.slice(space + 1);
+    const n = Number(ordinal);
+    if (ordinal.startsWith('-')) {
+      this.#options.onWithdrawn(callKey(this.#options.consumer, -n), withdrawnCall(json));
+      return undefined;
+    }
+    this.#ordinal = n;
     this.#length = line.length;
-    return line.slice(space + 1);
+    return json;
   }
 
   received(message: JSONRPCMessage): JSONRPCMessage | undefined {
@@ -69,11 +81,21 @@ export class CallLines implements LineFormat {
   #began(id: RequestId): JSONRPCMessage | undefined {
     if (this.#ordinal === 0) throw new Error('the shim wrote a call without an ordinal of its own');
     if (this.#calls.has(id)) throw new Error('the shim wrote a call with the id of one that is under way');
-    const { consumer, takeRoom } = this.#options;
+    const { consumer, takeRoom, tell } = this.#options;
+    const n = this.#ordinal;
     const place = takeRoom(this.#length);
     if (typeof place === 'string') return refusal(id, noRoom, place);
     const { promise: over, resolve: end } = Promise.withResolvers<void>();
-    this.#calls.set(id, { key: { id: callKey(consumer, this.#ordinal), over }, end, place });
+    const key: CallKey = {
+      id: callKey(consumer, n),
+      over,
+      isAnswered: isRepeatedId(id),
+      outlive(until) {
+        tell({ kept: n });
+        void until.then(() => tell({ dropped: n }));
+      },
+    };
+    this.#calls.set(id, { key, end, place });
     return undefined;
   }
 

@@ -45,6 +45,8 @@ export type FaceLine =
   | { welcome: { agent: string; role: string } }
   | { refused: FaceRefusal }
   | { ended: FaceRefusal }
+  | { kept: number }
+  | { dropped: number }
   | { hint: string | null };
 
 /** Reads the first line of a connection. Throws `bad_hello`; the error never holds the token. */

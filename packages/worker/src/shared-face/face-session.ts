@@ -129,6 +129,11 @@ export function openSession(
       share.turns.spend(unitsOf(characters) - 1);
       share.boundUnread();
     },
+    onWithdrawn: (id, { tool, asked }) => {
+      if (tool === undefined) return;
+      executor.client.cancel(asked ?? executor.orchestrator, id);
+    },
+    tell: (line) => writeLine(socket, line),
   });
   const gate = createLineGate({
     maxLineBytes: limits.bodyBytes + prefixBytes,

@@ -1,7 +1,6 @@
 import { jsonLine } from '@signalbox/protocol/json-lines';
+import { repeatedId } from '../shared-face/call-key.ts';
 
-/** Ids that begin so belong to requests of the shim itself. */
-const ownIdStart = 'signalbox-shim:';
 /** The requests whose effect lasts for the session, beside `initialize`. */
 const settingMethods: ReadonlySet<string> = new Set(['logging/setLevel']);
 
@@ -37,7 +36,7 @@ export class RecordedSetup {
     else if (settingMethods.has(method)) this.#settings.set(method, request);
   }
 
-  /** Returns the first line for a new face, whose answer {@link isOwnAnswer}. */
+  /** Returns the first line for a new face. */
   handshake(): string {
     return repeated(this.#initialize!);
   }
@@ -49,16 +48,11 @@ export class RecordedSetup {
   }
 }
 
-/** Tells whether an id belongs to a request that is repeated here, so that its answer is not for the client. */
-export function isOwnAnswer(id: string | number): boolean {
-  return typeof id === 'string' && id.startsWith(ownIdStart);
-}
-
 /** Tells whether a request is one whose lasting effect is recorded when it is accepted. */
 export function isSetup(method: string): boolean {
   return method === 'initialize' || settingMethods.has(method);
 }
 
 function repeated({ n, line }: RecordedRequest): string {
-  return `${n} ${jsonLine({ ...JSON.parse(line), id: `${ownIdStart}${n}` })}`;
+  return `${n} ${jsonLine({ ...JSON.parse(line), id: repeatedId(n) })}`;
 }

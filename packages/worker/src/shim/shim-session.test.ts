@@ -249,7 +249,49 @@ test('a cancelled request is forgotten: it is neither repeated nor answered', ()
   ]);
   fromFace(result(1));
   session.faceLost();
-  fromClient({ method: 'notifications/cancelled', params: { requestId: 2 } });
+  session.faceCame();
+  expect(sent().map(({ n }) => n)).toEqual([2]);
+  expect(shown()).toEqual([]);
+});
+
+test('a call that is cancelled while no face is there is withdrawn by the next one, if a face had it', () => {
+  const { session, fromClient, rawSent, shown } = startSession();
+  session.faceCame();
+  fromClient(call(1));
+  fromClient({ id: 2, method: 'tools/list' });
+  rawSent();
+  session.faceLost();
+  fromClient(call(3));
+  for (const requestId of [1, 2, 3]) fromClient({ method: 'notifications/cancelled', params: { requestId } });
+  fromClient(call(1));
+  session.faceCame();
+  expect(rawSent().map((line) => line.slice(0, 17))).toEqual(['-1 {"jsonrpc":"2.', '4 {"jsonrpc":"2.0']);
+  session.faceLost();
+  session.faceCame();
+  expect(rawSent().map((line) => line.slice(0, 2))).toEqual(['4 ']);
+  expect(shown()).toEqual([]);
+});
+
+test('an answered call that a face wants kept is made again at each next face, unseen, until it is dropped', () => {
+  const { session, fromClient, fromFace, sent, shown } = startSession();
+  session.faceCame();
+  fromClient(call(1, 'signalbox_ask_agent', { _meta: { progressToken: 1, more: 2 } }));
+  session.fromFace('{"kept":1}');
+  session.fromFace('{"kept":7}');
+  fromFace(result(1, { n: 1 }));
+  expect(shown()).toMatchObject([{ id: 1 }]);
+  sent();
+  for (let face = 0; face < 2; face++) {
+    session.faceLost();
+    session.faceCame();
+    const [again, ...others] = sent();
+    expect(others).toEqual([]);
+    expect(again).toMatchObject({ n: 1, params: { name: 'signalbox_ask_agent', _meta: { more: 2 } } });
+    expect(again).not.toHaveProperty('params._meta.progressToken');
+    fromFace(result(again?.id, { n: 1 }));
+  }
+  session.fromFace('{"dropped":1}');
+  session.faceLost();
   session.faceCame();
   expect(sent()).toEqual([]);
   expect(shown()).toEqual([]);
@@ -394,6 +436,20 @@ test('a session that is stopped ends its calls as cancelled', () => {
   ]);
   fromFace(result(1));
   expect(shown()).toEqual([]);
+});
+
+test('a session that is stopped without a face does not say that its calls are cancelled', () => {
+  const { session, fromClient, sent, shown } = startLegacy();
+  fromClient(call(1));
+  session.faceLost();
+  fromClient(call(2));
+  sent();
+  session.stop();
+  expect(shown()).toMatchObject([
+    { id: 1, result: { structuredContent: { error: { code: 'outcome_unknown', call_id: 'shim-2' } } } },
+    { id: 2, result: { structuredContent: { error: { may_have_run: false } } } },
+  ]);
+  expect(sent()).toEqual([]);
 });
 
 test('the reason of a face that ends the connection is no message for the client', () => {

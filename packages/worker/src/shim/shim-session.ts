@@ -1,12 +1,14 @@
 import { jsonLine, jsonProblem } from '@signalbox/protocol/json-lines';
-import type { FaceRefusal } from '../shared-face/face-lines.ts';
+import { isRepeatedId } from '../shared-face/call-key.ts';
+import type { FaceLine, FaceRefusal } from '../shared-face/face-lines.ts';
 import { FaceQuestions } from './face-questions.ts';
+import { KeptCalls } from './kept-calls.ts';
 import { ListedTools } from './listed-tools.ts';
 import { messageHead } from './message-head.ts';
 import { type EndReason, endedCall, endedRequest } from './outcomes.ts';
 import { type PendingLimits, type PendingRequest, PendingRequests } from './pending-requests.ts';
 import { ProgressNumbers } from './progress-numbers.ts';
-import { isOwnAnswer, isSetup, RecordedSetup } from './recorded-setup.ts';
+import { isSetup, RecordedSetup } from './recorded-setup.ts';
 
 const defaultLimits: PendingLimits = { requests: 256, characters: 16 * 1024 * 1024 };
 /** The longest wait of a request for a face: less than the 60 s after which clients commonly give up. */
@@ -48,6 +50,9 @@ export class ShimSession {
   readonly #questions = new FaceQuestions();
   readonly #listed = new ListedTools();
   readonly #progress = new ProgressNumbers();
+  readonly #kept = new KeptCalls();
+  /** The calls that the client cancelled while no face was there, as lines for the next one. */
+  #withdrawnCalls: string[] = [];
   /** `greeted`: a face is there, and must be told of the session first. */
   #face: 'away' | 'greeted' | 'there' = 'away';
   /** The number of faces so far. */
@@ -78,8 +83,8 @@ export class ShimSession {
   fromFace(line: string): FaceRefusal | undefined {
     const { id, method } = messageHead(line);
     if (method === undefined) {
-      if (id === undefined) return endedIn(line);
-      if (isOwnAnswer(id)) this.#takeOwnAnswer(line);
+      if (id === undefined) return this.#takeOwnLine(line);
+      if (isRepeatedId(id)) this.#takeOwnAnswer(line);
       else this.#takeAnswer(JSON.stringify(id), line);
     } else if (id === undefined) this.#showNotification(method, line);
     else this.#ports.toClient(withId(line, this.#questions.ask(this.#faces, id)));
@@ -126,10 +131,17 @@ export class ShimSession {
     return next;
   }
 
-  /** Cancels the calls that run and answers them: the process has been asked to end. */
+  /**
+   * Cancels the calls that run and answers them: the process has been asked to end. Without a face nothing can be cancelled, and the
+   * answers say so.
+   */
   stop(): void {
     for (const request of this.#pending.list()) {
       if (request.method !== 'tools/call') continue;
+      if (this.#face !== 'there') {
+        this.#end(request, 'face_away');
+        continue;
+      }
       const params = { requestId: JSON.parse(request.idText), reason: 'the MCP server is ending' };
       this.#pass(jsonLine({ jsonrpc: '2.0', method: 'notifications/cancelled', params }));
       this.#end(request, 'stopping');
@@ -168,8 +180,14 @@ export class ShimSession {
     else if (method === 'notifications/cancelled') {
       const cancelled = this.#pending.find(idTextOf(line, 'requestId'));
       if (cancelled) this.#forget(cancelled);
+      if (cancelled && this.#face !== 'there') this.#withdrawLater(cancelled);
     }
     this.#pass(line);
+  }
+
+  /** Has the next face withdraw a call, if it may run. */
+  #withdrawLater({ n, method, sentTo, line }: PendingRequest): void {
+    if (method === 'tools/call' && sentTo > 0) this.#withdrawnCalls.push(`-${n} ${line}`);
   }
 
   #pass(line: string): void {
@@ -181,6 +199,20 @@ export class ShimSession {
     const message = readHere(line);
     const idText = this.#questions.answer(message?.id);
     if (idText !== undefined) this.#pass(jsonLine({ ...message, id: JSON.parse(idText) }));
+  }
+
+  /** Takes a line that is no MCP message. */
+  #takeOwnLine(line: string): FaceRefusal | undefined {
+    if (!ownLine.test(line)) return undefined;
+    const said = readHere(line) as FaceLine | undefined;
+    if (!said) return undefined;
+    if ('ended' in said) return said.ended;
+    if ('dropped' in said) this.#kept.drop(said.dropped);
+    if ('kept' in said) {
+      const call = this.#pending.list().find(({ n }) => n === said.kept);
+      if (call) this.#kept.keep(call.n, call.line);
+    }
+    return undefined;
   }
 
   #takeAnswer(idText: string, line: string): void {
@@ -237,9 +269,11 @@ export class ShimSession {
     return wantsTools ? jsonLine(listChanged({ _meta: { [subscriptionIdKey]: id } })) : undefined;
   }
 
-  /** Sends what waits for its answer, in the order in which it came. */
+  /** Sends what a new face must know, and then what has no answer, in the order in which it came. */
   #resume(): void {
     this.#face = 'there';
+    for (const line of [...this.#withdrawnCalls, ...this.#kept.repeated()]) this.#ports.toFace(line);
+    this.#withdrawnCalls = [];
     for (const request of this.#pending.list()) this.#send(request);
   }
 
@@ -271,6 +305,7 @@ export class ShimSession {
   }
 }
 
+const ownLine = /^\{"(?:ended|kept|dropped)"/;
 const subscriptionIdKey = 'io.modelcontextprotocol/subscriptionId';
 
 interface Acknowledgement {
@@ -312,9 +347,4 @@ function idTextOf(line: string, field: string): string {
 
 function withId(line: string, id: string): string {
   return jsonLine({ ...JSON.parse(line), id });
-}
-
-function endedIn(line: string): FaceRefusal | undefined {
-  if (!line.startsWith('{"ended"')) return undefined;
-  return (readHere(line) as { ended?: FaceRefusal } | undefined)?.ended;
 }

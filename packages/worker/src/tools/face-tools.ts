@@ -11,6 +11,10 @@ export interface CallKey {
   id: string;
   /** Resolves when the answer has left this process, or the client wants none any more: then the call does not come again. */
   over: Promise<void>;
+  /** True if the client has the answer already. The call is made again, at another process, only to pick up what it began. */
+  isAnswered: boolean;
+  /** Has the call made again at another process even when it is answered, until the promise resolves. */
+  outlive(until: Promise<void>): void;
 }
 
 /** One call of a tool by an agent. */

@@ -11,6 +11,10 @@ export interface Ask {
   readonly isOver: boolean;
   /** Withdraws the question. */
   withdraw(): void;
+  /** Takes note that a call returns the end of the question. The answer is acked at the broker when that has left. */
+  endedBy(key: CallKey | undefined): void;
+  /** Takes note that the call that asked ends before the question: another process must pick the question up if this one dies. */
+  outlivesCall(): void;
   /** Called with the recipient's progress while a call waits for the answer. */
   onProgress: ((progress: ToolProgress) => void) | undefined;
 }
@@ -36,6 +40,8 @@ interface Entry {
   ask: Ask;
   finishedAt?: number;
   bytes: number;
+  /** Resolved when the agent has the answer, or it is forgotten. */
+  taken: PromiseWithResolvers<void>;
 }
 
 /** The questions of one agent: the pending ones, and the last answers. */
@@ -58,15 +64,18 @@ export class AskTable {
     }
     const id = key?.id ?? this.#options.newId();
     const withdrawal = new AbortController();
+    const taken = Promise.withResolvers<void>();
+    let outlives = false;
     const outcome = this.#client.request(to, 'ask', body, {
       id,
       timeoutMs,
       signal: withdrawal.signal,
-      ...(key && { ackAfter: key.over }),
+      ...(key && { ackAfter: taken.promise }),
       onProgress: (body) => relayProgress(body, (progress) => entry.ask.onProgress?.(progress)),
     });
     const entry: Entry = {
       bytes: 0,
+      taken,
       ask: {
         id,
         to,
@@ -75,6 +84,11 @@ export class AskTable {
           return entry.finishedAt !== undefined;
         },
         withdraw: () => withdrawal.abort(),
+        endedBy: (by) => void (by ? by.over.then(taken.resolve) : taken.resolve()),
+        outlivesCall() {
+          if (!outlives) key?.outlive(taken.promise);
+          outlives = true;
+        },
         onProgress: undefined,
       },
     };
@@ -114,9 +128,10 @@ export class AskTable {
     let bytes = finished.reduce((sum, entry) => sum + entry.bytes, 0);
     let left = finished.length;
     const oldest = this.#options.now() - keptMs;
-    for (const { ask, finishedAt, bytes: own } of finished.slice(0, -1)) {
+    for (const { ask, finishedAt, bytes: own, taken } of finished.slice(0, -1)) {
       if (finishedAt! >= oldest && left <= maxFinished && bytes <= maxFinishedBytes) break;
       this.#entries.delete(ask.id);
+      taken.resolve();
       bytes -= own;
       left--;
     }

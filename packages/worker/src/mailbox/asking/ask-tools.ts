@@ -45,12 +45,16 @@ export function askTools(deps: AskToolsDeps): MailboxTool[] {
       annotations: additive,
       async run({ to, timeout_s: seconds = defaultSeconds, ...given }, call) {
         const ask = asks.start(to, bodyOf(given), { timeoutMs: seconds * 1000, key: call.key });
+        if (call.key?.isAnswered) {
+          ask.outlivesCall();
+          return pendingResult(ask);
+        }
         const { signal } = call;
         signal.addEventListener('abort', ask.withdraw, { once: true });
         try {
           if (signal.aborted) ask.withdraw();
           // A cancelled call waits for the end of its question, which comes at once.
-          return await resultOf(deps, ask, maxWaitMs, { onProgress: call.onProgress });
+          return await resultOf(deps, ask, maxWaitMs, { onProgress: call.onProgress, key: call.key });
         } finally {
           signal.removeEventListener('abort', ask.withdraw);
         }
@@ -78,11 +82,11 @@ export function askTools(deps: AskToolsDeps): MailboxTool[] {
       required: ['ask_id'],
       outputSchema: askSchema,
       annotations: readOnly,
-      async run({ ask_id: id, timeout_s: seconds }, { signal, onProgress }) {
+      async run({ ask_id: id, timeout_s: seconds }, { signal, onProgress, key }) {
         const ask = asks.find(id);
         if (!ask) throw unknownAsk(id, asks.pending());
         const waitMs = seconds === undefined ? maxWaitMs : Math.min(maxWaitMs, seconds * 1000);
-        return await resultOf(deps, ask, waitMs, { signal, onProgress });
+        return await resultOf(deps, ask, waitMs, { signal, onProgress, key });
       },
     }),
   ];
@@ -92,14 +96,18 @@ async function resultOf(
   { questions }: AskToolsDeps,
   ask: Ask,
   waitMs: number,
-  { signal, onProgress }: { signal?: AbortSignal; onProgress: FaceCall['onProgress'] | undefined },
+  { signal, onProgress, key }: { signal?: AbortSignal } & Pick<FaceCall, 'onProgress' | 'key'>,
 ): Promise<ToolResult> {
   ask.onProgress = onProgress;
   using watch = questions.watch(ask);
   const interrupted = watch.found.then((found) => ({ found }));
   const ended = await within(Promise.race([ask.outcome, interrupted]), waitMs, signal);
-  if (ended === late) return pendingResult(ask);
-  return 'found' in ended ? interruptedResult(ask, ended.found) : endedResult(ask, ended);
+  if (ended !== late && !('found' in ended)) {
+    ask.endedBy(key);
+    return endedResult(ask, ended);
+  }
+  ask.outlivesCall();
+  return ended === late ? pendingResult(ask) : interruptedResult(ask, ended.found);
 }
 
 function unknownAsk(id: string, pending: readonly Ask[]): SignalboxError {
