@@ -1,9 +1,6 @@
 import { join } from 'node:path';
-import {
-  type FaceSessionEvent,
-  type SharedFaceOptions,
-  serveSharedFace,
-} from '../shared-face/shared-face.ts';
+import { type SharedFaceOptions, serveSharedFace } from '../shared-face/shared-face.ts';
+import type { FaceSessionEvent } from '../shared-face/shim-connections.ts';
 import type { CleanupProcess } from './cleanup/cleanup-process.ts';
 import { createRunDirectory, type RunRoot, removeRunDirectory } from './run-directory.ts';
 

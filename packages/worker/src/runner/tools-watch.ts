@@ -1,5 +1,5 @@
 import type { StartTimer } from '@signalbox/client';
-import type { FaceSessionEvent } from '../shared-face/shared-face.ts';
+import type { FaceSessionEvent } from '../shared-face/shim-connections.ts';
 
 export interface ToolsWatchOptions {
   /** The longest time that an agent may be without a connection before its tools count as lost, in milliseconds. */

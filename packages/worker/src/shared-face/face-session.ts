@@ -1,16 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Log } from '@signalbox/client';
-import {
-  agentOfToken,
-  type FaceLimits,
-  isLoopback,
-  jsonLine,
-  messageOf,
-  parseBrokerAddress,
-  permissionsOfRole,
-  SignalboxError,
-} from '@signalbox/protocol';
-import { type ExecutorOptions, McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
+import { type FaceLimits, jsonLine, messageOf, SignalboxError } from '@signalbox/protocol';
+import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import { type McpFace, type McpFaceOptions, serveMcpFace } from '../face/stdio-face.ts';
 import type { RequestRoom } from '../http/request-room.ts';
 import { StdioTransport } from '../sdk/stdio-transport.ts';
@@ -25,12 +16,8 @@ const prefixBytes = 32;
 /** The time in which written lines must leave at the end. */
 const farewellMs = 2_000;
 
-/** Options of the sessions of a shared face: their way to the broker, and their tools. */
+/** Options of the sessions of a shared face. */
 export interface FaceSessionOptions {
-  /** The way to the broker; token, agent and consumer come from the shim. */
-  connect: Omit<ExecutorOptions, 'token' | 'agent' | 'consumer' | 'signal' | 'waitForBroker' | 'renewToken'>;
-  /** Further addresses of the same broker, under which shims may know it. */
-  aliases: readonly string[];
   /** Options of the MCP server of each session. */
   face: Omit<
     McpFaceOptions,
@@ -41,8 +28,6 @@ export interface FaceSessionOptions {
   room: RequestRoom;
   /** Returns monotonic milliseconds. */
   now: () => number;
-  /** The longest time for a connection to the broker and its list of tools, in milliseconds. */
-  connectTimeoutMs: number;
   log: Log;
 }
 
@@ -56,58 +41,8 @@ export interface FaceSession {
   newMailHint: McpFace['newMailHint'];
   /** Resolves when the session has ended and has released its connections. */
   readonly closed: Promise<void>;
-  /**
-   * Ends the session but not its calls: the shim is told why, and the next face picks up what it repeats.
-   */
+  /** Ends the session but not its calls: the shim is told why, and the next face picks up what it repeats. */
   end(reason: FaceRefusal): Promise<void>;
-}
-
-/** Connects the agent of a hello to the broker. Rejects with `SignalboxError`; `wrong_broker` means another face, or none. */
-export async function connectAgent(
-  hello: FaceHello,
-  options: FaceSessionOptions,
-  ending: AbortSignal,
-): Promise<McpProxyExecutor> {
-  const { connect, aliases, connectTimeoutMs } = options;
-  if (hello.url !== undefined && ![connect.url, ...aliases].some((own) => isSameBroker(own, hello.url!))) {
-    throw new SignalboxError('wrong_broker', `this face serves the broker at ${connect.url}`);
-  }
-  const agent = hello.agent ?? agentOfToken(hello.token);
-  if (agent === undefined) {
-    throw new SignalboxError('usage', 'the token does not say which agent it is for');
-  }
-  const timeLimit = new AbortController();
-  const timer = setTimeout(() => timeLimit.abort(), connectTimeoutMs);
-  const giveUp = () => timeLimit.abort();
-  ending.addEventListener('abort', giveUp, { once: true });
-  if (ending.aborted) giveUp();
-  const { orchestrator = connect.orchestrator, timeout_ms: timeoutMs = connect.timeoutMs } = hello.options;
-  let executor: McpProxyExecutor;
-  try {
-    executor = await McpProxyExecutor.connect({
-      ...connect,
-      ...(orchestrator !== undefined && { orchestrator }),
-      ...(timeoutMs !== undefined && { timeoutMs }),
-      token: hello.token,
-      agent,
-      consumer: hello.consumer,
-      signal: timeLimit.signal,
-      // Less than all of the time, so that what is missing can be told: the orchestrator, not the broker.
-      manifestTimeoutMs: connectTimeoutMs / 2,
-    });
-  } catch (thrown) {
-    if (ending.aborted) throw new SignalboxError('shutting_down', 'this face is ending', { retryable: true });
-    if (!timeLimit.signal.aborted) throw thrown;
-    const message = `the broker at ${connect.url} does not answer`;
-    throw new SignalboxError('unreachable', message, { retryable: true, cause: thrown });
-  } finally {
-    clearTimeout(timer);
-    ending.removeEventListener('abort', giveUp);
-  }
-  if (permissionsOfRole(executor.role).length === 0 && executor.role !== 'orchestrator') return executor;
-  const message = `this is the ${executor.role}'s token; a worker needs its own`;
-  await executor.close();
-  throw new SignalboxError('forbidden', message);
 }
 
 /** Serves MCP to a shim whose agent is connected, until one of them ends. The executor is closed with the session. */
@@ -233,27 +168,10 @@ function unread({ unreadBytes }: FaceLimits): FaceRefusal {
   return { code: 'slow_consumer', message, retryable: true };
 }
 
-/** Says in a line why a connection is not served. */
+/** Turns an error into the reason why a connection is not served. */
 export function refusalOf(thrown: unknown): FaceRefusal {
   if (!(thrown instanceof SignalboxError))
     return { code: 'internal', message: messageOf(thrown), retryable: true };
   const { code, message, retryable, details } = thrown;
   return { code, message, retryable, ...(typeof details.hint === 'string' && { hint: details.hint }) };
-}
-
-/** Returns true if two addresses lead to one broker. All names of this machine count as one. */
-function isSameBroker(own: string, told: string): boolean {
-  return own === told || comparable(own) === comparable(told);
-}
-
-function comparable(address: string): string {
-  try {
-    const { url, socketPath } = parseBrokerAddress(address, { insecure: true });
-    if (socketPath !== undefined) return url;
-    const { protocol, hostname, host, port, pathname, search } = new URL(url);
-    const isOwn = isLoopback(hostname.replace(/^\[(.*)\]$/, '$1'));
-    return `${protocol}//${isOwn ? `this-machine:${port}` : host}${pathname}${search}`;
-  } catch {
-    return address;
-  }
 }

@@ -1,0 +1,83 @@
+import {
+  agentOfToken,
+  isLoopback,
+  parseBrokerAddress,
+  permissionsOfRole,
+  SignalboxError,
+} from '@signalbox/protocol';
+import { type ExecutorOptions, McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
+import type { FaceHello } from './face-lines.ts';
+
+/** The way of a shared face to its broker. */
+export interface AgentConnectOptions {
+  /** Token, agent and consumer come from the shim. */
+  connect: Omit<ExecutorOptions, 'token' | 'agent' | 'consumer' | 'signal' | 'waitForBroker' | 'renewToken'>;
+  /** Further addresses of the same broker, under which shims may know it. */
+  aliases: readonly string[];
+  /** The longest time for a connection to the broker and its list of tools, in milliseconds. */
+  connectTimeoutMs: number;
+}
+
+/** Connects the agent of a hello to the broker. Rejects with `SignalboxError`; `wrong_broker` means another face, or none. */
+export async function connectAgent(
+  hello: FaceHello,
+  { connect, aliases, connectTimeoutMs }: AgentConnectOptions,
+  ending: AbortSignal,
+): Promise<McpProxyExecutor> {
+  if (hello.url !== undefined && ![connect.url, ...aliases].some((own) => isSameBroker(own, hello.url!))) {
+    throw new SignalboxError('wrong_broker', `this face serves the broker at ${connect.url}`);
+  }
+  const agent = hello.agent ?? agentOfToken(hello.token);
+  if (agent === undefined) {
+    throw new SignalboxError('usage', 'the token does not say which agent it is for');
+  }
+  const timeLimit = new AbortController();
+  const timer = setTimeout(() => timeLimit.abort(), connectTimeoutMs);
+  const giveUp = () => timeLimit.abort();
+  ending.addEventListener('abort', giveUp, { once: true });
+  if (ending.aborted) giveUp();
+  const { orchestrator = connect.orchestrator, timeout_ms: timeoutMs = connect.timeoutMs } = hello.options;
+  let executor: McpProxyExecutor;
+  try {
+    executor = await McpProxyExecutor.connect({
+      ...connect,
+      ...(orchestrator !== undefined && { orchestrator }),
+      ...(timeoutMs !== undefined && { timeoutMs }),
+      token: hello.token,
+      agent,
+      consumer: hello.consumer,
+      signal: timeLimit.signal,
+      // Less than all of the time, so that what is missing can be told: the orchestrator, not the broker.
+      manifestTimeoutMs: connectTimeoutMs / 2,
+    });
+  } catch (thrown) {
+    if (ending.aborted) throw new SignalboxError('shutting_down', 'this face is ending', { retryable: true });
+    if (!timeLimit.signal.aborted) throw thrown;
+    const message = `the broker at ${connect.url} does not answer`;
+    throw new SignalboxError('unreachable', message, { retryable: true, cause: thrown });
+  } finally {
+    clearTimeout(timer);
+    ending.removeEventListener('abort', giveUp);
+  }
+  if (permissionsOfRole(executor.role).length === 0 && executor.role !== 'orchestrator') return executor;
+  const message = `this is the ${executor.role}'s token; a worker needs its own`;
+  await executor.close();
+  throw new SignalboxError('forbidden', message);
+}
+
+/** Returns true if two addresses lead to one broker. All names of this machine count as one. */
+function isSameBroker(own: string, told: string): boolean {
+  return own === told || comparable(own) === comparable(told);
+}
+
+function comparable(address: string): string {
+  try {
+    const { url, socketPath } = parseBrokerAddress(address, { insecure: true });
+    if (socketPath !== undefined) return url;
+    const { protocol, hostname, host, port, pathname, search } = new URL(url);
+    const isOwn = isLoopback(hostname.replace(/^\[(.*)\]$/, '$1'));
+    return `${protocol}//${isOwn ? `this-machine:${port}` : host}${pathname}${search}`;
+  } catch {
+    return address;
+  }
+}

@@ -1,0 +1,151 @@
+import { createHash } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { messageOf, SignalboxError } from '@signalbox/protocol';
+import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
+import { IdleConnections } from '../http/idle-connections.ts';
+import { RecentRefusals } from '../http/recent-refusals.ts';
+import { AgentPlaces, type SessionPlace } from './agent-places.ts';
+import { AgentShares } from './agent-shares.ts';
+import { type AgentConnectOptions, connectAgent } from './connect-agent.ts';
+import { type FaceHello, type FaceRefusal, type HintQuestion, readFirstLine } from './face-lines.ts';
+import {
+  closeSocket,
+  type FaceSession,
+  type FaceSessionOptions,
+  openSession,
+  refusalOf,
+  writeLine,
+} from './face-session.ts';
+import { firstLine } from './first-line.ts';
+
+/** An event of a session: its shim was welcomed, its client listed the tools for the first time, its connection ended. */
+export interface FaceSessionEvent {
+  event: 'connected' | 'listed' | 'ended';
+  agent: string;
+  /** Names the shim, which keeps it over its connections. */
+  consumer: string;
+}
+
+export interface ShimConnectionsOptions extends AgentConnectOptions, FaceSessionOptions {
+  /** The longest time for a first line, in milliseconds. */
+  helloTimeoutMs: number;
+  onSession: (event: FaceSessionEvent) => void;
+}
+
+const maxHelloBytes = 64 * 1024;
+const refusedForMs = 30_000;
+const maxRefused = 1_000;
+/** The refusals of a token that stay so, whenever it is shown again. */
+const lasting = new Set(['unauthorized', 'forged_sender', 'forbidden']);
+
+/** The connections to a shared face, from their first line to their end: of shims, and of hooks, which ask one question. */
+export class ShimConnections {
+  readonly #options: ShimConnectionsOptions;
+  readonly #sessions = new Set<FaceSession>();
+  /** Connections that have not said hello, or are told something and closed. */
+  readonly #strangers: IdleConnections;
+  readonly #places: AgentPlaces;
+  readonly #shares: AgentShares;
+  readonly #refused: RecentRefusals<FaceRefusal>;
+  readonly #serving = new Set<Promise<void>>();
+  readonly #ending = new AbortController();
+
+  constructor(options: ShimConnectionsOptions) {
+    const { limits, now } = options;
+    this.#options = options;
+    this.#strangers = new IdleConnections(limits.idleConnections);
+    this.#places = new AgentPlaces(limits);
+    this.#shares = new AgentShares(limits, now);
+    this.#refused = new RecentRefusals({ forMs: refusedForMs, maxEntries: maxRefused, now });
+  }
+
+  /** The number of shims that are served. */
+  get sessionCount(): number {
+    return this.#sessions.size;
+  }
+
+  /** Serves a connection that was just accepted. */
+  accept(socket: Socket): void {
+    const served = this.#serve(socket).catch((thrown) => {
+      this.#options.log({ event: 'shared_face_failed', reason: messageOf(thrown) });
+      socket.destroy();
+    });
+    this.#serving.add(served);
+    void served.then(() => this.#serving.delete(served));
+  }
+
+  /** Ends all sessions, but not their calls, which the next face picks up. Resolves when nothing is served any more. */
+  async end(): Promise<void> {
+    this.#ending.abort();
+    const reason = { code: 'shutting_down', message: 'this face is ending', retryable: true };
+    await Promise.all([...this.#sessions].map((session) => session.end(reason)));
+    await Promise.all(this.#serving);
+  }
+
+  async #serve(socket: Socket): Promise<void> {
+    socket.on('error', () => socket.destroy());
+    this.#strangers.opened(socket);
+    const line = await firstLine(socket, {
+      maxBytes: maxHelloBytes,
+      timeoutMs: this.#options.helloTimeoutMs,
+      signal: this.#ending.signal,
+    });
+    if (line === undefined) {
+      socket.destroy();
+      return;
+    }
+    try {
+      const hello = readFirstLine(line);
+      if ('signalbox_hint' in hello) return await this.#answerHook(socket, hello);
+      const token = createHash('sha256')
+        .update(`${hello.agent ?? ''}\n${hello.token}`)
+        .digest('base64');
+      const known = this.#refused.get(token);
+      if (known) throw new SignalboxError(known.code, known.message, { details: { hint: known.hint } });
+      using place = this.#places.take(token);
+      this.#strangers.isBusy(socket);
+      const executor = await connectAgent(hello, this.#options, this.#ending.signal).catch((thrown) => {
+        const refusal = refusalOf(thrown);
+        if (lasting.has(refusal.code)) this.#refused.add(token, refusal);
+        throw thrown;
+      });
+      place.connected();
+      await this.#serveAgent(socket, hello, executor, place);
+    } catch (thrown) {
+      const refusal = refusalOf(thrown);
+      this.#options.log({ event: 'face_refused', code: refusal.code, reason: refusal.message });
+      writeLine(socket, { refused: refusal });
+      closeSocket(socket);
+    }
+  }
+
+  /** Tells a hook what is new for its agent, if a shim of the agent is served. The broker is asked over that shim's connection only. */
+  async #answerHook(socket: Socket, question: HintQuestion): Promise<void> {
+    const session = [...this.#sessions].findLast((one) => one.isOf(question));
+    const found = await session?.newMailHint();
+    writeLine(socket, { hint: found?.hint ?? null });
+    closeSocket(socket);
+  }
+
+  async #serveAgent(
+    socket: Socket,
+    hello: FaceHello,
+    executor: McpProxyExecutor,
+    { mentioned }: SessionPlace,
+  ): Promise<void> {
+    const { onSession, log } = this.#options;
+    const { agent } = executor;
+    const { consumer } = hello;
+    const onListed = () => onSession({ event: 'listed', agent, consumer });
+    using used = this.#shares.use(agent);
+    const own = { mentioned, share: used.share, onListed };
+    const session = openSession(socket, hello, executor, { ...this.#options, ...own });
+    this.#sessions.add(session);
+    log({ event: 'face_session_opened', agent, sessions: this.#sessions.size });
+    onSession({ event: 'connected', agent, consumer });
+    await session.closed;
+    this.#sessions.delete(session);
+    log({ event: 'face_session_ended', agent, sessions: this.#sessions.size });
+    onSession({ event: 'ended', agent, consumer });
+  }
+}
