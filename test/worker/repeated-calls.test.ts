@@ -80,6 +80,31 @@ test('a result stays at the broker until it has left the face', async () => {
   await expect.poll(waiting).toEqual([]);
 });
 
+test('the reply that a dead process was pushed and did not read is found by its successor, although the orchestrator has forgotten it', async () => {
+  await using site = await startSharedFaceStack();
+  const consumer = newConsumer();
+  const bytes = 1_900_000;
+  await using first = await site.shim('rosa', { consumer });
+  first.socket.pause();
+  first.request(2, 'tools/call', { name: big, arguments: { bytes } });
+  const watcher = await site.stack.client('rosa');
+  const waiting = () => watcher.peek({ address: `rosa#mcp-${consumer}`, bodies: false });
+  await expect.poll(waiting).toMatchObject([{ kind: 'mcp_reply' }]);
+  await using other = await site.shim('wim');
+  // The orchestrator keeps 16 MiB of the newest replies in memory.
+  for (let n = 2; n < 12; n++) await other.call(n, big, { bytes });
+  await replaceFace(site);
+
+  await using successor = await site.shim('rosa');
+  const { result } = await successor.call(2, 'signalbox_call_result', { call_id: `${consumer}-2` });
+  expect(JSON.stringify(result).length).toBeGreaterThan(bytes);
+  expect(result).not.toHaveProperty('isError');
+  await using stranger = await site.shim('eva');
+  expect(await stranger.call(2, 'signalbox_call_result', { call_id: `${consumer}-2` })).toMatchObject({
+    result: { isError: true, content: [{ text: expect.stringContaining('unknown_call') }] },
+  });
+});
+
 test('a call that is repeated after its answer is not made again: the orchestrator says what became of it', async () => {
   await using site = await startSharedFaceStack();
   const consumer = newConsumer();

@@ -15,6 +15,7 @@ import type { CallsUnderWay } from '../tools/calls-under-way.ts';
 import { failedResultOf, type ToolResult, toolResultOf } from '../tools/tool-result.ts';
 import { failure, failureResult } from './failure.ts';
 import { answer, type MailboxTool, mailboxTool, readOnly } from './mailbox-tool.ts';
+import { waitingReply } from './waiting-reply.ts';
 
 const askTimeoutMs = 10_000;
 const listed = 20;
@@ -103,8 +104,13 @@ async function resultOf(
   for (;;) {
     const { result: status, error } = await requestCallStatus(executor, id, signal);
     if (error) return failedResultOf(error, undefined);
-    if (status.state === 'finished') return finished(id, status);
-    if (status.state === 'unknown') return unknown(id);
+    if (status.state === 'finished') {
+      return finished(id, { ...status, reply: status.reply ?? (await waitingReply(executor, id)) });
+    }
+    if (status.state === 'unknown') {
+      const reply = await waitingReply(executor, id);
+      return reply ? finished(id, { state: 'finished', outcome: 'unknown', reply }) : unknown(id);
+    }
     const left = deadline - now();
     if (left <= 0 || signal.aborted) return pending(id, known?.tool);
     await delay(Math.min(askAgainMs, left), undefined, { signal }).catch(() => {});

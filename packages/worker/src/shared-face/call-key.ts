@@ -1,3 +1,6 @@
+/** Matches the ids of {@link callKey}, and those of further rounds. */
+const keyPattern = /^([A-Za-z0-9_-]{22})-\d{1,15}(?:\.\d+)?$/;
+
 /** Returns the id of a call: that of its message at the broker, in each repetition of the call. */
 export function callKey(consumer: string, ordinal: number): string {
   return `${consumer}-${ordinal}`;
@@ -14,4 +17,9 @@ export function repeatedId(ordinal: number): string {
 /** Tells whether an id belongs to a request that is repeated although it is answered, so that its answer is not for the client. */
 export function isRepeatedId(id: unknown): boolean {
   return typeof id === 'string' && id.startsWith(repeatedIdStart);
+}
+
+/** Returns the name of the shim that made a call, if the id of the call has one. */
+export function consumerOfKey(callId: string): string | undefined {
+  return keyPattern.exec(callId)?.[1];
 }

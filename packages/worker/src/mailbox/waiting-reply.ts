@@ -1,0 +1,43 @@
+import { requestAddress } from '@signalbox/client';
+import { type McpReply, mcpReplySchema, parseJson } from '@signalbox/protocol';
+import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
+import { consumerOfKey } from '../shared-face/call-key.ts';
+
+/** The most pages of an inbox that are read. */
+const maxPages = 20;
+
+/**
+ * Looks for the reply to a call in the inbox of the shim that made it, which may have died before it read the reply. The broker keeps
+ * what waits there for some minutes after its last holder left. Only shims name their inboxes in the ids of their calls. Rejects with
+ * `SignalboxError` if the broker cannot be asked.
+ */
+export async function waitingReply(
+  { client, agent, orchestrator }: Pick<McpProxyExecutor, 'client' | 'agent' | 'orchestrator'>,
+  callId: string,
+): Promise<McpReply | undefined> {
+  const consumer = consumerOfKey(callId);
+  if (consumer === undefined) return undefined;
+  const address = requestAddress(agent, consumer);
+  let after = 0;
+  for (let page = 0; page < maxPages; page++) {
+    const messages = await client.peek({ address, after });
+    const reply = messages.find(
+      ({ kind, correlation_id, from }) =>
+        kind === 'mcp_reply' &&
+        correlation_id === callId &&
+        from.agent === orchestrator &&
+        from.role === 'orchestrator',
+    );
+    if (reply) return readReply(reply.body);
+    const last = messages.at(-1)?.seq;
+    if (last === undefined) return undefined;
+    after = last;
+  }
+  return undefined;
+}
+
+/** Returns the reply as it came, with fields that the schema does not know. */
+function readReply(body: string | undefined): McpReply | undefined {
+  const json = body === undefined ? undefined : parseJson(body);
+  return mcpReplySchema.safeParse(json).success ? (json as McpReply) : undefined;
+}
