@@ -98,7 +98,7 @@ test('ordinary calls push no kept reply out, and kept replies no ordinary call',
   expect(await t.kept('rosa')).toEqual(['kept']);
 });
 
-test('a reply is kept for 24 hours in which a journal is open, whatever the clocks of its processes show', async () => {
+test('a reply is kept for 24 hours in which a journal is open, also if the clocks of its processes are wrong', async () => {
   await using t = await startJournal();
   await t.keep('rosa', ['r']);
   t.clock.ms += 23 * hour;

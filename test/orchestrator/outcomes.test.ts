@@ -7,23 +7,14 @@ import { callRecordSchema, callStatusSchema, SignalboxError, timeSortedId } from
 import { connectWire, tempDir } from '@signalbox/testing';
 import { expect, test, vi } from 'vitest';
 import { nonstandardServer, toolNamed } from '../support/mcp-host/test-servers.ts';
-import { startToolStack, type ToolStack, type ToolStackOptions } from '../support/orchestrator/tool-stack.ts';
+import { startJournaledStack } from '../support/orchestrator/journaled-stack.ts';
+import { startToolStack, type ToolStack } from '../support/orchestrator/tool-stack.ts';
 
 const count = 'mcp_counter__count';
 const crash = 'mcp_counter__crash';
 const echo = 'mcp_counter__echo';
 const gate = 'mcp_counter__gate';
 const slow = 'mcp_counter__slow';
-
-/** A stack whose orchestrator keeps a journal, which can be given to another one. */
-async function startJournaledStack(options: ToolStackOptions = {}) {
-  await using starting = new AsyncDisposableStack();
-  const directory = starting.use(await tempDir());
-  const journal = starting.use(await openSqliteJournal({ file: join(directory.path, 'journal.db') }));
-  const stack = starting.use(await startToolStack({ journal, ...options }));
-  const started = starting.move();
-  return { ...stack, journal, [Symbol.asyncDispose]: () => started.disposeAsync() };
-}
 
 /** Another orchestrator on the same inbox and MCP servers, with another journal or none. */
 async function takeOver({ broker, host }: ToolStack, journal?: Journal) {

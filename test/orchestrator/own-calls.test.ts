@@ -3,14 +3,15 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { type BrokerClient, connectBroker, requestAddress } from '@signalbox/client';
-import { openSqliteJournal, RoleToolAllowlist, startOrchestrator } from '@signalbox/orchestrator';
+import { RoleToolAllowlist, startOrchestrator } from '@signalbox/orchestrator';
 import { callStatusSchema, callsReplySchema } from '@signalbox/protocol';
 import { readCounter, startChild, startTestBroker, tempDir } from '@signalbox/testing';
 import { McpProxyExecutor } from '@signalbox/worker';
 import { expect, test, vi } from 'vitest';
 import type { OrchestratorSettings } from '../faults/process-messages.ts';
+import { startJournaledStack } from '../support/orchestrator/journaled-stack.ts';
 import { ask, askData } from '../support/orchestrator/requests.ts';
-import { startToolStack, type ToolStackOptions } from '../support/orchestrator/tool-stack.ts';
+import type { ToolStackOptions } from '../support/orchestrator/tool-stack.ts';
 import { connectMailbox } from '../support/worker/mailbox-client.ts';
 import { connectMcpClient } from '../support/worker/mcp-client.ts';
 
@@ -26,16 +27,13 @@ const status = (client: BrokerClient, requestId: string) =>
   askData(client, { op: 'status', request_id: requestId }, callStatusSchema);
 
 /** A stack with a journal, whose orchestrator can be replaced by another one on the same journal. */
-async function startJournaledStack(options: ToolStackOptions = {}) {
+async function startCallsStack(options: ToolStackOptions = {}) {
   await using starting = new AsyncDisposableStack();
-  const directory = starting.use(await tempDir());
-  const journal = starting.use(await openSqliteJournal({ file: join(directory.path, 'journal.db') }));
-  const stack = starting.use(await startToolStack({ journal, ...options }));
+  const stack = starting.use(await startJournaledStack(options));
   const started = starting.move();
-  const { broker, host } = stack;
+  const { broker, host, journal } = stack;
   return {
     ...stack,
-    journal,
     async replaceOrchestrator() {
       await stack.orchestrator.stop();
       const token = await broker.token('orchestrator', 'orchestrator');
@@ -53,7 +51,7 @@ async function startJournaledStack(options: ToolStackOptions = {}) {
 }
 
 test('an agent lists its own calls: those that wait, run or ended, and nobody else’s', async () => {
-  await using stack = await startJournaledStack({ concurrency: { global: 1 } });
+  await using stack = await startCallsStack({ concurrency: { global: 1 } });
   const rosa = await stack.executor('rosa');
   const walt = await stack.executor('walt');
   await rosa.execute({ name: echo }, { requestId: 'quick' });
@@ -80,7 +78,7 @@ test('an agent lists its own calls: those that wait, run or ended, and nobody el
 });
 
 test('another role of the agent sees only calls of tools that it may use', async () => {
-  await using stack = await startJournaledStack();
+  await using stack = await startCallsStack();
   const rosa = await stack.executor('rosa');
   await rosa.execute({ name: echo }, { requestId: 'e' });
   await rosa.execute({ name: count }, { requestId: 'c' });
@@ -98,7 +96,7 @@ test('another role of the agent sees only calls of tools that it may use', async
 test('the reply of a safe call survives the orchestrator if it took 10 s or its caller had gone, else not', async () => {
   let passed = 0;
   const monotonic = () => performance.now() + passed;
-  await using stack = await startJournaledStack({ monotonic, repeat: { safe: [gate] } });
+  await using stack = await startCallsStack({ monotonic, repeat: { safe: [gate] } });
   const rosa = await stack.executor('rosa');
   const open = (name: string) => `${stack.directory}/${name}`;
   const start = (name: string, executor = rosa) =>

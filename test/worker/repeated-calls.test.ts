@@ -13,13 +13,20 @@ async function replaceFace(site: SharedFaceStack): Promise<void> {
   site.face = await site.serve();
 }
 
-test('a call that runs when the face ends goes on, and its result is picked up at the next face', async () => {
-  await using site = await startSharedFaceStack();
+/** Starts a call of the gate over a face, which goes on when the file `opener` is there. */
+async function startGate(site: SharedFaceStack) {
   const consumer = newConsumer();
   const opener = `${site.stack.directory}/open`;
-  await using first = await site.shim('rosa', { consumer });
-  first.request(2, 'tools/call', { name: gate, arguments: { file: opener } });
+  const shim = await site.shim('rosa', { consumer });
+  shim.request(2, 'tools/call', { name: gate, arguments: { file: opener } });
   await expect.poll(() => site.stack.ran('gate').length).toBe(1);
+  return { consumer, opener, shim };
+}
+
+test('a call that runs when the face ends goes on, and its result is picked up at the next face', async () => {
+  await using site = await startSharedFaceStack();
+  const { consumer, opener, shim } = await startGate(site);
+  await using first = shim;
   await site.face.close();
   expect(await first.line('ended')).toMatchObject({ ended: { code: 'shutting_down', retryable: true } });
   expect(first.lines.at(-1)).toHaveProperty('ended');
@@ -35,11 +42,8 @@ test('a call that runs when the face ends goes on, and its result is picked up a
 
 test('a result that came while no face was there is picked up', async () => {
   await using site = await startSharedFaceStack();
-  const consumer = newConsumer();
-  const opener = `${site.stack.directory}/open`;
-  await using first = await site.shim('rosa', { consumer });
-  first.request(2, 'tools/call', { name: gate, arguments: { file: opener } });
-  await expect.poll(() => site.stack.ran('gate').length).toBe(1);
+  const { consumer, opener, shim } = await startGate(site);
+  await using _first = shim;
   await site.face.close();
   await writeFile(opener, '');
   const watcher = await site.stack.client('rosa');

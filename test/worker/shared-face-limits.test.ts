@@ -32,7 +32,7 @@ test('a call without an ordinal, or with the id of one that is under way, is not
     JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: count, arguments: {} } });
   rosa.write(`3 ${call(2)}`);
   rosa.write(`0 ${call(9)}`);
-  // Whatever came before this line was taken when it is answered.
+  // All lines before this one were taken when it is answered.
   expect(await rosa.call(4, count)).toMatchObject({ error: { message: expect.stringContaining('has 1') } });
   await writeFile(opener, '');
   expect(await held).toHaveProperty('result');

@@ -105,7 +105,7 @@ test.each<Era>(eras)(
   },
 );
 
-test('a message that was read is not mentioned, whoever holds the inbox afterwards', async () => {
+test('a message that was read is not mentioned, also if another process holds the inbox afterwards', async () => {
   await using face = await faceOf('r1');
   await mail('r1', 'rosa', 'walt');
   const read = await face.call('signalbox_inbox_read', { limit: 1 });

@@ -44,7 +44,7 @@ describe('the text for Prometheus', () => {
     ]);
   });
 
-  it('has no more series than the bound and one for all the rest, whatever names clients make up', () => {
+  it('has no more series than the bound and one for all the rest, however many names clients make up', () => {
     const counter = new Counter({ name: 'c_total', help: 'C.', labels: ['kind'] }, 2);
     const histogram = new LabelledHistogram({ name: 'l', help: 'L.', labels: ['server', 'tool'] }, [1], 2);
     for (let i = 0; i < 100; i++) {

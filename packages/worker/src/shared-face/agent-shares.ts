@@ -11,7 +11,7 @@ export interface UnreadConnection {
   endUnread(): void;
 }
 
-/** The parts of a face that all connections of one agent share, whichever tokens they have shown. */
+/** The parts of a face that all connections of one agent share, also if they have shown different tokens. */
 export class AgentShare {
   /** Counts the bytes that they write, which are read later beyond it. */
   readonly bytes: Budget;

@@ -20,7 +20,7 @@ function orders<T>(items: readonly T[]): T[][] {
   return items.flatMap((item, at) => orders(items.toSpliced(at, 1)).map((rest) => [item, ...rest]));
 }
 
-test('reads the same from both ends of a line as member by member, whatever the order', () => {
+test('reads the same from both ends of a line as member by member, in every order', () => {
   let compared = 0;
   for (const message of heads) {
     for (const members of orders(Object.entries({ jsonrpc: '2.0', ...message }))) {
