@@ -146,7 +146,10 @@ export { agentTokenMs, endsSoon } from './names/token-lifetime.ts';
 export {
   agentOfToken,
   isJwt,
+  isMintingPattern,
+  issuerOfToken,
   maxTokenLength,
+  mintingPatternOf,
   parseTokenFile,
   type TokenFile,
   tokenFileText,

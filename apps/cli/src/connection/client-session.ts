@@ -1,6 +1,7 @@
 import { type BrokerClient, connectBroker, type Log, requestAddress } from '@signalbox/client';
-import { parseBrokerAddress, SignalboxError } from '@signalbox/protocol';
-import { replacing } from '../token/token-expiry.ts';
+import { readTokenFile } from '@signalbox/daemon/token-file';
+import { issuerOfToken, parseBrokerAddress, SignalboxError } from '@signalbox/protocol';
+import { replacing, supplyText } from '../token/token-expiry.ts';
 import {
   type AddressOrigin,
   type Connection,
@@ -39,7 +40,10 @@ export function ownAddress({ agent, mintingPattern }: Pick<Connection, 'agent' |
   return mintingPattern === undefined && !agent.includes('#') ? requestAddress(agent) : agent;
 }
 
-/** Connects once. If no broker answers, the error names the command that starts one. */
+/**
+ * Connects once. If no broker answers, the error names the command that starts one. When the token ends, the client goes on with the one
+ * that its file holds then.
+ */
 export async function openClient(
   {
     url,
@@ -59,12 +63,13 @@ export async function openClient(
       insecure,
       ...(authorities && { ca: authorities.pem }),
       token,
+      ...(tokenFile !== undefined && { renewToken: async () => readTokenFile(tokenFile).token }),
       agent: address,
       ...(log && { log }),
       ...options,
     });
   } catch (error) {
-    throw withConnectionHint(error, { url, from, ...(tokenFile !== undefined && { tokenFile }) });
+    throw withConnectionHint(error, { url, from, token, ...(tokenFile !== undefined && { tokenFile }) });
   }
 }
 
@@ -75,13 +80,14 @@ async function connectionLog(): Promise<Log | undefined> {
   return logInto(await openLog('client', 'warn'), 'debug');
 }
 
+/** A connection that failed; `token` is absent if it is not known here. */
+export type UsedConnection = Pick<Connection, 'url' | 'from' | 'tokenFile'> & { token?: string };
+
 /** Adds to the error of a connection what it means and what to do. Any other thrown value is returned as it is. */
-export function withConnectionHint(
-  error: unknown,
-  { url, from, tokenFile }: Pick<Connection, 'url' | 'from' | 'tokenFile'>,
-): unknown {
+export function withConnectionHint(error: unknown, place: UsedConnection): unknown {
   if (!(error instanceof SignalboxError)) return error;
-  const hint = hintOf(error.code, { url, from, ...(tokenFile !== undefined && { tokenFile }) });
+  const { url } = place;
+  const hint = hintOf(error.code, place);
   if (hint === undefined || error.details.hint !== undefined) return error;
   return new SignalboxError(error.code, error.message, {
     retryable: error.retryable,
@@ -90,14 +96,13 @@ export function withConnectionHint(
   });
 }
 
-function hintOf(
-  code: string,
-  { url, from, tokenFile }: Pick<Connection, 'url' | 'from' | 'tokenFile'>,
-): string | undefined {
+function hintOf(code: string, { url, from, token, tokenFile }: UsedConnection): string | undefined {
+  const issuer = token === undefined ? undefined : issuerOfToken(token);
   switch (code) {
     case 'unreachable':
       return unreachableHint(url, from);
     case 'unauthorized':
+      if (issuer !== undefined) return supplyText(issuer, tokenFile);
       return `signalbox token issue puts a new token in place of this one with:${replacing(tokenFile ?? 'FILE')}`;
     case 'forged_sender':
       return 'leave --agent and SIGNALBOX_AGENT out, or use the token that was issued for that agent';

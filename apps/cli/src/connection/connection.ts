@@ -7,7 +7,13 @@ import {
   searchedText,
 } from '@signalbox/config';
 import { dataDirectory, localBrokerUrl, operatorToken } from '@signalbox/daemon/data-directory';
-import { agentOf, isAddress, parseBrokerAddress, SignalboxError } from '@signalbox/protocol';
+import {
+  agentOf,
+  isAddress,
+  mintingPatternOf,
+  parseBrokerAddress,
+  SignalboxError,
+} from '@signalbox/protocol';
 import { loadFound } from '../config/load-found.ts';
 import { printNotes } from '../terminal/output.ts';
 import { type Authorities, authoritiesFor } from './authorities.ts';
@@ -18,7 +24,6 @@ import {
   exposedTokenFile,
   type FoundToken,
   knownAddress,
-  mintingPatternOf,
   namedAgent,
   namedToken,
   namesBroker,

@@ -1,6 +1,6 @@
 import { readableByOthers } from '@signalbox/config/readable-by-others';
 import { readTokenFile, tokenInText } from '@signalbox/daemon/token-file';
-import { agentOfToken } from '@signalbox/protocol/names';
+import { agentOfToken, isJwt, mintingPatternOf } from '@signalbox/protocol/names';
 import { SignalboxError } from '@signalbox/protocol/signalbox-error';
 import { shellWords } from '../terminal/shell-words.ts';
 
@@ -70,7 +70,7 @@ export function namedToken(flags: ConnectionFlags, env: NodeJS.ProcessEnv): Foun
 
 /**
  * Returns the agent that an option, the environment or the token names; for a token that an option names the token comes before the
- * environment. Throws `usage` if none does. Whether it is an address is not checked.
+ * environment, unless it is a JWT: there the broker may take another claim for the agent than the one that is read here. Throws `usage` if none does. Whether it is an address is not checked.
  */
 export function namedAgent(
   flags: ConnectionFlags,
@@ -79,7 +79,8 @@ export function namedAgent(
 ): string {
   const inToken = agentOfToken(token) ?? mintingAgentOf(token);
   const inEnvironment = nonEmpty(env.SIGNALBOX_AGENT);
-  const agent = flags.agent ?? (from === 'flag' ? (inToken ?? inEnvironment) : (inEnvironment ?? inToken));
+  const isTokenFirst = from === 'flag' && !isJwt(token);
+  const agent = flags.agent ?? (isTokenFirst ? (inToken ?? inEnvironment) : (inEnvironment ?? inToken));
   if (agent !== undefined) return agent;
   throw new SignalboxError('usage', 'the token does not say which agent it is for', {
     details: { hint: 'name it with --agent NAME or SIGNALBOX_AGENT' },
@@ -90,11 +91,6 @@ export function namedAgent(
 export function exposedTokenFile({ file }: Pick<FoundToken, 'file'>): string | undefined {
   if (file === undefined || !readableByOthers(file)) return undefined;
   return `other users may read the token file ${file}: chmod 600 ${shellWords(file)}, and issue a new token if others use this machine`;
-}
-
-/** Returns the pattern of agents in the text of a minting token, as in `ci-*`; `undefined` for any other token. */
-export function mintingPatternOf(token: string): string | undefined {
-  return /^sbx_([^~*]+\*)~/.exec(token)?.[1];
 }
 
 /** Returns an agent id under the pattern of a minting token: the broker accepts the token for no other name. */

@@ -12,6 +12,14 @@ test('A token near its end or after it is warned about, with the command that wr
   expect(expiryWarning(rosa, 35 * day)).toContain('the token of rosa expired 5 d ago (1970-01-31');
 });
 
+test('The token of an identity provider is renewed there, and goes into the same file.', () => {
+  const issued = { ...rosa, issuer: 'https://login.example.com' };
+  expect(expiryWarning(issued, 26 * day, 'rosa.jwt')).toBe(undefined);
+  expect(expiryWarning(issued, 28 * day, 'rosa.jwt')).toBe(
+    'the token of rosa expires in 2 d (1970-01-31T00:00:00.000Z); https://login.example.com issues the next one, not signalbox: get it there and put it into rosa.jwt',
+  );
+});
+
 test('A table shows when a token expires, when it expired, or that it never does.', () => {
   expect(expiryText(rosa, 20 * day)).toBe('in 10 d');
   expect(expiryText(rosa, 31 * day)).toBe('24 h ago');

@@ -8,6 +8,8 @@ export interface TokenTimes {
   role: string;
   created_at: number;
   expires_at?: number | undefined;
+  /** The identity provider that issued it, if one did. */
+  issuer?: string | undefined;
 }
 
 /** Writes when a token expires, for a table. */
@@ -17,13 +19,23 @@ export function expiryText({ expires_at }: Pick<TokenTimes, 'expires_at'>, now: 
   return left > 0 ? `in ${formatDuration(left)}` : `${formatDuration(-left)} ago`;
 }
 
+/** Says where the next token comes from if an identity provider issued this one, and where it belongs. */
+export function supplyText(issuer: string, file: string | undefined): string {
+  const place = file === undefined ? 'pass it in place of this one' : `put it into ${shellWords(file)}`;
+  return `${issuer} issues the next one, not signalbox: get it there and ${place}`;
+}
+
 /** Returns a warning if a token ends soon or has ended, with the command that renews it. `file` is the file that holds it. */
 export function expiryWarning(token: TokenTimes, now: number, file?: string): string | undefined {
-  const { agent, expires_at } = token;
+  const { agent, expires_at, issuer } = token;
   if (expires_at === undefined || !endsSoon(token, now)) return undefined;
   const verb = expires_at > now ? 'expires' : 'expired';
   const at = `${expiryText(token, now)} (${new Date(expires_at).toISOString()})`;
-  return `the token of ${agent} ${verb} ${at}; renew it with: ${renewalCommand(token)}${replacing(file)}`;
+  const renewal =
+    issuer === undefined
+      ? `renew it with: ${renewalCommand(token)}${replacing(file)}`
+      : supplyText(issuer, file);
+  return `the token of ${agent} ${verb} ${at}; ${renewal}`;
 }
 
 /** Returns the options that write a renewed token over the old one. */

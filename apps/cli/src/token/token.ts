@@ -101,9 +101,11 @@ function renewalLines(tokens: readonly ListedToken[], now: number): string[] {
   const isLasting = (token: ListedToken): boolean => !token.damaged && !endsSoon(token, now);
   const holder = ({ agent, role }: ListedToken): string => `${agent} ${role}`;
   const supplied = new Set(tokens.filter(isLasting).map(holder));
-  // The supervisor of a process renews the tokens that a minting token issued.
+  // The supervisor of a process renews the tokens that a minting token issued, and a provider's are replaced as a matter of course.
+  const isOurs = ({ id, parent_id }: ListedToken): boolean =>
+    parent_id === undefined && !id.startsWith('jwt:');
   const lines = tokens
-    .filter((token) => !token.damaged && token.parent_id === undefined && !supplied.has(holder(token)))
+    .filter((token) => !token.damaged && isOurs(token) && !supplied.has(holder(token)))
     .flatMap((token) => expiryWarning(token, now) ?? []);
   return lines.length === 0 ? [] : ['', ...new Set(lines)];
 }

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { isAgentId, parseBrokerAddress } from '@signalbox/protocol/names';
 import { type FaceRefusal, runShim, type ShimOptions } from '@signalbox/worker/shim';
+import type { UsedConnection } from '../connection/client-session.ts';
 import {
   type BrokerPlace,
   exposedTokenFile,
@@ -78,7 +79,9 @@ export async function bridgeToFace(argv: readonly string[], env: NodeJS.ProcessE
     },
   });
   if (end.end === 'not_served') return false;
-  if (end.end === 'refused') await fail(end.refusal, place, argv);
+  const { token, file: tokenFile } = found;
+  const used = place && { ...place, token, ...(tokenFile !== undefined && { tokenFile }) };
+  if (end.end === 'refused') await fail(end.refusal, used, argv);
   return true;
 }
 
@@ -162,7 +165,7 @@ function notice(env: NodeJS.ProcessEnv, text: string): void {
 /** Reports a refusal as the whole program reports it, and sets the exit code. */
 async function fail(
   refusal: FaceRefusal,
-  place: BrokerPlace | undefined,
+  place: UsedConnection | undefined,
   argv: readonly string[],
 ): Promise<void> {
   const { reportRefusal } = await import('./refused-bridge.ts');

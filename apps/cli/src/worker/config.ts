@@ -3,7 +3,14 @@ import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { findConfig, loadConfig, settledPath } from '@signalbox/config';
 import { dataDirectory, runningAddresses } from '@signalbox/daemon/data-directory';
-import { agentOf, agentOfToken, parseBrokerAddress, SignalboxError, suggestion } from '@signalbox/protocol';
+import {
+  agentOf,
+  agentOfToken,
+  isJwt,
+  parseBrokerAddress,
+  SignalboxError,
+  suggestion,
+} from '@signalbox/protocol';
 import {
   clientSnippet,
   type FaceTarget,
@@ -163,7 +170,8 @@ function checkToken({ token, mintingPattern }: Connection, agent: string, tokenF
       },
     );
   }
-  const holder = agentOfToken(token);
+  // Which claim of a JWT names the agent is the broker's to say.
+  const holder = isJwt(token) ? undefined : agentOfToken(token);
   if (holder === undefined || holder === agent) return;
   throw new SignalboxError('usage', `the token in ${tokenFile} is for '${holder}', not for '${agent}'`, {
     details: { hint: 'leave --agent out, or pass the token file of that agent' },

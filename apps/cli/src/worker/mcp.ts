@@ -1,4 +1,4 @@
-import { permissionsOfRole, SignalboxError } from '@signalbox/protocol';
+import { issuerOfToken, permissionsOfRole, SignalboxError } from '@signalbox/protocol';
 import { type ExecutorOptions, McpProxyExecutor, serveMcpFace } from '@signalbox/worker';
 import { withConnectionHint } from '../connection/client-session.ts';
 import {
@@ -45,7 +45,9 @@ export async function runWorkerMcp(flags: WorkerMcpFlags): Promise<void> {
     log.info({ agent: executor.agent, role: executor.role, tools: executor.toolCount }, 'serving MCP');
     const times = executor.tokenTimes;
     const { agent, role } = executor;
-    const expiring = times && expiryWarning({ agent, role, ...times }, Date.now(), connection.tokenFile);
+    const issuer = issuerOfToken(connection.token);
+    const expiring =
+      times && expiryWarning({ agent, role, issuer, ...times }, Date.now(), connection.tokenFile);
     if (expiring !== undefined) log.warn(expiring);
     await using face = serveMcpFace(executor, {
       version: ownVersion(),

@@ -1,13 +1,12 @@
 import { SignalboxError } from '@signalbox/protocol';
 import type { FaceRefusal } from '@signalbox/worker/shim';
-import { withConnectionHint } from '../connection/client-session.ts';
-import type { BrokerPlace } from '../connection/named-identity.ts';
+import { type UsedConnection, withConnectionHint } from '../connection/client-session.ts';
 import { reportFailure } from '../run.ts';
 
 /** Reports a face's refusal as if this process had got it from the broker, and returns the exit code. */
 export async function reportRefusal(
   { code, message, retryable, hint }: FaceRefusal,
-  place: BrokerPlace | undefined,
+  place: UsedConnection | undefined,
   argv: readonly string[],
 ): Promise<number> {
   const details = hint === undefined ? {} : { hint };

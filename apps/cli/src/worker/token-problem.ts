@@ -1,5 +1,5 @@
 import { requestAddress } from '@signalbox/client';
-import { SignalboxError } from '@signalbox/protocol';
+import { issuerOfToken, SignalboxError } from '@signalbox/protocol';
 import { openClient } from '../connection/client-session.ts';
 import type { Connection } from '../connection/connection.ts';
 import { expiryWarning } from '../token/token-expiry.ts';
@@ -16,7 +16,9 @@ export async function tokenProblem(connection: Connection, agent: string): Promi
     const signal = AbortSignal.timeout(brokerTimeoutMs);
     await using client = await openClient(connection, requestAddress(agent), { signal });
     const { token } = client.welcome;
-    return token && expiryWarning({ agent, role: client.role, ...token }, Date.now(), connection.tokenFile);
+    const issuer = issuerOfToken(connection.token);
+    const times = token && { agent, role: client.role, issuer, ...token };
+    return times && expiryWarning(times, Date.now(), connection.tokenFile);
   } catch (error) {
     if (!(error instanceof SignalboxError) || error.code !== 'unauthorized') return undefined;
     return `the broker refuses this token: ${error.message}; ${String(error.details.hint)}`;

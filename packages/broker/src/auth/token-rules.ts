@@ -1,6 +1,7 @@
 import {
   agentTokenMs,
   isAgentId,
+  isMintingPattern,
   isNamedOperator,
   isReservedName,
   permissionsOfRole,
@@ -21,13 +22,6 @@ export interface TokenRefusal {
   code: 'bad_frame' | 'forbidden';
   field: string;
   message: string;
-}
-
-const mintingPattern = /^[a-z0-9][a-z0-9_.-]{0,126}\*$/;
-
-/** Tells whether a name is the pattern of a minting token, such as `ci-*`, which covers every agent id with that beginning. */
-export function isMintingPattern(agent: string): boolean {
-  return mintingPattern.test(agent);
 }
 
 /** Tells whether a minting pattern covers an agent id. */

@@ -1,7 +1,7 @@
-import { isMintingPattern } from '@signalbox/broker';
 import type { AuthEntry } from '@signalbox/config';
 import {
   isAgentId,
+  isMintingPattern,
   isNamedOperator,
   isReservedName,
   type Permission,

@@ -1,3 +1,10 @@
 export { isAgentId } from './address.ts';
 export { parseBrokerAddress, untrustedDirectory } from './broker-address.ts';
-export { agentOfToken, isJwt, parseTokenFile, type TokenFile } from './token-text.ts';
+export {
+  agentOfToken,
+  isJwt,
+  issuerOfToken,
+  mintingPatternOf,
+  parseTokenFile,
+  type TokenFile,
+} from './token-text.ts';

@@ -4,6 +4,12 @@ import { isAgentId } from './address.ts';
 export const maxTokenLength = 8192;
 
 const tokenPattern = /^sbx_([^~]+)~[A-Za-z0-9_-]{43}$/;
+const mintingPattern = /^[a-z0-9][a-z0-9_.-]{0,126}\*$/;
+
+/** Tells whether a name is the pattern of a minting token, such as `ci-*`, which covers every agent id with that beginning. */
+export function isMintingPattern(agent: string): boolean {
+  return mintingPattern.test(agent);
+}
 
 /**
  * Writes a token as text: `sbx_<agent>~<secret>`, where the secret is 32 random bytes in base64url. The agent in it helps people
@@ -34,8 +40,24 @@ export function isJwt(text: string): boolean {
  * or a text of another form. Only the broker knows whether it is true.
  */
 export function agentOfToken(text: string, agentClaim = 'sub'): string | undefined {
-  const agent = isJwt(text) ? claimOf(text, agentClaim) : tokenPattern.exec(text)?.[1];
+  const agent = holderOf(text, agentClaim);
   return agent !== undefined && isAgentId(agent) ? agent : undefined;
+}
+
+/** Returns the pattern of agents that the text of a minting token names, as in `ci-*`; `undefined` for any other token. */
+export function mintingPatternOf(text: string): string | undefined {
+  const holder = holderOf(text, 'sub');
+  return holder !== undefined && isMintingPattern(holder) ? holder : undefined;
+}
+
+/** Returns the identity provider that a JSON Web Token names as its issuer, if that is a URL; `undefined` for any other token. */
+export function issuerOfToken(text: string): string | undefined {
+  const issuer = isJwt(text) ? claimOf(text, 'iss') : undefined;
+  return issuer !== undefined && /^https?:\/\/[!-~]{1,256}$/.test(issuer) ? issuer : undefined;
+}
+
+function holderOf(text: string, agentClaim: string): string | undefined {
+  return isJwt(text) ? claimOf(text, agentClaim) : tokenPattern.exec(text)?.[1];
 }
 
 function claimOf(jwt: string, name: string): string | undefined {

@@ -13,6 +13,8 @@ export interface AgentSetup {
   url: string;
   /** Whether plain `ws://` to another machine is allowed. */
   insecure: boolean;
+  /** A file with the agent's token that somebody else writes and renews. Without it each process gets one of its own. */
+  tokenFile?: string;
   /** The Unix socket of a shared face; without it the face command serves in its own process. */
   faceSocket?: string | undefined;
   /** The file with the certificates of the only authorities to trust for `wss://`, and its content. */
@@ -43,15 +45,17 @@ export interface AgentPlan {
   injection: Injection;
   /** Variables that are set in addition to those that it inherits. */
   variables: Record<string, string>;
-  /** The file that will hold the token. */
+  /** The file that holds the token. */
   tokenFile: string;
+  /** Whether that file is made for this process. */
+  ownsTokenFile: boolean;
 }
 
 /** Plans one process of an agent, without side effects. Throws `SignalboxError` `usage` if the agent can't be told of its MCP face. */
 export function planAgent(setup: AgentSetup, runDirectory: string): AgentPlan {
   const { agent, url, authorities, faceSocket, faceCommand, argv, cwd, env, inject, systemSettings } = setup;
   const { keepMcp, mailHook, approveWorkspaceServers } = setup;
-  const tokenFile = join(runDirectory, 'token');
+  const tokenFile = setup.tokenFile ?? join(runDirectory, 'token');
   const own = agentVariables({ url, agent, tokenFile, faceSocket, caFile: authorities?.file });
   const injection = inject
     ? injectionFor(argv, {
@@ -65,7 +69,8 @@ export function planAgent(setup: AgentSetup, runDirectory: string): AgentPlan {
         ...(systemSettings !== undefined && { systemSettings }),
       })
     : notInjected(argv);
-  return { injection, variables: { ...own, ...injection.env }, tokenFile };
+  const ownsTokenFile = setup.tokenFile === undefined;
+  return { injection, variables: { ...own, ...injection.env }, tokenFile, ownsTokenFile };
 }
 
 /** Whether the agent ignores files under a directory that others may write to, even a sticky one, as Gemini CLI does. */

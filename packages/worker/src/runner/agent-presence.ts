@@ -37,15 +37,17 @@ export async function openPresence(options: {
   insecure: boolean;
   ca: string | undefined;
   token: string;
+  renewToken: (() => Promise<string | undefined>) | undefined;
   agent: string;
 }): Promise<AgentPresence> {
-  const { url, insecure, ca, token, agent } = options;
+  const { url, insecure, ca, token, renewToken, agent } = options;
   const address = `${agent}#run-${randomBytes(12).toString('base64url')}`;
   const client = await connectBroker({
     url,
     insecure,
     ...(ca !== undefined && { ca }),
     token,
+    ...(renewToken && { renewToken }),
     agent: address,
   });
   const over = new AbortController();

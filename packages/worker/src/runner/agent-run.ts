@@ -80,6 +80,7 @@ async function withToken(files: RunFiles, run: Run): Promise<ProcessEnd | undefi
       ca: authorities?.pem,
       agent,
       token: token.text,
+      renewToken: token.renew,
     });
     if (presence.isShared && run.restarts === 0) run.onEvent(runsAlready(agent));
     if (run.control.signal.aborted) return undefined;

@@ -3,6 +3,8 @@ import type { ProcessEnd } from './run-event.ts';
 /** The token of one process. */
 export interface ChildToken {
   text: string;
+  /** Returns the token that takes its place when it ends, where somebody renews it. */
+  renew?: () => Promise<string | undefined>;
   /**
    * The process has ended, or never began (`undefined`): makes the token worthless where it was made for this process,
    * and tells the parent. Never rejects.

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { BrokerClient } from '@signalbox/client';
 import { type AdminParams, messageOf, SignalboxError } from '@signalbox/protocol';
 import { late, within } from '../time-limit.ts';
-import type { ChildToken, ExitFacts, IssueToken } from './child-token.ts';
+import type { ExitFacts, IssueToken } from './child-token.ts';
 import type { ProcessEnd, RunEvent } from './run-event.ts';
 
 /** The tokens that are issued for the processes of agents, and who is told when a process has ended. */
@@ -25,10 +25,9 @@ const retryMs = 500;
 const whyNotTold = 'there is no such agent, its inbox is full, or this role may not write to it';
 const nothingHeld = { told: false, heldIds: [] };
 
-/** Gives every process the same token, which stays valid when they end. */
-export function sameToken(text: string): IssueToken {
-  const token: ChildToken = { text, retire: async () => nothingHeld };
-  return async () => token;
+/** Gives every process the token that `read` returns when it starts, and that stays valid when it ends. */
+export function sameToken(read: () => string): IssueToken {
+  return async () => ({ text: read(), renew: async () => read(), retire: async () => nothingHeld });
 }
 
 /**

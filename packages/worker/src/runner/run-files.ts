@@ -9,6 +9,7 @@ import { type Restored, restoreWorkspace, type WorkspaceClaim } from './workspac
 /** The files that one process of an agent needs. The cleanup process knows all of them. */
 export interface RunFiles {
   readonly plan: AgentPlan;
+  /** Writes the token into the file that was made for this process, if one was. */
   writeToken(text: string): Promise<void>;
   /** Has the cleanup process end this process, too. */
   processStarted(process: OwnProcess): void;
@@ -50,7 +51,9 @@ export async function prepareRunFiles(
       claim = await claimWorkspace(workspace, records, (made) => alsoCleanUp({ claims: [made] }));
     return {
       plan,
-      writeToken: (text) => writePrivateFile(plan.tokenFile, `${text}\n`),
+      writeToken: async (text) => {
+        if (plan.ownsTokenFile) await writePrivateFile(plan.tokenFile, `${text}\n`);
+      },
       processStarted: (process) => alsoCleanUp({ process }),
       remove,
     };

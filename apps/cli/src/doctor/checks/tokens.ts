@@ -1,18 +1,18 @@
 import { readableByOthers } from '@signalbox/config/readable-by-others';
 import { readTokenFile } from '@signalbox/daemon/token-file';
-import { endsSoon, messageOf, renewalCommand, SignalboxError } from '@signalbox/protocol';
+import { endsSoon, issuerOfToken, messageOf, renewalCommand, SignalboxError } from '@signalbox/protocol';
 import { openClient, ownAddress } from '../../connection/client-session.ts';
 import { resolveConnection } from '../../connection/connection.ts';
 import { count } from '../../terminal/output.ts';
 import { shellWords } from '../../terminal/shell-words.ts';
-import { expiryText, replacing, type TokenTimes } from '../../token/token-expiry.ts';
+import { expiryText, replacing, supplyText, type TokenTimes } from '../../token/token-expiry.ts';
 import { type Finding, failed, ok, warning } from '../finding.ts';
 import type { FoundToken } from '../setup.ts';
 
 /** The state of a token: what a broker says of it, or why none was asked. */
 export type TokenState =
   | { is: 'valid'; token: TokenTimes }
-  | { is: 'refused'; agent?: string }
+  | { is: 'refused'; agent?: string; issuer?: string | undefined; message: string }
   | { is: 'unreadable'; message: string }
   | { is: 'unknown' };
 
@@ -31,6 +31,7 @@ export async function tokenState(
 ): Promise<TokenState> {
   const { SIGNALBOX_TOKEN, SIGNALBOX_AGENT } = env;
   let agent: string | undefined;
+  let issuer: string | undefined;
   try {
     const url = (file === undefined ? undefined : readTokenFile(file).url) ?? broker?.url;
     if (broker === undefined || url === undefined) return { is: 'unknown' };
@@ -38,12 +39,14 @@ export async function tokenState(
     const identity = file === undefined ? { SIGNALBOX_TOKEN, SIGNALBOX_AGENT } : { SIGNALBOX_AGENT };
     const connection = await resolveConnection(flags, identity, { search: false, warn: () => {} });
     agent = connection.agent;
+    issuer = issuerOfToken(connection.token);
     await using client = await openClient(connection, ownAddress(connection));
     const { role, token } = client.welcome;
-    return { is: 'valid', token: { agent: client.agent, role, created_at: 0, ...token } };
+    return { is: 'valid', token: { agent: client.agent, role, created_at: 0, issuer, ...token } };
   } catch (error) {
     if (!(error instanceof SignalboxError)) throw error;
-    if (error.code === 'unauthorized') return { is: 'refused', ...(agent !== undefined && { agent }) };
+    if (error.code === 'unauthorized')
+      return { is: 'refused', ...(agent !== undefined && { agent }), issuer, message: messageOf(error) };
     return error.code === 'usage' ? { is: 'unreadable', message: messageOf(error) } : { is: 'unknown' };
   }
 }
@@ -56,6 +59,11 @@ export function tokenFinding(found: FoundToken, state: TokenState, now: number):
   if (state.is === 'unreadable')
     return bad(state.message, `issue a new one: signalbox token issue${replacing(file)}`);
   if (state.is === 'refused') {
+    if (state.issuer !== undefined)
+      return bad(
+        `the broker does not accept the token in ${name}: ${state.message}`,
+        supplyText(state.issuer, file),
+      );
     const of = state.agent === undefined ? '' : ` of ${state.agent}`;
     return bad(
       `the broker does not accept the token${of} in ${name}: it has expired, was revoked or is another broker's`,
@@ -65,7 +73,9 @@ export function tokenFinding(found: FoundToken, state: TokenState, now: number):
   if (state.is === 'valid' && endsSoon(state.token, now)) {
     return warning(
       `the token of ${state.token.agent} in ${name} expires ${expiryText(state.token, now)}`,
-      `renew it: ${renewalCommand(state.token)}${replacing(file)}`,
+      state.token.issuer === undefined
+        ? `renew it: ${renewalCommand(state.token)}${replacing(file)}`
+        : supplyText(state.token.issuer, file),
     );
   }
   if (file !== undefined && readableByOthers(file)) {

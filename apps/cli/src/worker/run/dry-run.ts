@@ -41,7 +41,7 @@ export function printPlans(setups: readonly AgentSetup[], json: boolean): void {
 
 type Plan = ReturnType<typeof planAgent> & { agent: string; cwd: string };
 
-function planLines({ agent, cwd, variables, tokenFile, injection }: Plan): string[] {
+function planLines({ agent, cwd, variables, tokenFile, ownsTokenFile, injection }: Plan): string[] {
   const { argv, files, workspace, notes } = injection;
   return [
     `${agent} would be started in ${cwd} as`,
@@ -49,7 +49,7 @@ function planLines({ agent, cwd, variables, tokenFile, injection }: Plan): strin
     'with these variables, SIGNALBOX_* of this shell left out',
     ...Object.entries(variables).map(([name, value]) => `  ${name}=${shellWords(value)}`),
     'and these files (0600)',
-    `  ${tokenFile}: its token, made when it starts`,
+    `  ${tokenFile}: its token, ${ownsTokenFile ? 'made when it starts' : 'which the holder of that file renews'}`,
     ...files.flatMap(({ path, text }) => [
       `  ${path}:`,
       ...text

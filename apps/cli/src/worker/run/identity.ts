@@ -1,4 +1,4 @@
-import { agentOf } from '@signalbox/protocol';
+import { agentOf, agentOfToken, isAgentId, isJwt, mintingPatternOf } from '@signalbox/protocol';
 import {
   type Connection,
   type ConnectionFlags,
@@ -17,12 +17,26 @@ export interface RunIdentity {
 
 /**
  * Finds the broker and the kind of our token. `SIGNALBOX_AGENT` names the agent that started us, and not the agents to run,
- * so a token that names its agent decides. Rejects as `resolveConnection`.
+ * so a token that names its agent decides. `flags.agent` is the agent to run: a JWT is taken for its token, since only the broker knows
+ * which claim names the agent. Rejects as `resolveConnection`.
  */
-export async function runIdentity(flags: ConnectionFlags, env: NodeJS.ProcessEnv): Promise<RunIdentity> {
+export async function runIdentity(
+  { agent: wanted, ...flags }: ConnectionFlags,
+  env: NodeJS.ProcessEnv,
+): Promise<RunIdentity> {
   const { SIGNALBOX_AGENT, ...anonymous } = env;
-  const connection = await resolveConnection(flags, namedToken(flags, env) ? anonymous : env);
+  const named = namedToken(flags, env);
+  const holder = named && holderOf(named.token, wanted);
+  const connection = await resolveConnection(
+    { ...flags, ...(holder !== undefined && { agent: holder }) },
+    named ? anonymous : env,
+  );
   if (connection.mintingPattern !== undefined) return { connection, kind: 'minting' };
   const agent = agentOf(connection.agent);
   return { connection, kind: agent === 'operator' || agent === 'human' ? 'operator' : 'plain' };
+}
+
+function holderOf(token: string, agent: string | undefined): string | undefined {
+  if (!isJwt(token) || mintingPatternOf(token) !== undefined) return undefined;
+  return agent !== undefined && isAgentId(agent) ? agent : agentOfToken(token);
 }

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import { type BrokerClient, requestAddress } from '@signalbox/client';
 import { workspaceRecordsDirectory } from '@signalbox/daemon/data-directory';
-import { type FaceLimits, SignalboxError } from '@signalbox/protocol';
+import { type FaceLimits, isJwt, issuerOfToken, SignalboxError } from '@signalbox/protocol';
 import {
   type AgentSetup,
   type CleanupProcess,
@@ -23,6 +23,7 @@ import {
 } from '@signalbox/worker';
 import { configBeside } from '../../config/config-beside.ts';
 import { openClient } from '../../connection/client-session.ts';
+import { namedToken } from '../../connection/connection.ts';
 import { startExitDeadline } from '../../process/exit-deadline.ts';
 import { ownVersion } from '../../process/version.ts';
 import { parseDuration } from '../../terminal/duration.ts';
@@ -41,10 +42,9 @@ import { workingDirectory } from './working-directory.ts';
 
 /** Runs agents to their end and returns the highest of their exit codes. Wrong usage is refused before a token is issued. */
 export async function runWorkers(argv: readonly string[], flags: WorkerRunFlags): Promise<number> {
-  const { agent, ...connectionFlags } = flags;
   const cwd = workingDirectory(flags.cwd);
   const program = findProgram(argv[0] ?? '', cwd, process.env.PATH);
-  const identity = await runIdentity(connectionFlags, process.env);
+  const identity = await runIdentity(flags, process.env);
   const setups = runSetups(argv, cwd, identity, flags);
   if (flags.dryRun) {
     printPlans(setups, flags.json === true);
@@ -67,7 +67,7 @@ async function superviseAll(
   await using issuer = await openIssuer(identity);
   const issueToken = issuer
     ? processTokens(issuer, tokenOptions(flags, onEvent))
-    : sameToken(identity.connection.token);
+    : sameToken(() => namedToken(flags, process.env)?.token ?? identity.connection.token);
   await using cleanup = startCleanupProcess(flags.stopTimeout);
   const [{ agent, cwd }] = setups as [AgentSetup];
   const message = await exposedWorkspace(cwd, flags, { kind: identity.kind, env: process.env });
@@ -204,12 +204,22 @@ function codeOf(end: ProcessEnd | undefined): number {
   return end.code ?? 128 + (end.signal === null ? 0 : constants.signals[end.signal]);
 }
 
-function printSetupNotes(setup: AgentSetup, { kind }: RunIdentity, { json }: WorkerRunFlags): void {
+function printSetupNotes(
+  setup: AgentSetup,
+  { kind, connection }: RunIdentity,
+  { json }: WorkerRunFlags,
+): void {
   if (json) return;
   const { notes } = planAgent(setup, '/').injection;
-  const own =
-    kind === 'plain'
-      ? [`${setup.agent}'s own token is used as it is: it stays valid when the agent ends`]
-      : [];
+  const own = kind === 'plain' ? [ownTokenNote(setup, connection.token)] : [];
   for (const note of [...notes, ...own]) printNotes(`signalbox: ${note}`);
+}
+
+function ownTokenNote({ agent, tokenFile }: AgentSetup, token: string): string {
+  if (!isJwt(token)) return `${agent}'s own token is used as it is: it stays valid when the agent ends`;
+  const issuer = issuerOfToken(token) ?? 'an identity provider';
+  const how = `${agent}'s own token of ${issuer} is used, because it may issue no others`;
+  return tokenFile === undefined
+    ? `${how}: the agent ends with it; pass it in a file with --token-file, and it goes on with the one that is there then`
+    : `${how}: the agent reads it from ${tokenFile}, and goes on with the one that is there when it ends`;
 }

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import { SignalboxError } from '@signalbox/protocol';
+import { resolve } from 'node:path';
+import { isJwt, SignalboxError } from '@signalbox/protocol';
 import { type AgentSetup, inheritedEnvironment, type MailHookCommand, planAgent } from '@signalbox/worker';
 import { ownCommand } from '../../process/own-command.ts';
 import { shellWords } from '../../terminal/shell-words.ts';
@@ -50,9 +51,11 @@ function setupOf(
   agent: string,
   argv: readonly string[],
   cwd: string,
-  { connection: { url, insecure, authorities, orchestrator } }: RunIdentity,
+  { kind, connection: { url, insecure, authorities, orchestrator, token, tokenFile } }: RunIdentity,
   flags: WorkerRunFlags,
 ): AgentSetup {
+  // A JWT lives shortly: who has it in a file renews it there.
+  const renewed = kind === 'plain' && isJwt(token) ? tokenFile : undefined;
   const own = ownCommand();
   const more = [
     ...(insecure ? ['--insecure'] : []),
@@ -65,6 +68,7 @@ function setupOf(
     url,
     insecure,
     ...(authorities && { authorities }),
+    ...(renewed !== undefined && { tokenFile: resolve(renewed) }),
     faceCommand: { command: own.command, args: [...own.args, 'worker', 'mcp', ...more] },
     argv,
     cwd,

@@ -1,6 +1,12 @@
-import { type AdminParams, type AdminResult, furtherCosts, suggestion } from '@signalbox/protocol';
+import {
+  type AdminParams,
+  type AdminResult,
+  furtherCosts,
+  isMintingPattern,
+  suggestion,
+} from '@signalbox/protocol';
 import type { TokenRecord } from '@signalbox/store';
-import { isMintingPattern, refuseChild, refuseOperator, refuseToken } from '../../auth/token-rules.ts';
+import { refuseChild, refuseOperator, refuseToken } from '../../auth/token-rules.ts';
 import { auditCaller, type Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { OperationOutcome } from './operation.ts';
