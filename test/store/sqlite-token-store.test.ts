@@ -19,6 +19,7 @@ const child: TokenRecord = {
   agent: 'ci-*',
   role: 'worker',
   permissions: ['mint', 'operator'],
+  roles: ['worker', 'tester'],
   createdAt: 2,
   expiresAt: 3,
   parentId: 'one',

@@ -85,6 +85,13 @@ export function lifetimeOption(text: string): number | 'never' {
   return ms;
 }
 
+/** Reads a list with commas, as in `tester,writer`. */
+export function listOption(text: string): string[] {
+  const parts = text.split(',').map((part) => part.trim());
+  if (parts.includes('')) throw new InvalidArgumentError('Write it like tester,writer.');
+  return parts;
+}
+
 function milliseconds(text: string): number {
   const ms = parseDuration(text);
   if (ms === undefined) throw new InvalidArgumentError('Write it like 500ms, 30s, 15m, 8h or 7d.');

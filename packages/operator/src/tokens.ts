@@ -8,14 +8,19 @@ export type IssuedToken = AdminResult<'token_issue'>;
 export type ListedToken = AdminResult<'token_list'>['tokens'][number];
 
 /**
- * Issues a token for an agent. It is valid for `ttlMs`, or for ever with `null`. Without it the broker decides: an agent's token is valid
+ * Issues a token for an agent, or with a pattern a minting token, whose tokens may have one of `roles`, or only `role`. It is valid for `ttlMs`, or for ever with `null`. Without it the broker decides: an agent's token is valid
  * for 30 days.
  */
 export async function issueToken(
   client: BrokerClient,
-  { agent, role, ttlMs }: { agent: string; role: string; ttlMs?: number | null | undefined },
+  {
+    agent,
+    role,
+    roles,
+    ttlMs,
+  }: { agent: string; role: string; roles?: string[] | undefined; ttlMs?: number | null | undefined },
 ): Promise<IssuedToken> {
-  return await client.admin('token_issue', { agent, role, ttl_ms: ttlMs });
+  return await client.admin('token_issue', { agent, role, roles, ttl_ms: ttlMs });
 }
 
 /** Lists the valid tokens. */

@@ -12,6 +12,8 @@ export interface TokenRecord {
   agent: string;
   role: string;
   permissions: Permission[];
+  /** The roles that the tokens of a minting token may have; by default its own alone. */
+  roles?: string[];
   createdAt: number;
   /** Absent for a token that never expires. */
   expiresAt?: number;

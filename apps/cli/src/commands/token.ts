@@ -5,6 +5,7 @@ import {
   dataOption,
   insecureUrlOption,
   lifetimeOption,
+  listOption,
   urlOption,
   withConnectionOptions,
   withExamples,
@@ -27,6 +28,12 @@ function issueCommand(): Command {
     .description('Issue a token for one agent, or for an operator. It is shown once and kept only as a hash.')
     .option('--agent <name>', "agent id it is for; a pattern such as 'ci-*' makes a token that can only mint")
     .option('--role <role>', 'role the agent acts in; decides its tools')
+    .addOption(
+      new Option(
+        '--roles <list>',
+        'with a pattern: the roles that the tokens it makes may have, as in tester,writer; default that of --role',
+      ).argParser(listOption),
+    )
     .option(
       '--operator',
       'instead of --agent and --role: a token for a person or program that operates this broker',
@@ -59,6 +66,7 @@ function issueCommand(): Command {
   withExamples(
     withJsonOption(command),
     'signalbox token issue --agent researcher-1 --role researcher --ttl 8h --out researcher.token --data ./state',
+    "signalbox token issue --agent 'ci-*' --roles tester,writer --out ci.token --data ./state",
     'signalbox token issue --operator --name alice --expires 30d --out alice.token --data ./state',
     'signalbox token issue --operator --name metrics --permissions observer --out metrics.token --data ./state',
   );

@@ -6,6 +6,7 @@ import { shellWords } from '../terminal/shell-words.ts';
 export interface TokenTimes {
   agent: string;
   role: string;
+  roles?: readonly string[] | undefined;
   created_at: number;
   expires_at?: number | undefined;
   /** The identity provider that issued it, if one did. */

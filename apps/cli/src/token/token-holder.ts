@@ -4,6 +4,8 @@ import { SignalboxError } from '@signalbox/protocol';
 export interface HolderFlags {
   agent?: string;
   role?: string;
+  /** The roles that the tokens of a minting token may have. */
+  roles?: string[];
   operator?: boolean;
   /** The name of the operator. */
   name?: string;
@@ -11,21 +13,34 @@ export interface HolderFlags {
 }
 
 /** Decides whom a token is for. Throws `usage` if the options do not say it, or say it twice. */
-export function holderOf(flags: HolderFlags): { agent: string; role: string } {
+export function holderOf(flags: HolderFlags): TokenHolder {
   return flags.operator ? operatorOf(flags) : agentOf(flags);
 }
 
-function agentOf({ agent, role, name, permissions }: HolderFlags): { agent: string; role: string } {
+/** The agent, the role and, of a minting token, the roles that its tokens may have. */
+export interface TokenHolder {
+  agent: string;
+  role: string;
+  roles?: string[];
+}
+
+function agentOf({ agent, role: named, roles, name, permissions }: HolderFlags): TokenHolder {
+  const role = named ?? roles?.[0];
   if (name !== undefined || permissions !== 'operator')
     throw usage('--name and --permissions go only with --operator', 'add --operator, or leave them out');
-  if (agent !== undefined && role !== undefined) return { agent, role };
+  if (agent !== undefined && roles !== undefined && !agent.endsWith('*'))
+    throw usage(
+      `--roles is for a token that makes others, and '${agent}' names one agent`,
+      "name its role with --role, or a pattern such as --agent 'ci-*'",
+    );
+  if (agent !== undefined && role !== undefined) return { agent, role, ...(roles && { roles }) };
   const missing = agent === undefined ? '--agent <name>' : '--role <role>';
   throw usage(`option '${missing}' is missing`, 'see: signalbox token issue --help');
 }
 
-function operatorOf({ agent, role, name, permissions }: HolderFlags): { agent: string; role: string } {
-  if (agent !== undefined || role !== undefined)
-    throw usage('--agent and --role do not go with --operator', 'name the operator with --name');
+function operatorOf({ agent, role, roles, name, permissions }: HolderFlags): TokenHolder {
+  if (agent !== undefined || role !== undefined || roles !== undefined)
+    throw usage('--agent, --role and --roles do not go with --operator', 'name the operator with --name');
   if (name === undefined)
     throw usage("option '--name <name>' is missing", 'say whose token it is, as in --name alice');
   if (!/^[a-z0-9][a-z0-9_-]{0,63}$/.test(name))

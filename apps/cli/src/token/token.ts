@@ -42,13 +42,13 @@ export interface TokenIssueFlags extends Omit<TokenFlags, 'agent'>, HolderFlags 
 /** Issues a token and prints it, or writes it to a file of its own. */
 export async function runTokenIssue(flags: TokenIssueFlags): Promise<void> {
   const { agent: _, expires, out, force = false, json, ...connectionFlags } = flags;
-  const { agent, role } = holderOf(flags);
+  const { agent, role, roles: given } = holderOf(flags);
   const ttlMs = expires === 'never' ? null : expires;
   if (out !== undefined) checkFree(out, force);
   const { issued, warnings } = await withSession(connectionFlags, async ({ client, connection: { url } }) => {
     const roles = await listedRoles(flags, url);
-    const warning = roles && roleWarning(role, roles);
-    const token = await issueToken(client, { agent, role, ttlMs });
+    const unlisted = roles ? (given ?? [role]).flatMap((one) => roleWarning(one, roles) ?? []) : [];
+    const token = await issueToken(client, { agent, role, roles: given, ttlMs });
     try {
       if (out !== undefined) await saveToken(out, tokenFileText({ token: token.token, url }), force);
     } catch (error) {
@@ -56,7 +56,7 @@ export async function runTokenIssue(flags: TokenIssueFlags): Promise<void> {
       await revokeToken(client, token.id);
       throw error;
     }
-    return { issued: token, warnings: warning === undefined ? [] : [warning] };
+    return { issued: token, warnings: unlisted };
   });
   const committable = out === undefined ? undefined : await committableWarning(out);
   if (committable !== undefined) warnings.push(committable);
@@ -67,7 +67,16 @@ export async function runTokenIssue(flags: TokenIssueFlags): Promise<void> {
   }
   const { id, expires_at = null, token } = issued;
   const secret = out === undefined ? { token } : { file: out };
-  printJson({ id, agent: issued.agent, role: issued.role, expiresAt: expires_at, ...secret, warnings });
+  const minted = issued.roles && { roles: issued.roles };
+  printJson({
+    id,
+    agent: issued.agent,
+    role: issued.role,
+    ...minted,
+    expiresAt: expires_at,
+    ...secret,
+    warnings,
+  });
 }
 
 /** Lists the tokens, and says which of them have to be renewed; their secrets are not kept anywhere. */
@@ -84,10 +93,10 @@ export async function runTokenList(flags: TokenFlags): Promise<void> {
     });
   }
   const now = Date.now();
-  const rows = tokens.map(({ id, agent, role, permissions, created_at, expires_at, damaged }) => [
+  const rows = tokens.map(({ id, agent, role, roles, permissions, created_at, expires_at, damaged }) => [
     id,
     agent,
-    role,
+    (roles ?? [role]).join(', '),
     permissions.join(', ') || '-',
     `${formatDuration(now - created_at)} ago`,
     damaged ? 'damaged' : expiryText({ expires_at }, now),
@@ -136,7 +145,7 @@ export async function runTokenRevoke(id: string | undefined, flags: TokenRevokeF
 const onlyThese = 'Connections with them are closed. All other tokens are as they were.';
 
 function issuedLines(
-  { id, agent, role, expires_at, token }: IssuedToken,
+  { id, agent, role, roles, expires_at, token }: IssuedToken,
   { out, url, config, data, insecure, caFile }: TokenIssueFlags,
 ): string[] {
   // The file holds the address of the broker.
@@ -156,19 +165,22 @@ function issuedLines(
   );
   const minting = agent.endsWith('*');
   return [
-    `token ${id} for ${minting ? `any agent named ${agent}` : `agent ${agent}`} in role ${role}`,
+    `token ${id} for ${minting ? `any agent named ${agent}` : `agent ${agent}`} in role ${(roles ?? [role]).join(' or ')}`,
     out === undefined ? `  ${token}` : `  written to ${out}`,
     ...(out === undefined
       ? ['', 'It is not shown again: keep it in a file that only its user can read.']
       : []),
-    ...expiryLines({ agent, role, expires_at }, out),
+    ...expiryLines({ agent, role, roles, expires_at }, out),
     '',
     'Next:',
     `  ${nextCommand(agent, role)} ${connection}`,
   ];
 }
 
-function expiryLines(token: Pick<IssuedToken, 'agent' | 'role' | 'expires_at'>, out?: string): string[] {
+function expiryLines(
+  token: Pick<IssuedToken, 'agent' | 'role' | 'roles' | 'expires_at'>,
+  out?: string,
+): string[] {
   const { expires_at } = token;
   if (expires_at === undefined) return ['  expires never: it is valid until it is revoked'];
   const left = formatDuration(expires_at - Date.now());

@@ -204,6 +204,7 @@ export class TokenRegistry {
       agent: request.agent,
       role: request.role,
       permissions: permissionsOf(request),
+      ...(request.roles && { roles: [...new Set(request.roles)] }),
       createdAt: now,
       ...(expiresAt !== undefined && { expiresAt }),
       ...(parent && { parentId: parent.id }),

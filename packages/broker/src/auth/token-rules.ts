@@ -14,6 +14,8 @@ import { providerTokenPrefix } from './identity-provider.ts';
 export interface TokenRequest {
   agent: string;
   role: string;
+  /** For a minting token: the roles that its tokens may have, of which `role` is one; by default that one alone. */
+  roles?: readonly string[];
   ttlMs?: number | null;
 }
 
@@ -31,7 +33,24 @@ export function patternCovers(pattern: string, agent: string): boolean {
 
 /** Checks the rules for every new token. Returns `undefined` if it may be issued. */
 export function refuseToken(request: TokenRequest): TokenRefusal | undefined {
-  const { agent, role } = request;
+  const { agent, role, roles } = request;
+  if (roles === undefined) return refuseHolder(agent, role);
+  if (!isMintingPattern(agent)) {
+    const message = `'roles' is for a minting token, and '${agent}' is no pattern such as ci-*; leave it out`;
+    return { code: 'bad_frame', field: 'roles', message };
+  }
+  if (!roles.includes(role)) {
+    const message = `the role '${role}' is none of 'roles': ${roles.join(', ')}; name one of them, or add it`;
+    return { code: 'bad_frame', field: 'roles', message };
+  }
+  for (const one of roles) {
+    const refusal = refuseHolder(agent, one);
+    if (refusal) return refusal;
+  }
+  return undefined;
+}
+
+function refuseHolder(agent: string, role: string): TokenRefusal | undefined {
   if (!isAgentId(agent) && !isMintingPattern(agent)) {
     return {
       code: 'bad_frame',
@@ -63,7 +82,7 @@ function refuseUnnamed(agent: string, role: string): TokenRefusal | undefined {
   };
 }
 
-/** Checks the further rules for a child token: an agent id under the minting token's pattern, its role, and no longer lifetime. */
+/** Checks the further rules for a child token: an agent id under the minting token's pattern, one of its roles, and no longer lifetime. */
 export function refuseChild(
   parent: TokenRecord,
   request: TokenRequest,
@@ -76,12 +95,11 @@ export function refuseChild(
       message: `this token may only issue exact agent ids that match '${parent.agent}'`,
     };
   }
-  if (request.role !== parent.role) {
-    return {
-      code: 'forbidden',
-      field: 'role',
-      message: `this token may only issue the role '${parent.role}'`,
-    };
+  const roles = parent.roles ?? [parent.role];
+  if (!roles.includes(request.role)) {
+    const which = roles.length === 1 ? 'the role' : 'one of the roles';
+    const message = `this token may only issue ${which} ${roles.map((role) => `'${role}'`).join(', ')}`;
+    return { code: 'forbidden', field: 'role', message };
   }
   // Without a lifetime of its own it ends with its parent at the latest.
   return request.ttlMs === undefined ? undefined : refuseLongerLife(parent, request.ttlMs, now);

@@ -1,10 +1,19 @@
 import { permissionsOfRole } from '../permissions.ts';
 
 /** Returns the command that issues a token like the one of this agent, which is an agent id or the pattern of a minting token. */
-export function renewalCommand({ agent, role }: { agent: string; role: string }): string {
+export function renewalCommand({
+  agent,
+  role,
+  roles,
+}: {
+  agent: string;
+  role: string;
+  roles?: readonly string[] | undefined;
+}): string {
   if (permissionsOfRole(role).length === 0) {
     const quoted = agent.endsWith('*') ? `'${agent}'` : agent;
-    return `signalbox token issue --agent ${quoted} --role ${role}`;
+    const given = roles === undefined ? `--role ${role}` : `--roles ${roles.join(',')}`;
+    return `signalbox token issue --agent ${quoted} ${given}`;
   }
   const name = /^operator\.(.+)$/.exec(agent)?.[1] ?? 'NAME';
   const permissions = role === 'operator' ? '' : ` --permissions ${role}`;

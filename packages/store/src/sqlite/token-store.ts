@@ -13,6 +13,7 @@ export const tokenSchema = `
     agent TEXT NOT NULL,
     role TEXT NOT NULL,
     permissions TEXT NOT NULL,
+    roles TEXT,
     created_at INTEGER NOT NULL,
     expires_at INTEGER,
     parent_id TEXT,
@@ -45,13 +46,14 @@ export async function openSqliteTokenStore(options: SqliteTokenStoreOptions): Pr
   });
 }
 
-const allTokens = `SELECT id, hash, agent, role, permissions, created_at AS createdAt, expires_at AS expiresAt,
+const allTokens = `SELECT id, hash, agent, role, permissions, roles, created_at AS createdAt, expires_at AS expiresAt,
     parent_id AS parentId, checksum
   FROM token ORDER BY created_at, id`;
 const allAgents = 'SELECT name, checksum FROM agent ORDER BY number';
 
-type TokenRow = Omit<TokenRecord, 'permissions' | 'expiresAt' | 'parentId'> & {
+type TokenRow = Omit<TokenRecord, 'permissions' | 'roles' | 'expiresAt' | 'parentId'> & {
   permissions: string;
+  roles: string | null;
   expiresAt: number | null;
   parentId: string | null;
   checksum: number;
@@ -73,8 +75,8 @@ class SqliteTokenStore implements TokenStore {
     this.#file = file;
     this.#all = db.prepare(allTokens);
     this.#add = db.prepare(
-      `INSERT INTO token (id, hash, agent, role, permissions, created_at, expires_at, parent_id, checksum)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO token (id, hash, agent, role, permissions, roles, created_at, expires_at, parent_id, checksum)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#remove = db.prepare('DELETE FROM token WHERE id = ?');
     this.#agents = db.prepare(allAgents);
@@ -110,9 +112,10 @@ class SqliteTokenStore implements TokenStore {
   async add(record: TokenRecord): Promise<void> {
     const { id, hash, agent, role, createdAt, expiresAt = null, parentId = null } = record;
     const permissions = JSON.stringify(record.permissions);
-    const checksum = checksumOf({ id, hash, agent, role, permissions, createdAt, expiresAt, parentId });
+    const roles = record.roles ? JSON.stringify(record.roles) : null;
+    const row = { id, hash, agent, role, permissions, roles, createdAt, expiresAt, parentId };
     this.#attempt(() => {
-      this.#add.run(id, hash, agent, role, permissions, createdAt, expiresAt, parentId, checksum);
+      this.#add.run(...columnsOf(row), checksumOf(row));
       this.#emptyLog();
     });
   }
@@ -164,11 +167,12 @@ class SqliteTokenStore implements TokenStore {
 }
 
 function toRecord(row: TokenRow): TokenRecord {
-  const { permissions, expiresAt, parentId, checksum, ...rest } = row;
+  const { permissions, roles, expiresAt, parentId, checksum, ...rest } = row;
   const isSound = isSoundToken(row);
   return {
     ...rest,
     permissions: isSound ? (JSON.parse(permissions) as Permission[]) : [],
+    ...(isSound && roles !== null && { roles: JSON.parse(roles) as string[] }),
     ...(!isSound && { damaged: true as const }),
     ...(expiresAt !== null && { expiresAt }),
     ...(parentId !== null && { parentId }),
@@ -176,8 +180,13 @@ function toRecord(row: TokenRow): TokenRecord {
 }
 
 function checksumOf(row: Omit<TokenRow, 'checksum'>): number {
-  const { id, hash, agent, role, permissions, createdAt, expiresAt, parentId } = row;
-  return rowChecksum(id, hash, agent, role, permissions, createdAt, expiresAt, parentId);
+  return rowChecksum(...columnsOf(row));
+}
+
+/** Returns the columns of a row in the order of the table. */
+function columnsOf(row: Omit<TokenRow, 'checksum'>): (string | number | null)[] {
+  const { id, hash, agent, role, permissions, roles, createdAt, expiresAt, parentId } = row;
+  return [id, hash, agent, role, permissions, roles, createdAt, expiresAt, parentId];
 }
 
 function isSoundToken(row: TokenRow): boolean {

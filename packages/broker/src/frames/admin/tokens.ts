@@ -28,8 +28,8 @@ export async function issueToken(
   deps: Pick<FrameDeps, 'tokens' | 'minting' | 'audit' | 'now' | 'monotonic'>,
   caller: Caller,
 ): OperationOutcome<'token_issue'> {
-  const { ttl_ms: ttlMs, ...wanted } = params;
-  const request = { ...wanted, ...(ttlMs !== undefined && { ttlMs }) };
+  const { ttl_ms: ttlMs, roles, ...wanted } = params;
+  const request = { ...wanted, ...(roles && { roles }), ...(ttlMs !== undefined && { ttlMs }) };
   const parent = caller.mintsOnly ? caller.token : undefined;
   const refuseIssuer = parent ? refuseChild : refuseOperator;
   const refusal = refuseToken(request) ?? refuseIssuer(caller.token, request, deps.now());
@@ -45,16 +45,20 @@ export async function issueToken(
     auditCaller(caller, 'token_issued', describeIssued(record), deps);
   const { record, token } = await deps.tokens.issue(request, announce, parent);
   const { id, agent, role, expiresAt } = record;
-  return { result: { id, agent, role, ...(expiresAt !== undefined && { expires_at: expiresAt }), token } };
+  const minted = record.roles && { roles: record.roles };
+  return {
+    result: { id, agent, role, ...minted, ...(expiresAt !== undefined && { expires_at: expiresAt }), token },
+  };
 }
 
 /** Describes a new token for the audit log. */
-export function describeIssued({ id, agent, role, expiresAt }: TokenRecord): {
+export function describeIssued({ id, agent, role, roles, expiresAt }: TokenRecord): {
   detail: string;
   name: string;
 } {
   const life = expiresAt === undefined ? 'without an end' : `until ${new Date(expiresAt).toISOString()}`;
-  return { detail: `token ${id} for '${agent}' with role '${role}', ${life}`, name: agent };
+  const minted = roles ? ` (it may issue the roles ${roles.map((one) => `'${one}'`).join(', ')})` : '';
+  return { detail: `token ${id} for '${agent}' with role '${role}'${minted}, ${life}`, name: agent };
 }
 
 /** Runs `token_list`: returns every token without its secret. */
@@ -66,11 +70,12 @@ export async function listTokens(
 }
 
 function describeToken(record: TokenRecord): AdminResult<'token_list'>['tokens'][number] {
-  const { id, agent, role, permissions, createdAt, expiresAt, parentId, damaged } = record;
+  const { id, agent, role, roles, permissions, createdAt, expiresAt, parentId, damaged } = record;
   return {
     id,
     agent,
     role,
+    ...(roles && { roles }),
     permissions,
     created_at: createdAt,
     ...(expiresAt !== undefined && { expires_at: expiresAt }),

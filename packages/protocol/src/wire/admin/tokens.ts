@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { agentIdSchema, rolePattern } from '../../names/name-schemas.ts';
 
+const maxRoles = 32;
 const maxExitCode = 2 ** 32 - 1;
 
 /** Describes the operations on tokens. */
@@ -13,6 +14,7 @@ export function tokenOperations() {
         id: z.string(),
         agent: z.string(),
         role: z.string(),
+        roles: mintedRoles(),
         expires_at: z.number().optional().describe('Absent if it never expires.'),
         token: z.string().describe('The secret, which the broker does not keep.'),
       }),
@@ -59,12 +61,21 @@ export function tokenOperations() {
 
 function tokenRequestSchema() {
   const role = 'must be a role: [a-z0-9][a-z0-9_.-]*';
+  const roles = `must be a list of 1 to ${maxRoles} roles`;
   const ttl = 'must be a whole number of milliseconds above 0';
   return z.object({
     agent: z
       .string({ error: 'must be an agent id' })
       .describe('An agent id, or a pattern such as `ci-*` for a minting token.'),
     role: z.string({ error: role }).regex(rolePattern, { error: role }),
+    roles: z
+      .array(z.string({ error: role }).regex(rolePattern, { error: role }), { error: roles })
+      .min(1, { error: roles })
+      .max(maxRoles, { error: roles })
+      .optional()
+      .describe(
+        'For a minting token: the roles that its tokens may have, of which `role` is one. Default: `role` alone.',
+      ),
     ttl_ms: z
       .int({ error: ttl })
       .positive({ error: ttl })
@@ -76,12 +87,20 @@ function tokenRequestSchema() {
   });
 }
 
+function mintedRoles() {
+  return z
+    .array(z.string())
+    .optional()
+    .describe('The roles that the tokens of a minting token may have, where it is more than its own.');
+}
+
 function listedTokenSchema() {
   return z
     .object({
       id: z.string(),
       agent: z.string().describe('An agent id, or the pattern of a minting token.'),
       role: z.string(),
+      roles: mintedRoles(),
       permissions: z.array(z.string()).describe('`operator`, `observer`, `mint`, or nothing.'),
       created_at: z.number(),
       expires_at: z.number().optional().describe('Absent if it never expires.'),

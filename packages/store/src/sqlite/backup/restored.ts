@@ -32,9 +32,11 @@ export function dropRestoredTokens(
   { all }: { all: boolean },
 ): { dropped: number; left: number } {
   return change(file, tokenSchema, (db) => {
-    const which = all ? '' : 'WHERE parent_id IS NOT NULL';
-    const dropped = db.prepare(`DELETE FROM token ${which}`).run().changes;
-    const left = db.prepare<[], number>('SELECT COUNT(*) FROM token').pluck().get() ?? 0;
+    // Rows with these ids are no tokens: they say which tokens of an identity provider were revoked.
+    const isToken = "id NOT LIKE 'jwt:%'";
+    const which = all ? isToken : 'parent_id IS NOT NULL';
+    const dropped = db.prepare(`DELETE FROM token WHERE ${which}`).run().changes;
+    const left = db.prepare<[], number>(`SELECT COUNT(*) FROM token WHERE ${isToken}`).pluck().get() ?? 0;
     return { dropped, left };
   });
 }
