@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 import { CountReporter } from './test/support/count-reporter.ts';
 import { LongFilesFirst } from './test/support/long-files-first.ts';
 
-const conditions = ['@signalbox/source', 'module', 'node', 'development|production'];
+const conditions = ['@signalbox/source', 'node', 'development|production'];
 
 export default defineConfig({
   resolve: { conditions },

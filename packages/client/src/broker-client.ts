@@ -60,8 +60,11 @@ export interface BrokerClient extends AsyncDisposable {
     seqs: readonly number[],
     options?: { delayMs?: number; dead?: boolean; reason?: string },
   ): Promise<AckResult>;
-  /** Tells the broker that work on messages has begun: it renews their ack deadlines, and a later loss counts as an attempt. */
-  working(seqs: readonly number[]): void;
+  /**
+   * Tells the broker that work on messages has begun: it renews their ack deadlines, and a later loss counts as an attempt.
+   * `traceparent` names the span of that work to whoever tries the messages next.
+   */
+  working(seqs: readonly number[], traceparent?: string): void;
   /** Withdraws the client's own request; `correlationId` is its id. */
   cancel(to: string, correlationId: string): void;
   /** Sets what `listConnected` shows of this client: JSON of at most 2 KiB. Sent at most once a second, kept across reconnects. */
@@ -124,8 +127,11 @@ export interface Outgoing {
   settles?: number;
   /** True: the message goes only to a recipient that is connected, is never stored, and has no receipt. */
   ephemeral?: boolean;
-  /** The W3C trace context, which the broker passes on. */
-  traceparent?: string;
+  /**
+   * The `traceparent` of W3C Trace Context that the message belongs to; by default that of the active span. A client with tracing sends
+   * that of its own span below it. An invalid one is left out.
+   */
+  traceparent?: string | undefined;
 }
 
 /** The time limits of one `deliver`. */
@@ -168,6 +174,8 @@ export interface RequestOptions {
   ackAfter?: Promise<unknown>;
   /** Called when the broker has stored the request; `duplicate`: it had a request with this id before. */
   onReceipt?: (duplicate: boolean) => void;
+  /** See {@link Outgoing.traceparent}. */
+  traceparent?: string | undefined;
 }
 
 /**
@@ -262,6 +270,8 @@ export interface ServedRequest {
   readonly signal: AbortSignal;
   /** The end of the request's lifetime on the client's clock (`performance.now()` by default); `undefined` without a lifetime. */
   readonly deadline: number | undefined;
+  /** The `traceparent` of the handler's span, or, without tracing, the valid one that the request came with. */
+  readonly traceparent: string | undefined;
   /** Returns what is left of the request's lifetime in milliseconds, never below 0; `undefined` without one. */
   remainingMs(): number | undefined;
   /** Sends the requester a `progress` message, which is never stored and may be lost. */
@@ -282,6 +292,8 @@ export interface ServedReply {
   kind: string;
   /** A JSON value. */
   body: unknown;
+  /** The code of the failure that the body reports, if it reports one. Only the handler's span tells it. */
+  errorCode?: string | undefined;
   /** Called once when the reply is stored at the broker, or refused for good. Not called if the client is closed before. */
   settled?: (how: ReplyEnd) => void;
 }

@@ -1,4 +1,5 @@
 import type { BrokerFrame, ErrorFrame, Message, SignalboxError } from '@signalbox/protocol';
+import type { Tracing } from '@signalbox/tracing';
 import type { Log } from './broker-client.ts';
 import type { Clock } from './clock.ts';
 import { clientError } from './errors.ts';
@@ -21,6 +22,8 @@ export interface ClientPartsOptions
   > {
   /** See `ConnectOptions.resumes`. */
   resumes: boolean;
+  /** See `ConnectOptions.tracing`. */
+  tracing: Tracing | undefined;
 }
 
 /**
@@ -52,7 +55,8 @@ export class ClientParts {
     this.deliveries = new DeliveryTable(deps);
     this.calls = new BrokerCalls(deps);
     this.announcer = new Announcer(deps);
-    this.requests = new RequestTable({ ...deps, deliveries: this.deliveries });
+    const { tracing } = options;
+    this.requests = new RequestTable({ ...deps, deliveries: this.deliveries, address, tracing });
     const early = options.resumes ? new EarlyReplies(deps) : undefined;
     this.router = new MessageRouter({ address, outbox: this.outbox, requests: this.requests, early, log });
     this.subscription = new InboxSubscription({

@@ -13,6 +13,7 @@ import {
   SignalboxError,
   type WelcomeFrame,
 } from '@signalbox/protocol';
+import { beginSend, type TracedSpan, type Tracing, validTraceparent } from '@signalbox/tracing';
 import type {
   AckResult,
   BrokerClient,
@@ -49,11 +50,13 @@ export interface ClientOptions extends ClientPartsOptions {
 export class Client implements BrokerClient {
   readonly address: string;
   readonly #newId: () => string;
+  readonly #tracing: Tracing | undefined;
   readonly #parts: ClientParts;
 
   constructor(options: ClientOptions) {
     this.address = options.address;
     this.#newId = options.newId;
+    this.#tracing = options.tracing;
     this.#parts = new ClientParts(options);
   }
 
@@ -93,7 +96,13 @@ export class Client implements BrokerClient {
     try {
       const body = this.#checkedBody(message.to, message.kind, message.id, message.body);
       const frame = outgoingFrame(message, message.id ?? this.#newId());
-      return awaitReceipt({ frame, body, timeoutMs, signal }, this.#parts);
+      const span =
+        this.#tracing && message.ephemeral !== true
+          ? beginSend(this.#tracing, frame, this.address, this.#tracing.active())
+          : undefined;
+      if (span !== undefined) frame.traceparent = span.traceparent;
+      const receipt = awaitReceipt({ frame, body, timeoutMs, signal }, this.#parts);
+      return span === undefined ? receipt : endedWith(span, receipt);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -110,6 +119,7 @@ export class Client implements BrokerClient {
     }
     this.#parts.subscription.want();
     const frame = deliverFrame(to, options.id ?? this.#newId(), kind, { ephemeral: options.ephemeral });
+    frame.traceparent = validTraceparent(options.traceparent);
     const outcome = this.#parts.requests.start(frame, text, options);
     if (options.id !== undefined) this.#parts.router.claimReply(options.id);
     return outcome;
@@ -142,6 +152,8 @@ export class Client implements BrokerClient {
         clock,
         log,
         newId: this.#newId,
+        address: this.address,
+        tracing: this.#tracing,
         epoch: () => subscription.epoch,
         giveBack: (message) => router.hold(message),
       },
@@ -208,8 +220,8 @@ export class Client implements BrokerClient {
     );
   }
 
-  working(seqs: readonly number[]): void {
-    for (const seq of seqs) this.#parts.outbox.working(seq);
+  working(seqs: readonly number[], traceparent?: string): void {
+    for (const seq of seqs) this.#parts.outbox.working(seq, traceparent);
   }
 
   cancel(to: string, correlationId: string): void {
@@ -298,6 +310,18 @@ export class Client implements BrokerClient {
       result.rejected.push(...(answer?.rejected ?? part));
     }
     return result;
+  }
+}
+
+/** Ends the span of a message that was sent, when its receipt comes or the wait for it ends. */
+async function endedWith(span: TracedSpan, receipt: Promise<Receipt>): Promise<Receipt> {
+  try {
+    const received = await receipt;
+    span.end();
+    return received;
+  } catch (error) {
+    span.end(error instanceof SignalboxError ? error.code : 'internal');
+    throw error;
   }
 }
 

@@ -1,4 +1,5 @@
 import { isAddress, parseBrokerAddress } from '@signalbox/protocol';
+import type { Tracing } from '@signalbox/tracing';
 import { nanoid } from 'nanoid';
 import type { BrokerClient, Log } from './broker-client.ts';
 import { Client } from './client.ts';
@@ -46,6 +47,11 @@ export interface ConnectOptions {
    * request yet waits 30 s for it; by default it becomes a dead letter at once.
    */
   resumes?: boolean;
+  /**
+   * Makes a span of each stored message that is sent, of each reply that comes, and of each request that is served. Without it there
+   * are none, and the trace contexts that callers give are passed on.
+   */
+  tracing?: Tracing | undefined;
   /** Makes message ids, which the client does not check. */
   newId?: () => string;
   /** Called with each event that the client reports. */
@@ -82,6 +88,7 @@ export async function connectBroker(options: ConnectOptions): Promise<BrokerClie
     log: options.log ?? (() => {}),
     newId: options.newId ?? newMessageId,
     resumes: options.resumes ?? false,
+    tracing: options.tracing,
   });
   return client.start();
 }

@@ -1,4 +1,4 @@
-import type { CallRound } from '@signalbox/protocol';
+import type { CallRound, RequestMeta } from '@signalbox/protocol';
 import type { Failure, ToolProgress } from '@signalbox/tool-calls';
 import type { ToolList } from './inventory/tool-list.ts';
 
@@ -16,6 +16,8 @@ export interface ToolRequest extends RequestLimits {
   onProgress?: ((progress: ToolProgress) => void) | undefined;
   /** The input that the caller can be asked for; sent only to servers of revision 2026-07-28. */
   round?: CallRound | undefined;
+  /** The `_meta` of the request, which the fields of MCP itself join. */
+  meta?: RequestMeta | undefined;
 }
 
 /** The whole result of a call as its server sent it, or the reason why the connection gave none. */

@@ -210,6 +210,7 @@ export {
   type ServerRequest,
   type StatusRequest,
 } from './mcp/mcp-request.ts';
+export { forwardedMeta, type RequestMeta } from './mcp/request-meta.ts';
 export {
   type DiscoveryReply,
   discoveryReplySchema,

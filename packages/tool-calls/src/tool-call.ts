@@ -1,4 +1,4 @@
-import type { CallRound, ToolCallError } from '@signalbox/protocol';
+import type { CallRound, RequestMeta, ToolCallError } from '@signalbox/protocol';
 import type { Failure } from './errors/failure.ts';
 
 /** The agent that a call is made for, as the broker attests it. */
@@ -27,6 +27,10 @@ export interface CallOptions {
    * told.
    */
   round?: CallRound | undefined;
+  /** The `traceparent` of what causes the call, which the server is told, or that of a span below it. */
+  traceparent?: string | undefined;
+  /** Further fields for the `_meta` of the request to the server. */
+  meta?: RequestMeta | undefined;
   /** Called with each progress report while the call is under way. */
   onProgress?: ((progress: ToolProgress) => void) | undefined;
   /** Whether a call that was sent may be made again. Default: what the tool declares. */

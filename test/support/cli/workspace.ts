@@ -55,7 +55,7 @@ interface UpPart {
 /** Starts `up`, without a face unless `face` asks for one. `config` makes the text of the configuration instead, after it wrote what else it needs. */
 export async function startWorkspace(
   config?: (directory: string) => string | Promise<string>,
-  { face = false }: { face?: boolean } = {},
+  { face = false, env = {} }: { face?: boolean; env?: Record<string, string> } = {},
 ): Promise<Workspace> {
   await using opened = new AsyncDisposableStack();
   const { path: directory } = opened.use(await tempDir());
@@ -64,10 +64,10 @@ export async function startWorkspace(
   await writeFile(join(files, 'hello.txt'), 'hello from a file\n');
   await writeFile(join(directory, 'signalbox.yaml'), (await config?.(directory)) ?? configText(files));
   const argv = ['up', '--config', 'signalbox.yaml', ...(face ? [] : ['--no-face'])];
-  const up = opened.use(await startDaemon(argv, { cwd: directory }));
+  const up = opened.use(await startDaemon(argv, { cwd: directory, env }));
   const ready = up.ready as Workspace['ready'];
-  const run = (args: readonly string[], env: Record<string, string> = {}): Promise<Run> =>
-    signalbox(args, { cwd: directory, env });
+  const run = (args: readonly string[], own: Record<string, string> = {}): Promise<Run> =>
+    signalbox(args, { cwd: directory, env: own });
   const resources = opened.move();
   return {
     directory,

@@ -1,5 +1,5 @@
 import type { BrokerOptions } from '@signalbox/broker';
-import { type BrokerClient, connectBroker, requestAddress } from '@signalbox/client';
+import { type BrokerClient, type ConnectOptions, connectBroker, requestAddress } from '@signalbox/client';
 import { type HostTuning, type McpHost, type McpServerConfig, startMcpHost } from '@signalbox/mcp-host';
 import { type Orchestrator, type OrchestratorOptions, startOrchestrator } from '@signalbox/orchestrator';
 import { agentOf } from '@signalbox/protocol';
@@ -32,20 +32,21 @@ export interface ToolStack extends AsyncDisposable {
 /** Settings of a {@link ToolStack}; those of the orchestrator stand beside them. */
 export interface ToolStackOptions
   extends Pick<
-    OrchestratorOptions,
-    | 'allowlist'
-    | 'askSettledEveryMs'
-    | 'budgets'
-    | 'callTimeoutMs'
-    | 'concurrency'
-    | 'drainMs'
-    | 'journal'
-    | 'monotonic'
-    | 'now'
-    | 'repeat'
-    | 'reportEveryMs'
-    | 'sizes'
-  > {
+      OrchestratorOptions,
+      | 'allowlist'
+      | 'askSettledEveryMs'
+      | 'budgets'
+      | 'callTimeoutMs'
+      | 'concurrency'
+      | 'drainMs'
+      | 'journal'
+      | 'monotonic'
+      | 'now'
+      | 'repeat'
+      | 'reportEveryMs'
+      | 'sizes'
+    >,
+    Pick<ConnectOptions, 'tracing'> {
   broker?: Partial<BrokerOptions>;
   /** Hosted servers besides the counter server `counter`. */
   servers?: Record<string, McpServerConfig>;
@@ -55,21 +56,19 @@ export interface ToolStackOptions
 }
 
 export async function startToolStack(options: ToolStackOptions = {}): Promise<ToolStack> {
-  const { broker: brokerOptions, servers, counter = true, tuning = {}, ...orchestratorOptions } = options;
+  const { broker: brokerOptions, servers, counter = true, tuning = {}, tracing, ...rest } = options;
   await using starting = new AsyncDisposableStack();
   const directory = starting.use(await tempDir());
   const broker = starting.use(await startTestBroker({ durability: 'process', ...brokerOptions }));
   const counterFile = `${directory.path}/counter.jsonl`;
   const hosted = { ...(counter && { counter: counterServer(counterFile) }), ...servers };
-  const host = starting.use(startMcpHost({ servers: hosted, tuning }));
+  const host = starting.use(startMcpHost({ servers: hosted, tuning, tracing }));
   const { url, tokenOf } = broker;
   const token = await tokenOf('orchestrator', 'orchestrator');
   const server = starting.use(
-    await connectBroker({ url, token, agent: 'orchestrator', backoff: 'orchestrator' }),
+    await connectBroker({ url, token, agent: 'orchestrator', backoff: 'orchestrator', tracing }),
   );
-  const orchestrator = starting.use(
-    await startOrchestrator({ client: server, host, ...orchestratorOptions }),
-  );
+  const orchestrator = starting.use(await startOrchestrator({ client: server, host, ...rest }));
   const started = starting.move();
   const clientAt = async (address: string, role = 'worker') => {
     const secret = await tokenOf(agentOf(address), role);

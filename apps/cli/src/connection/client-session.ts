@@ -1,6 +1,7 @@
 import { type BrokerClient, connectBroker, type Log, requestAddress } from '@signalbox/client';
 import { readTokenFile } from '@signalbox/daemon/token-file';
 import { issuerOfToken, parseBrokerAddress, SignalboxError } from '@signalbox/protocol';
+import { ownTracing } from '../process/tracing.ts';
 import { replacing, supplyText } from '../token/token-expiry.ts';
 import {
   type AddressOrigin,
@@ -57,6 +58,7 @@ export async function openClient(
   options: { backoff?: 'worker' | 'orchestrator'; waitForBroker?: boolean; signal?: AbortSignal } = {},
 ): Promise<BrokerClient> {
   const log = await connectionLog();
+  const tracing = await ownTracing();
   try {
     return await connectBroker({
       url,
@@ -65,6 +67,7 @@ export async function openClient(
       token,
       ...(tokenFile !== undefined && { renewToken: async () => readTokenFile(tokenFile).token }),
       agent: address,
+      tracing,
       ...(log && { log }),
       ...options,
     });

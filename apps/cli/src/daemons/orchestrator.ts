@@ -9,6 +9,7 @@ import { brokerPlace, hasAgentEnvironment, namedToken } from '../connection/conn
 import { faultFromEnvironment } from '../process/fault-environment.ts';
 import { logInto, openLog } from '../process/log.ts';
 import { firstEnd, stopRequested } from '../process/stop-signals.ts';
+import { ownTracing } from '../process/tracing.ts';
 import { printLines } from '../terminal/output.ts';
 import { announceReady } from './announce-ready.ts';
 import { orchestratorLines } from './orchestrator-lines.ts';
@@ -58,6 +59,7 @@ export async function orchestratorProcess(flags: OrchestratorFlags): Promise<voi
     onServerStart: starts.take,
     signal: start.signal,
     fault,
+    tracing: await ownTracing(),
     log: logInto(log),
   }).catch((error) => {
     if (start.signal.aborted) return undefined;

@@ -1,4 +1,3 @@
-import type { Fault } from '@signalbox/protocol';
 import type { ExecutorOptions } from '@signalbox/worker';
 import { authoritiesFor } from '../connection/authorities.ts';
 import { brokerPlace, type ReadConfig } from '../connection/connection.ts';
@@ -12,10 +11,13 @@ export interface FaceConnectFlags extends Omit<ConnectionFlags, 'tokenFile' | 'a
 }
 
 /** The way of the agents of a face to their broker and orchestrator. Tokens come from their clients. */
-type FaceConnect = Pick<ExecutorOptions, 'url' | 'insecure' | 'ca' | 'orchestrator' | 'timeoutMs' | 'fault'>;
+type FaceConnect = Pick<ExecutorOptions, 'url' | 'insecure' | 'ca' | 'orchestrator' | 'timeoutMs'> &
+  FacePorts;
+
+type FacePorts = Pick<ExecutorOptions, 'fault' | 'tracing'>;
 
 /** Returns the way of a face's agents to their broker and orchestrator. Throws as {@link brokerPlace} and {@link authoritiesFor}. */
-export function faceConnect(flags: FaceConnectFlags, read: ReadConfig, fault: Fault): FaceConnect {
+export function faceConnect(flags: FaceConnectFlags, read: ReadConfig, ports: FacePorts): FaceConnect {
   const { url } = brokerPlace(flags, read);
   const authorities = authoritiesFor(url, flags, process.env);
   return {
@@ -24,6 +26,6 @@ export function faceConnect(flags: FaceConnectFlags, read: ReadConfig, fault: Fa
     ...(authorities && { ca: authorities.pem }),
     orchestrator: flags.orchestrator ?? read.config.orchestrator.id,
     timeoutMs: flags.timeout,
-    fault,
+    ...ports,
   };
 }

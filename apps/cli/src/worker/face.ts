@@ -6,6 +6,7 @@ import { announceReady } from '../daemons/announce-ready.ts';
 import { faultFromEnvironment } from '../process/fault-environment.ts';
 import { logInto, openLog } from '../process/log.ts';
 import { stopRequested } from '../process/stop-signals.ts';
+import { ownTracing } from '../process/tracing.ts';
 import { ownVersion } from '../process/version.ts';
 import { type FaceConnectFlags, faceConnect } from './face-connect.ts';
 import type { FaceReady } from './face-socket.ts';
@@ -24,7 +25,8 @@ export async function runWorkerFace(flags: WorkerFaceFlags): Promise<void> {
   const fault = faultFromEnvironment(process.env);
   const found = findConfig(flags.config, { search: !isSupervised() });
   const config = await loadFound(found, { parts: ['broker', 'orchestrator', 'worker'] });
-  const connect = faceConnect(flags, { found, config }, fault);
+  const tracing = await ownTracing();
+  const connect = faceConnect(flags, { found, config }, { fault, tracing });
   const log = await openLog('worker', 'info');
   const stop = stopRequested();
   await using face = await serveSharedFace({

@@ -9,6 +9,7 @@ import { loadFound } from '../config/load-found.ts';
 import { faultFromEnvironment } from '../process/fault-environment.ts';
 import { logInto, openLog } from '../process/log.ts';
 import { stopRequested } from '../process/stop-signals.ts';
+import { ownTracing } from '../process/tracing.ts';
 import { ownVersion } from '../process/version.ts';
 import { printNotes } from '../terminal/output.ts';
 import { faceConnect } from './face-connect.ts';
@@ -36,7 +37,8 @@ export async function runWorkerHttp(flags: WorkerHttpFlags): Promise<void> {
   }
   const found = findConfig(flags.config);
   const config = await loadFound(found, { parts: ['broker', 'orchestrator', 'worker', 'auth'] });
-  const connect = faceConnect(flags, { found, config }, fault);
+  const tracing = await ownTracing();
+  const connect = faceConnect(flags, { found, config }, { fault, tracing });
   const log = await openLog('worker', 'info');
   let reload = (): void => log.info('SIGHUP: the configuration is read at the start only');
   const stop = stopRequested({ onHangup: () => reload() });

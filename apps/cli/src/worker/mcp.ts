@@ -11,6 +11,7 @@ import { faultFromEnvironment } from '../process/fault-environment.ts';
 import { logInto, openLog } from '../process/log.ts';
 import { parentEnded } from '../process/parent-ended.ts';
 import { firstEnd, stopRequested } from '../process/stop-signals.ts';
+import { ownTracing } from '../process/tracing.ts';
 import { ownVersion } from '../process/version.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { expiryWarning } from '../token/token-expiry.ts';
@@ -37,7 +38,8 @@ export async function runWorkerMcp(flags: WorkerMcpFlags): Promise<void> {
   const connection = await resolveConnection(flags, process.env, { search: false });
   const log = await openLog('worker', 'info');
   const stop = Promise.race([stopRequested(), parentEnded()]);
-  const executor = await connect(connection, flags, stop, { log: logInto(log, 'debug'), fault });
+  const tracing = await ownTracing();
+  const executor = await connect(connection, flags, stop, { log: logInto(log, 'debug'), fault, tracing });
   if (executor === undefined) return;
   try {
     if (permissionsOfRole(executor.role).length > 0)
@@ -74,7 +76,7 @@ async function connect(
   connection: Connection,
   flags: WorkerMcpFlags,
   stop: Promise<string>,
-  ports: Pick<ExecutorOptions, 'log' | 'fault'>,
+  ports: Pick<ExecutorOptions, 'log' | 'fault' | 'tracing'>,
 ): Promise<McpProxyExecutor | undefined> {
   const giveUp = new AbortController();
   const timer = setTimeout(() => giveUp.abort('waited'), flags.wait);

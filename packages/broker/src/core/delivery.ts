@@ -177,8 +177,11 @@ export class Delivery {
     return true;
   }
 
-  /** Notes that a consumer works on messages, and renews their ack deadlines. If it is lost from now on, that is a failed attempt. */
-  working(consumer: Consumer, seqs: readonly number[]): void {
+  /**
+   * Notes that a consumer works on messages, and renews their ack deadlines. If it is lost from now on, that is a failed attempt.
+   * `traceparent` names the attempt.
+   */
+  working(consumer: Consumer, seqs: readonly number[], traceparent?: string): void {
     const lease = this.#leases.of(consumer);
     if (!lease) return;
     const now = this.#deps.monotonic();
@@ -187,6 +190,7 @@ export class Delivery {
       if (!message) continue;
       message.working = true;
       message.renewedAt = now;
+      if (traceparent !== undefined) message.attemptTrace = traceparent;
     }
   }
 

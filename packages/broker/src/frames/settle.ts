@@ -26,7 +26,7 @@ export function nack(frame: NackFrame, { consumer, budget }: Caller, { delivery 
 /** Handles `working`: notes that the caller works on messages. */
 export function working(frame: WorkingFrame, { consumer, budget }: Caller, { delivery }: Deps): undefined {
   budget.spendFrames(frame.seqs.length * furtherCosts.seq);
-  delivery.working(consumer, frame.seqs);
+  delivery.working(consumer, frame.seqs, frame.traceparent);
 }
 
 /** Answers when the settlements are durable, if the frame asked for an answer. */

@@ -8,6 +8,7 @@ import {
   SignalboxError,
   type WelcomeFrame,
 } from '@signalbox/protocol';
+import { validTraceparent } from '@signalbox/tracing';
 import type { Outgoing } from '../broker-client.ts';
 import { clientError } from '../errors.ts';
 
@@ -37,7 +38,7 @@ export function outgoingFrame(message: Outgoing, id: string): DeliverFrame {
   const frame = deliverFrame(message.to, id, message.kind, message);
   if (ttlMs !== undefined) frame.ttl_ms = Math.max(1, Math.ceil(ttlMs));
   frame.settles = message.settles;
-  frame.traceparent = message.traceparent;
+  frame.traceparent = validTraceparent(message.traceparent);
   return frame;
 }
 

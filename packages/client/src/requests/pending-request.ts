@@ -1,4 +1,5 @@
 import type { DeliverFrame, SignalboxError } from '@signalbox/protocol';
+import type { TracedSpan } from '@signalbox/tracing';
 import type { RequestOptions, RequestOutcome } from '../broker-client.ts';
 import type { Deadline } from './deadline-table.ts';
 import type { Delivery, DeliveryOwner } from './delivery-table.ts';
@@ -28,6 +29,8 @@ export class PendingRequest implements DeliveryOwner {
   refusal: SignalboxError | undefined;
   delivery: Delivery | undefined;
   deadline: Deadline | undefined;
+  /** The span of the sending, which ends with the receipt. */
+  span: TracedSpan | undefined;
   onAbort: (() => void) | undefined;
 
   constructor(
@@ -48,6 +51,7 @@ export class PendingRequest implements DeliveryOwner {
 
   receipted(duplicate: boolean): void {
     this.isReceipted = true;
+    this.span?.end();
     this.refusal = undefined;
     this.options.onReceipt?.(duplicate);
   }

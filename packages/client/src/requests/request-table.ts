@@ -6,6 +6,7 @@ import {
   parseJson,
   type SignalboxError,
 } from '@signalbox/protocol';
+import { beginReceive, beginSend, type Tracing } from '@signalbox/tracing';
 import type { Log, ParsedMessage, RequestOptions, RequestOutcome } from '../broker-client.ts';
 import type { Clock } from '../clock.ts';
 import { brokerReplacedError, clientError } from '../errors.ts';
@@ -27,6 +28,9 @@ export interface RequestTableDeps {
   deadlines: DeadlineTable;
   clock: Clock;
   log: Log;
+  /** The client's own address. */
+  address: string;
+  tracing: Tracing | undefined;
 }
 
 const rememberedRequests = 10_000;
@@ -98,7 +102,7 @@ export class RequestTable {
     options: RequestOptions,
     resolve: PendingRequest['resolve'],
   ): void {
-    const { deadlines, clock, deliveries } = this.#deps;
+    const { deadlines, clock, deliveries, tracing, address } = this.#deps;
     const expiresAt = clock.now() + options.timeoutMs;
     const request = new PendingRequest(
       this.#refused,
@@ -108,6 +112,10 @@ export class RequestTable {
       this.#expect(frame, options),
       resolve,
     );
+    if (tracing !== undefined && options.ephemeral !== true) {
+      request.span = beginSend(tracing, frame, address, tracing.active());
+      frame.traceparent = request.span.traceparent;
+    }
     request.deadline = deadlines.add(expiresAt, () => this.#giveUp(request, 'timed_out'));
     this.#pending.add(frame.id, request);
     const { signal } = options;
@@ -174,9 +182,11 @@ export class RequestTable {
       if (message.seq !== undefined) {
         this.#deps.outbox.control({ type: 'nack', seqs: [message.seq], dead: true, reason: 'bad_body' });
       }
+      this.#traceEnd(request, message, 'bad_body');
       this.#end(request, { status: 'undeliverable', reason: 'bad_body', mayHaveRun: true });
       return;
     }
+    this.#traceEnd(request, message);
     this.#ackEnd(request, message);
     const parsed = message as ParsedMessage;
     parsed.json = json;
@@ -186,7 +196,16 @@ export class RequestTable {
   #undeliverable(request: PendingRequest, message: Message): void {
     this.#ackEnd(request, message);
     const { reason, mayHaveRun } = readUndeliverable(message.body);
+    this.#traceEnd(request, message, reason);
     this.#end(request, { status: 'undeliverable', reason, mayHaveRun });
+  }
+
+  /** Makes the span of the message that ends a request. It belongs to what its sender did, or, if that is not known, to the request. */
+  #traceEnd(request: PendingRequest, message: Message, errorType?: string): void {
+    const { tracing, address } = this.#deps;
+    if (tracing === undefined || request.span === undefined) return;
+    const { traceparent = request.span.traceparent } = message;
+    beginReceive(tracing, { ...message, traceparent }, address).end(errorType);
   }
 
   #progress(request: PendingRequest, message: Message): void {
@@ -235,9 +254,16 @@ export class RequestTable {
     if (request.deadline !== undefined) this.#deps.deadlines.cancel(request.deadline);
     if (onAbort !== undefined) options.signal?.removeEventListener('abort', onAbort);
     if (delivery !== undefined) this.#deps.deliveries.drop(delivery);
+    request.span?.end(failureOf(outcome));
     this.#ended.set(frame.id, request.expected);
     request.resolve(outcome);
   }
+}
+
+/** Returns the code of a request that did not end with a reply. */
+function failureOf(outcome: RequestOutcome): string | undefined {
+  if (outcome.status === 'completed') return undefined;
+  return outcome.status === 'rejected' || outcome.status === 'not_sent' ? outcome.error.code : outcome.status;
 }
 
 function isProgress(message: Message): boolean {

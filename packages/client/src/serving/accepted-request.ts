@@ -1,4 +1,5 @@
 import type { Message } from '@signalbox/protocol';
+import { type TracedSpan, validTraceparent } from '@signalbox/tracing';
 import type { ServedRequest } from '../broker-client.ts';
 import { clientError } from '../errors.ts';
 import type { Deadline } from '../requests/deadline-table.ts';
@@ -30,6 +31,8 @@ export class AcceptedRequest implements ServedRequest {
   /** Why the handler's signal was aborted. */
   abortedBy: AbortCause | undefined;
   expiry: Deadline | undefined;
+  /** The span of the handler. */
+  span: TracedSpan | undefined;
   isStarted = false;
   /** Its runner has finished with it. */
   isOver = false;
@@ -53,6 +56,10 @@ export class AcceptedRequest implements ServedRequest {
       if (this.abortedBy !== undefined) this.#controller.abort(abortReason(this.abortedBy));
     }
     return this.#controller.signal;
+  }
+
+  get traceparent(): string | undefined {
+    return this.span === undefined ? validTraceparent(this.message.traceparent) : this.span.traceparent;
   }
 
   // Getters that return functions, because handlers destructure the request (`({ json, progress }) => …`), and made on demand.

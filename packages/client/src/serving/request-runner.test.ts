@@ -33,6 +33,8 @@ function openRunner(handler: ServeHandler, concurrency = 64, tellsStart = false)
       deadlines,
       clock,
       log: () => {},
+      address: 'orchestrator',
+      tracing: undefined,
       newId: () => 'id',
       epoch: () => 1,
       giveBack: (message) => given.push(message),

@@ -1,4 +1,5 @@
 import { type CancelNotice, type Message, messageOf, parseJson } from '@signalbox/protocol';
+import { beginProcess } from '@signalbox/tracing';
 import { handBack, type ServeAnswer, type ServeHandler } from '../broker-client.ts';
 import type { DeadlineTable } from '../requests/deadline-table.ts';
 import { PassingMap } from '../requests/passing-map.ts';
@@ -6,6 +7,15 @@ import { RecentMap } from '../requests/recent-map.ts';
 import { AcceptedRequest, type AcceptedRequestDeps } from './accepted-request.ts';
 import { EarlyCancels } from './early-cancels.ts';
 import { type ReplyDeps, sendAck, sendNack, sendProgress, sendReply, sendWorking } from './served-replies.ts';
+
+function errorCodeOf(answer: ServeAnswer): string | undefined {
+  return answer === undefined || answer === handBack ? undefined : answer.errorCode;
+}
+
+/** Runs a handler, within its span if it has one. */
+function runHandler(handler: ServeHandler, request: AcceptedRequest): Promise<ServeAnswer> {
+  return request.span === undefined ? handler(request) : request.span.run(() => handler(request));
+}
 
 export interface RequestRunnerDeps extends Omit<ReplyDeps, 'onReplied'> {
   deadlines: DeadlineTable;
@@ -172,10 +182,14 @@ export class RequestRunner {
   #start(request: AcceptedRequest): void {
     this.#running++;
     const { handler, tellsStart } = this.#options;
+    const { tracing, address } = this.#deps;
+    if (tracing !== undefined && request.seq !== undefined) {
+      request.span = beginProcess(tracing, request.message, address);
+    }
     if (!tellsStart) request.start();
     let answer: Promise<ServeAnswer>;
     try {
-      answer = handler(request);
+      answer = runHandler(handler, request);
     } catch (error) {
       answer = Promise.reject(error);
     }
@@ -194,6 +208,7 @@ export class RequestRunner {
   }
 
   #finished(request: AcceptedRequest, answer: ServeAnswer): void {
+    request.span?.end(request.abortedBy ?? errorCodeOf(answer));
     if (answer === handBack) {
       if (!request.isOver) this.#handBack(request);
     } else if (answer === undefined) {
@@ -210,6 +225,7 @@ export class RequestRunner {
 
   #failed(request: AcceptedRequest, error: unknown): void {
     const message = messageOf(error);
+    request.span?.end(request.abortedBy ?? 'handler_failed');
     this.#deps.log({ event: 'handler_failed', id: request.message.id, message, ended: request.abortedBy });
     if (request.abortedBy === 'cancelled') this.#settle(request);
     else this.#nack(request, message.slice(0, maxReasonLength));

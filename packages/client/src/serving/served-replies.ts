@@ -1,4 +1,5 @@
 import { replyIdOf, type SignalboxError } from '@signalbox/protocol';
+import { beginSend, type TracedSpan, type Tracing } from '@signalbox/tracing';
 import type { Log, ReplyEnd, ServedReply } from '../broker-client.ts';
 import type { Clock } from '../clock.ts';
 import type { DeliveryOwner, DeliveryTable } from '../requests/delivery-table.ts';
@@ -13,6 +14,9 @@ export interface ReplyDeps {
   clock: Clock;
   log: Log;
   newId: () => string;
+  /** The client's own address. */
+  address: string;
+  tracing: Tracing | undefined;
   /** See `InboxSubscription.epoch`. */
   epoch: () => number;
   /** Called once when the reply to a request is stored or refused for good. */
@@ -34,13 +38,17 @@ export function sendReply(deps: ReplyDeps, request: AcceptedRequest, reply: Serv
   const { id, from, seq } = request.message;
   const isStored = seq !== undefined;
   const { deadline } = request;
+  const frame = deliverFrame(from.address, replyIdOf(id), reply.kind, {
+    ephemeral: !isStored,
+    correlationId: id,
+  });
+  frame.traceparent = request.traceparent;
+  const span = deps.tracing && isStored ? beginSend(deps.tracing, frame, deps.address) : undefined;
+  if (span !== undefined) frame.traceparent = span.traceparent;
   deps.deliveries.add({
-    frame: deliverFrame(from.address, replyIdOf(id), reply.kind, {
-      ephemeral: !isStored,
-      correlationId: id,
-    }),
+    frame,
     body,
-    owner: new ReplyOwner(deps, request, reply, isStored),
+    owner: new ReplyOwner(deps, request, reply, span),
     expiresAt: deadline === undefined ? undefined : Math.max(deadline, deps.clock.now()) + replyGraceMs,
     endsWhenSent: !isStored,
   });
@@ -53,13 +61,15 @@ class ReplyOwner implements DeliveryOwner {
   readonly #request: AcceptedRequest;
   readonly #reply: ServedReply;
   readonly #isStored: boolean;
+  readonly #span: TracedSpan | undefined;
   #refusals = 0;
 
-  constructor(deps: ReplyDeps, request: AcceptedRequest, reply: ServedReply, isStored: boolean) {
+  constructor(deps: ReplyDeps, request: AcceptedRequest, reply: ServedReply, span: TracedSpan | undefined) {
     this.#deps = deps;
     this.#request = request;
     this.#reply = reply;
-    this.#isStored = isStored;
+    this.#isStored = request.message.seq !== undefined;
+    this.#span = span;
   }
 
   settles(): number | undefined {
@@ -84,7 +94,7 @@ class ReplyOwner implements DeliveryOwner {
     if (error.code === 'already_answered') {
       // The requester has its end, and the broker acked the request: there is nothing left to do.
       this.#deps.log({ event: 'already_answered', id: request.message.id });
-      this.#end('refused');
+      this.#end('refused', error.code);
       return false;
     }
     if (error.retryable && refusals < maxReplyRefusals && request.remainingMs() !== 0) return true;
@@ -92,7 +102,7 @@ class ReplyOwner implements DeliveryOwner {
     const { code, message } = error;
     this.#deps.log({ event: 'reply_refused', id: request.message.id, code, message });
     request.settledIn = undefined;
-    this.#end('refused');
+    this.#end('refused', code);
     return false;
   }
 
@@ -101,7 +111,12 @@ class ReplyOwner implements DeliveryOwner {
     return true;
   }
 
-  #end(how: ReplyEnd): void {
+  closed({ code }: SignalboxError): void {
+    this.#span?.end(code);
+  }
+
+  #end(how: ReplyEnd, errorType?: string): void {
+    this.#span?.end(errorType);
     this.#reply.settled?.(how);
     this.#deps.onReplied(this.#request);
   }
@@ -122,8 +137,8 @@ export function sendProgress(deps: ReplyDeps, request: AcceptedRequest, body: st
 }
 
 /** Tells the broker that work on the request has begun. */
-export function sendWorking(deps: ReplyDeps, { seq, epoch }: AcceptedRequest): void {
-  if (seq !== undefined && epoch === deps.epoch()) deps.outbox.working(seq);
+export function sendWorking(deps: ReplyDeps, { seq, epoch, span }: AcceptedRequest): void {
+  if (seq !== undefined && epoch === deps.epoch()) deps.outbox.working(seq, span?.traceparent);
 }
 
 /** Acks the request, unless its lease is over. */

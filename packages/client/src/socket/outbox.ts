@@ -68,8 +68,12 @@ export class Outbox {
     this.#schedule();
   }
 
-  /** Adds a `working`; all of a turn leave in one frame. */
-  working(seq: number): void {
+  /** Adds a `working`; all of a turn leave in one frame, but for those that name a span, which leave at once one by one. */
+  working(seq: number, traceparent?: string): void {
+    if (traceparent !== undefined) {
+      this.control({ type: 'working', seqs: [seq], traceparent });
+      return;
+    }
     if (this.#send === undefined) return;
     this.#working.push(seq);
     this.#schedule();

@@ -10,6 +10,7 @@ import {
   startOrchestrator,
 } from '@signalbox/orchestrator';
 import { type Fault, noFault, SignalboxError } from '@signalbox/protocol';
+import type { Tracing } from '@signalbox/tracing';
 import { dataDirectory, localBrokerUrl, orchestratorFiles } from '../data-directory/data-directory.ts';
 import { type Log, type LogLevel, withLevels } from '../log.ts';
 import { policyOf } from '../policy/policy.ts';
@@ -52,6 +53,8 @@ export interface RunOrchestratorOptions {
   /** Aborting it ends a start that has not succeeded, which then rejects. It does not stop a running orchestrator. */
   signal?: AbortSignal;
   log?: Log;
+  /** Makes spans of the messages and the tool calls. */
+  tracing?: Tracing | undefined;
   /** Called at the named points at which tests let a process die. */
   fault?: Fault;
 }
@@ -174,7 +177,8 @@ async function startParts(
     signal: AbortSignal;
   },
 ): Promise<Parts> {
-  const { config, inForce, dataDir, url, insecure = false, ca, log, signal, fault = noFault } = options;
+  const { config, inForce, dataDir, url, insecure = false, ca, log, signal } = options;
+  const { tracing, fault = noFault } = options;
   const { id, concurrency, limits, callTimeoutMs, maxProcesses } = config.orchestrator;
   const { allowlist, repeat, mailbox, budgets, serverConcurrency } = policyOf(config, []);
   const token = options.token ?? (await ensureOrchestratorToken({ dataDir, url, insecure, ca, agent: id }));
@@ -196,6 +200,7 @@ async function startParts(
       ...(maxProcesses !== undefined && { maxProcesses }),
       onFirstStart: (status, stderrTail) => options.onServerStart?.(describeStart(status, stderrTail)),
       log: events,
+      tracing,
     }),
   );
   const connectionLog: ClientLog = (event) => log({ level: 'debug', ...event });
@@ -211,6 +216,7 @@ async function startParts(
       waitForBroker: options.token === undefined,
       signal,
       log: connectionLog,
+      tracing,
     }),
   );
   logConnection(client, log);

@@ -1,8 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ArgumentCheck, compileArgumentCheck } from '@signalbox/argument-check';
-import { mayRepeat, messageOf, type Tool, type ToolCallError, toolCallError } from '@signalbox/protocol';
+import {
+  mayRepeat,
+  messageOf,
+  type RequestMeta,
+  type Tool,
+  type ToolCallError,
+  toolCallError,
+} from '@signalbox/protocol';
 import {
   type CacheKey,
+  type CallOptions,
   cancelledCall,
   circuitOpen,
   errorOfFailure,
@@ -16,6 +24,7 @@ import {
   unreachable,
   withEarlierTry,
 } from '@signalbox/tool-calls';
+import { beginToolCall, type TracedSpan, type Tracing, toolError } from '@signalbox/tracing';
 import type { ServerPolicy } from '../config/server-config.ts';
 import type { HostEvent } from '../host-event.ts';
 import type { ServerConnection } from '../server-connection.ts';
@@ -53,6 +62,8 @@ export interface ServerCallsDeps {
   /** Monotonic milliseconds. */
   now: () => number;
   log: (event: HostEvent) => void;
+  /** Makes a span of each call that is sent to the server. */
+  tracing: Tracing | undefined;
 }
 
 /** A call whose arguments have been checked. */
@@ -201,8 +212,11 @@ export class ServerCalls {
     const timeoutMs = this.#timeLeft(call);
     const sentAt = this.#deps.now();
     const progress = options.onProgress && new ProgressRelay(options.onProgress, target.redactResult);
-    const request = { signal, timeoutMs, round, onProgress: progress?.report };
-    const answering = connection.callTool(tool.name, call.args, request);
+    const span = this.#deps.tracing && beginSpan(this.#deps.tracing, call);
+    const meta = metaOf(options, span);
+    const request = { signal, timeoutMs, round, meta, onProgress: progress?.report };
+    const send = () => connection.callTool(tool.name, call.args, request);
+    const answering = span ? span.run(send) : send();
     // Messages that are sent in one turn of the event loop are written at its end.
     if (onSent) process.nextTick(onSent);
     const answer = await answering;
@@ -210,6 +224,7 @@ export class ServerCalls {
     const ranMs = this.#deps.now() - sentAt;
     if ('result' in answer) {
       this.#latencies.add(ranMs);
+      span?.end(answer.result.isError === true ? toolError : undefined);
       const { redactResult } = target;
       const result = withNamedQuestions(target.name, answer.result);
       return { result: redactResult ? redactResult(result) : result };
@@ -221,7 +236,9 @@ export class ServerCalls {
       limitMs: target.config.timeoutMs,
       sawProgress: progress?.sawSome,
     });
-    return failedCall(failure.kind === 'timed_out' ? { ...failure, isSilent } : failure, call);
+    const failed = failedCall(failure.kind === 'timed_out' ? { ...failure, isSilent } : failure, call);
+    if (span) endFailed(span, failed.error);
+    return failed;
   }
 
   /** A timeout is never followed by a second attempt, because a server that hangs would only hang twice. */
@@ -289,6 +306,31 @@ function cacheKeyOf({ target, tool, args, repeatable, options }: OutgoingCall): 
   // The length shows where the name of the instance ends, as both names may hold any character.
   const name = `${target.instance.length} ${target.instance} ${tool.name}`;
   return { tool: name, args, scope: caller?.agent };
+}
+
+function beginSpan(tracing: Tracing, { target, tool, options }: OutgoingCall): TracedSpan {
+  return beginToolCall(tracing, 'client', {
+    tool: tool.name,
+    server: target.name,
+    agent: options.caller?.agent,
+    transport: target.config.type === 'http' ? 'tcp' : 'pipe',
+    parent: options.traceparent,
+  });
+}
+
+/** Returns the `_meta` of the request to the server; `undefined` if there is nothing to say in it. */
+function metaOf(
+  { meta, traceparent: caused }: CallOptions,
+  span: TracedSpan | undefined,
+): RequestMeta | undefined {
+  const traceparent = span === undefined ? caused : span.traceparent;
+  return traceparent === undefined ? meta : { ...meta, traceparent };
+}
+
+/** Ends the span of a call without a result. */
+function endFailed(span: TracedSpan, { code, rpc_error: answered }: ToolCallError): void {
+  if (answered) span.set({ 'rpc.response.status_code': String(answered.code) });
+  span.end(answered ? String(answered.code) : code);
 }
 
 /** Leaves out the fields that only the steps of a call need. */

@@ -1,6 +1,7 @@
 import type { Tool } from '@signalbox/protocol';
 import type { Authorizer } from '@signalbox/server-auth';
 import type { CallOptions, ToolCallResult, ToolProvider } from '@signalbox/tool-calls';
+import type { Tracing } from '@signalbox/tracing';
 import type { HostTuning } from '../config/host-tuning.ts';
 import type { HttpServerConfig, McpServerConfig } from '../config/server-config.ts';
 import type { HostEvent } from '../host-event.ts';
@@ -15,6 +16,8 @@ export interface McpHostOptions {
   /** The servers by the names that people gave them; the order decides which tool keeps a disputed name. */
   servers: Record<string, McpServerConfig>;
   log?: (event: HostEvent) => void;
+  /** Makes a span of each call that is sent to a server. */
+  tracing?: Tracing | undefined;
   /** Monotonic milliseconds. */
   now?: () => number;
   random?: () => number;

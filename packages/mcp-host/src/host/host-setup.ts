@@ -35,6 +35,7 @@ export function serverDeps(
     now,
     random: options.random ?? Math.random,
     log,
+    tracing: options.tracing,
     fetch: options.fetch ?? fetch,
     starts,
     slots: new ProcessSlots(maxProcesses),

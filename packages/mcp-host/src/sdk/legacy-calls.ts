@@ -47,7 +47,7 @@ export class LegacyCalls {
   /** Resolves with the whole result as the server sent it, but for `resultType`, which those revisions don't know. */
   call(
     params: { name: string; arguments: Record<string, unknown> },
-    { timeoutMs, signal, onProgress }: ToolRequest,
+    { timeoutMs, signal, onProgress, meta }: ToolRequest,
   ): Promise<ServerAnswer> {
     if (signal.aborted) return Promise.resolve(timedOut);
     const id = this.#nextId++;
@@ -56,7 +56,8 @@ export class LegacyCalls {
       const timer = setTimeout(this.#onTimeout, timerMs(timeoutMs), id);
       signal.addEventListener('abort', onAbort, { once: true });
       this.#calls.set(id, { resolve, onProgress, signal, onAbort, timer });
-      const sent = onProgress ? { ...params, _meta: { progressToken: id } } : params;
+      const own = onProgress && { progressToken: id };
+      const sent = own || meta ? { ...params, _meta: { ...meta, ...own } } : params;
       this.#transport
         .send({ method: 'tools/call', params: sent, jsonrpc: '2.0', id })
         .catch((error) => this.#end(id)?.resolve({ failure: failureOf(error) }));

@@ -120,10 +120,12 @@ export class SdkConnection implements ServerConnection {
   async #callThroughSdk(
     name: string,
     args: Record<string, unknown>,
-    { round, onProgress, ...limits }: ToolRequest,
+    { round, meta, onProgress, ...limits }: ToolRequest,
   ): Promise<ServerAnswer> {
     const isModern = this.#client.getProtocolEra() === 'modern';
-    const params = { name, arguments: args, ...(isModern && round && roundParams(round)) };
+    const { _meta: ofRound, ...further } = isModern && round ? roundParams(round) : {};
+    const _meta = meta || ofRound ? { ...meta, ...ofRound } : undefined;
+    const params = { name, arguments: args, ...(_meta && { _meta }), ...further };
     const options = {
       ...sdkLimits(limits),
       ...(onProgress && { onprogress: (update: Progress) => onProgress(progressOf(update)) }),

@@ -1,4 +1,5 @@
 import type { Authorizer } from '@signalbox/server-auth';
+import type { Tracing } from '@signalbox/tracing';
 import type PQueue from 'p-queue';
 import type { HostTuning } from '../config/host-tuning.ts';
 import type { HttpServerConfig } from '../config/server-config.ts';
@@ -13,6 +14,7 @@ export interface ServerDeps {
   now: () => number;
   random: () => number;
   log: (event: HostEvent) => void;
+  tracing: Tracing | undefined;
   fetch: typeof fetch;
   /** The queue in which starts wait for one another, so that many servers don't all start in one moment. */
   starts: PQueue;

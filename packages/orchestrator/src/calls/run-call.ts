@@ -3,6 +3,7 @@ import type { McpHost, ToolRoute } from '@signalbox/mcp-host';
 import {
   type CallRequest,
   type Fault,
+  forwardedMeta,
   frameDefaults,
   fromWireRound,
   mayRepeat,
@@ -124,6 +125,8 @@ async function callHost(
     caller: request.message.from,
     repeatable,
     round: body.round && fromWireRound(body.round),
+    traceparent: request.traceparent,
+    meta: forwardedMeta(body.meta),
     beforeSend: repeatable ? undefined : () => writeStart(deps, call, server),
     onSent: deps.fault === noFault ? undefined : () => deps.fault('orchestrator.call.sent'),
     onProgress: body.options?.progress

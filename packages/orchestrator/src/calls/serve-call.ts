@@ -149,6 +149,7 @@ function answer(fault: Fault, reply: McpReply, settle: ((how: ReplyEnd) => void)
   return {
     kind: 'mcp_reply',
     body: reply,
+    errorCode: 'error' in reply ? reply.error.code : undefined,
     settled: (how) => {
       fault('orchestrator.reply.after');
       settle?.(how);

@@ -1,11 +1,7 @@
 import { z } from 'zod';
+import { boundedRecord } from './bounded-record.ts';
 
-const maxNames = 64;
 const maxStateLength = 262_144;
-
-const boundedRecord = z
-  .record(z.string(), z.unknown())
-  .refine((value) => Object.keys(value).length <= maxNames, `must have at most ${maxNames} entries`);
 
 /** Accepts a round in the body of a call. */
 export const callRoundSchema = z.object({

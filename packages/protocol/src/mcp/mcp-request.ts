@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { idSchema, roleSchema } from '../names/name-schemas.ts';
+import { boundedRecord } from './bounded-record.ts';
 import { callRoundSchema } from './call-round.ts';
 
 const cursorSchema = z.string().max(256);
@@ -38,6 +39,11 @@ const callRequestSchema = z.object({
   round: callRoundSchema
     .optional()
     .describe('Given by a caller that understands the reply `input_required`.'),
+  meta: boundedRecord
+    .optional()
+    .describe(
+      'Fields of `params._meta` for the tool’s server. Those that MCP or Signalbox reserve are left out there; `traceparent` stands in the message’s header.',
+    ),
 });
 
 const statusRequestSchema = z.object({ op: z.literal('status'), request_id: idSchema });

@@ -20,6 +20,7 @@ const optionalRequestId = idSchema.optional().describe('Asks for an answer, whic
 const correlationId = idSchema.describe('The id of the request.');
 const seqs = z.array(seqSchema).min(1).max(frameLimits.seqs);
 const claim = 'A claim that must be true.';
+const traceparent = z.string().max(frameLimits.traceparentLength).optional();
 const setByBroker = z
   .never({ error: 'is set by the broker; leave it out' })
   .optional()
@@ -66,11 +67,7 @@ export const clientFrameSchemas = {
         .positive()
         .optional()
         .describe(`Its lifetime. Default: ${frameDefaults.ttlMs / 86_400_000} days.`),
-      traceparent: z
-        .string()
-        .max(frameLimits.traceparentLength)
-        .optional()
-        .describe('W3C trace context. The broker passes it on.'),
+      traceparent: traceparent.describe('W3C trace context. The broker passes it on.'),
       settles: seqSchema
         .optional()
         .describe('Acks that message of the sender’s own inbox in the commit that stores this one.'),
@@ -165,7 +162,12 @@ export const clientFrameSchemas = {
   working: frameSchema(
     'working',
     'Says that messages were handed to a handler, and renews their ack deadlines. No answer.',
-    { seqs },
+    {
+      seqs,
+      traceparent: traceparent.describe(
+        'W3C trace context of the handler. Whoever is handed a message after this attempt has failed gets that of its first attempt.',
+      ),
+    },
   ),
 
   cancel: frameSchema('cancel', 'Calls off a request that its sender made. No answer.', {

@@ -28,6 +28,12 @@ export const messageHeaderFields = {
     ),
   traceparent: z.string().optional(),
   group_key: z.string().optional().describe('The key that its sender gave it, if it was sent to a group.'),
+  first_attempt: z
+    .string()
+    .optional()
+    .describe(
+      'The `traceparent` that the consumer of its first failed attempt told with `working`. Given with `attempt` when it is pushed, if the broker knows it: it forgets that at a restart.',
+    ),
 };
 
 /** Accepts the header of a message as its recipient sees it. */

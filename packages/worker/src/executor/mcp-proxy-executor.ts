@@ -18,6 +18,7 @@ import {
   type UnreadHint,
   type WelcomeFrame,
 } from '@signalbox/protocol';
+import type { Tracing } from '@signalbox/tracing';
 import { closest } from 'fastest-levenshtein';
 import { type CallResult, callResultOf, type RoundResult } from './call-result.ts';
 import { CurrentManifest } from './current-manifest.ts';
@@ -56,6 +57,8 @@ export interface ExecutorOptions {
   signal?: AbortSignal;
   /** True: a broker that cannot be reached yet is tried until it can be. By default there is one attempt. */
   waitForBroker?: boolean;
+  /** Makes spans of the calls and messages, also for the face that shows the tools. See `ConnectOptions.tracing`. */
+  tracing?: Tracing | undefined;
   /** Called with each event of the connection. */
   log?: Log;
   /** Called at the fault points `worker.call.sent` and `worker.reply.received`. */
@@ -97,6 +100,7 @@ export class McpProxyExecutor implements AsyncDisposable {
       consumer,
       signal,
       waitForBroker,
+      tracing,
       log,
     } = options;
     const client = await connectBroker({
@@ -107,6 +111,7 @@ export class McpProxyExecutor implements AsyncDisposable {
       agent: requestAddress(agent, consumer),
       resumes: consumer !== undefined,
       backoff: 'worker',
+      tracing,
       ...(renewToken && { renewToken }),
       ...(signal && { signal }),
       ...(waitForBroker !== undefined && { waitForBroker }),
@@ -142,11 +147,12 @@ export class McpProxyExecutor implements AsyncDisposable {
   async #call(call: ToolCall, options: ExecuteOptions, round?: CallRound): Promise<RoundResult> {
     const tool = this.findTool(call.name);
     if (!tool && !this.#manifest.hasUnlisted) return { error: this.#unknownTool(call.name) };
-    const { signal, requestId, onProgress } = options;
+    const { signal, requestId, onProgress, traceparent, meta } = options;
     const timeoutMs = options.timeoutMs ?? this.#options.timeoutMs;
-    const body = callBody(call, { timeoutMs, progress: onProgress !== undefined, round });
+    const body = callBody(call, { timeoutMs, progress: onProgress !== undefined, round, meta });
     const requestOptions: RequestOptions = { timeoutMs: timeoutMs ?? defaultCallTimeoutMs };
     if (requestId !== undefined) requestOptions.id = requestId;
+    if (traceparent !== undefined) requestOptions.traceparent = traceparent;
     if (signal) requestOptions.signal = signal;
     if (onProgress) requestOptions.onProgress = (progress) => relayProgress(progress, onProgress);
     const { mayBeRepeated } = options;
@@ -248,9 +254,15 @@ export class McpProxyExecutor implements AsyncDisposable {
 
   /** Opens a connection under the agent's own address, with the same token. The caller closes it, or aborts `signal`. */
   connectMain(signal: AbortSignal): Promise<BrokerClient> {
-    const { url, insecure = false, ca, token, renewToken, agent } = this.#options;
+    const { url, insecure = false, ca, token, renewToken, agent, tracing } = this.#options;
     const tokens = { token, ...(renewToken && { renewToken }), ...(ca !== undefined && { ca }) };
-    return connectBroker({ url, insecure, ...tokens, agent, signal, waitForBroker: true, log: this.#log });
+    const ports = { tracing, log: this.#log };
+    return connectBroker({ url, insecure, ...tokens, agent, signal, waitForBroker: true, ...ports });
+  }
+
+  /** What makes the spans of this executor. */
+  get tracing(): Tracing | undefined {
+    return this.#options.tracing;
   }
 
   /** The agent's id. */

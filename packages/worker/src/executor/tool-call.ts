@@ -1,4 +1,10 @@
-import { type CallRequest, type CallRound, type Tool, toWireRound } from '@signalbox/protocol';
+import {
+  type CallRequest,
+  type CallRound,
+  type RequestMeta,
+  type Tool,
+  toWireRound,
+} from '@signalbox/protocol';
 
 /** A call of a tool. */
 export interface ToolCall {
@@ -21,6 +27,10 @@ export interface ExecuteOptions {
    * reply stays at the broker until then. If the call was made before, the orchestrator is asked what became of it.
    */
   mayBeRepeated?: Promise<void> | undefined;
+  /** The `traceparent` of what causes the call; by default that of the active span. An invalid one is left out. */
+  traceparent?: string | undefined;
+  /** Further fields for the `_meta` of the request to the tool's server, but for those that MCP or Signalbox reserve. */
+  meta?: RequestMeta | undefined;
   /** Called with the progress that the MCP server reports while the call runs. */
   onProgress?: ((progress: ToolProgress) => void) | undefined;
 }
@@ -35,9 +45,14 @@ export interface ToolProgress {
 /** Makes the body of the request for a call. */
 export function callBody(
   { name, arguments: args }: ToolCall,
-  options: { timeoutMs: number | undefined; progress: boolean; round: CallRound | undefined },
+  options: {
+    timeoutMs: number | undefined;
+    progress: boolean;
+    round: CallRound | undefined;
+    meta: RequestMeta | undefined;
+  },
 ): CallRequest {
-  const { timeoutMs, progress, round } = options;
+  const { timeoutMs, progress, round, meta } = options;
   // Each call makes a body: adding a field is far cheaper than spreading one that may be missing.
   const body: CallRequest = { op: 'call', tool: name };
   if (args !== undefined) body.arguments = args;
@@ -45,6 +60,7 @@ export function callBody(
   if (timeoutMs !== undefined) body.options.timeout_ms = timeoutMs;
   if (progress) body.options.progress = progress;
   if (round) body.round = toWireRound(round);
+  if (meta) body.meta = meta;
   return body;
 }
 

@@ -46,8 +46,10 @@ export function serveMcpFace(executor: McpProxyExecutor, options: McpFaceOptions
   const { input = process.stdin, output = process.stdout } = options.streams ?? {};
   const transport = options.transport ?? new StdioTransport(input, output);
   const tools = openAgentTools(executor, { consumerId: randomBytes(12).toString('base64url'), ...options });
+  const { tracing, agent } = executor;
   const connection = serveConnection(transport, tools, {
     version,
+    trace: tracing && { tracing, agent, transport: 'pipe' },
     heartbeatMs,
     keyOf,
     onError: (error) => log({ event: 'mcp_face_error', reason: messageOf(error) }),

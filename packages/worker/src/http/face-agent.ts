@@ -36,8 +36,10 @@ export function openFaceAgent(executor: McpProxyExecutor, options: FaceAgentOpti
   const { version, heartbeatMs, maxSessions, sessionIdleMs, now, log = () => {} } = options;
   const report = (thrown: unknown) => log({ event: 'mcp_face_error', reason: messageOf(thrown) });
   const tools = openAgentTools(executor, options);
+  const { tracing, agent } = executor;
   const endpoint = openHttpEndpoint(tools, {
     version,
+    trace: tracing && { tracing, agent, transport: 'tcp' },
     heartbeatMs,
     maxSessions,
     sessionIdleMs,

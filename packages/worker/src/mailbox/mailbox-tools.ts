@@ -66,7 +66,8 @@ export function mailboxTools(executor: McpProxyExecutor, options: MailboxOptions
   const now = () => performance.now();
   const { client } = executor;
   const main = new MainConnection((signal) => executor.connectMain(signal));
-  const inbox = new Inbox({ main, consumerId: options.consumerId, now, log });
+  const { consumerId } = options;
+  const inbox = new Inbox({ main, consumerId, tracing: executor.tracing, now, log });
   const cursors = new InboxCursors(randomBytes(6).toString('base64url'));
   const asks = new AskTable(client, { newId: newMessageId, now });
   const isShown = (name: string) => {

@@ -28,11 +28,11 @@ export function sendTool(main: MainConnection): MailboxTool {
       required: ['id'],
     },
     annotations: additive,
-    async run({ to, kind = 'note', ...given }, { signal, key }) {
+    async run({ to, kind = 'note', ...given }, { signal, key, traceparent }) {
       const body = bodyOf(given);
       const client = await main.client(signal);
       const { id, duplicate } = await client.deliver(
-        { to, kind, body, ...(key !== undefined && { id: key.id }) },
+        { to, kind, body, traceparent, ...(key !== undefined && { id: key.id }) },
         { signal },
       );
       const text = `The ${kind} ${id} is stored for ${to} on the broker's disk.`;

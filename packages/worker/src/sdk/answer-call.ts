@@ -1,12 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CallToolResult, ProgressToken, RequestId, Server } from '@modelcontextprotocol/server';
-import { type CallRound, isInputRequired } from '@signalbox/protocol';
+import { type CallRound, isInputRequired, type RequestMeta } from '@signalbox/protocol';
 import type { AgentStatus } from '../tools/agent-status.ts';
 import { startCallProgress } from '../tools/call-progress.ts';
-import type { CallKey, FaceAnswer, FaceTools } from '../tools/face-tools.ts';
+import type { CallKey, FaceAnswer, FaceCall, FaceTools } from '../tools/face-tools.ts';
 import { invalidParams, JsonRpcError } from '../tools/json-rpc-error.ts';
 import { type AskClient, askLegacyClient } from './legacy-input.ts';
 import type { RunningCalls, StartedCall } from './running-calls.ts';
+import { type FaceTrace, runTraced } from './traced-call.ts';
 
 /** Clients commonly give up after 60 s without a notification. */
 const defaultHeartbeatMs = 15_000;
@@ -16,6 +17,8 @@ export type AgentFaceTools = FaceTools & { readonly status: AgentStatus };
 
 export interface AnswerDeps {
   tools: AgentFaceTools;
+  /** Makes the spans of the calls; without it there are none. */
+  trace: FaceTrace | undefined;
   running: RunningCalls;
   /** Longest silence while a call runs whose client asked for progress; default 15 s. */
   heartbeatMs?: number | undefined;
@@ -25,8 +28,11 @@ export interface AnswerDeps {
 
 /** A `tools/call` of a client, over any transport. */
 export interface ClientCall {
+  id: RequestId;
   name: unknown;
   arguments: unknown;
+  /** The `_meta` of the request. */
+  meta: RequestMeta | undefined;
   progressToken: ProgressToken | undefined;
   signal: AbortSignal;
   /** The kinds of input that the client can be asked for, and its answers in a further round. */
@@ -48,8 +54,13 @@ export function startCall(
   deps: AnswerDeps,
   callWith: (signal: AbortSignal) => ClientCall,
 ): StartedCall<Record<string, unknown>> {
-  const { tools, running, heartbeatMs = defaultHeartbeatMs } = deps;
-  return running.start((signal) => answerCall(server, tools, callWith(signal), heartbeatMs));
+  const { tools, running, trace, heartbeatMs = defaultHeartbeatMs } = deps;
+  return running.start((signal) => {
+    const call = callWith(signal);
+    return runTraced(trace, call, (passedOn) =>
+      answerCall(server, tools, { ...call, ...passedOn }, heartbeatMs),
+    );
+  });
 }
 
 /**
@@ -65,7 +76,7 @@ export async function cancelCalls(running: RunningCalls): Promise<void> {
 async function answerCall(
   server: Server,
   tools: AgentFaceTools,
-  call: ClientCall,
+  call: ClientCall & Pick<FaceCall, 'traceparent'>,
   heartbeatMs: number,
 ): Promise<Record<string, unknown>> {
   const { name, signal, progressToken } = call;
@@ -82,6 +93,8 @@ async function answerCall(
       arguments: call.arguments,
       signal,
       round,
+      traceparent: call.traceparent,
+      meta: call.meta,
       key: roundKey(call.key, rounds++),
       onProgress: progress ? progress.report : undefined,
     });

@@ -103,8 +103,10 @@ export class DirectCalls {
   ): ClientCall {
     const token = _meta?.progressToken;
     return {
+      id,
       name,
       arguments: args,
+      meta: _meta,
       progressToken: typeof token === 'string' || typeof token === 'number' ? token : undefined,
       signal,
       round: this.#round,

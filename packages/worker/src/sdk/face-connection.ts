@@ -9,6 +9,8 @@ export interface FaceConnectionOptions {
   /** The version that we report to the client. */
   version: string;
   heartbeatMs?: number | undefined;
+  /** See `AnswerDeps.trace`. */
+  trace: AnswerDeps['trace'];
   /** See `AnswerDeps.keyOf`. */
   keyOf?: AnswerDeps['keyOf'];
   onError: (error: Error) => void;
@@ -28,10 +30,10 @@ export interface FaceConnection {
 export function serveConnection(
   transport: Transport,
   tools: AgentFaceTools,
-  { version, heartbeatMs, keyOf, onError }: FaceConnectionOptions,
+  { version, heartbeatMs, trace, keyOf, onError }: FaceConnectionOptions,
 ): FaceConnection {
   const running = new RunningCalls();
-  const deps = { tools, running, heartbeatMs, keyOf };
+  const deps = { tools, running, heartbeatMs, trace, keyOf };
   const directCalls = new DirectCalls(deps);
   /** The server of the session, once the client may be sent notifications. */
   let ready: Server | undefined;

@@ -67,8 +67,10 @@ function clientCall(
 ): ClientCall {
   const { mcpReq } = context;
   return {
+    id: mcpReq.id,
     name: params?.name,
     arguments: params?.arguments,
+    meta: mcpReq._meta,
     progressToken: mcpReq._meta?.progressToken,
     signal,
     round: roundOf(server, context),

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { classifyInboundRequest, createMcpHandler } from '@modelcontextprotocol/server';
-import { type AgentFaceTools, cancelCalls } from './answer-call.ts';
+import { type AgentFaceTools, type AnswerDeps, cancelCalls } from './answer-call.ts';
 import { createFaceServer } from './face-server.ts';
 import type { FaceRequest } from './http-request.ts';
 import { LegacySessions } from './legacy-sessions.ts';
@@ -10,6 +10,8 @@ export interface HttpEndpointOptions {
   /** The version that we report to clients. */
   version: string;
   heartbeatMs?: number | undefined;
+  /** See `AnswerDeps.trace`. */
+  trace: AnswerDeps['trace'];
   maxSessions: number;
   sessionIdleMs: number;
   /** Monotonic milliseconds. */
@@ -32,13 +34,14 @@ export interface HttpEndpoint {
 
 /** Serves an agent's tools over HTTP: requests of the current revision one by one, those of earlier revisions in sessions. */
 export function openHttpEndpoint(tools: AgentFaceTools, options: HttpEndpointOptions): HttpEndpoint {
-  const { version, heartbeatMs, maxSessions, sessionIdleMs, now, onError } = options;
+  const { version, heartbeatMs, trace, maxSessions, sessionIdleMs, now, onError } = options;
   const running = new RunningCalls();
   const createServer = (onlyMethod?: string) =>
     createFaceServer({
       tools,
       running,
       heartbeatMs,
+      trace,
       version,
       ...(onlyMethod !== undefined && { onlyMethod }),
     });

@@ -1,4 +1,4 @@
-import type { CallRound, InputRequired, Tool } from '@signalbox/protocol';
+import type { CallRound, InputRequired, RequestMeta, Tool } from '@signalbox/protocol';
 import type { ToolProgress } from '../executor/tool-call.ts';
 import type { ToolResult } from './tool-result.ts';
 
@@ -28,6 +28,10 @@ export interface FaceCall {
   round: CallRound;
   /** Set if the call may come again: after the death of this process, at another one. */
   key?: CallKey | undefined;
+  /** The `traceparent` of the call's span, or, without tracing, the valid one that the client gave. */
+  traceparent?: string | undefined;
+  /** The fields of the client's `_meta` that are for the tool's server. */
+  meta?: RequestMeta | undefined;
   /** Set if the client asked for progress. */
   onProgress?: ((progress: ToolProgress) => void) | undefined;
 }

@@ -35,12 +35,14 @@ export async function callHosted(
   { calls, onUnknown }: HostedCallOptions,
 ): Promise<FaceAnswer> {
   const tool = executor.findTool(call.name);
-  const { signal, onProgress, round, key } = call;
+  const { signal, onProgress, round, key, traceparent, meta } = call;
   const requestId = key?.id ?? newMessageId();
   const running = executor.executeRound(call, round, {
     requestId,
     signal: cancelOf(signal),
     onProgress,
+    traceparent,
+    meta,
     ...(key && { mayBeRepeated: key.over }),
   });
   calls?.add(requestId, call.name, running);

@@ -25,6 +25,7 @@ import { configBeside } from '../../config/config-beside.ts';
 import { openClient } from '../../connection/client-session.ts';
 import { namedToken } from '../../connection/connection.ts';
 import { startExitDeadline } from '../../process/exit-deadline.ts';
+import { ownTracing } from '../../process/tracing.ts';
 import { ownVersion } from '../../process/version.ts';
 import { parseDuration } from '../../terminal/duration.ts';
 import { exitCodes } from '../../terminal/exit-codes.ts';
@@ -140,6 +141,7 @@ async function ownFace(
         ...(authorities && { ca: authorities.pem }),
         orchestrator,
         timeoutMs: parseDuration(mcpDefaults.timeout)!,
+        tracing: await ownTracing(),
       },
       face: { version: ownVersion() },
       limits,

@@ -72,6 +72,7 @@ export class Pusher {
     const frame = messageFrame(seq, message, content.traceparent, time);
     const sinceTriedMs = this.#sinceTriedMs(seq);
     if (sinceTriedMs !== undefined) frame.since_tried_ms = sinceTriedMs;
+    if (message.attempts > 0) frame.first_attempt = this.#deps.histories.firstAttempt(seq);
     if (content.group !== undefined) frame.group_key = content.group.key;
     lease.consumer.push(frame, content.body);
     meter.pushed(message.kind, message.attempts);
@@ -108,6 +109,7 @@ export function inFlight(
     attempts,
     renewedAt,
     working: false,
+    attemptTrace: undefined,
     cancelled: false,
     ended: false,
   };

@@ -7,6 +7,8 @@ export interface AttemptHistory {
   tokenId: string | undefined;
   /** The time at which a consumer last worked on it that was lost, whether or not that was a failed attempt, in monotonic milliseconds. */
   triedAt: number | undefined;
+  /** The trace context of the first attempt, as its consumer told it. */
+  firstAttempt: string | undefined;
 }
 
 /** The most messages whose failed attempts are remembered. Beyond it, the oldest are forgotten. */
@@ -20,7 +22,13 @@ export class AttemptHistories {
   of(seq: number): AttemptHistory {
     const known = this.#bySeq.get(seq);
     if (known) return known;
-    const history: AttemptHistory = { reasons: [], forgiven: 0, tokenId: undefined, triedAt: undefined };
+    const history: AttemptHistory = {
+      reasons: [],
+      forgiven: 0,
+      tokenId: undefined,
+      triedAt: undefined,
+      firstAttempt: undefined,
+    };
     this.#bySeq.set(seq, history);
     if (this.#bySeq.size > maxHistories) {
       const oldest = this.#bySeq.keys().next();
@@ -32,6 +40,11 @@ export class AttemptHistories {
   /** Returns when a consumer last worked on a message that it was lost with, in monotonic milliseconds, as far as it is known. */
   triedAt(seq: number): number | undefined {
     return this.#bySeq.get(seq)?.triedAt;
+  }
+
+  /** Returns the trace context of the first attempt at a message, as far as it is known. */
+  firstAttempt(seq: number): string | undefined {
+    return this.#bySeq.get(seq)?.firstAttempt;
   }
 
   /** Returns the sequence numbers of the messages that a consumer with this token was the last to try. */

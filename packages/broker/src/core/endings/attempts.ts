@@ -156,6 +156,7 @@ export class Attempts {
       history.reasons.push(reason);
       history.tokenId = holder.tokenId;
       history.triedAt = message.renewedAt;
+      history.firstAttempt ??= message.attemptTrace;
       const attempts = message.attempts + 1;
       commits.recordAttempts(message.inbox, seq, attempts);
       if (!dead && attempts < maxDeliver) return true;

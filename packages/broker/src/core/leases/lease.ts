@@ -9,6 +9,8 @@ export interface InFlightMessage extends MessageHeader {
   renewedAt: number;
   /** True once the consumer has handed it to its handler. */
   working: boolean;
+  /** The trace context of this attempt, if its consumer told it. */
+  attemptTrace: string | undefined;
   /** True once its sender has cancelled it. It is not pushed again when the lease ends. */
   cancelled: boolean;
   /** True if it was settled while its consumer had it. The consumer's ack or nack then changes nothing. */

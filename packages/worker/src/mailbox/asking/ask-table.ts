@@ -30,10 +30,12 @@ const maxFinished = 100;
 const maxFinishedBytes = 4 * 1024 * 1024;
 const keptMs = 10 * 60_000;
 
-/** The time that a question waits for its answer, and the key of the call that asks it. */
+/** The time that a question waits for its answer, and facts about the call that asks it. */
 interface AskOptions {
   timeoutMs: number;
   key?: CallKey | undefined;
+  /** The `traceparent` of what asks it. */
+  traceparent: string | undefined;
 }
 
 interface Entry {
@@ -57,7 +59,7 @@ export class AskTable {
   }
 
   /** Asks a question. Throws `quota_exceeded` when too many are pending. */
-  start(to: string, body: unknown, { timeoutMs, key }: AskOptions): Ask {
+  start(to: string, body: unknown, { timeoutMs, key, traceparent }: AskOptions): Ask {
     if (this.pending().length >= maxPending) {
       const message = `${maxPending} of your questions are pending; wait for some with signalbox_ask_result`;
       throw new SignalboxError('quota_exceeded', message, { retryable: true });
@@ -70,6 +72,7 @@ export class AskTable {
       id,
       timeoutMs,
       signal: withdrawal.signal,
+      traceparent,
       ...(key && { ackAfter: taken.promise }),
       onProgress: (body) => relayProgress(body, (progress) => entry.ask.onProgress?.(progress)),
     });

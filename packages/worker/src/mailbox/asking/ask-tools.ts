@@ -44,7 +44,11 @@ export function askTools(deps: AskToolsDeps): MailboxTool[] {
       outputSchema: askSchema,
       annotations: additive,
       async run({ to, timeout_s: seconds = defaultSeconds, ...given }, call) {
-        const ask = asks.start(to, bodyOf(given), { timeoutMs: seconds * 1000, key: call.key });
+        const ask = asks.start(to, bodyOf(given), {
+          timeoutMs: seconds * 1000,
+          key: call.key,
+          traceparent: call.traceparent,
+        });
         if (call.key?.isAnswered) {
           ask.outlivesCall();
           return pendingResult(ask);

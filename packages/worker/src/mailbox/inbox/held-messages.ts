@@ -1,9 +1,12 @@
 import type { Message } from '@signalbox/protocol';
+import { validTraceparent } from '@signalbox/tracing';
 
 /** A message of the agent's inbox that the broker has delivered. */
 export interface HeldMessage {
   seq: number;
   message: Message;
+  /** The `traceparent` of the read that returned it first, or, without tracing, the valid one that it came with. */
+  traceparent: string | undefined;
   json: unknown;
   /** Monotonic milliseconds. */
   receivedAt: number;
@@ -59,7 +62,13 @@ export class HeldMessages {
   /** Adds a delivered message; one that came before keeps its marks. */
   add(seq: number, message: Message, json: unknown, receivedAt: number): HeldMessage {
     const known = this.#bySeq.get(seq);
-    const marks = { offeredBy: undefined, offeredAt: undefined, isDone: false, ...known };
+    const marks = {
+      offeredBy: undefined,
+      offeredAt: undefined,
+      isDone: false,
+      traceparent: validTraceparent(message.traceparent),
+      ...known,
+    };
     const held: HeldMessage = { ...marks, seq, message, json, receivedAt, isLive: true };
     // A lease begins with the oldest: one before this that did not come was settled elsewhere.
     for (const other of this.#bySeq.values())

@@ -16,6 +16,7 @@ const held = (seq: number, body: string): HeldMessage => ({
     body,
   },
   json: JSON.parse(body),
+  traceparent: undefined,
   receivedAt: 100,
   offeredBy: undefined,
   offeredAt: undefined,

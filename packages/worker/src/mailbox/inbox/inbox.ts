@@ -1,5 +1,6 @@
 import type { BrokerClient, Log, Subscription } from '@signalbox/client';
 import { type Message, messageOf, parseJson, SignalboxError } from '@signalbox/protocol';
+import { beginReceive, type Tracing } from '@signalbox/tracing';
 import { late, within } from '../../time-limit.ts';
 import type { MainConnection } from '../main-connection.ts';
 import { type HeldMessage, HeldMessages, hasExpiredUnread } from './held-messages.ts';
@@ -16,6 +17,8 @@ export interface InboxDeps {
   main: MainConnection;
   /** Names the process that reads the inbox, if it ends with its agent. */
   consumerId: string | undefined;
+  /** Makes a span of each message that is read. */
+  tracing: Tracing | undefined;
   log: Log;
   /** Monotonic milliseconds. */
   now: () => number;
@@ -102,11 +105,14 @@ export class Inbox {
   async offered(messages: readonly HeldMessage[], read: number, signal: AbortSignal): Promise<void> {
     const client = await this.hold(signal);
     const now = this.#deps.now();
+    const { tracing } = this.#deps;
     for (const held of messages) {
+      if (tracing && held.offeredBy === undefined) traceRead(tracing, held, client.address);
       held.offeredBy ??= read;
       held.offeredAt = now;
     }
-    client.working(messages.map(({ seq }) => seq));
+    if (!tracing) client.working(messages.map(({ seq }) => seq));
+    else for (const { seq, traceparent } of messages) client.working([seq], traceparent);
   }
 
   /** Stops taking the inbox. The owner of the connection closes that. */
@@ -172,6 +178,15 @@ export class Inbox {
         ({ accepted }) => this.held.remove(accepted),
         () => {},
       );
-    } else if (held.offeredBy !== undefined) client.working([seq]);
+    } else if (held.offeredBy !== undefined) {
+      client.working([seq], this.#deps.tracing && held.traceparent);
+    }
   }
+}
+
+/** Makes the span of a message that is read for the first time. */
+function traceRead(tracing: Tracing, held: HeldMessage, address: string): void {
+  const span = beginReceive(tracing, held.message, address, tracing.active());
+  held.traceparent = span.traceparent;
+  span.end();
 }

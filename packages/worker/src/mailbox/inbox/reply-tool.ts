@@ -56,6 +56,7 @@ export function replyTool(inbox: Inbox, now: () => number): MailboxTool {
             id: replyIdOf(id),
             correlationId: id,
             body,
+            traceparent: held.traceparent,
             settles: seq,
             ...(leftMs !== undefined && { ttlMs: Math.max(0, leftMs) + graceMs }),
           },

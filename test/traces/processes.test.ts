@@ -1,0 +1,107 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { cleanEnv, signalboxArgv, startDaemon } from '../support/cli/command-line.ts';
+import { startWorkspace, type Workspace } from '../support/cli/workspace.ts';
+import { type Collector, causesIn, startCollector } from '../support/traces/collector.ts';
+import { metaServer } from '../support/traces/meta-server-config.ts';
+import { connectMcpClient } from '../support/worker/mcp-client.ts';
+
+let collector: Collector;
+let site: Workspace;
+
+beforeAll(async () => {
+  collector = await startCollector();
+  const config = JSON.stringify({
+    broker: { listen: '127.0.0.1:0', data: './state' },
+    mcpServers: { m: metaServer() },
+  });
+  site = await startWorkspace(() => config, { face: true, env: collector.env() });
+});
+afterAll(async () => {
+  await site?.[Symbol.asyncDispose]();
+  await collector?.[Symbol.asyncDispose]();
+});
+
+test('a tool call is one trace through shim, shared face, orchestrator and hosted server', async () => {
+  const { env } = await site.agent('rosa', 'worker');
+  const { socket } = site.ready.face!;
+  await expect.poll(() => existsSync(socket)).toBe(true);
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: signalboxArgv(['worker', 'mcp']),
+    stderr: 'pipe',
+    env: cleanEnv({ ...env, SIGNALBOX_FACE: socket, ...collector.env('shim') }),
+  });
+  await using client = await connectMcpClient(transport);
+  const traceId = '0af7651916cd43dd8448eb211c80319c';
+  const _meta = { traceparent: `00-${traceId}-b7ad6b7169203331-01`, 'example.com/run': 7 };
+  const { structuredContent } = await client.call(
+    'mcp_m__meta',
+    { secret: 'hunter2' },
+    { params: { _meta } },
+  );
+  await expect.poll(() => collector.trace(traceId).size).toBe(6);
+  const trace = collector.trace(traceId);
+  expect(causesIn(trace)).toEqual({
+    'face: server tools/call mcp_m__meta': 'remote',
+    'face: producer send orchestrator': 'face: server tools/call mcp_m__meta',
+    'orchestrator: consumer process orchestrator': 'face: producer send orchestrator',
+    'orchestrator: client tools/call meta': 'orchestrator: consumer process orchestrator',
+    'orchestrator: producer send rosa': 'orchestrator: consumer process orchestrator',
+    'face: client receive rosa': 'orchestrator: producer send rosa',
+  });
+  expect(trace.get('face: server tools/call mcp_m__meta')).toHaveProperty('parentSpanId', 'b7ad6b7169203331');
+  const { spanId } = trace.get('orchestrator: client tools/call meta')!;
+  expect(structuredContent).toEqual({
+    meta: { traceparent: `00-${traceId}-${spanId}-01`, 'example.com/run': 7 },
+  });
+  expect(collector.spans().map(({ process }) => process)).not.toContain('shim');
+  expect(JSON.stringify(collector.spans())).not.toContain('hunter2');
+});
+
+test('an ask is one trace from the asking process to the answering one and back', async () => {
+  const walt = await site.agent('walt', 'worker');
+  await using _echo = await startDaemon(['worker', 'echo'], {
+    cwd: site.directory,
+    env: { ...walt.env, ...collector.env('walt') },
+  });
+  const rosa = await site.agent('rosa', 'worker');
+  const asked = await site.run(['ask', 'walt', 'hunter2?'], { ...rosa.env, ...collector.env('rosa') });
+  expect(asked).toMatchObject({ code: 0, stdout: expect.stringContaining('hunter2?') });
+  const begun = () => collector.spans().find(({ process }) => process === 'rosa');
+  await expect.poll(() => begun()?.name).toBe('send walt');
+  const { traceId } = begun()!;
+  await expect.poll(() => collector.trace(traceId).size).toBe(4);
+  expect(causesIn(collector.trace(traceId))).toEqual({
+    'rosa: producer send walt': undefined,
+    'walt: consumer process walt': 'rosa: producer send walt',
+    'walt: producer send rosa': 'walt: consumer process walt',
+    'rosa: client receive rosa': 'walt: producer send rosa',
+  });
+  expect(JSON.stringify(collector.spans())).not.toContain('hunter2');
+});
+
+test('a task that comes again is linked to its first attempt', async () => {
+  const flaky = await site.agent('nemo', 'worker');
+  const token = (await readFile(flaky.env.SIGNALBOX_TOKEN_FILE!, 'utf8')).trim();
+  const script = fileURLToPath(new URL('../support/traces/flaky-worker-main.ts', import.meta.url));
+  const args = ['--conditions=@signalbox/source', script, flaky.env.SIGNALBOX_URL!, 'nemo', token];
+  const worker = spawn(process.execPath, args, { env: cleanEnv(collector.env('nemo')) });
+  const ended = once(worker, 'exit');
+  await once(worker.stdout, 'data');
+  const rosa = await site.agent('rosa', 'worker');
+  await site.run(['send', 'nemo', 'work', '--kind', 'task'], { ...rosa.env });
+  const attempts = () =>
+    collector.spans().filter(({ process, name }) => process === 'nemo' && name === 'process nemo');
+  await expect.poll(() => attempts().length).toBe(2);
+  const [first, second] = attempts();
+  expect(first).toMatchObject({ links: [], attributes: { 'error.type': 'handler_failed' } });
+  expect(second!.links).toEqual([first!.spanId]);
+  worker.kill();
+  expect(await ended).toEqual([0, null]);
+});
