@@ -80,7 +80,7 @@ test('a call without a trace begins one at the face, and its failures have a typ
   expect(ofServer.get('client tools/call failing')).toMatchObject({ errorType: 'tool_error' });
 
   await face.call('mcp_m__meta', 'no object');
-  await expect(face.call('mcp_m__no such tool; hunter2')).rejects.toThrow('there is no tool');
+  await expect(face.call('mcp_m__unknown hunter2')).rejects.toThrow('there is no tool');
   await expect.poll(() => begun().length).toBe(3);
   expect(begun()[1]).toMatchObject({ name: 'tools/call mcp_m__meta', errorType: 'invalid_arguments' });
   const refused = await traceOf(begun()[1]!.traceId, 5);

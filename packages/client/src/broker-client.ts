@@ -62,7 +62,7 @@ export interface BrokerClient extends AsyncDisposable {
   ): Promise<AckResult>;
   /**
    * Tells the broker that work on messages has begun: it renews their ack deadlines, and a later loss counts as an attempt.
-   * `traceparent` names the span of that work to whoever tries the messages next.
+   * `traceparent` names the span of that work to the consumer that tries the messages next.
    */
   working(seqs: readonly number[], traceparent?: string): void;
   /** Withdraws the client's own request; `correlationId` is its id. */

@@ -9,7 +9,7 @@ export interface TraceParent {
 }
 
 const form = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
-/** Of the flags of a later version only this one has a known meaning. */
+/** The only flag of a later version whose meaning is known. */
 const sampledFlag = 0x01;
 
 /** Reads a W3C `traceparent`, also one of a later version. Returns `undefined` for anything else. */

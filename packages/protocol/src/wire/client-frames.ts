@@ -165,7 +165,7 @@ export const clientFrameSchemas = {
     {
       seqs,
       traceparent: traceparent.describe(
-        'W3C trace context of the handler. Whoever is handed a message after this attempt has failed gets that of its first attempt.',
+        'W3C trace context of the handler. If this attempt is the first one and fails, the next consumer is told it as `first_attempt`.',
       ),
     },
   ),

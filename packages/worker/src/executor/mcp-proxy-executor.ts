@@ -260,7 +260,7 @@ export class McpProxyExecutor implements AsyncDisposable {
     return connectBroker({ url, insecure, ...tokens, agent, signal, waitForBroker: true, ...ports });
   }
 
-  /** What makes the spans of this executor. */
+  /** The tracing that makes the spans of this executor. */
   get tracing(): Tracing | undefined {
     return this.#options.tracing;
   }

@@ -9,7 +9,7 @@ import {
 import type { FaceCall } from '../tools/face-tools.ts';
 import { JsonRpcError } from '../tools/json-rpc-error.ts';
 
-/** What makes the spans of a face's calls, and what all of them say. */
+/** The tracing that makes the spans of a face's calls, and the facts that all of them tell. */
 export interface FaceTrace {
   tracing: Tracing;
   agent: string;
@@ -68,7 +68,7 @@ function withoutState(meta: RequestMeta | undefined): RequestMeta | undefined {
 
 const ownCode = /^[a-z_]{1,40}$/;
 
-/** Returns our code of a failure, or that the tool itself reported an error. What a tool's server says is not trusted to be short. */
+/** Returns our code of a failure, or that the tool itself reported an error. A tool's server may put any text where our codes stand. */
 function errorTypeOf({ isError, _meta }: Record<string, unknown>): string | undefined {
   if (isError !== true) return undefined;
   const error = isJsonObject(_meta) ? _meta['signalbox/error'] : undefined;
