@@ -1,4 +1,6 @@
 import { createMcpHandler, Server } from '@modelcontextprotocol/server';
+import { connectBroker } from '@signalbox/client';
+import { toolCallError } from '@signalbox/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startEndpoint } from '../support/mcp-host/http-endpoint.ts';
 import { startToolStack, type ToolStack } from '../support/orchestrator/tool-stack.ts';
@@ -160,4 +162,30 @@ test.each(eras)('a server behind HTTP gets the `_meta` beside its own, in its %s
   expect(metas[0]).toMatchObject({ mine: 1, traceparent: calls()[0]!.traceparent });
   expect(metas[0]).toHaveProperty('progressToken');
   expect(metas[0]).not.toHaveProperty('tracestate');
+});
+
+test('a call that the next orchestrator takes over is linked to the work of the first one', async () => {
+  const second = recordSpans();
+  await using stack = await startToolStack({ tracing: recorder.tracing });
+  const executor = await stack.executor('will');
+  const given = parent.replace('0af', '3af');
+  const call = executor.execute(
+    { name: 'mcp_counter__gate', arguments: { file: `${stack.directory}/open` } },
+    { traceparent: given },
+  );
+  await expect.poll(() => stack.ran('gate').length).toBe(1);
+  const seen: (string | undefined)[] = [];
+  const token = await stack.broker.tokenOf('orchestrator', 'orchestrator');
+  const { url } = stack.broker;
+  await using next = await connectBroker({ url, token, agent: 'orchestrator', tracing: second.tracing });
+  await next.serve(['mcp_request'], async ({ message }) => {
+    seen.push(message.first_attempt);
+    return { kind: 'mcp_reply', body: { error: toolCallError('cancelled', 'x', { mayHaveRun: true }) } };
+  });
+  expect(await call).toMatchObject({ error: { code: 'cancelled' } });
+  expect(seen).toEqual([expect.stringContaining(given.slice(3, 35))]);
+  expect(second.span('process orchestrator')).toMatchObject({
+    traceId: given.slice(3, 35),
+    links: ['remote'],
+  });
 });

@@ -165,7 +165,7 @@ export const clientFrameSchemas = {
     {
       seqs,
       traceparent: traceparent.describe(
-        'W3C trace context of the handler. If this attempt is the first one and fails, the next consumer is told it as `first_attempt`.',
+        'W3C trace context of the handler. If the work fails, or the consumer is lost, the next one is told it as `first_attempt`.',
       ),
     },
   ),

@@ -32,7 +32,7 @@ export const messageHeaderFields = {
     .string()
     .optional()
     .describe(
-      'The `traceparent` that the consumer of its first failed attempt told with `working`. Given with `attempt` when it is pushed, if the broker knows it: it forgets that at a restart.',
+      'The `traceparent` that the first consumer which was lost or failed while it worked on it told with `working`. Given with `since_tried_ms`, if it told one.',
     ),
 };
 

@@ -70,9 +70,7 @@ export class Pusher {
     fault('broker.push.before');
     lease.hold(seq, message);
     const frame = messageFrame(seq, message, content.traceparent, time);
-    const sinceTriedMs = this.#sinceTriedMs(seq);
-    if (sinceTriedMs !== undefined) frame.since_tried_ms = sinceTriedMs;
-    if (message.attempts > 0) frame.first_attempt = this.#deps.histories.firstAttempt(seq);
+    this.#tellEarlierTry(frame, seq);
     if (content.group !== undefined) frame.group_key = content.group.key;
     lease.consumer.push(frame, content.body);
     meter.pushed(message.kind, message.attempts);
@@ -80,10 +78,13 @@ export class Pusher {
     return 'pushed';
   }
 
-  #sinceTriedMs(seq: number): number | undefined {
+  /** Puts into the frame what is known of the consumers that worked on its message before. */
+  #tellEarlierTry(frame: MessageFrame, seq: number): void {
     const { histories, monotonic } = this.#deps;
-    const triedAt = histories.triedAt(seq);
-    return triedAt === undefined ? undefined : Math.max(0, Math.round(monotonic() - triedAt));
+    const history = histories.find(seq);
+    if (history?.triedAt === undefined) return;
+    frame.since_tried_ms = Math.max(0, Math.round(monotonic() - history.triedAt));
+    frame.first_attempt = history.firstAttempt;
   }
 }
 

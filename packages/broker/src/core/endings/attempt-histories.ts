@@ -7,7 +7,7 @@ export interface AttemptHistory {
   tokenId: string | undefined;
   /** The time at which a consumer last worked on it that was lost, whether or not that was a failed attempt, in monotonic milliseconds. */
   triedAt: number | undefined;
-  /** The trace context of the first attempt, as its consumer told it. */
+  /** The trace context of the first of these consumers, as it told it itself. */
   firstAttempt: string | undefined;
 }
 
@@ -37,14 +37,9 @@ export class AttemptHistories {
     return history;
   }
 
-  /** Returns when a consumer last worked on a message that it was lost with, in monotonic milliseconds, as far as it is known. */
-  triedAt(seq: number): number | undefined {
-    return this.#bySeq.get(seq)?.triedAt;
-  }
-
-  /** Returns the trace context of the first attempt at a message, as far as it is known. */
-  firstAttempt(seq: number): string | undefined {
-    return this.#bySeq.get(seq)?.firstAttempt;
+  /** Returns the history of a message, if it has one. */
+  find(seq: number): Readonly<AttemptHistory> | undefined {
+    return this.#bySeq.get(seq);
   }
 
   /** Returns the sequence numbers of the messages that a consumer with this token was the last to try. */

@@ -137,6 +137,7 @@ export class Attempts {
     for (const [seq, message] of messages) {
       const history = this.#deps.histories.of(seq);
       history.triedAt = message.renewedAt;
+      history.firstAttempt ??= message.attemptTrace;
       if (++history.forgiven > maxForgiven) this.#failed(seq, message, { holder, reason });
     }
   }
