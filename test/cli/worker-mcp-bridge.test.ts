@@ -4,8 +4,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { cleanEnv, signalbox, signalboxArgv } from '../support/cli/command-line.ts';
+import { cleanEnv, signalbox, signalboxArgv, startDaemon } from '../support/cli/command-line.ts';
 import { recordLoads } from '../support/cli/loaded-modules.ts';
+import { isRunning } from '../support/processes.ts';
 import { connectMcpClient } from '../support/worker/mcp-client.ts';
 import { type SharedFaceStack, startSharedFaceStack } from '../support/worker/shared-face.ts';
 
@@ -48,16 +49,62 @@ test('worker mcp joins its client to the shared face, loads little for it, and e
   expect(modules.filter((url) => url.startsWith('file:')).length).toBeLessThan(45);
 });
 
-test('a call that runs at SIGTERM is answered as cancelled, and cancelled in its server', async () => {
-  const { client, pid } = await workerMcp(await agentEnv('sara'));
-  const call = client.call('mcp_counter__slow', { ms: 60_000 });
-  await expect.poll(() => site.stack.ran('slow').length).toBe(1);
-  process.kill(pid, 'SIGTERM');
-  expect(await call).toMatchObject({
-    isError: true,
-    structuredContent: { error: { code: 'cancelled', may_have_run: true } },
-  });
-  await expect.poll(() => site.stack.ran('slow').map(({ at }) => at)).toEqual(['start', 'cancelled']);
+test.for(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+  'a call that runs at %s is answered as cancelled, and cancelled in its server',
+  async (signal) => {
+    const { client, pid } = await workerMcp(await agentEnv('sara'));
+    const ran = (label: string) => site.stack.ran('slow').filter(({ args }) => args.label === label);
+    const call = client.call('mcp_counter__slow', { ms: 60_000, label: signal });
+    await expect.poll(() => ran(signal).length).toBe(1);
+    process.kill(pid, signal);
+    expect(await call).toMatchObject({
+      isError: true,
+      structuredContent: { error: { code: 'cancelled', may_have_run: true } },
+    });
+    await expect.poll(() => ran(signal).map(({ at }) => at)).toEqual(['start', 'cancelled']);
+    await client.client.close();
+  },
+);
+
+/** Starts the script of its arguments, says which process that is, and waits for nothing. */
+const parent = `
+const { spawn } = require('node:child_process');
+const child = spawn(process.execPath, process.argv.slice(1), { stdio: ['inherit', 'inherit', 'ignore'] });
+process.stderr.write(String(child.pid));
+setInterval(() => {}, 1000);
+`;
+
+test('a shim ends when its parent is killed, although another process keeps its standard input open', async () => {
+  const sessions = site.face.sessionCount;
+  const argv = ['-e', parent, '--', ...signalboxArgv(['worker', 'mcp'])];
+  const started = spawn(process.execPath, argv, { env: cleanEnv(await agentEnv('tina')) });
+  const [pid] = (await once(started.stderr, 'data')).map(Number);
+  started.stdin.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
+  await once(started.stdout, 'data');
+  expect(site.face.sessionCount).toBe(sessions + 1);
+  started.kill('SIGKILL');
+  await expect.poll(() => isRunning(pid!)).toBe(false);
+  await expect.poll(() => site.face.sessionCount).toBe(sessions);
+  started.stdin.destroy();
+});
+
+test('a shim process goes on with the next face when its face is killed, and its call runs once', async () => {
+  const path = `${site.path}.own`;
+  const env = { ...(await agentEnv('tom')), SIGNALBOX_FACE: path };
+  const startFace = () => {
+    const argv = ['worker', 'face', '--socket', path, '--url', site.stack.broker.url];
+    return startDaemon(argv, { cwd: site.stack.directory });
+  };
+  const face = await startFace();
+  const { client } = await workerMcp(env);
+  const opener = join(site.stack.directory, 'open');
+  const call = client.call('mcp_counter__gate', { file: opener });
+  await expect.poll(() => site.stack.ran('gate').length).toBe(1);
+  await face.stop('SIGKILL');
+  await using _next = await startFace();
+  await writeFile(opener, '');
+  expect(await call).toMatchObject({ structuredContent: { highWater: 1 } });
+  expect(site.stack.ran('gate').map(({ at }) => at)).toEqual(['start', 'end']);
   await client.client.close();
 });
 
