@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import { startBrokerWithClients } from '../support/broker/broker-with-clients.ts';
 
-it('tells an orchestrator which requests in its inbox are settled, and nobody else', async () => {
+it('tells which requests in the own inbox are settled', async () => {
   await using brokerAndClients = await startBrokerWithClients();
   const { client: orchestrator } = await brokerAndClients.connect('orchestrator', { role: 'orchestrator' });
   const { client: rosa } = await brokerAndClients.connect('rosa');
@@ -24,8 +24,32 @@ it('tells an orchestrator which requests in its inbox are settled, and nobody el
   const many = Array.from({ length: 200 }, (_, i) => (i === 150 ? 'open' : `never-${i}`));
   expect((await ask(many)).indexOf('open')).toBe(150);
   expect(await orchestrator.find([{ agent: 'walt', id: 'open' }])).toEqual(['unknown']);
-  await expect(rosa.find([{ agent: 'rosa', id: 'open' }])).rejects.toMatchObject({
-    code: 'forbidden',
-    retryable: false,
+  expect(await orchestrator.find([{ id: 'settled' }])).toEqual(['settled']);
+  // The requests are in another inbox than rosa's.
+  expect(await rosa.find([{ agent: 'rosa', id: 'open' }])).toEqual(['unknown']);
+  await expect(rosa.find([{ id: 'open' }, { id: 'settled' }])).rejects.toMatchObject({ code: 'forbidden' });
+});
+
+it('tells an agent which requests it has answered, with and without their sender', async () => {
+  await using brokerAndClients = await startBrokerWithClients();
+  const { client: rosa } = await brokerAndClients.connect('rosa');
+  const { client: walt } = await brokerAndClients.connect('walt');
+  for (const id of ['answered', 'acked', 'open'])
+    await walt.deliver({ to: 'rosa', kind: 'ask', body: {}, id });
+  await using _held = await rosa.subscribe();
+  const seqs = await vi.waitFor(async () => {
+    const messages = await rosa.peek();
+    const [answered, acked] = messages.map(({ seq }) => seq!);
+    expect((await rosa.ack([acked!])).accepted).toHaveLength(1);
+    return { answered: answered! };
   });
+  const reply = { to: 'walt', kind: 'reply', id: 're:answered', correlationId: 'answered', body: {} };
+  await rosa.deliver({ ...reply, settles: seqs.answered });
+  const ask = async (agent?: string) => {
+    const one = (id: string) => rosa.find([{ id, ...(agent && { agent }) }]);
+    return (await Promise.all(['answered', 'acked', 'open', 'never'].map(one))).flat();
+  };
+  for (const agent of ['walt', undefined])
+    expect(await ask(agent)).toEqual(['answered', 'settled', 'open', 'unknown']);
+  expect(await ask('eva')).toEqual(Array(4).fill('unknown'));
 });

@@ -233,8 +233,19 @@ test('an inbox that was read at a dead face is read again, and its messages are 
   await replaceFace(site);
   await using third = await site.shim('rosa', { consumer });
   expect(await third.call(3, 'signalbox_reply', reply)).toMatchObject({
-    result: { _meta: { 'signalbox/error': { code: 'not_held', may_have_run: true } } },
+    result: {
+      structuredContent: { replied_to: 'one' },
+      content: [{ text: expect.stringContaining('An answer of yours to one is stored') }],
+    },
   });
+  for (const unanswered of [
+    { message_id: 'two' },
+    { message_id: 'never' },
+    { message_id: 'one', from: 'eva' },
+  ])
+    expect(await third.call(8, 'signalbox_reply', { text: 'done', ...unanswered })).toMatchObject({
+      result: { _meta: { 'signalbox/error': { code: 'not_held', may_have_run: false } } },
+    });
 });
 
 function contentOf(answer: Record<string, unknown>): Record<string, unknown> {

@@ -4,6 +4,7 @@ import type {
   AdminResult,
   AuditReport,
   ConnectedAgent,
+  FoundState,
   JournalClaim,
   Message,
   OrchestratorFigures,
@@ -74,10 +75,11 @@ export interface BrokerClient extends AsyncDisposable {
   /** Reads an inbox without taking anything. */
   peek(options?: PeekOptions): Promise<PeekedMessage[]>;
   /**
-   * Asks whether requests in this client's inbox are settled, each named by its sender and its id. Only for orchestrators. The states
-   * come in the order of the requests. `unknown`: it was settled long ago, or the broker never stored it.
+   * Asks whether requests in this client's inbox are settled, each named by its id and, if it is known, its sender. The states come in
+   * the order of the requests. `answered`: it is settled, and a reply of this agent is stored. `unknown`: it was settled long ago, or the
+   * broker never stored it.
    */
-  find(requests: readonly { agent: string; id: string }[]): Promise<('open' | 'settled' | 'unknown')[]>;
+  find(requests: readonly { agent?: string; id: string }[]): Promise<FoundState[]>;
   /**
    * Reports events for the broker's audit log. Only for orchestrators. They are recorded when this resolves, also if the connection is lost
    * meanwhile. After a `timed_out` the same batch may be reported again, with its id: it is recorded once.

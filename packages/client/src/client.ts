@@ -5,6 +5,8 @@ import {
   type AuditReport,
   agentOf,
   type ConnectedAgent,
+  type FoundState,
+  foundStates,
   frameLimits,
   messageOf,
   type OrchestratorFigures,
@@ -259,9 +261,7 @@ export class Client implements BrokerClient {
     return messages as PeekedMessage[];
   }
 
-  async find(
-    requests: readonly { agent: string; id: string }[],
-  ): Promise<('open' | 'settled' | 'unknown')[]> {
+  async find(requests: readonly { agent?: string; id: string }[]): Promise<FoundState[]> {
     this.#parts.requireOpen();
     const states: string[] = [];
     for (let at = 0; at < requests.length; at += frameLimits.findRequests) {
@@ -270,10 +270,7 @@ export class Client implements BrokerClient {
       states.push(...found.states);
     }
     // A state of a newer broker says less than this client must know.
-    return requests.map((_, i) => {
-      const state = states[i];
-      return state === 'settled' || state === 'unknown' ? state : 'open';
-    });
+    return requests.map((_, i) => foundStates.find((known) => known === states[i]) ?? 'open');
   }
 
   async audit(batch: string, events: readonly AuditReport[]): Promise<void> {

@@ -25,6 +25,8 @@ export {
   type CancelNotice,
   type ConnectedAgent,
   type ErrorFrame,
+  type FoundState,
+  foundStates,
   type MessageFrame,
   type SubscribedFrame,
   type WelcomeFrame,

@@ -138,7 +138,7 @@ export const brokerFrameSchemas = {
     states: z
       .array(z.string())
       .describe(
-        'The state of each request, in the order of the question. `open`: not settled. `settled`: it is never pushed again. `unknown`: not in the store, because it was settled long ago or never stored.',
+        'The state of each request, in the order of the question. `open`: not settled. `settled`: it is never pushed again. `answered`: the same, and the reply of this agent is stored; orchestrators are not told this. `unknown`: not in the store, because it was settled long ago or never stored.',
       ),
   }),
 
@@ -198,3 +198,8 @@ export type ErrorFrame = FrameOf<'error'>;
  * the messages that wait in the agent's own inbox, and those of them that a consumer has and did not settle yet.
  */
 export type ConnectedAgent = z.infer<typeof connectedAgentSchema>;
+
+/** The states of requests in the frame `found`. */
+export const foundStates = ['open', 'settled', 'answered', 'unknown'] as const;
+/** The state of a request in the frame `found`. */
+export type FoundState = (typeof foundStates)[number];

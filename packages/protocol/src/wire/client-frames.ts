@@ -214,14 +214,16 @@ export const clientFrameSchemas = {
 
   find: frameSchema(
     'find',
-    'Asks whether requests in the connection’s inbox are settled. Only for orchestrators. Answer: `found`.',
+    'Asks whether requests in the connection’s inbox are settled, and whether this agent has answered them. Only orchestrators may ask about more than one at a time. Answer: `found`.',
     {
       request_id: requestId,
       requests: z
-        .array(z.object({ agent: agentIdSchema, id: idSchema }))
+        .array(z.object({ agent: agentIdSchema.optional(), id: idSchema }))
         .min(1)
         .max(frameLimits.findRequests)
-        .describe('The agent that sent each request, and the id of the request.'),
+        .describe(
+          'The agent that sent each request, and the id of the request. Without the agent, the newest one with this id.',
+        ),
     },
   ),
 
@@ -279,7 +281,7 @@ export type AnnounceFrame = FrameOf<'announce'>;
 export type ListConnectedFrame = FrameOf<'list_connected'>;
 /** The frame `peek`, which reads messages without claiming them. */
 export type PeekFrame = FrameOf<'peek'>;
-/** The frame `find`, which asks whether requests are settled. */
+/** The frame `find`, which asks whether requests are settled or answered. */
 export type FindFrame = FrameOf<'find'>;
 /** The frame `audit`, which reports events of an orchestrator for the audit log. */
 export type AuditFrame = FrameOf<'audit'>;

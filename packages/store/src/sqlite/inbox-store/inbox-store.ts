@@ -227,7 +227,7 @@ export class SqliteInboxStore implements InboxStore {
     return this.#attempt(() => this.#messages.reader.read(inbox, afterSeq, limit, maxBytes));
   }
 
-  async find(inbox: string, sender: string, id: string): Promise<FoundMessage | undefined> {
+  async find(inbox: string, sender: string | undefined, id: string): Promise<FoundMessage | undefined> {
     return this.#attempt(() => this.#messages.reader.find(id, inbox, sender));
   }
 

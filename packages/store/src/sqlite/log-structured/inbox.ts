@@ -41,9 +41,11 @@ export class Inbox {
     this.#usage.countPending(this.agent, counted, 1, size);
   }
 
-  find(id: string, sender: string): MemtableEntry | undefined {
+  /** Finds the newest entry with an id, of this sender or of any. */
+  find(id: string, sender?: string): MemtableEntry | undefined {
     let entry = this.#newest(id);
-    while (entry !== undefined && entry.shared.sender !== sender) entry = entry.sameId;
+    while (entry !== undefined && sender !== undefined && entry.shared.sender !== sender)
+      entry = entry.sameId;
     return entry;
   }
 

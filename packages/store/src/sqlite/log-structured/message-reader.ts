@@ -39,12 +39,12 @@ export class MessageReader {
   }
 
   /** Finds a message by its id: a pending one if there is one, else the newest settled one. */
-  withId(id: string, inbox: string, sender: string): LoggedMessage | undefined {
+  withId(id: string, inbox: string, sender: string | undefined): LoggedMessage | undefined {
     return this.#find(this.#memtable.inbox(inbox), id, sender);
   }
 
   /** Finds a message by its id, pending or settled. */
-  find(id: string, inbox: string, sender: string): FoundMessage | undefined {
+  find(id: string, inbox: string, sender: string | undefined): FoundMessage | undefined {
     const found = this.withId(id, inbox, sender);
     if (!found) return undefined;
     const { seq, shared, ending } = found;
@@ -173,14 +173,14 @@ export class MessageReader {
   }
 
   /** A pending message with this id if there is one, else the newest settled one. */
-  #find(inbox: Inbox, id: string, sender: string): LoggedMessage | undefined {
+  #find(inbox: Inbox, id: string, sender: string | undefined): LoggedMessage | undefined {
     const entry = inbox.find(id, sender);
     if (entry || !this.#segments.mayHold(id)) return entry;
     return this.#segments.find(
       id,
       (message, segment) =>
         message.shared.inbox === inbox.name &&
-        message.shared.sender === sender &&
+        (sender === undefined || message.shared.sender === sender) &&
         (segment.kind === 'settled' || this.#pending.holds(message, segment)),
     );
   }

@@ -1,4 +1,5 @@
 import { replyIdOf, SignalboxError } from '@signalbox/protocol';
+import type { ToolResult } from '../../tools/tool-result.ts';
 import { answer, idempotent, type MailboxTool, mailboxTool } from '../mailbox-tool.ts';
 import { bodyFields, bodyOf } from '../message-arguments.ts';
 import { type HeldMessage, remainingMs } from './held-messages.ts';
@@ -35,7 +36,7 @@ export function replyTool(inbox: Inbox, now: () => number): MailboxTool {
     outputSchema: {
       type: 'object',
       properties: { replied_to: { type: 'string' }, to: { type: 'string' } },
-      required: ['replied_to', 'to'],
+      required: ['replied_to'],
     },
     annotations: idempotent,
     async run({ message_id: id, from, ...given }, { signal, key }) {
@@ -44,6 +45,10 @@ export function replyTool(inbox: Inbox, now: () => number): MailboxTool {
       const isResumable = key !== undefined && !wasRead(inbox, id, from);
       // The message may have been read, or even answered, at a face that has ended.
       if (isResumable) await inbox.fill(signal);
+      if (isResumable && isGone(inbox, answered, { id, from })) {
+        const [state] = await client.find([{ id, ...(from !== undefined && { agent: from }) }]);
+        if (state === 'answered') return answeredBefore(id, from);
+      }
       const held = answerable(inbox, { id, from, answered, isResumable });
       const { seq } = held;
       const { address, agent } = held.message.from;
@@ -92,13 +97,37 @@ interface Wanted {
   isResumable: boolean;
 }
 
+/** Returns true if nothing is known here of a message: this process neither holds it nor has answered it. */
+function isGone(
+  { held }: Inbox,
+  answered: ReadonlySet<string>,
+  { id, from }: Pick<Wanted, 'id' | 'from'>,
+): boolean {
+  return held.withId(id, from).length === 0 && answeredKey(answered, id, from) === undefined;
+}
+
+/** Returns the key of an answer that this process has sent. */
+function answeredKey(
+  answered: ReadonlySet<string>,
+  id: string,
+  from: string | undefined,
+): string | undefined {
+  return [...answered].find((key) => key.startsWith(`${id} `) && (!from || key === keyOf(id, from)));
+}
+
+/** Tells that the broker has an answer, which this call stored at a face that has ended, or another call of the agent. */
+function answeredBefore(id: string, from: string | undefined): ToolResult {
+  const text = `An answer of yours to ${id} is stored on the broker's disk, and the message is acked. To add something use signalbox_send_message.`;
+  return answer(text, { replied_to: id, ...(from !== undefined && { to: from }) });
+}
+
 function answerable({ held }: Inbox, { id, from, answered, isResumable }: Wanted): HeldMessage {
   const found = held
     .withId(id, from)
     .filter(({ offeredBy, isLive }) => offeredBy !== undefined || (isResumable && isLive));
   const [one] = found;
   if (!one) {
-    const done = [...answered].find((key) => key.startsWith(`${id} `) && (!from || key === keyOf(id, from)));
+    const done = answeredKey(answered, id, from);
     if (done !== undefined) throw repeated(id, done.slice(id.length + 1));
     const named = held
       .unacked()
@@ -108,8 +137,6 @@ function answerable({ held }: Inbox, { id, from, answered, isResumable }: Wanted
     throw new SignalboxError(
       'not_held',
       `no message with the id '${id}' was read by you and waits for its ack; ${rest}`,
-      // The call may repeat one that a face answered before it ended.
-      { details: isResumable ? { mayBeStored: true } : {} },
     );
   }
   if (found.length > 1) {
