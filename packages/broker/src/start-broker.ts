@@ -143,7 +143,10 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
       delivery.subscriptions.dropMembers((group, role) => groups.isMember(group, role));
     },
     setTls: (pair) => listener.setTls(pair),
-    setIdentityProvider: (provider) => listener.setIdentityProvider(provider),
+    setIdentityProvider: (provider) => {
+      deps.audit.record(auditEvent('auth_applied', { at: now(), detail: providerText(provider) }));
+      listener.setIdentityProvider(provider);
+    },
     issueToken: (request) => issueToken(deps.tokens, request, announce),
     failed: storeFailed.promise,
     stop,
@@ -152,13 +155,22 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
 }
 
 /** Records the start, with a hash of the rules for roles: where it differs from that of the start before, somebody changed them. */
-function auditStart({ durability, policies, limits }: BrokerSettings, { audit, now }: SessionDeps): void {
+function auditStart(
+  { durability, policies, limits, identityProvider }: BrokerSettings,
+  { audit, now }: SessionDeps,
+): void {
   const rules = createHash('sha256')
     .update(JSON.stringify([policies, limits]))
     .digest('hex')
     .slice(0, 16);
-  const detail = `durability ${durability}; the rules for roles have the hash ${rules}`;
+  const tokens = identityProvider ? `; ${providerText(identityProvider)}` : '';
+  const detail = `durability ${durability}; the rules for roles have the hash ${rules}${tokens}`;
   audit.record(auditEvent('broker_started', { at: now(), detail }));
+}
+
+function providerText(provider: IdentityProvider | undefined): string {
+  if (!provider) return 'tokens of no identity provider are accepted';
+  return `tokens of ${provider.issuer} are accepted under rules with the hash ${provider.rulesHash}`;
 }
 
 /** Warns if the process may open too few sockets for the connections that were asked for. */

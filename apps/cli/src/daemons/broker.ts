@@ -1,4 +1,4 @@
-import { findConfig } from '@signalbox/config';
+import { type Config, type FoundConfig, findConfig } from '@signalbox/config';
 import { runBroker } from '@signalbox/daemon/broker';
 import { isSupervised } from '@signalbox/daemon/supervisor';
 import { parseBrokerAddress } from '@signalbox/protocol';
@@ -35,11 +35,11 @@ export interface BrokerReady {
 export async function brokerProcess(flags: BrokerFlags): Promise<void> {
   const fault = faultFromEnvironment(process.env);
   const found = findConfig(flags.config, { search: !isSupervised() });
-  const config = await loadFound(found, { parts: ['broker', 'auth', 'roles'] });
+  const config = await loadParts(found);
   const listen = listenOption(flags.listen);
   const log = await openLog('broker', 'info');
-  let onHangup = (): void => {};
-  const stop = stopRequested({ onHangup: () => onHangup() });
+  let onHangup = (): void | Promise<void> => {};
+  const stop = stopRequested({ onHangup: () => void onHangup() });
   await using broker = await runBroker({
     config,
     ...(flags.data !== undefined && { dataDir: flags.data }),
@@ -51,15 +51,23 @@ export async function brokerProcess(flags: BrokerFlags): Promise<void> {
     fault,
     log: logInto(log),
   });
-  onHangup = () => {
-    if (config.broker.tls) void broker.reloadTls();
-    else log.info('SIGHUP: a broker reads its configuration at its start only');
+  onHangup = async () => {
+    try {
+      await broker.reload(await loadParts(found));
+    } catch (error) {
+      log.error({ error }, 'the configuration is wrong, and everything stays as it is');
+    }
   };
   const { url, socket, dataDir: data, operatorTokenFile } = broker;
   const ready: BrokerReady = { url, ...(socket !== undefined && { socket }), data, operatorTokenFile };
   announceReady({ ...ready }, readyLines(ready), flags);
   const failed = broker.failed.then((error) => Promise.reject(error));
   log.info({ reason: await firstEnd(stop, failed) }, 'stopping');
+}
+
+/** Reads what a broker needs of its configuration. */
+function loadParts(found: FoundConfig | undefined): Promise<Config> {
+  return loadFound(found, { parts: ['broker', 'auth', 'roles'] });
 }
 
 /** Returns the addresses of a broker, for people. */

@@ -93,7 +93,7 @@ export async function up(flags: UpFlags): Promise<void> {
     ],
     (start) => starts?.take(start as unknown as ServerStart),
   );
-  // The broker reads its certificate again. The orchestrator reads the configuration, and logs which changes need a restart, those of the broker included.
+  // The broker reads its certificate and `auth` again. The orchestrator reads the configuration, and logs which changes need a restart, those of the broker included.
   onHangup = async () => {
     // A wrong file is the orchestrator's to report, and approves nothing.
     await loadConfig(found?.file).then(
@@ -101,7 +101,7 @@ export async function up(flags: UpFlags): Promise<void> {
       () => {},
     );
     orchestratorChild.signal('SIGHUP');
-    if (config.broker.tls) brokerChild.signal('SIGHUP');
+    brokerChild.signal('SIGHUP');
   };
   const orchestrator = await Promise.race([
     startAfterPrevious(orchestratorChild, 'orchestrator', dataDir, log),

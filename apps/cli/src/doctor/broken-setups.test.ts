@@ -13,6 +13,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -393,6 +394,44 @@ const broken: Broken[] = [
     [['agents', 'warning', /claude did not tell its version$/]],
   ],
 ];
+
+test('It asks the identity provider for its keys.', async () => {
+  let answer = (_url: string): unknown => undefined;
+  const server = createHttpServer(({ url = '' }, response) => response.end(JSON.stringify(answer(url))));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const auth = `auth: { issuer: "${issuer}", audience: a, roleClaim: groups, roles: { a: worker } }\n`;
+  const findingOf = async (keys: unknown): Promise<Finding> => {
+    answer = (url) => (url === '/jwks' ? { keys } : { issuer, jwks_uri: `${issuer}/jwks` });
+    const found = await examined(setup({ 'signalbox.yaml': config(auth) }), { servers: false });
+    return found.find(({ check }) => check === 'auth')!;
+  };
+  const good = { kty: 'EC', crv: 'P-256', kid: '1' };
+  expect(await findingOf([good, { kty: 'oct' }])).toMatchObject({
+    status: 'ok',
+    text: expect.stringContaining('publishes 1 key'),
+  });
+  expect(
+    await findingOf([
+      { kty: 'EC', crv: 'P-521' },
+      { ...good, use: 'enc' },
+    ]),
+  ).toMatchObject({
+    status: 'failed',
+    text: expect.stringContaining('publishes no key for RS256, ES256 or EdDSA'),
+  });
+  expect(await findingOf('none')).toMatchObject({
+    status: 'failed',
+    text: expect.stringContaining('/jwks answered something else: keys'),
+  });
+  server.close();
+  expect(await findingOf([good])).toMatchObject({
+    status: 'failed',
+    text: expect.stringMatching(/can't be had, .*: fetch failed: /),
+    fix: expect.stringContaining('auth.issuer'),
+  });
+});
 
 test.each(broken)('It finds %s, with a fix, and nothing else.', async (_, make, wanted) => {
   const found = bad(await make());

@@ -8,6 +8,7 @@ import type { ConnectionFlags } from '../connection/connection.ts';
 import { clientFiles } from '../init/client-files.ts';
 import { ownNodeRange } from '../process/version.ts';
 import { agentFindings, findAgents } from './checks/agents.ts';
+import { authFinding } from './checks/auth.ts';
 import { brokerFinding, damageFindings, type RoundTrip, roundTrip } from './checks/broker.ts';
 import { type ClockFacts, clockFindings } from './checks/clock.ts';
 import { configurationFindings, importFindings } from './checks/configuration.ts';
@@ -19,6 +20,7 @@ import { exposureFindings } from './checks/exposure.ts';
 import { nodeFinding } from './checks/node-version.ts';
 import { portFinding } from './checks/port.ts';
 import { hostedServerFinding, startServers } from './checks/servers.ts';
+import { tlsFinding } from './checks/tls.ts';
 import { tokenFindings } from './checks/tokens.ts';
 import { ChecksRun } from './checks-run.ts';
 import { type CheckName, type Finding, ok, warning } from './finding.ts';
@@ -104,6 +106,10 @@ async function examineFiles({ machine, setup, dataDir, flags, checks }: Place): 
     isNamed && file !== undefined ? [file] : [],
   );
   await checks.run('exposure', () => exposureFindings(setup, { dataDir, tokenFiles }));
+  const { tls } = setup.config.broker;
+  if (tls) await checks.run('tls', async () => [await tlsFinding(tls, machine.now())]);
+  const { auth } = setup.config;
+  if (auth) await checks.run('auth', async () => [await authFinding(auth)]);
   const running = runningBroker(dataDir);
   const { limits, listen } = setup.config.broker;
   await checks.run('descriptors', async () => {

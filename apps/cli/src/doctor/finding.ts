@@ -9,6 +9,8 @@ export const checkNames = [
   'database',
   'descriptors',
   'port',
+  'tls',
+  'auth',
   'broker',
   'clock',
   'tokens',

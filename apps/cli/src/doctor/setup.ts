@@ -21,7 +21,9 @@ export async function readSetup(flags: ConnectionFlags, { env, cwd, home }: Mach
     found = findConfig(flags.config, { env, cwd, home });
     return { found, config: await loadFound(found, { env }) };
   } catch (problem) {
-    const config = await loadFound(found, { env, parts: ['broker', 'orchestrator'] }).catch(builtInConfig);
+    const config = await loadFound(found, { env, parts: ['broker', 'auth', 'orchestrator'] }).catch(
+      builtInConfig,
+    );
     return { found, config, problem };
   }
 }

@@ -11,6 +11,8 @@ export interface ProviderRefusal {
 export interface IdentityProvider {
   /** The URL that names the provider. */
   readonly issuer: string;
+  /** A short hash of the rules by which its tokens are accepted, for the audit log. */
+  readonly rulesHash: string;
   /** Returns the record of a token, or why it is not good. It bounds the work that it does at a time. Never rejects. */
   verify(text: string): Promise<{ record: TokenRecord } | { refusal: ProviderRefusal }>;
   /** Tells whether tokens can be checked now, for `/readyz?verbose`. */

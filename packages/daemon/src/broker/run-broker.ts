@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type Broker, type BrokerOptions, type IdentityProvider, startBroker } from '@signalbox/broker';
 import { type Config, formatListenAddress, type ListenAddress, listenError } from '@signalbox/config';
 import { type Fault, isLoopback } from '@signalbox/protocol';
@@ -44,8 +45,11 @@ export interface RunningBroker extends AsyncDisposable {
     role: string;
     ttlMs?: number | null;
   }): Promise<{ id: string; token: string }>;
-  /** Reads the certificate and its key again, and logs the outcome. Does nothing for a broker without TLS. */
-  reloadTls(): Promise<void>;
+  /**
+   * Puts the part `auth` of a configuration in force, reads the certificate and its key again, and logs the outcome. All else is read at
+   * the start only.
+   */
+  reload(config: Pick<Config, 'auth'>): Promise<void>;
   /** Resolves with the reason if the disk fails under stored messages; the broker then stops by itself. */
   readonly failed: Promise<unknown>;
 }
@@ -95,6 +99,7 @@ export async function runBroker(options: RunBrokerOptions): Promise<RunningBroke
   }
   const { url, socket, operatorTokenFile, failed } = broker;
   const resources = opened.move();
+  let { auth } = config;
   return {
     url,
     socket,
@@ -102,7 +107,16 @@ export async function runBroker(options: RunBrokerOptions): Promise<RunningBroke
     operatorTokenFile,
     failed,
     issueToken: (request) => broker.issueToken(request),
-    reloadTls: async () => files?.reload(),
+    reload: async (next) => {
+      if (isDeepStrictEqual(auth, next.auth)) {
+        log({ event: 'auth_unchanged', level: 'info', message: 'auth has not changed' });
+      } else {
+        auth = next.auth;
+        broker.setIdentityProvider(await providerOf(auth, log));
+        log({ event: 'auth_applied', level: 'info', message: appliedText(auth) });
+      }
+      await files?.reload();
+    },
     async [Symbol.asyncDispose]() {
       await resources.disposeAsync();
       await broker.stop();
@@ -116,6 +130,13 @@ async function listen(options: BrokerOptions & ListenAddress): Promise<Broker> {
   } catch (cause) {
     throw listenError(cause, formatListenAddress(options)) ?? cause;
   }
+}
+
+function appliedText(auth: Config['auth']): string {
+  const rule = auth
+    ? `tokens of ${auth.issuer} are judged by it`
+    : 'no tokens of an identity provider are accepted';
+  return `auth is in force: ${rule}, and clients that had one connect again`;
 }
 
 /** Opens the identity provider of the configuration. If it can't be reached, that is logged, and tokens of the broker work. */

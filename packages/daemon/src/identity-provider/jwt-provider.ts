@@ -35,6 +35,7 @@ export function openJwtProvider(
   void keys.refresh();
   return {
     issuer: auth.issuer,
+    rulesHash: createHash('sha256').update(JSON.stringify(auth)).digest('hex').slice(0, 16),
     check: () => keys.check(),
     async verify(text) {
       let header: JWTHeaderParameters | undefined;

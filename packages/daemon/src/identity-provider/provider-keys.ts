@@ -8,7 +8,7 @@ const freshMs = 10 * 60_000;
 const usableMs = 60 * 60_000;
 /** The shortest time between two fetches, for all askers together. */
 const cooldownMs = 30_000;
-const timeoutMs = 3_000;
+const timeoutMs = 5_000;
 const maxBytes = 512 * 1024;
 
 const metadataSchema = z.object({ issuer: z.string(), jwks_uri: z.string() });
@@ -141,8 +141,19 @@ export class ProviderKeys {
   }
 }
 
-/** Fetches the keys that an issuer publishes. Rejects with an `Error` that says what is wrong with it. */
-export async function publishedKeys(issuer: string): Promise<z.infer<typeof keysSchema>> {
+/** Counts the keys that an issuer publishes and that can check our tokens. Rejects with an `Error` that says what is wrong with it. */
+export async function usableKeys(issuer: string): Promise<number> {
+  try {
+    const { keys } = await publishedKeys(issuer);
+    const isUsable = ({ kty, crv, use }: Record<string, unknown>): boolean =>
+      (use === undefined || use === 'sig') && (kty === 'RSA' || crv === 'P-256' || crv === 'Ed25519');
+    return keys.filter(isUsable).length;
+  } catch (error) {
+    throw new Error(reasonOf(error), { cause: error });
+  }
+}
+
+async function publishedKeys(issuer: string): Promise<z.infer<typeof keysSchema>> {
   const base = issuer.replace(/\/$/, '');
   const place = `${base}/.well-known/openid-configuration`;
   const metadata = parsed(metadataSchema, await fetchJson(place), place);

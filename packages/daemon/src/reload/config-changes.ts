@@ -41,7 +41,6 @@ export function restartNeeds(started: Config, now: Config): string[] {
       'broker.tls': ({ broker }) => broker.tls,
       'broker.trustedOrigins': ({ broker }) => broker.trustedOrigins,
       'broker.limits': ({ broker }) => broker.limits,
-      auth: ({ auth }) => auth,
       'orchestrator.id': ({ orchestrator }) => orchestrator.id,
       'orchestrator.listen': ({ orchestrator }) => orchestrator.listen,
       'orchestrator.concurrency': ({ orchestrator }) => orchestrator.concurrency,

@@ -143,6 +143,7 @@ export class ConfigReload implements AsyncDisposable {
       roles: roleChanges(before, next),
       policy: policyChanges(before, next),
       restart: isAsked || !isDeepStrictEqual(restart, this.#loggedRestart) ? restart : [],
+      hangup: isAsked || isDeepStrictEqual(before.auth, next.auth) ? [] : ['auth'],
       warnings: next.warnings.filter((warning) => !before.warnings.includes(warning)),
     };
     for (const event of appliedEvents(this.#file, changes, isAsked || this.#wasRefused)) {

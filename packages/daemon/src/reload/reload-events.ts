@@ -10,13 +10,15 @@ export interface AppliedChanges {
   policy: readonly string[];
   /** Keys whose new value takes effect after a restart. */
   restart: readonly string[];
+  /** Keys whose new value takes effect when the broker gets SIGHUP. */
+  hangup: readonly string[];
   /** New warnings. */
   warnings: readonly string[];
 }
 
 /** Describes what changed and what needs a restart. With `always`, an event says so even if nothing changed. */
 export function appliedEvents(file: string, changes: AppliedChanges, always: boolean): LogEvent[] {
-  const { servers, roles, policy, restart, warnings } = changes;
+  const { servers, roles, policy, restart, hangup, warnings } = changes;
   const lines = changeLines({ servers, roles, policy });
   const events: LogEvent[] = warnings.map((message) => ({ event: 'config_warning', level: 'warn', message }));
   if (lines.length > 0) {
@@ -29,6 +31,10 @@ export function appliedEvents(file: string, changes: AppliedChanges, always: boo
   if (restart.length > 0) {
     const message = `${file}: needs a restart: ${restart.join(', ')}`;
     events.push({ event: 'restart_needed', level: 'warn', message, restart });
+  }
+  if (hangup.length > 0) {
+    const message = `${file}: the broker takes over ${hangup.join(', ')} at SIGHUP: send it to signalbox up, or to the broker`;
+    events.push({ event: 'hangup_needed', level: 'warn', message, hangup });
   }
   return events;
 }

@@ -1,1 +1,1 @@
-export { TlsFiles, type TlsFilesOptions } from './tls-files.ts';
+export { readPair, TlsFiles, type TlsFilesOptions } from './tls-files.ts';

@@ -155,7 +155,8 @@ function endText({ ends }: CertificateLife): string {
   return `until ${new Date(ends).toISOString()}`;
 }
 
-async function readPair({ cert, key }: Pick<TlsFilesOptions, 'cert' | 'key'>): Promise<TlsPair> {
+/** Reads a pair that a server can use. Rejects with `SignalboxError` `bad_tls`, with a hint, if it can't be used or is not private. */
+export async function readPair({ cert, key }: Pick<TlsFilesOptions, 'cert' | 'key'>): Promise<TlsPair> {
   const pair = { cert: await readText(cert, 'certificate'), key: await readText(key, 'key') };
   const exposed = exposedKey(await stat(key), process.getuid?.() ?? 0);
   if (exposed !== undefined) {

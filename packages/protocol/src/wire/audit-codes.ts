@@ -20,6 +20,10 @@ interface AuditCode {
 
 const codes = {
   broker_started: { kind: 'change', meaning: 'The broker started, with these rules for roles.' },
+  auth_applied: {
+    kind: 'change',
+    meaning: 'The broker took over other rules for tokens of an identity provider, or none.',
+  },
   token_issued: { kind: 'change', meaning: 'A token was issued.' },
   token_revoked: { kind: 'change', meaning: 'A token and its child tokens were revoked.' },
   dead_letters_retried: { kind: 'change', meaning: 'Dead letters were stored again.' },

@@ -1,0 +1,2 @@
+export { openJwtProvider } from './jwt-provider.ts';
+export { usableKeys } from './provider-keys.ts';
