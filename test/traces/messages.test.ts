@@ -76,6 +76,19 @@ test('a refused message and an unanswered request end their spans with the reaso
   ]);
 });
 
+test('a request that is given up is received as a failure, and belongs to its own sending', async () => {
+  const { tracing, span } = recordSpans();
+  await using site = await startBrokerWithClients();
+  const { client: walt } = await site.connect('walt');
+  const { messages } = await walt.subscribe();
+  const { client: rosa } = await site.connect('rosa', { tracing });
+  const asking = rosa.request('walt', 'ask', 1, { timeoutMs: 10_000 });
+  const { value: ask } = await messages.next();
+  await walt.nack([ask!.seq!], { dead: true });
+  expect(await asking).toMatchObject({ status: 'undeliverable' });
+  expect(span('receive rosa')).toMatchObject({ parent: 'send walt', errorType: 'dead' });
+});
+
 test('a second attempt is linked to the first one, in this process or in another one', async () => {
   const [first, second] = [recordSpans(), recordSpans()];
   await using site = await startBrokerWithClients();

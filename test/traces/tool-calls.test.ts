@@ -1,11 +1,13 @@
 import { createMcpHandler, Server } from '@modelcontextprotocol/server';
 import { connectBroker } from '@signalbox/client';
 import { toolCallError } from '@signalbox/protocol';
+import { serveHttpFace } from '@signalbox/worker';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startEndpoint } from '../support/mcp-host/http-endpoint.ts';
 import { startToolStack, type ToolStack } from '../support/orchestrator/tool-stack.ts';
 import { metaServer } from '../support/traces/meta-server-config.ts';
 import { recordSpans, type SpanRecorder } from '../support/traces/span-recorder.ts';
+import { connectHttpFace } from '../support/worker/http-face.ts';
 import { connectFace, eras } from '../support/worker/mcp-client.ts';
 
 const parent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
@@ -187,5 +189,23 @@ test('a call that the next orchestrator takes over is linked to the work of the 
   expect(second.span('process orchestrator')).toMatchObject({
     traceId: given.slice(3, 35),
     links: ['remote'],
+  });
+});
+
+test.each(eras)('a %s call over HTTP is a child of the span that its client names', async (era) => {
+  const { tracing } = recorder;
+  const servers = { m: metaServer() };
+  await using stack = await startToolStack({ counter: false, servers, tracing });
+  const connect = { url: stack.broker.url, tracing };
+  await using face = await serveHttpFace({ listen: { host: '127.0.0.1', port: 0 }, connect, version: '1' });
+  const token = await stack.broker.tokenOf('xena', 'worker');
+  await using client = await connectHttpFace(face.url, token, era);
+  const traceId = parentTrace.replace('0af', era === 'legacy' ? '4af' : '5af');
+  const _meta = { traceparent: parent.replace(parentTrace, traceId) };
+  await client.call('mcp_m__meta', {}, { params: { _meta } });
+  const spans = await traceOf(traceId, 6);
+  expect(spans.get('server tools/call mcp_m__meta')).toMatchObject({
+    parentId: parent.slice(36, 52),
+    attributes: { 'network.transport': 'tcp', 'gen_ai.agent.id': 'xena' },
   });
 });
