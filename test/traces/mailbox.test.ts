@@ -28,7 +28,10 @@ test('a question between two mailboxes is one trace, linked to the tool calls of
   expect(JSON.stringify(spans())).not.toContain('hunter2');
 });
 
-test('a message that a later process of the agent reads again is linked to the first read', async () => {
+test.each([
+  ['a later process of the agent', ['one', 'two']],
+  ['the next face of the same process', ['one', 'one']],
+])('a message that %s reads again is linked to the first read', async (_, [before, after]) => {
   const { tracing, spans } = recordSpans();
   await using stack = await startMailboxStack();
   const rosa = await connectMailbox(await stack.executor('rosa'));
@@ -37,10 +40,12 @@ test('a message that a later process of the agent reads again is linked to the f
   await rosa.use('send_message', { to: 'walt', text: 'read me' }, { params: { _meta: { traceparent } } });
   const reads = () => spans().filter(({ name }) => name === 'receive walt');
 
-  const first = await connectMailbox(await stack.executor('walt', 'worker', { tracing }));
+  const read = async (consumerId: string | undefined) =>
+    connectMailbox(await stack.executor('walt', 'worker', { tracing }), consumerId ? { consumerId } : {});
+  const first = await read(before);
   await first.use('inbox_read');
   await first.face.close();
-  const second = await connectMailbox(await stack.executor('walt', 'worker', { tracing }));
+  const second = await read(after);
   await second.use('inbox_read');
   expect(reads().map(({ parentId, links }) => [parentId, links])).toEqual([
     ['b7ad6b7169203331', ['tools/call signalbox_inbox_read']],

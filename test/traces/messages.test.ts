@@ -144,7 +144,10 @@ test('without tracing, valid trace contexts pass through and invalid ones are dr
   expect(await ask(foreign)).toBe(foreign);
   expect(await ask('00-not-valid-01')).toBeUndefined();
   expect(await ask('x'.repeat(500))).toBeUndefined();
-  expect(served).toEqual([foreign, undefined, undefined]);
+  await rosa.deliver({ to: 'walt', kind: 'ask', traceparent: 'x'.repeat(500) });
+  await rosa.deliver({ to: 'walt', kind: 'ask', traceparent: foreign });
+  await expect.poll(() => served.length).toBe(5);
+  expect(served).toEqual([foreign, undefined, undefined, undefined, foreign]);
 });
 
 test('what is never stored makes no spans', async () => {
