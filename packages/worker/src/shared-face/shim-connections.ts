@@ -17,6 +17,7 @@ import {
   writeLine,
 } from './face-session.ts';
 import { firstLine } from './first-line.ts';
+import { refusalLog } from './refusal-log.ts';
 
 /** An event of a session: its shim was welcomed, its client listed the tools for the first time, its connection ended. */
 export interface FaceSessionEvent {
@@ -46,6 +47,7 @@ export class ShimConnections {
   readonly #strangers: IdleConnections;
   readonly #places: AgentPlaces;
   readonly #shares: AgentShares;
+  readonly #logRefusal: (refusal: FaceRefusal) => void;
   readonly #refused: RecentRefusals<FaceRefusal>;
   readonly #serving = new Set<Promise<void>>();
   readonly #ending = new AbortController();
@@ -56,6 +58,7 @@ export class ShimConnections {
     this.#strangers = new IdleConnections(limits.idleConnections);
     this.#places = new AgentPlaces(limits);
     this.#shares = new AgentShares(limits, now);
+    this.#logRefusal = refusalLog(options.log, now);
     this.#refused = new RecentRefusals({ forMs: refusedForMs, maxEntries: maxRefused, now });
   }
 
@@ -113,7 +116,7 @@ export class ShimConnections {
       await this.#serveAgent(socket, hello, executor, place);
     } catch (thrown) {
       const refusal = refusalOf(thrown);
-      this.#options.log({ event: 'face_refused', code: refusal.code, reason: refusal.message });
+      this.#logRefusal(refusal);
       writeLine(socket, { refused: refusal });
       closeSocket(socket);
     }
