@@ -144,6 +144,27 @@ it('gives a server that is asked for its revision no more time than others', asy
   expect(await readFile(`${command}.starts`, 'utf8')).toBe('x\n');
 });
 
+it('gives the listing of tools what the start has left of the time for both', async () => {
+  const script = `
+    require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const { id, method } = JSON.parse(line);
+      if (method !== 'initialize') return;
+      const serverInfo = { name: 'mute', version: '1' };
+      const result = { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo };
+      console.log(JSON.stringify({ jsonrpc: '2.0', id, result }));
+    });`;
+  const mute = { type: 'stdio' as const, command: process.execPath, args: ['-e', script], maxRestarts: 0 };
+  let clock = 0;
+  // Each look at the clock finds that the time for a start has passed.
+  const now = () => {
+    clock += 60_000;
+    return clock;
+  };
+  await using host = startTestHost({ servers: { mute }, now });
+  await host.seen('server_ejected');
+  expect(statusOf(host, 'mute').lastError).toMatch(/^the server started, but its tools could not be listed/);
+});
+
 it('tells that the folder of a server could not be made, and no path that agents could read', async () => {
   await using dir = await tempDir();
   await writeFile(join(dir.path, 'servers'), '');

@@ -1,13 +1,12 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startFleet } from '../fleet/fleet-stack.ts';
-import { command, openSessions } from './agent-sessions.ts';
+import { openSessions } from './agent-sessions.ts';
+import { everythingServer, everythingTool } from './everything-server.ts';
+import { startFace } from './face-process.ts';
 import { memoryOf, type ProcessMemory } from './process-memory.ts';
 
 const help = `npm run bench:agents -- [--shims N] [--faces N]
@@ -18,9 +17,6 @@ Measures what the MCP servers of many agents take of one machine's memory: N shi
 const targets = { shimBytes: 15e6, hundredBytes: 2e9 };
 /** The time that the processes rest before they are measured. */
 const restMs = 3_000;
-const everything = createRequire(import.meta.url).resolve(
-  '@modelcontextprotocol/server-everything/dist/index.js',
-);
 
 process.exitCode = await main();
 
@@ -47,29 +43,20 @@ async function measure(shimCount: number, faceCount: number) {
   const home = await mkdtemp(join(tmpdir(), 'signalbox-bench-agents-'));
   opened.defer(() => rm(home, { recursive: true, force: true }));
   const agents = Array.from({ length: shimCount + faceCount }, (_, at) => `agent-${at}`);
-  const server = { name: 'everything', args: [everything] };
-  const { url, tokens } = opened.use(await startFleet(() => server, agents));
+  const { url, tokens } = opened.use(await startFleet(() => everythingServer, agents));
   const env = { SIGNALBOX_URL: url, SIGNALBOX_LOG: 'error', XDG_CACHE_HOME: home };
-  const order = { tokens, home, tool: 'mcp_everything__get-tiny-image' };
+  const order = { tokens, tool: everythingTool };
 
   const socket = join(home, 'face.sock');
-  const face = spawn(process.execPath, [command, 'worker', 'face', '--socket', socket, '--json'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, ...env },
-  });
-  opened.defer(async () => {
-    if (face.exitCode === null && face.kill()) await once(face, 'exit');
-  });
-  await once(face.stdout!, 'data');
-
-  const viaShims = { ...order, agents: agents.slice(0, shimCount), env: { ...env, SIGNALBOX_FACE: socket } };
-  const sharing = await openSessions(viaShims);
+  const face = opened.use(await startFace(['face', '--socket', socket], env));
+  const viaShims = { ...order, agents: agents.slice(0, shimCount) };
+  const sharing = await openSessions(viaShims, { home, env: { ...env, SIGNALBOX_FACE: socket } });
   await delay(restMs);
   const shims = await Promise.all(sharing.pids.map(memoryOf));
-  const shared = await memoryOf(face.pid!);
+  const shared = await memoryOf(face.pid);
   await sharing[Symbol.asyncDispose]();
 
-  const alone = opened.use(await openSessions({ ...order, agents: agents.slice(shimCount), env }));
+  const alone = opened.use(await openSessions({ ...order, agents: agents.slice(shimCount) }, { home, env }));
   await delay(restMs);
   const faces = await Promise.all(alone.pids.map(memoryOf));
   print('shim', shims);

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 
 /** The memory of a process, in bytes. Memory that several processes share counts in `pssBytes` for each by its part. */
 export interface ProcessMemory {
+  rssBytes: number;
   pssBytes: number;
   /** The part of `pssBytes` that no file backs. */
   anonymousBytes: number;
@@ -15,5 +16,5 @@ export async function memoryOf(pid: number): Promise<ProcessMemory> {
     if (kib === undefined) throw new Error(`/proc/${pid}/smaps_rollup says nothing of ${field}`);
     return Number(kib) * 1024;
   };
-  return { pssBytes: bytes('Pss'), anonymousBytes: bytes('Pss_Anon') };
+  return { rssBytes: bytes('Rss'), pssBytes: bytes('Pss'), anonymousBytes: bytes('Pss_Anon') };
 }

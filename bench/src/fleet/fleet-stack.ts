@@ -10,6 +10,8 @@ export interface FleetStack extends AsyncDisposable {
   url: string;
   /** Of each of the agents. */
   tokens: Readonly<Record<string, string>>;
+  /** The processes that run now. */
+  pids(): Promise<Record<Victim, number>>;
   /**
    * kill -9; see `RestartedProcess`. The MCP server's orchestrator starts it again: that is resolved at once, with undefined.
    */
@@ -35,9 +37,13 @@ export async function startFleet(
   };
   const script = new URL('./fleet-orchestrator-process.ts', import.meta.url);
   const orchestrator = opened.use(await startRestarted(script, setup, () => setup));
-  const killServer = async (onKill: (at: number) => void): Promise<undefined> => {
+  const serverPid = async (): Promise<number> => {
     const pid = await orchestrator.ask<number | null>('server', answerMs);
-    if (pid === null) throw new Error('the MCP server has no process to kill');
+    if (pid === null) throw new Error('the MCP server has no process');
+    return pid;
+  };
+  const killServer = async (onKill: (at: number) => void): Promise<undefined> => {
+    const pid = await serverPid();
     onKill(monotonicMs());
     process.kill(pid, 'SIGKILL');
   };
@@ -45,6 +51,11 @@ export async function startFleet(
   return {
     url,
     tokens,
+    pids: async () => ({
+      broker: Number(broker.process.facts.pid),
+      orchestrator: Number(orchestrator.facts.pid),
+      server: await serverPid(),
+    }),
     kill: async (victim, onKill) => {
       if (victim === 'server') return await killServer(onKill);
       return await (victim === 'broker' ? broker.process : orchestrator).kill(onKill);

@@ -49,7 +49,7 @@ const codes = {
     kind: 'change',
     reported: true,
     meaning:
-      'A server crashed or failed to start too often, or is a worker of Signalbox, and is not started until its reload.',
+      'A server crashed or failed to start too often, its command is missing, or it is a worker of Signalbox; it is not started until its reload.',
   },
   server_restored: {
     kind: 'change',

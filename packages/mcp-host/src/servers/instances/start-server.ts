@@ -63,14 +63,18 @@ export async function startServer(
   const options = { ...connectOptions(target, deps, events), onFailedStart };
   const started: { connection?: Promise<ServerConnection> } = {};
   let connection: ServerConnection | undefined;
+  let began = deps.now();
   try {
     if (target.dataFolder !== undefined) await makeDataFolder(target.dataFolder);
     const connect = () => {
+      // The time in the queue does not count.
+      began = deps.now();
       started.connection = connectServer(target.config, options);
       return started.connection;
     };
     connection = await deps.starts.add(connect, { signal });
-    const list = await connection.listTools(options);
+    const leftMs = Math.max(1, Math.ceil(options.timeoutMs - (deps.now() - began)));
+    const list = await connection.listTools({ ...options, timeoutMs: leftMs });
     signal.throwIfAborted();
     if (!connection.isOpen) throw new SignalboxError('server_failed', await connection.lost);
     return { connection, list };
