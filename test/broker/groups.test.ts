@@ -1,4 +1,4 @@
-import { connectWire, startTestBroker, storedRows, type WireClient } from '@signalbox/testing';
+import { connectWire, lastCommit, startTestBroker, storedRows, type WireClient } from '@signalbox/testing';
 import { expect, it } from 'vitest';
 import { ackMessage, joinGroup, joinOn } from '../support/broker/group-actions.ts';
 import { barrier, connect, connectOperator, deliver, subscribe } from '../support/broker/wire-actions.ts';
@@ -326,4 +326,112 @@ it('refuses what one sender may not have waiting for one group', async () => {
     message: expect.stringContaining(group),
   });
   await send(carol, ['a']);
+});
+
+it('sends one message to all members but its sender, in one commit, and answers a repeat with the first count', async () => {
+  await using broker = await startTestBroker({ roles: ['editor'] });
+  await using omar = await connect(broker, 'omar', 'writer');
+  await subscribe(omar);
+  const others = Array.from({ length: 20 }, (_, n) => `w${n}`);
+  for (const agent of others) await broker.token(agent, 'writer');
+  await using w0 = await connect(broker, 'w0', 'writer');
+  await subscribe(w0);
+  const all = { type: 'deliver', to: group, all: true, id: 'news', kind: 'note' };
+  const commits = lastCommit(broker.dataDir);
+  omar.send(all, '"read this"');
+  expect(await omar.next('delivered')).toMatchObject({ id: 'news', members: 20 });
+  expect(lastCommit(broker.dataDir) - commits).toBe(1);
+  expect(await w0.next('message')).toMatchObject({ id: 'news', to: 'w0', group, body: '"read this"' });
+  await broker.token('late', 'writer');
+  const before = storedRows(broker.dataDir);
+  omar.send(all, '"read this"');
+  expect(await omar.next('delivered')).toMatchObject({ id: 'news', members: 20, duplicate: true });
+  expect(storedRows(broker.dataDir)).toBe(before);
+  expect(omar.received.filter(({ type }) => type === 'message')).toEqual([]);
+  await broker.restart();
+  await using again = await connectWire(broker.url, { agent: 'omar', token: await broker.token('omar') });
+  again.send(all, '"read this"');
+  expect(await again.next('delivered')).toMatchObject({ members: 20, duplicate: true });
+  again.send({ ...all, to: 'role:editor' });
+  expect(await again.next('delivered')).toMatchObject({ members: 0 });
+});
+
+it('stores a message for nobody if one member has no room, and with partial for the others', async () => {
+  const limits = { inbox: { messages: 1 }, store: { reservePercent: 0 } };
+  await using broker = await startTestBroker({ limits });
+  await using alice = await connect(broker, 'alice');
+  for (const agent of ['omar', 'rosa', 'nils']) await broker.token(agent, 'writer');
+  await deliver(alice, 'rosa', 'first', { kind: 'note' });
+  const before = storedRows(broker.dataDir);
+  const all = { type: 'deliver', to: group, all: true, kind: 'note' };
+  alice.send({ ...all, id: 'a' });
+  expect(await alice.next('error', { id: 'a' })).toMatchObject({
+    code: 'inbox_full',
+    message: expect.stringContaining("'rosa'"),
+  });
+  expect(storedRows(broker.dataDir)).toBe(before);
+  alice.send({ ...all, id: 'b', partial: true });
+  const refused = [{ agent: 'rosa', code: 'inbox_full' }];
+  expect(await alice.next('delivered', { id: 'b' })).toMatchObject({ members: 2, refused });
+  alice.send({ ...all, id: 'b', partial: true });
+  expect(await alice.next('delivered', { id: 'b' })).toMatchObject({ members: 2, refused, duplicate: true });
+});
+
+it('counts each copy against its sender before any is stored', async () => {
+  const limits = { sender: { messages: 3 } };
+  await using broker = await startTestBroker({ limits });
+  await using alice = await connect(broker, 'alice');
+  for (const agent of ['a', 'b', 'c', 'd']) await broker.token(agent, 'writer');
+  const all = { type: 'deliver', to: group, all: true, kind: 'note' };
+  alice.send({ ...all, id: 'x' });
+  expect(await alice.next('error')).toMatchObject({ code: 'quota_exceeded' });
+  alice.send({ ...all, id: 'y', partial: true });
+  expect(await alice.next('delivered')).toMatchObject({ members: 3, refused: [{ agent: 'd' }] });
+});
+
+it('refuses all where it makes no sense, and to more members than a message may go to', async () => {
+  const limits = { message: { recipients: 2, recipientBytes: 100 } };
+  await using broker = await startTestBroker({ limits });
+  await using alice = await connect(broker, 'alice');
+  for (const agent of ['rosa', 'omar']) await broker.token(agent, 'writer');
+  const all = { type: 'deliver', to: group, all: true, kind: 'note' };
+  const refused: [Record<string, unknown>, unknown][] = [
+    [{ to: 'rosa' }, ['bad_frame', 'all']],
+    [{ all: undefined, partial: true }, ['bad_frame', 'partial']],
+    [{ group_key: 'k' }, ['bad_frame', 'group_key']],
+    [{ ephemeral: true }, ['bad_frame', 'all']],
+    [{ kind: 'ask' }, ['bad_frame', 'all']],
+    [{ kind: 'reply', correlation_id: 'x' }, ['bad_frame', 'all']],
+    [{ to: 'role:writers' }, ['unknown_recipient', 'to']],
+  ];
+  const before = storedRows(broker.dataDir);
+  for (const [change, refusal] of refused)
+    expect(await answerTo(alice, { ...all, id: 'x', ...change }), JSON.stringify(change)).toEqual(refusal);
+  expect(storedRows(broker.dataDir)).toBe(before);
+  const long = JSON.stringify('x'.repeat(49));
+  expect(await answerTo(alice, { ...all, id: 'x' }, long)).toEqual(['message_too_large', 'all']);
+  expect(storedRows(broker.dataDir)).toBe(before);
+  expect(await answerTo(alice, { ...all, id: 'x' }, JSON.stringify('x'.repeat(48)))).toBe('delivered');
+  await broker.token('nils', 'writer');
+  expect(await answerTo(alice, { ...all, id: 'y' })).toEqual(['bad_frame', 'all']);
+});
+
+it('tells the sender of a task for all members of each copy that ended unanswered', async () => {
+  await using broker = await startTestBroker();
+  await using alice = await connect(broker, 'alice');
+  await subscribe(alice);
+  const members = [await connect(broker, 'rosa', 'writer'), await connect(broker, 'omar', 'writer')];
+  alice.send({ type: 'deliver', to: group, all: true, id: 't', kind: 'task' }, '"do"');
+  for (const member of members) {
+    await subscribe(member);
+    const { seq } = await member.next('message', { id: 't', group });
+    member.send({ type: 'nack', seqs: [seq], dead: true, reason: 'no' });
+  }
+  const told = [];
+  for (let n = 0; n < 2; n++) {
+    const { body } = await alice.next('message', { kind: 'undeliverable', correlation_id: 't' });
+    told.push(JSON.parse(body!).detail);
+  }
+  expect(told.sort()).toEqual([`'omar' of '${group}': no`, `'rosa' of '${group}': no`]);
+  for (const member of members) await member[Symbol.asyncDispose]();
 });

@@ -156,11 +156,11 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
 
 /** Records the start, with a hash of the rules for roles: where it differs from that of the start before, somebody changed them. */
 function auditStart(
-  { durability, policies, limits, identityProvider }: BrokerSettings,
+  { durability, policies, groups, limits, identityProvider }: BrokerSettings,
   { audit, now }: SessionDeps,
 ): void {
   const rules = createHash('sha256')
-    .update(JSON.stringify([policies, limits]))
+    .update(JSON.stringify([policies, groups, limits]))
     .digest('hex')
     .slice(0, 16);
   const tokens = identityProvider ? `; ${providerText(identityProvider)}` : '';

@@ -9,6 +9,7 @@ import type {
   Message,
   OrchestratorFigures,
   PeekedMessage,
+  RefusedMember,
   SignalboxError,
   SubscribedFrame,
   WelcomeFrame,
@@ -113,7 +114,7 @@ export type ClientState =
 
 /** A message to be delivered. */
 export interface Outgoing {
-  /** The recipient's address: `agent` or `agent#sub`. */
+  /** The recipient: `agent`, `agent#sub`, or a group, `role:ROLE` or `group:NAME`, one of whose members gets it. */
   to: string;
   /** The kind of the message, as in `ask`: lower-case letters and underscores. */
   kind: string;
@@ -125,6 +126,12 @@ export interface Outgoing {
   correlationId?: string;
   /** The lifetime in milliseconds; the broker's default is 7 days. */
   ttlMs?: number;
+  /** For a group: messages with the same key are handed out one after the other, in their order. At most 64 characters. */
+  groupKey?: string;
+  /** True: each member of the group but the sender gets a copy. By default nobody does if one of them can't be given it. */
+  all?: boolean;
+  /** True, with `all`: members who can't be given the message are left out. {@link Receipt.refused} names them. */
+  partial?: boolean;
   /** The `seq` of a message that the client holds: the commit that stores this message acks it. */
   settles?: number;
   /** True: the message goes only to a recipient that is connected, is never stored, and has no receipt. */
@@ -150,6 +157,10 @@ export interface Receipt {
   id: string;
   /** Whether the broker held a message with this id before. */
   duplicate: boolean;
+  /** For `all`: the members for which it was stored. Else 0 for a group without members, where it waits; absent otherwise. */
+  members?: number;
+  /** With `partial`: the members for which it was not stored, and why. Absent if there are none. */
+  refused?: RefusedMember[];
 }
 
 /** How a request is sent and how long its sender waits. */
@@ -196,9 +207,16 @@ export type RequestOutcome =
 /** A message with its body read as JSON (`undefined` if it has no body). */
 export type ParsedMessage = Message & { json: unknown };
 
-/** How a client subscribes to its own inbox. */
+/** How a client subscribes to its own inbox, or to a group. */
 export interface SubscribeOptions {
-  /** The most messages that the broker pushes ahead of acks; default 64. */
+  /**
+   * The group of which the client takes messages, instead of its own inbox: `role:ROLE` or `group:NAME`. It then needs an address of
+   * {@link groupAddress}, gets no replies, and sends no requests. What it has when it is lost goes to another member.
+   */
+  group?: string;
+  /** In a group: the time in which a message must be settled or renewed by `working`, in milliseconds; default 60,000. */
+  ackDeadlineMs?: number;
+  /** The most messages that the broker pushes ahead of acks; default 64, in a group 1. */
   window?: number;
   /** The most bytes of bodies that the broker pushes ahead of acks; default 8 MiB. */
   windowBytes?: number;
@@ -223,6 +241,8 @@ export interface Subscription extends AsyncDisposable {
   readonly subscribed: SubscribedFrame;
   /** Iterates over the messages. */
   readonly messages: AsyncIterableIterator<Message>;
+  /** In a group: changes how many messages may be pushed ahead of acks. With 0 nothing more is pushed. What was pushed stays. */
+  setWindow(window: number): Promise<void>;
 }
 
 /** The answer to an ack or nack. */
@@ -235,7 +255,7 @@ export interface AckResult {
 
 /** How a serve loop runs its handlers. */
 export interface ServeOptions extends SubscribeOptions {
-  /** The most handlers that run at a time; default 64. */
+  /** The most handlers that run at a time; default 64. In a group it is the window, and 1 by default. */
   concurrency?: number;
   /**
    * True: the handler reads `message.body` itself, and `json` is `undefined`. By default bodies are parsed before the handler is

@@ -1,11 +1,17 @@
-import type { BrokerFrame, ErrorFrame, Message, SignalboxError } from '@signalbox/protocol';
+import {
+  type BrokerFrame,
+  type DeliveredFrame,
+  type ErrorFrame,
+  type Message,
+  SignalboxError,
+} from '@signalbox/protocol';
 import type { Tracing } from '@signalbox/tracing';
 import type { Log } from './broker-client.ts';
 import type { Clock } from './clock.ts';
 import { clientError } from './errors.ts';
 import { BrokerCalls } from './requests/broker-calls.ts';
 import { DeadlineTable } from './requests/deadline-table.ts';
-import { DeliveryTable } from './requests/delivery-table.ts';
+import { DeliveryTable, type GroupReceipt } from './requests/delivery-table.ts';
 import { RequestTable } from './requests/request-table.ts';
 import { EarlyReplies } from './serving/early-replies.ts';
 import { InboxSubscription } from './serving/inbox-subscription.ts';
@@ -58,13 +64,21 @@ export class ClientParts {
     const { tracing } = options;
     this.requests = new RequestTable({ ...deps, deliveries: this.deliveries, address, tracing });
     const early = options.resumes ? new EarlyReplies(deps) : undefined;
-    this.router = new MessageRouter({ address, outbox: this.outbox, requests: this.requests, early, log });
+    this.router = new MessageRouter({
+      address,
+      outbox: this.outbox,
+      requests: this.requests,
+      early,
+      isMember: () => this.subscription.group !== undefined,
+      log,
+    });
     this.subscription = new InboxSubscription({
       ...deps,
       calls: this.calls,
       onPending: () => this.deliveries.pause(),
       onSettled: () => this.deliveries.resume(),
       onRefused: (error) => this.requests.endAll(error),
+      onExpelled: (error) => void this.supervisor.stop(error),
     });
     this.supervisor = new Supervisor({
       ...options,
@@ -127,7 +141,12 @@ export class ClientParts {
         break;
       }
       case 'delivered':
-        this.deliveries.receipted(frame.id, frame.duplicate ?? false, frame.no_consumer ?? false);
+        this.deliveries.receipted(
+          frame.id,
+          frame.duplicate ?? false,
+          frame.no_consumer ?? false,
+          groupReceipt(frame),
+        );
         break;
       case 'cancel':
         this.router.cancel(frame);
@@ -157,6 +176,11 @@ export class ClientParts {
 
   #leaseLost(reason: string): void {
     this.log({ event: 'lease_lost', reason });
+    if (reason === 'forbidden') {
+      const message = `${this.#address} is no longer a member of the group ${this.subscription.group}`;
+      void this.supervisor.stop(new SignalboxError('forbidden', message));
+      return;
+    }
     if (reason === 'taken_over') {
       const message = `another client subscribed to ${this.#address} and holds it now`;
       void this.supervisor.stop(clientError('taken_over', message));
@@ -174,4 +198,10 @@ export class ClientParts {
     else if (id !== undefined && !this.deliveries.refused(id, frame))
       this.log({ event: 'refused', id, code });
   }
+}
+
+/** The facts of a receipt that only messages to groups have. */
+function groupReceipt({ members, refused }: DeliveredFrame): GroupReceipt | undefined {
+  if (members === undefined) return undefined;
+  return { members, ...(refused && { refused }) };
 }

@@ -37,11 +37,14 @@ import { ClientParts, type ClientPartsOptions } from './client-parts.ts';
 import { clientError } from './errors.ts';
 import { checkHeader, checkId, deliverFrame, encodeBody, outgoingFrame } from './requests/outgoing.ts';
 import { awaitReceipt } from './requests/receipt.ts';
+import { defaultAckDeadlineMs } from './serving/inbox-subscription.ts';
 import { MessageStream } from './serving/message-stream.ts';
 import { RequestRunner } from './serving/request-runner.ts';
 import { chunks } from './socket/outbox.ts';
 
 const defaultConcurrency = 64;
+/** How often a member of a group renews what it works on in the time of its ack deadline. */
+const renewalsPerDeadline = 3;
 const defaultDeliverTimeoutMs = 30_000;
 
 export interface ClientOptions extends ClientPartsOptions {
@@ -114,6 +117,7 @@ export class Client implements BrokerClient {
     let text: string | undefined;
     try {
       text = this.#checkedBody(to, kind, options.id, body);
+      this.#requireReplies();
     } catch (thrown) {
       const error =
         thrown instanceof SignalboxError ? thrown : clientError('invalid_message', messageOf(thrown));
@@ -125,6 +129,14 @@ export class Client implements BrokerClient {
     const outcome = this.#parts.requests.start(frame, text, options);
     if (options.id !== undefined) this.#parts.router.claimReply(options.id);
     return outcome;
+  }
+
+  /** Throws if replies to this client's requests could not reach it. */
+  #requireReplies(): void {
+    const { group } = this.#parts.subscription;
+    if (group === undefined) return;
+    const message = `this client takes messages of ${group} and gets no replies; send requests with another one`;
+    throw clientError('invalid_message', message);
   }
 
   /** Returns the body as JSON text. Throws if the client is closed, or the broker would refuse such a message. */
@@ -144,9 +156,14 @@ export class Client implements BrokerClient {
     const { outbox, deliveries, deadlines, clock, log, subscription, router } = this.#parts;
     const taken = kinds.find((kind) => router.runnerFor(kind) !== undefined);
     if (taken !== undefined) throw clientError('invalid_message', `the kind '${taken}' is served already`);
-    const { concurrency = defaultConcurrency, readsBody, tellsStart, ...subscribeOptions } = options;
+    const { readsBody, tellsStart, concurrency: given, ...rest } = options;
+    const isMember = rest.group !== undefined;
+    const concurrency = given ?? (isMember ? 1 : defaultConcurrency);
+    // A member takes no more than it works on: another one may be idle.
+    const subscribeOptions = isMember ? { ...rest, window: concurrency } : rest;
+    const renewMs = isMember ? (rest.ackDeadlineMs ?? defaultAckDeadlineMs) / renewalsPerDeadline : undefined;
     const runner = new RequestRunner(
-      { kinds, handler, concurrency, readsBody, tellsStart },
+      { kinds, handler, concurrency, readsBody, tellsStart, renewMs },
       {
         outbox,
         deliveries,
@@ -162,6 +179,7 @@ export class Client implements BrokerClient {
     );
     router.addRunner(runner);
     const stop = async (): Promise<void> => {
+      if (isMember && this.state.name !== 'closed') void subscription.ensure({ window: 0 }).catch(() => {});
       await runner.stop();
       router.removeRunner(runner);
       outbox.flush();
@@ -195,7 +213,12 @@ export class Client implements BrokerClient {
     const dispose = async (): Promise<void> => messages.end(undefined);
     try {
       const subscribed = await subscription.ensure(options);
-      return { subscribed, messages, [Symbol.asyncDispose]: dispose };
+      const setWindow = async (window: number): Promise<void> => {
+        if (subscription.group === undefined)
+          throw clientError('invalid_message', 'only the window of a group can be changed');
+        await subscription.ensure({ window });
+      };
+      return { subscribed, messages, setWindow, [Symbol.asyncDispose]: dispose };
     } catch (error) {
       await dispose();
       throw error;

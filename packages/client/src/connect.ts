@@ -1,4 +1,4 @@
-import { isAddress, parseBrokerAddress } from '@signalbox/protocol';
+import { isAddress, memberAddress, parseBrokerAddress } from '@signalbox/protocol';
 import type { Tracing } from '@signalbox/tracing';
 import { nanoid } from 'nanoid';
 import type { BrokerClient, Log } from './broker-client.ts';
@@ -100,4 +100,9 @@ export async function connectBroker(options: ConnectOptions): Promise<BrokerClie
  */
 export function requestAddress(agent: string, name = nanoid()): string {
   return `${agent}#mcp-${name}`;
+}
+
+/** Returns a new address for a client that takes messages of a group: `SubscribeOptions.group`. */
+export function groupAddress(agent: string, name = nanoid()): string {
+  return memberAddress(agent, name);
 }

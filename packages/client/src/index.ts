@@ -22,7 +22,7 @@ export {
   type Subscription,
 } from './broker-client.ts';
 export { type StartTimer, startTimer } from './clock.ts';
-export { type ConnectOptions, connectBroker, requestAddress } from './connect.ts';
+export { type ConnectOptions, connectBroker, groupAddress, requestAddress } from './connect.ts';
 export { type ClientErrorCode, clientErrorCodes } from './errors.ts';
 export { toolErrorCodeOf } from './refused-call.ts';
 export { newMessageId } from './requests/message-id.ts';

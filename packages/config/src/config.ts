@@ -64,6 +64,8 @@ export interface Config {
   capabilities: string[];
   allowHosts: string[];
   roles: Record<string, RoleEntry>;
+  /** The groups besides those of roles, by name. */
+  groups: Record<string, { roles: string[] }>;
   /** Whether roles without an entry may use every tool or none. */
   unlisted: 'allow' | 'deny';
   /** True if the file does not say {@link unlisted}: it then follows from whether any role is listed. */
@@ -136,6 +138,7 @@ export function settleConfig(
     capabilities: [capabilities].flat().map((path) => pathIn(from.directory, path)),
     allowHosts: document.allowHosts ?? [],
     roles,
+    groups: document.groups ?? {},
     unlisted: document.unlisted ?? (Object.keys(roles).length > 0 ? 'deny' : 'allow'),
     unlistedByDefault: document.unlisted === undefined,
     warnings: from.warnings,

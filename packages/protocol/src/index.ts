@@ -24,10 +24,12 @@ export {
   brokerFrameSchemas,
   type CancelNotice,
   type ConnectedAgent,
+  type DeliveredFrame,
   type ErrorFrame,
   type FoundState,
   foundStates,
   type MessageFrame,
+  type RefusedMember,
   type SubscribedFrame,
   type WelcomeFrame,
 } from './wire/broker-frames.ts';

@@ -2,22 +2,28 @@ import type { Excess } from './caps.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import type { ExpiryTime } from './expiry-time.ts';
 import type { HistoryPage, HistoryQuery } from './history.ts';
-import type { NewMessage, Outcome, StoredMessage, StoredMetadata } from './message.ts';
+import type { NewMessage, Outcome, SentToAll, StoredMessage, StoredMetadata } from './message.ts';
 
 /**
  * The answer to one {@link NewMessage}. With `duplicate`, `id_conflict` and `already_answered` nothing is stored, but `settles` takes
  * effect; the other refusals change nothing. `already_answered`: the request that the message answers has its end. If it was pending,
- * it is acked, and `acked` names it. `no_request`: the replier was never sent such a request.
+ * it is acked, and `acked` names it. `no_request`: the replier was never sent such a request. A message with `copies` is answered with
+ * what became of them, a repeat as the first one was.
  */
 export type Appended =
-  | { result: 'stored'; seq: number }
-  | { result: 'duplicate' }
-  | { result: 'id_conflict' }
+  | { result: 'stored'; seq: number; sent?: SentToAll; copies?: readonly { inbox: string; seq: number }[] }
+  | { result: 'duplicate'; sent?: SentToAll }
+  | ({ result: 'id_conflict' } & OfRecipient)
   | { result: 'already_answered'; acked?: { inbox: string; seq: number } }
   | { result: 'no_request' }
-  | { result: 'inbox_full' }
-  | ({ result: 'quota_exceeded' } & Excess)
-  | { result: 'storage_full' };
+  | ({ result: 'inbox_full' } & OfRecipient)
+  | ({ result: 'quota_exceeded' } & Excess & OfRecipient)
+  | ({ result: 'storage_full' } & OfRecipient);
+
+/** The recipient of `copies` who can't be given a message, so that nobody was. */
+export interface OfRecipient {
+  recipient?: string;
+}
 
 export interface Settlement {
   inbox: string;

@@ -34,7 +34,14 @@ export type {
   WaitingAgent,
   WaitingPage,
 } from './inbox-store.ts';
-export type { GroupFields, NewMessage, Outcome, StoredMessage, StoredMetadata } from './message.ts';
+export type {
+  GroupFields,
+  NewMessage,
+  Outcome,
+  SentToAll,
+  StoredMessage,
+  StoredMetadata,
+} from './message.ts';
 export { openSqliteAuditLog, type SqliteAuditLogOptions } from './sqlite/audit-log/audit-log.ts';
 export { verifyAuditLog } from './sqlite/audit-log/verify-audit-log.ts';
 export { type CopiedFile, describeFile, syncFile } from './sqlite/backup/copied-file.ts';

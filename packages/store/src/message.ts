@@ -4,6 +4,16 @@ import type { SenderCaps } from './caps.ts';
 export interface GroupFields {
   /** Messages of a group with the same key are handed out one after the other. The store keeps it and does nothing with it. */
   readonly key?: string;
+  /** The group to whose members it was sent: the message is the copy of one of them. */
+  readonly copyOf?: string;
+  /** What became of a message to all members. The group's inbox keeps it under the id of the message, so that a repeat is recognised. */
+  readonly sent?: SentToAll;
+}
+
+/** The members for which a message was stored, and those for which it was not, with the reason. */
+export interface SentToAll {
+  readonly members: number;
+  readonly refused: readonly { readonly agent: string; readonly code: string }[];
 }
 
 /** A message that is to be stored. Times are epoch milliseconds of the broker's clock. */
@@ -37,6 +47,11 @@ export interface NewMessage {
   answers?: string | undefined;
   /** The inboxes of groups from which the replier may have taken the request, besides its own inboxes. */
   answersIn?: readonly string[] | undefined;
+  /**
+   * Sends the message to these agents instead: each gets a copy in its own inbox, or none does if one of them can't be given it. With
+   * `partial` the others get theirs. The inbox of the message is that of the group, where no message waits.
+   */
+  copies?: { readonly agents: readonly string[]; readonly partial: boolean } | undefined;
   /** What it has as a message to a group. */
   group?: GroupFields | undefined;
   /**
@@ -51,7 +66,7 @@ export type Outcome = 'acked' | 'expired' | 'cancelled' | 'dead';
 
 /** A pending message: one that is not settled. `size` counts the bytes of its body. */
 export interface StoredMessage
-  extends Omit<NewMessage, 'settles' | 'tokenId' | 'answers' | 'answersIn' | 'quota'> {
+  extends Omit<NewMessage, 'settles' | 'tokenId' | 'answers' | 'answersIn' | 'copies' | 'quota'> {
   seq: number;
   /** How often a consumer tried it and failed. */
   attempts: number;

@@ -9,7 +9,7 @@ export {
 } from './counter.ts';
 export { lastingPort } from './lasting-port.ts';
 export { processFaults } from './process-faults.ts';
-export { storedRows } from './stored-rows.ts';
+export { lastCommit, storedRows } from './stored-rows.ts';
 export { tempDir } from './temp-dir.ts';
 export { type TestAuthority, type TestCertificate, testAuthority } from './test-authority.ts';
 export { startTestBroker, type TestBroker } from './test-broker.ts';

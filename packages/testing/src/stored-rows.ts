@@ -14,3 +14,16 @@ export function storedRows(dataDir: string): string {
     database.close();
   }
 }
+
+/** Reads the number of the last commit that is in the log of the broker's messages, directly from the file; 0 for none. */
+export function lastCommit(dataDir: string): number {
+  const database = new Database(join(dataDir, 'messages.db'), { readonly: true });
+  try {
+    const row = database
+      .prepare<[], { last: number | null }>('SELECT max(number) AS last FROM commit_log')
+      .get();
+    return row?.last ?? 0;
+  } finally {
+    database.close();
+  }
+}

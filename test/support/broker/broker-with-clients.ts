@@ -50,22 +50,31 @@ export async function startBrokerWithClients(
 /** A client's clock, which stands until the test advances it. Its timers run soon after their time has come. */
 export function clientClock(): Required<Pick<ConnectOptions, 'now' | 'startTimer'>> & {
   advance(ms: number): void;
+  /** The number of timers whose time has come, and which have not run yet. */
+  due(): number;
 } {
   let now = 0;
+  const timers = new Map<object, number>();
   return {
     now: () => now,
     startTimer: (run, ms) => {
       const at = now + ms;
       const timer = setInterval(() => {
         if (now < at) return;
-        clearInterval(timer);
+        stop();
         run();
       }, 1);
-      return () => clearInterval(timer);
+      const stop = (): void => {
+        clearInterval(timer);
+        timers.delete(timer);
+      };
+      timers.set(timer, at);
+      return stop;
     },
     advance(ms) {
       now += ms;
     },
+    due: () => [...timers.values()].filter((at) => at <= now).length,
   };
 }
 

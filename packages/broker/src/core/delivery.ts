@@ -162,7 +162,7 @@ export class Delivery {
    */
   deliver(message: NewMessage, producer: Producer): Promise<undefined> | undefined {
     const commits = this.#commits;
-    commits.append(message, producer, this.isHeld(message.inbox));
+    commits.append(message, producer, message.copies !== undefined || this.isHeld(message.inbox));
     if (!commits.isBehind) return undefined;
     const ignore = (): undefined => undefined;
     // The producer learns from its answer whether the commit failed.
@@ -237,6 +237,11 @@ export class Delivery {
     return this.#leases.of(consumer)?.inFlight.get(seq);
   }
 
+  /** Resolves when all messages, settlements and takings so far are written. */
+  written(): Promise<void> {
+    return this.#commits.written();
+  }
+
   /** Resolves when all messages and settlements so far are durable. */
   flushed(): Promise<void> {
     return this.#commits.flushed();
@@ -255,8 +260,10 @@ export class Delivery {
   #written(message: NewMessage, from: Sender, result: DeliverResult): void {
     const { settles } = message;
     if (settles !== undefined && hasSettled(result)) this.#settledByReply(settles);
-    if (result.result === 'stored') this.#stored(message, from, result.seq);
-    else if (result.result === 'already_answered' && result.acked) this.#settledByReply(result.acked);
+    if (result.result === 'stored') {
+      if (result.copies) this.#storedCopies(message, result.copies);
+      else this.#stored(message, from, result.seq);
+    } else if (result.result === 'already_answered' && result.acked) this.#settledByReply(result.acked);
   }
 
   #settledByReply({ inbox, seq }: { inbox: string; seq: number }): void {
@@ -269,6 +276,15 @@ export class Delivery {
     meter.stored(message.kind);
     if (tail.isOn) tail.report({ what: 'stored' }, seq, headerOfNew(message));
     if (!this.cancellations.settleIfCancelled(message, seq)) this.#dispatcher.stored(message, from, seq);
+  }
+
+  #storedCopies(message: NewMessage, copies: readonly { inbox: string; seq: number }[]): void {
+    const { tail, meter } = this.#deps;
+    for (const { inbox, seq } of copies) {
+      meter.stored(message.kind);
+      if (tail.isOn) tail.report({ what: 'stored' }, seq, headerOfNew({ ...message, inbox }));
+      this.#dispatcher.wake(inbox);
+    }
   }
 
   #releaseAll(

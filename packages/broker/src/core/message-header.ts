@@ -12,13 +12,16 @@ export interface MessageHeader {
   expiresAt: number;
   /** The length of the body in bytes. */
   size: number;
+  /** The group to whose members it was sent, if it is the copy of one of them. */
+  copyOf?: string;
 }
 
 /** Makes the header of a message that was read from the store. */
 export function headerOf(stored: StoredMetadata): MessageHeader {
   const { inbox, id, kind, correlationId, createdAt, expiresAt, size } = stored;
   const from = { agent: stored.sender, address: stored.senderAddress, role: stored.senderRole };
-  return { inbox, id, from, kind, correlationId, createdAt, expiresAt, size };
+  const header = { inbox, id, from, kind, correlationId, createdAt, expiresAt, size };
+  return stored.group?.copyOf === undefined ? header : { ...header, copyOf: stored.group.copyOf };
 }
 
 /** Makes the header of a message that was given to the store. */

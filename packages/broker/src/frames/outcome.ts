@@ -17,3 +17,8 @@ export type Outcome =
   | { refusal: Refusal; retryAfterMs?: number; resumeAfterMs?: number }
   /** The connection's later frames are handled before this outcome is known. */
   | { later: Promise<Outcome> };
+
+/** Refuses a frame for a field that breaks a rule, and says why. */
+export function badField(field: string, why: string): Refusal {
+  return { code: 'bad_frame', message: `field '${field}': ${why}`, field };
+}

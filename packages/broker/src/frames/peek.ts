@@ -64,6 +64,7 @@ function asMessage(stored: StoredMessage, withBody: boolean, time: ExpiryTime): 
     ...(stored.attempts > 0 && { attempt: stored.attempts + 1 }),
     ...(stored.traceparent !== undefined && { traceparent: stored.traceparent }),
     ...(stored.group?.key !== undefined && { group_key: stored.group.key }),
+    ...(stored.group?.copyOf !== undefined && { group: stored.group.copyOf }),
     ...(withBody && stored.body !== undefined && { body: stored.body }),
   };
 }

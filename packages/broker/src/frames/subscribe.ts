@@ -2,7 +2,7 @@ import { frameDefaults, memberAddress, type SubscribeFrame } from '@signalbox/pr
 import type { Subscription } from '../core/subscriptions.ts';
 import type { Caller } from './caller.ts';
 import type { FrameDeps } from './frame-deps.ts';
-import type { Outcome, Refusal } from './outcome.ts';
+import { badField, type Outcome } from './outcome.ts';
 
 /** Handles `subscribe`: gives the caller the lease on its inbox, or makes it a member of a group. Messages are pushed behind the answer. */
 export async function subscribe(
@@ -77,8 +77,4 @@ function answer(
     behindMessages: true,
     afterwards: () => delivery.subscriptions.start(lease),
   };
-}
-
-function badField(field: string, why: string): Refusal {
-  return { code: 'bad_frame', message: `field '${field}': ${why}`, field };
 }

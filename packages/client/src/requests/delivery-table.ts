@@ -1,4 +1,5 @@
 import { type DeliverFrame, type ErrorFrame, encodeFrame, type SignalboxError } from '@signalbox/protocol';
+import type { Receipt } from '../broker-client.ts';
 import type { Clock } from '../clock.ts';
 import { brokerError } from '../errors.ts';
 import { refusalDelayMs } from '../socket/backoff.ts';
@@ -6,13 +7,16 @@ import type { Outbox } from '../socket/outbox.ts';
 import type { DeadlineTable } from './deadline-table.ts';
 import { PassingMap } from './passing-map.ts';
 
+/** The facts of a receipt that only messages to groups have. */
+export type GroupReceipt = Pick<Receipt, 'members' | 'refused'>;
+
 /** Learns what became of a delivery, unless it drops the delivery before. */
 export interface DeliveryOwner {
   /**
    * Called when the broker holds the message; with `endsWhenSent`, when the message has left. `waits`: it is a final reply, and nobody
    * holds its inbox.
    */
-  receipted(duplicate: boolean, waits: boolean): void;
+  receipted(duplicate: boolean, waits: boolean, group?: GroupReceipt): void;
   /**
    * Called when the broker refused the message; returns true to have it tried again after a while.
    * `mayBeStored`: it was sent before on a connection that was lost, and that sending may be stored.
@@ -173,13 +177,13 @@ export class DeliveryTable {
   }
 
   /** Handles the receipt of a message. */
-  receipted(id: string, duplicate: boolean, waits: boolean): void {
+  receipted(id: string, duplicate: boolean, waits: boolean, group?: GroupReceipt): void {
     const delivery = this.#pending.take(id);
     if (delivery === undefined) return;
     this.#startNext(delivery);
     if (delivery.isOver) return;
     delivery.isOver = true;
-    delivery.owner.receipted(duplicate, waits);
+    delivery.owner.receipted(duplicate, waits, group);
   }
 
   /** Handles an `error` frame with an `id`. Returns false if no delivery waits under that id. */

@@ -2,7 +2,7 @@ import {
   type DeliverFrame,
   defaultLimits,
   idPattern,
-  isAddress,
+  isRecipient,
   kindPattern,
   messageOf,
   SignalboxError,
@@ -39,13 +39,17 @@ export function outgoingFrame(message: Outgoing, id: string): DeliverFrame {
   if (ttlMs !== undefined) frame.ttl_ms = Math.max(1, Math.ceil(ttlMs));
   frame.settles = message.settles;
   frame.traceparent = validTraceparent(message.traceparent);
+  if (message.groupKey !== undefined) frame.group_key = message.groupKey;
+  if (message.all) frame.all = true;
+  if (message.partial) frame.partial = true;
   return frame;
 }
 
 /** Throws `invalid_message` for a header that the broker would refuse, perhaps without being able to name the message. */
 export function checkHeader(to: string, kind: string): void {
-  if (!isAddress(to)) {
-    throw clientError('invalid_message', `'${to}' is not an address: use an agent id, or agent#sub`);
+  if (!isRecipient(to)) {
+    const forms = 'an agent id, agent#sub, role:ROLE or group:NAME';
+    throw clientError('invalid_message', `'${to}' is not an address: use ${forms}`);
   }
   if (typeof kind !== 'string' || !kindPattern.test(kind)) {
     throw clientError('invalid_message', `'${kind}' is not a kind: use lower-case letters and underscores`);

@@ -4,9 +4,9 @@ import type { RequestOptions, RequestOutcome } from '../broker-client.ts';
 import type { Deadline } from './deadline-table.ts';
 import type { Delivery, DeliveryOwner } from './delivery-table.ts';
 
-/** The agent whose reply ends a request, and the kind of that reply. */
+/** The agent whose reply ends a request, any agent for a request of a group, and the kind of that reply. */
 export interface ExpectedReply {
-  readonly agent: string;
+  readonly agent: string | undefined;
   readonly replyKind: string;
 }
 

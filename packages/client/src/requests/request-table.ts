@@ -1,6 +1,7 @@
 import {
   agentOf,
   type DeliverFrame,
+  isGroup,
   type Message,
   messageOf,
   parseJson,
@@ -69,11 +70,11 @@ export class RequestTable {
     if (id === undefined) return false;
     const request = this.#pending.get(id);
     if (request === undefined) return this.#takeLate(id, message);
-    if (message.kind === request.expected.replyKind && message.from.agent === request.expected.agent) {
+    if (message.kind === request.expected.replyKind && isFrom(message, request.expected)) {
       this.#complete(request, message);
     } else if (message.kind === 'undeliverable' && message.from.agent === 'broker') {
       this.#undeliverable(request, message);
-    } else if (isProgress(message) && message.from.agent === request.expected.agent) {
+    } else if (isProgress(message) && isFrom(message, request.expected)) {
       this.#progress(request, message);
     } else {
       const { id, kind, from } = message;
@@ -127,10 +128,10 @@ export class RequestTable {
   }
 
   #expect({ to, kind }: DeliverFrame, options: RequestOptions): ExpectedReply {
-    const agent = agentOf(to);
+    const agent = isGroup(to) ? undefined : agentOf(to);
     const replyKind = options.replyKind ?? (kind === 'mcp_request' ? 'mcp_reply' : 'reply');
     const last = this.#lastExpected;
-    if (last?.agent === agent && last.replyKind === replyKind) return last;
+    if (last !== undefined && last.agent === agent && last.replyKind === replyKind) return last;
     this.#lastExpected = { agent, replyKind };
     return this.#lastExpected;
   }
@@ -165,7 +166,7 @@ export class RequestTable {
     const ended = this.#ended.get(id);
     if (ended === undefined) return false;
     const { kind, from } = message;
-    const isReply = (kind === ended.replyKind || isProgress(message)) && from.agent === ended.agent;
+    const isReply = (kind === ended.replyKind || isProgress(message)) && isFrom(message, ended);
     if (!isReply && !(kind === 'undeliverable' && from.agent === 'broker')) return false;
     // A message that came again in a new lease is acked there.
     if (this.#unacked.get(id)?.id === message.id) this.#unacked.set(id, message);
@@ -264,6 +265,11 @@ export class RequestTable {
 function failureOf(outcome: RequestOutcome): string | undefined {
   if (outcome.status === 'completed') return undefined;
   return outcome.status === 'rejected' || outcome.status === 'not_sent' ? outcome.error.code : outcome.status;
+}
+
+/** Whether a message comes from whom the reply is expected. The broker takes a reply to a request of a group only from a member that took it. */
+function isFrom({ from }: Message, { agent }: ExpectedReply): boolean {
+  return agent === undefined || from.agent === agent;
 }
 
 function isProgress(message: Message): boolean {

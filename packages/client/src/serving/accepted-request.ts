@@ -33,6 +33,8 @@ export class AcceptedRequest implements ServedRequest {
   expiry: Deadline | undefined;
   /** The span of the handler. */
   span: TracedSpan | undefined;
+  /** In a group: when its ack deadline is renewed next. */
+  renewal: Deadline | undefined;
   isStarted = false;
   /** Its runner has finished with it. */
   isOver = false;

@@ -5,6 +5,9 @@ import type { BrokerCalls } from '../requests/broker-calls.ts';
 import type { DeadlineTable } from '../requests/deadline-table.ts';
 import { refusalDelayMs } from '../socket/backoff.ts';
 
+/** The time in which a member of a group must settle or renew a message. */
+export const defaultAckDeadlineMs = 60_000;
+
 export interface InboxSubscriptionDeps {
   calls: BrokerCalls;
   deadlines: DeadlineTable;
@@ -16,10 +19,12 @@ export interface InboxSubscriptionDeps {
   onSettled(): void;
   /** Called when the broker refuses the subscription for good: no reply can come. */
   onRefused(error: SignalboxError): void;
+  /** Called when the broker does not let a member of a group come back after a reconnect. */
+  onExpelled(error: SignalboxError): void;
 }
 
 /**
- * The client's one subscription, to its own inbox. The first request or serve loop asks for it, and it is renewed after each
+ * The client's one subscription, to its own inbox or to a group. The first request or serve loop asks for it, and it is renewed after each
  * reconnect.
  */
 export class InboxSubscription {
@@ -31,6 +36,7 @@ export class InboxSubscription {
   /** Numbers the `subscribe` frames: only the answer to the newest one counts. */
   #newestAsk = 0;
   #refusals = 0;
+  #wasGranted = false;
   #epoch = 0;
 
   constructor(deps: InboxSubscriptionDeps) {
@@ -40,6 +46,11 @@ export class InboxSubscription {
   /** A number that changes with each lease and each lost connection: a `seq` counts only in the epoch in which it came. */
   get epoch(): number {
     return this.#epoch;
+  }
+
+  /** The group of which the client takes messages. `undefined` if it subscribes to its own inbox, or to none. */
+  get group(): string | undefined {
+    return this.#wanted?.group;
   }
 
   /** Asks for a subscription, unless there is one or one was asked for. */
@@ -93,20 +104,22 @@ export class InboxSubscription {
   }
 
   #change(options: SubscribeOptions): void {
+    // A member that joins its group again keeps what it has.
+    if (options.group === undefined || options.group !== this.#wanted?.group) this.#epoch++;
     this.#wanted = options;
     this.#current = undefined;
-    this.#epoch++;
     if (this.#connected) this.#ask(options);
   }
 
   #ask(options: SubscribeOptions): void {
     const ask = ++this.#newestAsk;
     this.#deps.onPending();
-    const { window, windowBytes, consumerId } = options;
+    const { group, ackDeadlineMs = defaultAckDeadlineMs, window, windowBytes, consumerId } = options;
     const journal = options.claimJournal?.();
     this.#deps.calls
       .call({
         type: 'subscribe',
+        ...(group !== undefined && { address: group, shared: true, ack_deadline_ms: ackDeadlineMs }),
         ...(window !== undefined && { window }),
         ...(windowBytes !== undefined && { window_bytes: windowBytes }),
         ...(consumerId !== undefined && { consumer_id: consumerId }),
@@ -121,6 +134,7 @@ export class InboxSubscription {
   #subscribed(ask: number, frame: SubscribedFrame): void {
     if (ask !== this.#newestAsk) return;
     this.#refusals = 0;
+    this.#wasGranted = true;
     this.#current = frame;
     this.#deps.log({ event: 'subscribed', pending: frame.pending });
     for (const waiting of this.#waiting.splice(0)) waiting.resolve(frame);
@@ -136,6 +150,10 @@ export class InboxSubscription {
       deadlines.add(clock.now() + delayMs, () => {
         if (ask === this.#newestAsk && this.#wanted !== undefined) this.#ask(this.#wanted);
       });
+      return;
+    }
+    if (this.#wasGranted && this.group !== undefined) {
+      this.#deps.onExpelled(error);
       return;
     }
     this.#wanted = undefined;

@@ -21,12 +21,17 @@ export interface MessageSink {
   end(reason: SignalboxError | undefined): void;
 }
 
+/** How long a message of a group waits that a member got and does not serve, before it is handed to another one. */
+const unservedDelayMs = 1000;
+
 export interface MessageRouterDeps {
   address: string;
   outbox: Outbox;
   requests: RequestTable;
   /** Keeps the replies to requests that are to be repeated; without it there are none. */
   early: EarlyReplies | undefined;
+  /** Whether the client takes messages of a group. */
+  isMember: () => boolean;
   log: Log;
 }
 
@@ -148,12 +153,19 @@ export class MessageRouter {
     }
   }
 
-  /** On a main inbox a message may be served later; a sub-inbox exists for replies only, so there it becomes a dead letter. */
+  /**
+   * On a main inbox a message may be served later. A sub-inbox exists for replies only, so there it becomes a dead letter. A message of a
+   * group is given back, since another member may serve its kind.
+   */
   #unmatched(seq: number, message: Message): void {
-    const { address, outbox, early, log } = this.#deps;
+    const { address, outbox, early, isMember, log } = this.#deps;
     if (early?.keep(message)) return;
     log({ event: 'unmatched_message', id: message.id, kind: message.kind, from: message.from.agent, seq });
-    if (isSubInbox(address)) outbox.control({ type: 'nack', seqs: [seq], dead: true, reason: 'unmatched' });
+    if (isMember()) {
+      const reason = `the member that got it does not serve kind '${message.kind}'`;
+      outbox.control({ type: 'nack', seqs: [seq], delay_ms: unservedDelayMs, reason });
+    } else if (isSubInbox(address))
+      outbox.control({ type: 'nack', seqs: [seq], dead: true, reason: 'unmatched' });
     else this.hold(message);
   }
 }

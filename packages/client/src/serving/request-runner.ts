@@ -32,6 +32,8 @@ export interface RequestRunnerOptions {
   readsBody?: boolean | undefined;
   /** See `ServeOptions.tellsStart`. */
   tellsStart?: boolean | undefined;
+  /** In a group: how often the broker is told that a request is worked on, in milliseconds. */
+  renewMs?: number | undefined;
 }
 
 /** How many answered requests and early cancels are remembered. */
@@ -181,12 +183,13 @@ export class RequestRunner {
 
   #start(request: AcceptedRequest): void {
     this.#running++;
-    const { handler, tellsStart } = this.#options;
+    const { handler, tellsStart, renewMs } = this.#options;
     const { tracing, address } = this.#deps;
     if (tracing !== undefined && request.seq !== undefined) {
       request.span = beginProcess(tracing, request.message, address);
     }
     if (!tellsStart) request.start();
+    if (renewMs !== undefined) this.#renewAfter(renewMs, request);
     let answer: Promise<ServeAnswer>;
     try {
       answer = runHandler(handler, request);
@@ -197,6 +200,16 @@ export class RequestRunner {
       (reply) => this.#finished(request, reply),
       (error: unknown) => this.#failed(request, error),
     );
+  }
+
+  /** Renews the ack deadline of a request that is worked on, again and again. */
+  #renewAfter(ms: number, request: AcceptedRequest): void {
+    const { deadlines, clock } = this.#deps;
+    request.renewal = deadlines.add(clock.now() + ms, () => {
+      if (request.isOver) return;
+      if (request.isStarted) sendWorking(this.#deps, request);
+      this.#renewAfter(ms, request);
+    });
   }
 
   #startNext(): void {
@@ -265,6 +278,7 @@ export class RequestRunner {
     request.isOver = true;
     this.#accepted.take(request.key);
     if (request.expiry !== undefined) this.#deps.deadlines.cancel(request.expiry);
+    if (request.renewal !== undefined) this.#deps.deadlines.cancel(request.renewal);
     if (this.#accepted.size === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
   }
 }

@@ -1,5 +1,6 @@
 import {
   isLoopback,
+  isRecipient,
   kindSchema,
   mailboxToolNames,
   permissionsOfRole,
@@ -204,14 +205,26 @@ export const roleEntrySchema = z.strictObject({
     .describe('calls that all workers of the role together may make in a time; counts besides budget'),
   send: z
     .strictObject({
-      to: z.array(nonEmpty).describe('agent ids, or patterns with *'),
+      to: z.array(nonEmpty).describe('agent ids and groups, or patterns with *, as in role:*'),
       kinds: z.array(kindSchema).describe('kinds of messages'),
     })
     .optional()
     .describe(
-      'messages that the broker accepts from the role: to whom, and of which kinds; default ask, task and note to every agent',
+      'messages that the broker accepts from the role: to whom, and of which kinds; default ask, task and note to every agent and group',
     ),
   limits: roleLimitsSchema.optional(),
+});
+
+const groupNameSchema = z.string().refine((name) => isRecipient(`group:${name}`), {
+  error: 'must be [a-z0-9][a-z0-9_.-]*, at most 64 characters',
+});
+
+/** A group as an entry of `groups` is written. */
+export const groupEntrySchema = z.strictObject({
+  roles: z
+    .array(roleSchema)
+    .min(1, { error: 'must name at least one role, as in roles: [crawler]' })
+    .describe('roles whose agents are the members; must be there'),
 });
 
 const hostPattern = z
@@ -241,6 +254,12 @@ export const configSchema = z.strictObject({
     .optional()
     .describe('hosts in private networks that capability files and sign-ins may reach nevertheless'),
   roles: z.record(namedRoleSchema, roleEntrySchema).optional().describe('roles by name'),
+  groups: z
+    .record(groupNameSchema, groupEntrySchema)
+    .optional()
+    .describe(
+      'groups of agents that share an inbox, by name: group:NAME; role:ROLE is one for each role anyway',
+    ),
   unlisted: z
     .enum(['allow', 'deny'])
     .optional()

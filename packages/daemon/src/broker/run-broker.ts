@@ -4,7 +4,7 @@ import { type Config, formatListenAddress, type ListenAddress, listenError } fro
 import { type Fault, isLoopback } from '@signalbox/protocol';
 import { checkDataDirectory, dataDirectory, orchestratorFiles } from '../data-directory/data-directory.ts';
 import type { Log } from '../log.ts';
-import { roleLimits, sendPolicies } from '../policy/broker-policies.ts';
+import { namedRoles, roleLimits, sendPolicies } from '../policy/broker-policies.ts';
 import type { TlsFiles, TlsFilesOptions } from '../tls/index.ts';
 
 /** The configuration that a broker runs with. The other options replace or add to parts of it. */
@@ -46,10 +46,10 @@ export interface RunningBroker extends AsyncDisposable {
     ttlMs?: number | null;
   }): Promise<{ id: string; token: string }>;
   /**
-   * Puts the part `auth` of a configuration in force, reads the certificate and its key again, and logs the outcome. All else is read at
-   * the start only.
+   * Puts the parts `auth` and `groups` of a configuration in force, reads the certificate and its key again, and logs the outcome. All
+   * else is read at the start only.
    */
-  reload(config: Pick<Config, 'auth'>): Promise<void>;
+  reload(config: Pick<Config, 'auth' | 'groups'>): Promise<void>;
   /** Resolves with the reason if the disk fails under stored messages; the broker then stops by itself. */
   readonly failed: Promise<unknown>;
 }
@@ -81,6 +81,8 @@ export async function runBroker(options: RunBrokerOptions): Promise<RunningBroke
     durability: options.durability ?? config.broker.durability,
     metrics: config.broker.metrics,
     policies: sendPolicies(config.roles),
+    roles: namedRoles(config),
+    groups: config.groups,
     limits: config.broker.limits,
     roleLimits: roleLimits(config.roles),
     insecure,
@@ -99,7 +101,7 @@ export async function runBroker(options: RunBrokerOptions): Promise<RunningBroke
   }
   const { url, socket, operatorTokenFile, failed } = broker;
   const resources = opened.move();
-  let { auth } = config;
+  let { auth, groups } = config;
   return {
     url,
     socket,
@@ -114,6 +116,12 @@ export async function runBroker(options: RunBrokerOptions): Promise<RunningBroke
         auth = next.auth;
         broker.setIdentityProvider(await providerOf(auth, log));
         log({ event: 'auth_applied', level: 'info', message: appliedText(auth) });
+      }
+      if (!isDeepStrictEqual(groups, next.groups)) {
+        groups = next.groups;
+        broker.setGroups(groups);
+        const message = 'groups has changed; members that are members no more have lost their leases';
+        log({ event: 'groups_applied', level: 'info', message });
       }
       await files?.reload();
     },

@@ -1,4 +1,4 @@
-import type { RoleEntry } from '@signalbox/config';
+import type { Config, RoleEntry } from '@signalbox/config';
 import { definedValues } from './defined-values.ts';
 
 /** Returns what each role may send, for the roles that say so. The broker enforces it. */
@@ -13,4 +13,9 @@ export function roleLimits(
   roles: Readonly<Record<string, RoleEntry>>,
 ): Record<string, NonNullable<RoleEntry['limits']>> {
   return definedValues(roles, ({ limits }) => limits);
+}
+
+/** Returns the roles that a configuration names. Messages can be sent to them before an agent has one. */
+export function namedRoles({ roles, auth }: Pick<Config, 'roles' | 'auth'>): string[] {
+  return [...new Set([...Object.keys(roles), ...Object.values(auth?.roles ?? {})])];
 }

@@ -1,7 +1,7 @@
 import { type Config, type ConfigDocument, settleConfig } from '@signalbox/config';
 import { expect, test } from 'vitest';
 import { commonAllowlist } from '../policy/policy.ts';
-import { changeLines, policyChanges, restartNeeds, roleChanges } from './config-changes.ts';
+import { changeLines, hangupNeeds, policyChanges, restartNeeds, roleChanges } from './config-changes.ts';
 
 function configOf(document: ConfigDocument): Config {
   return settleConfig(document, { files: [], directory: '/etc', servers: {}, leftOut: [], warnings: [] });
@@ -45,6 +45,7 @@ test('Every changed key that a running process cannot take over is listed.', () 
       limits: { journal: { calls: 1000 } },
     },
     worker: { limits: { agents: 1 } },
+    groups: { press: { roles: ['a'] } },
     allowHosts: ['x'],
     capabilities: 'x',
   });
@@ -67,6 +68,12 @@ test('Every changed key that a running process cannot take over is listed.', () 
     'capabilities',
     'roles.a.limits',
   ]);
+});
+
+test('A change of groups is put in force at SIGHUP.', () => {
+  const after = configOf({ groups: { press: { roles: ['a'] } } });
+  expect(hangupNeeds(configOf({}), after)).toEqual(['groups']);
+  expect(hangupNeeds(after, after)).toEqual([]);
 });
 
 test('Between two configurations nobody may do what only one of them allows.', () => {

@@ -57,6 +57,11 @@ export function restartNeeds(started: Config, now: Config): string[] {
   ];
 }
 
+/** Lists the keys that changed and that the broker puts in force at SIGHUP. */
+export function hangupNeeds(before: Config, now: Config): string[] {
+  return differing(before, now, { auth: ({ auth }) => auth, groups: ({ groups }) => groups });
+}
+
 function changedNames(before: Record<string, unknown>, after: Record<string, unknown>): string[] {
   const { added, removed, changed } = nameChanges(before, after);
   return [...added, ...removed, ...changed];

@@ -10,6 +10,7 @@ import type { RenamedTool } from '../policy/repeat-lists.ts';
 import { coalesceRuns } from './coalesce-runs.ts';
 import {
   changeLines,
+  hangupNeeds,
   type NameChanges,
   nameChanges,
   policyChanges,
@@ -143,7 +144,7 @@ export class ConfigReload implements AsyncDisposable {
       roles: roleChanges(before, next),
       policy: policyChanges(before, next),
       restart: isAsked || !isDeepStrictEqual(restart, this.#loggedRestart) ? restart : [],
-      hangup: isAsked || isDeepStrictEqual(before.auth, next.auth) ? [] : ['auth'],
+      hangup: isAsked ? [] : hangupNeeds(before, next),
       warnings: next.warnings.filter((warning) => !before.warnings.includes(warning)),
     };
     for (const event of appliedEvents(this.#file, changes, isAsked || this.#wasRefused)) {

@@ -39,6 +39,14 @@ const connectedAgentSchema = z
   })
   .meta({ id: 'ConnectedAgent', title: 'connected agent', description: 'One connection of an agent.' });
 
+const refusedMemberSchema = z
+  .object({ agent: z.string(), code: z.string().describe('A code of section 8.') })
+  .meta({
+    id: 'RefusedMember',
+    title: 'refused member',
+    description: 'A member of a group for which a message was not stored.',
+  });
+
 const peekedMessageSchema = z
   .object({
     ...messageHeaderFields,
@@ -91,7 +99,13 @@ export const brokerFrameSchemas = {
       members: z
         .int()
         .optional()
-        .describe('0: the message waits, and the group has no member. Absent if the group has some.'),
+        .describe(
+          'For `all`: the members for which it was stored, also in the receipt of a repeat. Else 0, if the group has no member now.',
+        ),
+      refused: z
+        .array(refusedMemberSchema)
+        .optional()
+        .describe('With `partial`: the members for which it was not stored. Absent if there are none.'),
     },
   ),
 
@@ -190,6 +204,10 @@ export type MessageFrame = FrameOf<'message'>;
 export type SubscribedFrame = FrameOf<'subscribed'>;
 /** The frame `cancel` as the broker sends it to the holder of a request. A client's own `cancel` is a `CancelFrame`. */
 export type CancelNotice = FrameOf<'cancel'>;
+/** The frame `delivered`, the receipt of a message. */
+export type DeliveredFrame = FrameOf<'delivered'>;
+/** A member of a group for which a message was not stored. */
+export type RefusedMember = z.infer<typeof refusedMemberSchema>;
 /** The frame `error`, which refuses a frame. */
 export type ErrorFrame = FrameOf<'error'>;
 

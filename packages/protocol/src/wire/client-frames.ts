@@ -62,6 +62,18 @@ export const clientFrameSchemas = {
         .describe(
           'For a group: messages with the same key are handed out one after the other, in their order.',
         ),
+      all: z
+        .literal(true)
+        .optional()
+        .describe(
+          'For a group: each member but the sender gets a copy in its own inbox. Not for `ask`, `mcp_request`, replies and ephemeral messages.',
+        ),
+      partial: z
+        .literal(true)
+        .optional()
+        .describe(
+          'With `all`: members whose inboxes refuse the message are left out. Else one of them refuses it for all.',
+        ),
       ttl_ms: z
         .int()
         .positive()

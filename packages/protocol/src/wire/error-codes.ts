@@ -32,7 +32,10 @@ export const errorCodes = {
       'The request has its end: another reply or a notice is stored, or its time is over. The reply is not stored, and the request is acked.',
   },
   id_conflict: { retryable: false, meaning: 'Another message with this id waits in the inbox.' },
-  message_too_large: { retryable: false, meaning: 'The body exceeds `message.bytes`.' },
+  message_too_large: {
+    retryable: false,
+    meaning: 'The body exceeds `message.bytes`, or its copies together `message.recipientBytes`.',
+  },
   inbox_full: { retryable: true, meaning: 'The inbox has reached `inbox.messages` or `inbox.bytes`.' },
   quota_exceeded: {
     retryable: true,

@@ -26,6 +26,8 @@ export const furtherCosts = {
   refused: 20,
   /** A sequence number of an `ack`, a `nack` or a `working` beyond the first. */
   seq: 0.02,
+  /** A copy of a message that is sent to all members of a group. */
+  copy: 1,
   /** A connection of the broker, for `list_connected`, which sorts them all. */
   connection: 0.5,
   /** An agent that the operation `waiting` may look at: it reads the oldest message of each. */

@@ -81,6 +81,16 @@ export const limitTable = {
       max: 64 * MiB,
       meaning: 'Bytes of one WebSocket message.',
     },
+    recipients: {
+      default: 1000,
+      max: 10_000,
+      meaning: 'Members of a group to which one message may be sent with `all`.',
+    },
+    recipientBytes: {
+      default: 64 * MiB,
+      max: 512 * MiB,
+      meaning: 'Bytes of the bodies of all these copies together.',
+    },
     ttlMs: { default: 30 * day, meaning: 'The longest lifetime of a message, in milliseconds.' },
     attempts: {
       default: 5,

@@ -27,6 +27,7 @@ export const messageHeaderFields = {
       'The time since a consumer last worked on it that was lost. Given when it is pushed, also if that was no failed attempt. The broker forgets it at a restart.',
     ),
   traceparent: z.string().optional(),
+  group: z.string().optional().describe('The group whose members all got a copy of it: this is one of them.'),
   group_key: z.string().optional().describe('The key that its sender gave it, if it was sent to a group.'),
   first_attempt: z
     .string()

@@ -50,8 +50,10 @@ export class Pusher {
     const from = { agent: stored.sender, address: stored.senderAddress, role: stored.senderRole };
     const renewedAt = this.#deps.time.lookedAt;
     const message = inFlight(stored, from, stored.size, stored.attempts, renewedAt);
+    if (stored.group?.copyOf !== undefined) message.copyOf = stored.group.copyOf;
     return this.push(lease, stored.seq, message, stored);
   }
+
   /** Pushes a message. `content` holds the parts of it that are not kept afterwards. */
   push(lease: Lease, seq: number, message: InFlightMessage, content: Content): Pushed {
     const { commits, settler, waiting, time, heldBack, fault, tail, meter } = this.#deps;
@@ -71,7 +73,10 @@ export class Pusher {
     lease.hold(seq, message);
     const frame = messageFrame(seq, message, content.traceparent, time);
     this.#tellEarlierTry(frame, seq);
-    if (content.group !== undefined) frame.group_key = content.group.key;
+    if (content.group !== undefined) {
+      frame.group_key = content.group.key;
+      frame.group = content.group.copyOf;
+    }
     lease.consumer.push(frame, content.body);
     meter.pushed(message.kind, message.attempts);
     if (tail.isOn) tail.report({ what: 'delivered', attempt: message.attempts + 1 }, seq, message);

@@ -79,17 +79,19 @@ export class Settler {
     const { commits, onEnded, waiting, tail, meter, now } = this.#deps;
     const waited = waiting.remove(seq);
     const kept = detail?.slice(0, maxReasonLength);
+    const { copyOf, inbox } = message;
+    const told = copyOf === undefined ? kept : `'${inbox}' of '${copyOf}': ${kept ?? reason}`;
     const why = {
       reason,
       may_have_run: waited?.wasPushed ?? true,
-      ...(kept !== undefined && { detail: kept }),
+      ...(told !== undefined && { detail: told }),
     };
     commits.settle({
       inbox: message.inbox,
       seq,
       outcome,
       ...(kept !== undefined && { reason: kept }),
-      ...(isRequest(message.kind) && { notice: undeliverableNotice(message, why, now()) }),
+      ...(isRequest(message.kind) && { notice: undeliverableNotice({ ...message, seq }, why, now()) }),
     });
     meter.settled(message.kind, outcome);
     if (outcome === 'dead') meter.died(reason);

@@ -10,10 +10,16 @@ const minLifetimeMs = 5 * 60_000;
  * Makes the notice that the sender of a request gets in place of the reply. It has the id of the reply, so that only one of them is
  * stored.
  */
-export function undeliverableNotice(request: MessageHeader, why: Undeliverable, now: number): NewMessage {
+export function undeliverableNotice(
+  request: MessageHeader & { seq: number },
+  why: Undeliverable,
+  now: number,
+): NewMessage {
+  // Each copy of a request to all members of a group has its own reply, and its own notice.
+  const id = request.copyOf === undefined ? request.id : `copy-${request.seq}`;
   return {
     inbox: request.from.address,
-    id: replyIdOf(request.id),
+    id: replyIdOf(id),
     ...sentByBroker,
     kind: 'undeliverable',
     correlationId: request.id,

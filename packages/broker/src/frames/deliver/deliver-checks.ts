@@ -1,7 +1,7 @@
 import { type DeliverFrame, isGroup, type Sender } from '@signalbox/protocol';
 import type { Delivery } from '../../core/delivery.ts';
 import type { Caller } from '../caller.ts';
-import type { Refusal } from '../outcome.ts';
+import { badField, type Refusal } from '../outcome.ts';
 
 /** Refuses a frame with a claim about its sender that the token does not prove. That closes the connection. */
 export function refuseForgedClaim(frame: DeliverFrame, sender: Sender): Refusal | undefined {
@@ -35,11 +35,22 @@ export function refuseSize(body: string | undefined, max: number): Refusal | und
   };
 }
 
-/** Refuses a frame with fields that only a message to a group may have. */
-export function refuseGroupFields({ to, group_key }: DeliverFrame): Refusal | undefined {
-  if (group_key === undefined || isGroup(to)) return undefined;
-  const message = `field 'group_key': '${to}' is no group; leave it out`;
-  return { code: 'bad_frame', message, field: 'group_key' };
+/** The kinds of messages that go to one member of a group only: their sender waits for one answer, or answers itself. */
+const kindsForOne = new Set(['ask', 'mcp_request', 'reply', 'mcp_reply', 'progress']);
+
+/** Refuses a frame with fields that only a message to a group may have, or that do not go together. */
+export function refuseGroupFields(frame: DeliverFrame): Refusal | undefined {
+  const { to, group_key, all, partial } = frame;
+  if (group_key === undefined && all === undefined && partial === undefined) return undefined;
+  const field = all ? 'all' : partial ? 'partial' : 'group_key';
+  if (!isGroup(to)) return badField(field, `'${to}' is no group; leave it out`);
+  if (!all) return partial && badField('partial', "it goes with 'all'; leave it out, or add that");
+  if (group_key !== undefined)
+    return badField('group_key', 'each member has a copy of its own; leave it out');
+  if (frame.ephemeral) return badField('all', 'an ephemeral message goes to one agent; leave it out');
+  if (kindsForOne.has(frame.kind))
+    return badField('all', `kind '${frame.kind}' goes to one member; leave it out, or use another kind`);
+  return undefined;
 }
 
 /** Refuses a frame with `settles` if it is ephemeral, or if the caller does not hold what it settles. */

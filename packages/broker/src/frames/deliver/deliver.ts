@@ -2,6 +2,7 @@ import {
   agentOf,
   type DeliverFrame,
   frameDefaults,
+  furtherCosts,
   isGroup,
   isPrivileged,
   type MessageFrame,
@@ -12,9 +13,10 @@ import { judgeDeliver } from '../../auth/role-policy.ts';
 import { openUntil } from '../../core/message-header.ts';
 import type { AgentBudget } from '../../limits/agent-budgets.ts';
 import { refillMs } from '../../limits/rate-limit.ts';
+import { figure } from '../../limits/role-limits.ts';
 import type { Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
-import type { Outcome } from '../outcome.ts';
+import { badField, type Outcome } from '../outcome.ts';
 import { refuseForgedClaim, refuseGroupFields, refuseSettles, refuseSize } from './deliver-checks.ts';
 import { answeredAlready, notAnAnswer } from './receipt.ts';
 import {
@@ -52,10 +54,11 @@ export function deliver(
   if (verdict === 'only_as_reply') {
     // The store checks that the request is open, in the commit that stores the reply.
     if (frame.correlation_id === undefined) return { refusal: notAnAnswer(frame.kind) };
-    return submit(frame, caller, deps, body, agentOf(frame.to));
+    return submit(frame, caller, deps, body, { answers: agentOf(frame.to) });
   }
   if (verdict === 'only_as_answer') return submitIfAnswer(frame, caller, deps, body);
   if (isPileNobodyReads(frame, caller, deps)) return { refusal: nobodyHolds(frame.to) };
+  if (frame.all) return submitToAll(frame, caller, deps, body);
   // Only agents that exist can be written to. An agent exists if it holds its inbox, is known, or sent the request that this answers.
   const exists = frame.ephemeral || delivery.isHeld(frame.to) || agents.has(agentOf(frame.to));
   if (exists || settlesItsRequest(frame, caller, deps)) return submit(frame, caller, deps, body);
@@ -64,6 +67,30 @@ export function deliver(
     return { refusal: unknownGroup(frame.to, caller, deps) };
   }
   return submitIfInboxExists(frame, caller, deps, body);
+}
+
+/** Gives the core a message for all members of a group. */
+function submitToAll(
+  frame: DeliverFrame,
+  caller: Caller,
+  deps: Deps,
+  body: string | undefined,
+): Outcome | Promise<Outcome> {
+  const { groups, limits } = deps;
+  if (!groups.has(frame.to)) return { refusal: unknownGroup(frame.to, caller, deps) };
+  const agents = [...groups.members(frame.to)].filter((agent) => agent !== caller.sender.agent);
+  caller.budget.spendFrames(agents.length * furtherCosts.copy);
+  const most = limits.forAll.message.recipients;
+  if (agents.length > most) {
+    const why = `'${frame.to}' has ${figure(agents.length)} members, and one message goes to ${figure(most)} at most; send to one member, or raise broker.limits.message.recipients`;
+    return { refusal: badField('all', why) };
+  }
+  const bytes = agents.length * Buffer.byteLength(body ?? '');
+  if (bytes > limits.forAll.message.recipientBytes) {
+    const message = `the copies for ${figure(agents.length)} members would have ${figure(bytes)} bytes, over ${figure(limits.forAll.message.recipientBytes)}; send it by reference, or raise broker.limits.message.recipientBytes`;
+    return { refusal: { code: 'message_too_large', message, field: 'all' } };
+  }
+  return submit(frame, caller, deps, body, { copies: { agents, partial: frame.partial ?? false } });
 }
 
 /** Refuses a message above the rate, and pauses the connection, because refusing a flood frame by frame would slow down other callers. */
@@ -97,6 +124,8 @@ async function submitIfAnswer(
   const { agent: replier, address: replierAddress } = caller.sender;
   const groups = deps.groups.of(caller.sender.role);
   const request = { requester: agentOf(to), id, replier, replierAddress, groups };
+  // That a member of a group took the request may not be written yet.
+  if (deps.delivery.leaseOf(caller.consumer)?.isShared) await deps.delivery.written();
   const state = await deps.store.requestState(request);
   if (!caller.isConnected) return undefined;
   if (state === 'open') return submit(frame, caller, deps, body);
@@ -116,13 +145,13 @@ function settlesItsRequest(
   );
 }
 
-/** Gives the message to the core. `answers` is the agent that sent the request, if the message is its final reply. */
+/** Gives the message to the core. `answers` is the agent that sent the request, if the message is its final reply. `copies` are for members of a group. */
 function submit(
   frame: DeliverFrame,
   { sender, token, consumer, producer, limits }: Caller,
   { delivery, groups, now }: Deps,
   body: string | undefined,
-  answers?: string,
+  { answers, copies }: Pick<NewMessage, 'answers' | 'copies'> = {},
 ): Outcome | Promise<Outcome> {
   const createdAt = now();
   const ttlMs = Math.min(frame.ttl_ms ?? frameDefaults.ttlMs, limits.message.ttlMs);
@@ -145,6 +174,7 @@ function submit(
     answers,
     answersIn: answers === undefined ? undefined : groups.of(sender.role),
     group: frame.group_key === undefined ? undefined : { key: frame.group_key },
+    copies,
     body,
     quota: answers !== undefined || isPrivileged(sender.role) ? undefined : limits,
     settles:

@@ -23,12 +23,15 @@ export function receiptOf(
 ): Extract<BrokerFrame, { type: 'delivered' }> | Refusal {
   const { id, answers, inbox } = message;
   const waits = answers !== undefined && !isHeld(inbox) ? true : undefined;
-  const members = isGroup(inbox) && !hasMembers(inbox) ? 0 : undefined;
   switch (result.result) {
     case 'stored':
-      return { type: 'delivered', id, duplicate: undefined, no_consumer: waits, members };
-    case 'duplicate':
-      return { type: 'delivered', id, duplicate: true, no_consumer: waits, members };
+    case 'duplicate': {
+      const duplicate = result.result === 'duplicate' ? true : undefined;
+      const { sent } = result;
+      const members = sent?.members ?? (isGroup(inbox) && !hasMembers(inbox) ? 0 : undefined);
+      const refused = sent && sent.refused.length > 0 ? [...sent.refused] : undefined;
+      return { type: 'delivered', id, duplicate, no_consumer: waits, members, refused };
+    }
     case 'failed':
       return { code: 'internal', message: 'the message could not be stored; nothing was kept' };
     default:
@@ -41,7 +44,12 @@ function refusalOf(
   refused: Extract<Appended, { result: Refused }>,
   limits: RoleLimits,
 ): Refusal {
-  const { id, inbox, kind, correlationId } = message;
+  const { id, kind, correlationId } = message;
+  if ('recipient' in refused && refused.recipient !== undefined) {
+    const { recipient, ...own } = refused;
+    return refusalForAll(message, own, recipient, limits);
+  }
+  const { inbox } = message;
   const code = refused.result;
   switch (code) {
     case 'no_request':
@@ -57,6 +65,18 @@ function refusalOf(
     case 'storage_full':
       return { code, message: storageFull(limits) };
   }
+}
+
+/** Refuses a message for all members of a group, because one of them can't be given it. */
+function refusalForAll(
+  message: NewMessage,
+  refused: Extract<Appended, { result: Refused }>,
+  recipient: string,
+  limits: RoleLimits,
+): Refusal {
+  const one = refusalOf({ ...message, inbox: recipient }, refused, limits);
+  const why = `nobody of '${message.inbox}' was given it, because '${recipient}' can't be: ${one.message}; or leave out who can't be with 'partial'`;
+  return { ...one, message: why };
 }
 
 function inboxFull(message: NewMessage, limits: RoleLimits): string {

@@ -1,4 +1,5 @@
 import {
+  type Amount,
   type Excess,
   ordinaryCaps,
   type ReceivingCaps,
@@ -130,11 +131,59 @@ export class BatchWriter {
 
   #appendOther(message: NewMessage, now: number): Appended {
     const inbox = this.#messages.inbox(message.inbox);
+    if (message.copies) {
+      const appended = this.#appendToAll(message, message.copies, inbox, now);
+      if (isHere(appended)) this.#settleWith(message, now);
+      return appended;
+    }
     // A repeat is recognised in a full inbox too: its sender only missed the receipt.
     const repeat = this.#messages.reader.repeatOf(inbox, message);
     const appended: Appended = repeat ? { result: repeat } : this.#appendNew(message, inbox);
     if (isHere(appended)) this.#settleWith(message, now);
     return appended;
+  }
+
+  /** Appends a copy for each of many agents, and notes in the group's inbox what became of them, as a message that is settled. */
+  #appendToAll(
+    message: NewMessage,
+    { agents, partial }: NonNullable<NewMessage['copies']>,
+    inbox: Inbox,
+    now: number,
+  ): Appended {
+    const repeat = this.#messages.reader.withId(message.id, inbox.name, message.sender);
+    if (repeat)
+      return repeat.group?.sent
+        ? { result: 'duplicate', sent: repeat.group.sent }
+        : { result: 'id_conflict' };
+    const size = sizeOf(message);
+    const copy: NewMessage = { ...message, copies: undefined, group: { copyOf: inbox.name } };
+    const accepted: Inbox[] = [];
+    const refused: { agent: string; code: string }[] = [];
+    let had = 0;
+    for (const agent of agents) {
+      const one = { ...copy, inbox: agent };
+      const place = this.#messages.inbox(agent);
+      const known = this.#messages.reader.repeatOf(place, one);
+      const refusal = known
+        ? ({ result: known } as const)
+        : this.#refusalOf(one, size, place, accepted.length);
+      if (refusal === undefined) accepted.push(place);
+      else if (refusal.result === 'duplicate') had++;
+      else if (partial) refused.push({ agent, code: refusal.result });
+      else return { ...refusal, recipient: agent };
+    }
+    const room = accepted.length * (size + messageOverheadBytes);
+    if (!this.#hasRoom(room, message.quota === undefined)) return { result: 'storage_full' };
+    const sent = { members: accepted.length + had, refused };
+    const isCounted = message.quota !== undefined;
+    const copies = accepted.map((place) => ({
+      inbox: place.name,
+      seq: this.#add({ ...copy, inbox: place.name }, size, place, isCounted),
+    }));
+    const note = { ...message, copies: undefined, openUntil: undefined, body: undefined, group: { sent } };
+    const seq = this.#add(note, 0, inbox, false);
+    this.#messages.settle(inbox.name, seq, now, 'acked', null);
+    return { result: 'stored', seq, sent, copies };
   }
 
   /** Appends the final reply to a request, if that is open. The request is marked as answered in the same transaction. */
@@ -175,20 +224,24 @@ export class BatchWriter {
   #appendNew(message: NewMessage, inbox: Inbox): Appended {
     const size = sizeOf(message);
     const isCounted = message.quota !== undefined;
-    const excess = this.#excess(message, size, inbox);
+    const refusal = this.#refusalOf(message, size, inbox, 0);
+    return refusal ?? { result: 'stored', seq: this.#add(message, size, inbox, isCounted) };
+  }
+
+  /** The reason why a message can't be added, if any. `more` counts further messages of the same size that its sender has added. */
+  #refusalOf(message: NewMessage, size: number, inbox: Inbox, more: number): Refused | undefined {
+    const excess = this.#excess(message, size, inbox, more);
     if (excess) return { result: 'quota_exceeded', ...excess };
-    const refusal = this.#refusal(inbox, size, !isCounted);
-    return refusal
-      ? { result: refusal }
-      : { result: 'stored', seq: this.#add(message, size, inbox, isCounted) };
+    const refusal = this.#refusal(inbox, size, message.quota === undefined);
+    return refusal && { result: refusal };
   }
 
   /** The cap of its sender or its recipient that a message exceeds, if any. */
-  #excess({ quota, sender }: NewMessage, size: number, { agent }: Inbox): Excess | undefined {
+  #excess({ quota, sender }: NewMessage, size: number, { agent }: Inbox, more: number): Excess | undefined {
     const usage = this.#usage;
     const own = quota && usage.sentTo(sender, agent);
     if (quota) {
-      const inAll = unitExceeded(usage.sent(sender), size, quota.sender);
+      const inAll = unitExceeded(withMore(usage.sent(sender), more, size), size, quota.sender);
       if (inAll) return { of: 'sender', unit: inAll };
       const atAgent = unitExceeded(own, size, quota.senderToRecipient);
       if (atAgent) return { of: 'senderToRecipient', unit: atAgent };
@@ -253,9 +306,21 @@ export class BatchWriter {
   #notify(notice: NewMessage): void {
     const inbox = this.#messages.inbox(notice.inbox);
     const size = sizeOf(notice);
-    if (this.#isFull(inbox, size, true) || this.#excess(notice, size, inbox)) return;
+    if (this.#isFull(inbox, size, true) || this.#excess(notice, size, inbox, 0)) return;
     if (!this.#messages.reader.repeatOf(inbox, notice)) this.#add(notice, size, inbox, false);
   }
+}
+
+/** A refusal for lack of room of one kind or another. */
+type Refused = Extract<Appended, { result: 'quota_exceeded' | 'inbox_full' | 'storage_full' }>;
+
+function withMore(
+  amount: Readonly<Amount> | undefined,
+  more: number,
+  size: number,
+): Readonly<Amount> | undefined {
+  if (more === 0) return amount;
+  return { messages: (amount?.messages ?? 0) + more, bytes: (amount?.bytes ?? 0) + more * size };
 }
 
 function sizeOf({ body }: NewMessage): number {

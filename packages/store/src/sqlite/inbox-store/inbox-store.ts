@@ -369,7 +369,9 @@ export class SqliteInboxStore implements InboxStore {
   #apply(batch: Batch): Appended[] {
     const { takings = [], messages, settlements, attempts } = batch;
     if (takings.length + messages.length + settlements.length + attempts.length === 0) return [];
-    this.#reserveNumbers(messages.length + settlements.length);
+    let copies = 0;
+    for (const message of messages) if (message.copies) copies += message.copies.agents.length;
+    this.#reserveNumbers(messages.length + copies + settlements.length);
     return this.#transactions.run(() => this.#writer.apply(batch, this.#now()));
   }
 
