@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { maxTokenLength, parseTokenFile, tokenFileText, tokenText } from './token-text.ts';
+import { maxTokenLength, parseTokenFile, tokenFileText, tokenText, withoutTokens } from './token-text.ts';
 
 const token = tokenText('rosa', 'x'.repeat(43));
 
@@ -22,4 +22,59 @@ test('Two tokens, another second line, a third line and no token make no token f
   expect(parseTokenFile(`${token}\nunix:/a\nunix:/b`)).toBeUndefined();
   expect(parseTokenFile('x'.repeat(maxTokenLength))).toBeDefined();
   expect(parseTokenFile('x'.repeat(maxTokenLength + 1))).toBeUndefined();
+});
+
+const base64url = (data: object | string): string =>
+  Buffer.from(typeof data === 'string' ? data : JSON.stringify(data)).toString('base64url');
+const jwtWith = (header: object | string): string =>
+  `${base64url(header)}.${base64url({ sub: 'rosa' })}.${'aB3_-'.repeat(8)}xyz`;
+
+test('A JSON Web Token in another text is replaced, wherever its header names the algorithm, whatever stands before it.', () => {
+  const headers = [
+    { alg: 'RS256' },
+    { kid: 'a', alg: 'RS256' },
+    { kid: 'ab', alg: 'ES256', jwk: { kty: 'EC' } },
+    { kid: 'abc', typ: 'JWT', alg: 'EdDSA' },
+    '{"typ":"JWT",\r\n "alg":"HS256"}',
+  ];
+  for (const jwt of headers.map(jwtWith)) {
+    expect(withoutTokens(`Bearer ${jwt}, and ${jwt.slice(0, -30)}`)).toBe('Bearer [token], and [token]');
+    expect(withoutTokens(`a=${encodeURIComponent(`=${jwt}`)}&b`)).toBe('a=%3D[token]&b');
+    const text = JSON.stringify({ out: `\n${jwt}\n` });
+    expect(JSON.parse(withoutTokens(JSON.stringify({ text, [jwt]: `\u0001${jwt}` })))).toEqual({
+      text: JSON.stringify({ out: '\n[token]\n' }),
+      '[token]': '\u0001[token]',
+    });
+  }
+  const { length } = withoutTokens(`${tokenText('rosa', 'x'.repeat(43))} ${jwtWith({ alg: 'none' })}`);
+  expect(length).toBe('[token] [token]'.length);
+});
+
+test('A text that only looks like a JSON Web Token stays as it is.', () => {
+  for (const text of [
+    'surveyJson.responses.forEachItem(one)',
+    'eyJsonSerializerOptions.defaults.propertyNames',
+    `${base64url({ not: 'a header' })}.${base64url({})}.${'x'.repeat(43)}`,
+    jwtWith({ alg: 'RS256' }).split('.')[0]!,
+    'eyJ.eyJ.eyJ',
+  ])
+    expect(withoutTokens(text)).toBe(text);
+});
+
+test('A text full of beginnings of tokens is searched in a time that grows with its length only.', () => {
+  const header = base64url({ alg: 'RS256' });
+  for (const piece of [
+    'eyJ',
+    'eyJ.',
+    'eyJhbGci',
+    header,
+    `${header}.`,
+    `${header}.a `,
+    `a.${header}-`,
+    'sbx_',
+  ]) {
+    const started = performance.now();
+    withoutTokens(piece.repeat(4_000_000 / piece.length));
+    expect(performance.now() - started, piece).toBeLessThan(5_000);
+  }
 });

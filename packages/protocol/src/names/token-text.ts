@@ -25,9 +25,22 @@ export function tokenText(agent: string, secret: string): string {
  */
 const tokensInText = /sbx_(?:(?!sbx_)[a-z0-9_.*-]){0,128}~[A-Za-z0-9_-]{8,}/g;
 
-/** Replaces every token in a text, which may be JSON and stays so. */
+/** The name `"alg"` in base64url, at each of its three offsets. The header of every JSON Web Token has it. */
+const algInBase64 = '(?:ImFsZyI|JhbGci|iYWxnI)';
+
+/**
+ * Matches JSON Web Tokens in other texts, also those whose signature is cut. A token begins with its word: after at most five letters,
+ * which an escape of JSON (`\n`, `\u003d`) or of a URL (`%3D`) leaves before it. So no part of a text is searched more than a few times.
+ */
+const jwtsInText = new RegExp(
+  String.raw`(?<![\w-])([\w-]{0,5}?)(?=ey[\w-]*${algInBase64})eyJ[\w-]+\.[\w-]+\.[\w-]*`,
+  'g',
+);
+
+/** Replaces every token in a text, which may be JSON and stays so: ours, and those of identity providers. */
 export function withoutTokens(text: string): string {
-  return text.includes('sbx_') ? text.replace(tokensInText, '[token]') : text;
+  const rest = text.includes('sbx_') ? text.replace(tokensInText, '[token]') : text;
+  return rest.includes('eyJ') ? rest.replace(jwtsInText, '$1[token]') : rest;
 }
 
 /** Tells whether a token has the form of a JSON Web Token, which an identity provider issues. */

@@ -1,11 +1,11 @@
 import { StringDecoder } from 'node:string_decoder';
 import { stripVTControlCharacters } from 'node:util';
-import { withoutTokens } from '@signalbox/protocol';
+import { maxTokenLength, withoutTokens } from '@signalbox/protocol';
 
 /** How much of an agent's output is kept, in bytes. */
 export const keptOutputBytes = 65_536;
 
-const cutWord = /^[\w.*~-]{1,180}/;
+const cutWord = new RegExp(String.raw`^[\w.*~-]{1,${maxTokenLength}}`);
 
 /** Keeps the end of the output of a process. */
 export class OutputTail {

@@ -52,3 +52,14 @@ test('half a token at the edge of what is kept is not repeated either', () => {
   expect(tail.text()).not.toContain(secret.slice(-10));
   expect(tail.text()).toContain(' ....');
 });
+
+test('nothing of a long token of an identity provider is repeated, if its beginning is kept or not', () => {
+  const header = Buffer.from('{"alg":"RS256"}').toString('base64url');
+  const jwt = `${header}.${'aB3_-'.repeat(1000)}.${'aB3_-'.repeat(60)}`;
+  for (const after of [10, keptOutputBytes - 4000]) {
+    const tail = new OutputTail();
+    tail.add(bytes(`${jwt} ${'.'.repeat(after)}`));
+    expect(tail.text()).not.toContain('aB3');
+    expect(tail.text()).toContain(' ....');
+  }
+});
