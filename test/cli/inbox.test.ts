@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectBroker } from '@signalbox/client';
 import type { Message } from '@signalbox/protocol';
@@ -131,6 +132,11 @@ test('--wait tells mail that nobody works on, takes none, and with --mark tells 
     code: 0,
     stdout: '{"messages":0,"from":[]}\n',
   });
+  // A broker that was restored from a backup may have lower numbers.
+  const [id] = (await readFile(mark, 'utf8')).split(' ');
+  await writeFile(mark, `not-${id} 999999999\n`);
+  expect(await wait('--timeout', '10s')).toMatchObject({ code: 2, stdout: first.stdout });
+  expect(await readFile(mark, 'utf8')).toMatch(`${id} `);
 
   await using reader = await connectBroker({ ...(await senderOf('wilma')), agent: 'wilma' });
   await using held = await reader.subscribe({ window: 2 });

@@ -4,33 +4,51 @@ import type { WaitingMessage } from '@signalbox/worker/mail-hint';
 
 const maxMessages = 1000;
 
-/** The mail in an inbox that nobody works on. `upTo` is the highest sequence number that was looked at; 0 if there was none. */
+/** A place in the messages of a broker. A broker that was restored from a backup has another id, and may use numbers again. */
+export interface Mark {
+  brokerId: string;
+  seq: number;
+}
+
+/** The mail in an inbox that nobody works on. `upTo` has the highest sequence number that was looked at; 0 if there was none. */
 export interface FoundMail {
   messages: WaitingMessage[];
-  upTo: number;
+  upTo: Mark;
 }
 
-/** Looks for messages after a sequence number, without taking them and without their bodies. A message that was read is left out. */
-export async function findMail(client: BrokerClient, address: string, after: number): Promise<FoundMail> {
-  const peeked = await client.peek({ address, after, limit: maxMessages, bodies: false });
-  return {
-    messages: peeked
+/**
+ * Looks for messages after a mark, or for all if it is of another broker, without taking them and without their bodies. A message that
+ * was read is left out.
+ */
+export async function findMail(
+  client: BrokerClient,
+  address: string,
+  mark: Mark | undefined,
+): Promise<FoundMail> {
+  for (;;) {
+    const { broker_id: brokerId } = client.welcome;
+    const after = mark?.brokerId === brokerId ? mark.seq : 0;
+    const peeked = await client.peek({ address, after, limit: maxMessages, bodies: false });
+    // Without a connection the look waits for the next one, which may lead to another broker.
+    if (client.welcome.broker_id !== brokerId) continue;
+    const messages = peeked
       .filter(({ working }) => working !== true)
-      .map(({ id, from }) => ({ id, from: from.agent })),
-    upTo: peeked.at(-1)?.seq ?? 0,
-  };
+      .map(({ id, from }) => ({ id, from: from.agent }));
+    return { messages, upTo: { brokerId, seq: peeked.at(-1)?.seq ?? 0 } };
+  }
 }
 
-/** Reads the sequence number up to which mail was told. Returns 0 if there is no file, or another text in it. */
-export async function readMark(file: string): Promise<number> {
+/** Reads up to where mail was told. Returns `undefined` if there is no file, or another text in it. */
+export async function readMark(file: string): Promise<Mark | undefined> {
   const text = await readFile(file, 'utf8').catch(() => '');
-  const seq = /^\d{1,16}\n$/.test(text) ? Number(text) : 0;
-  return Number.isSafeInteger(seq) ? seq : 0;
+  const [, brokerId = '', digits] = /^([!-~]{1,256}) (\d{1,16})\n$/.exec(text) ?? [];
+  const seq = Number(digits);
+  return Number.isSafeInteger(seq) ? { brokerId, seq } : undefined;
 }
 
 /** Writes the mark, whole or not at all. Rejects if it cannot be written: then nothing may be told, or it would be told again. */
-export async function writeMark(file: string, seq: number): Promise<void> {
+export async function writeMark(file: string, { brokerId, seq }: Mark): Promise<void> {
   const next = `${file}.${process.pid}`;
-  await writeFile(next, `${seq}\n`, { mode: 0o600 });
+  await writeFile(next, `${brokerId} ${seq}\n`, { mode: 0o600 });
   await rename(next, file);
 }

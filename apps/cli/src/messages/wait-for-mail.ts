@@ -6,7 +6,7 @@ import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { type ExitCode, exitCodes } from '../terminal/exit-codes.ts';
 import { printJson, printLines } from '../terminal/output.ts';
-import { type FoundMail, findMail, readMark, writeMark } from './new-mail.ts';
+import { type FoundMail, findMail, type Mark, readMark, writeMark } from './new-mail.ts';
 
 /** The options of `signalbox inbox --wait`. `timeout` in milliseconds; without it the wait has no end. */
 export interface WaitFlags extends ConnectionFlags {
@@ -23,7 +23,7 @@ const longestTimerMs = 2 ** 31 - 1;
 /** Waits until mail comes that was neither read nor told before, and takes none. Returns the exit code: `newMail`, or `ok` at the timeout. */
 export async function waitForMail(flags: WaitFlags): Promise<ExitCode> {
   const { timeout = Number.POSITIVE_INFINITY, mark, json } = flags;
-  const after = mark === undefined ? 0 : await readMark(mark);
+  const after = mark === undefined ? undefined : await readMark(mark);
   const { found, agent } = await withSession(flags, async ({ client, connection }) => ({
     found: await firstMail(client, connection.agent, { after, timeoutMs: timeout }),
     agent: agentOf(connection.agent),
@@ -39,11 +39,11 @@ export async function waitForMail(flags: WaitFlags): Promise<ExitCode> {
   return exitCodes.newMail;
 }
 
-/** Resolves with the first mail after a sequence number, or `undefined` at the timeout. It looks at once, and then every 1 to 2 s. */
+/** Resolves with the first mail after a mark, or `undefined` at the timeout. It looks at once, and then every 1 to 2 s. */
 async function firstMail(
   client: BrokerClient,
   address: string,
-  { after, timeoutMs }: { after: number; timeoutMs: number },
+  { after, timeoutMs }: { after: Mark | undefined; timeoutMs: number },
 ): Promise<FoundMail | undefined> {
   const deadline = performance.now() + timeoutMs;
   const over = new AbortController();
@@ -65,7 +65,7 @@ async function pause(ms: number, signal: AbortSignal): Promise<undefined> {
   await delay(Math.max(0, ms), undefined, { signal }).catch(() => {});
 }
 
-async function remember(file: string, upTo: number): Promise<void> {
+async function remember(file: string, upTo: Mark): Promise<void> {
   try {
     await writeMark(file, upTo);
   } catch (cause) {
