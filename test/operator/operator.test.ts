@@ -4,6 +4,7 @@ import {
   issueToken,
   listCalls,
   listDeadLetters,
+  listOfflineWithMail,
   listTokens,
   queryOrchestrator,
   readDeadLetter,
@@ -85,4 +86,21 @@ test('A program issues, lists and revokes tokens, and retries and drops dead let
     unknown: [999],
     refused: [],
   });
+});
+
+test('Offline agents of one role are counted without those of others.', async () => {
+  await using stack = await startToolStack({ counter: false });
+  const operator = await stack.client('operator', 'operator');
+  const sender = await stack.client('sender');
+  for (const agent of ['ann', 'bob', 'zoe']) {
+    await stack.broker.token(agent, agent === 'zoe' ? 'writer' : 'worker');
+    await sender.deliver({ to: agent, kind: 'note' });
+  }
+  const ids = async (query: { limit: number; role?: string }) => {
+    const { agents, more } = await listOfflineWithMail(operator, query);
+    return [agents.map(({ agent }) => agent), more];
+  };
+  expect(await ids({ limit: 1, role: 'writer' })).toEqual([['zoe'], false]);
+  expect(await ids({ limit: 1, role: 'worker' })).toEqual([['ann'], true]);
+  expect(await ids({ limit: 2 })).toEqual([['ann', 'bob'], true]);
 });

@@ -71,7 +71,7 @@ test('calls are told apart by agent and request, and come newest first', async (
   expect(names(await journal.list({ since: 2, limit: 1 }))).toEqual(['walt one']);
 });
 
-test('an agent’s own calls are its last 50 and those whose replies are kept, newest first, also after a restart', async () => {
+test('an agent’s own calls are its last 50 and those whose replies are kept, newest first, also after a restart; a role’s own are found behind those that it may not see', async () => {
   await using t = await journalFile();
   const ids = Array.from({ length: 130 }, (_, n) => `r${n}`);
   const check = async (journal: Journal) => {
@@ -79,12 +79,14 @@ test('an agent’s own calls are its last 50 and those whose replies are kept, n
     expect(own).toEqual([...ids.slice(-50).reverse(), 'kept']);
     const newest = await journal.listOf('rosa', { since: 129, limit: 1 });
     expect(newest).toEqual([{ ...entry('r129'), receivedAt: 129 }]);
+    const isListed = ({ role }: { role: string }) => role === 'reader';
+    expect(await journal.listOf('rosa', { limit: 1, isListed })).toMatchObject([{ requestId: 'kept' }]);
     expect(await journal.listOf('walt', { limit: 100 })).toMatchObject([{ agent: 'walt' }]);
     expect(await journal.listOf('nobody', { limit: 100 })).toEqual([]);
   };
   {
     await using journal = await t.open();
-    await journal.record(call('kept', { receivedAt: 0 }), end);
+    await journal.record(call('kept', { receivedAt: 0, role: 'reader' }), end);
     journal.settle({ agent: 'rosa', requestId: 'kept' }, 'waits');
     await journal.start(call('r0', { agent: 'walt' }));
     await Promise.all(ids.map((id, n) => journal.start(call(id, { receivedAt: n }))));

@@ -46,6 +46,5 @@ async function offlineAgents(
   role: string | undefined,
 ): Promise<{ agents: WaitingAgent[]; more: boolean } | undefined> {
   if (!isPermitted(operationPermissions.admin.waiting, permissionsOfRole(client.role))) return undefined;
-  const { agents, more } = await listOfflineWithMail(client, { limit: maxOffline });
-  return { agents: agents.filter(({ roles }) => role === undefined || roles.includes(role)), more };
+  return await listOfflineWithMail(client, { limit: maxOffline, ...(role !== undefined && { role }) });
 }

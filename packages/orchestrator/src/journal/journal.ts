@@ -56,6 +56,11 @@ export interface JournalQuery {
   limit: number;
 }
 
+/** Selects calls of one agent. Those that `isListed` leaves out do not count in the limit. */
+export interface OwnCallsQuery extends JournalQuery {
+  isListed?: (call: Pick<JournalRecord, 'role' | 'tool'>) => boolean;
+}
+
 /**
  * Remembers which calls were started and how they ended, so that no call is made twice. Its methods reject or throw a
  * `SignalboxError` whose code starts with `journal_`.
@@ -92,7 +97,7 @@ export interface Journal extends AsyncDisposable {
   /** Lists the calls of all agents, newest first. */
   list(query: JournalQuery): Promise<JournalRecord[]>;
   /** Lists calls of one agent, newest first: its last 50, and those whose replies are kept. */
-  listOf(agent: string, query: JournalQuery): Promise<JournalRecord[]>;
+  listOf(agent: string, query: OwnCallsQuery): Promise<JournalRecord[]>;
 
   /**
    * Makes a new generation of this journal for a subscription to an inbox. It is on disk when this returns, beside those to which the

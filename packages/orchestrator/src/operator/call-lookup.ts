@@ -12,7 +12,7 @@ import type { CallRegistry } from '../calls/call-registry.ts';
 import { admit } from '../calls/tool-refusals.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
-import type { CallKey, Journal, JournalEntry, JournalRecord } from '../journal/journal.ts';
+import type { CallKey, Journal, JournalEntry, JournalRecord, OwnCallsQuery } from '../journal/journal.ts';
 
 const defaultLimit = 100;
 const defaultOwnLimit = 20;
@@ -84,21 +84,30 @@ export async function answerOwnCalls(
   query: OwnCallsRequest,
 ): Promise<McpReply> {
   const { limit = defaultOwnLimit } = query;
-  const calls = await listCalls(deps, { ...query, limit }, agent);
   const catalog = await deps.catalogs.current();
-  return { data: { calls: calls.filter((call) => isFor(role, call, catalog)).slice(0, limit) } };
+  const calls = await listCalls(
+    deps,
+    { ...query, limit, isListed: (call) => isFor(role, call, catalog) },
+    agent,
+  );
+  return { data: { calls: calls.slice(0, limit) } };
 }
 
 /** Lists calls, newest first: those of one agent, or of all. There may be more than `limit`. */
 async function listCalls(
   { registry, journal }: CallLookupDeps,
-  { running, since = 0, limit }: Pick<CallsRequest, 'running' | 'since'> & { limit: number },
+  {
+    running,
+    since = 0,
+    limit,
+    isListed = () => true,
+  }: Pick<CallsRequest, 'running' | 'since'> & Pick<OwnCallsQuery, 'limit' | 'isListed'>,
   agent?: string,
 ): Promise<CallRecord[]> {
   const active = registry.active(agent);
   const calls = new Map<string, CallRecord>();
   if (!running) {
-    const query = { since, limit };
+    const query = { since, limit, isListed };
     const written = await (agent === undefined ? journal?.list(query) : journal?.listOf(agent, query));
     for (const call of written ?? []) calls.set(keyOf(call), recordOf(call));
   }
@@ -108,7 +117,7 @@ async function listCalls(
     calls.set(key, { ...call, ...(call.reply_kept !== undefined && { reply_kept: isKept }) });
   }
   return [...calls.values()]
-    .filter(({ received_at }) => received_at >= since)
+    .filter((call) => call.received_at >= since && isListed(call))
     .sort((a, b) => b.received_at - a.received_at);
 }
 

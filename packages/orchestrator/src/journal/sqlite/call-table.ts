@@ -6,6 +6,7 @@ import type {
   JournalEntry,
   JournalQuery,
   JournalRecord,
+  OwnCallsQuery,
   ReceivedCall,
   SettledHow,
   StartedCall,
@@ -63,7 +64,7 @@ export class CallTable {
   readonly #find: Statement<[string, string], Row>;
   readonly #list: Statement<[number, number], ListedRow>;
   readonly #findListed: Statement<[string, string], ListedRow>;
-  readonly #listKept: Statement<[string, number], ListedRow>;
+  readonly #listKept: Statement<[string], ListedRow>;
   readonly #all: Statement<[], CallRow & { isSettled: number }>;
   readonly #start: Statement<(string | number | null)[]>;
   readonly #record: Statement<(string | number | null)[]>;
@@ -83,7 +84,7 @@ export class CallTable {
     this.#list = db.prepare(`${listed} WHERE received_at >= ? ORDER BY received_at DESC LIMIT ?`);
     this.#findListed = db.prepare(`${listed} WHERE agent = ? AND request_id = ?`);
     this.#listKept = db.prepare(
-      `${listed} WHERE is_kept = 1 AND settled_at IS NOT NULL AND agent = ? ORDER BY settled_at DESC LIMIT ?`,
+      `${listed} WHERE is_kept = 1 AND settled_at IS NOT NULL AND agent = ? ORDER BY settled_at DESC`,
     );
     this.#all = db.prepare(
       `SELECT ${callColumns}, settled_at IS NOT NULL AS isSettled FROM call NOT INDEXED`,
@@ -142,17 +143,22 @@ export class CallTable {
   }
 
   /** Lists those of an agent's calls that have these ids, and those whose replies are kept. */
-  listOf(agent: string, ids: readonly string[], { since = 0, limit }: JournalQuery): JournalRecord[] {
-    const rows = new Map(this.#listKept.all(agent, limit).map((row) => [row.requestId, row]));
-    for (const id of ids) {
-      const row = this.#findListed.get(agent, id);
-      if (row) rows.set(id, row);
+  listOf(
+    agent: string,
+    ids: readonly string[],
+    { since = 0, limit, isListed = () => true }: OwnCallsQuery,
+  ): JournalRecord[] {
+    const calls = new Map<string, JournalRecord>();
+    const take = (row: ListedRow | undefined): void => {
+      const call = row && toRecord(row);
+      if (call && call.receivedAt >= since && isListed(call)) calls.set(call.requestId, call);
+    };
+    for (const row of this.#listKept.iterate(agent)) {
+      take(row);
+      if (calls.size === limit) break;
     }
-    return [...rows.values()]
-      .filter(({ receivedAt }) => receivedAt >= since)
-      .sort((a, b) => b.receivedAt - a.receivedAt)
-      .slice(0, limit)
-      .map(toRecord);
+    for (const id of ids) take(this.#findListed.get(agent, id));
+    return [...calls.values()].sort((a, b) => b.receivedAt - a.receivedAt).slice(0, limit);
   }
 
   /** `now` is in running milliseconds, here and below. */

@@ -8,6 +8,7 @@ import type {
   JournalEntry,
   JournalQuery,
   JournalRecord,
+  OwnCallsQuery,
   ReceivedCall,
   SettledHow,
   StartedCall,
@@ -153,7 +154,7 @@ class SqliteJournal implements Journal {
     return this.#attempt(() => this.#calls.list(query));
   }
 
-  async listOf(agent: string, query: JournalQuery): Promise<JournalRecord[]> {
+  async listOf(agent: string, query: OwnCallsQuery): Promise<JournalRecord[]> {
     return this.#attempt(() => this.#calls.listOf(agent, this.#newest.of(agent), query));
   }
 
