@@ -135,7 +135,7 @@ it('An observer of the provider reads figures and states; an agent of it does no
     text: expect.stringContaining('signalbox_'),
   });
   const { status, text } = await set.get('/readyz?verbose', watcher);
-  expect([status, text]).toEqual([200, expect.stringContaining('[ok]   identity_provider: 1 keys of http')]);
+  expect([status, text]).toEqual([200, expect.stringContaining('[ok]   identity_provider: keys of http')]);
   expect(await set.get('/readyz?verbose', await issuer.sign(key))).toMatchObject({
     status: 403,
     text: expect.stringContaining("that of 'rosa' is neither"),
