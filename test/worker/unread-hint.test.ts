@@ -134,3 +134,15 @@ test('the configuration of a role decides how it is told, also while its agents 
   stack.orchestrator.setPolicy({ mailbox: {} });
   await expect.poll(async () => (await plain(quiet)).content, { timeout: 5_000 }).toHaveLength(2);
 });
+
+test('the first result of a session mentions the mail that waits, however quick it is', async () => {
+  for (const agent of ['f1', 'f2', 'f3']) {
+    const executor = await stack.executor(agent);
+    await mail(agent, 'rosa');
+    await using face = await connectFace(executor);
+    const text = hint('1 new message waits', 'rosa', 'it');
+    expect((await face.call('signalbox_list_agents')).structuredContent).toMatchObject({
+      unread: { hint: text },
+    });
+  }
+});

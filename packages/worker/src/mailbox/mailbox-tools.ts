@@ -27,7 +27,7 @@ import { sendTool } from './send-tool.ts';
 export interface MailboxSettings {
   /** The longest wait of one call for an answer or a message; default 50 s. */
   askWaitMs?: number;
-  /** The shortest time between two counts of unread messages beside tool calls; default 15 s. */
+  /** The shortest time between two counts of unread messages beside tool calls; default 5 s. */
   unreadEveryMs?: number;
   /** The time that an agent waits for an answer before questions of other agents than the asked one end its wait; default 5 s. */
   othersAskAfterMs?: number;
@@ -56,7 +56,7 @@ export interface Mailbox extends FaceTools, AsyncDisposable {
 
 /** Clients commonly give up after 60 s, so one call waits less. */
 const defaultWaitMs = 50_000;
-const defaultUnreadEveryMs = 15_000;
+const defaultUnreadEveryMs = 5_000;
 const defaultOthersAskAfterMs = 5_000;
 const askAgainMs = 1_000;
 

@@ -15,7 +15,10 @@ export function mentionMail(tools: FaceTools, unread: Unread): FaceTools {
     ...tools,
     call(call) {
       unread.refresh();
-      return tools.call(call)?.then((answer) => answerWith(answer, unread, withTextOnly(call, unread)));
+      return tools.call(call)?.then(async (answer) => {
+        await unread.known(call.signal);
+        return answerWith(answer, unread, withTextOnly(call, unread));
+      });
     },
   };
 }
@@ -31,6 +34,7 @@ export function mentionMailIn(tool: MailboxTool, unread: Unread): MailboxTool {
     async run(call) {
       unread.refresh();
       const answer = await tool.run(call);
+      await unread.known(call.signal);
       return answerWith({ ...answer, outputSchema: wider }, unread, withField(call, unread));
     },
   };

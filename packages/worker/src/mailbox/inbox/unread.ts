@@ -1,5 +1,6 @@
 import type { BrokerClient, Log } from '@signalbox/client';
 import { type MailboxToolName, messageOf, type UnreadHint } from '@signalbox/protocol';
+import { within } from '../../time-limit.ts';
 import type { HeldMessage } from './held-messages.ts';
 import type { Inbox } from './inbox.ts';
 import { type MailHint, mailHint, type WaitingMessage } from './mail-hint.ts';
@@ -9,6 +10,11 @@ import type { Mentioned } from './mentioned.ts';
 const countedTo = 100;
 /** The shortest time between two looks that somebody waits for, in milliseconds. */
 const shortestPauseMs = 1_000;
+/** The longest wait of a session's first result for the first look, in milliseconds. */
+const firstLookMs = 500;
+
+type LookingClient = Pick<BrokerClient, 'agent' | 'peek'>;
+type OwnInbox = Pick<Inbox, 'isHeld' | 'fresh'>;
 
 export interface UnreadOptions {
   /** The shortest time between two peeks into an inbox that this process does not hold. */
@@ -27,16 +33,18 @@ export interface UnreadOptions {
  * Knows which messages wait for the agent, without asking the broker at each call, and which of them a hint has mentioned.
  */
 export class Unread {
-  readonly #client: BrokerClient;
-  readonly #inbox: Inbox;
+  readonly #client: LookingClient;
+  readonly #inbox: OwnInbox;
   readonly #options: UnreadOptions;
   /** The messages of the last peek. */
   #peeked: readonly WaitingMessage[] = [];
   #lookedAt = Number.NEGATIVE_INFINITY;
   /** The last look; it may be over. */
   #looking: Promise<void> = Promise.resolve();
+  /** True when the first look is over, or takes too long. */
+  #isKnown = false;
 
-  constructor(client: BrokerClient, inbox: Inbox, options: UnreadOptions) {
+  constructor(client: LookingClient, inbox: OwnInbox, options: UnreadOptions) {
     this.#client = client;
     this.#inbox = inbox;
     this.#options = options;
@@ -70,6 +78,13 @@ export class Unread {
   /** Looks again in the background, by a peek into the inbox, if that is due. */
   refresh(): void {
     void this.#look(this.#options.everyMs);
+  }
+
+  /** Waits for the first look, so that the first result tells of mail that waits. Resolves at once after that. Never rejects. */
+  async known(signal: AbortSignal): Promise<void> {
+    if (this.#isKnown) return;
+    await within(this.#looking, firstLookMs, signal);
+    this.#isKnown = true;
   }
 
   /**
