@@ -21,6 +21,8 @@ export interface SupervisedOptions<Ready> {
   onRestarted: () => void;
   /** Called after an end that nobody asked for. */
   onDeath: (facts: { how: string; restartInMs: number }) => void;
+  /** The longest wait before a restart, in milliseconds; default 5 s. */
+  longestDelayMs?: number;
   random?: () => number;
 }
 
@@ -28,7 +30,7 @@ export interface SupervisedOptions<Ready> {
 const stopGraceMs = 15_000;
 const healthyMs = 10_000;
 const firstDelayMs = 100;
-const longestDelayMs = 5000;
+const defaultLongestDelayMs = 5000;
 
 /** A child process that reports to its supervisor, and that is started again whenever it dies, until it is stopped. */
 export class SupervisedChild<Ready> implements AsyncDisposable {
@@ -57,6 +59,11 @@ export class SupervisedChild<Ready> implements AsyncDisposable {
   start(): Promise<Ready> {
     if (this.#stopping) return Promise.reject(new SignalboxError('closed', 'the supervisor stops'));
     return new Promise((resolve, reject) => this.#launch({ resolve, reject }));
+  }
+
+  /** True once the child was asked to stop. */
+  get isStopping(): boolean {
+    return this.#stopping;
   }
 
   /** Sends the child a signal, if it runs and is ready. */
@@ -129,16 +136,20 @@ export class SupervisedChild<Ready> implements AsyncDisposable {
 
   #scheduleRestart(how: string): void {
     this.#deaths = performance.now() - this.#startedAt >= healthyMs ? 1 : this.#deaths + 1;
-    const random = this.#options.random ?? Math.random;
-    const restartInMs = restartDelayMs(this.#deaths, random());
+    const { random = Math.random, longestDelayMs = defaultLongestDelayMs } = this.#options;
+    const restartInMs = restartDelayMs(this.#deaths, random(), longestDelayMs);
     this.#options.onDeath({ how, restartInMs });
     this.#restart = setTimeout(() => this.#launch(), restartInMs);
   }
 }
 
-/** Returns the wait before a restart in milliseconds: it doubles from 100 to 5,000 with each death in a row, half of it jitter. */
-export function restartDelayMs(deathsInARow: number, random: number): number {
-  const full = Math.min(longestDelayMs, firstDelayMs * 2 ** (deathsInARow - 1));
+/**
+ * Returns the wait before a restart in milliseconds: none after the first death, and then from 100 on it doubles with each death in a
+ * row, half of it jitter.
+ */
+export function restartDelayMs(deathsInARow: number, random: number, longestMs: number): number {
+  if (deathsInARow === 1) return 0;
+  const full = Math.min(longestMs, firstDelayMs * 2 ** (deathsInARow - 2));
   return Math.round(full / 2 + (full / 2) * random);
 }
 
