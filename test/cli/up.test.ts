@@ -44,7 +44,8 @@ test('The face is a third child, beside the broker’s socket: a worker there is
   await using workspace = await startWorkspace(undefined, { face: true });
   const { broker, face } = workspace.ready;
   const { env } = await workspace.agent('researcher-1', 'researcher');
-  await vi.waitFor(() => expect(existsSync(face!.socket)).toBe(true), patient);
+  expect(existsSync(face!.socket)).toBe(true);
+  expect(existsSync(`${face!.socket}.pid`)).toBe(true);
   const client = new Client({ name: 'agent', version: '1.0.0' });
   const transport = new StdioClientTransport({
     command: process.execPath,
@@ -71,6 +72,7 @@ test('The face is a third child, beside the broker’s socket: a worker there is
   }
   expect(await workspace.up.stop('SIGTERM')).toBe(0);
   expect(existsSync(face!.socket)).toBe(false);
+  expect(existsSync(`${face!.socket}.pid`)).toBe(false);
 });
 
 test('A child that died is not started again with a configuration that a hosted server could have written, until SIGHUP.', async () => {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -149,4 +149,45 @@ test('what a shim does not know is the whole program’s to answer', async () =>
   ]);
   expect(help).toMatchObject({ code: 0, stdout: expect.stringContaining('Usage: signalbox worker mcp') });
   expect(typo).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('--tools') });
+});
+
+test('a client that hangs up and never read leaves a shim that ends in order and says nothing', async () => {
+  const started = spawn(process.execPath, signalboxArgv(['worker', 'mcp']), {
+    env: cleanEnv(await agentEnv('wes')),
+  });
+  let stderr = '';
+  started.stderr.on('data', (chunk) => (stderr += chunk));
+  const write = (message: object) =>
+    started.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } };
+  write({ id: 0, method: 'initialize', params });
+  write({ method: 'notifications/initialized' });
+  for (let id = 1; id <= 4; id++)
+    write({
+      id,
+      method: 'tools/call',
+      params: { name: 'mcp_counter__big', arguments: { bytes: 1_000_000 } },
+    });
+  // An answer of this size fits into no pipe.
+  await expect.poll(() => started.stdout.readableLength).toBeGreaterThan(16_384);
+  started.stdin.end();
+  expect(await once(started, 'exit')).toEqual([0, null]);
+  expect(stderr).toBe('');
+});
+
+test('a shim waits for the face beside the broker’s socket if the process that keeps it there lives', async () => {
+  const env = await agentEnv('xena');
+  const state = join(site.stack.directory, 'beside');
+  await mkdir(state, { mode: 0o700 });
+  // Nothing listens at the address of the broker, which only the face is asked to know.
+  const url = `unix:${join(state, 'broker.sock')}`;
+  const place = join(state, 'face.sock');
+  await writeFile(`${place}.pid`, `${process.pid}\n`);
+  const { SIGNALBOX_FACE: _, ...rest } = env;
+  const worker = workerMcp({ ...rest, SIGNALBOX_URL: url });
+  const face = await site.serve({ path: place, aliases: [url] });
+  const { client } = await worker;
+  expect(face.sessionCount).toBe(1);
+  await client.client.close();
+  await face.close();
 });

@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { programOptions } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 
 const script = fileURLToPath(new URL('../../examples/run.ts', import.meta.url));
@@ -10,7 +9,11 @@ const script = fileURLToPath(new URL('../../examples/run.ts', import.meta.url));
 async function example(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   const run = promisify(execFile);
   try {
-    const { stdout, stderr } = await run(process.execPath, [...programOptions(), script, ...args]);
+    const { stdout, stderr } = await run(process.execPath, [
+      '--conditions=@signalbox/source',
+      script,
+      ...args,
+    ]);
     return { code: 0, stdout, stderr };
   } catch (thrown) {
     return thrown as { code: number; stdout: string; stderr: string };

@@ -164,13 +164,53 @@ test('a session whose token is revoked goes on with a new one, or ends with the 
 test('a shim without a face, or with one that refuses it, has read nothing', async () => {
   await using site = await startSharedFaceStack();
   const token = await site.stack.broker.token('rosa');
-  await using none = startShim(`${site.path}.none`, token);
+  await using none = startShim(`${site.path}.none`, token, { absentWaitMs: 300 });
   await using refused = startShim(site.path, `${token.slice(0, -2)}xx`);
   for (const shim of [none, refused]) {
     shim.toShim.write('{}\n');
     expect(await shim.ended).toEqual({ end: 'not_served' });
     expect(shim.toShim.readableFlowing).toBeNull();
   }
+  expect(none.notices).toEqual([
+    expect.stringContaining('no MCP face listens'),
+    expect.stringContaining('serves its agent by itself'),
+  ]);
+  expect(refused.notices).toEqual([]);
+});
+
+test('a shim that starts before its face, or while it is dead, waits for it', async () => {
+  await using site = await startSharedFaceStack();
+  const { path } = site;
+  await site.face.close();
+  const token = await site.stack.broker.token('rosa');
+  await using shim = startShim(path, token);
+  const connected = connectMcpClient(shim.transport);
+  await expect.poll(() => shim.notices).toEqual([`no MCP face listens at ${path} yet; waiting for it`]);
+  site.face = await site.serve();
+  await using client = await connected;
+  expect(await client.call(count)).toMatchObject({ structuredContent: { n: 1 } });
+  expect(site.face.sessionCount).toBe(1);
+});
+
+test('the end of a shim takes one short time if its client never reads', async () => {
+  await using site = await startSharedFaceStack();
+  const shim = startShim(site.path, await site.stack.broker.token('rosa'), { farewellMs: 1_000 });
+  const write = (message: object) => shim.toShim.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } };
+  write({ id: 0, method: 'initialize', params });
+  await once(shim.fromShim, 'readable');
+  write({ method: 'notifications/initialized' });
+  for (let id = 1; id <= 8; id++)
+    write({
+      id,
+      method: 'tools/call',
+      params: { name: 'mcp_counter__big', arguments: { bytes: 1_000_000 } },
+    });
+  await expect.poll(() => shim.fromShim.writableNeedDrain).toBe(true);
+  const began = performance.now();
+  shim.toShim.end();
+  expect(await shim.ended).toEqual({ end: 'done' });
+  expect(performance.now() - began).toBeLessThan(1_900);
 });
 
 test('a shim looks before each connection whether another user may have put the socket there, and shows its token to none of those', async () => {

@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { programOptions } from './program-options.ts';
 
 /** One thing the counter server did. `pid` is the server process it happened in. */
 export interface CounterLine {
@@ -27,7 +26,7 @@ export function counterServer(file: string): CounterServerConfig {
   return {
     type: 'stdio',
     command: process.execPath,
-    args: [...programOptions(), script],
+    args: [script],
     env: { COUNTER_FILE: file, ...compileCache() },
   };
 }

@@ -36,7 +36,6 @@ export async function startProvidedBroker(issuer: string) {
   ): Promise<BrokerClient> => connectBroker({ url: broker.url, token, agent, ...more });
   return {
     broker,
-    config,
     directory: path,
     connect,
     /** Connects as an operator with a token of the broker. */

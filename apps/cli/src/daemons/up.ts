@@ -11,7 +11,7 @@ import {
 } from '@signalbox/config';
 import { brokerKeeper, dataDirectory } from '@signalbox/daemon/data-directory';
 import type { OrchestratorReport, ServerStart } from '@signalbox/daemon/orchestrator';
-import { SupervisedChild } from '@signalbox/daemon/supervisor';
+import { SupervisedChild, type SupervisedOptions } from '@signalbox/daemon/supervisor';
 import { messageOf, parseBrokerAddress, SignalboxError } from '@signalbox/protocol';
 import type { Logger } from 'pino';
 import { configOptions } from '../config/config-options.ts';
@@ -22,7 +22,7 @@ import { ownCommand } from '../process/own-command.ts';
 import { stopRequested } from '../process/stop-signals.ts';
 import { count, printJson, printLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
-import { type FaceReady, faceSocketName } from '../worker/face-socket.ts';
+import { type FaceReady, faceKeeper, faceSocketName } from '../worker/face-socket.ts';
 import { ApprovedConfig } from './approved-config.ts';
 import { addressesOf, type BrokerReady, insecureOption } from './broker.ts';
 import { listenOption } from './listen-option.ts';
@@ -44,6 +44,8 @@ export interface UpFlags {
 
 /** Longer than the children take, one after the other, if each has to be killed. */
 const stopChildrenMs = 55_000;
+/** Calls of shims wait 30 s for a face, so that one which dies again and again must be back long before. */
+const longestFaceDelayMs = 1_000;
 
 /**
  * Runs broker, orchestrator and the face for the agents of this machine as processes, and keeps them up until the process is asked
@@ -91,8 +93,21 @@ export async function up(flags: UpFlags): Promise<void> {
       ...(allowExposed ? ['--allow-exposed'] : []),
       ...(flags.insecure ? ['--insecure'] : []),
     ],
-    (start) => starts?.take(start as unknown as ServerStart),
+    { onProgress: (start) => starts?.take(start as unknown as ServerStart) },
   );
+  const socket = faceSocketOf(broker);
+  await using faceChild = supervise<FaceReady>(
+    'face',
+    log,
+    (last) => [
+      ...['worker', 'face', '--socket', socket, ...common(last)],
+      ...['--url', broker.socket ?? broker.url, ...(broker.socket ? ['--alias', broker.url] : [])],
+      ...(flags.insecure ? ['--insecure'] : []),
+    ],
+    { longestDelayMs: longestFaceDelayMs },
+  );
+  using _keeper = flags.face ? faceKeeper(socket) : undefined;
+  const faceStarted = flags.face ? startFace(faceChild, dataDir, log) : undefined;
   // The broker reads its certificate and `auth` again. The orchestrator reads the configuration, and logs which changes need a restart, those of the broker included.
   onHangup = async () => {
     // A wrong file is the orchestrator's to report, and approves nothing.
@@ -108,13 +123,8 @@ export async function up(flags: UpFlags): Promise<void> {
     stop,
   ]);
   if (typeof orchestrator === 'string') return;
-  const socket = faceSocketOf(broker);
-  await using faceChild = supervise<FaceReady>('face', log, (last) => [
-    ...['worker', 'face', '--socket', socket, ...common(last)],
-    ...['--url', broker.socket ?? broker.url, ...(broker.socket ? ['--alias', broker.url] : [])],
-    ...(flags.insecure ? ['--insecure'] : []),
-  ]);
-  if (flags.face) void startFace(faceChild, { dataDir, log, stop });
+  // Workers that are started from now on find the face.
+  await Promise.race([faceStarted, stop]);
   if (flags.json) {
     printJson({
       broker: { ...broker, pid: brokerChild.pid },
@@ -167,19 +177,15 @@ function faceSocketOf({ socket, data }: BrokerReady): string {
   return join(path === undefined ? data : dirname(path), faceSocketName);
 }
 
-/** Starts the face. Without one, each worker serves its tools in its own process. Never rejects. */
-async function startFace(
-  child: SupervisedChild<FaceReady>,
-  { dataDir, log, stop }: { dataDir: string; log: Logger; stop: Promise<unknown> },
-): Promise<void> {
-  let isStopping = false;
-  void stop.then(() => {
-    isStopping = true;
-  });
+/**
+ * Starts the face. Without one, each worker serves its tools in its own process. Resolves when the face listens or has failed. Never
+ * rejects.
+ */
+async function startFace(child: SupervisedChild<FaceReady>, dataDir: string, log: Logger): Promise<void> {
   try {
     await startAfterPrevious(child, 'face', dataDir, log);
   } catch (error) {
-    if (isStopping) return;
+    if (child.isStopping) return;
     log.warn(
       { child: 'face' },
       `each worker on this machine needs a process of its own: ${messageOf(error)}`,
@@ -201,14 +207,14 @@ function supervise<Ready>(
   name: string,
   log: Logger,
   argv: (last: Ready | undefined) => string[],
-  onProgress: (progress: Record<string, unknown>) => void = () => {},
+  options: Pick<SupervisedOptions<Ready>, 'onProgress' | 'longestDelayMs'> = {},
 ): SupervisedChild<Ready> {
   const own = ownCommand();
   return new SupervisedChild<Ready>({
     name,
     command: (last) => [own.command, ...own.args, ...argv(last)],
     env: withoutIdentity(process.env),
-    onProgress,
+    ...options,
     onRestarted: () => log.info({ child: name }, `the ${name} is back`),
     onDeath: ({ how, restartInMs }) => {
       log.warn({ child: name, how, restartInMs }, `the ${name} ended; starting it again`);

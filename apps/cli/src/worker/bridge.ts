@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { isAgentId, parseBrokerAddress } from '@signalbox/protocol/names';
@@ -16,7 +15,7 @@ import {
 import { firstEndSignal } from '../process/end-signals.ts';
 import { parentEnded } from '../process/parent-ended.ts';
 import { parseDuration } from '../terminal/duration.ts';
-import { faceSocketName } from './face-socket.ts';
+import { faceSocketName, isFaceExpected } from './face-socket.ts';
 import { mcpDefaults } from './mcp-defaults.ts';
 
 // This module and all that it loads stay small: a machine may run a hundred of these processes.
@@ -82,6 +81,8 @@ export async function bridgeToFace(argv: readonly string[], env: NodeJS.ProcessE
   const { token, file: tokenFile } = found;
   const used = place && { ...place, token, ...(tokenFile !== undefined && { tokenFile }) };
   if (end.end === 'refused') await fail(end.refusal, used, argv);
+  // The client had its time to read. Output that nobody reads would keep this process.
+  if (process.stdout.writableLength > 0) process.exit();
   return true;
 }
 
@@ -97,7 +98,7 @@ function bridgeOf(argv: readonly string[], env: NodeJS.ProcessEnv): Bridge | und
     const address = known && parseBrokerAddress(known.url, { insecure: flags.insecure ?? false });
     const agent = namedAgent(flags, found, env);
     const path = nonEmpty(env.SIGNALBOX_FACE) ?? faceBeside(address?.socketPath);
-    if (path === undefined || !existsSync(path) || !isAgentId(agent)) return undefined;
+    if (path === undefined || !isAgentId(agent)) return undefined;
     return { flags, found, place: known, agent, path };
   } catch {
     return undefined;
@@ -140,9 +141,11 @@ function flagsOf(argv: readonly string[]): BridgeFlags | undefined {
   };
 }
 
-/** Returns where the face of a broker's machine listens. */
+/** Returns where the face of a broker's machine listens, or is about to. */
 function faceBeside(brokerSocket: string | undefined): string | undefined {
-  return brokerSocket === undefined ? undefined : join(dirname(brokerSocket), faceSocketName);
+  if (brokerSocket === undefined) return undefined;
+  const path = join(dirname(brokerSocket), faceSocketName);
+  return isFaceExpected(path) ? path : undefined;
 }
 
 /** Returns the token that the options or the environment name now; `undefined` if it cannot be read. */

@@ -83,6 +83,11 @@ export class ClientStreams {
     return this.#writer.waitingBytes > maxUnreadBytes;
   }
 
+  /** Resolves when all that was written has left, or never will. */
+  written(): Promise<void> {
+    return this.#writer.written();
+  }
+
   /** Resolves when the client may be written to. */
   drained(): Promise<void> | undefined {
     if (!this.isFull) return undefined;

@@ -33,6 +33,11 @@ export class LineWriter {
     stream.write(`${line}\n`);
   }
 
+  /** Resolves when all lines have left, or never will. */
+  written(): Promise<void> {
+    return new Promise((resolve) => this.#stream.write('', () => resolve()));
+  }
+
   /** Calls back whenever everything that waited has been written. */
   onDrained(callback: () => void): void {
     this.#stream.on('drain', callback);

@@ -17,8 +17,12 @@ export interface ShimOptions {
   renewToken: () => string | undefined;
   /** The longest wait at the start for a face that says that it can't serve yet, in milliseconds. */
   startWaitMs: number;
+  /** The longest wait at the start for a face that does not listen yet, in milliseconds; default 5 s. `startWaitMs` bounds it, too. */
+  absentWaitMs?: number;
   /** The longest wait of a request for a face that is lost, in milliseconds; default 30 s. */
   waitMs?: number;
+  /** The time at the end for face and client to read what was written, in milliseconds; default 2 s. */
+  farewellMs?: number;
   input: Readable;
   output: Writable;
   /** Resolves when the process is asked to end. */
@@ -38,8 +42,9 @@ export type ShimEnd = { end: 'not_served' } | { end: 'done' } | { end: 'refused'
 
 /** The longest wait for the face's answer: it gives up connecting to the broker after 10 s. */
 const greetingMs = 15_000;
-/** The longest wait until the face ends the connection after us. */
-const farewellMs = 2_000;
+/** A supervisor starts a face again within a second or two. */
+const defaultAbsentWaitMs = 5_000;
+const defaultFarewellMs = 2_000;
 
 /**
  * Joins a client on two streams to the shared face at a Unix socket, until the client hangs up or the process is asked to end. When the
@@ -121,14 +126,25 @@ class Shim {
 
   /** Connects for the first time, or returns how the shim ends without having served. */
   async #connectFirst(): Promise<{ link: FaceLink } | ShimEnd> {
-    const deadline = this.#now() + this.#options.startWaitMs;
+    const { path, notice, startWaitMs, absentWaitMs = defaultAbsentWaitMs } = this.#options;
+    const since = this.#now();
+    let isAbsenceTold = false;
     for (let attempt = 0; ; attempt++) {
-      const { link, refusal } = await this.#connect();
+      const { link, refusal, untrusted } = await this.#connect();
       if (this.#isEnding) return { end: 'done' };
       if (link) return { link };
-      if (!refusal?.retryable) return { end: 'not_served' };
+      if (untrusted !== undefined || refusal?.retryable === false) return { end: 'not_served' };
       const waitMs = reconnectDelayMs(attempt, this.#random());
-      if (this.#now() + waitMs > deadline) return { end: 'refused', refusal };
+      const longestMs = refusal ? startWaitMs : Math.min(absentWaitMs, startWaitMs);
+      if (this.#now() + waitMs - since > longestMs) {
+        if (refusal) return { end: 'refused', refusal };
+        notice(`no MCP face listens at ${path}; this process serves its agent by itself`);
+        return { end: 'not_served' };
+      }
+      if (!refusal && !isAbsenceTold) {
+        isAbsenceTold = true;
+        notice(`no MCP face listens at ${path} yet; waiting for it`);
+      }
       await this.#pause(waitMs);
     }
   }
@@ -233,17 +249,21 @@ class Shim {
       this.#expiry = setTimeout(() => this.#watchWaiting(), nextMs);
   }
 
-  /** Ends the connection in order, so that what was written arrives and the face can end it, too. */
+  /**
+   * Ends the connection in order, so that what was written arrives and the face can end it, too, and lets the client read what is
+   * written. There is one time for both.
+   */
   async #sayFarewell(): Promise<void> {
+    const { farewellMs = defaultFarewellMs } = this.#options;
     this.#client.close();
     const link = this.#link;
-    if (!link) return;
-    link.end();
+    link?.end();
+    const inOrder = (link ? this.#lost.promise : Promise.resolve()).then(() => this.#client.written());
     const gaveUp = new AbortController();
     const late = delay(farewellMs, undefined, { signal: gaveUp.signal }).catch(() => {});
-    await Promise.race([this.#lost.promise, late]);
+    await Promise.race([inOrder, late]);
     gaveUp.abort();
-    link.destroy();
+    link?.destroy();
   }
 
   get #isEnding(): boolean {
