@@ -59,3 +59,33 @@ test('a request that is answered again has one record, its last', () => {
   expect(registry.status(call)).toEqual({ state: 'finished', outcome: 'ok', reply: 3 });
   expect(registry.status({ agent: 'walt', requestId: 'r1' })).toBeUndefined();
 });
+
+test('an agent that calls much forgets its own calls, and not those of others', () => {
+  const registry = new CallRegistry(() => 0, { calls: 4, replyBytes: 100 });
+  const idsOf = (agent?: string) => registry.recent(agent).map(({ request_id }) => request_id);
+  registry.add(call).ended('ok', '[1]');
+  for (let n = 1; n <= 9; n++)
+    registry.add({ ...call, agent: 'walt', requestId: `w${n}` }).ended('ok', '[2]');
+  registry.add({ ...call, requestId: 'r2' }).ended('ok', '[3]');
+  expect(idsOf('rosa')).toEqual(['r1', 'r2']);
+  expect(idsOf()).toEqual(['r1', 'w8', 'w9', 'r2']);
+  registry.add({ ...call, requestId: 'r3' }).ended('ok', '[4]');
+  expect(idsOf()).toEqual(['w8', 'w9', 'r2', 'r3']);
+});
+
+test('an agent with long replies loses its own, and not those of others', () => {
+  const registry = new CallRegistry(() => 0, { calls: 100, replyBytes: 20 });
+  const replyOf = (key: { agent: string; requestId: string }) => {
+    const status = registry.status(key);
+    return status?.state === 'finished' ? status.reply : undefined;
+  };
+  const long = (n: number) => ({ ...call, agent: 'walt', requestId: `w${n}` });
+  registry.add(call).ended('ok', '[1]');
+  for (let n = 1; n <= 3; n++) registry.add(long(n)).ended('ok', '"12345678"');
+  registry.add(long(4)).ended('ok', '"alone too long to be kept"');
+  expect([call, long(3), long(4)].map(replyOf)).toEqual([[1], undefined, undefined]);
+  registry.add(long(5)).ended('ok', '"12345678"');
+  expect([call, long(5)].map(replyOf)).toEqual([[1], '12345678']);
+  for (let n = 1; n <= 40; n++) registry.add({ ...call, agent: `a${n}` }).ended('ok', '[2]');
+  expect(replyOf(long(5))).toBeUndefined();
+});

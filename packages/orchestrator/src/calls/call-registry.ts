@@ -1,14 +1,9 @@
 import type { CallRecord, CallStatus, McpReply } from '@signalbox/protocol';
 import type { CallKey, JournalEntry } from '../journal/journal.ts';
+import { type EndedCallLimits, EndedCalls } from './ended-calls.ts';
 import { type CallName, TrackedCall, type TrackedCallDeps } from './tracked-call.ts';
 
-/** Bounds what a {@link CallRegistry} keeps of calls that have ended: `replyBytes` counts the texts of all replies. */
-export interface RegistryLimits {
-  calls: number;
-  replyBytes: number;
-}
-
-const defaultLimits: RegistryLimits = { calls: 1_000, replyBytes: 16 * 1024 * 1024 };
+const defaultLimits: EndedCallLimits = { calls: 1_000, replyBytes: 16 * 1024 * 1024 };
 
 /**
  * Holds the calls that wait or run, and those that ended last, whether or not they are safe to repeat. Its memory is
@@ -16,20 +11,14 @@ const defaultLimits: RegistryLimits = { calls: 1_000, replyBytes: 16 * 1024 * 10
  * goes through all calls.
  */
 export class CallRegistry {
-  readonly #limits: RegistryLimits;
   readonly #callDeps: TrackedCallDeps;
   readonly #active = new Set<TrackedCall>();
-  /** A ring buffer: the n-th call to end is at `n` modulo `limits.calls`. */
-  readonly #ended: TrackedCall[] = [];
-  #endedCount = 0;
-  /** The position in the ring of the oldest call whose reply may still be kept. */
-  #oldestReply = 0;
-  #replyBytes = 0;
+  readonly #ended: EndedCalls;
 
   /** `now` is in epoch milliseconds. */
-  constructor(now: () => number, limits: Partial<RegistryLimits> = {}) {
+  constructor(now: () => number, limits: Partial<EndedCallLimits> = {}) {
     this.#callDeps = { now, onLeave: (call) => this.#leave(call) };
-    this.#limits = { ...defaultLimits, ...limits };
+    this.#ended = new EndedCalls({ ...defaultLimits, ...limits });
   }
 
   /** Adds a call. `earlier` is the journal's entry of its start by a process that has ended. */
@@ -44,7 +33,7 @@ export class CallRegistry {
     for (const call of this.#active) {
       if (call.hasKey(key)) return { state: call.state };
     }
-    const ended = this.#newestFirst().find((call) => call.hasKey(key));
+    const ended = this.#ended.newestFirst().find((call) => call.hasKey(key));
     if (ended?.outcome === undefined) return undefined;
     const { outcome, replyText } = ended;
     return {
@@ -56,7 +45,7 @@ export class CallRegistry {
 
   /** Returns the role and the tool of one call; `undefined` if this process does not know it. */
   nameOf(key: CallKey): CallName | undefined {
-    return [...this.#active, ...this.#newestFirst()].find((call) => call.hasKey(key))?.name;
+    return [...this.#active, ...this.#ended.newestFirst()].find((call) => call.hasKey(key))?.name;
   }
 
   /** Lists the calls that wait or run: those of one agent, or of all. */
@@ -69,7 +58,7 @@ export class CallRegistry {
    */
   recent(agent?: string): CallRecord[] {
     const records = new Map<string, CallRecord>();
-    for (const call of this.#newestFirst().filter(isOf(agent))) {
+    for (const call of this.#ended.newestFirst().filter(isOf(agent))) {
       const key = `${call.name.agent} ${call.name.requestId}`;
       if (!records.has(key)) records.set(key, call.toRecord());
     }
@@ -78,28 +67,7 @@ export class CallRegistry {
 
   #leave(call: TrackedCall): void {
     this.#active.delete(call);
-    if (call.outcome !== undefined) this.#keep(call);
-  }
-
-  #keep(call: TrackedCall): void {
-    const { calls, replyBytes } = this.#limits;
-    const at = this.#endedCount++ % calls;
-    const replaced = this.#ended[at];
-    if (replaced) this.#dropReply(replaced);
-    this.#ended[at] = call;
-    this.#replyBytes += call.replyText?.length ?? 0;
-    this.#oldestReply = Math.max(this.#oldestReply, this.#endedCount - calls);
-    while (this.#replyBytes > replyBytes) this.#dropReply(this.#ended[this.#oldestReply++ % calls]!);
-  }
-
-  #dropReply(call: TrackedCall): void {
-    this.#replyBytes -= call.replyText?.length ?? 0;
-    call.replyText = undefined;
-  }
-
-  #newestFirst(): TrackedCall[] {
-    const at = this.#endedCount % this.#limits.calls;
-    return [...this.#ended.slice(at), ...this.#ended.slice(0, at)].reverse();
+    if (call.outcome !== undefined) this.#ended.add(call);
   }
 }
 

@@ -1,0 +1,76 @@
+import type { TrackedCall } from './tracked-call.ts';
+
+/** Bounds what {@link EndedCalls} keeps: `replyBytes` counts the texts of all replies. */
+export interface EndedCallLimits {
+  calls: number;
+  replyBytes: number;
+}
+
+/** What is kept of one agent, oldest first. */
+interface AgentCalls {
+  readonly calls: TrackedCall[];
+  replyBytes: number;
+}
+
+/**
+ * Keeps the calls that ended last. Where there is no room, the agent of which most is kept loses its oldest, so that no agent pushes out
+ * the calls or the replies of one of which less is kept.
+ */
+export class EndedCalls {
+  readonly #limits: EndedCallLimits;
+  readonly #byAgent = new Map<string, AgentCalls>();
+  /** All that is kept, in the order in which it ended. */
+  readonly #inOrder = new Set<TrackedCall>();
+  #replyBytes = 0;
+
+  constructor(limits: EndedCallLimits) {
+    this.#limits = limits;
+  }
+
+  /** Keeps a call that has ended. */
+  add(call: TrackedCall): void {
+    const { agent } = call.name;
+    const own = this.#byAgent.get(agent) ?? { calls: [], replyBytes: 0 };
+    this.#byAgent.set(agent, own);
+    own.calls.push(call);
+    this.#inOrder.add(call);
+    this.#countReply(own, call, 1);
+    if (this.#inOrder.size > this.#limits.calls)
+      this.#forgetOldest(this.#withMost(({ calls }) => calls.length));
+    while (this.#replyBytes > this.#limits.replyBytes)
+      this.#dropOldestReply(this.#withMost((one) => one.replyBytes));
+  }
+
+  /** Returns what is kept, newest first. */
+  newestFirst(): TrackedCall[] {
+    return [...this.#inOrder].reverse();
+  }
+
+  /** Among agents of which equally much is kept, this is the one that was added first. */
+  #withMost(amountOf: (one: AgentCalls) => number): AgentCalls {
+    let [most] = this.#byAgent.values();
+    for (const one of this.#byAgent.values()) if (amountOf(one) > amountOf(most!)) most = one;
+    return most!;
+  }
+
+  #forgetOldest(one: AgentCalls): void {
+    const call = one.calls.shift()!;
+    this.#inOrder.delete(call);
+    this.#dropReply(one, call);
+    if (one.calls.length === 0) this.#byAgent.delete(call.name.agent);
+  }
+
+  #dropOldestReply(one: AgentCalls): void {
+    this.#dropReply(one, one.calls.find(({ replyText }) => replyText !== undefined)!);
+  }
+
+  #dropReply(one: AgentCalls, call: TrackedCall): void {
+    this.#countReply(one, call, -1);
+    call.replyText = undefined;
+  }
+
+  #countReply(one: AgentCalls, { replyText = '' }: TrackedCall, sign: 1 | -1): void {
+    one.replyBytes += sign * replyText.length;
+    this.#replyBytes += sign * replyText.length;
+  }
+}
