@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -166,4 +166,8 @@ test('--wait refuses options that mean nothing with it, and a mark that cannot b
   const unwritable = await refused('--wait', '--mark', '/nowhere/mark');
   expect(unwritable).toMatchObject({ code: 2, stdout: '' });
   expect(unwritable.stderr).toContain('/nowhere/mark cannot be written');
+  await using directory = await tempDir();
+  const pipe = join(directory.path, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  expect((await refused('--wait', '--mark', pipe)).stderr).toContain(`${pipe} is no regular file`);
 });

@@ -1,5 +1,7 @@
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import type { BrokerClient } from '@signalbox/client';
+import { SignalboxError } from '@signalbox/protocol';
 import type { WaitingMessage } from '@signalbox/worker/mail-hint';
 
 const maxMessages = 1000;
@@ -38,8 +40,17 @@ export async function findMail(
   }
 }
 
-/** Reads up to where mail was told. Returns `undefined` if there is no file, or another text in it. */
+/**
+ * Reads up to where mail was told. Returns `undefined` if there is no file, or another text in it. Throws `usage` for anything but a
+ * file: a pipe would be waited for without end.
+ */
 export async function readMark(file: string): Promise<Mark | undefined> {
+  const found = await stat(file).catch(() => undefined);
+  if (found && !found.isFile()) {
+    throw new SignalboxError('usage', `--mark: ${file} is no regular file`, {
+      details: { hint: 'name a file, or a path where there is none yet' },
+    });
+  }
   const text = await readFile(file, 'utf8').catch(() => '');
   const [, brokerId = '', digits] = /^([!-~]{1,256}) (\d{1,16})\n$/.exec(text) ?? [];
   const seq = Number(digits);
@@ -48,7 +59,7 @@ export async function readMark(file: string): Promise<Mark | undefined> {
 
 /** Writes the mark, whole or not at all. Rejects if it cannot be written: then nothing may be told, or it would be told again. */
 export async function writeMark(file: string, { brokerId, seq }: Mark): Promise<void> {
-  const next = `${file}.${process.pid}`;
-  await writeFile(next, `${brokerId} ${seq}\n`, { mode: 0o600 });
+  const next = `${file}.${randomUUID()}`;
+  await writeFile(next, `${brokerId} ${seq}\n`, { mode: 0o600, flag: 'wx' });
   await rename(next, file);
 }
