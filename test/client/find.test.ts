@@ -30,7 +30,7 @@ it('tells which requests in the own inbox are settled', async () => {
   await expect(rosa.find([{ id: 'open' }, { id: 'settled' }])).rejects.toMatchObject({ code: 'forbidden' });
 });
 
-it('tells an agent which requests it has answered, with and without their sender', async () => {
+it('tells an agent which of its replies are stored, with and without the sender of the request', async () => {
   await using brokerAndClients = await startBrokerWithClients();
   const { client: rosa } = await brokerAndClients.connect('rosa');
   const { client: walt } = await brokerAndClients.connect('walt');
@@ -46,10 +46,19 @@ it('tells an agent which requests it has answered, with and without their sender
   const reply = { to: 'walt', kind: 'reply', id: 're:answered', correlationId: 'answered', body: {} };
   await rosa.deliver({ ...reply, settles: seqs.answered });
   const ask = async (agent?: string) => {
-    const one = (id: string) => rosa.find([{ id, ...(agent && { agent }) }]);
+    const one = (id: string) => rosa.find([{ id, reply: `re:${id}`, ...(agent && { agent }) }]);
     return (await Promise.all(['answered', 'acked', 'open', 'never'].map(one))).flat();
   };
   for (const agent of ['walt', undefined])
     expect(await ask(agent)).toEqual(['answered', 'settled', 'open', 'unknown']);
   expect(await ask('eva')).toEqual(Array(4).fill('unknown'));
+  expect(await rosa.find([{ id: 'answered' }])).toEqual(['settled']);
+  expect(await rosa.find([{ id: 'answered', reply: 'another' }])).toEqual(['settled']);
+
+  // Another agent sends a request with the same id.
+  const { client: eva } = await brokerAndClients.connect('eva');
+  await eva.deliver({ to: 'rosa', kind: 'ask', body: {}, id: 'answered' });
+  expect(await ask()).toEqual(['answered', 'settled', 'open', 'unknown']);
+  expect(await ask('eva')).toEqual(['open', 'unknown', 'unknown', 'unknown']);
+  expect(await rosa.find([{ id: 'answered', reply: 'another' }])).toEqual(['ambiguous']);
 });

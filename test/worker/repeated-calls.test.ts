@@ -235,10 +235,12 @@ test('an inbox that was read at a dead face is read again, and its messages are 
   expect(await third.call(3, 'signalbox_reply', reply)).toMatchObject({
     result: {
       structuredContent: { replied_to: 'one' },
-      content: [{ text: expect.stringContaining('An answer of yours to one is stored') }],
+      content: [{ text: expect.stringContaining('The reply to one is stored') }],
     },
   });
+  // A call with another text stored nothing, although the message was answered.
   for (const unanswered of [
+    { message_id: 'one' },
     { message_id: 'two' },
     { message_id: 'never' },
     { message_id: 'one', from: 'eva' },
@@ -246,6 +248,34 @@ test('an inbox that was read at a dead face is read again, and its messages are 
     expect(await third.call(8, 'signalbox_reply', { text: 'done', ...unanswered })).toMatchObject({
       result: { _meta: { 'signalbox/error': { code: 'not_held', may_have_run: false } } },
     });
+});
+
+test('a reply that is repeated goes to the message that was read, and not to a later one of another agent with the same id', async () => {
+  await using site = await startSharedFaceStack();
+  const consumer = newConsumer();
+  const wim = await site.stack.clientAt('wim');
+  const eva = await site.stack.clientAt('eva');
+  const question = { to: 'rosa', kind: 'ask', body: 'how are you?', id: 'q' };
+  const answered = wim.request('rosa', 'ask', question.body, { id: 'q', timeoutMs: 60_000 });
+  await using first = await site.shim('rosa', { consumer });
+  await first.call(2, 'signalbox_inbox_wait', { timeout_s: 20 });
+  const reply = { message_id: 'q', text: 'for wim only' };
+  await first.call(3, 'signalbox_reply', reply);
+  expect(await answered).toMatchObject({ status: 'completed', reply: { json: reply.text } });
+  await eva.deliver(question);
+  await replaceFace(site);
+  await using second = await site.shim('rosa', { consumer });
+  expect(await second.call(3, 'signalbox_reply', reply)).toMatchObject({
+    result: { structuredContent: { replied_to: 'q' } },
+  });
+  // The dead face was to answer wim again, and did not come to it.
+  expect(await second.call(4, 'signalbox_reply', { ...reply, text: 'another' })).toMatchObject({
+    result: { _meta: { 'signalbox/error': { code: 'ambiguous', may_have_run: true } } },
+  });
+  expect(await eva.peek()).toEqual([]);
+  expect(await second.call(5, 'signalbox_reply', { ...reply, text: 'for eva', from: 'eva' })).toMatchObject({
+    result: { structuredContent: { to: 'eva' } },
+  });
 });
 
 function contentOf(answer: Record<string, unknown>): Record<string, unknown> {

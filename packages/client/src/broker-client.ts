@@ -77,10 +77,10 @@ export interface BrokerClient extends AsyncDisposable {
   peek(options?: PeekOptions): Promise<PeekedMessage[]>;
   /**
    * Asks whether requests in this client's inbox are settled, each named by its id and, if it is known, its sender. The states come in
-   * the order of the requests. `answered`: it is settled, and a reply of this agent is stored. `unknown`: it was settled long ago, or the
-   * broker never stored it.
+   * the order of the requests. `answered`: it is settled, and this agent's reply with the id `reply` is stored. `ambiguous`: no sender was
+   * named, and there are several. `unknown`: it was settled long ago, or the broker never stored it.
    */
-  find(requests: readonly { agent?: string; id: string }[]): Promise<FoundState[]>;
+  find(requests: readonly { agent?: string; id: string; reply?: string }[]): Promise<FoundState[]>;
   /**
    * Reports events for the broker's audit log. Only for orchestrators. They are recorded when this resolves, also if the connection is lost
    * meanwhile. After a `timed_out` the same batch may be reported again, with its id: it is recorded once.

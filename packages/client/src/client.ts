@@ -284,7 +284,7 @@ export class Client implements BrokerClient {
     return messages as PeekedMessage[];
   }
 
-  async find(requests: readonly { agent?: string; id: string }[]): Promise<FoundState[]> {
+  async find(requests: readonly { agent?: string; id: string; reply?: string }[]): Promise<FoundState[]> {
     this.#parts.requireOpen();
     const states: string[] = [];
     for (let at = 0; at < requests.length; at += frameLimits.findRequests) {

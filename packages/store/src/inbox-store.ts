@@ -169,9 +169,11 @@ export interface InboxStore extends AsyncDisposable {
   read(inbox: string, afterSeq: number, limit: number, maxBytes: number): Promise<StoredMessage[]>;
   /**
    * Finds a message by the id that its sender gave it: the pending one, or else the one that was stored last. Settled messages are
-   * found while the dedupe window lasts, and perhaps longer. Without a sender, the newest one in memory or else on the disk is found.
+   * found while the dedupe window lasts, and perhaps longer.
    */
-  find(inbox: string, sender: string | undefined, id: string): Promise<FoundMessage | undefined>;
+  find(inbox: string, sender: string, id: string): Promise<FoundMessage | undefined>;
+  /** Finds the messages of up to `limit` senders with one id, as {@link find} does for each of them, in any order. */
+  findOfAnySender(inbox: string, id: string, limit: number): Promise<FoundMessage[]>;
   /** Tells whether a request can be answered now. */
   requestState(request: RequestKey): Promise<RequestState>;
   /** Pending messages of all inboxes that were stored with this `tokenId`, by ascending sequence numbers. */

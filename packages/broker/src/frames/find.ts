@@ -1,12 +1,15 @@
-import { type FindFrame, type FoundState, replyIdOf, type Sender } from '@signalbox/protocol';
-import type { InboxStore } from '@signalbox/store';
+import type { FindFrame, FoundState, Sender } from '@signalbox/protocol';
+import type { FoundMessage, InboxStore } from '@signalbox/store';
 import type { Caller } from './caller.ts';
 import type { FrameDeps } from './frame-deps.ts';
 import type { Outcome } from './outcome.ts';
 
+/** The most senders of requests with one id that are looked at. */
+const maxSenders = 16;
+
 /**
- * Handles `find`: tells which requests in the connection's inbox are settled, and which of them its agent has answered. The answer waits
- * until that is durable.
+ * Handles `find`: tells which requests in the connection's inbox are settled, and to which of them certain replies of its agent
+ * are stored. The answer waits until that is durable.
  */
 export async function find(
   { request_id, requests }: FindFrame,
@@ -25,14 +28,27 @@ export async function find(
 }
 
 async function stateOf(
-  { agent, id }: FindFrame['requests'][number],
-  { address, agent: asker, role }: Sender,
-  store: Pick<InboxStore, 'find'>,
+  { agent, id, reply }: FindFrame['requests'][number],
+  { address, agent: asker }: Sender,
+  store: Pick<InboxStore, 'find' | 'findOfAnySender'>,
 ): Promise<FoundState> {
-  const found = await store.find(address, agent, id);
-  if (!found) return 'unknown';
-  if (found.outcome === undefined) return 'open';
-  // Orchestrators ask about many requests, and have a journal of their answers.
-  if (role === 'orchestrator') return 'settled';
-  return (await store.find(found.senderAddress, asker, replyIdOf(id))) ? 'answered' : 'settled';
+  const found = await requestsOf({ agent, id }, address, store);
+  if (reply !== undefined) {
+    for (const { senderAddress } of found)
+      if (await store.find(senderAddress, asker, reply)) return 'answered';
+  }
+  const [request, another] = found;
+  if (!request) return 'unknown';
+  if (another) return 'ambiguous';
+  return request.outcome === undefined ? 'open' : 'settled';
+}
+
+async function requestsOf(
+  { agent, id }: Pick<FindFrame['requests'][number], 'agent' | 'id'>,
+  inbox: string,
+  store: Pick<InboxStore, 'find' | 'findOfAnySender'>,
+): Promise<FoundMessage[]> {
+  if (agent === undefined) return await store.findOfAnySender(inbox, id, maxSenders);
+  const found = await store.find(inbox, agent, id);
+  return found ? [found] : [];
 }

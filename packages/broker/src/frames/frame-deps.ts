@@ -32,6 +32,7 @@ export interface FrameDeps {
     InboxStore,
     | 'read'
     | 'find'
+    | 'findOfAnySender'
     | 'requestState'
     | 'stats'
     | 'backlog'

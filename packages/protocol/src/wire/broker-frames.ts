@@ -152,7 +152,7 @@ export const brokerFrameSchemas = {
     states: z
       .array(z.string())
       .describe(
-        'The state of each request, in the order of the question. `open`: not settled. `settled`: it is never pushed again. `answered`: the same, and the reply of this agent is stored; orchestrators are not told this. `unknown`: not in the store, because it was settled long ago or never stored.',
+        'The state of each request, in the order of the question. `open`: not settled. `settled`: it is never pushed again. `answered`: the same, and the reply of this agent with the id `reply` is stored. `ambiguous`: the question names no agent, and several have sent requests with this id. `unknown`: not in the store, because it was settled long ago or never stored.',
       ),
   }),
 
@@ -218,6 +218,6 @@ export type ErrorFrame = FrameOf<'error'>;
 export type ConnectedAgent = z.infer<typeof connectedAgentSchema>;
 
 /** The states of requests in the frame `found`. */
-export const foundStates = ['open', 'settled', 'answered', 'unknown'] as const;
+export const foundStates = ['open', 'settled', 'answered', 'ambiguous', 'unknown'] as const;
 /** The state of a request in the frame `found`. */
 export type FoundState = (typeof foundStates)[number];

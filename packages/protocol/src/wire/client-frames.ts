@@ -226,15 +226,15 @@ export const clientFrameSchemas = {
 
   find: frameSchema(
     'find',
-    'Asks whether requests in the connection’s inbox are settled, and whether this agent has answered them. Only orchestrators may ask about more than one at a time. Answer: `found`.',
+    'Asks whether requests in the connection’s inbox are settled, and whether certain replies of this agent to them are stored. Only orchestrators may ask about more than one at a time. Answer: `found`.',
     {
       request_id: requestId,
       requests: z
-        .array(z.object({ agent: agentIdSchema.optional(), id: idSchema }))
+        .array(z.object({ agent: agentIdSchema.optional(), id: idSchema, reply: idSchema.optional() }))
         .min(1)
         .max(frameLimits.findRequests)
         .describe(
-          'The agent that sent each request, and the id of the request. Without the agent, the newest one with this id.',
+          'The agent that sent each request, the id of the request, and the id under which this agent may have sent its reply. Without the agent, the requests of all senders with this id.',
         ),
     },
   ),

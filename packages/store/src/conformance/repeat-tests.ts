@@ -74,6 +74,11 @@ export function repeatTests(open: OpenStore): void {
     await ack(store, 'inbox', seqOf(appended[0]));
     expect(await store.find('inbox', 'ann', 'a')).toMatchObject({ outcome: 'acked' });
     expect((await store.find('inbox', 'eve', 'a'))?.outcome).toBeUndefined();
+    const found = await store.findOfAnySender('inbox', 'a', 9);
+    expect(new Set(found.map(({ outcome }) => outcome))).toEqual(new Set([undefined, 'acked']));
+    expect(found).toHaveLength(2);
+    expect(await store.findOfAnySender('inbox', 'a', 1)).toHaveLength(1);
+    expect(await store.findOfAnySender('inbox', 'b', 9)).toEqual([]);
     expect(await append(store, [message({ id: 'a', sender: 'kim' })])).toMatchObject([{ result: 'stored' }]);
   });
 

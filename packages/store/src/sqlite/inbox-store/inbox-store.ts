@@ -227,8 +227,12 @@ export class SqliteInboxStore implements InboxStore {
     return this.#attempt(() => this.#messages.reader.read(inbox, afterSeq, limit, maxBytes));
   }
 
-  async find(inbox: string, sender: string | undefined, id: string): Promise<FoundMessage | undefined> {
+  async find(inbox: string, sender: string, id: string): Promise<FoundMessage | undefined> {
     return this.#attempt(() => this.#messages.reader.find(id, inbox, sender));
+  }
+
+  async findOfAnySender(inbox: string, id: string, limit: number): Promise<FoundMessage[]> {
+    return this.#attempt(() => this.#messages.reader.findOfAnySender(id, inbox, limit));
   }
 
   async requestState(request: RequestKey): Promise<RequestState> {

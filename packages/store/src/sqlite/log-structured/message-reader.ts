@@ -6,6 +6,7 @@ import type { Inbox } from './inbox.ts';
 import { hasLostBody, type LoggedMessage, storedMessageOf, storedMetadataOf } from './logged-message.ts';
 import type { Memtable } from './memtable.ts';
 import type { PendingSegments } from './pending-segments.ts';
+import type { Segment } from './segment.ts';
 import type { Segments } from './segments.ts';
 
 /** How far into an inbox `tried` looks. */
@@ -44,12 +45,28 @@ export class MessageReader {
   }
 
   /** Finds a message by its id, pending or settled. */
-  find(id: string, inbox: string, sender: string | undefined): FoundMessage | undefined {
+  find(id: string, inbox: string, sender: string): FoundMessage | undefined {
     const found = this.withId(id, inbox, sender);
-    if (!found) return undefined;
-    const { seq, shared, ending } = found;
-    const { kind, senderAddress } = shared;
-    return { seq, kind, senderAddress, ...(ending && { outcome: ending.outcome }) };
+    return found && foundMessageOf(found);
+  }
+
+  /** Finds the messages of up to `limit` senders with one id, as {@link find} does for each of them. */
+  findOfAnySender(id: string, name: string, limit: number): FoundMessage[] {
+    const found = new Map<string, LoggedMessage>();
+    // The newest of a sender comes first.
+    const keep = (message: LoggedMessage) => {
+      const { sender } = message.shared;
+      if (!found.has(sender) && found.size < limit) found.set(sender, message);
+    };
+    const inbox = this.#memtable.inbox(name);
+    for (let entry = inbox.find(id); entry !== undefined; entry = entry.sameId) keep(entry);
+    if (this.#segments.mayHold(id)) {
+      this.#segments.find(id, (message, segment) => {
+        if (this.#isHeld(message, segment, name)) keep(message);
+        return found.size === limit;
+      });
+    }
+    return [...found.values()].map(foundMessageOf);
   }
 
   /** Finds one pending message by its number. */
@@ -179,10 +196,15 @@ export class MessageReader {
     return this.#segments.find(
       id,
       (message, segment) =>
-        message.shared.inbox === inbox.name &&
         (sender === undefined || message.shared.sender === sender) &&
-        (segment.kind === 'settled' || this.#pending.holds(message, segment)),
+        this.#isHeld(message, segment, inbox.name),
     );
+  }
+
+  /** Whether a message of a segment is in this inbox, and as the segment has it. */
+  #isHeld(message: LoggedMessage, segment: Segment, inbox: string): boolean {
+    const isCurrent = segment.kind === 'settled' || this.#pending.holds(message, segment);
+    return message.shared.inbox === inbox && isCurrent;
   }
 
   *#after(inbox: string, afterSeq: number): Iterable<LoggedMessage> {
@@ -195,6 +217,11 @@ export class MessageReader {
     }
     for (; !entry.done; entry = entries.next()) if (entry.value.seq > afterSeq) yield entry.value;
   }
+}
+
+function foundMessageOf({ seq, shared, ending }: LoggedMessage): FoundMessage {
+  const { kind, senderAddress } = shared;
+  return { seq, kind, senderAddress, ...(ending && { outcome: ending.outcome }) };
 }
 
 function compare(a: string, b: string): number {

@@ -45,9 +45,12 @@ export function replyTool(inbox: Inbox, now: () => number): MailboxTool {
       const isResumable = key !== undefined && !wasRead(inbox, id, from);
       // The message may have been read, or even answered, at a face that has ended.
       if (isResumable) await inbox.fill(signal);
-      if (isResumable && isGone(inbox, answered, { id, from })) {
-        const [state] = await client.find([{ id, ...(from !== undefined && { agent: from }) }]);
-        if (state === 'answered') return answeredBefore(id, from);
+      if (isResumable) {
+        const [state] = await client.find([
+          { id, reply: key.id, ...(from !== undefined && { agent: from }) },
+        ]);
+        if (state === 'answered') return storedBefore(id, from);
+        if (state === 'ambiguous') throw severalSenders(id);
       }
       const held = answerable(inbox, { id, from, answered, isResumable });
       const { seq } = held;
@@ -58,7 +61,8 @@ export function replyTool(inbox: Inbox, now: () => number): MailboxTool {
           {
             to: address,
             kind: 'reply',
-            id: replyIdOf(id),
+            // The id of the call tells its reply from that of another call with another text.
+            id: key?.id ?? replyIdOf(id),
             correlationId: id,
             body,
             traceparent: held.traceparent,
@@ -97,15 +101,6 @@ interface Wanted {
   isResumable: boolean;
 }
 
-/** Returns true if nothing is known here of a message: this process neither holds it nor has answered it. */
-function isGone(
-  { held }: Inbox,
-  answered: ReadonlySet<string>,
-  { id, from }: Pick<Wanted, 'id' | 'from'>,
-): boolean {
-  return held.withId(id, from).length === 0 && answeredKey(answered, id, from) === undefined;
-}
-
 /** Returns the key of an answer that this process has sent. */
 function answeredKey(
   answered: ReadonlySet<string>,
@@ -115,10 +110,19 @@ function answeredKey(
   return [...answered].find((key) => key.startsWith(`${id} `) && (!from || key === keyOf(id, from)));
 }
 
-/** Tells that the broker has an answer, which this call stored at a face that has ended, or another call of the agent. */
-function answeredBefore(id: string, from: string | undefined): ToolResult {
-  const text = `An answer of yours to ${id} is stored on the broker's disk, and the message is acked. To add something use signalbox_send_message.`;
+/** Tells that this call has stored its reply at a face that has ended. */
+function storedBefore(id: string, from: string | undefined): ToolResult {
+  const text = `The reply to ${id} is stored on the broker's disk; the message is acked.`;
   return answer(text, { replied_to: id, ...(from !== undefined && { to: from }) });
+}
+
+/** Refuses a reply that an agent meant for one of several messages, of which some may have come later. */
+function severalSenders(id: string): SignalboxError {
+  return new SignalboxError(
+    'ambiguous',
+    `several agents sent messages with the id '${id}', and the process that read them has ended; say which with 'from'`,
+    { details: { mayBeStored: true } },
+  );
 }
 
 function answerable({ held }: Inbox, { id, from, answered, isResumable }: Wanted): HeldMessage {
