@@ -1,10 +1,11 @@
 import type { Socket } from 'node:net';
+import type { Transform } from 'node:stream';
 import type { Log } from '@signalbox/client';
 import { type FaceLimits, jsonLine, messageOf, SignalboxError } from '@signalbox/protocol';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import { type McpFace, type McpFaceOptions, serveMcpFace } from '../face/stdio-face.ts';
 import type { RequestRoom } from '../http/request-room.ts';
-import { StdioTransport } from '../sdk/stdio-transport.ts';
+import { type JSONRPCMessage, StdioTransport } from '../sdk/stdio-transport.ts';
 import type { SessionPlace } from './agent-places.ts';
 import type { AgentShare } from './agent-shares.ts';
 import { CallLines, invalidRequest, noRoom, refusal } from './call-lines.ts';
@@ -45,42 +46,23 @@ export interface FaceSession {
   end(reason: FaceRefusal): Promise<void>;
 }
 
+/** Options of one session: those of all, and what its agent and its process share between their connections. */
+type OwnOptions = FaceSessionOptions &
+  Pick<SessionPlace, 'mentioned'> & { share: AgentShare; onListed: () => void };
+
 /** Serves MCP to a shim whose agent is connected, until one of them ends. The executor is closed with the session. */
 export function openSession(
   socket: Socket,
   hello: FaceHello,
   executor: McpProxyExecutor,
-  options: FaceSessionOptions & Pick<SessionPlace, 'mentioned'> & { share: AgentShare; onListed: () => void },
+  options: OwnOptions,
 ): FaceSession {
-  const { limits, room, share, log } = options;
+  const { limits, share, log } = options;
   const { agent, role } = executor;
-  const lines = new CallLines({
-    consumer: hello.consumer,
-    takeRoom: (characters) => {
-      const place = room.place(agent);
-      return place.take({ requests: 1, bytes: characters })?.message ?? place;
-    },
-    onLeaving: (characters) => {
-      share.turns.spend(unitsOf(characters) - 1);
-      share.boundUnread();
-    },
-    onWithdrawn: (id, { tool, asked }) => {
-      if (tool === undefined) return;
-      executor.client.cancel(asked ?? executor.orchestrator, id);
-    },
-    tell: (line) => writeLine(socket, line),
-  });
-  const gate = createLineGate({
-    maxLineBytes: limits.bodyBytes + prefixBytes,
-    budget: share.bytes,
-    turns: share.turns,
-    place: room.place(agent),
-    now: options.now,
-    onLeftOut: ({ id, noRoom: why }) => {
-      if (id === undefined) void end(why === undefined ? tooLong(limits) : overfull(why));
-      else if (why === undefined) void transport.send(refusal(id, invalidRequest, tooLongText(limits)));
-      else void transport.send(refusal(id, noRoom, why));
-    },
+  const lines = callLines(socket, hello, executor, options);
+  const gate = requestGate(agent, options, {
+    refuse: (answer) => void transport.send(answer),
+    end: (reason) => void end(reason),
   });
   const transport = new StdioTransport(gate, socket, lines);
   writeLine(socket, { welcome: { agent, role } });
@@ -136,6 +118,50 @@ export function openSession(
     closed,
     end,
   };
+}
+
+/** Makes the lines of a shim: what its calls take, and what its withdrawn calls begin, is its agent's. */
+function callLines(
+  socket: Socket,
+  { consumer }: FaceHello,
+  { agent, client, orchestrator }: McpProxyExecutor,
+  { room, share }: OwnOptions,
+): CallLines {
+  return new CallLines({
+    consumer,
+    takeRoom: (characters) => {
+      const place = room.place(agent);
+      return place.take({ requests: 1, bytes: characters })?.message ?? place;
+    },
+    onLeaving: (characters) => {
+      share.turns.spend(unitsOf(characters) - 1);
+      share.boundUnread();
+    },
+    onWithdrawn: (id, { tool, asked }) => {
+      if (tool !== undefined) client.cancel(asked ?? orchestrator, id);
+    },
+    tell: (line) => writeLine(socket, line),
+  });
+}
+
+/** Makes the gate in front of a session. A request that it leaves out is refused, and the session ends if that can't be told. */
+function requestGate(
+  agent: string,
+  { limits, room, share, now }: OwnOptions,
+  { refuse, end }: { refuse: (answer: JSONRPCMessage) => void; end: (reason: FaceRefusal) => void },
+): Transform {
+  return createLineGate({
+    maxLineBytes: limits.bodyBytes + prefixBytes,
+    budget: share.bytes,
+    turns: share.turns,
+    place: room.place(agent),
+    now,
+    onLeftOut: ({ id, noRoom: why }) => {
+      if (id === undefined) end(why === undefined ? tooLong(limits) : overfull(why));
+      else if (why === undefined) refuse(refusal(id, invalidRequest, tooLongText(limits)));
+      else refuse(refusal(id, noRoom, why));
+    },
+  });
 }
 
 /** Writes a line of the face itself. */
