@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { type TestAuthority, tempDir, testAuthority } from '@signalbox/testing';
 import { beforeAll, test } from 'vitest';
 import { jsonOf, signalbox } from '../support/cli/command-line.ts';
@@ -11,12 +13,16 @@ beforeAll(async () => {
   authority = await testAuthority();
 });
 
-/** What a set-up has: the life of its certificate, the key of another one, and the rights of the key's file. */
+/** What a set-up has: the life of its certificate, what stands before it or instead of its file, its key and the rights of that file. */
 interface Given {
   begins?: number;
   ends?: number;
   key?: string;
   keyMode?: number;
+  /** Certificates before its own. */
+  above?: string;
+  /** True: the certificate is a pipe to which nobody writes. */
+  isPipe?: boolean;
 }
 
 const cases: [string, () => Promise<Given>, { status: string; text: string; fix?: string }][] = [
@@ -41,6 +47,16 @@ const cases: [string, () => Promise<Given>, { status: string; text: string; fix?
     },
   ],
   [
+    'comes after that of its authority',
+    async () => ({ above: authority.ca }),
+    { status: 'failed', text: 'the key belongs to a later certificate of the file', fix: 'broker.tls' },
+  ],
+  [
+    'is a pipe',
+    async () => ({ isPipe: true }),
+    { status: 'failed', text: 'broker.pem is no regular file', fix: 'broker.tls' },
+  ],
+  [
     'has a key that others may read',
     async () => ({ keyMode: 0o644 }),
     { status: 'failed', text: 'is not private', fix: 'chmod 600' },
@@ -50,11 +66,12 @@ const cases: [string, () => Promise<Given>, { status: string; text: string; fix?
 test.concurrent.for(cases)('doctor judges a certificate that %s.', async ([, make, wanted], { expect }) => {
   await using directory = await tempDir();
   const at = (name: string): string => join(directory.path, name);
-  const { key, keyMode = 0o600, ...life } = await make();
+  const { key, keyMode = 0o600, above = '', isPipe = false, ...life } = await make();
   const pair = { ...(await authority.issue({ names: ['127.0.0.1'], ...life })), ...(key && { key }) };
   const tls = '{ cert: broker.pem, key: broker.key }';
   await writeFile(at('signalbox.yaml'), `broker: { data: ./state, listen: "127.0.0.1:0", tls: ${tls} }\n`);
-  await writeFile(at('broker.pem'), pair.cert);
+  if (isPipe) await promisify(execFile)('mkfifo', [at('broker.pem')]);
+  else await writeFile(at('broker.pem'), `${above}\n${pair.cert}`);
   await writeFile(at('broker.key'), pair.key);
   await chmod(at('broker.key'), keyMode);
   const env = { HOME: directory.path, PATH: '' };

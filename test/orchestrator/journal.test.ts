@@ -377,6 +377,20 @@ test('a damaged row tells only that its call was started, and to the broker the 
   expect(reports).toEqual([expect.stringContaining(`${t.file} is damaged (1 rows)`)]);
 });
 
+test('a list of generations that is no list claims none', async () => {
+  await using t = await journalFile();
+  {
+    await using journal = await t.open();
+    journal.claim('inbox', () => expect.fail());
+    await journal.start(call('written'));
+  }
+  const db = new Database(t.file);
+  expect(db.prepare("UPDATE generation SET list = '5'").run().changes).toBe(1);
+  db.close();
+  await using journal = await t.open();
+  expect(journal.claim('inbox', () => expect.fail()).previous).toEqual([]);
+});
+
 test('a journal of which the log is damaged in the middle is another one to the broker, a whole one is not', async () => {
   await using t = await journalFile();
   {

@@ -1,5 +1,5 @@
-// The parts of a configuration that are right and yet do nothing.
-export { unmatchedPatterns } from './checks/unmatched-patterns.ts';
+// The parts of a configuration that are right by themselves, and do not go with the rest.
+export { configWarnings } from './checks/config-warnings.ts';
 // The configuration that processes run with, and where it comes from.
 export {
   type AuthEntry,

@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { messageOf } from '@signalbox/protocol';
@@ -19,7 +19,8 @@ export interface CertificateLife {
 }
 
 /** Returns why a pair can't be used at all, or `undefined`. The text never holds a part of the key. */
-export function pairProblem({ cert, key }: TlsPair): string | undefined {
+export function pairProblem(pair: TlsPair): string | undefined {
+  const { cert, key } = pair;
   let certificate: X509Certificate;
   try {
     certificate = new X509Certificate(cert);
@@ -34,10 +35,20 @@ export function pairProblem({ cert, key }: TlsPair): string | undefined {
   } catch (error) {
     const isMismatch = messageOf(error).includes('key values mismatch');
     return isMismatch
-      ? `the key does not belong to the certificate of ${subjectOf(certificate)}`
+      ? mismatchText(pair, certificate)
       : `the file of the key holds no private key in PEM: ${messageOf(error)}`;
   }
   return undefined;
+}
+
+/** The certificate of the server has to come first in its file; those of the authorities follow. */
+function mismatchText({ cert, key }: TlsPair, first: X509Certificate): string {
+  const privateKey = createPrivateKey(key);
+  const blocks = cert.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
+  const isLater = blocks.slice(1).some((block) => new X509Certificate(block).checkPrivateKey(privateKey));
+  return isLater
+    ? `the key belongs to a later certificate of the file; put that one first, before that of ${subjectOf(first)}`
+    : `the key does not belong to the certificate of ${subjectOf(first)}`;
 }
 
 /** Returns from when to when the certificate of a pair is good. */

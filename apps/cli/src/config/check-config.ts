@@ -1,9 +1,9 @@
 import {
   type Config,
   configJsonSchema,
+  configWarnings,
   findConfig,
   searchedText,
-  unmatchedPatterns,
   withExposureChecked,
 } from '@signalbox/config';
 import { dataDirectory } from '@signalbox/daemon/data-directory';
@@ -37,7 +37,7 @@ export async function checkConfig(named: string | undefined, flags: { json?: boo
   const warnings = [
     ...config.warnings,
     ...missingCommands(config, process.env),
-    ...unmatchedPatterns(config, file),
+    ...configWarnings(config, file),
     ...reloadWarnings(config),
   ];
   const servers = Object.keys(config.mcpServers);

@@ -459,6 +459,41 @@ test('It finds a port that something else has.', async () => {
   }
 });
 
+test('It finds that something else has the port of the orchestrator, with a broker and without one.', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const place = setup({ 'signalbox.yaml': config(`orchestrator: { listen: "${address}" }\n`) });
+  try {
+    const found = [
+      ...(await examined(place, { servers: false })),
+      ...(await examined(place, { servers: false, data: join(root, 'running') })),
+    ];
+    const inUse = {
+      check: 'port',
+      status: 'failed',
+      text: expect.stringContaining(address),
+      fix: expect.stringContaining('orchestrator.listen'),
+    };
+    expect(bad(found)).toEqual([inUse, inUse].map((finding) => expect.objectContaining(finding)));
+  } finally {
+    server.close();
+  }
+});
+
+test('A pipe, a folder and a huge file that look like tokens are named and not read.', async () => {
+  const place = setup();
+  await promisify(execFile)('mkfifo', [join(place.cwd, 'pipe.token')]);
+  mkdirSync(join(place.cwd, 'folder.token'));
+  writeFileSync(join(place.cwd, 'huge.token'), Buffer.alloc(100_000), { mode: 0o600 });
+  const texts = bad(await examined(place)).map(({ check, status, text }) => `${check} ${status} ${text}`);
+  expect(texts.sort()).toEqual([
+    expect.stringMatching(/^tokens warning .*folder\.token is no regular file$/),
+    expect.stringMatching(/^tokens warning .*huge\.token does not hold one token$/),
+    expect.stringMatching(/^tokens warning .*pipe\.token is no regular file$/),
+  ]);
+});
+
 test('It finds data that may not be written.', async () => {
   const place = setup();
   mkdirSync(place.data, { mode: 0o700 });

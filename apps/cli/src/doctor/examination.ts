@@ -155,11 +155,29 @@ async function examineRunning(place: Place, reached: ReachedBroker, clock: Clock
     const connection = 'connection' in reached ? reached.connection : undefined;
     return tokenFindings(tokensOf(flags, setup, machine, dataDir), connection, { env, now });
   });
+  await checks.run('port', () => orchestratorPortFindings(place, reached));
   if (flags.servers === false) return;
   await checks.run('servers', (tell, signal) => serverFindings(place, reached, tell, signal), {
     timeMs: serversLimitMs,
     graceMs: serversEndMs,
   });
+}
+
+/** Judges the address at which an orchestrator answers probes, if it has one. That of a connected orchestrator is its own. */
+async function orchestratorPortFindings({ flags, setup }: Place, reached: ReachedBroker): Promise<Finding[]> {
+  const { listen } = setup.config.orchestrator;
+  if (!listen || setup.problem !== undefined) return [];
+  if (reached.state !== 'connected') return [await portFinding(listen, 'orchestrator.listen')];
+  const { client, connection } = reached;
+  if (await isConnected(client, flags.orchestrator ?? connection.orchestrator)) return [];
+  return [await portFinding(listen, 'orchestrator.listen')];
+}
+
+async function isConnected(
+  client: Extract<ReachedBroker, { state: 'connected' }>['client'],
+  orchestrator: string,
+): Promise<boolean> {
+  return (await client.listConnected()).some(({ address }) => address === orchestrator);
 }
 
 /** Asks the orchestrator about its servers, or starts them here if none runs. */
@@ -173,8 +191,7 @@ async function serverFindings(
   if (reached.state === 'connected') {
     const { client, connection } = reached;
     const orchestrator = flags.orchestrator ?? connection.orchestrator;
-    const connected = await client.listConnected();
-    if (connected.some(({ address }) => address === orchestrator)) {
+    if (await isConnected(client, orchestrator)) {
       const timeoutMs = orchestratorTimeoutMs;
       try {
         const { servers } = await queryOrchestrator(client, orchestrator, { op: 'servers' }, { timeoutMs });

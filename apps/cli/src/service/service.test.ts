@@ -63,6 +63,7 @@ test('Blanks, quotes, dollars and percent signs in paths mean themselves.', () =
   expect(() => unitText({ ...system, config: '/srv/a\nExecStart=x/s.yaml' })).toThrow(
     'no unit of systemd can hold',
   );
+  expect(() => unitText({ ...system, runAs: 'root\nExecStartPre=x' })).toThrow('no unit of systemd can hold');
 });
 
 test('Only a unit that is as it was written is replaced.', () => {

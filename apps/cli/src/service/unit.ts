@@ -82,7 +82,7 @@ function systemLines({ runAs, dataDir, writable, command, config, credentials }:
   ];
   const isInHome = read.some((one) => homes.some((home) => one === home || one.startsWith(`${home}/`)));
   return [
-    `User=${runAs}`,
+    `User=${path(runAs)}`,
     ...(own === undefined ? [] : [`StateDirectory=${word(own)}`, 'StateDirectoryMode=0700']),
     // npm and others keep what they load in the home directory.
     'CacheDirectory=signalbox',

@@ -1,4 +1,5 @@
-import { readFile, stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import {
   type CertificateLife,
@@ -13,6 +14,8 @@ import { exposedKey } from './key-file.ts';
 
 /** How often the end of the certificate is looked at. */
 const checkMs = 24 * 60 * 60 * 1000;
+/** The most bytes of one of the files. */
+const maxBytes = 1024 * 1024;
 
 /** The options of {@link TlsFiles}. */
 export interface TlsFilesOptions {
@@ -170,9 +173,14 @@ export async function readPair({ cert, key }: Pick<TlsFilesOptions, 'cert' | 'ke
   throw badTls(`the certificate ${cert} and the key ${key} can't be used: ${problem}`);
 }
 
+/** Only a regular file can be read again. Opening a pipe would wait for somebody to write. */
 async function readText(path: string, what: string): Promise<string> {
   try {
-    return await readFile(path, 'utf8');
+    await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const facts = await file.stat();
+    if (!facts.isFile()) throw new Error(`${path} is no regular file`);
+    if (facts.size > maxBytes) throw new Error(`${path} is larger than 1 MiB`);
+    return await file.readFile('utf8');
   } catch (error) {
     throw badTls(`the file of the ${what} can't be read: ${messageOf(error)}`);
   }

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { type Config, searchedText, unmatchedPatterns } from '@signalbox/config';
+import { type Config, configWarnings, searchedText } from '@signalbox/config';
 import { missingCommands } from '../../config/missing-commands.ts';
 import { reloadWarnings } from '../../config/reload-warnings.ts';
 import { count, linesOf } from '../../terminal/output.ts';
@@ -28,7 +28,7 @@ export async function configurationFindings(
   const warnings = [
     ...config.warnings,
     ...missingCommands(config, env),
-    ...unmatchedPatterns(config, found.file),
+    ...configWarnings(config, found.file),
     ...reloadWarnings(config),
   ];
   if (warnings.length > 0) return warnings.map((text) => warning(text, mend));

@@ -4,8 +4,15 @@ import { formatListenAddress, type ListenAddress, listenError } from '@signalbox
 import { failureFinding } from '../failure-finding.ts';
 import { type Finding, ok } from '../finding.ts';
 
-/** Judges whether a broker could listen at its address: tries it, and stops at once. */
-export async function portFinding(listen: ListenAddress): Promise<Finding> {
+/**
+ * Judges whether a broker, or an orchestrator, could listen at its address: tries it, and stops at once. `setting` names the address in
+ * the configuration.
+ */
+export async function portFinding(
+  listen: ListenAddress,
+  setting: 'broker.listen' | 'orchestrator.listen' = 'broker.listen',
+): Promise<Finding> {
+  const elsewhere = `choose another address with ${setting} in the configuration`;
   const address = formatListenAddress(listen);
   if (listen.port === 0) return ok(`${address}: the system chooses a free port at the start`);
   const server = createServer((socket) => socket.destroy());
@@ -15,8 +22,8 @@ export async function portFinding(listen: ListenAddress): Promise<Finding> {
     return ok(`${address} is free`);
   } catch (error) {
     return failureFinding(
-      listenError(error, address) ?? error,
-      'choose another address with broker.listen in the configuration',
+      listenError(error, address, setting === 'broker.listen' ? undefined : elsewhere) ?? error,
+      elsewhere,
     );
   } finally {
     server.close();

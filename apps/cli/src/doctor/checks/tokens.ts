@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { readableByOthers } from '@signalbox/config/readable-by-others';
 import { readTokenFile } from '@signalbox/daemon/token-file';
 import { endsSoon, issuerOfToken, messageOf, renewalCommand, SignalboxError } from '@signalbox/protocol';
@@ -8,6 +9,9 @@ import { shellWords } from '../../terminal/shell-words.ts';
 import { expiryText, replacing, supplyText, type TokenTimes } from '../../token/token-expiry.ts';
 import { type Finding, failed, ok, warning } from '../finding.ts';
 import type { FoundToken } from '../setup.ts';
+
+/** The most bytes of a file that can hold one token and an address. */
+const maxFileBytes = 64 * 1024;
 
 /** The state of a token: what a broker says of it, or why none was asked. */
 export type TokenState =
@@ -32,6 +36,8 @@ export async function tokenState(
   const { SIGNALBOX_TOKEN, SIGNALBOX_AGENT } = env;
   let agent: string | undefined;
   let issuer: string | undefined;
+  const unusable = file === undefined ? undefined : unusableFile(file);
+  if (unusable !== undefined) return { is: 'unreadable', message: unusable };
   try {
     const url = (file === undefined ? undefined : readTokenFile(file).url) ?? broker?.url;
     if (broker === undefined || url === undefined) return { is: 'unknown' };
@@ -49,6 +55,14 @@ export async function tokenState(
       return { is: 'refused', ...(agent !== undefined && { agent }), issuer, message: messageOf(error) };
     return error.code === 'usage' ? { is: 'unreadable', message: messageOf(error) } : { is: 'unknown' };
   }
+}
+
+/** Says why a file can't be one of a token. Opening a pipe would wait for somebody to write, and take from others what they wrote. */
+function unusableFile(file: string): string | undefined {
+  const facts = statSync(file, { throwIfNoEntry: false });
+  if (!facts) return undefined;
+  if (!facts.isFile()) return `the token file ${file} is no regular file`;
+  return facts.size > maxFileBytes ? `the token file ${file} does not hold one token` : undefined;
 }
 
 /** Judges one token. No finding if it is as it should be. `now` in epoch milliseconds. */

@@ -58,7 +58,8 @@ export class GenerationTable {
 /** Without any generation if the text is damaged. A generation that was altered is unknown to the broker, which is the same. */
 function readList(text: string): string[] {
   try {
-    return JSON.parse(text) as string[];
+    const list: unknown = JSON.parse(text);
+    return Array.isArray(list) ? list.filter((one) => typeof one === 'string') : [];
   } catch {
     return [];
   }

@@ -1,0 +1,19 @@
+import { nearestName, permissionsOfRole } from '@signalbox/protocol';
+import type { Config } from '../config.ts';
+
+/**
+ * Warns of roles to which `auth.roles` leads and which `roles` does not know, if it knows any: their agents may use no tools. `file` is
+ * the configuration as people named it.
+ */
+export function unknownMappedRoles({ auth, roles }: Pick<Config, 'auth' | 'roles'>, file: string): string[] {
+  const known = Object.keys(roles);
+  if (!auth || known.length === 0) return [];
+  return Object.entries(auth.roles).flatMap(([value, role]) => {
+    if (Object.hasOwn(roles, role) || permissionsOfRole(role).length > 0) return [];
+    const nearest = nearestName(role, known);
+    const meant = nearest === undefined ? `there are: ${known.join(', ')}` : `did you mean '${nearest}'?`;
+    return [
+      `${file}: auth.roles.${value}: the role '${role}' has no entry in roles (${meant}), so that its agents may use no tools`,
+    ];
+  });
+}
