@@ -90,6 +90,32 @@ describe('delivery', () => {
     for (const id of ['big2', 'big3']) expect((await bob.next('message', { id })).id).toBe(id);
   });
 
+  it('keeps to the bytes of the window also for a backlog, and for messages that are pushed again', async () => {
+    await using broker = await startTestBroker();
+    await using alice = await connect(broker, 'alice');
+    await using bob = await connect(broker, 'bob');
+    for (let i = 0; i < 4; i++) alice.send(note(`big${i}`, 'bob'), 'x'.repeat(400));
+    for (let i = 0; i < 4; i++) await alice.next('delivered');
+    const pushed = () => bob.received.filter(({ type }) => type === 'message').map(({ id }) => id);
+    const barrier = async () => {
+      bob.send({ type: 'peek', request_id: 'barrier' });
+      await bob.next('peeked');
+    };
+    await subscribe(bob, { window: 10, window_bytes: 1000 });
+    const first = await bob.next('message', { id: 'big0' });
+    const second = await bob.next('message', { id: 'big1' });
+    await barrier();
+    expect(pushed()).toEqual(['big0', 'big1']);
+    bob.send({ type: 'nack', seqs: [first.seq], delay_ms: 0 });
+    await bob.next('message', { id: 'big2' });
+    await barrier();
+    expect(pushed()).toEqual(['big0', 'big1', 'big2']);
+    bob.send({ type: 'ack', seqs: [second.seq] });
+    await bob.next('message', { id: 'big0' });
+    await barrier();
+    expect(pushed()).toEqual(['big0', 'big1', 'big2', 'big0']);
+  });
+
   it('gives an inbox to the newest subscriber; acks of the old lease change nothing', async () => {
     await using broker = await startTestBroker();
     const token = await broker.token('bob');

@@ -156,9 +156,16 @@ describe("another's inbox", () => {
     }
     bob.send({ type: 'peek', request_id: 'p', address: 'bob#mcp-1' });
     expect((await bob.next('peeked')).messages).toMatchObject([{ id: 's', body: '"secret"' }]);
-    // A subscription has no address: it is the connection's own, and a claim to another is an unknown field.
+    // The address of a subscription is that of a group; the inbox is the connection's own, whatever is claimed.
+    for (const shared of [{ shared: true, ack_deadline_ms: 60_000 }, {}]) {
+      await audited.expectRefused(
+        mallory,
+        { type: 'subscribe', request_id: 's', address: 'bob', ...shared },
+        { code: 'bad_frame', field: 'address', request_id: 's' },
+      );
+    }
     await audited.expectUnchanged(async () => {
-      mallory.send({ type: 'subscribe', request_id: 'mine', address: 'bob', to: 'bob', agent: 'bob' });
+      mallory.send({ type: 'subscribe', request_id: 'mine', to: 'bob', agent: 'bob' });
       expect(await mallory.next('subscribed', { request_id: 'mine' })).toMatchObject({ pending: 0 });
     });
     alice.send({ type: 'deliver', to: 'bob', id: 'next', kind: 'note' }, '{}');

@@ -131,40 +131,50 @@ export class Dispatcher {
   /** Ends `reading` in the same step in which it decides to stop, so that no wake-up falls in between. */
   async #catchUp(lease: Lease): Promise<void> {
     try {
-      while (!lease.ended && lease.room().messages > 0 && (lease.behind || lease.retries.length > 0)) {
-        const retry = lease.retries.shift();
-        if (retry === undefined) await this.#pushBacklog(lease);
-        else await this.#pushAgain(lease, retry);
+      let next = 0;
+      while (hasRoom(lease, next) && (lease.behind || lease.retries.length > 0)) {
+        const retry = lease.retries[0];
+        next = retry === undefined ? await this.#pushBacklog(lease) : await this.#pushAgain(lease, retry);
       }
     } finally {
       lease.reading = false;
     }
   }
 
-  async #pushBacklog(lease: Lease): Promise<void> {
+  /** Pushes what was read and fits. Returns the bytes of the first message that does not fit, or 0. */
+  async #pushBacklog(lease: Lease): Promise<number> {
     const room = lease.room();
     lease.missed = false;
     lease.settledSinceRead.clear();
     const limit = Math.min(room.messages, readBatch);
     const bytes = Math.min(room.bytes, readBytes);
     const messages = await this.#deps.store.read(lease.address, lease.cursor, limit, bytes);
-    if (lease.ended) return;
+    if (lease.ended) return 0;
     if (messages.length === 0) lease.behind = lease.missed;
     this.#deps.time.look();
     for (const message of messages) {
       if (this.redeliveries.isHeldBack(lease.address, message.seq)) lease.cursor = message.seq;
+      // The store returns one message at least, however large it is.
+      else if (!lease.fitsBytes(message.size)) return message.size;
       else this.#pushStored(lease, message);
     }
+    return 0;
   }
 
-  async #pushAgain(lease: Lease, seq: number): Promise<void> {
+  /** Pushes a message again, if it fits. Returns its bytes if it does not fit, or 0. */
+  async #pushAgain(lease: Lease, seq: number): Promise<number> {
     const { commits, store, time } = this.#deps;
     lease.settledSinceRead.clear();
     await commits.written();
     const [message] = await store.read(lease.address, seq - 1, 1, 1);
-    if (message?.seq !== seq || lease.ended || lease.inFlight.has(seq)) return;
+    if (lease.ended) return 0;
+    const isThere = message?.seq === seq && !lease.inFlight.has(seq);
+    if (isThere && !lease.fitsBytes(message.size)) return message.size;
+    lease.retries.shift();
+    if (!isThere) return 0;
     time.look();
     this.#pushStored(lease, message);
+    return 0;
   }
 
   #pushStored(lease: Lease, stored: StoredMessage): void {
@@ -186,6 +196,10 @@ export class Dispatcher {
     lease.retries.push(seq);
     this.pump(lease);
   }
+}
+
+function hasRoom(lease: Lease, size: number): boolean {
+  return !lease.ended && lease.room().messages > 0 && lease.fitsBytes(size);
 }
 
 function passOver(lease: Lease, seq: number): void {

@@ -109,11 +109,12 @@ export class Lease {
 
   /** True if a message of this size may be pushed now. */
   fits(size: number): boolean {
-    return (
-      this.consumer.writable &&
-      this.inFlight.size < this.#window &&
-      (this.#bytes === 0 || this.#bytes + size <= this.#windowBytes)
-    );
+    return this.consumer.writable && this.inFlight.size < this.#window && this.fitsBytes(size);
+  }
+
+  /** True if the bytes of a message fit beside those in flight. A message that is larger than the whole window fits alone. */
+  fitsBytes(size: number): boolean {
+    return this.#bytes === 0 || this.#bytes + size <= this.#windowBytes;
   }
 
   /** Counts a message that is pushed against the window, until it is released. */
