@@ -73,15 +73,21 @@ test('a connection that does not say hello is closed, and the oldest one for a n
   expect(await rosa.call(2, echo)).toHaveProperty('result');
 });
 
-test('a token has so many connections, and the face so many agents', async () => {
+test('an agent has so many connections, with whichever tokens, and the face serves so many agents', async () => {
   await using site = await startSharedFaceStack({}, { limits: { agents: 2, sessionsPerAgent: 1 } });
   await using _rosa = await site.shim('rosa');
-  const refusal = async (agent: string) => {
-    const token = await site.stack.broker.tokenOf(agent, 'worker');
+  const refusal = async (agent: string, role = 'worker') => {
+    const token = await site.stack.broker.tokenOf(agent, role);
     await using shim = await connectShim(site.path, { token }, { initialize: false });
     return (await shim.line('refused')).refused;
   };
   expect(await refusal('rosa')).toMatchObject({ code: 'too_many_connections', retryable: true });
+  expect(await refusal('rosa', 'reviewer')).toMatchObject({
+    message: expect.stringContaining('worker.limits.sessionsPerAgent'),
+  });
+  const watcher = await site.stack.client('rosa');
+  const connected = async () => (await watcher.listConnected()).map(({ role }) => role);
+  await expect.poll(connected).not.toContain('reviewer');
   {
     await using _wim = await site.shim('wim');
     expect(await refusal('eva')).toMatchObject({ message: expect.stringContaining('worker.limits.agents') });

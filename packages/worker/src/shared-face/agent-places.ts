@@ -41,9 +41,7 @@ export class AgentPlaces {
       throw tooMany(`this face serves ${agents} agents already; raise worker.limits.agents`);
     }
     if (known && known.sessions >= sessionsPerAgent) {
-      throw tooMany(
-        `this agent has ${sessionsPerAgent} connections here; end some, or raise worker.limits.sessionsPerAgent`,
-      );
+      throw tooManySessions(sessionsPerAgent);
     }
     const entry = known ?? { sessions: 0, connecting: 0, mentioned: new Mentioned() };
     entry.sessions++;
@@ -67,6 +65,13 @@ export class AgentPlaces {
       },
     };
   }
+}
+
+/** Refuses one more connection of an agent. */
+export function tooManySessions(limit: number): SignalboxError {
+  return tooMany(
+    `this agent has ${limit} connections here; end some, or raise worker.limits.sessionsPerAgent`,
+  );
 }
 
 function tooMany(message: string): SignalboxError {

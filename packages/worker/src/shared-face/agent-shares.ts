@@ -1,4 +1,5 @@
 import { Budget, type FaceLimits, Turns } from '@signalbox/protocol';
+import { tooManySessions } from './agent-places.ts';
 
 /** The lines of one agent that are passed on before other agents have their turn. */
 const linesPerTurn = 8;
@@ -60,8 +61,13 @@ export class AgentShares {
     this.#now = now;
   }
 
-  /** Returns the share of an agent until it is disposed. */
+  /**
+   * Returns the share of an agent to one of its sessions, until it is disposed. Throws `too_many_connections` if the agent has as many as
+   * it may, with whichever tokens.
+   */
   use(agent: string): { share: AgentShare } & Disposable {
+    const { sessionsPerAgent } = this.#limits;
+    if ((this.#shares.get(agent)?.uses ?? 0) >= sessionsPerAgent) throw tooManySessions(sessionsPerAgent);
     const entry = this.#shares.get(agent) ?? { share: new AgentShare(this.#limits, this.#now()), uses: 0 };
     this.#shares.set(agent, entry);
     entry.uses++;

@@ -113,7 +113,11 @@ export class ShimConnections {
         throw thrown;
       });
       place.connected();
-      await this.#serveAgent(socket, hello, executor, place);
+      try {
+        await this.#serveAgent(socket, hello, executor, place);
+      } finally {
+        await executor.close();
+      }
     } catch (thrown) {
       const refusal = refusalOf(thrown);
       this.#logRefusal(refusal);
