@@ -30,7 +30,12 @@ async function startWithin(openFiles: number, args: readonly string[]) {
 
 /** Opens TCP connections that say nothing. Resolves when each of them was accepted or refused. */
 async function openSilent(port: number, count: number): Promise<Socket[]> {
-  const sockets = Array.from({ length: count }, () => connect(port, '127.0.0.1').on('error', () => {}));
+  // What the other side closes is closed here only when it is read.
+  const sockets = Array.from({ length: count }, () =>
+    connect(port, '127.0.0.1')
+      .on('error', () => {})
+      .resume(),
+  );
   await Promise.all(sockets.map((socket) => Promise.race([once(socket, 'connect'), once(socket, 'close')])));
   return sockets;
 }
@@ -49,10 +54,13 @@ test('1,500 connections that never speak keep nobody out of a broker with 512 de
   };
   operator.send({ type: 'deliver', to: 'operator', id: 'note', kind: 'note' }, '{}');
   expect(await operator.next(['delivered', 'error'])).toMatchObject({ type: 'delivered' });
+  await expect
+    .poll(() => silent.filter(({ destroyed }) => destroyed).length)
+    .toBeGreaterThanOrEqual(1500 - 104);
   const { code, stderr } = await broker.stop();
   for (const socket of silent) socket.destroy();
   expect(code).toBe(0);
   expect(limits.connections.unauthenticated).toBe(104);
   expect(stderr).toMatch(/connections_lowered.*may open 512 files and sockets/);
-  expect(stderr).toMatch(/strangers_evicted.*"times":\d{3}/);
+  expect(stderr).toMatch(/strangers_evicted.*"times":\d+/);
 });
