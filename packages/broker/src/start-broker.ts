@@ -91,6 +91,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const announce = (record: TokenRecord): void =>
     deps.audit.record(auditEvent('token_issued', { at: now(), ...describeIssued(record) }));
   await ensureOperatorToken(deps.tokens, files.operatorToken, announce);
+  await deps.delivery.discardLeftovers();
   const brokerId = await stores.inboxes.identity();
   for (const chore of startChores({ ...deps, inboxes: stores.inboxes, onStoreFailed })) {
     opened.use(chore);

@@ -129,6 +129,13 @@ export {
 export { isLoopback } from './names/loopback.ts';
 export { replyIdOf, timeSortedId } from './names/message-id.ts';
 export {
+  configuredSender,
+  configuredSenderName,
+  configuredSenderPrefixes,
+  isConfiguredSender,
+  isConfiguredSenderRole,
+} from './names/configured-sender.ts';
+export {
   addressSchema,
   groupSchema,
   idPattern,

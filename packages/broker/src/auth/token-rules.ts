@@ -1,6 +1,7 @@
 import {
   agentTokenMs,
   isAgentId,
+  isConfiguredSenderRole,
   isMintingPattern,
   isNamedOperator,
   isReservedName,
@@ -57,6 +58,10 @@ function refuseHolder(agent: string, role: string): TokenRefusal | undefined {
       field: 'agent',
       message: `'${agent}' is not an agent id: use lower-case letters, digits and _.- (or a pattern such as ci-* for a minting token)`,
     };
+  }
+  if (isConfiguredSenderRole(role)) {
+    const message = `the role '${role}' is that of webhooks or schedules, which have no tokens; choose another`;
+    return { code: 'forbidden', field: 'role', message };
   }
   const isOfOperators = permissionsOfRole(role).length > 0;
   if (isOfOperators) return isNamedOperator(agent) ? undefined : refuseUnnamed(agent, role);

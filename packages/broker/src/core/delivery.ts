@@ -1,4 +1,4 @@
-import type { Fault, MessageFrame, Sender } from '@signalbox/protocol';
+import { agentOf, type Fault, isConfiguredSender, type MessageFrame, type Sender } from '@signalbox/protocol';
 import type { InboxStore, NewMessage, Retried } from '@signalbox/store';
 import { CommitQueue } from './commits/commit-queue.ts';
 import type { Consumer } from './consumer.ts';
@@ -13,6 +13,7 @@ import { LeaseTable } from './leases/lease-table.ts';
 import { headerOfNew } from './message-header.ts';
 import type { Meter } from './meter.ts';
 import type { DeliverResult, Producer } from './producer.ts';
+import { Discards } from './settling/discards.ts';
 import { Settler } from './settling/settler.ts';
 import { WaitingRequests } from './settling/waiting-requests.ts';
 import { Subscriptions } from './subscriptions.ts';
@@ -73,6 +74,7 @@ export class Delivery {
   readonly #waiting = new WaitingRequests();
   readonly #commits: CommitQueue;
   readonly #settler: Settler;
+  readonly #discards: Discards;
   readonly #dispatcher: Dispatcher;
   readonly #attempts: Attempts;
 
@@ -82,7 +84,7 @@ export class Delivery {
     const [leases, waiting] = [this.#leases, this.#waiting];
     const commits = new CommitQueue(store, {
       onWritten: (message, { sender }, result) => this.#written(message, sender, result),
-      onNotice: (inbox) => dispatcher.wake(inbox),
+      onNotice: (inbox) => this.#noticed(inbox),
       onError,
       onStoreFailed,
       lazyMs,
@@ -128,6 +130,7 @@ export class Delivery {
     this.#store = store;
     this.#commits = commits;
     this.#settler = settler;
+    this.#discards = new Discards({ store, commits, settler });
     this.#dispatcher = dispatcher;
     this.#attempts = attempts;
     this.subscriptions = new Subscriptions({
@@ -217,6 +220,11 @@ export class Delivery {
     return retried;
   }
 
+  /** Discards what came to configured senders and was not discarded before the broker last ended. */
+  async discardLeftovers(): Promise<void> {
+    await this.#discards.allLeft();
+  }
+
   /** The number of leases in force. */
   get leaseCount(): number {
     return this.#leases.size;
@@ -253,6 +261,7 @@ export class Delivery {
    */
   async close(): Promise<void> {
     this.deadlines.close();
+    this.#discards.close();
     this.#dispatcher.close();
     while (this.#commits.isBusy) await this.#commits.flushed().catch(this.#deps.onError);
   }
@@ -275,7 +284,13 @@ export class Delivery {
     const { tail, meter } = this.#deps;
     meter.stored(message.kind);
     if (tail.isOn) tail.report({ what: 'stored' }, seq, headerOfNew(message));
-    if (!this.cancellations.settleIfCancelled(message, seq)) this.#dispatcher.stored(message, from, seq);
+    if (isConfiguredSender(agentOf(message.inbox))) this.#settler.discard(seq, headerOfNew(message));
+    else if (!this.cancellations.settleIfCancelled(message, seq)) this.#dispatcher.stored(message, from, seq);
+  }
+
+  #noticed(inbox: string): void {
+    if (isConfiguredSender(agentOf(inbox))) this.#discards.all(inbox).catch(this.#deps.onError);
+    else this.#dispatcher.wake(inbox);
   }
 
   #storedCopies(message: NewMessage, copies: readonly { inbox: string; seq: number }[]): void {

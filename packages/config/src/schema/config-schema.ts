@@ -1,4 +1,5 @@
 import {
+  isConfiguredSenderRole,
   isLoopback,
   isRecipient,
   kindSchema,
@@ -153,6 +154,10 @@ const authSchema = z
   })
   .superRefine(({ roles, permissions = {} }, context) => {
     for (const [value, role] of Object.entries(roles)) {
+      if (isConfiguredSenderRole(role)) {
+        const message = `the role '${role}' is that of webhooks or schedules, which have no tokens; choose another`;
+        context.addIssue({ code: 'custom', path: ['roles', value], message });
+      }
       const [needed] = permissionsOfRole(role);
       const given = Object.hasOwn(permissions, value) ? permissions[value] : undefined;
       if (needed === undefined || given === needed) continue;

@@ -1,3 +1,5 @@
+import { isConfiguredSender } from './configured-sender.ts';
+
 /** Matches an agent id. */
 export const agentPattern = /^[a-z0-9][a-z0-9_.-]{0,127}$/;
 
@@ -71,11 +73,11 @@ const reserved = new Set(['broker', 'operator', 'orchestrator', 'human', 'system
 
 /**
  * Tells whether a name is one of the system's own, or looks like that of an operator, such as `operator.alice`. Separators are
- * ignored, so `o-r.chestrator` is reserved too.
+ * ignored, so `o-r.chestrator` is reserved too. The names of configured senders, such as `hook.github`, are reserved as well.
  */
 export function isReservedName(agent: string): boolean {
   const plain = agent.replace(/[_.-]/g, '');
-  return reserved.has(plain) || plain.startsWith('operator');
+  return reserved.has(plain) || plain.startsWith('operator') || isConfiguredSender(agent);
 }
 
 const operatorPattern = /^operator\.[a-z0-9][a-z0-9_-]{0,63}$/;

@@ -57,6 +57,14 @@ export class Settler {
     this.ackedByReply(seq, message);
   }
 
+  /** Settles a message to a configured sender, which reads nothing, as if it had been read. */
+  discard(seq: number, message: MessageHeader): void {
+    const { commits, tail, meter } = this.#deps;
+    commits.settle({ inbox: message.inbox, seq, outcome: 'acked', reason: 'its recipient reads nothing' });
+    meter.settled(message.kind, 'acked');
+    if (tail.isOn) tail.report({ what: 'settled', outcome: 'acked' }, seq, message);
+  }
+
   /** Reports a message that was acked by the commit that stored its reply. */
   ackedByReply(seq: number, message: InFlightMessage): void {
     const { tail, meter } = this.#deps;

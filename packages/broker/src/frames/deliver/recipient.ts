@@ -35,6 +35,12 @@ export function nobodyHolds(to: string): Refusal {
   return { code: 'unknown_recipient', message, field: 'to' };
 }
 
+/** Refuses a message to a configured sender that answers nothing. */
+export function readsNothing(to: string): Refusal {
+  const message = `'${to}' is a webhook or a schedule: it sends messages and reads none`;
+  return { code: 'unknown_recipient', message, field: 'to' };
+}
+
 /** Refuses an ephemeral message that nobody can be given. */
 export function noConsumer(to: string): Refusal {
   if (!isGroup(to)) return { code: 'no_consumer', message: `nobody holds the inbox '${to}' now` };
