@@ -29,6 +29,8 @@ const commands = [
   'agents',
   'ps',
   'history',
+  'hooks list',
+  'hooks show',
   'clock accept',
   'clock show',
   'dead list',

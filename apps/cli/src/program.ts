@@ -20,6 +20,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   tail: async () => (await import('./commands/tail.ts')).tailCommand(),
   history: async () => (await import('./commands/history.ts')).historyCommand(),
   dead: async () => (await import('./commands/dead.ts')).deadCommand(),
+  hooks: async () => (await import('./commands/hooks.ts')).hooksCommand(),
   clock: async () => (await import('./commands/clock.ts')).clockCommand(),
   backup: async () => (await import('./commands/backup.ts')).backupCommand(),
   restore: async () => (await import('./commands/backup.ts')).restoreCommand(),

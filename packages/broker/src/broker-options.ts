@@ -13,6 +13,7 @@ import type { RolePolicy } from './auth/role-policy.ts';
 import { connectionsWithin, openFileLimit } from './limits/descriptor-limits.ts';
 import { RoleLimits } from './limits/role-limits.ts';
 import type { Log } from './log.ts';
+import type { HookSettings } from './webhooks/hook-settings.ts';
 
 /** The options of a broker. Times are in milliseconds. */
 export interface BrokerOptions {
@@ -56,6 +57,8 @@ export interface BrokerOptions {
   roles?: readonly string[];
   /** The groups of the configuration, which messages can be sent to as `group:NAME`. */
   groups?: GroupSettings;
+  /** The webhooks, by name. Messages come in by `POST /hooks/NAME`. */
+  hooks?: HookSettings;
   /** The number of files and sockets that the process may open, which connections must fit into. Default: what the system allows. */
   openFiles?: number;
   /**
@@ -104,6 +107,7 @@ export function settingsOf({
   policies = {},
   roles = [],
   groups = {},
+  hooks = {},
   openFiles = openFileLimit(),
   metrics = 'token',
   insecure = false,
@@ -147,6 +151,7 @@ export function settingsOf({
     policies,
     roles,
     groups,
+    hooks,
     openFiles,
     metrics,
     insecure,

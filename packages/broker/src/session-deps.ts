@@ -23,6 +23,7 @@ import { refusalCodes } from './metrics/refusal-codes.ts';
 import { OutboxFlusher } from './session/outbox-flusher.ts';
 import type { SessionDeps } from './session/session.ts';
 import type { Stores } from './stores.ts';
+import { Webhooks } from './webhooks/webhooks.ts';
 
 const suggestionsPerSecond = 20;
 
@@ -31,7 +32,7 @@ const suggestionsPerSecond = 20;
  * `onStoreFailed` is called once if messages can't be made durable any more.
  */
 export async function createSessionDeps(
-  { dataDir, limits, policies, roles, groups, fault, now, monotonic, log }: BrokerSettings,
+  { dataDir, limits, policies, roles, groups, hooks, fault, now, monotonic, log }: BrokerSettings,
   { inboxes: store, tokens: tokenStore, audit }: Stores,
   { health, onStoreFailed }: { health: BrokerHealth; onStoreFailed: (error: unknown) => void },
 ): Promise<SessionDeps & { pending: PendingByRole }> {
@@ -77,6 +78,7 @@ export async function createSessionDeps(
     tokens,
     agents,
     groups: new Groups(tokens, roles, groups),
+    webhooks: new Webhooks(hooks),
     policies,
     minting: new MintingLimits(limits, tokens),
     budgets: new AgentBudgets(limits, monotonic),

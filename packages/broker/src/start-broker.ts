@@ -1,5 +1,12 @@
 import { createHash } from 'node:crypto';
-import { failuresOf, isPrivileged, limitsOf, SignalboxError, socketAddress } from '@signalbox/protocol';
+import {
+  failuresOf,
+  isGroup,
+  isPrivileged,
+  limitsOf,
+  SignalboxError,
+  socketAddress,
+} from '@signalbox/protocol';
 import type { InboxStore, TokenRecord } from '@signalbox/store';
 import { nameFor, type TlsPair } from '@signalbox/tls';
 import { auditEvent } from './audit-event.ts';
@@ -19,6 +26,7 @@ import { ensureOperatorToken } from './operator-token.ts';
 import type { SessionDeps } from './session/session.ts';
 import { createSessionDeps } from './session-deps.ts';
 import { openStores } from './stores.ts';
+import type { HookSettings } from './webhooks/hook-settings.ts';
 
 /** A running broker. Disposing it stops it. */
 export interface Broker extends AsyncDisposable {
@@ -35,6 +43,8 @@ export interface Broker extends AsyncDisposable {
   issueToken(request: TokenRequest): Promise<{ id: string; token: string }>;
   /** Puts other groups in place of those of the configuration. Members that are members no more lose their leases. */
   setGroups(groups: GroupSettings): void;
+  /** Puts other webhooks in place of those of the configuration. Throws `bad_config` for a secret that can't be used. */
+  setHooks(hooks: HookSettings): void;
   /** Encrypts the connections that come from now on with another pair. Throws if it can't be used. */
   setTls(pair: TlsPair): void;
   /**
@@ -104,6 +114,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const socket = settings.socket ? await openSocket(listener, settings, opened) : undefined;
   const { port } = listener;
   const url = urlOf(settings, port);
+  deps.webhooks.setOrigins([...settings.trustedOrigins, url.replace(/^ws/, 'http')]);
   opened.defer(() => removeFile(files.facts));
   const facts: BrokerFacts = {
     pid: process.pid,
@@ -125,6 +136,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   });
 
   warnOfLoweredConnections(options, settings);
+  warnOfUnknownRecipients(deps);
 
   const stop = stopOnce(opened.move(), log);
   void storeFailed.promise.then(async (error) => {
@@ -142,6 +154,10 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
       const { groups, delivery } = deps;
       groups.set(next);
       delivery.subscriptions.dropMembers((group, role) => groups.isMember(group, role));
+    },
+    setHooks: (hooks) => {
+      deps.webhooks.set(hooks);
+      warnOfUnknownRecipients(deps);
     },
     setTls: (pair) => listener.setTls(pair),
     setIdentityProvider: (provider) => {
@@ -187,6 +203,19 @@ function warnOfLoweredConnections(options: BrokerOptions, { limits, openFiles, l
     total,
     unauthenticated,
   });
+}
+
+/** Warns of webhooks whose recipients are not known. Their deliveries are refused, and may come again later. */
+function warnOfUnknownRecipients({ webhooks, agents, groups, log }: SessionDeps): void {
+  for (const { name, to } of webhooks.all()) {
+    if (isGroup(to) ? groups.has(to) : agents.has(to)) continue;
+    log({
+      level: 'warn',
+      event: 'hook_without_recipient',
+      hook: name,
+      message: `hooks.${name}.to: no agent or group '${to}' is known here; its deliveries are refused until there is one`,
+    });
+  }
 }
 
 function openListener(

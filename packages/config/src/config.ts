@@ -16,6 +16,9 @@ export type AuthEntry = NonNullable<ConfigDocument['auth']> & { agentClaim: stri
 /** A budget: at most `calls` calls in any `perSeconds` seconds. */
 export type BudgetEntry = NonNullable<RoleEntry['budget']>;
 
+/** A webhook. */
+export type HookConfig = NonNullable<ConfigDocument['hooks']>[string] & { kind: string };
+
 /** Names of tools, or patterns, that may or must not be called again. `never` wins over `safe`. */
 export interface RepeatEntry {
   safe?: string[];
@@ -66,6 +69,8 @@ export interface Config {
   roles: Record<string, RoleEntry>;
   /** The groups besides those of roles, by name. */
   groups: Record<string, { roles: string[] }>;
+  /** The webhooks by name. */
+  hooks: Record<string, HookConfig>;
   /** Whether roles without an entry may use every tool or none. */
   unlisted: 'allow' | 'deny';
   /** True if the file does not say {@link unlisted}: it then follows from whether any role is listed. */
@@ -139,6 +144,12 @@ export function settleConfig(
     allowHosts: document.allowHosts ?? [],
     roles,
     groups: document.groups ?? {},
+    hooks: Object.fromEntries(
+      Object.entries(document.hooks ?? {}).map(([name, hook]) => [
+        name,
+        { ...hook, kind: hook.kind ?? 'task' },
+      ]),
+    ),
     unlisted: document.unlisted ?? (Object.keys(roles).length > 0 ? 'deny' : 'allow'),
     unlistedByDefault: document.unlisted === undefined,
     warnings: from.warnings,

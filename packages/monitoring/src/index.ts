@@ -1,4 +1,4 @@
-export { type Answer, plainText, refusal } from './http/answer.ts';
+export { type Answer, json, plainText, refusal } from './http/answer.ts';
 export type { HealthCheck, Readiness } from './http/readiness.ts';
 export { openStatusListener, type StatusListener } from './http/status-listener.ts';
 export {

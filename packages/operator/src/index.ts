@@ -22,6 +22,7 @@ export {
 } from './history/audit.ts';
 export { type HistoryMessage, readHistory } from './history/history.ts';
 export { readTimeline, type Timeline, type TimelineEntry, type TimelineGroup } from './history/timeline.ts';
+export { listWebhooks, type WebhookReport } from './hooks.ts';
 export { listCalls, listOwnCalls, maxCalls, maxOwnCalls } from './orchestrator/calls.ts';
 export { type FailedOutcome, outcomeError } from './orchestrator/failed-outcome.ts';
 export { discoverServers, readManifest } from './orchestrator/lists.ts';

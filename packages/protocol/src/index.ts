@@ -1,5 +1,6 @@
 // Frames, their bodies, and the codes and limits of the protocol.
 
+export { type HookSignature, hookSecret, hookSignatures } from './webhooks/hook-secret.ts';
 export { type BackupManifest, backupFiles, backupManifestSchema } from './wire/admin/backups.ts';
 export {
   type AdminOp,
@@ -126,8 +127,6 @@ export {
   socketAddress,
   untrustedDirectory,
 } from './names/broker-address.ts';
-export { isLoopback } from './names/loopback.ts';
-export { replyIdOf, timeSortedId } from './names/message-id.ts';
 export {
   configuredSender,
   configuredSenderName,
@@ -135,6 +134,8 @@ export {
   isConfiguredSender,
   isConfiguredSenderRole,
 } from './names/configured-sender.ts';
+export { isLoopback } from './names/loopback.ts';
+export { replyIdOf, timeSortedId } from './names/message-id.ts';
 export {
   addressSchema,
   groupSchema,

@@ -31,6 +31,7 @@ export const operationPermissions = {
     audit_chain: readers,
     waiting: readers,
     stats: readers,
+    hooks: readers,
     tail: readers,
     clock: readers,
     clock_accept: operator,

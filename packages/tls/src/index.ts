@@ -1,3 +1,4 @@
+export { clientGroup } from './client-group.ts';
 export { TlsFront, type TlsFrontOptions } from './tls-front.ts';
 export {
   type CertificateLife,

@@ -7,11 +7,13 @@ import type { TokenRegistry } from '../auth/token-registry.ts';
 import type { Backups } from '../backup/backups.ts';
 import type { Delivery } from '../core/delivery.ts';
 import type { ExpiryClock } from '../core/time/expiry-clock.ts';
+import type { AgentBudgets } from '../limits/agent-budgets.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import type { RoleLimits } from '../limits/role-limits.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { OrchestratorReports } from '../metrics/orchestrator-reports.ts';
+import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { ConnectedCallers } from './connected-callers.ts';
 import type { TailFollowers } from './tail-followers.ts';
 
@@ -46,6 +48,9 @@ export interface FrameDeps {
   minting: MintingLimits;
   agents: KnownAgents;
   groups: Groups;
+  webhooks: Webhooks;
+  /** What each agent may still use. */
+  budgets: AgentBudgets;
   /** The rules of each role that differ from the default, by role. */
   policies: Readonly<Record<string, RolePolicy>>;
   connected: ConnectedCallers;

@@ -15,12 +15,14 @@ import { Authentication } from '../auth/authentication.ts';
 import type { IdentityProvider } from '../auth/identity-provider.ts';
 import type { BrokerHealth } from '../health/broker-health.ts';
 import type { SessionDeps } from '../session/session.ts';
+import { WebhookRequests } from '../webhooks/webhook-requests.ts';
+import { hookPath } from '../webhooks/webhooks.ts';
 import { Connection, checksPerHeartbeat, type Greeting } from './connection.ts';
 import { DescriptorWatch } from './descriptor-watch.ts';
 import { FrequentEvent } from './frequent-event.ts';
 import { statusRequests } from './http-requests.ts';
 import { UnauthenticatedConnections } from './unauthenticated-connections.ts';
-import { refuseForeign, refuseUpgrade, type UpgradeRefusal } from './upgrade-check.ts';
+import { refuseForeign, refuseOrigin, refuseUpgrade, type UpgradeRefusal } from './upgrade-check.ts';
 
 /** An import statement would read every export of `node:http`, and some of them load all of `fetch`. */
 const { createServer } = process.getBuiltinModule('node:http');
@@ -67,6 +69,7 @@ export class Listener {
   readonly #descriptors: DescriptorWatch;
   readonly #authentication: Authentication;
   readonly #requests: StatusRequests;
+  readonly #hooks: WebhookRequests;
   #port = 0;
   #heartbeats: NodeJS.Timeout | undefined;
   #watch: NodeJS.Timeout | undefined;
@@ -95,6 +98,7 @@ export class Listener {
       strangers: () => this.#unauthenticated.size,
       tls: () => this.#tls,
     });
+    this.#hooks = new WebhookRequests(options.deps, this.#strangers);
     this.#webSockets = new WebSocketServer({
       noServer: true,
       maxPayload: message.frameBytes,
@@ -214,6 +218,7 @@ export class Listener {
   sayGoingAway(reconnectAfterMs: number): void {
     clearInterval(this.#heartbeats);
     clearInterval(this.#watch);
+    this.#hooks.stop();
     this.#evicted.report();
     this.#serversClosed = Promise.all(
       this.#servers.map((server) => new Promise((resolve) => server.close(resolve))),
@@ -236,12 +241,15 @@ export class Listener {
     if (request.socket.destroyed) return;
     this.#strangers.spend(frameCosts.hello);
     const { host, trustedOrigins } = this.#options;
-    const refusal = refuseForeign(request.headers, { host, port: this.port, trustedOrigins });
+    const isForHook = request.url?.startsWith(hookPath) === true;
+    const own = { host, port: this.port, trustedOrigins };
+    // A webhook's sender names whatever host its operator gave it, and proves itself. Pages of other sites name their origin.
+    const refusal = isForHook ? refuseOrigin(request.headers, own) : refuseForeign(request.headers, own);
     if (refusal) {
       this.#noteRefusal(refusal);
       const { code, message } = refusal;
       send(response, refuseRequest(request, 403, { code, message }));
-    } else void this.#requests.handle(request, response);
+    } else void (isForHook ? this.#hooks : this.#requests).handle(request, response);
   }
 
   #noteRefusal({ code, message }: UpgradeRefusal): void {

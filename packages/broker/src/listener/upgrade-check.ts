@@ -17,7 +17,7 @@ export interface UpgradeRefusal {
  */
 export function refuseUpgrade(
   { url = '/', headers }: { url?: string | undefined; headers: IncomingHttpHeaders },
-  server: { host: string; port: number; trustedOrigins?: readonly string[] },
+  server: Reached,
 ): UpgradeRefusal | undefined {
   const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
   const foreign = refuseForeign(headers, server);
@@ -36,19 +36,32 @@ export function refuseUpgrade(
   return undefined;
 }
 
-/** Checks whether a request comes from a page of another site, or by a name that is not this machine's. */
-export function refuseForeign(
-  { origin, host }: IncomingHttpHeaders,
-  server: { host: string; port: number; trustedOrigins?: readonly string[] },
+/** What a listener is reached by: its host and port, and the origins that its operator trusts. */
+interface Reached {
+  host: string;
+  port: number;
+  trustedOrigins?: readonly string[];
+}
+
+/** Checks whether a request comes from a page of another site. */
+export function refuseOrigin(
+  { origin }: IncomingHttpHeaders,
+  { port, trustedOrigins = [] }: Reached,
 ): UpgradeRefusal | undefined {
+  if (origin === undefined || trustedOrigins.includes(origin) || isOwnOrigin(origin, port)) return undefined;
+  return {
+    status: '403 Forbidden',
+    code: 'forbidden_origin',
+    message: 'connections from web pages of this origin are refused; broker.trustedOrigins allows more',
+  };
+}
+
+/** Checks whether a request comes from a page of another site, or by a name that is not this machine's. */
+export function refuseForeign(headers: IncomingHttpHeaders, server: Reached): UpgradeRefusal | undefined {
+  const { host } = headers;
   const { trustedOrigins = [] } = server;
-  if (origin !== undefined && !trustedOrigins.includes(origin) && !isOwnOrigin(origin, server.port)) {
-    return {
-      status: '403 Forbidden',
-      code: 'forbidden_origin',
-      message: 'connections from web pages of this origin are refused; broker.trustedOrigins allows more',
-    };
-  }
+  const foreign = refuseOrigin(headers, server);
+  if (foreign) return foreign;
   // Only clients of HTTP/1.0 leave it out, and no browser is one.
   if (isLoopback(server.host) && host !== undefined && !isOwnHost(host, trustedOrigins)) {
     return {

@@ -30,6 +30,15 @@ test('A secret that stands in a file that others may read is warned about with t
   expect(warnings()).toEqual([]);
 });
 
+test('A secret of a webhook in a file that others may read is warned about.', async () => {
+  const file = join(directory, 'signalbox.yaml');
+  await writeFile(file, 'hooks:\n  ci: { to: rosa, signature: bearer, secret: hush-1234567890123456 }\n');
+  await chmod(file, 0o644);
+  const warnings = secretWarnings(readConfig(file));
+  expect(warnings).toEqual([expect.stringContaining('holds a secret of hooks.ci')]);
+  expect(warnings.join()).not.toContain('hush');
+});
+
 test('A password in the URL of a variable is a secret of the file, as it is one of the results of the server.', async () => {
   const file = join(directory, 'signalbox.yaml');
   await writeFile(

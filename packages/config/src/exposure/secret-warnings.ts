@@ -12,7 +12,7 @@ const shortestSecret = 8;
  * Warns of secrets that others can read: those that stand in a configuration file that other users may read, and those that are sent to
  * another machine without encryption. No warning holds a secret.
  */
-export function secretWarnings({ mcpServers, origins, files }: Config): string[] {
+export function secretWarnings({ mcpServers, hooks, origins, files }: Config): string[] {
   const servers = Object.entries(mcpServers);
   const plain = servers.flatMap(([name, server]) => {
     if (server.type !== 'http' || !hasCredentials(server)) return [];
@@ -23,19 +23,23 @@ export function secretWarnings({ mcpServers, origins, files }: Config): string[]
     ];
   });
   const own = new Set(Object.values(origins).map(({ file }) => file));
+  const holders = [
+    ...servers.map(([name, server]) => [`mcpServers.${name}`, secretsOf(server)] as const),
+    ...Object.entries(hooks).map(([name, { secret }]) => [`hooks.${name}`, [secret]] as const),
+  ];
   const readable = [...new Set(files)].flatMap((file) => {
     const text = textForOthers(file);
-    const holder = servers.find(([, server]) => secretsOf(server).some((secret) => text?.includes(secret)));
+    const holder = holders.find(([, secrets]) => secrets.some((secret) => text?.includes(secret)));
     return holder ? [literalSecret(file, holder[0], own.has(file))] : [];
   });
   return [...plain, ...readable];
 }
 
-function literalSecret(file: string, server: string, isConfiguration: boolean): string {
+function literalSecret(file: string, holder: string, isConfiguration: boolean): string {
   const fix = isConfiguration
     ? `chmod go-r ${file}, or write \${env:NAME} or \${file:PATH} there`
     : `chmod go-r ${file}`;
-  return `${file} holds a secret of mcpServers.${server}, and other users may read it: ${fix}`;
+  return `${file} holds a secret of ${holder}, and other users may read it: ${fix}`;
 }
 
 /** Returns the text of a file that other users may read; `undefined` for any other. */

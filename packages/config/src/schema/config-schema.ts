@@ -11,6 +11,7 @@ import {
 } from '@signalbox/protocol';
 import { z } from 'zod';
 import { parseListenAddress } from '../listen-address.ts';
+import { hookEntrySchema, hookNameSchema } from './hook-schema.ts';
 import {
   brokerLimitsSchema,
   callLimitsSchema,
@@ -265,6 +266,10 @@ export const configSchema = z.strictObject({
     .describe(
       'groups of agents that share an inbox, by name: group:NAME; role:ROLE is one for each role anyway',
     ),
+  hooks: z
+    .record(hookNameSchema, hookEntrySchema)
+    .optional()
+    .describe('webhooks by name: POST /hooks/NAME on the broker sends a message'),
   unlisted: z
     .enum(['allow', 'deny'])
     .optional()

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { configSchema, roleEntrySchema } from './config-schema.ts';
+import { hookEntrySchema } from './hook-schema.ts';
 import { mcpServerSchema } from './server-schema.ts';
 
 const guide = readFileSync(new URL('../../../../docs/guide/configuration.md', import.meta.url), 'utf8');
@@ -21,6 +22,7 @@ test.each([
   ['the whole file', configSchema],
   ['a server', mcpServerSchema],
   ['a role', roleEntrySchema],
+  ['a webhook', hookEntrySchema],
 ] as const)('The guide has a table with every key of %s, in the words of the schema.', (_, schema) => {
   expect(guide).toContain(['| key | meaning |', '| --- | --- |', ...optionRows(schema), ''].join('\n'));
 });

@@ -46,10 +46,10 @@ export interface RunningBroker extends AsyncDisposable {
     ttlMs?: number | null;
   }): Promise<{ id: string; token: string }>;
   /**
-   * Puts the parts `auth` and `groups` of a configuration in force, reads the certificate and its key again, and logs the outcome. All
+   * Puts the parts `auth`, `groups` and `hooks` of a configuration in force, reads the certificate and its key again, and logs the outcome. All
    * else is read at the start only.
    */
-  reload(config: Pick<Config, 'auth' | 'groups'>): Promise<void>;
+  reload(config: Pick<Config, 'auth' | 'groups' | 'hooks'>): Promise<void>;
   /** Resolves with the reason if the disk fails under stored messages; the broker then stops by itself. */
   readonly failed: Promise<unknown>;
 }
@@ -80,6 +80,7 @@ export async function runBroker(options: RunBrokerOptions): Promise<RunningBroke
     socket: config.broker.socket,
     durability: options.durability ?? config.broker.durability,
     metrics: config.broker.metrics,
+    hooks: config.hooks,
     policies: sendPolicies(config.roles),
     roles: namedRoles(config),
     groups: config.groups,
@@ -101,7 +102,7 @@ export async function runBroker(options: RunBrokerOptions): Promise<RunningBroke
   }
   const { url, socket, operatorTokenFile, failed } = broker;
   const resources = opened.move();
-  let { auth, groups } = config;
+  let { auth, groups, hooks } = config;
   return {
     url,
     socket,
@@ -122,6 +123,12 @@ export async function runBroker(options: RunBrokerOptions): Promise<RunningBroke
         broker.setGroups(groups);
         const message = 'groups has changed; members that are members no more have lost their leases';
         log({ event: 'groups_applied', level: 'info', message });
+      }
+      if (!isDeepStrictEqual(hooks, next.hooks)) {
+        hooks = next.hooks;
+        broker.setHooks(hooks);
+        const names = Object.keys(hooks).join(', ') || 'none';
+        log({ event: 'hooks_applied', level: 'info', message: `hooks is in force; webhooks: ${names}` });
       }
       await files?.reload();
     },

@@ -70,9 +70,12 @@ test('Every changed key that a running process cannot take over is listed.', () 
   ]);
 });
 
-test('A change of groups is put in force at SIGHUP.', () => {
-  const after = configOf({ groups: { press: { roles: ['a'] } } });
-  expect(hangupNeeds(configOf({}), after)).toEqual(['groups']);
+test('A change of groups or webhooks is put in force at SIGHUP.', () => {
+  const after = configOf({
+    groups: { press: { roles: ['a'] } },
+    hooks: { ci: { to: 'rosa', secret: 'abcdefghijklmnop', signature: 'bearer' } },
+  });
+  expect(hangupNeeds(configOf({}), after)).toEqual(['groups', 'hooks']);
   expect(hangupNeeds(after, after)).toEqual([]);
 });
 

@@ -59,7 +59,11 @@ export function restartNeeds(started: Config, now: Config): string[] {
 
 /** Lists the keys that changed and that the broker puts in force at SIGHUP. */
 export function hangupNeeds(before: Config, now: Config): string[] {
-  return differing(before, now, { auth: ({ auth }) => auth, groups: ({ groups }) => groups });
+  return differing(before, now, {
+    auth: ({ auth }) => auth,
+    groups: ({ groups }) => groups,
+    hooks: ({ hooks }) => hooks,
+  });
 }
 
 function changedNames(before: Record<string, unknown>, after: Record<string, unknown>): string[] {

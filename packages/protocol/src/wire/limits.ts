@@ -268,6 +268,25 @@ export const limitTable = {
         'The part that is kept for replies to open requests and for messages of the broker, operators and orchestrators: of `store.bytes`, and of what may wait in one inbox or for one recipient.',
     },
   },
+  webhooks: {
+    bytes: { default: MiB, max: MiB, meaning: 'Bytes of the body of one request to a webhook.' },
+    bodies: {
+      default: 64,
+      meaning:
+        'Requests to webhooks at a time whose bodies are read or stored: together at most so many times `webhooks.bytes` in memory.',
+    },
+    bodiesPerHook: { default: 32, meaning: 'Those of one webhook.' },
+    bodiesPerAddress: { default: 16, meaning: 'Those of one client address.' },
+    requestsPerAddress: {
+      default: 50,
+      meaning: 'Requests of one client address to webhooks a second, in the long run; twice as many at once.',
+    },
+    bytesPerSecond: {
+      default: 16 * MiB,
+      meaning: 'Bytes of bodies that are read a second. What is beyond them is read later.',
+    },
+    bytesPerAddress: { default: 4 * MiB, meaning: 'Those of one client address.' },
+  },
   liveLane: {
     messages: { default: 256, meaning: 'Ephemeral messages that wait for one connection.' },
   },

@@ -15,6 +15,7 @@ import type { Outcome, Refusal } from '../outcome.ts';
 import { beginBackup, finishBackup, waitForBackup } from './backups.ts';
 import { acceptClock, showClock } from './clock.ts';
 import { dropDead, listDead, retryDead, showDead } from './dead-letters.ts';
+import { listHooks } from './hooks.ts';
 import type { Operation, OperationOutcome } from './operation.ts';
 import { audit, auditChain, history, stats, waiting } from './reports.ts';
 import { tail } from './tail.ts';
@@ -34,6 +35,7 @@ const operations: { [Op in AdminOp]: Operation<Op> } = {
   audit_chain: auditChain,
   waiting,
   stats,
+  hooks: listHooks,
   tail,
   clock: showClock,
   clock_accept: acceptClock,

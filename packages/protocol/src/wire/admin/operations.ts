@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { backupOperations } from './backups.ts';
 import { clockOperations } from './clock.ts';
 import { deadLetterOperations } from './dead-letters.ts';
+import { hookOperation } from './hooks.ts';
 import { reportOperations } from './reports.ts';
 import { tailOperation } from './tail.ts';
 import { tokenOperations } from './tokens.ts';
@@ -14,6 +15,7 @@ function describeOperations() {
     ...tailOperation(),
     ...clockOperations(),
     ...backupOperations(),
+    ...hookOperation(),
   };
 }
 

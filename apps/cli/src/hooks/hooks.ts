@@ -1,0 +1,72 @@
+import { listWebhooks, type WebhookReport } from '@signalbox/operator';
+import { SignalboxError, suggestion } from '@signalbox/protocol';
+import { withSession } from '../connection/client-session.ts';
+import type { ConnectionFlags } from '../connection/connection.ts';
+import { formatDuration } from '../terminal/duration.ts';
+import { count, factLines, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
+import { setupLines } from './setup-lines.ts';
+
+/** The options of `signalbox hooks list` and `signalbox hooks show`. */
+export interface HooksFlags extends ConnectionFlags {
+  json?: boolean;
+}
+
+/** Lists the webhooks of a broker. */
+export async function listHooks(flags: HooksFlags): Promise<void> {
+  const hooks = await withSession(flags, ({ client }) => listWebhooks(client));
+  if (flags.json) return printJson({ hooks });
+  if (hooks.length === 0) {
+    return printLines('the broker has no webhooks; name them under hooks in signalbox.yaml');
+  }
+  const rows = hooks.map(({ name, to, kind, delivered_at, stored, repeated, refused }) => [
+    name,
+    to,
+    kind,
+    delivered_at === undefined ? '-' : ago(delivered_at),
+    String(stored),
+    String(repeated),
+    String(refused),
+  ]);
+  printLines(
+    ...tableLines(['NAME', 'TO', 'KIND', 'LAST DELIVERY', 'STORED', 'REPEATED', 'REFUSED'], rows),
+    '',
+    `${count(hooks.length, 'webhook')}, counted since the broker started; set one up with: signalbox hooks show NAME`,
+  );
+}
+
+/** Shows the addresses of one webhook, what came in by it, and what to enter at its sender. */
+export async function showHook(name: string, flags: HooksFlags): Promise<void> {
+  const hooks = await withSession(flags, ({ client }) => listWebhooks(client));
+  const hook = hooks.find((one) => one.name === name);
+  if (!hook) throw unknownHook(name, hooks);
+  if (flags.json) return printJson({ hook });
+  printLines(...factLines(facts(hook)), '', ...setupLines(hook));
+}
+
+function facts({ name, to, kind, signature, urls, ...counts }: WebhookReport): [string, string][] {
+  const { stored, repeated, refused, delivered_at, last_refusal } = counts;
+  const last = delivered_at === undefined ? '' : `, the last ${ago(delivered_at)}`;
+  return [
+    ['webhook', name],
+    ['sends', `${kind} to ${to}, from hook.${name}`],
+    ['signature', signature],
+    ...urls.map((url): [string, string] => ['address', url]),
+    ['came in', `${stored} stored, ${repeated} repeated${last}; ${refused} refused`],
+    ...refusalFacts(last_refusal),
+  ];
+}
+
+function refusalFacts(last: WebhookReport['last_refusal']): [string, string][] {
+  return last ? [['refused last', `${ago(last.at)}: ${oneLine(last.reason, 200)}`]] : [];
+}
+
+function unknownHook(name: string, hooks: readonly WebhookReport[]): SignalboxError {
+  const names = hooks.map((hook) => hook.name);
+  return new SignalboxError('usage', `the broker has no webhook '${name}'${suggestion(name, names)}`, {
+    details: { hint: 'list them: signalbox hooks list   (a new one is read at SIGHUP or a restart)' },
+  });
+}
+
+function ago(at: number): string {
+  return `${formatDuration(Date.now() - at)} ago`;
+}

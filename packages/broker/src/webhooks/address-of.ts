@@ -1,0 +1,15 @@
+import type { IncomingMessage } from 'node:http';
+import { isLoopback } from '@signalbox/protocol';
+import { clientGroup } from '@signalbox/tls';
+
+/**
+ * Returns the address of the client that sent a request, for limits and for nothing else. What comes from this machine comes from a
+ * proxy, perhaps: then it is the address that the proxy wrote last into `X-Forwarded-For`.
+ */
+export function addressOf({ headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>): string {
+  const { remoteAddress } = socket;
+  const isNear = remoteAddress === undefined || isLoopback(remoteAddress.replace(/^::ffff:/, ''));
+  if (!isNear) return clientGroup(remoteAddress);
+  const forwarded = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',').at(-1)?.trim();
+  return forwarded ? clientGroup(forwarded.slice(0, 64)) : 'this machine';
+}

@@ -1,0 +1,12 @@
+import type { HookSignature } from '@signalbox/protocol';
+
+/** A webhook: the recipient of its messages, their kind, and how its sender proves itself. */
+export interface HookEntry {
+  to: string;
+  kind: string;
+  secret: string;
+  signature: HookSignature;
+}
+
+/** The webhooks of a broker by name. The path of each is `/hooks/NAME`. */
+export type HookSettings = Readonly<Record<string, HookEntry>>;

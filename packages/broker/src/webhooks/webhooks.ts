@@ -1,0 +1,85 @@
+import {
+  configuredSender,
+  type HookSignature,
+  hookSecret,
+  type Sender,
+  SignalboxError,
+} from '@signalbox/protocol';
+import type { HookEntry, HookSettings } from './hook-settings.ts';
+
+/** What came to a webhook since the broker started. Times are in epoch milliseconds. */
+export interface HookCounts {
+  stored: number;
+  /** Deliveries that were stored before. */
+  repeated: number;
+  refused: number;
+  /** When a delivery was last stored or repeated. */
+  deliveredAt: number | undefined;
+  lastRefusal: { at: number; reason: string } | undefined;
+}
+
+/** A webhook of a running broker. */
+export interface Hook {
+  readonly name: string;
+  readonly sender: Sender;
+  readonly to: string;
+  readonly kind: string;
+  readonly signature: HookSignature;
+  readonly key: Buffer;
+  readonly counts: HookCounts;
+}
+
+/** The path of a webhook is this and its name. */
+export const hookPath = '/hooks/';
+
+/** Keeps the webhooks of the configuration, and what came to each. */
+export class Webhooks {
+  #hooks: ReadonlyMap<string, Hook>;
+  #origins: readonly string[] = [];
+
+  /** Throws `bad_config` for a secret that can't be used. */
+  constructor(settings: HookSettings) {
+    this.#hooks = hooksOf(settings, new Map());
+  }
+
+  /** Puts other webhooks in place of these. Those of the same name keep their counts. Throws `bad_config`, and then changes nothing. */
+  set(settings: HookSettings): void {
+    this.#hooks = hooksOf(settings, this.#hooks);
+  }
+
+  /** Returns the webhook of a name. */
+  get(name: string): Hook | undefined {
+    return this.#hooks.get(name);
+  }
+
+  /** Notes the origins under which the broker is reached, such as `https://signalbox.example.com`. */
+  setOrigins(origins: readonly string[]): void {
+    this.#origins = origins;
+  }
+
+  /** Returns the addresses of a webhook, one for each origin. */
+  urlsOf({ name }: Hook): string[] {
+    return this.#origins.map((origin) => `${origin}${hookPath}${name}`);
+  }
+
+  /** Yields all webhooks. */
+  all(): Iterable<Hook> {
+    return this.#hooks.values();
+  }
+}
+
+function hooksOf(settings: HookSettings, before: ReadonlyMap<string, Hook>): ReadonlyMap<string, Hook> {
+  return new Map(
+    Object.entries(settings).map(([name, entry]) => [name, hookOf(name, entry, before.get(name)?.counts)]),
+  );
+}
+
+function hookOf(name: string, { to, kind, secret, signature }: HookEntry, counts = noCounts()): Hook {
+  const judged = hookSecret(signature, secret);
+  if ('problem' in judged) throw new SignalboxError('bad_config', `hooks.${name}.secret: ${judged.problem}`);
+  return { name, sender: configuredSender('hook', name), to, kind, signature, key: judged.key, counts };
+}
+
+function noCounts(): HookCounts {
+  return { stored: 0, repeated: 0, refused: 0, deliveredAt: undefined, lastRefusal: undefined };
+}
