@@ -375,6 +375,10 @@ it('stores a message for nobody if one member has no room, and with partial for 
   expect(await alice.next('delivered', { id: 'b' })).toMatchObject({ members: 2, refused });
   alice.send({ ...all, id: 'b', partial: true });
   expect(await alice.next('delivered', { id: 'b' })).toMatchObject({ members: 2, refused, duplicate: true });
+  await using operator = await connectOperator(broker);
+  expect(await admin(operator, 'history', { since: 0, agent: group })).toMatchObject({
+    messages: [{ id: 'b', outcome: 'acked', reason: 'stored for 2 members, refused for 1' }],
+  });
 });
 
 it('counts each copy against its sender before any is stored', async () => {

@@ -182,7 +182,8 @@ export class BatchWriter {
     }));
     const note = { ...message, copies: undefined, openUntil: undefined, body: undefined, group: { sent } };
     const seq = this.#add(note, 0, inbox, false);
-    this.#messages.settle(inbox.name, seq, now, 'acked', null);
+    const outcome = `stored for ${sent.members} members${refused.length > 0 ? `, refused for ${refused.length}` : ''}`;
+    this.#messages.settle(inbox.name, seq, now, 'acked', outcome);
     return { result: 'stored', seq, sent, copies };
   }
 
