@@ -1,7 +1,14 @@
 import { connectWire, lastCommit, startTestBroker, storedRows, type WireClient } from '@signalbox/testing';
 import { expect, it } from 'vitest';
 import { ackMessage, joinGroup, joinOn } from '../support/broker/group-actions.ts';
-import { barrier, connect, connectOperator, deliver, subscribe } from '../support/broker/wire-actions.ts';
+import {
+  admin,
+  barrier,
+  connect,
+  connectOperator,
+  deliver,
+  subscribe,
+} from '../support/broker/wire-actions.ts';
 
 const group = 'role:writer';
 
@@ -313,6 +320,33 @@ it('shows a group to its members and to operators, and cancels a request of it',
   const { seq } = rosa.received.find(({ id }) => id === 'a')!;
   await ackMessage(rosa, { type: 'message', seq });
   expect(await nextId(rosa)).toBe('c');
+});
+
+it('shows operators what waits in groups, their history and their dead letters', async () => {
+  await using broker = await startTestBroker({ groups: { press: { roles: ['writer', 'editor'] } } });
+  await using alice = await connect(broker, 'alice');
+  await using operator = await connectOperator(broker);
+  await using rosa = await joinGroup(broker, 'rosa', { address: 'group:press' });
+  await deliver(alice, 'group:press', 'bad', { kind: 'note' });
+  await deliver(alice, 'group:press', 'good', { kind: 'note', group_key: 'k' });
+  const { seq } = await rosa.next('message', { id: 'bad' });
+  rosa.send({ type: 'nack', seqs: [seq], dead: true, reason: 'no', request_id: 'nack' });
+  await rosa.next('ack_result', { request_id: 'nack' });
+  await rosa.next('message', { id: 'good' });
+  expect(await admin(operator, 'waiting', { connected: false })).toMatchObject({
+    agents: [{ agent: 'group:press', roles: ['writer', 'editor'], pending: 1 }],
+  });
+  const { messages } = await admin<{ messages: unknown[] }>(operator, 'history', {
+    since: 0,
+    agent: 'group:press',
+  });
+  expect(messages).toMatchObject([{ id: 'bad', outcome: 'dead' }, { id: 'good' }]);
+  expect(await admin(operator, 'dead_list', { inbox: 'group:press' })).toMatchObject({
+    messages: [{ id: 'bad', inbox: 'group:press' }],
+  });
+  expect(await admin(operator, 'dead_retry', { seqs: [seq] })).toMatchObject({ retried: [seq] });
+  await ackMessage(rosa, rosa.received.find(({ id }) => id === 'good')!);
+  await rosa.next('message', { id: 'bad' });
 });
 
 it('refuses what one sender may not have waiting for one group', async () => {

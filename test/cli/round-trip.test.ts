@@ -98,6 +98,26 @@ test('A tool that reports its own failure ends with 1 and the whole reply.', asy
   expect(jsonOf(run)).toMatchObject({ result: { success: false, isError: true } });
 });
 
+test('A message to a group waits for one member, or goes to all of them; a misspelt group and odd options are refused.', async () => {
+  await workspace.agent('editor-1', 'editor');
+  await workspace.agent('editor-2', 'editor');
+  const send = (...args: string[]) => workspace.run(['send', ...args], researcher.env);
+  const one = await send('role:editor', 'read this', '--key', 'page-7');
+  expect(one.stdout).toMatch(/^message \S+ is stored for role:editor\n$/);
+  const all = await send('role:editor', 'stop', '--all', '--json');
+  expect(jsonOf(all)).toMatchObject({ duplicate: false, members: 2 });
+  const misspelt = await send('role:editer', 'read this');
+  expect([misspelt.code, misspelt.stderr]).toEqual([
+    1,
+    expect.stringContaining("did you mean 'role:editor'?"),
+  ]);
+  const odd = await send('editor-1', 'stop', '--all');
+  expect([odd.code, odd.stderr]).toEqual([
+    2,
+    expect.stringContaining("--all goes with a group, and 'editor-1' is none"),
+  ]);
+});
+
 test('What is sent waits in the inbox, is shown without being claimed, and is gone once taken.', async () => {
   const writer = await workspace.agent('writer-1', 'writer');
   const sent = await workspace.run(

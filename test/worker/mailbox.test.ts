@@ -43,6 +43,22 @@ test('agents see who is there, write to each other, and take a message away only
   expect(await walts.peek({ address: 'walt' })).toEqual([]);
 });
 
+test('a message to a group waits for one member, and with all each of them has a copy', async () => {
+  await using mail = await startMailboxStack({ roles: ['editor'] });
+  const rosa = await mail.mailbox('rosa', 'researcher');
+  const walt = await mail.mailbox('walt', 'writer');
+  const empty = await rosa.use('send_message', { to: 'role:editor', text: 'for whoever comes' });
+  expect(empty).toMatchObject({ data: { members: 0 }, text: expect.stringContaining('has no member yet') });
+  const all = await rosa.use('send_message', { to: 'role:writer', text: 'stop', all: true });
+  expect(all).toMatchObject({
+    data: { members: 1 },
+    text: expect.stringContaining('1 member of role:writer'),
+  });
+  expect((await walt.use('inbox_read')).data.messages).toMatchObject([{ body: 'stop' }]);
+  const odd = await rosa.use('send_message', { to: 'walt', text: 'stop', all: true });
+  expect(odd).toMatchObject({ isError: true, text: expect.stringContaining("'walt' is no group") });
+});
+
 test('a question is answered once, in the step that acks it; a task is answered into the inbox', async () => {
   await using mail = await startMailboxStack();
   const rosa = await mail.mailbox('rosa', 'researcher');

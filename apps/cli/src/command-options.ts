@@ -116,6 +116,11 @@ export function agentOption(text: string): string {
   throw new InvalidArgumentError('An agent id is lower-case, as in writer-1.');
 }
 
+/** Reads an agent id, or a group. */
+export function agentOrGroupOption(text: string): string {
+  return /^(group|role):[a-z0-9][a-z0-9_.-]{0,63}$/.test(text) ? text : agentOption(text);
+}
+
 /** Reads a role. */
 export function roleOption(text: string): string {
   if (/^[a-z0-9][a-z0-9_.-]{0,63}$/.test(text)) return text;

@@ -84,3 +84,19 @@ test('An agent that is offline and has mail has a row among the others, with its
   const numbered = agentRows([connection('w-10'), connection('w-9')], [{ ...waiting, agent: 'w-2' }], now);
   expect(numbered.map(([agent]) => agent)).toEqual(['w-2', 'w-9', 'w-10']);
 });
+
+test('A group with mail is a row of its own, with the roles of its members.', () => {
+  const waiting = { connected: false, pending: 3, oldest_at: now - 60_000 };
+  const rows = agentRows(
+    [],
+    [
+      { agent: 'role:writer', roles: ['writer'], ...waiting },
+      { agent: 'group:gone', roles: [], ...waiting },
+    ],
+    now,
+  );
+  expect(rows).toEqual([
+    ['group:gone', 'no role', 'group', '-', '3 (60 s)', '-', '-'],
+    ['role:writer', 'writer', 'group', '-', '3 (60 s)', '-', '-'],
+  ]);
+});

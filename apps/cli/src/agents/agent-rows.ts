@@ -1,5 +1,5 @@
 import type { WaitingAgent } from '@signalbox/operator';
-import type { ConnectedAgent } from '@signalbox/protocol';
+import { type ConnectedAgent, isGroup } from '@signalbox/protocol';
 import { bodyText } from '../messages/message-text.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { oneLine } from '../terminal/output.ts';
@@ -14,7 +14,7 @@ export const agentHeadings = ['AGENT', 'ROLE', 'STATE', 'FOR', 'MAIL', 'CLIENT',
 const outputLength = 60;
 
 /**
- * Writes one row for each agent with all its connections, and one for each agent that is offline and has mail, in the order of names.
+ * Writes one row for each agent with all its connections, and one for each group and each offline agent that has mail, in the order of names.
  * `now` in epoch milliseconds.
  */
 export function agentRows(
@@ -39,7 +39,8 @@ export function agentRows(
 
 function offlineRow({ agent, roles, pending, oldest_at }: WaitingAgent, now: number): string[] {
   const mail = `${pending} (${formatDuration(now - oldest_at)})`;
-  return [agent, roles.join(', ') || 'no token', 'offline', '-', mail, '-', '-'];
+  const [none, state] = isGroup(agent) ? ['no role', 'group'] : ['no token', 'offline'];
+  return [agent, roles.join(', ') || none, state, '-', mail, '-', '-'];
 }
 
 function connectedRow(agent: string, connections: readonly ConnectedAgent[], now: number): string[] {

@@ -7,7 +7,10 @@ export function askCommand(): Command {
   const command = withConnectionOptions(
     new Command('ask')
       .description('Ask an agent and wait for its answer.')
-      .argument('<to>', 'agent id, or agent#sub')
+      .argument(
+        '<to>',
+        'agent id, agent#sub, or a group: role:ROLE or group:NAME, one of whose members answers',
+      )
       .argument('<text>', 'the question; - reads it from standard input'),
   ).addOption(timeOption('--timeout <time>', 'withdraw the question after this time', '60s'));
   withExamples(

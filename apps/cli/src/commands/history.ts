@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import {
-  agentOption,
+  agentOrGroupOption,
   countOption,
   timeOption,
   withConnectionOptions,
@@ -19,7 +19,11 @@ export function historyCommand(): Command {
     { agent: false },
   )
     .addOption(timeOption('--since <time>', 'how far back, as in 1h; default 1h, with --audit 1d'))
-    .option('--agent <name>', 'only what this agent sent, got or called', agentOption)
+    .option(
+      '--agent <name>',
+      'only what this agent sent, got or called, or what a group got',
+      agentOrGroupOption,
+    )
     .option('--correlation <id>', 'only the request with this id, and what belongs to it')
     .option('--limit <n>', 'show at most this many messages, or rows of the audit', countOption, 200)
     .option(

@@ -7,16 +7,26 @@ export function sendCommand(): Command {
   const command = withConnectionOptions(
     new Command('send')
       .description('Put a message into an agent’s inbox. Done means: it is stored, and will be delivered.')
-      .argument('<to>', 'agent id, or agent#sub')
+      .argument(
+        '<to>',
+        'agent id, agent#sub, or a group: role:ROLE or group:NAME, one of whose members gets it',
+      )
       .argument('<text>', 'the message; - reads it from standard input'),
   )
     .option('--kind <kind>', 'kind of message: note, task, ask, or your own word; default note')
     .option('--reply-to <id>', 'answer the ask or task with this id')
+    .option('--all', 'to a group: each member but you gets a copy, or nobody does')
+    .option('--partial', 'with --all: leave out members who can’t be given it, and list them')
+    .option(
+      '--key <key>',
+      'to a group: messages with the same key are handed out in their order, one at a time',
+    )
     .option('--id <id>', 'id of your own; sending it twice stores one message')
     .addOption(timeOption('--ttl <time>', 'drop it if nobody has read it by then; default 7d'));
   withExamples(
     withJsonOption(command),
     "signalbox send writer-1 'the sources are ready' --token-file researcher.token",
+    "signalbox send role:writer 'stop for today' --all --token-file researcher.token",
   );
   return command.action(async (to: string, text: string, flags: SendFlags) => {
     const { send } = await import('../messages/send.ts');

@@ -1,7 +1,8 @@
-import { idSchema, kindSchema, SignalboxError } from '@signalbox/protocol';
+import type { Receipt } from '@signalbox/client';
+import { idSchema, isGroup, kindSchema, SignalboxError } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
-import { printJson, printLines } from '../terminal/output.ts';
+import { count, printJson, printLines } from '../terminal/output.ts';
 import { textArgument } from './text-argument.ts';
 
 /** The options of `signalbox send`. `ttl` in milliseconds. */
@@ -10,12 +11,16 @@ export interface SendFlags extends ConnectionFlags {
   replyTo?: string;
   id?: string;
   ttl?: number;
+  all?: boolean;
+  partial?: boolean;
+  key?: string;
   json?: boolean;
 }
 
-/** Stores one message in an agent's inbox. Its body is the text as a JSON string. */
+/** Stores one message in the inbox of an agent or a group, or one for each member of a group. Its body is the text as a JSON string. */
 export async function send(to: string, argument: string, flags: SendFlags): Promise<void> {
   checkOptions(flags);
+  checkGroupOptions(to, flags);
   const body = await textArgument(argument);
   const kind = flags.kind ?? (flags.replyTo === undefined ? 'note' : 'reply');
   const receipt = await withSession(flags, ({ client }) =>
@@ -26,14 +31,43 @@ export async function send(to: string, argument: string, flags: SendFlags): Prom
       ...(flags.id !== undefined && { id: flags.id }),
       ...(flags.replyTo !== undefined && { correlationId: flags.replyTo }),
       ...(flags.ttl !== undefined && { ttlMs: flags.ttl }),
+      ...(flags.key !== undefined && { groupKey: flags.key }),
+      ...(flags.all && { all: true }),
+      ...(flags.partial && { partial: true }),
     }),
   );
-  if (flags.json) return printJson({ id: receipt.id, duplicate: receipt.duplicate });
-  printLines(
-    receipt.duplicate
-      ? `message ${receipt.id} was stored for ${to} before; nothing was added`
-      : `message ${receipt.id} is stored for ${to}`,
-  );
+  if (flags.json) return printJson({ ...receipt });
+  printLines(...receiptLines(to, receipt, flags));
+}
+
+/** Tells what became of a message. */
+function receiptLines(
+  to: string,
+  { id, duplicate, members, refused = [] }: Receipt,
+  { all }: SendFlags,
+): string[] {
+  const whom = all ? `${count(members ?? 0, 'member')} of ${to}` : to;
+  const first = duplicate
+    ? `message ${id} was stored for ${whom} before; nothing was added`
+    : `message ${id} is stored for ${whom}`;
+  return [
+    !all && members === 0 ? `${first}, which has no member yet` : first,
+    ...refused.map(({ agent, code }) => `${agent} was left out: ${code}`),
+  ];
+}
+
+/** Refuses options that go only with a group, or only with each other. */
+function checkGroupOptions(to: string, { all, partial, key }: SendFlags): void {
+  const refuse = (option: string, why: string, hint: string): never => {
+    throw new SignalboxError('usage', `${option} ${why}`, { details: { hint } });
+  };
+  const option = all ? '--all' : partial ? '--partial' : key !== undefined ? '--key' : undefined;
+  if (option === undefined) return;
+  if (!isGroup(to))
+    refuse(option, `goes with a group, and '${to}' is none`, 'send to role:ROLE or group:NAME');
+  if (partial && !all) refuse('--partial', 'goes with --all', 'add --all, or leave it out');
+  if (key !== undefined && all)
+    refuse('--key', 'means nothing with --all: each member has a copy of its own', 'leave one of them out');
 }
 
 /** Refuses what the broker would refuse too, but by the names of the options. */

@@ -39,7 +39,7 @@ export class Groups {
 
   /** Tells whether agents of a role are members of a group. */
   isMember(address: string, role: string): boolean {
-    return this.#rolesIn(address).includes(role);
+    return this.rolesIn(address).includes(role);
   }
 
   /** Returns the groups whose members the agents of a role are. */
@@ -55,7 +55,7 @@ export class Groups {
   /** Yields the members of a group: the agents to which a live token gives one of its roles. */
   *members(address: string): Generator<string> {
     const seen = new Set<string>();
-    for (const role of this.#rolesIn(address)) {
+    for (const role of this.rolesIn(address)) {
       for (const agent of this.#tokens.agentsOf(role)) {
         if (seen.has(agent)) continue;
         seen.add(agent);
@@ -75,7 +75,8 @@ export class Groups {
     for (const role of new Set([...this.#roles, ...this.#tokens.roles()])) yield `role:${role}`;
   }
 
-  #rolesIn(address: string): readonly string[] {
+  /** Returns the roles whose agents are the members of a group; none for an unknown group of the configuration. */
+  rolesIn(address: string): readonly string[] {
     const role = roleOfGroup(address);
     return role === undefined ? (this.#groups.get(address) ?? []) : [role];
   }

@@ -30,7 +30,7 @@ export const brokerMetrics = {
   leases: { name: 'signalbox_leases', help: 'Inboxes that a consumer holds.' },
   waiting: {
     name: 'signalbox_pending_messages',
-    help: 'Messages that are stored and not settled, by the role of their recipient.',
+    help: 'Messages that are stored and not settled, by the role of their recipient. A group of the configuration is named by its address.',
     labels: ['role'],
   },
   waitingBytes: {

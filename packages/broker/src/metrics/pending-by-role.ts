@@ -1,5 +1,5 @@
 import { LabelValues, type MetricFamily, type Sample } from '@signalbox/monitoring';
-import { agentOf } from '@signalbox/protocol';
+import { agentOf, isGroup, roleOfGroup } from '@signalbox/protocol';
 import type { InboxStore } from '@signalbox/store';
 import { brokerMetrics } from './broker-metrics.ts';
 
@@ -90,8 +90,9 @@ export class PendingByRole {
     return message?.createdAt;
   }
 
-  /** The role of an agent; of several, the first in the order of their names. */
+  /** The role of an agent; of several, the first in the order of their names. A group of the configuration is told by its address. */
   #roleOf(agent: string): string {
+    if (isGroup(agent)) return roleOfGroup(agent) ?? agent;
     const [role = noRole] = [...this.#deps.rolesOf(agent)].sort();
     return role;
   }

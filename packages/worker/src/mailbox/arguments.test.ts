@@ -5,12 +5,13 @@ const fields = {
   to: { type: 'string', description: '', minLength: 1, maxLength: 5 },
   kind: { type: 'string', description: '', enum: ['note', 'task'] },
   limit: { type: 'integer', description: '', minimum: 0, maximum: 9 },
+  all: { type: 'boolean', description: '' },
   body: { description: '' },
 } as const;
 const read = (given: unknown) => readArguments(fields, ['to'], given);
 
 test('arguments come as an object or as its JSON text; what is left out may be null, which a body may mean', () => {
-  const value = { to: 'walt', kind: 'task', limit: 0, body: [1] };
+  const value = { to: 'walt', kind: 'task', limit: 0, all: false, body: [1] };
   expect(read(value)).toEqual({ value });
   expect(read(JSON.stringify(value))).toEqual({ value });
   expect(read({ to: 'walt', kind: null, limit: null, body: null })).toEqual({
@@ -28,11 +29,12 @@ test.each([
   [{ to: 'walt', kind: 'ask' }, "'kind' must be one of: note, task"],
   [{ to: 'walt', limit: 10 }, "'limit' must be a whole number from 0 to 9"],
   [{ to: 'walt', limit: '3' }, "'limit' must be a whole number from 0 to 9"],
+  [{ to: 'walt', all: 'yes' }, "'all' must be true or false"],
   [{ to: 'walt', limit: 1.5 }, "'limit' must be a whole number from 0 to 9"],
-  [{ to: 'walt', too: 'x' }, "there is no argument 'too'; there are: to, kind, limit, body"],
+  [{ to: 'walt', too: 'x' }, "there is no argument 'too'; there are: to, kind, limit, all, body"],
   [
     JSON.parse('{"__proto__": 1, "to": "walt"}'),
-    "there is no argument '__proto__'; there are: to, kind, limit, body",
+    "there is no argument '__proto__'; there are: to, kind, limit, all, body",
   ],
   [[], 'the arguments are not an object'],
   ['[1]', 'the arguments are not an object'],

@@ -4,6 +4,7 @@ import { messageOf, parseJson } from '@signalbox/protocol';
 export type Field =
   | { type: 'string'; description: string; minLength?: number; maxLength?: number; enum?: readonly string[] }
   | { type: 'integer'; description: string; minimum: number; maximum: number; default?: number }
+  | { type: 'boolean'; description: string }
   | { type?: undefined; description: string };
 
 /** The arguments of a tool by name. */
@@ -13,7 +14,9 @@ type ValueOf<F extends Field> = F extends { type: 'string' }
   ? string
   : F extends { type: 'integer' }
     ? number
-    : unknown;
+    : F extends { type: 'boolean' }
+      ? boolean
+      : unknown;
 
 /** The checked arguments of a tool; those named in `R` are always there. */
 export type Values<F extends Fields, R extends keyof F> = { [K in R]: ValueOf<F[K]> } & {
@@ -76,6 +79,7 @@ function brokenRule(field: Field, value: unknown): string | undefined {
       return `a text of ${minLength} to ${maxLength} characters`;
     }
   }
+  if (field.type === 'boolean' && typeof value !== 'boolean') return 'true or false';
   if (field.type === 'integer') {
     const { minimum, maximum } = field;
     if (!Number.isInteger(value) || Number(value) < minimum || Number(value) > maximum) {

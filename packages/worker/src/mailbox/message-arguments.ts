@@ -3,10 +3,11 @@ import { SignalboxError } from '@signalbox/protocol';
 /** The longest text, in characters; the broker's own limit is 4 MiB, in bytes. */
 const maxText = 4 * 1024 * 1024;
 
-/** The argument that names a recipient: an agent id, or `agent#sub`. */
+/** The argument that names a recipient: an agent id, `agent#sub`, or a group. */
 export const toField = {
   type: 'string',
-  description: 'Agent id of the recipient, such as walt. signalbox_list_agents shows who is connected.',
+  description:
+    'Agent id of the recipient, such as walt, or role:ROLE for any one agent of a role, such as role:writer. signalbox_list_agents shows who is connected.',
   minLength: 1,
   maxLength: 193,
 } as const;

@@ -17,6 +17,10 @@ export function sendTool(main: MainConnection): MailboxTool {
         description: 'note: for information. task: work to do, which is answered.',
         enum: ['note', 'task'],
       },
+      all: {
+        type: 'boolean',
+        description: 'Only for a group: every member but you gets a copy, in place of one of them.',
+      },
     },
     required: ['to'],
     outputSchema: {
@@ -24,19 +28,26 @@ export function sendTool(main: MainConnection): MailboxTool {
       properties: {
         id: { type: 'string', description: 'Id of the message; a reply names it.' },
         duplicate: { const: true, description: 'It was stored already.' },
+        members: {
+          type: 'integer',
+          description: 'For all: how many members got a copy. Else 0: the group has no member yet.',
+        },
       },
       required: ['id'],
     },
     annotations: additive,
-    async run({ to, kind = 'note', ...given }, { signal, key, traceparent }) {
+    async run({ to, kind = 'note', all = false, ...given }, { signal, key, traceparent }) {
       const body = bodyOf(given);
       const client = await main.client(signal);
-      const { id, duplicate } = await client.deliver(
-        { to, kind, body, traceparent, ...(key !== undefined && { id: key.id }) },
+      const { id, duplicate, members } = await client.deliver(
+        { to, kind, body, traceparent, ...(all && { all }), ...(key !== undefined && { id: key.id }) },
         { signal },
       );
-      const text = `The ${kind} ${id} is stored for ${to} on the broker's disk.`;
-      return answer(text, { id, ...(duplicate && { duplicate: true }) });
+      const whom = all ? `${members} ${members === 1 ? 'member' : 'members'} of ${to}` : to;
+      const nobody = !all && members === 0 ? ' The group has no member yet; it waits for one.' : '';
+      const text = `The ${kind} ${id} is stored for ${whom} on the broker's disk.${nobody}`;
+      const data = { id, ...(duplicate && { duplicate: true }), ...(members !== undefined && { members }) };
+      return answer(text, data);
     },
   });
 }

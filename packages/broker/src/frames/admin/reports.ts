@@ -1,4 +1,10 @@
-import { type AdminParams, type AdminResult, auditEntryKinds, furtherCosts } from '@signalbox/protocol';
+import {
+  type AdminParams,
+  type AdminResult,
+  auditEntryKinds,
+  furtherCosts,
+  isGroup,
+} from '@signalbox/protocol';
 import type { HistoryEntry } from '@signalbox/store';
 import type { Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
@@ -46,14 +52,14 @@ export async function auditChain(
 /** Runs `waiting`: lists agents in whose inboxes messages wait. */
 export async function waiting(
   { connected: wanted, limit = 200, cursor = '' }: AdminParams<'waiting'>,
-  { store, connected, tokens }: Pick<FrameDeps, 'store' | 'connected' | 'tokens'>,
+  { store, connected, tokens, groups }: Pick<FrameDeps, 'store' | 'connected' | 'tokens' | 'groups'>,
   { budget }: Caller,
 ): OperationOutcome<'waiting'> {
   budget.spendFrames(limit * furtherCosts.waitingAgent);
   const page = await store.waiting(cursor, limit);
   const agents = page.agents.map(({ agent, pending, oldestAt }) => ({
     agent,
-    roles: [...tokens.rolesOf(agent)].sort(),
+    roles: isGroup(agent) ? [...groups.rolesIn(agent)] : [...tokens.rolesOf(agent)].sort(),
     connected: connected.ofAgent(agent) > 0,
     pending,
     oldest_at: oldestAt,

@@ -90,7 +90,11 @@ function waitingAgentSchema() {
   return z
     .object({
       agent: z.string(),
-      roles: z.array(z.string()).describe('The roles of its valid tokens; none if it cannot connect.'),
+      roles: z
+        .array(z.string())
+        .describe(
+          'The roles of its valid tokens; none if it cannot connect. Of a group, those of its members.',
+        ),
       connected: z.boolean(),
       pending: z.int().describe('Messages that wait in its inbox.'),
       oldest_at: z.number().describe('When the first of them was created.'),
@@ -98,7 +102,7 @@ function waitingAgentSchema() {
     .meta({
       id: 'WaitingAgent',
       title: 'waiting agent',
-      description: 'An agent with messages in its inbox.',
+      description: 'An agent with messages in its inbox, or a group, which is never connected.',
     });
 }
 
