@@ -86,6 +86,24 @@ it('closes a stranger after the time that the operator says', async () => {
   expect(performance.now() - began).toBeLessThan(defaultLimits.connections.helloMs);
 });
 
+it('lets no minting token issue tokens when the log of changes has the bytes that the operator says', async () => {
+  await using broker = await startTestBroker({ limits: { audit: { changeBytes: 1 } } });
+  await using minter = await connectWire(broker.url, {
+    agent: 'ci-0',
+    token: await broker.token('ci-*', 'tester'),
+  });
+  minter.send({
+    type: 'admin',
+    request_id: 'i',
+    op: 'token_issue',
+    params: { agent: 'ci-1', role: 'tester' },
+  });
+  expect(await minter.next('error')).toMatchObject({
+    code: 'storage_full',
+    message: expect.stringContaining('the audit log of changes is full'),
+  });
+});
+
 it('has the budgets of the audit log as its defaults', () => {
   const { audit } = defaultLimits;
   const budgets = Object.entries(auditKinds).map(([kind, { maxBytes }]) => [`${kind}Bytes`, maxBytes]);

@@ -167,6 +167,7 @@ test('The JSON Schema of the configuration names every section.', async () => {
     'capabilities',
     'allowHosts',
     'roles',
+    'groups',
     'unlisted',
   ]);
 });
