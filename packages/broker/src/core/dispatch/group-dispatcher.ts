@@ -104,6 +104,7 @@ export class GroupDispatcher {
   }
 
   #pump(shared: SharedLease): void {
+    shared.changed = true;
     if (shared.reading || !hasWork(shared)) return;
     shared.reading = true;
     this.#catchUp(shared).catch(this.#deps.onError);
@@ -114,13 +115,14 @@ export class GroupDispatcher {
     try {
       let limit = shared.room().messages;
       while (hasWork(shared)) {
+        shared.changed = false;
         const retry = shared.retries.shift();
         const progress =
           retry === undefined
             ? await this.#handOutBacklog(shared, Math.min(limit, readBatch))
             : await this.#handOutAgain(shared, retry);
-        // A member that gets room for it goes on.
-        if (progress === 'no_room') return;
+        // A member that gets room for it goes on. One may have got room since then.
+        if (progress === 'no_room' && !shared.changed) return;
         limit = progress === 'blocked' ? readBatch : shared.room().messages;
         if (progress === 'blocked') await nextTurn();
       }

@@ -19,6 +19,8 @@ export class SharedLease {
   reading = false;
   /** True if a message was stored in the inbox since the running read began. */
   missed = false;
+  /** True if a member may have got room since the running step of handing out began. */
+  changed = false;
   /** Sequence numbers of messages that have ended since the running read began. The read may still return them. */
   readonly endedSinceRead = new Set<number>();
   readonly #members = new Set<Lease>();
