@@ -4,7 +4,7 @@ import { seededRandom } from '../faults/plan.ts';
 import { keyOf, runKilledMembers } from '../support/groups/killed-members.ts';
 
 it('settles each task of a group once, and keeps the order of keys, while members are killed', async () => {
-  await using broker = await startTestBroker({ roles: ['crawler'] });
+  await using broker = await startTestBroker({ roles: ['crawler'], limits: { message: { attempts: 100 } } });
   const keys = 3;
   const { replies, killed, left } = await runKilledMembers(broker, {
     ...{ tasks: 150, members: 3, keys, window: 2, taskMs: 60, everyMs: 50 },

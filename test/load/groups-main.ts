@@ -32,6 +32,8 @@ const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const most = 1_000_000;
 const limits = {
+  // A task may be unlucky more often than five times.
+  message: { attempts: 100 },
   rates: {
     messages: most,
     messagesBurst: most,

@@ -58,7 +58,8 @@ export async function runKilledMembers(
     while (everyMs !== undefined && !isOver) {
       await pause(everyMs);
       const [victim] = [...running].sort(() => random() - 0.5);
-      if (!victim || isOver) continue;
+      // Enough of them work to come to an end.
+      if (!victim || isOver || running.size <= members / 2) continue;
       running.delete(victim);
       const isKilled = random() < 0.7;
       if (isKilled) report.killed++;
