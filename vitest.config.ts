@@ -25,10 +25,15 @@ export default defineConfig({
     maxWorkers: 6,
     sequence: { sequencer: LongFilesFirst },
     // The many processes that the tests start find their code compiled.
-    env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('./node_modules/.cache/compiled', import.meta.url)) },
+    env: {
+      NODE_COMPILE_CACHE: fileURLToPath(new URL('./node_modules/.cache/compiled', import.meta.url)),
+      BUNDLED_PACKAGES: fileURLToPath(
+        new URL('./node_modules/.cache/packages/bundle/packages.json', import.meta.url),
+      ),
+    },
     execArgv: ['--conditions=@signalbox/source'],
     allowOnly: false,
-    globalSetup: ['test/support/cli/bundled-command.ts'],
+    globalSetup: ['test/support/bundles.ts'],
     setupFiles: ['test/support/patient-waits.ts'],
     expect: { requireAssertions: true, poll: { timeout: 30_000 } },
     // Only a guard against hanging: on a busy shared machine a test may be slow without being wrong.

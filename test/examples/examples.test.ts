@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { programOptions } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 
 const script = fileURLToPath(new URL('../../examples/run.ts', import.meta.url));
@@ -9,11 +10,7 @@ const script = fileURLToPath(new URL('../../examples/run.ts', import.meta.url));
 async function example(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   const run = promisify(execFile);
   try {
-    const { stdout, stderr } = await run(process.execPath, [
-      '--conditions=@signalbox/source',
-      script,
-      ...args,
-    ]);
+    const { stdout, stderr } = await run(process.execPath, [...programOptions(), script, ...args]);
     return { code: 0, stdout, stderr };
   } catch (thrown) {
     return thrown as { code: number; stdout: string; stderr: string };

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { tempDir } from '@signalbox/testing';
+import { programOptions, tempDir } from '@signalbox/testing';
 import { expect, it, vi } from 'vitest';
 import { startTestHost } from '../support/mcp-host/test-host.ts';
 import { misbehavingServer } from '../support/mcp-host/test-servers.ts';
@@ -14,7 +14,7 @@ const quick = { inputEndMs: 50, terminateMs: 100 };
 
 /** A host in a process of its own, with one stubborn server. */
 async function otherHost(stateDir: string): Promise<{ child: ChildProcess; server: number }> {
-  const args = ['--conditions=@signalbox/source', main, '--state', stateDir];
+  const args = [...programOptions(), main, '--state', stateDir];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const [pid] = (await once(child.stdout, 'data')).map(Number);
   return { child, server: pid! };

@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { programOptions } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { startTestHost } from '../support/mcp-host/test-host.ts';
 import { startHttpFaceStack } from '../support/worker/http-face.ts';
@@ -8,7 +9,7 @@ const faceMain = fileURLToPath(new URL('../support/worker/face-main.ts', import.
 test('a worker of Signalbox is refused at its handshake, on stdio and over HTTP, in either revision, and not started again', async () => {
   await using face = await startHttpFaceStack();
   const { broker } = face.stack;
-  const args = ['--conditions=@signalbox/source', faceMain, broker.url, await broker.token('w1'), 'w1'];
+  const args = [...programOptions(), faceMain, broker.url, await broker.token('w1'), 'w1'];
   const headers = { authorization: `Bearer ${await broker.token('w2')}` };
   const http = { type: 'http', url: face.face.url, headers } as const;
   await using host = startTestHost({

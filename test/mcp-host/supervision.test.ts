@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { counterServer, readCounter, tempDir } from '@signalbox/testing';
+import { counterServer, programOptions, readCounter, tempDir } from '@signalbox/testing';
 import { expect, it, vi } from 'vitest';
 import { call, startTestHost } from '../support/mcp-host/test-host.ts';
 import { nonstandardServer, toolNamed } from '../support/mcp-host/test-servers.ts';
@@ -209,7 +209,7 @@ it('kills the grandchildren of a server that was killed', async () => {
 it('leaves no server behind when the host itself is killed', async () => {
   await using dir = await tempDir();
   const main = fileURLToPath(new URL('../support/mcp-host/host-main.ts', import.meta.url));
-  const args = ['--conditions=@signalbox/source', main, join(dir.path, 'count')];
+  const args = [...programOptions(), main, join(dir.path, 'count')];
   const host = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = once(host, 'exit');
   const [pid] = (await once(host.stdout, 'data')).map(Number);

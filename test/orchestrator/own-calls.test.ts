@@ -5,7 +5,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { type BrokerClient, connectBroker, requestAddress } from '@signalbox/client';
 import { RoleToolAllowlist, startOrchestrator } from '@signalbox/orchestrator';
 import { callStatusSchema, callsReplySchema } from '@signalbox/protocol';
-import { readCounter, startChild, startTestBroker, tempDir } from '@signalbox/testing';
+import { programOptions, readCounter, startChild, startTestBroker, tempDir } from '@signalbox/testing';
 import { McpProxyExecutor } from '@signalbox/worker';
 import { expect, test, vi } from 'vitest';
 import type { OrchestratorSettings } from '../faults/process-messages.ts';
@@ -146,7 +146,7 @@ test('after a kill -9 of a worker in mid-call, and of the orchestrator, a succes
   const startOne = () => startChild(orchestratorMain, { args: [JSON.stringify(settings)] });
   await using orchestrator = await startOne();
   const token = await broker.token('rosa');
-  const args = ['--conditions=@signalbox/source', faceMain, broker.url, token, 'rosa'];
+  const args = [...programOptions(), faceMain, broker.url, token, 'rosa'];
   const transport = new StdioClientTransport({ command: process.execPath, args });
   const agent = await connectMcpClient(transport);
   const file = join(directory.path, 'open');

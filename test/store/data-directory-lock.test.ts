@@ -4,7 +4,7 @@ import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { lockDataDirectory } from '@signalbox/store';
-import { tempDir } from '@signalbox/testing';
+import { programOptions, tempDir } from '@signalbox/testing';
 import { expect, it } from 'vitest';
 
 it('makes a private directory, says who holds it, and lets the next one in afterwards', async () => {
@@ -88,7 +88,7 @@ it('notices that the lock file was removed under its holder', async () => {
 
 async function startHolder(directory: string): Promise<ChildProcess> {
   const program = fileURLToPath(new URL('../support/store/lock-holder-main.ts', import.meta.url));
-  const child = spawn(process.execPath, ['--conditions=@signalbox/source', program, directory], {
+  const child = spawn(process.execPath, [...programOptions(), program, directory], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   await once(child.stdout, 'data');

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { programOptions } from '@signalbox/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cleanEnv, signalboxArgv, startDaemon } from '../support/cli/command-line.ts';
 import { startWorkspace, type Workspace } from '../support/cli/workspace.ts';
@@ -91,7 +92,7 @@ test('a task that comes again is linked to its first attempt', async () => {
   const flaky = await site.agent('nemo', 'worker');
   const token = (await readFile(flaky.env.SIGNALBOX_TOKEN_FILE!, 'utf8')).trim();
   const script = fileURLToPath(new URL('../support/traces/flaky-worker-main.ts', import.meta.url));
-  const args = ['--conditions=@signalbox/source', script, flaky.env.SIGNALBOX_URL!, 'nemo', token];
+  const args = [...programOptions(), script, flaky.env.SIGNALBOX_URL!, 'nemo', token];
   const worker = spawn(process.execPath, args, { env: cleanEnv(collector.env('nemo')) });
   const ended = once(worker, 'exit');
   await once(worker.stdout, 'data');

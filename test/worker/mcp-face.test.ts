@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { RoleToolAllowlist } from '@signalbox/orchestrator';
-import { tempDir } from '@signalbox/testing';
+import { programOptions, tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { nonstandardServer, npmServer, toolNamed } from '../support/mcp-host/test-servers.ts';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
@@ -191,7 +191,7 @@ const faceMain = fileURLToPath(new URL('../support/worker/face-main.ts', import.
 test('an SDK client that spawns the face over stdio lists and calls', async () => {
   await using stack = await startToolStack();
   const token = await stack.broker.token('w1');
-  const args = ['--conditions=@signalbox/source', faceMain, stack.broker.url, token, 'w1'];
+  const args = [...programOptions(), faceMain, stack.broker.url, token, 'w1'];
   const transport = new StdioClientTransport({ command: process.execPath, args });
   const client = new Client({ name: 'agent', version: '1.0.0' });
   await client.connect(transport);
@@ -205,7 +205,7 @@ test('an SDK client that spawns the face over stdio lists and calls', async () =
 test('a face process whose input ends exits with 0, having written nothing but MCP', async () => {
   await using stack = await startToolStack();
   const token = await stack.broker.token('w1');
-  const args = ['--conditions=@signalbox/source', faceMain, stack.broker.url, token, 'w1'];
+  const args = [...programOptions(), faceMain, stack.broker.url, token, 'w1'];
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   let written = '';
   child.stdout.on('data', (chunk) => {

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { ProtocolErrorCode } from '@modelcontextprotocol/client';
 import type { HttpServerConfig, StdioServerConfig } from '@signalbox/mcp-host';
+import { programOptions } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { startFixture } from '../support/conformance/fixture-server.ts';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
@@ -88,7 +89,7 @@ test('A server sees the capabilities of the client that calls, and none where th
 
 test('A client of an older revision is asked itself, and no other one, by a server over stdio too.', async () => {
   const script = fileURLToPath(new URL('../support/conformance/fixture-server.ts', import.meta.url));
-  const args = ['--conditions=@signalbox/source', script, 'stdio'];
+  const args = [...programOptions(), script, 'stdio'];
   await using hosted = await startHosted({
     type: 'stdio',
     command: process.execPath,

@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { programOptions } from './program-options.ts';
 
 /** How a process ended: one of the two is null. */
 export interface ChildEnd {
@@ -36,7 +37,7 @@ export interface ChildOptions {
 /** Starts the script and resolves with its first message. Rejects with its standard error if it ends before. */
 export async function startChild<Ready>(main: URL, options: ChildOptions = {}): Promise<Child<Ready>> {
   const child = fork(fileURLToPath(main), options.args ?? [], {
-    execArgv: ['--conditions=@signalbox/source'],
+    execArgv: programOptions(),
     env: { ...process.env, ...options.env },
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { programOptions } from './program-options.ts';
 
 /** One thing the counter server did. `pid` is the server process it happened in. */
 export interface CounterLine {
@@ -26,7 +27,7 @@ export function counterServer(file: string): CounterServerConfig {
   return {
     type: 'stdio',
     command: process.execPath,
-    args: [script],
+    args: [...programOptions(), script],
     env: { COUNTER_FILE: file, ...compileCache() },
   };
 }

@@ -9,6 +9,7 @@ export {
 } from './counter.ts';
 export { lastingPort } from './lasting-port.ts';
 export { processFaults } from './process-faults.ts';
+export { programOptions } from './program-options.ts';
 export { lastCommit, storedRows } from './stored-rows.ts';
 export { tempDir } from './temp-dir.ts';
 export { type TestAuthority, type TestCertificate, testAuthority } from './test-authority.ts';

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { connectBroker, requestAddress } from '@signalbox/client';
 import { issueToken } from '@signalbox/operator';
-import { tempDir } from '@signalbox/testing';
+import { compileCache, tempDir } from '@signalbox/testing';
 import { type Daemon, type Run, signalbox, startDaemon } from './command-line.ts';
 
 const require = createRequire(import.meta.url);
@@ -21,10 +21,12 @@ function configText(filesDirectory: string): string {
       everything: {
         command: process.execPath,
         args: [serverScript('@modelcontextprotocol/server-everything')],
+        env: compileCache(),
       },
       files: {
         command: process.execPath,
         args: [serverScript('@modelcontextprotocol/server-filesystem'), filesDirectory],
+        env: compileCache(),
       },
     },
     roles: {

@@ -36,6 +36,7 @@ export async function startProvidedBroker(issuer: string) {
   ): Promise<BrokerClient> => connectBroker({ url: broker.url, token, agent, ...more });
   return {
     broker,
+    config,
     directory: path,
     connect,
     /** Connects as an operator with a token of the broker. */

@@ -16,7 +16,7 @@ test('The token of an identity provider is renewed there, and goes into the same
   const issued = { ...rosa, issuer: 'https://login.example.com' };
   expect(expiryWarning(issued, 26 * day, 'rosa.jwt')).toBe(undefined);
   expect(expiryWarning(issued, 28 * day, 'rosa.jwt')).toBe(
-    'the token of rosa expires in 2 d (1970-01-31T00:00:00.000Z); https://login.example.com issues the next one, not signalbox: get it there and put it into rosa.jwt',
+    'the token of rosa expires in 2 d (1970-01-31T00:00:00.000Z); https://login.example.com issues these tokens, not signalbox: get the next one there, and put it into rosa.jwt',
   );
 });
 

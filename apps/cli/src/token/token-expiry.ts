@@ -23,7 +23,7 @@ export function expiryText({ expires_at }: Pick<TokenTimes, 'expires_at'>, now: 
 /** Says where the next token comes from if an identity provider issued this one, and where it belongs. */
 export function supplyText(issuer: string, file: string | undefined): string {
   const place = file === undefined ? 'pass it in place of this one' : `put it into ${shellWords(file)}`;
-  return `${issuer} issues the next one, not signalbox: get it there and ${place}`;
+  return `${issuer} issues these tokens, not signalbox: get the next one there, and ${place}`;
 }
 
 /** Returns a warning if a token ends soon or has ended, with the command that renews it. `file` is the file that holds it. */

@@ -63,7 +63,7 @@ export class ProviderKeys {
     const { issuer } = this.#options;
     if (this.#problem !== undefined) return { ok: false, detail: this.#problem };
     if (!this.#keys) return { ok: false, detail: `the keys of ${issuer} are being fetched` };
-    return { ok: true, detail: `${this.#keys.count} keys of ${issuer} are known` };
+    return { ok: true, detail: `keys of ${issuer} are known: ${this.#keys.count}` };
   }
 
   /** Fetches the keys unless that was tried a short time ago. Never rejects. */

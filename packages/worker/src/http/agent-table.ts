@@ -186,7 +186,7 @@ function isRefusal(thrown: unknown): boolean {
 
 function refusalOf(thrown: unknown): HttpRefusal {
   if (isRefusal(thrown)) {
-    return invalidToken('the broker does not accept this token: it is wrong, expired or revoked');
+    return invalidToken(`the broker does not accept this token: ${messageOf(thrown)}`);
   }
   if (thrown instanceof SignalboxError && thrown.code === 'forbidden') {
     return { status: 403, message: messageOf(thrown) };

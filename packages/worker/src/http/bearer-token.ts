@@ -1,4 +1,4 @@
-import { agentOfToken, maxTokenLength } from '@signalbox/protocol';
+import { agentOfToken, isJwt, maxTokenLength } from '@signalbox/protocol';
 import type { HttpRefusal } from '../sdk/http-refusal.ts';
 
 /** The token of a request, not yet verified; `agent` is the one that its text names. */
@@ -29,14 +29,17 @@ export function bearerToken(
     );
   }
   const agent = agentOfToken(token, agentClaim);
-  return agent === undefined
-    ? invalidToken("this is not an agent's Signalbox token; get one with signalbox token issue")
-    : { token, agent };
+  if (agent !== undefined) return { token, agent };
+  if (!isJwt(token))
+    return invalidToken("this is not an agent's Signalbox token; get one with signalbox token issue");
+  return invalidToken(
+    `the claim '${agentClaim ?? 'sub'}' of this token names no agent; the identity provider has to put an agent id there`,
+  );
 }
 
 /** Refuses a token for good, with 401. */
 export function invalidToken(message: string): HttpRefusal {
-  const description = message.replaceAll(/["\\]/g, "'");
+  const description = message.replaceAll(/["\\]|[^ -~]/g, "'");
   const challenge = `Bearer realm="signalbox", error="invalid_token", error_description="${description}"`;
   return { status: 401, message, headers: { 'www-authenticate': challenge } };
 }

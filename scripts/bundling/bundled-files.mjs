@@ -1,0 +1,48 @@
+import { relative } from 'node:path';
+import { rolldown } from 'rolldown';
+
+/** Native code can't be bundled. The API of OpenTelemetry is what a user's preloaded SDK has registered itself with. */
+const external = ['better-sqlite3', 'bufferutil', 'utf-8-validate', '@opentelemetry/api'];
+
+/**
+ * Bundles programs from their sources and returns the files, each a name and its content. `input` gives each program or
+ * module the name that its file gets. The source maps hold for files in `dir`. A warning of the bundler is a failure.
+ */
+export async function bundledFiles({ root, input, dir }) {
+  const bundle = await rolldown({
+    cwd: root,
+    input,
+    external,
+    platform: 'node',
+    tsconfig: false,
+    resolve: { conditionNames: ['@signalbox/source', 'module', 'node', 'import', 'default'] },
+    onLog(level, { message }) {
+      if (level === 'warn') throw new Error(message);
+    },
+  });
+  const { output } = await bundle.generate({
+    format: 'esm',
+    dir,
+    // Node reads the maps only with --enable-source-maps. The sources lie in the checkout, so the maps leave them out.
+    sourcemap: true,
+    sourcemapExcludeSources: true,
+    chunkFileNames: (chunk) => `${chunkName(root, chunk)}.js`,
+  });
+  await bundle.close();
+  return output.map((file) => ({
+    name: file.fileName,
+    content: file.type === 'chunk' ? file.code : file.source,
+  }));
+}
+
+/** Names a chunk by the module that leads into it, for readers of a stack trace: `agents-agents`, `store-sqlite-database`. */
+function chunkName(root, { name, facadeModuleId, moduleIds }) {
+  const module = relative(root, facadeModuleId ?? moduleIds.at(-1) ?? name);
+  return module
+    .replace('\0', '')
+    .replace(/^.*node_modules\/(@[^/]+\/)?([^/]+)\/.*$/, '$2')
+    .replace(/^(apps\/cli|packages)\//, '')
+    .replace(/(^|\/)src\//, '$1')
+    .replace(/(\/index)?\.\w+$/, '')
+    .replaceAll('/', '-');
+}
