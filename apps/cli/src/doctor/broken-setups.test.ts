@@ -10,6 +10,7 @@ import {
   realpathSync,
   rmSync,
   statSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -481,15 +482,17 @@ test('It finds that something else has the port of the orchestrator, with a brok
   }
 });
 
-test('A pipe, a folder and a huge file that look like tokens are named and not read.', async () => {
+test('A pipe, a folder, a link to itself and a huge file that look like tokens are named and not read.', async () => {
   const place = setup();
   await promisify(execFile)('mkfifo', [join(place.cwd, 'pipe.token')]);
   mkdirSync(join(place.cwd, 'folder.token'));
+  symlinkSync('loop.token', join(place.cwd, 'loop.token'));
   writeFileSync(join(place.cwd, 'huge.token'), Buffer.alloc(100_000), { mode: 0o600 });
   const texts = bad(await examined(place)).map(({ check, status, text }) => `${check} ${status} ${text}`);
   expect(texts.sort()).toEqual([
     expect.stringMatching(/^tokens warning .*folder\.token is no regular file$/),
     expect.stringMatching(/^tokens warning .*huge\.token does not hold one token$/),
+    expect.stringMatching(/^tokens warning .*loop\.token cannot be read: ELOOP/),
     expect.stringMatching(/^tokens warning .*pipe\.token is no regular file$/),
   ]);
 });

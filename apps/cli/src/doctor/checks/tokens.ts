@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { type Stats, statSync } from 'node:fs';
 import { readableByOthers } from '@signalbox/config/readable-by-others';
 import { readTokenFile } from '@signalbox/daemon/token-file';
 import { endsSoon, issuerOfToken, messageOf, renewalCommand, SignalboxError } from '@signalbox/protocol';
@@ -36,9 +36,9 @@ export async function tokenState(
   const { SIGNALBOX_TOKEN, SIGNALBOX_AGENT } = env;
   let agent: string | undefined;
   let issuer: string | undefined;
-  const unusable = file === undefined ? undefined : unusableFile(file);
-  if (unusable !== undefined) return { is: 'unreadable', message: unusable };
   try {
+    const unusable = file === undefined ? undefined : unusableFile(file);
+    if (unusable !== undefined) return { is: 'unreadable', message: unusable };
     const url = (file === undefined ? undefined : readTokenFile(file).url) ?? broker?.url;
     if (broker === undefined || url === undefined) return { is: 'unknown' };
     const flags = { url, insecure: broker.insecure, ...(file !== undefined && { tokenFile: file }) };
@@ -59,8 +59,13 @@ export async function tokenState(
 
 /** Says why a file can't be one of a token. Opening a pipe would wait for somebody to write, and take from others what they wrote. */
 function unusableFile(file: string): string | undefined {
-  const facts = statSync(file, { throwIfNoEntry: false });
-  if (!facts) return undefined;
+  let facts: Stats;
+  try {
+    facts = statSync(file);
+  } catch {
+    // Reading it says why it can't be read.
+    return undefined;
+  }
   if (!facts.isFile()) return `the token file ${file} is no regular file`;
   return facts.size > maxFileBytes ? `the token file ${file} does not hold one token` : undefined;
 }
