@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { connectShim, startSharedFaceStack } from '../support/worker/shared-face.ts';
+import { connectShim, newConsumer, startSharedFaceStack } from '../support/worker/shared-face.ts';
 
 const count = 'mcp_counter__count';
 const echo = 'mcp_counter__echo';
@@ -76,18 +76,19 @@ test('a connection that does not say hello is closed, and the oldest one for a n
 test('an agent has so many connections, with whichever tokens, and the face serves so many agents', async () => {
   await using site = await startSharedFaceStack({}, { limits: { agents: 2, sessionsPerAgent: 1 } });
   await using _rosa = await site.shim('rosa');
-  const refusal = async (agent: string, role = 'worker') => {
-    const token = await site.stack.broker.tokenOf(agent, role);
-    await using shim = await connectShim(site.path, { token }, { initialize: false });
+  const consumer = newConsumer();
+  const refusal = async (agent: string, given?: string) => {
+    const token = given ?? (await site.stack.broker.tokenOf(agent, 'worker'));
+    await using shim = await connectShim(site.path, { token, consumer }, { initialize: false });
     return (await shim.line('refused')).refused;
   };
   expect(await refusal('rosa')).toMatchObject({ code: 'too_many_connections', retryable: true });
-  expect(await refusal('rosa', 'reviewer')).toMatchObject({
+  expect(await refusal('rosa', await site.stack.broker.token('rosa'))).toMatchObject({
     message: expect.stringContaining('worker.limits.sessionsPerAgent'),
   });
   const watcher = await site.stack.client('rosa');
-  const connected = async () => (await watcher.listConnected()).map(({ role }) => role);
-  await expect.poll(connected).not.toContain('reviewer');
+  const connected = async () => (await watcher.listConnected()).map(({ address }) => address);
+  await expect.poll(connected).not.toContain(`rosa#mcp-${consumer}`);
   {
     await using _wim = await site.shim('wim');
     expect(await refusal('eva')).toMatchObject({ message: expect.stringContaining('worker.limits.agents') });
