@@ -168,6 +168,7 @@ test('The JSON Schema of the configuration names every section.', async () => {
     'allowHosts',
     'roles',
     'groups',
+    'hooks',
     'unlisted',
   ]);
 });

@@ -46,7 +46,7 @@ test('worker mcp joins its client to the shared face, loads little for it, and e
   const modules = await record.modules();
   expect(modules).toContainEqual(expect.stringContaining('shim-session'));
   expect(modules.filter((url) => url.includes('/node_modules/'))).toEqual([]);
-  expect(modules.filter((url) => url.startsWith('file:')).length).toBeLessThan(45);
+  expect(modules.filter((url) => url.startsWith('file:')).length).toBeLessThan(60);
 });
 
 test.for(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
