@@ -49,7 +49,7 @@ export function startChores(deps: ChoreDeps): AsyncDisposable[] {
   return [
     repeat(250, () => delivery.deadlines.check(), onError),
     repeat(250, async () => followers.catchUp(), onError),
-    repeat(250, () => deps.pending.step(), onError),
+    repeat(1000, () => deps.pending.step(), onError),
     repeat(500, () => endExpiredTokens(deps), onError),
     repeat(1000, () => housekeeping.step(), onError),
     repeat(1000, () => agents.save(), onError),

@@ -1,4 +1,4 @@
-import { agentOf, type Fault, isConfiguredSender, type MessageFrame, type Sender } from '@signalbox/protocol';
+import { type Fault, isConfiguredSender, type MessageFrame, type Sender } from '@signalbox/protocol';
 import type { InboxStore, NewMessage, Retried } from '@signalbox/store';
 import { CommitQueue } from './commits/commit-queue.ts';
 import type { Consumer } from './consumer.ts';
@@ -284,12 +284,12 @@ export class Delivery {
     const { tail, meter } = this.#deps;
     meter.stored(message.kind);
     if (tail.isOn) tail.report({ what: 'stored' }, seq, headerOfNew(message));
-    if (isConfiguredSender(agentOf(message.inbox))) this.#settler.discard(seq, headerOfNew(message));
+    if (isConfiguredSender(message.inbox)) this.#settler.discard(seq, headerOfNew(message));
     else if (!this.cancellations.settleIfCancelled(message, seq)) this.#dispatcher.stored(message, from, seq);
   }
 
   #noticed(inbox: string): void {
-    if (isConfiguredSender(agentOf(inbox))) this.#discards.all(inbox).catch(this.#deps.onError);
+    if (isConfiguredSender(inbox)) this.#discards.all(inbox).catch(this.#deps.onError);
     else this.#dispatcher.wake(inbox);
   }
 

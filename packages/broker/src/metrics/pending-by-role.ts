@@ -4,7 +4,7 @@ import type { InboxStore } from '@signalbox/store';
 import { brokerMetrics } from './broker-metrics.ts';
 
 /** Inboxes that one step looks at. */
-const inboxesPerStep = 500;
+const inboxesPerStep = 1000;
 /** The most roles that are told apart. */
 const maxRoles = 32;
 /** The role of an agent without a valid token: nobody can read its messages. */

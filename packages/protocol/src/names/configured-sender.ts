@@ -24,12 +24,14 @@ export function* configuredSenderPrefixes(): Generator<string> {
   for (const role of configuredSenderRoles) yield `${role}.`;
 }
 
+const configuredSenderAddress = new RegExp(`^(?:${configuredSenderRoles.join('|')})(?![^._#-])`);
+
 /**
- * Tells whether an agent id belongs to configured senders, which is so if its first segment, up to the first `.`, `_` or `-`, is one of
- * {@link ConfiguredSenderRole}: `hook.github` and `hook-1` do, and `hooker` does not.
+ * Tells whether an agent id or address belongs to configured senders, which is so if its first segment, up to the first `.`, `_` or `-`,
+ * is one of {@link ConfiguredSenderRole}: `hook.github` and `hook-1` do, and `hooker` does not.
  */
-export function isConfiguredSender(agent: string): boolean {
-  return isConfiguredSenderRole(agent.split(/[._-]/, 1)[0]!);
+export function isConfiguredSender(address: string): boolean {
+  return configuredSenderAddress.test(address);
 }
 
 /** Tells whether a role is one of configured senders. */

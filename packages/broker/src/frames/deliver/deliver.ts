@@ -59,7 +59,7 @@ export function deliver(
     return submit(frame, caller, deps, body, { answers: agentOf(frame.to) });
   }
   if (verdict === 'only_as_answer') return submitIfAnswer(frame, caller, deps, body);
-  if (isConfiguredSender(agentOf(frame.to))) return { refusal: readsNothing(frame.to) };
+  if (isConfiguredSender(frame.to)) return { refusal: readsNothing(frame.to) };
   if (isPileNobodyReads(frame, caller, deps)) return { refusal: nobodyHolds(frame.to) };
   if (frame.all) return submitToAll(frame, caller, deps, body);
   // Only agents that exist can be written to. An agent exists if it holds its inbox, is known, or sent the request that this answers.
