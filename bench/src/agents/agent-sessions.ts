@@ -16,7 +16,7 @@ export interface SessionsOrder {
   tool: string;
 }
 
-/** Where the processes of stdio sessions run. */
+/** Says where the processes of stdio sessions run. */
 export interface ProcessPlace {
   /** The directory of the token files. */
   home: string;

@@ -6,7 +6,7 @@ import { command } from './agent-sessions.ts';
 /** A face in a process of its own. It ends when it is disposed. */
 export interface FaceProcess extends AsyncDisposable {
   pid: number;
-  /** What it said when it was ready. */
+  /** The fields of the line that it wrote when it was ready. */
   ready: Record<string, unknown>;
 }
 

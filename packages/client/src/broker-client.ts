@@ -126,7 +126,7 @@ export interface Outgoing {
   correlationId?: string;
   /** The lifetime in milliseconds; the broker's default is 7 days. */
   ttlMs?: number;
-  /** For a group: messages with the same key are handed out one after the other, in their order. At most 64 characters. */
+  /** A group's messages with the same key are handed out one after the other, in their order. It has at most 64 characters. */
   groupKey?: string;
   /** True: each member of the group but the sender gets a copy. By default nobody does if one of them can't be given it. */
   all?: boolean;
@@ -157,9 +157,9 @@ export interface Receipt {
   id: string;
   /** Whether the broker held a message with this id before. */
   duplicate: boolean;
-  /** For `all`: the members for which it was stored. Else 0 for a group without members, where it waits; absent otherwise. */
+  /** The number of members for which a message to `all` was stored, or 0 if it waits in a group without members. Absent otherwise. */
   members?: number;
-  /** With `partial`: the members for which it was not stored, and why. Absent if there are none. */
+  /** The members for which a `partial` message was not stored, and why. Absent if there are none. */
   refused?: RefusedMember[];
 }
 
@@ -207,7 +207,7 @@ export type RequestOutcome =
 /** A message with its body read as JSON (`undefined` if it has no body). */
 export type ParsedMessage = Message & { json: unknown };
 
-/** How a client subscribes to its own inbox, or to a group. */
+/** The options with which a client subscribes to its own inbox, or to a group. */
 export interface SubscribeOptions {
   /**
    * The group of which the client takes messages, instead of its own inbox: `role:ROLE` or `group:NAME`. It then needs an address of

@@ -110,7 +110,7 @@ export const journalLimits = {
     default: 24 * hour,
     meaning: 'The time for which replies are kept that their requesters may not have read, in milliseconds.',
   },
-  keptPerAgent: { default: 1000, meaning: 'Such replies to one agent.' },
+  keptPerAgent: { default: 1000, meaning: 'Kept replies to one agent.' },
   keptBytesPerAgent: { default: 64 * MiB, meaning: 'Bytes of them.' },
   keptBytes: {
     default: 1024 * MiB,

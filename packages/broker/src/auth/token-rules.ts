@@ -15,7 +15,7 @@ import { providerTokenPrefix } from './identity-provider.ts';
 export interface TokenRequest {
   agent: string;
   role: string;
-  /** For a minting token: the roles that its tokens may have, of which `role` is one; by default that one alone. */
+  /** The roles that the tokens of a minting token may have. By default it is `role` alone. */
   roles?: readonly string[];
   ttlMs?: number | null;
 }

@@ -11,7 +11,7 @@ export interface HookRefusal {
   headers?: Readonly<Record<string, string>>;
 }
 
-/** How long the rest of a refused request is read, in milliseconds and bytes: a connection that is closed before loses the answer. */
+/** The rest of a refused request is read up to these milliseconds and bytes. A connection that is closed before loses the answer. */
 const linger = { ms: 2000, bytes: 4 * 1024 * 1024 };
 
 /** The time after which a sender may try again, where nothing tells a better one. */

@@ -13,7 +13,7 @@ export interface HookCounts {
   /** Deliveries that were stored before. */
   repeated: number;
   refused: number;
-  /** When a delivery was last stored or repeated. */
+  /** The time at which a delivery was last stored or repeated, in epoch milliseconds. */
   deliveredAt: number | undefined;
   lastRefusal: { at: number; reason: string } | undefined;
 }

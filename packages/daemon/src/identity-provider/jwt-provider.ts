@@ -7,7 +7,7 @@ import { KeyUnavailable, ProviderKeys } from './provider-keys.ts';
 import { algorithms, explainRefusal, skewSeconds } from './refusal-words.ts';
 import { VerificationSlots } from './verification-slots.ts';
 
-/** Half of the threads that Node has for such work by default. */
+/** The number of signatures that are checked at a time: half of the threads that Node has for them by default. */
 const verifiedAtOnce = 2;
 /** The last time that a `Date` can hold, in seconds. */
 const latestSecond = 8_640_000_000_000;

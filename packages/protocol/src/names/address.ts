@@ -45,7 +45,7 @@ export function roleOfGroup(group: string): string | undefined {
 
 /**
  * Returns the address of a connection by which an agent takes messages of a group, which is one of its sub-inboxes. Without a `name` it
- * is the beginning of all such addresses.
+ * is the beginning that these addresses share.
  */
 export function memberAddress(agent: string, name = ''): string {
   return `${agent}#grp-${name}`;

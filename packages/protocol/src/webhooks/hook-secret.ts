@@ -11,7 +11,7 @@ const standardSecret = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za
 
 /**
  * Returns the bytes of a webhook's secret. With Standard Webhooks they are the base64 after `whsec_`. Returns what is wrong with a secret
- * that can't be used, in words that hold nothing of it.
+ * that can't be used, in words that do not show any part of it.
  */
 export function hookSecret(signature: HookSignature, secret: string): { key: Buffer } | { problem: string } {
   const encoded = signature === 'standard' ? standardSecret.exec(secret)?.[1] : undefined;

@@ -25,7 +25,7 @@ export class KeptCalls {
     }
   }
 
-  /** Forgets a call: nothing of it is left to come. */
+  /** Forgets a call that has had its last answer. */
   drop(n: number): void {
     this.#characters -= this.#lines.get(n)?.length ?? 0;
     this.#lines.delete(n);
