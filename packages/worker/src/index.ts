@@ -24,5 +24,8 @@ export { runRoots } from './runner/run-directory.ts';
 export type { ProcessEnd, RunEvent, RunWarning } from './runner/run-event.ts';
 export { openRunFace, type RunFace } from './runner/run-face.ts';
 export { type SupervisedAgent, superviseAgent } from './runner/supervise-agent.ts';
+export { turnProgramOf } from './serve/program/program-table.ts';
+export { TurnStream } from './serve/turn-output.ts';
+export { turnPrompt, turnText } from './serve/turn-prompt.ts';
 export { type SharedFace, type SharedFaceOptions, serveSharedFace } from './shared-face/shared-face.ts';
 export type { FaceSessionEvent } from './shared-face/shim-connections.ts';

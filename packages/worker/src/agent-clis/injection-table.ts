@@ -38,7 +38,8 @@ export function notInjected(argv: readonly string[]): Injection {
 const byHand =
   'it gets no tools unless it starts the MCP server "signalbox worker mcp" itself; its environment holds all that this needs';
 
-function clientOf(program: string): ClientName | undefined {
+/** Returns which agent CLI a program is, by its name; `undefined` for all others. */
+export function clientOf(program: string): ClientName | undefined {
   const name = basename(program).replace(/\.(exe|cmd|js)$/, '');
   return Object.hasOwn(table, name) ? (name as ClientName) : undefined;
 }

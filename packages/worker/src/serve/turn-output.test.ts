@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { keptEndBytes, keptHeadBytes, TurnStream } from './turn-output.ts';
+
+test('A short output is kept whole.', async () => {
+  const stream = new TurnStream();
+  await stream.write(Buffer.from('one\ntw'));
+  await stream.write(Buffer.from('o\n'));
+  expect(stream.text()).toEqual({ text: 'one\ntwo\n', cutBytes: 0 });
+  expect(stream.head()).toBe('one\ntwo\n');
+});
+
+test('Of 100 MB the beginning and the last whole lines are kept, and how much is missing.', async () => {
+  const stream = new TurnStream();
+  await stream.write(Buffer.from('first\n'));
+  const line = `${'x'.repeat(99)}\n`;
+  const chunk = Buffer.from(line.repeat(10_000));
+  for (let written = 0; written < 100; written++) await stream.write(chunk);
+  await stream.write(Buffer.from('last'));
+  const { text, cutBytes } = stream.text();
+  expect(stream.head().length).toBe(keptHeadBytes);
+  expect(stream.head().startsWith('first\nx')).toBe(true);
+  expect(text.endsWith('x\nlast')).toBe(true);
+  expect(text.split('\n')[0]).toBe('x'.repeat(99));
+  expect(text.length).toBeLessThanOrEqual(keptEndBytes);
+  expect(cutBytes + text.length).toBe(6 + 100 * chunk.length + 4);
+});
+
+test('One endless line is cut between two characters.', async () => {
+  const stream = new TurnStream();
+  await stream.write(Buffer.from('é'.repeat(keptEndBytes)));
+  await stream.write(Buffer.from('!'));
+  const { text, cutBytes } = stream.text();
+  expect(text.startsWith('é')).toBe(true);
+  expect(cutBytes + Buffer.byteLength(text)).toBe(2 * keptEndBytes + 1);
+});

@@ -1,0 +1,58 @@
+import { StringDecoder } from 'node:string_decoder';
+import type { OutputWriter } from '../runner/output/output-writer.ts';
+
+/** How much of the beginning of a stream is kept, in bytes. */
+export const keptHeadBytes = 65_536;
+/** How much of the end of a stream is kept, in bytes. An answer is no longer. */
+export const keptEndBytes = 262_144;
+
+/** Keeps the beginning and the end of an output stream, however much is written. */
+export class TurnStream implements OutputWriter {
+  readonly #head: Buffer[] = [];
+  readonly #end: Buffer[] = [];
+  #headBytes = 0;
+  #endBytes = 0;
+  #total = 0;
+
+  async write(chunk: Buffer): Promise<void> {
+    this.#total += chunk.length;
+    if (this.#headBytes < keptHeadBytes) {
+      const part = chunk.subarray(0, keptHeadBytes - this.#headBytes);
+      this.#head.push(part);
+      this.#headBytes += part.length;
+    }
+    this.#end.push(chunk);
+    this.#endBytes += chunk.length;
+    while (this.#endBytes - (this.#end[0]?.length ?? 0) >= keptEndBytes) {
+      this.#endBytes -= this.#end.shift()!.length;
+    }
+  }
+
+  async end(): Promise<void> {}
+
+  /** Returns the beginning. */
+  head(): string {
+    return new StringDecoder('utf8').write(Buffer.concat(this.#head));
+  }
+
+  /** Returns the whole stream, or its end from the beginning of a line on, and how many bytes are missing before that. */
+  text(): { text: string; cutBytes: number } {
+    const all = Buffer.concat(this.#end);
+    if (this.#total <= keptEndBytes) return { text: new StringDecoder('utf8').write(all), cutBytes: 0 };
+    const end = all.subarray(-keptEndBytes);
+    const line = end.indexOf(0x0a);
+    // One line that is longer than all that is kept is cut in its middle, between two characters.
+    const from = line >= 0 && line < end.length - 1 ? line + 1 : firstCharacter(end);
+    return {
+      text: new StringDecoder('utf8').write(end.subarray(from)),
+      cutBytes: this.#total - end.length + from,
+    };
+  }
+}
+
+/** Returns where the first whole character of UTF-8 begins. */
+function firstCharacter(bytes: Buffer): number {
+  let at = 0;
+  while (at < bytes.length && at < 4 && (bytes[at]! & 0xc0) === 0x80) at++;
+  return at;
+}
