@@ -1,16 +1,18 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   type Damage,
   type NewMessage,
+  openSqliteAuditLog,
   openSqliteInboxStore,
+  openSqliteTokenStore,
   steadyTime,
+  verifyAuditLog,
   verifyInboxStore,
+  verifyTokenStore,
 } from '@signalbox/store';
 import { tempDir } from '@signalbox/testing';
-import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { randomOf } from '../support/store/random.ts';
+import { contentOf, flipBytes } from '../support/store/flipped-bytes.ts';
 import { edit, replaceText, startedAt } from '../support/store/test-store.ts';
 
 const flips = 300;
@@ -59,47 +61,60 @@ function messageOf(round: number, n: number): NewMessage {
   return { inbox, id, ...sender, kind: 'ask', ...times, body: `{"text":"${id.repeat(1 + 9 * n)}"}` };
 }
 
-/** Everything that SQL can read in a database: the tables and all their rows. */
-function contentOf(file: string): string {
-  const db = new Database(file, { readonly: true });
-  try {
-    const schema = db.prepare<[], { type: string; name: string }>('SELECT * FROM sqlite_schema').all();
-    const tables = schema.filter(({ type }) => type === 'table');
-    const rows = tables.map(({ name }) => db.prepare(`SELECT * FROM ${name}`).all());
-    const version = db.pragma('user_version', { simple: true });
-    return JSON.stringify([schema, rows, version]);
-  } finally {
-    db.close();
-  }
-}
-
 it('Every byte of a store that is overwritten is found, or holds nothing that is ever read.', async () => {
   await using directory = await tempDir();
   const file = await smallStore(directory.path);
-  const whole = readFileSync(file);
-  const content = contentOf(file);
-  for (const table of JSON.parse(content)[1]) expect(table).not.toEqual([]);
-  expect(await verifyInboxStore(file)).toMatchObject({ problems: [] });
-  const random = randomOf(3);
-  const missed: string[] = [];
-  let unused = 0;
-  for (let flip = 0; flip < flips; flip++) {
-    const place = Math.floor(random() * whole.length);
-    const flipped = Buffer.from(whole);
-    flipped[place]! ^= 1 + Math.floor(random() * 255);
-    writeFileSync(file, flipped);
-    const isFound = await verifyInboxStore(file).then(
-      ({ problems }) => problems.length > 0,
-      () => true,
-    );
-    if (isFound) continue;
-    if (contentOf(file) === content) unused++;
-    else missed.push(`byte ${place}: ${whole[place]} became ${flipped[place]}`);
-  }
-  expect(missed).toEqual([]);
-  // Its positive control: the pages of a small store are half empty, and no emptier.
-  expect(unused).toBeLessThan((flips * 3) / 4);
+  for (const table of JSON.parse(contentOf(file))[1]) expect(table).not.toEqual([]);
+  await expectFound(file, verifyInboxStore);
 });
+
+it('Every byte of a token store that is overwritten is found, or holds nothing that is ever read.', async () => {
+  await using directory = await tempDir();
+  const file = join(directory.path, 'tokens.db');
+  {
+    await using store = await openSqliteTokenStore({ file });
+    for (let n = 0; n < 30; n++) {
+      const more = n % 3 === 0 ? {} : { expiresAt: startedAt + n, parentId: 't0', roles: ['worker'] };
+      const token = {
+        id: `t${n}`,
+        hash: `${n}`.repeat(20),
+        agent: `agent-${n}`,
+        role: 'worker',
+        createdAt: n,
+      };
+      await store.add({ ...token, permissions: n % 2 === 0 ? ['mint'] : [], ...more });
+    }
+    await store.addAgents(Array.from({ length: 40 }, (_, n) => `agent-${n}`));
+  }
+  await expectFound(file, verifyTokenStore);
+});
+
+it('Every byte of an audit log that is overwritten is found, or holds nothing that is ever read.', async () => {
+  await using directory = await tempDir();
+  const file = join(directory.path, 'audit.db');
+  {
+    await using log = await openSqliteAuditLog({ file, maxBytes: { refusal: 2000 } });
+    for (let n = 0; n < 30; n++) {
+      const event = { at: startedAt + n, agent: `agent-${n}`, detail: `the event ${n}` };
+      log.record({ ...event, kind: 'change', code: 'token_issued' });
+      log.record({ ...event, kind: 'refusal', code: 'forbidden' });
+    }
+    log.recordBatch({ from: 'orchestrator', id: 'b1' }, [
+      { kind: 'call', at: startedAt, code: 'call_ok', detail: '' },
+    ]);
+  }
+  await expectFound(file, verifyAuditLog);
+});
+
+type Verify = (file: string) => { problems: string[] } | Promise<{ problems: string[] }>;
+
+async function expectFound(file: string, verify: Verify): Promise<void> {
+  expect(await verify(file)).toMatchObject({ problems: [] });
+  const { missed, unused } = await flipBytes(file, verify, { flips, seed: 3 });
+  expect(missed).toEqual([]);
+  // Its positive control: pages of a small database are largely empty, and no emptier.
+  expect(unused).toBeLessThan((flips * 4) / 5);
+}
 
 const damage: [string, (file: string) => void, RegExp][] = [
   [

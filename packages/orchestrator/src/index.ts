@@ -8,6 +8,7 @@ export {
   type JournalContents,
 } from './journal/sqlite/journal-backup.ts';
 export { copyStoppedJournal } from './journal/sqlite/journal-copy.ts';
+export { journalFormat } from './journal/sqlite/journal-database.ts';
 export { openSqliteJournal, type SqliteJournalOptions } from './journal/sqlite/sqlite-journal.ts';
 export type { PolicyChanges } from './operator/policy.ts';
 export { type Orchestrator, type OrchestratorOptions, startOrchestrator } from './orchestrator.ts';

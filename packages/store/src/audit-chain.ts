@@ -63,6 +63,8 @@ export class AuditChainCheck {
     const { kind, dropped } = chain;
     if (auditKinds[kind].kept && dropped.number > 0)
       return `rows of kind '${kind}' up to row ${dropped.number} were taken out: rows of this kind are never dropped`;
+    if (dropped.number === 0 && dropped.hash !== firstHash)
+      return `the beginning of kind '${kind}' was changed: no row of it was dropped, and another hash stands before its first row`;
     // Rows that were dropped since the page before can't be checked any more.
     if (dropped.number > this.#after) this.#continueBehind(dropped);
     for (const row of rows) {

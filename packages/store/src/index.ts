@@ -46,6 +46,7 @@ export { openSqliteAuditLog, type SqliteAuditLogOptions } from './sqlite/audit-l
 export { verifyAuditLog } from './sqlite/audit-log/verify-audit-log.ts';
 export { type CopiedFile, describeFile, syncFile } from './sqlite/backup/copied-file.ts';
 export { copyDatabase } from './sqlite/backup/copy-database.ts';
+export { type DatabaseFormat, readDatabase } from './sqlite/backup/read-database.ts';
 export { claimRestoredStore, dropRestoredTokens } from './sqlite/backup/restored.ts';
 export { holdStoppedDirectory, lockDataDirectory } from './sqlite/data-directory-lock.ts';
 export { type ExpectedDatabase, refuseAbsent } from './sqlite/database.ts';

@@ -7,3 +7,4 @@ export {
   type VerifiedBackup,
   verifyBackup,
 } from './verify-backup.ts';
+export { verifyJournal } from './verify-journal.ts';

@@ -1,6 +1,5 @@
 import { existsSync, rmSync } from 'node:fs';
 import { brokerFiles } from '@signalbox/broker/files';
-import { inspectJournal } from '@signalbox/orchestrator';
 import { messageOf } from '@signalbox/protocol';
 import {
   holdStoppedDirectory,
@@ -10,6 +9,7 @@ import {
   verifyTokenStore,
 } from '@signalbox/store';
 import { orchestratorFiles } from '../data-directory/data-directory.ts';
+import { verifyJournal } from './verify-journal.ts';
 
 /**
  * Reads everything in the databases of a data directory on which nothing runs, and resolves with each damage in words. Changes nothing.
@@ -41,7 +41,7 @@ export async function verifyStoppedData(directory: string): Promise<string[]> {
   await verify(messages, verifyInboxStore);
   await verify(tokens, verifyTokenStore);
   await verify(audit, verifyAuditLog);
-  await verify(journal, inspectJournal);
+  await verify(journal, verifyJournal);
   return problems;
 }
 

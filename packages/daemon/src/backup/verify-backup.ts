@@ -1,8 +1,8 @@
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { inspectJournal } from '@signalbox/orchestrator';
 import { type BackupManifest, backupFiles, backupManifestSchema, messageOf } from '@signalbox/protocol';
 import { describeFile, verifyAuditLog, verifyInboxStore, verifyTokenStore } from '@signalbox/store';
+import { verifyJournal } from './verify-journal.ts';
 
 /** What a backup holds, in numbers. */
 export interface BackupContents {
@@ -117,11 +117,12 @@ async function readContents(
   const messages = await read(backupFiles.messages, verifyInboxStore);
   const tokens = await read(backupFiles.tokens, verifyTokenStore);
   const audit = await read(backupFiles.audit, verifyAuditLog);
-  const calls = journal && (await read(backupFiles.journal, inspectJournal));
+  const calls = journal && (await read(backupFiles.journal, verifyJournal));
   for (const [file, found] of [
     [backupFiles.messages, messages],
     [backupFiles.tokens, tokens],
     [backupFiles.audit, audit],
+    [backupFiles.journal, calls],
   ] as const) {
     for (const problem of found?.problems ?? []) problems.push({ file, problem });
   }

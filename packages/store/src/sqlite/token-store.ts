@@ -2,7 +2,7 @@ import type { Database, Statement } from 'better-sqlite3';
 import type { Damage } from '../damage.ts';
 import type { Permission, TokenRecord, TokenStore } from '../token-store.ts';
 import { readDatabase } from './backup/read-database.ts';
-import { closeDatabase, emptyLog, openDatabase, toStoreError } from './database.ts';
+import { closeDatabase, emptyLog, formatVersion, openDatabase, toStoreError } from './database.ts';
 import { rowChecksum } from './row-checksum.ts';
 
 /** The tables of the token store. */
@@ -19,7 +19,7 @@ export const tokenSchema = `
     parent_id TEXT,
     checksum INTEGER NOT NULL
   );
-  CREATE TABLE agent (number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, checksum INTEGER NOT NULL);
+  CREATE TABLE agent (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, checksum INTEGER NOT NULL);
 `;
 
 const maxAgents = 100_000;
@@ -207,7 +207,7 @@ export interface VerifiedTokens {
 
 /** Reads every row of a token store that nobody uses, and checks it. Changes nothing. Throws a `StoreError`. */
 export function verifyTokenStore(file: string): VerifiedTokens {
-  return readDatabase(file, tokenSchema, (db, problems) => {
+  return readDatabase(file, { schema: tokenSchema, version: formatVersion }, (db, problems) => {
     const tokens = db.prepare<[], TokenRow>(allTokens).all();
     const agents = db.prepare<[], { name: string; checksum: number }>(allAgents).all();
     for (const row of tokens)

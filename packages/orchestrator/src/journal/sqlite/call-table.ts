@@ -272,5 +272,6 @@ function isStartSound(row: CallRow): boolean {
 }
 
 function isEndSound({ finishedAt, outcome, endChecksum }: CallRow): boolean {
-  return finishedAt === null ? endChecksum === null : endChecksum === rowChecksum(finishedAt, outcome);
+  if (finishedAt === null) return outcome === null && endChecksum === null;
+  return endChecksum === rowChecksum(finishedAt, outcome);
 }

@@ -1,5 +1,6 @@
 import type { JournalClaim } from '@signalbox/protocol';
 import type { Database, Statement } from 'better-sqlite3';
+import { rowChecksum } from './row-checksum.ts';
 
 /** The most generations that are claimed as previous ones. A journal whose claims were never answered gives up some of them. */
 const maxPrevious = 16;
@@ -9,15 +10,18 @@ const maxPrevious = 16;
  * later subscriptions whose answers never came, oldest first. A change counts from now on; the function that is returned writes it.
  */
 export class GenerationTable {
-  readonly #save: Statement<[string, string]>;
+  readonly #save: Statement<[inbox: string, list: string, checksum: number]>;
   readonly #deleteAll: Statement<[]>;
   readonly #generations: Map<string, readonly string[]>;
 
   constructor(db: Database) {
-    const all = db.prepare<[], { inbox: string; list: string }>('SELECT inbox, list FROM generation');
-    this.#generations = new Map(all.all().map(({ inbox, list }) => [inbox, readList(list)]));
+    this.#generations = new Map(
+      allRows(db)
+        .filter(isSound)
+        .map(({ inbox, list }) => [inbox, JSON.parse(list)]),
+    );
     this.#deleteAll = db.prepare('DELETE FROM generation');
-    this.#save = db.prepare('INSERT OR REPLACE INTO generation (inbox, list) VALUES (?, ?)');
+    this.#save = db.prepare('INSERT OR REPLACE INTO generation (inbox, list, checksum) VALUES (?, ?, ?)');
   }
 
   /** Adds a generation to which the broker may bind the inbox. Returns the claim, and the write. */
@@ -47,7 +51,8 @@ export class GenerationTable {
 
   #change(inbox: string, generations: readonly string[]): () => void {
     this.#generations.set(inbox, generations);
-    return () => this.#save.run(inbox, JSON.stringify(generations));
+    const list = JSON.stringify(generations);
+    return () => this.#save.run(inbox, list, rowChecksum(inbox, list));
   }
 
   #get(inbox: string): readonly string[] {
@@ -55,12 +60,23 @@ export class GenerationTable {
   }
 }
 
-/** Without any generation if the text is damaged. A generation that was altered is unknown to the broker, which is the same. */
-function readList(text: string): string[] {
-  try {
-    const list: unknown = JSON.parse(text);
-    return Array.isArray(list) ? list.filter((one) => typeof one === 'string') : [];
-  } catch {
-    return [];
-  }
+/** Lists the inboxes whose generations are damaged. To the broker, the journal is then another one. */
+export function damagedGenerations(db: Database): string[] {
+  return allRows(db)
+    .filter((row) => !isSound(row))
+    .map(({ inbox }) => inbox);
+}
+
+interface GenerationRow {
+  inbox: string;
+  list: string;
+  checksum: number;
+}
+
+function allRows(db: Database): GenerationRow[] {
+  return db.prepare<[], GenerationRow>('SELECT inbox, list, checksum FROM generation').all();
+}
+
+function isSound({ inbox, list, checksum }: GenerationRow): boolean {
+  return checksum === rowChecksum(inbox, list);
 }

@@ -1,31 +1,49 @@
-import { SignalboxError } from '@signalbox/protocol';
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 import { CallTable } from './call-table.ts';
-import { journalId } from './journal-copy.ts';
+import { damagedGenerations } from './generation-table.ts';
+import { findJournalId } from './journal-copy.ts';
 import { journalError, openJournalDatabase } from './journal-database.ts';
+import { rowChecksum } from './row-checksum.ts';
 
 /** What a journal holds. */
 export interface JournalContents {
-  id: string;
+  /** Absent from a journal that has lost it. */
+  id?: string;
   calls: number;
+  /** Each damage in words; empty if the journal is whole. */
+  problems: string[];
 }
 
-/** Reads every call of a journal that nobody uses, and changes nothing. Throws `SignalboxError` `journal_…`. */
-export function inspectJournal(file: string): JournalContents {
-  let db: Database.Database | undefined;
-  try {
-    db = new Database(file, { readonly: true, fileMustExist: true });
-    const result = db.pragma('integrity_check(1)', { simple: true });
-    if (result !== 'ok') throw new SignalboxError('journal_corrupt', `${file}: ${String(result)}`);
-    const table = new CallTable(db);
-    const damaged = table.countDamaged();
-    if (damaged > 0) throw new SignalboxError('journal_corrupt', `${file}: ${damaged} calls are damaged`);
-    return { id: journalId(db, file), calls: table.list({ limit: Number.MAX_SAFE_INTEGER }).length };
-  } catch (thrown) {
-    throw journalError(thrown, file);
-  } finally {
-    db?.close();
+/** Reads every row of a journal that nobody uses, and changes nothing. */
+export function inspectJournal(db: Database.Database): JournalContents {
+  const problems = damagedGenerations(db).map((inbox) => `the generations of '${inbox}' are damaged`);
+  let calls = 0;
+  const damaged = new CallTable(db).countDamaged(() => calls++);
+  if (damaged > 0) problems.push(`${damaged} calls are damaged`);
+  const replies = countDamagedReplies(db);
+  if (replies > 0) problems.push(`${replies} replies are damaged`);
+  const id = findJournalId(db);
+  if (!isIdSound(db)) problems.push('the id of the journal is damaged');
+  return { ...(id !== undefined && { id }), calls, problems };
+}
+
+function isIdSound(db: Database.Database): boolean {
+  const rows = db.prepare<[], { id: string; checksum: number }>('SELECT id, checksum FROM journal').all();
+  return rows.length === 1 && rows.every(({ id, checksum }) => checksum === rowChecksum(id));
+}
+
+/** Counts the replies that are not what was written. A start doesn't read them: they may be many and large. */
+function countDamagedReplies(db: Database.Database): number {
+  const replies = db.prepare<[], { reply: string | null; bytes: number; checksum: number | null }>(
+    'SELECT reply, reply_bytes AS bytes, reply_checksum AS checksum FROM call NOT INDEXED',
+  );
+  let damaged = 0;
+  for (const { reply, bytes, checksum } of replies.iterate()) {
+    const isSound =
+      reply === null ? bytes === 0 : bytes === Buffer.byteLength(reply) && checksum === rowChecksum(reply);
+    if (!isSound) damaged++;
   }
+  return damaged;
 }
 
 /**

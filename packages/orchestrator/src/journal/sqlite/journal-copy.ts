@@ -49,7 +49,12 @@ export async function copyStoppedJournal(file: string, target: string): Promise<
 
 /** Reads the id of a journal. Throws `journal_corrupt` if it has none. */
 export function journalId(db: Database.Database, file: string): string {
-  const id = db.prepare<[], string>('SELECT id FROM journal').pluck().get();
+  const id = findJournalId(db);
   if (id === undefined) throw new SignalboxError('journal_corrupt', `${file}: the journal has no id`);
   return id;
+}
+
+/** Reads the id of a journal, if it has one. */
+export function findJournalId(db: Database.Database): string | undefined {
+  return db.prepare<[], string>('SELECT id FROM journal').pluck().get();
 }

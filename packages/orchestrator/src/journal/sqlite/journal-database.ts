@@ -4,13 +4,13 @@ import { messageOf, SignalboxError } from '@signalbox/protocol';
 import Database from 'better-sqlite3';
 
 /** The version of the schema, another one after each change of the tables. A journal of another version is refused. */
-export const schemaVersion = 2;
+export const schemaVersion = 3;
 
 // over_at and settled_at are in running_ms: the time for which the journal was open, in all processes together.
 // is_kept: the reply outlives its delivery. Such a call counts as kept once it is settled, and has limits of its own.
 export const schema = `
-  CREATE TABLE journal (id TEXT NOT NULL, running_ms INTEGER NOT NULL DEFAULT 0);
-  CREATE TABLE generation (inbox TEXT PRIMARY KEY, list TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE journal (id TEXT NOT NULL, checksum INTEGER NOT NULL, running_ms INTEGER NOT NULL DEFAULT 0);
+  CREATE TABLE generation (inbox TEXT PRIMARY KEY, list TEXT NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID;
   CREATE TABLE call (
     agent TEXT NOT NULL,
     request_id TEXT NOT NULL,
@@ -37,6 +37,9 @@ export const schema = `
   CREATE INDEX call_kept ON call (agent, settled_at, reply_bytes) WHERE is_kept = 1 AND settled_at IS NOT NULL;
   CREATE INDEX call_unsettled ON call (inbox) WHERE settled_at IS NULL;
 `;
+
+/** What an SQLite file must be to be a journal: the SQL that made its tables, and its `user_version`. */
+export const journalFormat = { schema, version: schemaVersion };
 
 /** How long to wait for a process that is about to close the file. The wait blocks the event loop. */
 const busyTimeoutMs = 1000;

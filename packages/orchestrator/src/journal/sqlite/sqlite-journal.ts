@@ -16,10 +16,11 @@ import type {
 import { CallTable, type JournalRetention } from './call-table.ts';
 import { GenerationTable } from './generation-table.ts';
 import { GroupCommit } from './group-commit.ts';
-import { copyOpenJournal } from './journal-copy.ts';
+import { copyOpenJournal, findJournalId } from './journal-copy.ts';
 import { journalError, openJournalDatabase } from './journal-database.ts';
 import { KeptReplies, type KeptReplyLimits } from './kept-replies.ts';
 import { NewestCalls } from './newest-calls.ts';
+import { rowChecksum } from './row-checksum.ts';
 import { isLogShortened } from './shortened-log.ts';
 
 /** The file of a journal, and how long it keeps calls. */
@@ -238,10 +239,10 @@ class SqliteJournal implements Journal {
   }
 
   #readOrCreateId(): string {
-    const known = this.#db.prepare<[], string>('SELECT id FROM journal').pluck().get();
+    const known = findJournalId(this.#db);
     if (known !== undefined) return known;
     const id = `j-${randomBytes(12).toString('base64url')}`;
-    this.#db.prepare('INSERT INTO journal (id) VALUES (?)').run(id);
+    this.#db.prepare('INSERT INTO journal (id, checksum) VALUES (?, ?)').run(id, rowChecksum(id));
     return id;
   }
 

@@ -19,6 +19,7 @@ import {
   emptyChain,
   type KindTable,
   kindTable,
+  rowBytes,
   type SharedTables,
   schema,
   sharedTables,
@@ -34,8 +35,6 @@ const maxWaiting = 256;
 const maxKept = 4096;
 /** A larger log is not read at every start: damage in its older pages is found when they are read. */
 const maxCheckedBytes = 64 * 1024 * 1024;
-/** What a row takes besides its entry: its hash and its columns. */
-const rowBytes = 90;
 /** The rows that are looked at together when rows are dropped. */
 const droppedAtOnce = 256;
 
@@ -279,7 +278,7 @@ class SqliteAuditLog implements AuditLog {
     this.#tables[event.kind].insert.run(number, entry, hash);
     chain.last = { number, hash };
     chain.rows++;
-    chain.bytes += Buffer.byteLength(entry) + rowBytes;
+    chain.bytes += rowBytes(Buffer.byteLength(entry));
   }
 
   /** Drops the oldest rows of a chain until it is within its budget. What remains follows the last row that was dropped. */
@@ -292,7 +291,7 @@ class SqliteAuditLog implements AuditLog {
         if (chain.bytes <= maxBytes || number === chain.last.number) break;
         chain.dropped = { number, hash };
         chain.rows--;
-        chain.bytes -= length + rowBytes;
+        chain.bytes -= rowBytes(length);
       }
       if (drop.run(chain.dropped.number).changes === 0) break;
     }

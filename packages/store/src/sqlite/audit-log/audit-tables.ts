@@ -61,6 +61,11 @@ export function sharedTables(db: Database): SharedTables {
 /** SQL for the time at which a row was recorded; NULL if its entry was changed into something else. */
 const recordedAt = "iif(json_valid(entry), coalesce(entry ->> 'recorded_at', entry ->> 'at'), NULL)";
 
+/** What a row counts in the budget of its kind: its entry of `entryBytes`, its hash and its columns. */
+export function rowBytes(entryBytes: number): number {
+  return entryBytes + 90;
+}
+
 /** The statements on the table of one kind. */
 export interface KindTable {
   insert: Statement<[number: number, entry: string, hash: string]>;

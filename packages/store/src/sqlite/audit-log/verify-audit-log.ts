@@ -1,14 +1,23 @@
 import { AuditChainCheck } from '../../audit-chain.ts';
-import type { AuditRow } from '../../audit-log.ts';
+import type { AuditChain, AuditRow } from '../../audit-log.ts';
 import { readDatabase } from '../backup/read-database.ts';
-import { allKinds, type ChainRow, emptyChain, rowsBehind, schema, toChain } from './audit-tables.ts';
+import { formatVersion } from '../database.ts';
+import {
+  allKinds,
+  type ChainRow,
+  emptyChain,
+  rowBytes,
+  rowsBehind,
+  schema,
+  toChain,
+} from './audit-tables.ts';
 
 /** The rows that are checked together. */
 const rowsAtOnce = 256;
 
 /** Reads every row of an audit log that nobody uses, and checks its chains. Changes nothing. Throws a `StoreError`. */
 export function verifyAuditLog(file: string): { problems: string[]; rows: number } {
-  return readDatabase(file, schema, (db, problems) => {
+  return readDatabase(file, { schema, version: formatVersion }, (db, problems) => {
     let rows = 0;
     const known = new Map(
       db
@@ -23,13 +32,26 @@ export function verifyAuditLog(file: string): { problems: string[]; rows: number
       const check = new AuditChainCheck();
       let problem: string | undefined;
       let read: AuditRow[];
+      const found = { rows: 0, bytes: 0 };
       do {
         read = page.all(Math.max(check.after, chain.dropped.number), rowsAtOnce);
-        rows += read.length;
+        found.rows += read.length;
+        for (const { entry } of read) found.bytes += rowBytes(Buffer.byteLength(entry));
         problem = check.check(read, chain, read.length < rowsAtOnce);
       } while (problem === undefined && read.length === rowsAtOnce);
+      rows += found.rows;
+      problem ??= countProblem(found, chain);
       if (problem !== undefined) problems.push(problem);
     }
     return { problems, rows };
   });
+}
+
+/** Returns in words that the counts of a chain, which decide when its oldest rows are dropped, are not those of its rows. */
+function countProblem(
+  found: { rows: number; bytes: number },
+  { kind, rows, bytes }: AuditChain,
+): string | undefined {
+  if (found.rows === rows && found.bytes === bytes) return undefined;
+  return `the counts of kind '${kind}' were changed: ${rows} rows of ${bytes} bytes, and there are ${found.rows} of ${found.bytes}`;
 }

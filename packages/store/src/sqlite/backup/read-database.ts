@@ -4,13 +4,19 @@ import { toStoreError } from '../database.ts';
 /** Problems of SQLite's own structures that are listed. */
 const maxProblems = 20;
 
+/** What a database should be: the SQL that made its tables, and the number of its format (`user_version`). */
+export interface DatabaseFormat {
+  schema: string;
+  version: number;
+}
+
 /**
- * Opens a database that nobody uses for reading, and hands it to `read` with what is wrong with SQLite's own structures and with the
- * definitions of its tables, which `schema` made. Throws a `StoreError`.
+ * Opens a database that nobody uses for reading, and hands it to `read` with what is wrong with SQLite's own structures, with its
+ * version and with the definitions of its tables. Throws a `StoreError`.
  */
 export function readDatabase<T>(
   file: string,
-  schema: string,
+  format: DatabaseFormat,
   read: (db: Database.Database, problems: string[]) => T,
 ): T {
   let db: Database.Database | undefined;
@@ -18,7 +24,7 @@ export function readDatabase<T>(
     db = new Database(file, { readonly: true, fileMustExist: true });
     const structure = db.pragma(`integrity_check(${maxProblems})`) as { integrity_check: string }[];
     const problems = structure.map((row) => row.integrity_check).filter((text) => text !== 'ok');
-    return read(db, [...problems, ...alteredDefinitions(db, schema)]);
+    return read(db, [...problems, ...alteredFormat(db, format)]);
   } catch (thrown) {
     throw toStoreError(thrown, file);
   } finally {
@@ -27,6 +33,12 @@ export function readDatabase<T>(
 }
 
 /** SQLite reads the texts that made its tables at each start, and has no checksum of them. */
+function alteredFormat(db: Database.Database, { schema, version }: DatabaseFormat): string[] {
+  const present = db.pragma('user_version', { simple: true });
+  const altered = present === version ? [] : [`the format has version ${present}, not ${version}`];
+  return [...altered, ...alteredDefinitions(db, schema)];
+}
+
 function alteredDefinitions(db: Database.Database, schema: string): string[] {
   using made = Object.assign(new Database(':memory:'), { [Symbol.dispose]: () => made.close() });
   made.exec(schema);
@@ -37,8 +49,8 @@ function alteredDefinitions(db: Database.Database, schema: string): string[] {
 }
 
 function definitionsOf(db: Database.Database): Map<string, string> {
-  const rows = db.prepare<[], { type: string; name: string; table: string; sql: string }>(
-    'SELECT type, name, tbl_name AS "table", sql FROM sqlite_schema WHERE sql IS NOT NULL',
+  const rows = db.prepare<[], { type: string; name: string; table: string; sql: string | null }>(
+    'SELECT type, name, tbl_name AS "table", sql FROM sqlite_schema',
   );
   return new Map(rows.all().map(({ type, name, table, sql }) => [name, `${type} ${table} ${sql}`]));
 }

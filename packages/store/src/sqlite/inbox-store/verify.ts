@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { readDatabase } from '../backup/read-database.ts';
+import { formatVersion } from '../database.ts';
 import { AgentUsage } from '../log-structured/agent-usage.ts';
 import { LogStructuredStore } from '../log-structured/log-structured-store.ts';
 import { DeadLetterTable } from './dead-letter-table.ts';
@@ -27,7 +28,9 @@ export interface VerifiedStore {
  * tables say of each other. Changes nothing, and needs little memory. Rejects with a `StoreError` if there is no such database.
  */
 export async function verifyInboxStore(file: string): Promise<VerifiedStore> {
-  return readDatabase(file, inboxSchema, (db, problems) => read(db, file, problems));
+  return readDatabase(file, { schema: inboxSchema, version: formatVersion }, (db, problems) =>
+    read(db, file, problems),
+  );
 }
 
 function read(db: Database, file: string, problems: string[]): VerifiedStore {
