@@ -127,6 +127,12 @@ export function roleOption(text: string): string {
   throw new InvalidArgumentError('A role is lower-case, as in researcher.');
 }
 
+/** Reads the name of a thread. */
+export function threadOption(text: string): string {
+  if (/^[!-~]{1,64}$/.test(text)) return text;
+  throw new InvalidArgumentError('A thread is 1 to 64 printable ASCII characters without spaces.');
+}
+
 /** Reads a sequence number. */
 export function seqOption(text: string): number {
   const seq = Number(text);

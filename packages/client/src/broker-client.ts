@@ -124,6 +124,11 @@ export interface Outgoing {
   id?: string;
   /** The id of the message that this one answers. */
   correlationId?: string;
+  /**
+   * The thread of messages that it belongs to, of 1 to 64 printable ASCII characters without spaces; by default one of its own, with
+   * its id. A reply has that of its request. Messages of one thread to a group have it as their `groupKey`.
+   */
+  thread?: string;
   /** The lifetime in milliseconds; the broker's default is 7 days. */
   ttlMs?: number;
   /** A group's messages with the same key are handed out one after the other, in their order. It has at most 64 characters. */
@@ -178,6 +183,8 @@ export interface RequestOptions {
    * be a read without effect. `no_consumer` is reported (as `rejected`) only at the deadline.
    */
   ephemeral?: boolean;
+  /** See {@link Outgoing.thread}. The reply has the same. */
+  thread?: string;
   /** The kind of the expected reply; by default `mcp_reply` for an `mcp_request`, else `reply`. */
   replyKind?: string;
   /**

@@ -35,7 +35,14 @@ import type {
 } from './broker-client.ts';
 import { ClientParts, type ClientPartsOptions } from './client-parts.ts';
 import { clientError } from './errors.ts';
-import { checkHeader, checkId, deliverFrame, encodeBody, outgoingFrame } from './requests/outgoing.ts';
+import {
+  checkHeader,
+  checkId,
+  checkThread,
+  deliverFrame,
+  encodeBody,
+  outgoingFrame,
+} from './requests/outgoing.ts';
 import { awaitReceipt } from './requests/receipt.ts';
 import { defaultAckDeadlineMs } from './serving/inbox-subscription.ts';
 import { MessageStream } from './serving/message-stream.ts';
@@ -99,6 +106,7 @@ export class Client implements BrokerClient {
   deliver(message: Outgoing, options: DeliverCallOptions = {}): Promise<Receipt> {
     const { timeoutMs = defaultDeliverTimeoutMs, signal } = options;
     try {
+      if (message.thread !== undefined) checkThread(message.thread);
       const body = this.#checkedBody(message.to, message.kind, message.id, message.body);
       const frame = outgoingFrame(message, message.id ?? this.#newId());
       const span =
@@ -116,6 +124,7 @@ export class Client implements BrokerClient {
   request(to: string, kind: string, body: unknown, options: RequestOptions): Promise<RequestOutcome> {
     let text: string | undefined;
     try {
+      if (options.thread !== undefined) checkThread(options.thread);
       text = this.#checkedBody(to, kind, options.id, body);
       this.#requireReplies();
     } catch (thrown) {
@@ -126,6 +135,7 @@ export class Client implements BrokerClient {
     this.#parts.subscription.want();
     const frame = deliverFrame(to, options.id ?? this.#newId(), kind, { ephemeral: options.ephemeral });
     frame.traceparent = validTraceparent(options.traceparent);
+    if (options.thread !== undefined) frame.thread = options.thread;
     const outcome = this.#parts.requests.start(frame, text, options);
     if (options.id !== undefined) this.#parts.router.claimReply(options.id);
     return outcome;

@@ -78,6 +78,7 @@ export {
   messageHeaderSchema,
   type PeekedMessage,
   type Sender,
+  threadOf,
 } from './wire/message.ts';
 export {
   type OrchestratorFigures,

@@ -23,6 +23,8 @@ export interface HistoryEntry {
   sender: string;
   kind: string;
   correlationId?: string;
+  /** See `NewMessage.thread`. */
+  thread?: string;
   createdAt: number;
   size: number;
   /** How it was settled; absent while it is pending. */

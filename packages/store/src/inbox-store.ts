@@ -8,10 +8,17 @@ import type { NewMessage, Outcome, SentToAll, StoredMessage, StoredMetadata } fr
  * The answer to one {@link NewMessage}. With `duplicate`, `id_conflict` and `already_answered` nothing is stored, but `settles` takes
  * effect; the other refusals change nothing. `already_answered`: the request that the message answers has its end. If it was pending,
  * it is acked, and `acked` names it. `no_request`: the replier was never sent such a request. A message with `copies` is answered with
- * what became of them, a repeat as the first one was.
+ * what became of them, a repeat as the first one was. `thread` is that of the request that the message answers, if it is not the
+ * request's id.
  */
 export type Appended =
-  | { result: 'stored'; seq: number; sent?: SentToAll; copies?: readonly { inbox: string; seq: number }[] }
+  | {
+      result: 'stored';
+      seq: number;
+      thread?: string;
+      sent?: SentToAll;
+      copies?: readonly { inbox: string; seq: number }[];
+    }
   | { result: 'duplicate'; sent?: SentToAll }
   | ({ result: 'id_conflict' } & OfRecipient)
   | { result: 'already_answered'; acked?: { inbox: string; seq: number } }

@@ -29,6 +29,11 @@ export interface NewMessage {
   kind: string;
   correlationId?: string | undefined;
   traceparent?: string | undefined;
+  /**
+   * The thread that its sender chose, or that of the message that it answers. Absent: its `correlationId`, else its `id`. A final reply
+   * gets that of its request, whatever stands here.
+   */
+  thread?: string | undefined;
   createdAt: number;
   expiresAt: number;
   /** Opaque text, which is returned unchanged. */

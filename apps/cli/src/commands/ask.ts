@@ -1,5 +1,11 @@
 import { Command } from 'commander';
-import { timeOption, withConnectionOptions, withExamples, withJsonOption } from '../command-options.ts';
+import {
+  threadOption,
+  timeOption,
+  withConnectionOptions,
+  withExamples,
+  withJsonOption,
+} from '../command-options.ts';
 import type { AskFlags } from '../messages/ask.ts';
 
 /** Defines `signalbox ask`. */
@@ -12,7 +18,13 @@ export function askCommand(): Command {
         'agent id, agent#sub, or a group: role:ROLE or group:NAME, one of whose members answers',
       )
       .argument('<text>', 'the question; - reads it from standard input'),
-  ).addOption(timeOption('--timeout <time>', 'withdraw the question after this time', '60s'));
+  )
+    .option(
+      '--thread <thread>',
+      'the thread that it belongs to, and the answer; default: a new one',
+      threadOption,
+    )
+    .addOption(timeOption('--timeout <time>', 'withdraw the question after this time', '60s'));
   withExamples(
     withJsonOption(command),
     "signalbox ask writer-1 'how far are you?' --token-file researcher.token",

@@ -1,5 +1,11 @@
 import { Command } from 'commander';
-import { timeOption, withConnectionOptions, withExamples, withJsonOption } from '../command-options.ts';
+import {
+  threadOption,
+  timeOption,
+  withConnectionOptions,
+  withExamples,
+  withJsonOption,
+} from '../command-options.ts';
 import type { SendFlags } from '../messages/send.ts';
 
 /** Defines `signalbox send`. */
@@ -20,6 +26,11 @@ export function sendCommand(): Command {
     .option(
       '--key <key>',
       'to a group: messages with the same key are handed out in their order, one at a time',
+    )
+    .option(
+      '--thread <thread>',
+      'the thread that it belongs to, and its reply; default: a new one',
+      threadOption,
     )
     .option('--id <id>', 'id of your own; sending it twice stores one message')
     .addOption(timeOption('--ttl <time>', 'drop it if nobody has read it by then; default 7d'));

@@ -54,8 +54,9 @@ function entryCells(entry: TimelineEntry): string[] {
       finished_at === undefined ? '' : ` after ${formatElapsed(finished_at - (started_at ?? entry.at))}`;
     return [agent, server ?? '-', `call ${tool}`, `${outcome ?? state}${took}`, request_id];
   }
-  const { from_agent, inbox, kind, outcome, settled_at, reason, id } = entry;
+  const { from_agent, inbox, kind, thread, outcome, settled_at, reason, id } = entry;
   const after = settled_at === undefined ? '' : ` after ${formatElapsed(settled_at - entry.at)}`;
   const why = reason === undefined ? '' : ` (${oneLine(reason, 60)})`;
-  return [from_agent, inbox, kind, `${outcome ?? 'waiting'}${after}${why}`, id];
+  const what = thread === undefined ? kind : `${kind} in ${thread}`;
+  return [from_agent, inbox, what, `${outcome ?? 'waiting'}${after}${why}`, id];
 }

@@ -9,6 +9,7 @@ import { textArgument } from './text-argument.ts';
 /** The options of `signalbox ask`. `timeout` in milliseconds. */
 export interface AskFlags extends ConnectionFlags {
   timeout: number;
+  thread?: string;
   json?: boolean;
 }
 
@@ -20,6 +21,7 @@ export async function ask(to: string, argument: string, flags: AskFlags): Promis
     return await client.request(to, 'ask', question, {
       timeoutMs: flags.timeout,
       signal: withdrawal.signal,
+      ...(flags.thread !== undefined && { thread: flags.thread }),
     });
   });
   if (outcome.status !== 'completed') throw outcomeError(outcome, to);

@@ -1,4 +1,4 @@
-import { type Message, SignalboxError } from '@signalbox/protocol';
+import { type Message, SignalboxError, threadOf } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
@@ -87,6 +87,12 @@ async function take(flags: InboxFlags): Promise<void> {
   else printLines(`${count(shown, 'message')} taken${left > 0 ? `; ${left} still waiting` : ''}.`);
 }
 
+/** Returns the thread of a message, or nothing if it begins one. */
+function otherThread(message: Message): string {
+  const thread = threadOf(message);
+  return thread === message.id ? '' : thread;
+}
+
 const nothingWaits = 'no messages are waiting';
 const howToRead =
   'Read one whole: signalbox inbox show ID   Read all and take them from the inbox: signalbox inbox --take';
@@ -96,8 +102,9 @@ function messageTable(messages: readonly Message[]): string[] {
     message.id,
     message.from.agent,
     message.kind,
+    otherThread(message),
     `${formatDuration(Date.now() - message.created_at)} ago`,
     bodyStart(message.body),
   ]);
-  return tableLines(['ID', 'FROM', 'KIND', 'SENT', 'TEXT'], rows);
+  return tableLines(['ID', 'FROM', 'KIND', 'THREAD', 'SENT', 'TEXT'], rows);
 }

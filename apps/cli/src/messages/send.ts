@@ -14,6 +14,7 @@ export interface SendFlags extends ConnectionFlags {
   all?: boolean;
   partial?: boolean;
   key?: string;
+  thread?: string;
   json?: boolean;
 }
 
@@ -21,6 +22,7 @@ export interface SendFlags extends ConnectionFlags {
 export async function send(to: string, argument: string, flags: SendFlags): Promise<void> {
   checkOptions(flags);
   checkGroupOptions(to, flags);
+  checkThread(flags);
   const body = await textArgument(argument);
   const kind = flags.kind ?? (flags.replyTo === undefined ? 'note' : 'reply');
   const receipt = await withSession(flags, ({ client }) =>
@@ -31,6 +33,7 @@ export async function send(to: string, argument: string, flags: SendFlags): Prom
       ...(flags.id !== undefined && { id: flags.id }),
       ...(flags.replyTo !== undefined && { correlationId: flags.replyTo }),
       ...(flags.ttl !== undefined && { ttlMs: flags.ttl }),
+      ...(flags.thread !== undefined && { thread: flags.thread }),
       ...(flags.key !== undefined && { groupKey: flags.key }),
       ...(flags.all && { all: true }),
       ...(flags.partial && { partial: true }),
@@ -68,6 +71,14 @@ function checkGroupOptions(to: string, { all, partial, key }: SendFlags): void {
   if (partial && !all) refuse('--partial', 'goes with --all', 'add --all, or leave it out');
   if (key !== undefined && all)
     refuse('--key', 'means nothing with --all: each member has a copy of its own', 'leave one of them out');
+}
+
+/** Refuses a thread that the broker would refuse. */
+function checkThread({ thread, kind = 'reply', replyTo }: SendFlags): void {
+  if (thread === undefined || replyTo === undefined || kind !== 'reply') return;
+  throw new SignalboxError('usage', '--thread: a reply has the thread of its request', {
+    details: { hint: 'leave it out' },
+  });
 }
 
 /** Refuses what the broker would refuse too, but by the names of the options. */

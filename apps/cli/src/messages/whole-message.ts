@@ -1,4 +1,4 @@
-import type { Message } from '@signalbox/protocol';
+import { type Message, threadOf } from '@signalbox/protocol';
 import { formatDuration } from '../terminal/duration.ts';
 import { factLines } from '../terminal/output.ts';
 import { bodyLines } from './message-text.ts';
@@ -10,6 +10,7 @@ export function wholeMessage(message: Message, now: number): string[] {
     ['id', id],
     ['from', `${from.address} (role ${from.role})`],
     ['kind', kind],
+    ['thread', threadOf(message)],
     ...(correlation_id === undefined ? [] : [['answers', correlation_id] as const]),
     ['sent', `${new Date(created_at).toISOString()} (${formatDuration(now - created_at)} ago)`],
     ...(attempt === undefined ? [] : [['attempt', String(attempt)] as const]),

@@ -271,7 +271,7 @@ export class Delivery {
     if (settles !== undefined && hasSettled(result)) this.#settledByReply(settles);
     if (result.result === 'stored') {
       if (result.copies) this.#storedCopies(message, result.copies);
-      else this.#stored(message, from, result.seq);
+      else this.#stored(inThread(message, result.thread), from, result.seq);
     } else if (result.result === 'already_answered' && result.acked) this.#settledByReply(result.acked);
   }
 
@@ -321,6 +321,11 @@ export class Delivery {
     this.#dispatcher.released(lease, accepted);
     return { accepted, rejected };
   }
+}
+
+/** Returns the message as it is stored: the thread of a reply is that of its request. */
+function inThread(message: NewMessage, thread: string | undefined): NewMessage {
+  return thread === undefined ? message : { ...message, thread };
 }
 
 /** The results with which a message settles the one that it names, whether it was stored or not. */

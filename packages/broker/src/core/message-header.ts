@@ -8,6 +8,8 @@ export interface MessageHeader {
   from: Sender;
   kind: string;
   correlationId: string | undefined;
+  /** See `NewMessage.thread`. */
+  thread: string | undefined;
   createdAt: number;
   expiresAt: number;
   /** The length of the body in bytes. */
@@ -18,18 +20,18 @@ export interface MessageHeader {
 
 /** Makes the header of a message that was read from the store. */
 export function headerOf(stored: StoredMetadata): MessageHeader {
-  const { inbox, id, kind, correlationId, createdAt, expiresAt, size } = stored;
+  const { inbox, id, kind, correlationId, thread, createdAt, expiresAt, size } = stored;
   const from = { agent: stored.sender, address: stored.senderAddress, role: stored.senderRole };
-  const header = { inbox, id, from, kind, correlationId, createdAt, expiresAt, size };
+  const header = { inbox, id, from, kind, correlationId, thread, createdAt, expiresAt, size };
   return stored.group?.copyOf === undefined ? header : { ...header, copyOf: stored.group.copyOf };
 }
 
 /** Makes the header of a message that was given to the store. */
 export function headerOfNew(message: NewMessage): MessageHeader {
-  const { inbox, id, kind, correlationId, createdAt, expiresAt, body } = message;
+  const { inbox, id, kind, correlationId, thread, createdAt, expiresAt, body } = message;
   const from = { agent: message.sender, address: message.senderAddress, role: message.senderRole };
   const size = body === undefined ? 0 : Buffer.byteLength(body);
-  return { inbox, id, from, kind, correlationId, createdAt, expiresAt, size };
+  return { inbox, id, from, kind, correlationId, thread, createdAt, expiresAt, size };
 }
 
 const requestKinds = new Set(['ask', 'task', 'mcp_request']);

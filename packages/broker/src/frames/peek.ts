@@ -59,6 +59,7 @@ function asMessage(stored: StoredMessage, withBody: boolean, time: ExpiryTime): 
     to: stored.inbox,
     kind: stored.kind,
     ...(stored.correlationId !== undefined && { correlation_id: stored.correlationId }),
+    ...(stored.thread !== undefined && { thread: stored.thread }),
     created_at: stored.createdAt,
     remaining_ms: Math.max(0, Math.ceil(stored.expiresAt - presentFor(stored.createdAt, time))),
     ...(stored.attempts > 0 && { attempt: stored.attempts + 1 }),

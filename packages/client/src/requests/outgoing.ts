@@ -40,6 +40,7 @@ export function outgoingFrame(message: Outgoing, id: string): DeliverFrame {
   frame.settles = message.settles;
   frame.traceparent = validTraceparent(message.traceparent);
   if (message.groupKey !== undefined) frame.group_key = message.groupKey;
+  if (message.thread !== undefined) frame.thread = message.thread;
   if (message.all) frame.all = true;
   if (message.partial) frame.partial = true;
   return frame;
@@ -60,6 +61,13 @@ export function checkHeader(to: string, kind: string): void {
 export function checkId(id: string): void {
   if (typeof id !== 'string' || !idPattern.test(id)) {
     throw clientError('invalid_message', 'a message id is 1 to 64 printable ASCII characters without spaces');
+  }
+}
+
+/** Throws `invalid_message` for a thread that the broker would refuse. */
+export function checkThread(thread: string): void {
+  if (typeof thread !== 'string' || !idPattern.test(thread)) {
+    throw clientError('invalid_message', 'a thread is 1 to 64 printable ASCII characters without spaces');
   }
 }
 

@@ -62,6 +62,11 @@ export const clientFrameSchemas = {
         .describe(
           'For a group: messages with the same key are handed out one after the other, in their order.',
         ),
+      thread: idSchema
+        .optional()
+        .describe(
+          'The thread of messages that it belongs to. Default: its `correlation_id`, else its `id`. Not for replies and ephemeral messages. In a group it is the default of `group_key`.',
+        ),
       all: z
         .literal(true)
         .optional()

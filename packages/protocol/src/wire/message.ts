@@ -17,6 +17,12 @@ export const messageHeaderFields = {
   to: z.string(),
   kind: z.string(),
   correlation_id: z.string().optional(),
+  thread: z
+    .string()
+    .optional()
+    .describe(
+      'The thread of messages that it belongs to. A reply has that of its request. Absent: its `correlation_id`, else its `id`.',
+    ),
   created_at: z.number().describe('The broker’s clock, for display only.'),
   remaining_ms: z.number().optional().describe('Lifetime left. Count it down on a monotonic clock.'),
   attempt: z.int().optional().describe('From 2 on, after attempts that failed.'),
@@ -36,6 +42,19 @@ export const messageHeaderFields = {
       'The `traceparent` that the first consumer which was lost or failed while it worked on it told with `working`. Given with `since_tried_ms`, if it told one.',
     ),
 };
+
+/** Returns the thread that a message belongs to, by its header. */
+export function threadOf({
+  thread,
+  correlation_id,
+  id,
+}: {
+  thread?: string | undefined;
+  correlation_id?: string | undefined;
+  id: string;
+}): string {
+  return thread ?? correlation_id ?? id;
+}
 
 /** Accepts the header of a message as its recipient sees it. */
 export const messageHeaderSchema = z.object(messageHeaderFields);

@@ -20,7 +20,7 @@ export function contentTests(open: OpenStore): void {
 
   it('gives back every field, and leaves out those that were not given', async () => {
     await using setup = await open();
-    const full = message({ id: 'a', correlationId: 'c', traceparent: 't' });
+    const full = message({ id: 'a', correlationId: 'c', traceparent: 't', thread: 'th' });
     const { body: _, ...bodiless } = message({ id: 'b' });
     const appended = await append(setup.store, [full, bodiless]);
     expect(await setup.store.read('inbox', 0, 9, 1e6)).toEqual([

@@ -17,7 +17,7 @@ const day = 24 * 60 * 60 * 1000;
 export function deadLetterTests(open: OpenStore): void {
   it('keeps a dead message whole, over a restart, with its reason and the attempts of its last commit', async () => {
     await using setup = await open();
-    const full = message({ id: 'a', correlationId: 'c', traceparent: 't' });
+    const full = message({ id: 'a', correlationId: 'c', traceparent: 't', thread: 'th' });
     const [appended] = await append(setup.store, [full]);
     const seq = seqOf(appended);
     await commit(setup.store, {

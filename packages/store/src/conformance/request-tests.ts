@@ -151,6 +151,33 @@ export function requestTests(open: OpenStore): void {
     expect(await result(setup.store, reply('too late'))).toBe('no_request');
   });
 
+  it('puts each reply into the thread of its request, also when the metadata of that is forgotten', async () => {
+    await using setup = await open();
+    const { store } = setup;
+    const openUntil = setup.now() + 20 * setup.forgottenAfterMs;
+    const names = ['pending', 'settling', 'acked', 'forgotten'];
+    const appended = await append(
+      store,
+      [...names, 'plain'].map((id) =>
+        request(setup, id, { openUntil, ...(id !== 'plain' && { thread: 'th' }) }),
+      ),
+    );
+    const answer = async (id: string, change: Partial<NewMessage> = {}) => {
+      const [stored] = await append(store, [reply(id, { expiresAt: openUntil, ...change })]);
+      const [read] = await store.read('ann#one', seqOf(stored) - 1, 1, 1e6);
+      return [stored?.result === 'stored' && stored.thread, read?.thread];
+    };
+    const both = ['th', 'th'];
+    expect(await answer('pending')).toEqual(both);
+    expect(await answer('settling', { settles: { inbox: 'inbox', seq: seqOf(appended[1]) } })).toEqual(both);
+    for (const one of appended.slice(2)) await ack(store, 'inbox', seqOf(one));
+    expect(await answer('acked')).toEqual(both);
+    expect(await answer('plain')).toEqual([undefined, undefined]);
+    await forgetAll(setup);
+    expect(await store.find('inbox', 'ann', 'forgotten')).toBeUndefined();
+    expect(await answer('forgotten')).toEqual(both);
+  });
+
   it('leaves a request open when its reply is refused for another reason', async () => {
     await using setup = await open({ inbox: { messages: 2 } });
     const { store } = setup;

@@ -12,6 +12,16 @@ export const toField = {
   maxLength: 193,
 } as const;
 
+/** The argument that names the thread of a message. */
+export const threadField = {
+  type: 'string',
+  description:
+    'The thread that the message belongs to, as the header of a message shows it; by default a new one. The recipient goes on with what it knows of that thread.',
+  minLength: 1,
+  maxLength: 64,
+  pattern: '^[!-~]+$',
+} as const;
+
 /** The two arguments of which one is the message. */
 export const bodyFields = {
   text: { type: 'string', description: 'The message as plain text.', minLength: 1, maxLength: maxText },

@@ -1,6 +1,6 @@
 import { additive, answer, type MailboxTool, mailboxTool } from './mailbox-tool.ts';
 import type { MainConnection } from './main-connection.ts';
-import { bodyFields, bodyOf, toField } from './message-arguments.ts';
+import { bodyFields, bodyOf, threadField, toField } from './message-arguments.ts';
 
 /** Makes the tool that sends messages. It sends under the agent's own address, so that replies and notices come to its inbox. */
 export function sendTool(main: MainConnection): MailboxTool {
@@ -17,6 +17,7 @@ export function sendTool(main: MainConnection): MailboxTool {
         description: 'note: for information. task: work to do, which is answered.',
         enum: ['note', 'task'],
       },
+      thread: threadField,
       all: {
         type: 'boolean',
         description: 'Only for a group: every member but you gets a copy, in place of one of them.',
@@ -36,11 +37,19 @@ export function sendTool(main: MainConnection): MailboxTool {
       required: ['id'],
     },
     annotations: additive,
-    async run({ to, kind = 'note', all = false, ...given }, { signal, key, traceparent }) {
+    async run({ to, kind = 'note', all = false, thread, ...given }, { signal, key, traceparent }) {
       const body = bodyOf(given);
       const client = await main.client(signal);
       const { id, duplicate, members } = await client.deliver(
-        { to, kind, body, traceparent, ...(all && { all }), ...(key !== undefined && { id: key.id }) },
+        {
+          to,
+          kind,
+          body,
+          traceparent,
+          ...(thread !== undefined && { thread }),
+          ...(all && { all }),
+          ...(key !== undefined && { id: key.id }),
+        },
         { signal },
       );
       const whom = all ? `${members} ${members === 1 ? 'member' : 'members'} of ${to}` : to;

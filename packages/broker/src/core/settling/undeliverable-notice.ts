@@ -23,6 +23,7 @@ export function undeliverableNotice(
     ...sentByBroker,
     kind: 'undeliverable',
     correlationId: request.id,
+    thread: request.thread,
     createdAt: now,
     expiresAt: now + Math.max(minLifetimeMs, request.expiresAt - request.createdAt),
     body: JSON.stringify(why),

@@ -98,7 +98,7 @@ export async function stats(
 }
 
 function describeEntry(entry: HistoryEntry): AdminResult<'history'>['messages'][number] {
-  const { seq, inbox, id, sender, kind, correlationId, createdAt, size, settled } = entry;
+  const { seq, inbox, id, sender, kind, correlationId, thread, createdAt, size, settled } = entry;
   return {
     seq,
     inbox,
@@ -106,6 +106,7 @@ function describeEntry(entry: HistoryEntry): AdminResult<'history'>['messages'][
     from_agent: sender,
     kind,
     ...(correlationId !== undefined && { correlation_id: correlationId }),
+    ...(thread !== undefined && { thread }),
     created_at: createdAt,
     ...(settled && {
       settled_at: settled.at,

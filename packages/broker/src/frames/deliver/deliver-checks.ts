@@ -53,6 +53,17 @@ export function refuseGroupFields(frame: DeliverFrame): Refusal | undefined {
   return undefined;
 }
 
+/** The kinds of final replies, whose thread is that of the request that they answer. */
+const finalReplies = new Set(['reply', 'mcp_reply']);
+
+/** Refuses a frame with a thread that it can't choose. */
+export function refuseThread({ thread, kind, ephemeral }: DeliverFrame): Refusal | undefined {
+  if (thread === undefined) return undefined;
+  if (finalReplies.has(kind))
+    return badField('thread', `a message of kind '${kind}' has the thread of its request; leave it out`);
+  return ephemeral ? badField('thread', 'an ephemeral message has none; leave it out') : undefined;
+}
+
 /** Refuses a frame with `settles` if it is ephemeral, or if the caller does not hold what it settles. */
 export function refuseSettles(
   frame: DeliverFrame,

@@ -11,14 +11,20 @@ import {
 } from '@signalbox/protocol';
 import type { NewMessage } from '@signalbox/store';
 import { judgeDeliver } from '../../auth/role-policy.ts';
-import { openUntil } from '../../core/message-header.ts';
+import { isRequest, openUntil } from '../../core/message-header.ts';
 import type { AgentBudget } from '../../limits/agent-budgets.ts';
 import { refillMs } from '../../limits/rate-limit.ts';
 import { figure } from '../../limits/role-limits.ts';
 import type { Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import { badField, type Outcome } from '../outcome.ts';
-import { refuseForgedClaim, refuseGroupFields, refuseSettles, refuseSize } from './deliver-checks.ts';
+import {
+  refuseForgedClaim,
+  refuseGroupFields,
+  refuseSettles,
+  refuseSize,
+  refuseThread,
+} from './deliver-checks.ts';
 import { answeredAlready, notAnAnswer } from './receipt.ts';
 import {
   hasInbox,
@@ -47,6 +53,7 @@ export function deliver(
     refuseForgedClaim(frame, caller.sender) ??
     refuseSize(body, caller.limits.message.bytes) ??
     refuseGroupFields(frame) ??
+    refuseThread(frame) ??
     refuseSettles(frame, caller, delivery);
   if (refusal) return { refusal };
   const verdict = judgeDeliver(caller.sender.role, caller.policy, frame, tokens);
@@ -162,6 +169,8 @@ function submit(
     if (delivery.deliverEphemeral(ephemeralFrame(sender, frame, createdAt, ttlMs), body)) return undefined;
     return { refusal: noConsumer(frame.to) };
   }
+  // One member at a time works on a thread.
+  const groupKey = frame.group_key ?? (isGroup(frame.to) ? frame.thread : undefined);
   const message: NewMessage = {
     inbox: frame.to,
     id: frame.id,
@@ -170,13 +179,14 @@ function submit(
     senderRole: sender.role,
     kind: frame.kind,
     correlationId: frame.correlation_id,
+    thread: frame.thread ?? (isRequest(frame.kind) ? frame.correlation_id : undefined),
     traceparent: frame.traceparent,
     createdAt,
     expiresAt: createdAt + ttlMs,
     openUntil: openUntil(frame.kind, createdAt + ttlMs),
     answers,
     answersIn: answers === undefined ? undefined : groups.of(sender.role),
-    group: frame.group_key === undefined ? undefined : { key: frame.group_key },
+    group: groupKey === undefined ? undefined : { key: groupKey },
     copies,
     body,
     quota: answers !== undefined || isPrivileged(sender.role) ? undefined : limits,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { seqSchema } from '../../names/name-schemas.ts';
 import { auditEntryKinds } from '../audit-codes.ts';
+import { messageHeaderFields } from '../message.ts';
 import { filterText, pageLimit, wholeNumber } from './params.ts';
 
 const kindsError = `must be a list of some of ${auditEntryKinds.join(', ')}`;
@@ -115,6 +116,7 @@ function historyMessageSchema() {
       from_agent: z.string(),
       kind: z.string(),
       correlation_id: z.string().optional(),
+      thread: messageHeaderFields.thread,
       created_at: z.number(),
       settled_at: z.number().optional().describe('Absent while it waits, like `outcome`.'),
       outcome: z.string().optional().describe('`acked`, `expired`, `cancelled` or `dead`.'),

@@ -205,7 +205,11 @@ export class BatchWriter {
       const isAcked = isPending && this.#settle(request.inbox, seq, now, 'acked', null);
       return { result: 'already_answered', ...(isAcked && { acked: { inbox: request.inbox, seq } }) };
     }
-    const appended: Appended = repeat ? { result: repeat } : this.#appendNew(message, inbox);
+    const { thread } = request;
+    const reply = thread === message.thread ? message : { ...message, thread };
+    const appended: Appended = repeat
+      ? { result: repeat }
+      : { ...this.#appendNew(reply, inbox), ...(thread !== undefined && { thread }) };
     if (!isHere(appended)) return appended;
     if (appended.result === 'stored') {
       if (settles?.seq === request.seq && settles.inbox === request.inbox && request.isPending) {

@@ -84,7 +84,7 @@ function readCursor(cursor: string | undefined): Place | undefined {
   return found ? { createdAt: Number(found[1]), seq: Number(found[2]) } : undefined;
 }
 
-function toEntry({ seq, shared, id, correlationId, size, ending }: LoggedMessage): HistoryEntry {
+function toEntry({ seq, shared, id, correlationId, thread, size, ending }: LoggedMessage): HistoryEntry {
   const { inbox, sender, kind, createdAt } = shared;
   const entry = {
     seq,
@@ -95,6 +95,7 @@ function toEntry({ seq, shared, id, correlationId, size, ending }: LoggedMessage
     createdAt,
     size,
     ...(correlationId !== undefined && { correlationId }),
+    ...(thread !== undefined && { thread }),
   };
   if (!ending) return entry;
   const { at, outcome, reason } = ending;

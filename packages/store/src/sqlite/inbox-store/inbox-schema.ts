@@ -29,7 +29,7 @@ export const inboxSchema = `
   -- Requests that can or could be answered, and whose segment tells it no more: see log-structured/open-requests.ts.
   CREATE TABLE open_request (
     seq INTEGER PRIMARY KEY, requester TEXT NOT NULL, id TEXT NOT NULL, inbox TEXT NOT NULL, open_until INTEGER NOT NULL,
-    is_over INTEGER NOT NULL, takers TEXT NOT NULL, checksum INTEGER NOT NULL
+    is_over INTEGER NOT NULL, takers TEXT NOT NULL, thread TEXT NOT NULL, checksum INTEGER NOT NULL
   );
   CREATE INDEX open_request_by_id ON open_request (requester, id, inbox);
   CREATE INDEX open_request_by_time ON open_request (open_until);

@@ -31,6 +31,7 @@ export interface LoggedMessage {
   readonly correlationId: string | undefined;
   readonly traceparent: string | undefined;
   readonly group: GroupFields | undefined;
+  readonly thread: string | undefined;
   /** Bytes of the body that it has or had. */
   readonly size: number;
   /** Undefined once it is settled. */
@@ -104,6 +105,7 @@ export function storedMetadataOf(message: LoggedMessage): StoredMetadata {
     correlationId: message.correlationId,
     traceparent: message.traceparent,
     group: message.group,
+    thread: message.thread,
     createdAt: shared.createdAt,
     expiresAt: shared.expiresAt,
     openUntil: shared.openUntil,

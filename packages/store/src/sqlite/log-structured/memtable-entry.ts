@@ -1,7 +1,7 @@
 import type { GroupFields, NewMessage } from '../../message.ts';
 import type { Ending, LoggedMessage, SharedFields } from './logged-message.ts';
 
-type Content = Pick<NewMessage, 'id' | 'correlationId' | 'traceparent' | 'group' | 'body'>;
+type Content = Pick<NewMessage, 'id' | 'correlationId' | 'traceparent' | 'group' | 'thread' | 'body'>;
 
 /**
  * A message in the memtable. Thousands of them live for a while and each is copied by the garbage collector, so an entry is
@@ -14,6 +14,7 @@ export class MemtableEntry implements LoggedMessage {
   readonly correlationId: string | undefined;
   readonly traceparent: string | undefined;
   readonly group: GroupFields | undefined;
+  readonly thread: string | undefined;
   readonly size: number;
   /** Bytes of its body in the commit log, where it stays although the message is settled. */
   readonly loggedBytes: number;
@@ -32,6 +33,7 @@ export class MemtableEntry implements LoggedMessage {
     this.correlationId = content.correlationId;
     this.traceparent = content.traceparent;
     this.group = content.group;
+    this.thread = content.thread;
     this.size = size;
     this.body = content.body;
     this.loggedBytes = content.body === undefined ? 0 : size;

@@ -14,6 +14,8 @@ export interface FoundRequest {
   readonly inbox: string;
   readonly isOpen: boolean;
   readonly isPending: boolean;
+  /** The thread that it belongs to; `undefined` if that has the request's id. */
+  readonly thread: string | undefined;
   /** The message itself, unless it was forgotten and only a row tells of it. */
   readonly message: LoggedMessage | undefined;
 }
@@ -27,6 +29,8 @@ interface Row {
   isOver: number;
   /** The agents that took it from the inbox of a group, with a space between each two. */
   takers: string;
+  /** The thread that the request belongs to; empty if that has the request's id. */
+  thread: string;
   checksum: number;
 }
 
@@ -38,6 +42,7 @@ type Values = [
   openUntil: number,
   isOver: number,
   takers: string,
+  thread: string,
   checksum: number,
 ];
 
@@ -65,8 +70,8 @@ export class OpenRequests {
   /** `now` returns the present in epoch milliseconds, by a clock that no leap moves before the broker believes it. */
   constructor(db: Database, reader: MessageReader, now: () => number, maxPerRequester = maxRowsPerRequester) {
     const row =
-      'SELECT seq, requester, id, inbox, open_until AS openUntil, is_over AS isOver, takers, checksum FROM open_request';
-    const values = 'INTO open_request VALUES (?, ?, ?, ?, ?, ?, ?, ?)';
+      'SELECT seq, requester, id, inbox, open_until AS openUntil, is_over AS isOver, takers, thread, checksum FROM open_request';
+    const values = 'INTO open_request VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)';
     this.#db = db;
     this.#all = db.prepare(row);
     this.#reader = reader;
@@ -112,7 +117,9 @@ export class OpenRequests {
   close({ requester, id }: RequestKey, { seq, inbox, message }: FoundRequest): void {
     const openUntil = message?.shared.openUntil ?? this.#bySeq.get(seq)?.openUntil ?? 0;
     const takers = message ? this.#takersOf(message) : takersIn(this.#bySeq.get(seq));
-    this.#set.run(...valuesOf({ seq, requester, id, inbox, openUntil, isOver: 1, takers: takers.join(' ') }));
+    const thread = message ? (message.thread ?? '') : (this.#bySeq.get(seq)?.thread ?? '');
+    const row = { seq, requester, id, inbox, openUntil, isOver: 1, thread };
+    this.#set.run(...valuesOf({ ...row, takers: takers.join(' ') }));
     this.#isChanged = true;
   }
 
@@ -121,8 +128,8 @@ export class OpenRequests {
     const { sender, inbox, openUntil } = message.shared;
     const takers = this.#takersOf(message);
     if (openUntil === undefined || takers.includes(agent)) return;
-    const { seq, id } = message;
-    const row = { seq, requester: sender, id, inbox, openUntil, isOver: message.answered ? 1 : 0 };
+    const { seq, id, thread = '' } = message;
+    const row = { seq, requester: sender, id, inbox, openUntil, isOver: message.answered ? 1 : 0, thread };
     this.#set.run(...valuesOf({ ...row, takers: withTaker(takers, agent).join(' ') }));
     this.#isChanged = true;
   }
@@ -146,10 +153,10 @@ export class OpenRequests {
     for (const message of messages) {
       const { sender, inbox, openUntil = 0 } = message.shared;
       if (openUntil <= now) continue;
-      const { seq, id } = message;
+      const { seq, id, thread = '' } = message;
       const known = this.#bySeq.get(seq);
       const isEnded = hasEnd(message) || (known !== undefined && isOver(known)) ? 1 : 0;
-      const row = { seq, requester: sender, id, inbox, openUntil, isOver: isEnded };
+      const row = { seq, requester: sender, id, inbox, openUntil, isOver: isEnded, thread };
       this.#set.run(...valuesOf({ ...row, takers: this.#takersOf(message).join(' ') }));
       this.#isChanged = true;
     }
@@ -174,7 +181,8 @@ export class OpenRequests {
     const row = this.#byId.get(requester, id, inbox);
     if (!row || (isShared && !takersIn(row).includes(replier))) return undefined;
     const isOpen = !isOver(row) && row.openUntil > this.#now();
-    return { seq: row.seq, inbox, isOpen, isPending: false, message: undefined };
+    const thread = row.thread === '' ? undefined : row.thread;
+    return { seq: row.seq, inbox, isOpen, isPending: false, thread, message: undefined };
   }
 
   /** The agents that have taken a message. Those that took it from a segment are in a row. */
@@ -183,10 +191,10 @@ export class OpenRequests {
   }
 
   #found(message: LoggedMessage): FoundRequest {
-    const { seq, shared, ending } = message;
+    const { seq, shared, ending, thread } = message;
     const isPending = ending === undefined;
     const isOpen = isPending ? !message.answered : this.#isSettledOpen(message);
-    return { seq, inbox: shared.inbox, isOpen, isPending, message };
+    return { seq, inbox: shared.inbox, isOpen, isPending, thread, message };
   }
 
   #isSettledOpen(message: LoggedMessage): boolean {
@@ -198,9 +206,9 @@ export class OpenRequests {
 }
 
 function valuesOf(row: Omit<Row, 'checksum'>): Values {
-  const { seq, requester, id, inbox, openUntil, isOver, takers } = row;
-  const checksum = rowChecksum(seq, requester, id, inbox, openUntil, isOver, takers);
-  return [seq, requester, id, inbox, openUntil, isOver, takers, checksum];
+  const { seq, requester, id, inbox, openUntil, isOver, takers, thread } = row;
+  const checksum = rowChecksum(seq, requester, id, inbox, openUntil, isOver, takers, thread);
+  return [seq, requester, id, inbox, openUntil, isOver, takers, thread, checksum];
 }
 
 function isSound(row: Row): boolean {

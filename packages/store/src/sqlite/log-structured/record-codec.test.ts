@@ -35,6 +35,8 @@ const changes: Partial<NewMessage>[] = [
   ...[...texts, ...optional].map((field) => ({ [field]: hostile })),
   ...optional.map((field) => ({ [field]: '' })),
   { group: { key: hostile } },
+  { thread: hostile },
+  { group: {}, thread: '', correlationId: 'c' },
   { group: {}, correlationId: 'c', body: 'body' },
   { correlationId: 'c', traceparent: 't', tokenId: 'k', body: '漢字' },
   { createdAt: 0, expiresAt: 2 ** 53 },
@@ -49,8 +51,8 @@ function messages(): LoggedMessage[] {
   return all.map((change, seq) => {
     const message = { ...plain, ...change };
     shared = sharedFieldsOf(message, shared);
-    const { id, correlationId, traceparent, group, body } = message;
-    const content = { id, correlationId, traceparent, group, body };
+    const { id, correlationId, traceparent, group, thread, body } = message;
+    const content = { id, correlationId, traceparent, group, thread, body };
     const size = body === undefined ? 2 * seq : Buffer.byteLength(body);
     return {
       seq,

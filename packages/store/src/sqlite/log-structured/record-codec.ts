@@ -60,7 +60,8 @@ type Put = [
   id: string,
   correlationId?: string | null,
   traceparent?: string | null,
-  group?: GroupFields,
+  group?: GroupFields | null,
+  thread?: string,
 ];
 
 /** How the messages are settled whose sequence numbers follow, up to the next one. `answered` is given if they are answered requests. */
@@ -115,9 +116,20 @@ export class RecordEncoder {
   put(message: LoggedMessage): void {
     this.#makeRoom();
     if (message.shared !== this.#shared) this.#share(message.shared);
-    const { seq, size, id, body, correlationId, traceparent, group } = message;
+    const { seq, size, id, body, correlationId, traceparent, group, thread } = message;
     const hasBody = body === undefined ? 0 : 1;
-    if (group !== undefined)
+    if (thread !== undefined)
+      this.#entries.push([
+        seq,
+        size,
+        hasBody,
+        id,
+        correlationId ?? null,
+        traceparent ?? null,
+        group ?? null,
+        thread,
+      ]);
+    else if (group !== undefined)
       this.#entries.push([seq, size, hasBody, id, correlationId ?? null, traceparent ?? null, group]);
     else if (traceparent !== undefined)
       this.#entries.push([seq, size, hasBody, id, correlationId ?? null, traceparent]);
@@ -267,14 +279,15 @@ function readBlock(block: Block, bodies: Buffer, reader: RecordReader): void {
     } else if (entry[0] === 'taken') {
       reader.setTaken(entry[1], entry[2], entry[3]);
     } else if (shared) {
-      const [seq, size, hasBody, id, correlationId, traceparent, group] = entry;
+      const [seq, size, hasBody, id, correlationId, traceparent, group, thread] = entry;
       reader.put({
         seq,
         shared,
         id,
         correlationId: correlationId ?? undefined,
         traceparent: traceparent ?? undefined,
-        group,
+        group: group ?? undefined,
+        thread,
         size,
         body: hasBody ? bodyOf(bodies, bodyStart, size, start, sound) : undefined,
         attempts: 0,

@@ -34,6 +34,7 @@ const keptMs = 10 * 60_000;
 interface AskOptions {
   timeoutMs: number;
   key?: CallKey | undefined;
+  thread?: string | undefined;
   /** The `traceparent` of what asks it. */
   traceparent: string | undefined;
 }
@@ -59,7 +60,7 @@ export class AskTable {
   }
 
   /** Asks a question. Throws `quota_exceeded` when too many are pending. */
-  start(to: string, body: unknown, { timeoutMs, key, traceparent }: AskOptions): Ask {
+  start(to: string, body: unknown, { timeoutMs, key, thread, traceparent }: AskOptions): Ask {
     if (this.pending().length >= maxPending) {
       const message = `${maxPending} of your questions are pending; wait for some with signalbox_ask_result`;
       throw new SignalboxError('quota_exceeded', message, { retryable: true });
@@ -73,6 +74,7 @@ export class AskTable {
       timeoutMs,
       signal: withdrawal.signal,
       traceparent,
+      ...(thread !== undefined && { thread }),
       ...(key && { ackAfter: taken.promise }),
       onProgress: (body) => relayProgress(body, (progress) => entry.ask.onProgress?.(progress)),
     });

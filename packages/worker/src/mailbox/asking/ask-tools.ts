@@ -3,7 +3,7 @@ import { late, within } from '../../time-limit.ts';
 import type { FaceCall } from '../../tools/face-tools.ts';
 import type { ToolResult } from '../../tools/tool-result.ts';
 import { additive, type MailboxTool, mailboxTool, readOnly } from '../mailbox-tool.ts';
-import { bodyFields, bodyOf, toField } from '../message-arguments.ts';
+import { bodyFields, bodyOf, threadField, toField } from '../message-arguments.ts';
 import { askSchema, endedResult, interruptedResult, pendingResult } from './ask-outcome.ts';
 import type { Ask, AskTable } from './ask-table.ts';
 import type { WaitingQuestions } from './waiting-questions.ts';
@@ -32,6 +32,7 @@ export function askTools(deps: AskToolsDeps): MailboxTool[] {
       fields: {
         to: toField,
         ...bodyFields,
+        thread: threadField,
         timeout_s: {
           type: 'integer',
           description: 'After this many seconds without an answer the question is withdrawn.',
@@ -43,10 +44,11 @@ export function askTools(deps: AskToolsDeps): MailboxTool[] {
       required: ['to'],
       outputSchema: askSchema,
       annotations: additive,
-      async run({ to, timeout_s: seconds = defaultSeconds, ...given }, call) {
+      async run({ to, thread, timeout_s: seconds = defaultSeconds, ...given }, call) {
         const ask = asks.start(to, bodyOf(given), {
           timeoutMs: seconds * 1000,
           key: call.key,
+          thread,
           traceparent: call.traceparent,
         });
         if (call.key?.isAnswered) {

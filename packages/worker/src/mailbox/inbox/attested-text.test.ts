@@ -8,6 +8,7 @@ const message = (body: unknown): InboxMessage => ({
   from_address: 'mallory',
   from_role: 'worker',
   kind: 'note',
+  thread: 'th',
   age_seconds: 1,
   attempt: 1,
   body,
@@ -43,6 +44,7 @@ test('what would move the cursor or turn the text around is written out', () => 
 });
 
 test('a text is shown as it is, other values as JSON, and an ask says how to answer it', () => {
+  expect(attestedText(message('hi'), 'm')).toContain('\nthread: th\n');
   expect(attestedText(message('hi'), 'm').endsWith('body:\n| hi\n')).toBe(true);
   expect(attestedText(message({ a: [1, 'x\ny'] }), 'm').endsWith('body:\n| {"a":[1,"x\\ny"]}\n')).toBe(true);
   expect(attestedText(message(null), 'm').endsWith('body:\n| null\n')).toBe(true);

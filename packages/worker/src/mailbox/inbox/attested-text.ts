@@ -21,6 +21,7 @@ export function attestedText(message: InboxMessage, title: string): string {
     `kind: ${kind}`,
     `id: ${message.id}`,
     message.in_reply_to !== undefined && `in reply to: ${message.in_reply_to}`,
+    `thread: ${message.thread}`,
     `age: ${message.age_seconds} s`,
     `attempt: ${message.attempt}`,
     message.offered_before && offeredText(message),
