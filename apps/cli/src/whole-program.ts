@@ -9,7 +9,7 @@ export async function runWholeProgram(argv: readonly string[]): Promise<void> {
     }
     // Nobody reads the output any more. A daemon goes on: it prints nothing but that it is ready.
     const [command, part] = argv;
-    const isOutput = command === 'tail' || (command === 'worker' && part !== 'run');
+    const isOutput = command === 'tail' || (command === 'worker' && part !== 'run' && part !== 'serve');
     if (process.listenerCount('SIGTERM') === 0 || isOutput) process.exit(0);
   });
   process.stderr.on('error', () => {

@@ -45,7 +45,7 @@ export interface BrokerClient extends AsyncDisposable {
   /** Sends a request and waits for the reply. Never rejects for an expected end: see {@link RequestOutcome}. */
   request(to: string, kind: string, body: unknown, options: RequestOptions): Promise<RequestOutcome>;
   /**
-   * Answers the messages of some kinds. A reply goes to the requester's address, with the request's id as `correlation_id`; the
+   * Answers the messages of some kinds; `*` stands for all that no other loop serves. A reply goes to the requester's address, with the request's id as `correlation_id`; the
    * commit that stores it acks the request. Messages of other kinds are left alone. Rejects with `invalid_message` if a kind is
    * served already.
    */

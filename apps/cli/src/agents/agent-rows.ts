@@ -65,12 +65,16 @@ function mail({ unread, held }: NonNullable<ConnectedAgent['inbox']>): string {
 function state(statuses: readonly WorkerStatus[]): string {
   if (statuses.length === 0) return 'connected';
   if (statuses.some((status) => status.worker === 'run' && status.tools_lost)) return 'tools lost';
-  const running = statuses.reduce((sum, status) => sum + runningCalls(status), 0);
+  const served = statuses.filter(({ worker }) => worker === 'serve');
+  // The calls of a served agent are part of its turns.
+  const counted = served.length > 0 ? served : statuses;
+  const running = counted.reduce((sum, status) => sum + runningCalls(status), 0);
   return running === 0 ? 'idle' : `working ${running}`;
 }
 
 function runningCalls(status: WorkerStatus): number {
   if (status.worker === 'mcp') return status.calls;
+  if (status.worker === 'serve') return status.turns;
   return status.worker === 'echo' && status.state === 'working' ? 1 : 0;
 }
 
@@ -80,14 +84,14 @@ function client(statuses: readonly WorkerStatus[]): string {
     if (status.worker === 'echo') return 'echo';
     return status.worker === 'mcp' ? (status.client ?? []) : [];
   });
-  const commands = statuses.flatMap((status) => (status.worker === 'run' ? status.command : []));
+  const commands = statuses.flatMap((status) => ('command' in status ? status.command : []));
   return joinDistinct(clients) || joinDistinct(commands) || '-';
 }
 
 function lastOutput(statuses: readonly WorkerStatus[], now: number): string | undefined {
   let latest: { at: number; text: string } | undefined;
   for (const status of statuses) {
-    if (status.worker !== 'run' || status.last_output === undefined) continue;
+    if (!('last_output' in status) || status.last_output === undefined) continue;
     const at = status.last_output_at ?? now;
     if (!latest || at > latest.at) latest = { at, text: status.last_output };
   }

@@ -12,8 +12,15 @@ const runSchema = z.object({
   last_output_at: z.number().optional(),
   last_output: z.string().optional(),
 });
+const serveSchema = z.object({
+  worker: z.literal('serve'),
+  command: z.string(),
+  turns: z.int().min(0),
+  last_output_at: z.number().optional(),
+  last_output: z.string().optional(),
+});
 const echoSchema = z.object({ worker: z.literal('echo'), state: z.enum(['idle', 'working']) });
-const schema = z.discriminatedUnion('worker', [faceSchema, runSchema, echoSchema]);
+const schema = z.discriminatedUnion('worker', [faceSchema, runSchema, serveSchema, echoSchema]);
 
 /** The parts of a worker's announced status that are shown. */
 export type WorkerStatus = z.infer<typeof schema>;

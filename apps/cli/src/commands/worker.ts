@@ -5,12 +5,20 @@ import { echoCommand } from './worker/echo.ts';
 import { faceCommand } from './worker/face.ts';
 import { mcpCommand } from './worker/mcp.ts';
 import { runCommand } from './worker/run.ts';
+import { serveCommand } from './worker/serve.ts';
 
-/** Defines `signalbox worker mcp|run|config|echo|face`. */
+/** Defines `signalbox worker mcp|run|serve|config|echo|face`. */
 export function workerCommand(): Command {
   const command = new Command('worker').description('Connect an agent.');
   withExamples(command, 'signalbox worker mcp --token-file researcher.token');
-  for (const child of [mcpCommand(), runCommand(), configCommand(), echoCommand(), faceCommand()])
+  for (const child of [
+    mcpCommand(),
+    runCommand(),
+    serveCommand(),
+    configCommand(),
+    echoCommand(),
+    faceCommand(),
+  ])
     command.addCommand(child);
   return command;
 }

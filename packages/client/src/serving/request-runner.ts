@@ -36,6 +36,8 @@ export interface RequestRunnerOptions {
   renewMs?: number | undefined;
 }
 
+/** Stands for all kinds that no other loop serves. */
+const allKinds = '*';
 /** How many answered requests and early cancels are remembered. */
 const rememberedRequests = 10_000;
 /** Further ephemeral requests are dropped; the broker's window bounds the stored ones. */
@@ -48,6 +50,7 @@ export class RequestRunner {
   readonly #deps: RequestRunnerDeps & ReplyDeps;
   readonly #requestDeps: AcceptedRequestDeps;
   readonly #options: RequestRunnerOptions;
+  readonly #kinds: ReadonlySet<string>;
   readonly #accepted = new PassingMap<AcceptedRequest>();
   /** Accepted requests that wait until a handler is free. */
   readonly #waiting = new Set<AcceptedRequest>();
@@ -61,6 +64,7 @@ export class RequestRunner {
 
   constructor(options: RequestRunnerOptions, deps: RequestRunnerDeps) {
     this.#options = options;
+    this.#kinds = new Set(options.kinds);
     this.#earlyCancels = new EarlyCancels(rememberedRequests, deps.clock.now);
     const replyDeps = { ...deps, onReplied: (request: AcceptedRequest) => this.#settle(request) };
     this.#deps = replyDeps;
@@ -79,7 +83,7 @@ export class RequestRunner {
 
   /** Whether requests of this kind are run here. */
   serves(kind: string): boolean {
-    return this.#options.kinds.includes(kind);
+    return this.#kinds.has(kind) || this.#kinds.has(allKinds);
   }
 
   /** Takes a message, or returns false if the runner is stopping: then the message is left to the next one that serves its kind. */

@@ -28,6 +28,11 @@ export function workspaceRecordsDirectory(env: NodeJS.ProcessEnv): string {
   return join(stateHome(env), 'signalbox-workspaces');
 }
 
+/** Returns the directory of what `worker serve` remembers of its agents: the sessions of their threads. A data directory holds nothing else. */
+export function servedAgentsDirectory(env: NodeJS.ProcessEnv): string {
+  return join(stateHome(env), 'signalbox-served');
+}
+
 function stateHome({ XDG_STATE_HOME: state }: NodeJS.ProcessEnv): string {
   return state && isAbsolute(state) ? state : join(homedir(), '.local', 'state');
 }

@@ -7,5 +7,6 @@ export {
   orchestratorFiles,
   runningAddresses,
   runningBroker,
+  servedAgentsDirectory,
   workspaceRecordsDirectory,
 } from './data-directory.ts';

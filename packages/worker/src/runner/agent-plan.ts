@@ -37,6 +37,8 @@ export interface AgentSetup {
   approveWorkspaceServers: boolean;
   /** A settings file of the machine's administrator, which ours would replace. */
   systemSettings?: string;
+  /** Set if the process takes one turn of a served agent: the sequence numbers of the messages of the turn. */
+  turn?: readonly number[];
 }
 
 /** Everything that one process of an agent is given. */
@@ -54,9 +56,16 @@ export interface AgentPlan {
 /** Plans one process of an agent, without side effects. Throws `SignalboxError` `usage` if the agent can't be told of its MCP face. */
 export function planAgent(setup: AgentSetup, runDirectory: string): AgentPlan {
   const { agent, url, authorities, faceSocket, faceCommand, argv, cwd, env, inject, systemSettings } = setup;
-  const { keepMcp, mailHook, approveWorkspaceServers } = setup;
+  const { turn, keepMcp, mailHook, approveWorkspaceServers } = setup;
   const tokenFile = setup.tokenFile ?? join(runDirectory, 'token');
-  const own = agentVariables({ url, agent, tokenFile, faceSocket, caFile: authorities?.file });
+  const own = agentVariables({
+    url,
+    agent,
+    tokenFile,
+    faceSocket,
+    caFile: authorities?.file,
+    turn: turn && { seqs: turn, messageFile: messageFileIn(runDirectory) },
+  });
   const injection = inject
     ? injectionFor(argv, {
         faceCommand: { ...faceCommand, env: own },
@@ -71,6 +80,11 @@ export function planAgent(setup: AgentSetup, runDirectory: string): AgentPlan {
     : notInjected(argv);
   const ownsTokenFile = setup.tokenFile === undefined;
   return { injection, variables: { ...own, ...injection.env }, tokenFile, ownsTokenFile };
+}
+
+/** Returns the file in a run directory that holds the messages of a turn. */
+export function messageFileIn(runDirectory: string): string {
+  return join(runDirectory, 'message.json');
 }
 
 /** Whether the agent ignores files under a directory that others may write to, even a sticky one, as Gemini CLI does. */

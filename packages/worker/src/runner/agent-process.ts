@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { basename } from 'node:path';
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import { OutputTail } from './output/output-tail.ts';
 import type { OutputWriter } from './output/output-writer.ts';
@@ -14,7 +14,8 @@ export interface AgentProcessOptions {
   argv: readonly string[];
   cwd: string;
   env: Record<string, string>;
-  stdin: 'inherit' | 'ignore';
+  /** Its standard input: ours, none, or a text, after which it ends. */
+  stdin: 'inherit' | 'ignore' | { text: string };
   /** Where its output goes. Without it the process has our terminal and our process group, and its output is not seen here. */
   output?: { stdout: OutputWriter; stderr: OutputWriter };
   /** Called with each chunk of output that is seen here. */
@@ -51,9 +52,10 @@ export async function startAgentProcess(options: AgentProcessOptions): Promise<A
     cwd,
     env,
     detached: output !== undefined,
-    stdio: [stdin, pipe, pipe],
+    stdio: [typeof stdin === 'string' ? stdin : 'pipe', pipe, pipe],
   });
   if (child.pid === undefined) throw await spawnFailure(argv[0] ?? program, once(child, 'error'));
+  if (typeof stdin !== 'string') writeInput(child.stdin!, stdin.text);
   const own: OwnProcess = { ...identityOf(child.pid), group: output !== undefined };
   const tail = new OutputTail();
   const exited = once(child, 'exit').then(([code, signal]): ProcessEnd => ({ code, signal }));
@@ -79,6 +81,12 @@ export async function startAgentProcess(options: AgentProcessOptions): Promise<A
     stop: () => void endProcess(own, graceMs),
     kill: () => void signalProcess(own, 'SIGKILL'),
   };
+}
+
+/** Writes the whole input. A process that ends without having read it is no failure. */
+function writeInput(stream: Writable, text: string): void {
+  stream.on('error', () => {});
+  stream.end(text);
 }
 
 async function passOn(

@@ -16,6 +16,8 @@ export function agentVariables(facts: {
   faceSocket?: string | undefined;
   /** The file with the authorities to trust. */
   caFile: string | undefined;
+  /** The turn that the process takes, if it takes one: its messages, and the file that holds them. */
+  turn?: { seqs: readonly number[]; messageFile: string } | undefined;
 }): Record<string, string> {
   return {
     SIGNALBOX_URL: facts.url,
@@ -23,5 +25,10 @@ export function agentVariables(facts: {
     SIGNALBOX_TOKEN_FILE: facts.tokenFile,
     ...(facts.faceSocket !== undefined && { SIGNALBOX_FACE: facts.faceSocket }),
     ...(facts.caFile !== undefined && { SIGNALBOX_CA_FILE: facts.caFile }),
+    ...(facts.turn && {
+      SIGNALBOX_SERVED: '1',
+      SIGNALBOX_TURN: facts.turn.seqs.join(','),
+      SIGNALBOX_MESSAGE_FILE: facts.turn.messageFile,
+    }),
   };
 }

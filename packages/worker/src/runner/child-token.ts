@@ -3,6 +3,8 @@ import type { ProcessEnd } from './run-event.ts';
 /** The token of one process. */
 export interface ChildToken {
   text: string;
+  /** When it ends, in epoch milliseconds; absent if that is not known, or never. */
+  expiresAt?: number;
   /** Returns the token that takes its place when it ends, where somebody renews it. */
   renew?: () => Promise<string | undefined>;
   /**

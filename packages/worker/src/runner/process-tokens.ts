@@ -45,9 +45,10 @@ export function processTokens(client: BrokerClient, options: ProcessTokenOptions
       const message = 'the broker was not told yet that the last process has ended';
       throw new SignalboxError('unreachable', message, { retryable: true });
     }
-    const { id, token } = await issue(client, agent, options);
+    const { id, token, expires_at: expiresAt } = await issue(client, agent, options);
     return {
       text: token,
+      ...(expiresAt !== undefined && { expiresAt }),
       async retire(end) {
         const retirement = retire(client, { agent, id }, end, options);
         const known = await within(retirement, answerTimeoutMs);

@@ -9,6 +9,8 @@ import { type Restored, restoreWorkspace, type WorkspaceClaim } from './workspac
 /** The files that one process of an agent needs. The cleanup process knows all of them. */
 export interface RunFiles {
   readonly plan: AgentPlan;
+  /** The private directory of the process. */
+  readonly directory: string;
   /** Writes the token into the file that was made for this process, if one was. */
   writeToken(text: string): Promise<void>;
   /** Has the cleanup process end this process, too. */
@@ -23,23 +25,29 @@ export interface RunFiles {
  */
 export async function prepareRunFiles(
   setup: AgentSetup,
-  options: { roots: readonly RunRoot[]; records: string; cleanup: CleanupProcess },
+  options: {
+    roots: readonly RunRoot[];
+    records: string;
+    cleanup: CleanupProcess;
+    /** Tells this process from others of the agent that run at the same time; by default there are none. */
+    name?: string;
+  },
 ): Promise<RunFiles> {
-  const { roots, records, cleanup } = options;
+  const { roots, records, cleanup, name = setup.agent } = options;
   const strict = needsStrictDirectory(planAgent(setup, '/'));
   const directory = await createRunDirectory(roots, strict);
   let task: CleanupTask = { directories: [directory] };
   let claim: WorkspaceClaim | undefined;
   const alsoCleanUp = (more: CleanupTask): void => {
     task = { ...task, ...more };
-    cleanup.set(setup.agent, task);
+    cleanup.set(name, task);
   };
   const remove = async (): Promise<Restored | undefined> => {
     const restored =
       claim === undefined ? undefined : await restoreWorkspace(claim).catch(() => 'left' as const);
     claim = undefined;
     await removeRunDirectory(directory);
-    cleanup.set(setup.agent, undefined);
+    cleanup.set(name, undefined);
     return restored;
   };
   alsoCleanUp({});
@@ -51,6 +59,7 @@ export async function prepareRunFiles(
       claim = await claimWorkspace(workspace, records, (made) => alsoCleanUp({ claims: [made] }));
     return {
       plan,
+      directory,
       writeToken: async (text) => {
         if (plan.ownsTokenFile) await writePrivateFile(plan.tokenFile, `${text}\n`);
       },

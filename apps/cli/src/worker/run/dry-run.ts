@@ -1,4 +1,4 @@
-import { type AgentSetup, planAgent } from '@signalbox/worker';
+import { type AgentPlan, type AgentSetup, planAgent } from '@signalbox/worker';
 import { printJson, printLines } from '../../terminal/output.ts';
 import { shellWords } from '../../terminal/shell-words.ts';
 
@@ -7,12 +7,18 @@ const runDirectory = '/RUN-DIRECTORY';
 /** Stands for the socket of the face that serves all agents of the command. */
 const faceSocket = '/FACE-DIRECTORY/face.sock';
 
-/** Prints what each agent would be started with. No token is issued, so none is shown. */
-export function printPlans(setups: readonly AgentSetup[], json: boolean): void {
+/** Prints what each agent would be started with, by default by `worker run`. No token is issued, so none is shown. */
+export function printPlans(
+  setups: readonly AgentSetup[],
+  {
+    json,
+    plan = planAgent,
+  }: { json: boolean; plan?: (setup: AgentSetup, runDirectory: string) => AgentPlan },
+): void {
   const plans = setups.map((setup) => ({
     agent: setup.agent,
     cwd: setup.cwd,
-    ...planAgent({ ...setup, faceSocket }, runDirectory),
+    ...plan({ ...setup, faceSocket }, runDirectory),
   }));
   if (json) {
     const agents = plans.map(({ agent, cwd, variables, tokenFile, injection }) => {
@@ -39,7 +45,7 @@ export function printPlans(setups: readonly AgentSetup[], json: boolean): void {
   );
 }
 
-type Plan = ReturnType<typeof planAgent> & { agent: string; cwd: string };
+type Plan = AgentPlan & { agent: string; cwd: string };
 
 function planLines({ agent, cwd, variables, tokenFile, ownsTokenFile, injection }: Plan): string[] {
   const { argv, files, workspace, notes } = injection;

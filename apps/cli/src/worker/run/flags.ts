@@ -1,17 +1,13 @@
 import type { ConnectionFlags } from '../../connection/connection.ts';
 
-/** The options of `signalbox worker run`. `agent` is the agent to run, or a pattern. Times in milliseconds. */
-export interface WorkerRunFlags extends ConnectionFlags {
+/** The options that say which agents are started and what each of them is given. `agent` is the agent to run, or a pattern. */
+export interface SetupFlags extends ConnectionFlags {
   /** The folder that the agents work in. */
   cwd?: string;
   role?: string;
+  /** In milliseconds. */
   ttl?: number;
-  parent?: string;
   count: number;
-  restart: 'never' | 'on-failure';
-  restartDelay: number;
-  stopTimeout: number;
-  readyTimeout: number;
   tools: 'all' | 'search';
   inject: boolean;
   keepMcp?: boolean;
@@ -19,5 +15,14 @@ export interface WorkerRunFlags extends ConnectionFlags {
   hooks: boolean;
   approveWorkspaceServers?: boolean;
   dryRun?: boolean;
+}
+
+/** The options of `signalbox worker run`. Times in milliseconds. */
+export interface WorkerRunFlags extends SetupFlags {
+  parent?: string;
+  restart: 'never' | 'on-failure';
+  restartDelay: number;
+  stopTimeout: number;
+  readyTimeout: number;
   json?: boolean;
 }

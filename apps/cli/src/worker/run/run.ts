@@ -1,19 +1,14 @@
 import { constants } from 'node:os';
-import { type BrokerClient, requestAddress } from '@signalbox/client';
 import { workspaceRecordsDirectory } from '@signalbox/daemon/data-directory';
-import { type FaceLimits, isJwt, issuerOfToken, SignalboxError } from '@signalbox/protocol';
+import { isJwt, issuerOfToken } from '@signalbox/protocol';
 import {
   type AgentSetup,
-  type CleanupProcess,
   defaultRestartPolicy,
   findProgram,
-  openRunFace,
   outputSink,
   type ProcessEnd,
-  type ProcessTokenOptions,
   planAgent,
   processTokens,
-  type RunFace,
   type RunWarning,
   runRoots,
   type SupervisedAgent,
@@ -21,21 +16,17 @@ import {
   startCleanupProcess,
   superviseAgent,
 } from '@signalbox/worker';
-import { configBeside } from '../../config/config-beside.ts';
-import { openClient } from '../../connection/client-session.ts';
 import { namedToken } from '../../connection/connection.ts';
 import { startExitDeadline } from '../../process/exit-deadline.ts';
-import { ownTracing } from '../../process/tracing.ts';
-import { ownVersion } from '../../process/version.ts';
-import { parseDuration } from '../../terminal/duration.ts';
 import { exitCodes } from '../../terminal/exit-codes.ts';
 import { printNotes } from '../../terminal/output.ts';
 import { listedRoles, roleWarning } from '../../token/role-warning.ts';
-import { mcpDefaults } from '../mcp-defaults.ts';
 import { printPlans } from './dry-run.ts';
 import { exposedWorkspace } from './exposed-workspace.ts';
 import type { WorkerRunFlags } from './flags.ts';
 import { type RunIdentity, runIdentity } from './identity.ts';
+import { openIssuer, tokenOptions } from './issuer.ts';
+import { faceLimitsOf, ownFace } from './own-face.ts';
 import { reportRun } from './report.ts';
 import { runSetups } from './setups.ts';
 import { stopOnSignals } from './signals.ts';
@@ -48,7 +39,7 @@ export async function runWorkers(argv: readonly string[], flags: WorkerRunFlags)
   const identity = await runIdentity(flags, process.env);
   const setups = runSetups(argv, cwd, identity, flags);
   if (flags.dryRun) {
-    printPlans(setups, flags.json === true);
+    printPlans(setups, { json: flags.json === true });
     return exitCodes.ok;
   }
 
@@ -106,73 +97,6 @@ async function superviseAll(
   } finally {
     startExitDeadline();
   }
-}
-
-/** Reads `worker.limits` of the configuration that goes with the broker. The defaults hold where it can't be read. */
-async function faceLimitsOf(
-  flags: WorkerRunFlags,
-  { connection }: RunIdentity,
-  warn: (code: RunWarning, message: string) => void,
-): Promise<Partial<FaceLimits>> {
-  try {
-    return (await configBeside(flags, connection.url, ['worker']))?.worker.limits ?? {};
-  } catch (error) {
-    if (!(error instanceof SignalboxError)) throw error;
-    warn('config_unread', `worker.limits could not be read, and the defaults hold: ${error.message}`);
-    return {};
-  }
-}
-
-/** Opens the face that serves the agents from this process. Where that cannot be, each agent serves itself. */
-async function ownFace(
-  { connection }: RunIdentity,
-  cleanup: CleanupProcess,
-  limits: Partial<FaceLimits>,
-  warn: (code: RunWarning, message: string) => void,
-): Promise<RunFace | undefined> {
-  const { url, insecure, authorities, orchestrator } = connection;
-  try {
-    return await openRunFace({
-      roots: runRoots(process.env),
-      cleanup,
-      connect: {
-        url,
-        insecure,
-        ...(authorities && { ca: authorities.pem }),
-        orchestrator,
-        timeoutMs: parseDuration(mcpDefaults.timeout)!,
-        tracing: await ownTracing(),
-      },
-      face: { version: ownVersion() },
-      limits,
-    });
-  } catch (error) {
-    if (!(error instanceof SignalboxError)) throw error;
-    warn('no_shared_face', `each agent's tools are served by a process of its own: ${error.message}`);
-    return undefined;
-  }
-}
-
-/** Returns the options of the tokens that are issued for the agents. The agent that started us is told of their ends. */
-function tokenOptions(
-  { role, ttl, parent = process.env.SIGNALBOX_AGENT || undefined }: WorkerRunFlags,
-  onEvent: ProcessTokenOptions['onEvent'],
-): ProcessTokenOptions {
-  return {
-    ...(role !== undefined && { role }),
-    ...(ttl !== undefined && { ttlMs: ttl }),
-    ...(parent !== undefined && { parent }),
-    onEvent,
-  };
-}
-
-/** Connects with a token that may issue others; a plain token, which may not, is used as it is. */
-async function openIssuer({ connection, kind }: RunIdentity): Promise<BrokerClient | undefined> {
-  if (kind === 'plain') return undefined;
-  return await openClient(
-    connection,
-    kind === 'minting' ? connection.agent : requestAddress(connection.agent),
-  );
 }
 
 /** Waits for all agents. One that cannot be run at all ends the others: the command line asked for something wrong. */

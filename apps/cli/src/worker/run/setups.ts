@@ -5,7 +5,7 @@ import { type AgentSetup, inheritedEnvironment, type MailHookCommand, planAgent 
 import { ownCommand } from '../../process/own-command.ts';
 import { shellWords } from '../../terminal/shell-words.ts';
 import { agentNames } from './agent-names.ts';
-import type { WorkerRunFlags } from './flags.ts';
+import type { SetupFlags } from './flags.ts';
 import type { RunIdentity } from './identity.ts';
 
 /** Decides what each agent is started with. Throws `usage` for agents that cannot be run as the options say. */
@@ -13,7 +13,7 @@ export function runSetups(
   argv: readonly string[],
   cwd: string,
   identity: RunIdentity,
-  flags: WorkerRunFlags,
+  flags: SetupFlags,
 ): AgentSetup[] {
   const names = checkedNames(flags, identity);
   const setups = names.map((name) => setupOf(name, argv, cwd, identity, flags));
@@ -21,7 +21,7 @@ export function runSetups(
   return setups;
 }
 
-function checkedNames(flags: WorkerRunFlags, { kind, connection }: RunIdentity): string[] {
+function checkedNames(flags: SetupFlags, { kind, connection }: RunIdentity): string[] {
   const { agent, count, role, ttl } = flags;
   const made = role !== undefined ? '--role' : ttl !== undefined ? '--ttl' : undefined;
   if (kind === 'plain' && made !== undefined) {
@@ -52,7 +52,7 @@ function setupOf(
   argv: readonly string[],
   cwd: string,
   { kind, connection: { url, insecure, authorities, orchestrator, token, tokenFile } }: RunIdentity,
-  flags: WorkerRunFlags,
+  flags: SetupFlags,
 ): AgentSetup {
   // A JWT lives shortly: who has it in a file renews it there.
   const renewed = kind === 'plain' && isJwt(token) ? tokenFile : undefined;

@@ -1,0 +1,66 @@
+import { Command, Option } from 'commander';
+import { countOption, timeOption, withConnectionOptions, withExamples } from '../../command-options.ts';
+import type { WorkerServeFlags } from '../../worker/serve/serve.ts';
+
+/** Defines `signalbox worker serve -- <command>`. */
+export function serveCommand(): Command {
+  const command = withConnectionOptions(
+    new Command('serve')
+      .description('Start an agent’s program for one turn when mail arrives, and send what it answers.')
+      .argument('<command...>', 'the program’s command line for one turn, after --')
+      .usage('[options] -- <command...>'),
+    { agent: false },
+  )
+    .option('--agent <name>', "agent id to serve; a pattern such as 'ci-*' numbers them")
+    .option('--cwd <dir>', 'folder that the program works in (default: the one you are in)')
+    .option('--role <role>', 'role of the tokens that are made for the agents (only as the operator)')
+    .addOption(timeOption('--ttl <time>', 'how long such a token is valid at most; default 24h'))
+    .option('--count <n>', 'serve so many agents: NAME-1, NAME-2, …', countOption, 1)
+    .option('--concurrency <n>', 'turns of one agent at a time', countOption, 1)
+    .addOption(
+      new Option(
+        '--session <which>',
+        'continue the CLI’s session of the message’s thread, or always begin a new one',
+      )
+        .choices(['thread', 'none'])
+        .default('thread'),
+    )
+    .addOption(
+      timeOption('--turn-timeout <time>', 'after which a turn is ended, and its messages come again', '30m'),
+    )
+    .addOption(
+      timeOption('--note-wait <time>', 'how long notes wait for others before they start a turn', '60s'),
+    )
+    .addOption(
+      timeOption(
+        '--stop-timeout <time>',
+        'how long turns may go on at the end, and from asking to killing',
+        '10s',
+      ),
+    )
+    .addOption(
+      new Option(
+        '--tools <which>',
+        'show it all tools, or only two: to search them and to call those that were found',
+      )
+        .choices(['all', 'search'])
+        .default('all'),
+    )
+    .option(
+      '--no-inject',
+      'change nothing but the environment: SIGNALBOX_URL, _AGENT, _TOKEN_FILE and others',
+    )
+    .option('--keep-mcp', 'leave claude the MCP servers that it has of its own')
+    .option('--dry-run', 'print what a turn would be started with, and start nothing')
+    .option('--json', 'print what happens as lines of JSON');
+  withExamples(
+    command,
+    'signalbox worker serve --agent rosa --role researcher -- claude -p',
+    'signalbox worker serve --agent scout --role researcher --count 4 -- codex exec',
+    'signalbox worker serve --token-file rosa.token --session none -- ./answer.sh',
+  );
+  return command.action(async (argv: string[], flags: WorkerServeFlags) => {
+    const { serveWorkers } = await import('../../worker/serve/serve.ts');
+    process.exitCode = await serveWorkers(argv, flags);
+  });
+}

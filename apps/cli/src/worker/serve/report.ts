@@ -1,0 +1,48 @@
+import type { ServeEvent, TurnOutcome } from '@signalbox/worker';
+import { formatElapsed } from '../../terminal/duration.ts';
+import { count, printJson, printLines, printNotes } from '../../terminal/output.ts';
+
+/** Returns a function that prints events: lines of JSON on standard output, or lines for people, of which warnings go to standard error. */
+export function reportServe(options: { json: boolean }): (event: ServeEvent) => void {
+  return (event) => {
+    if (options.json) printJson(event);
+    else if (event.event === 'warning') printNotes(`signalbox: ${textOf(event)}`);
+    else printLines(`${new Date().toISOString().slice(11)}  ${textOf(event)}`);
+  };
+}
+
+const outcomes: Readonly<Record<TurnOutcome, string>> = {
+  answered: 'its answer is the reply',
+  answered_by_tool: 'the agent replied by tool',
+  done: 'done',
+  failed: 'failed, and its messages come again',
+  timed_out: 'took too long, and its messages come again',
+  withdrawn: 'ended, because nobody wants it any more',
+  stopped: 'ended, because this command was stopped; its messages come again',
+};
+
+function textOf(event: ServeEvent): string {
+  const { agent } = event;
+  switch (event.event) {
+    case 'serving':
+      return `${agent} (${event.role}) is served by ${event.command}; ${count(event.pending, 'message')} waiting`;
+    case 'turn_started': {
+      const messages = event.messages.map(({ id, from, kind, attempt }) => {
+        const again = attempt > 1 ? `, attempt ${attempt}` : '';
+        return `${kind} of ${from} (${id}${again})`;
+      });
+      const how = event.resumed ? ', in the session of its thread' : '';
+      return `${agent} turn ${event.turn}: ${messages.join(', ')}; process ${event.pid}${how}`;
+    }
+    case 'turn_ended': {
+      const why = event.reason === undefined ? '' : `: ${event.reason}`;
+      return `${agent} turn ${event.turn}: ${outcomes[event.outcome]}, after ${formatElapsed(event.tookMs)}${why}`;
+    }
+    case 'already_answered':
+      return `${agent}: ${event.id} of ${event.from} was answered by an earlier turn, and is acked now`;
+    case 'stopped':
+      return `${agent} is served no longer; ${count(event.givenBack, 'message')} given back`;
+    case 'warning':
+      return `${agent}: ${event.message}`;
+  }
+}

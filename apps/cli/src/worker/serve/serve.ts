@@ -1,0 +1,161 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { servedAgentsDirectory, workspaceRecordsDirectory } from '@signalbox/daemon/data-directory';
+import {
+  type AgentSetup,
+  findProgram,
+  openThreadSessions,
+  planTurn,
+  processTokens,
+  runRoots,
+  type ServeAgentOptions,
+  type ServedAgent,
+  type ServeEvent,
+  sameToken,
+  serveAgent,
+  startCleanupProcess,
+  type TurnProgram,
+  turnProgramOf,
+} from '@signalbox/worker';
+import { namedToken } from '../../connection/connection.ts';
+import { startExitDeadline } from '../../process/exit-deadline.ts';
+import { exitCodes } from '../../terminal/exit-codes.ts';
+import { listedRoles, roleWarning } from '../../token/role-warning.ts';
+import { printPlans } from '../run/dry-run.ts';
+import { exposedWorkspace } from '../run/exposed-workspace.ts';
+import type { SetupFlags } from '../run/flags.ts';
+import { type RunIdentity, runIdentity } from '../run/identity.ts';
+import { openIssuer } from '../run/issuer.ts';
+import { faceLimitsOf, ownFace } from '../run/own-face.ts';
+import { runSetups } from '../run/setups.ts';
+import { stopOnSignals } from '../run/signals.ts';
+import { workingDirectory } from '../run/working-directory.ts';
+import { reportServe } from './report.ts';
+
+/** The options of `signalbox worker serve`. Times in milliseconds. */
+export interface WorkerServeFlags extends Omit<SetupFlags, 'hooks'> {
+  /** The most turns of one agent at a time. */
+  concurrency: number;
+  session: 'thread' | 'none';
+  turnTimeout: number;
+  noteWait: number;
+  stopTimeout: number;
+  json?: boolean;
+}
+
+/** Serves agents until this process is asked to end. Wrong usage is refused before anything connects or a token is issued. */
+export async function serveWorkers(argv: readonly string[], given: WorkerServeFlags): Promise<number> {
+  // Mail is what starts a turn, so that no hook has to tell of it.
+  const flags = { ...given, hooks: false };
+  const cwd = workingDirectory(flags.cwd);
+  const program = findProgram(argv[0] ?? '', cwd, process.env.PATH);
+  const turns = turnProgramOf(argv);
+  const identity = await runIdentity(flags, process.env);
+  const setups = runSetups(argv, cwd, identity, flags);
+  const plan = (setup: AgentSetup, runDirectory: string) => planTurn(setup, turns, runDirectory);
+  for (const setup of setups) plan(setup, '/');
+  if (flags.dryRun) {
+    printPlans(setups, { json: flags.json === true, plan });
+    return exitCodes.ok;
+  }
+  return await serveAll(setups, { program, turns, identity, flags });
+}
+
+interface Serving {
+  program: string;
+  turns: TurnProgram;
+  identity: RunIdentity;
+  flags: WorkerServeFlags & { hooks: boolean };
+}
+
+async function serveAll(
+  setups: readonly AgentSetup[],
+  { program, turns, identity, flags }: Serving,
+): Promise<number> {
+  const onEvent = reportServe({ json: flags.json === true });
+  const [{ agent, cwd }] = setups as [AgentSetup];
+  const warn = (code: Extract<ServeEvent, { event: 'warning' }>['code'], message: string): void =>
+    onEvent({ event: 'warning', agent, code, message });
+  await using issuer = await openIssuer(identity);
+  const issueToken = issuer
+    ? processTokens(issuer, {
+        ...(flags.role !== undefined && { role: flags.role }),
+        ...(flags.ttl !== undefined && { ttlMs: flags.ttl }),
+        onEvent: (event) => event.event === 'warning' && onEvent(event),
+      })
+    : sameToken(() => namedToken(flags, process.env)?.token ?? identity.connection.token);
+  await using cleanup = startCleanupProcess(flags.stopTimeout);
+  await warnOfSetup(cwd, { identity, flags, warn });
+  const limits = await faceLimitsOf(flags, identity, warn);
+  await using face = await ownFace(identity, cleanup, limits, warn);
+  const options = {
+    program,
+    turns,
+    roots: runRoots(process.env),
+    records: workspaceRecordsDirectory(process.env),
+    cleanup,
+    graceMs: flags.stopTimeout,
+    turnTimeoutMs: flags.turnTimeout,
+    noteWaitMs: flags.noteWait,
+    issueToken,
+    concurrency: flags.concurrency,
+    onEvent,
+  } satisfies Partial<ServeAgentOptions>;
+  const agents: ServedAgent[] = [];
+  for (const setup of setups) {
+    const path = sessionsFile(setup);
+    const sessions = flags.session === 'thread' ? await openThreadSessions(path) : undefined;
+    agents.push(serveAgent({ ...options, setup: { ...setup, faceSocket: face?.socket }, sessions }));
+  }
+  try {
+    return await ended(agents, flags.stopTimeout);
+  } finally {
+    startExitDeadline();
+  }
+}
+
+/** Names the file of an agent's sessions, which only the same program in the same directory can resume. */
+function sessionsFile({ agent, url, cwd, argv }: AgentSetup): string {
+  const scope = createHash('sha256')
+    .update(JSON.stringify([url, cwd, argv[0]]))
+    .digest('hex')
+    .slice(0, 12);
+  return join(servedAgentsDirectory(process.env), `${agent}-${scope}.json`);
+}
+
+async function warnOfSetup(
+  cwd: string,
+  {
+    identity,
+    flags,
+    warn,
+  }: Pick<Serving, 'identity' | 'flags'> & {
+    warn: (code: 'workspace_exposed' | 'unlisted_role', message: string) => void;
+  },
+): Promise<void> {
+  const exposed = await exposedWorkspace(cwd, flags, { kind: identity.kind, env: process.env });
+  if (exposed !== undefined) warn('workspace_exposed', exposed);
+  const roles = flags.role === undefined ? undefined : await listedRoles(flags, identity.connection.url);
+  const unlisted = flags.role !== undefined && roles ? roleWarning(flags.role, roles) : undefined;
+  if (unlisted !== undefined) warn('unlisted_role', unlisted);
+}
+
+/** Waits for all agents. One that can be served no longer ends the others: whoever started this command is to know. */
+async function ended(agents: readonly ServedAgent[], graceMs: number): Promise<number> {
+  const all = {
+    stop: () => {
+      for (const agent of agents) agent.stop();
+    },
+    kill: () => {
+      for (const agent of agents) agent.kill();
+    },
+  };
+  // After the grace come the time from TERM to KILL and the last words to the broker.
+  using signals = stopOnSignals(all, { terminal: false, graceMs: 2 * graceMs });
+  const ends = agents.map((agent) => agent.ended);
+  await Promise.all(ends).catch(() => all.stop());
+  const settled = await Promise.allSettled(ends);
+  const failed = settled.find((result) => result.status === 'rejected');
+  if (failed && !signals.asked) throw failed.reason;
+  return exitCodes.ok;
+}

@@ -1,0 +1,21 @@
+import { type AgentPlan, type AgentSetup, planAgent } from '../runner/agent-plan.ts';
+import type { TurnProgram } from './program/turn-program.ts';
+
+/**
+ * Plans a turn for a message that stands for any, without side effects. Throws `SignalboxError` `usage` for a command line that can't take
+ * turns.
+ */
+export function planTurn(setup: AgentSetup, turns: TurnProgram, runDirectory: string): AgentPlan {
+  const plan = planAgent({ ...setup, turn: [0] }, runDirectory);
+  const { agent, cwd } = setup;
+  const { argv, env, files } = plan.injection;
+  const [prompt, text] = ['PROMPT', 'TEXT'];
+  const turn = { agent, argv, cwd, messages: [], prompt, text, session: undefined, runDirectory };
+  const command = turns.command(turn);
+  const own = command.files ?? [];
+  return {
+    ...plan,
+    injection: { ...plan.injection, argv: [...command.argv], files: [...files, ...own] },
+    variables: { ...plan.variables, ...env, ...command.env },
+  };
+}

@@ -1,0 +1,195 @@
+import { open } from 'node:fs/promises';
+import { type StartTimer, startTimer } from '@signalbox/client';
+import { messageOf } from '@signalbox/protocol';
+import type { InboxMessage } from '../mailbox/inbox/inbox-message.ts';
+import { type AgentSetup, messageFileIn } from '../runner/agent-plan.ts';
+import { type AgentProcess, startAgentProcess } from '../runner/agent-process.ts';
+import type { ChildToken } from '../runner/child-token.ts';
+import type { CleanupProcess } from '../runner/cleanup/cleanup-process.ts';
+import type { OutputTail } from '../runner/output/output-tail.ts';
+import { type RunRoot, writePrivateFile } from '../runner/run-directory.ts';
+import type { ProcessEnd } from '../runner/run-event.ts';
+import { prepareRunFiles, type RunFiles } from '../runner/run-files.ts';
+import type { TurnAnswer, TurnCommand, TurnOutput, TurnProgram } from './program/turn-program.ts';
+import { keptEndBytes, TurnStream } from './turn-output.ts';
+import { turnPrompt, turnText } from './turn-prompt.ts';
+
+/** How each turn of one agent is run. */
+export interface TurnRunOptions {
+  setup: AgentSetup;
+  /** The path of the command line's program. */
+  program: string;
+  /** How the program takes turns. */
+  turns: TurnProgram;
+  /** Directories to make run directories in, best first. */
+  roots: readonly RunRoot[];
+  /** See `AgentRunOptions.records`. */
+  records: string;
+  cleanup: CleanupProcess;
+  /** The time between TERM and KILL, in milliseconds. */
+  graceMs: number;
+  /** The longest time of one turn, in milliseconds. */
+  turnTimeoutMs: number;
+  /** Starts the timer of the time limit; by default one of Node. */
+  startTimer?: StartTimer | undefined;
+}
+
+/** One turn to run. */
+export interface TurnTask {
+  /** Tells it from the other turns of the agent in this process. */
+  turn: number;
+  messages: readonly InboxMessage[];
+  /** Their sequence numbers. */
+  seqs: readonly number[];
+  session: string | undefined;
+  /** Returns a token for the process. */
+  issueToken: () => Promise<ChildToken>;
+  /** Called when the process runs. */
+  onStarted: (process: { pid: number; tail: OutputTail }) => void;
+  onOutput: (tail: OutputTail) => void;
+  /** Aborting it ends the process and its group. */
+  signal: AbortSignal;
+}
+
+/** How the process of a turn ended. */
+export interface TurnEnd {
+  code: number | null;
+  /** A signal that ended it, as it may come from outside. */
+  endedBy: NodeJS.Signals | null;
+  /** It took longer than it may. */
+  isLate: boolean;
+  /** Whether it failed because there is no such session any more. */
+  isSessionLost: boolean;
+  /** What it said; `undefined` if it failed. */
+  answer: TurnAnswer | undefined;
+  /** Why an output with exit code 0 is no answer. */
+  problem: string | undefined;
+  tail: OutputTail;
+}
+
+/** Runs one turn to its end, and leaves no process and no file. Rejects with `SignalboxError` if it can't be started. */
+export async function runTurn(task: TurnTask, options: TurnRunOptions): Promise<TurnEnd> {
+  const { setup, roots, records, cleanup } = options;
+  const name = `${setup.agent}#turn-${task.turn}`;
+  const files = await prepareRunFiles({ ...setup, turn: task.seqs }, { roots, records, cleanup, name });
+  try {
+    const command = await writeTurnFiles(files, task, options);
+    const token = await task.issueToken();
+    let exit: ProcessEnd | undefined;
+    const onExited = (end: ProcessEnd): void => {
+      exit = end;
+    };
+    try {
+      task.signal.throwIfAborted();
+      await files.writeToken(token.text);
+      return await runProcess(files, command, { ...task, options, onExited });
+    } finally {
+      await token.retire(exit);
+    }
+  } finally {
+    await files.remove();
+  }
+}
+
+/** Asks the program how it is started, and writes what that needs. */
+async function writeTurnFiles(
+  { plan, directory }: RunFiles,
+  { messages, session }: TurnTask,
+  { setup, turns }: TurnRunOptions,
+): Promise<TurnCommand> {
+  const { agent, cwd } = setup;
+  await writePrivateFile(messageFileIn(directory), `${JSON.stringify({ agent, messages }, undefined, 2)}\n`);
+  const command = turns.command({
+    agent,
+    argv: plan.injection.argv,
+    cwd,
+    messages,
+    prompt: turnPrompt(agent, messages),
+    text: turnText(messages),
+    session,
+    runDirectory: directory,
+  });
+  for (const { path, text } of command.files ?? []) await writePrivateFile(path, text);
+  return command;
+}
+
+type RunningTurn = TurnTask & {
+  options: TurnRunOptions;
+  onExited: (end: ProcessEnd) => void;
+};
+
+async function runProcess(
+  { plan, processStarted }: RunFiles,
+  command: TurnCommand,
+  { options, onExited, onStarted, onOutput, signal }: RunningTurn,
+): Promise<TurnEnd> {
+  const { setup, program, turns, graceMs, turnTimeoutMs, startTimer: start = startTimer } = options;
+  const [stdout, stderr] = [new TurnStream(), new TurnStream()];
+  let child: AgentProcess | undefined;
+  child = await startAgentProcess({
+    program,
+    argv: command.argv,
+    cwd: setup.cwd,
+    env: { ...setup.env, ...plan.variables, ...command.env },
+    stdin: { text: command.stdin },
+    output: { stdout, stderr },
+    onOutput: () => child && onOutput(child.tail),
+    graceMs,
+  });
+  const { own, tail, exited } = child;
+  processStarted(own);
+  onStarted({ pid: own.pid, tail });
+  const stop = child.stop;
+  let isLate = false;
+  const cancelTimer = start(() => {
+    isLate = true;
+    stop();
+  }, turnTimeoutMs);
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  const ended = await exited;
+  cancelTimer();
+  signal.removeEventListener('abort', stop);
+  onExited(ended);
+  await child.cleanUp();
+  const { text, cutBytes } = stdout.text();
+  const output: TurnOutput = {
+    code: ended.code,
+    stdout: text,
+    stdoutHead: stdout.head(),
+    cutBytes,
+    stderr: stderr.text().text,
+    file: await readBounded(command.answerFile),
+  };
+  const read = ended.code === 0 && !isLate ? answerOf(turns, output) : undefined;
+  return {
+    code: ended.code,
+    endedBy: ended.signal,
+    isLate,
+    isSessionLost: ended.code !== 0 && turns.isSessionLost?.(output) === true,
+    answer: read?.answer,
+    problem: read?.problem,
+    tail,
+  };
+}
+
+function answerOf(turns: TurnProgram, output: TurnOutput): { answer?: TurnAnswer; problem?: string } {
+  try {
+    return { answer: turns.answer(output) };
+  } catch (thrown) {
+    return { problem: messageOf(thrown) };
+  }
+}
+
+/** Reads the beginning of a file, as much of it as an answer may have. */
+async function readBounded(path: string | undefined): Promise<string | undefined> {
+  if (path === undefined) return undefined;
+  try {
+    await using file = await open(path);
+    const buffer = Buffer.alloc(keptEndBytes);
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
+    return buffer.toString('utf8', 0, bytesRead);
+  } catch {
+    return undefined;
+  }
+}

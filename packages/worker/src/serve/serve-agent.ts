@@ -1,0 +1,276 @@
+import { randomBytes } from 'node:crypto';
+import { basename } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  type BrokerClient,
+  connectBroker,
+  startTimer as nodeTimer,
+  type StartTimer,
+} from '@signalbox/client';
+import { messageOf, SignalboxError } from '@signalbox/protocol';
+import type { ChildToken, IssueToken } from '../runner/child-token.ts';
+import { within } from '../time-limit.ts';
+import { runTurn, type TurnEnd, type TurnRunOptions } from './run-turn.ts';
+import type { ServeEvent, ServeWarning, TurnOutcome } from './serve-event.ts';
+import { ServeStatus } from './serve-status.ts';
+import { openServedInbox, type ServedInbox, type ServedTurn, type TurnResult } from './served-inbox.ts';
+import type { ThreadSessions } from './thread-sessions.ts';
+import { endText } from './turn-reason.ts';
+
+/** How one agent is served. */
+export interface ServeAgentOptions extends TurnRunOptions {
+  issueToken: IssueToken;
+  /** The most turns at a time. */
+  concurrency: number;
+  /** The sessions of its threads; without them each turn begins a new one. */
+  sessions: ThreadSessions | undefined;
+  /** The longest time that a note waits for others before it starts a turn, in milliseconds; default 60 s. */
+  noteWaitMs?: number;
+  /** Starts the timers of notes and turns; by default those of Node. */
+  startTimer?: StartTimer;
+  onEvent: (event: ServeEvent) => void;
+}
+
+/** An agent whose program is started when mail arrives. */
+export interface ServedAgent {
+  /**
+   * Resolves when it was stopped and no process is left. Rejects with `SignalboxError` if it can't be served, or no longer: `taken_over`
+   * if another process took its inbox.
+   */
+  readonly ended: Promise<void>;
+  /** Begins no further turn. Turns that run have the grace to end; then they are ended, and their messages come again. */
+  stop(): void;
+  /** Ends the turns that run at once. */
+  kill(): void;
+}
+
+const defaultNoteWaitMs = 60_000;
+/** The wait before a token is asked for again, while the broker is away. */
+const tokenRetryMs = 1000;
+
+/** Serves one agent until it is stopped. Only this process holds its inbox: the faces of its turns never do. */
+export function serveAgent(options: ServeAgentOptions): ServedAgent {
+  const stopping = new AbortController();
+  const killing = new AbortController();
+  return {
+    ended: serve(options, stopping.signal, killing),
+    stop: () => stopping.abort(),
+    kill: () => {
+      killing.abort();
+      stopping.abort();
+    },
+  };
+}
+
+async function serve(
+  options: ServeAgentOptions,
+  stopping: AbortSignal,
+  killing: AbortController,
+): Promise<void> {
+  const { setup, onEvent, graceMs, concurrency, startTimer = nodeTimer } = options;
+  const { agent, url, insecure, authorities, argv } = setup;
+  await using token = await openLastingToken(options);
+  if (stopping.aborted) return;
+  await using client = await connectBroker({
+    url,
+    insecure,
+    ...(authorities && { ca: authorities.pem }),
+    agent,
+    token: token.text,
+    renewToken: token.renew,
+  });
+  const command = basename(argv[0] ?? '');
+  const status = new ServeStatus(client, command);
+  let turns = 0;
+  const inbox = await openServedInbox(client, {
+    concurrency,
+    noteWaitMs: options.noteWaitMs ?? defaultNoteWaitMs,
+    startTimer,
+    consumerId: randomBytes(12).toString('base64url'),
+    onChange: (counts) => status.counts(counts),
+    runTurn: (turn) => takeTurn(turn, { ...options, turn: ++turns, client, status, killing: killing.signal }),
+  });
+  onEvent({ event: 'serving', agent, role: client.role, pending: inbox.pending, command });
+  const lost = await Promise.race([client.closed.then((reason) => ({ reason })), aborted(stopping)]);
+  if (lost) {
+    inbox.stopTaking();
+    await inbox.finished();
+    throw lost.reason ?? new SignalboxError('closed', 'the connection to the broker has ended');
+  }
+  const givenBack = inbox.stopTaking();
+  await finishWithin(inbox, graceMs, killing);
+  onEvent({ event: 'stopped', agent, givenBack });
+}
+
+/** Gives the turns that run the grace to end, and ends them after that. */
+async function finishWithin(inbox: ServedInbox, graceMs: number, killing: AbortController): Promise<void> {
+  const finished = inbox.finished();
+  await within(finished, graceMs, killing.signal);
+  killing.abort();
+  await finished;
+}
+
+function aborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+}
+
+interface TurnContext extends ServeAgentOptions {
+  turn: number;
+  client: BrokerClient;
+  status: ServeStatus;
+  killing: AbortSignal;
+}
+
+/** Takes a turn, a second time without its session if that is gone, and decides what becomes of the messages. */
+async function takeTurn(turn: ServedTurn, context: TurnContext): Promise<TurnResult> {
+  const { setup, onEvent } = context;
+  const { agent } = setup;
+  const [first] = turn.messages;
+  if (turn.isQuestion && first && (await turn.isAnswered())) {
+    onEvent({ event: 'already_answered', agent, id: first.id, from: first.from });
+    return { isDone: true };
+  }
+  const startedAt = performance.now();
+  const signal = AbortSignal.any([turn.signal, context.killing]);
+  const began = { end: undefined as TurnEnd | undefined, problem: undefined as string | undefined };
+  try {
+    began.end = await runWithSession(turn, signal, context);
+  } catch (thrown) {
+    began.problem = messageOf(thrown);
+  }
+  const { outcome, reason, result } = await resultOf(turn, began, context);
+  onEvent({
+    event: 'turn_ended',
+    agent,
+    turn: context.turn,
+    outcome,
+    code: began.end?.code ?? null,
+    tookMs: Math.round(performance.now() - startedAt),
+    ...(reason !== undefined && { reason }),
+    output: began.end?.tail.text() ?? '',
+  });
+  return result;
+}
+
+/** Runs the program with the session of the thread, if there is one, and remembers the session that it names. */
+async function runWithSession(turn: ServedTurn, signal: AbortSignal, context: TurnContext): Promise<TurnEnd> {
+  const { sessions, onEvent, setup } = context;
+  const { agent } = setup;
+  const { thread } = turn;
+  const known = thread === undefined ? undefined : sessions?.get(thread);
+  let end = await runProgram(turn, known, signal, context);
+  if (known !== undefined && end.isSessionLost && !signal.aborted) {
+    const message = `the session of thread ${thread} is gone: its next turn begins a new one`;
+    onEvent({ event: 'warning', agent, code: 'session_lost', message });
+    end = await runProgram(turn, undefined, signal, context);
+  }
+  const session = end.answer?.session;
+  if (thread !== undefined && sessions && session !== undefined) {
+    await sessions.set(thread, session).catch((thrown) => {
+      const message = `the session of thread ${thread} is not remembered: ${messageOf(thrown)}`;
+      onEvent({ event: 'warning', agent, code: 'session_not_kept', message });
+    });
+  }
+  return end;
+}
+
+async function runProgram(
+  turn: ServedTurn,
+  session: string | undefined,
+  signal: AbortSignal,
+  context: TurnContext,
+): Promise<TurnEnd> {
+  const { setup, onEvent, status } = context;
+  const { agent } = setup;
+  return await runTurn(
+    {
+      turn: context.turn,
+      messages: turn.messages,
+      seqs: turn.seqs,
+      session,
+      issueToken: () => tokenWhenPossible(context, signal),
+      onStarted: ({ pid }) => {
+        turn.started();
+        const messages = turn.messages.map(({ id, from, kind, attempt }) => ({ id, from, kind, attempt }));
+        onEvent({
+          event: 'turn_started',
+          agent,
+          turn: context.turn,
+          pid,
+          messages,
+          resumed: session !== undefined,
+        });
+      },
+      onOutput: (tail) => status.output(tail),
+      signal,
+    },
+    context,
+  );
+}
+
+/** Decides how a turn ended, and what becomes of its messages. An answer that the agent sent by tool counts before all else. */
+async function resultOf(
+  turn: ServedTurn,
+  { end, problem }: { end: TurnEnd | undefined; problem: string | undefined },
+  { killing, turnTimeoutMs }: TurnContext,
+): Promise<{ outcome: TurnOutcome; reason?: string; result: TurnResult }> {
+  const isAnswered = turn.isQuestion && end !== undefined && (await turn.isAnswered().catch(() => false));
+  if (isAnswered) return { outcome: 'answered_by_tool', result: { isDone: true } };
+  if (end?.answer && turn.isQuestion) {
+    return { outcome: 'answered', result: { isDone: true, reply: end.answer.text } };
+  }
+  if (end?.answer) return { outcome: 'done', result: { isDone: true } };
+  const failed = (outcome: TurnOutcome, reason: string) => ({
+    outcome,
+    reason,
+    result: { isDone: false, reason } as const,
+  });
+  if (turn.signal.aborted) return failed('withdrawn', messageOf(turn.signal.reason));
+  if (killing.aborted)
+    return failed('stopped', 'its program was ended, because signalbox worker serve was stopped');
+  const reason = problem ?? (end ? endText(end, turnTimeoutMs) : 'it was not started');
+  return failed(end?.isLate ? 'timed_out' : 'failed', reason);
+}
+
+/** Makes a token for a turn; while the broker is away, it waits for it. */
+async function tokenWhenPossible(
+  { issueToken, setup, onEvent }: ServeAgentOptions,
+  signal: AbortSignal,
+): Promise<ChildToken> {
+  for (let tries = 0; ; tries++) {
+    signal.throwIfAborted();
+    try {
+      return await issueToken(setup.agent);
+    } catch (error) {
+      if (!(error instanceof SignalboxError) || !error.retryable) throw error;
+      const code: ServeWarning = 'no_token_yet';
+      const message = `waiting for the broker, to start a turn: ${error.message}`;
+      if (tries === 0) onEvent({ event: 'warning', agent: setup.agent, code, message });
+    }
+    await delay(tokenRetryMs, undefined, { signal });
+  }
+}
+
+/** The token with which this process holds an inbox: a new one takes its place when it has expired. */
+interface LastingToken extends AsyncDisposable {
+  readonly text: string;
+  renew(): Promise<string | undefined>;
+}
+
+async function openLastingToken({ issueToken, setup }: ServeAgentOptions): Promise<LastingToken> {
+  let token = await issueToken(setup.agent);
+  return {
+    text: token.text,
+    async renew() {
+      if (token.renew) return await token.renew();
+      // One that was revoked before its time is not replaced: somebody wants this agent to stop.
+      if (token.expiresAt === undefined || token.expiresAt > Date.now()) return undefined;
+      token = await issueToken(setup.agent);
+      return token.text;
+    },
+    [Symbol.asyncDispose]: async () => void (await token.retire(undefined)),
+  };
+}

@@ -1,0 +1,59 @@
+import type { RunWarning } from '../runner/run-event.ts';
+
+/** How a turn ended. */
+export type TurnOutcome =
+  /** Its final text was sent as the reply. */
+  | 'answered'
+  /** The agent replied by tool. */
+  | 'answered_by_tool'
+  /** It ended well, and nobody waited for a reply. */
+  | 'done'
+  /** The program failed, or could not be started. */
+  | 'failed'
+  /** It took longer than it may, and was ended. */
+  | 'timed_out'
+  /** The sender withdrew the request, or its deadline passed. */
+  | 'withdrawn'
+  /** This process was asked to end, and did not wait longer. */
+  | 'stopped';
+
+/** An event of a served agent. Times in milliseconds. */
+export type ServeEvent =
+  | { event: 'serving'; agent: string; role: string; pending: number; command: string }
+  | {
+      event: 'turn_started';
+      agent: string;
+      turn: number;
+      pid: number;
+      messages: TurnMessage[];
+      /** Whether it goes on with a session of its thread. */
+      resumed: boolean;
+    }
+  | {
+      event: 'turn_ended';
+      agent: string;
+      turn: number;
+      outcome: TurnOutcome;
+      /** The exit code; `null` if a signal ended the program, or it never ran. */
+      code: number | null;
+      tookMs: number;
+      /** Why it failed: the reason that the broker is told. */
+      reason?: string;
+      /** The end of what the program wrote, at most 64 KiB. */
+      output: string;
+    }
+  /** An earlier turn had answered it, and nobody acked it: it was acked now. */
+  | { event: 'already_answered'; agent: string; id: string; from: string }
+  | { event: 'stopped'; agent: string; givenBack: number }
+  | { event: 'warning'; agent: string; code: RunWarning | ServeWarning; message: string };
+
+/** A message of a turn, as events name it. */
+export interface TurnMessage {
+  id: string;
+  from: string;
+  kind: string;
+  attempt: number;
+}
+
+/** A reason for a warning of a served agent alone. */
+export type ServeWarning = 'session_lost' | 'session_not_kept' | 'no_token_yet' | 'output_not_kept';

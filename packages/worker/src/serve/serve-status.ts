@@ -1,0 +1,45 @@
+import type { BrokerClient } from '@signalbox/client';
+import type { OutputTail } from '../runner/output/output-tail.ts';
+
+const lineLength = 120;
+
+/** Announces what a served agent does, as `agents` shows it: `{worker: 'serve', command, turns, waiting, last_output_at?, last_output?}`. */
+export class ServeStatus {
+  readonly #client: Pick<BrokerClient, 'announce'>;
+  readonly #command: string;
+  readonly #now: () => number;
+  #counts = { waiting: 0, running: 0 };
+  #tail: OutputTail | undefined;
+  #outputAt: number | undefined;
+
+  /** `now`: epoch milliseconds. */
+  constructor(client: Pick<BrokerClient, 'announce'>, command: string, now: () => number = Date.now) {
+    this.#client = client;
+    this.#command = command;
+    this.#now = now;
+    this.#announce();
+  }
+
+  /** Takes note of the messages that wait and the turns that run. */
+  counts(counts: { waiting: number; running: number }): void {
+    this.#counts = counts;
+    this.#announce();
+  }
+
+  /** Takes note that a turn has written something. */
+  output(tail: OutputTail): void {
+    this.#tail = tail;
+    this.#outputAt = this.#now();
+    this.#announce();
+  }
+
+  #announce(): void {
+    this.#client.announce({
+      worker: 'serve',
+      command: this.#command,
+      turns: this.#counts.running,
+      waiting: this.#counts.waiting,
+      ...(this.#tail && { last_output_at: this.#outputAt, last_output: this.#tail.lastLine(lineLength) }),
+    });
+  }
+}

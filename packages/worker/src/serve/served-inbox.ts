@@ -1,0 +1,209 @@
+import {
+  type BrokerClient,
+  handBack,
+  type ServeAnswer,
+  type ServedRequest,
+  type StartTimer,
+} from '@signalbox/client';
+import { messageOf, replyIdOf } from '@signalbox/protocol';
+import { type HeldMessage, isQuestion } from '../mailbox/inbox/held-messages.ts';
+import { type InboxMessage, inboxMessage } from '../mailbox/inbox/inbox-message.ts';
+import { NoteBundles } from './note-bundles.ts';
+import { threadOf } from './threads.ts';
+import { TurnQueue } from './turn-queue.ts';
+
+/** The messages of one turn: one of kind ask or task, or several others of one thread. */
+export interface ServedTurn {
+  readonly thread: string | undefined;
+  /** The messages as an agent gets them, with their ages now. */
+  readonly messages: readonly InboxMessage[];
+  readonly seqs: readonly number[];
+  /** True if a sender waits for a reply. */
+  readonly isQuestion: boolean;
+  /** Aborted when nobody wants the turn any more: its messages were withdrawn or expired, or the inbox is lost. */
+  readonly signal: AbortSignal;
+  /** Tells the broker that work begins: from now on a loss counts as an attempt. */
+  started(): void;
+  /** Asks the broker whether the agent has answered the question already. */
+  isAnswered(): Promise<boolean>;
+}
+
+/** What becomes of the messages of a turn. Those that are done are acked, with a `reply` by the commit that stores it. Others come again. */
+export type TurnResult = { isDone: true; reply?: string } | { isDone: false; reason: string };
+
+export interface ServedInboxOptions {
+  /** The most turns at a time. */
+  concurrency: number;
+  /** The longest time that a note waits for others, in milliseconds. */
+  noteWaitMs: number;
+  startTimer: StartTimer;
+  /** Names this process to the broker. */
+  consumerId: string;
+  /** Runs a turn to its end. A rejection gives its messages back. */
+  runTurn: (turn: ServedTurn) => Promise<TurnResult>;
+  /** Called when the number of messages that wait, or of turns that run, has changed. */
+  onChange: (counts: { waiting: number; running: number }) => void;
+}
+
+/** The inbox of a served agent, which makes turns of messages. */
+export interface ServedInbox {
+  /** The number of messages that waited at the broker when it was taken. */
+  readonly pending: number;
+  /** Begins no further turn, and gives back what waits, which costs no attempt. Returns how many messages those were. */
+  stopTaking(): number;
+  /** Resolves when the turns that run have ended, and the broker knows what became of their messages, or the client is closed. */
+  finished(): Promise<void>;
+}
+
+/** A message from its arrival to its end. */
+interface Entry {
+  readonly request: ServedRequest;
+  readonly thread: string | undefined;
+  readonly bytes: number;
+  readonly receivedAt: number;
+  isRunning: boolean;
+  settle: (answer: ServeAnswer) => void;
+  fail: (reason: Error) => void;
+}
+
+interface Job {
+  readonly thread: string | undefined;
+  readonly entries: readonly Entry[];
+}
+
+/** Takes the agent's inbox, all kinds of messages. Rejects as `BrokerClient.serve`. */
+export async function openServedInbox(
+  client: BrokerClient,
+  options: ServedInboxOptions,
+): Promise<ServedInbox> {
+  const { concurrency, noteWaitMs, startTimer, consumerId } = options;
+  let isStopping = false;
+  const queue = new TurnQueue<Job>(concurrency, async (job) => {
+    changed();
+    await runJob(client, job, options);
+    changed();
+  });
+  const notes = new NoteBundles<Entry>({ waitMs: noteWaitMs, startTimer, onReady: enqueue });
+  function changed(): void {
+    options.onChange({ waiting: queue.waitingCount + notes.count, running: queue.running.length });
+  }
+  function enqueue(entries: readonly Entry[]): void {
+    const [first] = entries;
+    if (first) queue.add({ thread: first.thread, entries });
+    changed();
+  }
+  const loop = await client.serve(
+    ['*'],
+    async (request) => {
+      // What is not stored is for programs that are connected, and starts none.
+      if (request.message.seq === undefined) return undefined;
+      if (isStopping) return handBack;
+      const { promise, resolve, reject } = Promise.withResolvers<ServeAnswer>();
+      const entry = entryOf(request, { settle: resolve, fail: reject });
+      request.signal.addEventListener('abort', () => {
+        if (entry.isRunning) return;
+        notes.remove(entry);
+        reject(request.signal.reason);
+      });
+      if (isQuestion(request.message.kind)) enqueue([entry]);
+      else notes.add(entry);
+      changed();
+      return await promise;
+    },
+    { tellsStart: true, consumerId },
+  );
+  return {
+    pending: loop.subscribed.pending,
+    stopTaking() {
+      isStopping = true;
+      const waiting = [...queue.stop().flatMap(({ entries }) => entries), ...notes.stop()];
+      for (const { settle } of waiting) settle(handBack);
+      return waiting.length;
+    },
+    async finished() {
+      await queue.idle();
+      await loop.stop();
+    },
+  };
+}
+
+function entryOf(request: ServedRequest, ends: Pick<Entry, 'settle' | 'fail'>): Entry {
+  const { message } = request;
+  return {
+    request,
+    thread: threadOf(message),
+    bytes: Buffer.byteLength(message.body ?? ''),
+    receivedAt: performance.now(),
+    isRunning: false,
+    ...ends,
+  };
+}
+
+async function runJob(
+  client: BrokerClient,
+  { thread, entries }: Job,
+  { runTurn }: ServedInboxOptions,
+): Promise<void> {
+  const wanted = entries.filter(({ request }) => !request.signal.aborted);
+  const [first] = wanted;
+  if (!first) return;
+  for (const entry of wanted) entry.isRunning = true;
+  const { message } = first.request;
+  try {
+    const result = await runTurn({
+      thread,
+      messages: wanted.map(shown),
+      seqs: wanted.map(({ request }) => request.message.seq ?? 0),
+      isQuestion: isQuestion(message.kind),
+      signal: whenAllAborted(wanted.map(({ request }) => request.signal)),
+      started: () => {
+        for (const { request } of wanted) request.started();
+      },
+      isAnswered: async () => {
+        const { id, from } = message;
+        const [state] = await client.find([{ agent: from.agent, id, reply: replyIdOf(id) }]);
+        return state === 'answered';
+      },
+    });
+    for (const { settle, fail } of wanted) {
+      if (!result.isDone) fail(new Error(result.reason));
+      else settle(result.reply === undefined ? undefined : { kind: 'reply', body: result.reply });
+    }
+  } catch (thrown) {
+    for (const { fail } of wanted) fail(new Error(messageOf(thrown), { cause: thrown }));
+  }
+}
+
+/** Returns the message as the mailbox shows it. */
+function shown({ request: { message, json, remainingMs }, receivedAt }: Entry): InboxMessage {
+  const now = performance.now();
+  const leftMs = remainingMs();
+  const held: HeldMessage = {
+    seq: message.seq ?? 0,
+    // Only a sender who waits for an answer gives it a time that the agent should know.
+    message: { ...message, ...(leftMs !== undefined && { remaining_ms: leftMs }) },
+    traceparent: undefined,
+    json: json ?? null,
+    receivedAt: leftMs === undefined ? receivedAt : now,
+    offeredBy: undefined,
+    offeredAt: undefined,
+    isLive: true,
+    isDone: false,
+  };
+  return inboxMessage(held, now, Date.now());
+}
+
+/** Returns a signal that is aborted when all of these are. */
+function whenAllAborted(signals: readonly AbortSignal[]): AbortSignal {
+  const controller = new AbortController();
+  let left = signals.length;
+  for (const signal of signals) {
+    const aborted = (): void => {
+      left--;
+      if (left === 0) controller.abort(signal.reason);
+    };
+    if (signal.aborted) aborted();
+    else signal.addEventListener('abort', aborted, { once: true });
+  }
+  return controller.signal;
+}

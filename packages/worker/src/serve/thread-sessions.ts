@@ -1,0 +1,54 @@
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { z } from 'zod';
+
+/** The most threads that are remembered for one agent. Those that had no turn for the longest time are forgotten. */
+export const maxThreads = 1000;
+const maxSessionLength = 256;
+
+const fileSchema = z.object({
+  sessions: z.array(z.object({ thread: z.string(), session: z.string() })),
+});
+
+type Entry = z.infer<typeof fileSchema>['sessions'][number];
+
+/** The sessions of an agent's program by thread, in a file that outlives this process. */
+export interface ThreadSessions {
+  get(thread: string): string | undefined;
+  /** Remembers the session of a thread; `undefined` forgets it. Resolves when the file is written. Rejects if it can't be. */
+  set(thread: string, session: string | undefined): Promise<void>;
+}
+
+/** Reads the sessions from a file, if it is there and readable. It is for one program in one working directory: others can't resume them. */
+export async function openThreadSessions(path: string): Promise<ThreadSessions> {
+  let entries = await readEntries(path);
+  let writing = Promise.resolve();
+  const find = (thread: string): Entry | undefined => entries.find((entry) => entry.thread === thread);
+  return {
+    get: (thread) => find(thread)?.session,
+    set(thread, session) {
+      const known = find(thread);
+      const isUsable = session !== undefined && session.length <= maxSessionLength;
+      const others = entries.filter((entry) => entry !== known);
+      entries = (isUsable ? [...others, { thread, session }] : others).slice(-maxThreads);
+      writing = writing.catch(() => {}).then(() => writeEntries(path, entries));
+      return writing;
+    },
+  };
+}
+
+async function readEntries(path: string): Promise<Entry[]> {
+  try {
+    return fileSchema.parse(JSON.parse(await readFile(path, 'utf8'))).sessions;
+  } catch {
+    // No file, or a broken one: each thread begins a new session.
+    return [];
+  }
+}
+
+async function writeEntries(path: string, sessions: readonly Entry[]): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const fresh = `${path}.new`;
+  await writeFile(fresh, `${JSON.stringify({ sessions })}\n`, { mode: 0o600 });
+  await rename(fresh, path);
+}

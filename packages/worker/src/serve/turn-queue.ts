@@ -1,0 +1,68 @@
+/** Work that waits for a turn. */
+export interface TurnJob {
+  /** Turns of the same thread run one after the other; `undefined` is no thread. */
+  readonly thread: string | undefined;
+}
+
+/** Decides which turn is next: in the order in which they came, so many at a time, and one at a time of a thread. */
+export class TurnQueue<Job extends TurnJob> {
+  readonly #concurrency: number;
+  readonly #run: (job: Job) => Promise<void>;
+  #waiting: Job[] = [];
+  readonly #running = new Map<Job, Promise<void>>();
+  #isStopped = false;
+
+  /** `run` never rejects. */
+  constructor(concurrency: number, run: (job: Job) => Promise<void>) {
+    this.#concurrency = concurrency;
+    this.#run = run;
+  }
+
+  get waitingCount(): number {
+    return this.#waiting.length;
+  }
+
+  /** The jobs that run now. */
+  get running(): Job[] {
+    return [...this.#running.keys()];
+  }
+
+  add(job: Job): void {
+    this.#waiting.push(job);
+    this.#startNext();
+  }
+
+  /** Takes a job out that has not begun. Returns false if it has, or is not here. */
+  remove(job: Job): boolean {
+    const before = this.#waiting.length;
+    this.#waiting = this.#waiting.filter((other) => other !== job);
+    return this.#waiting.length < before;
+  }
+
+  /** Begins nothing more. Returns the jobs that have not begun. */
+  stop(): Job[] {
+    this.#isStopped = true;
+    return this.#waiting.splice(0);
+  }
+
+  /** Resolves when what runs now has ended. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#running.values());
+  }
+
+  #startNext(): void {
+    while (!this.#isStopped && this.#running.size < this.#concurrency) {
+      const busy = new Set(this.running.map(({ thread }) => thread));
+      const at = this.#waiting.findIndex(({ thread }) => thread === undefined || !busy.has(thread));
+      const [job] = at < 0 ? [] : this.#waiting.splice(at, 1);
+      if (job === undefined) return;
+      this.#running.set(job, this.#runJob(job));
+    }
+  }
+
+  async #runJob(job: Job): Promise<void> {
+    await this.#run(job);
+    this.#running.delete(job);
+    this.#startNext();
+  }
+}
