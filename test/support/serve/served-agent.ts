@@ -49,7 +49,12 @@ export async function startServeStage(broker?: Parameters<typeof startTestBroker
       const program = join(root, 'program');
       await writeFile(program, `#!/bin/sh\n${script}\n`);
       await chmod(program, 0o755);
-      const { options, tokens } = testAgent(started, cleanup, { agent: 'rosa', program, argv: [program], root });
+      const { options, tokens } = testAgent(started, cleanup, {
+        agent: 'rosa',
+        program,
+        argv: [program],
+        root,
+      });
       const events: ServeEvent[] = [];
       const agent = serveAgent({
         ...options,

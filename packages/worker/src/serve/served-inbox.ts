@@ -9,8 +9,8 @@ import { messageOf, replyIdOf } from '@signalbox/protocol';
 import { type HeldMessage, isQuestion } from '../mailbox/inbox/held-messages.ts';
 import { type InboxMessage, inboxMessage } from '../mailbox/inbox/inbox-message.ts';
 import { NoteBundles } from './note-bundles.ts';
-import { threadOf } from './threads.ts';
 import { TurnQueue } from './turn-queue.ts';
+import { turnThreadOf } from './turn-thread.ts';
 
 /** The messages of one turn: one of kind ask or task, or several others of one thread. */
 export interface ServedTurn {
@@ -131,7 +131,7 @@ function entryOf(request: ServedRequest, ends: Pick<Entry, 'settle' | 'fail'>): 
   const { message } = request;
   return {
     request,
-    thread: threadOf(message),
+    thread: turnThreadOf(message),
     bytes: Buffer.byteLength(message.body ?? ''),
     receivedAt: performance.now(),
     isRunning: false,
