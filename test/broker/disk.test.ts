@@ -65,7 +65,8 @@ describe('a full disk', () => {
       expect(statSync(reserve).size).toBe(4 * 1024 * 1024);
       limitFiles(broker.pid, statSync(join(dataDir, 'messages.db-wal')).size + 250_000);
       await deliverUntil('storage_full');
-      expect(existsSync(reserve)).toBe(false);
+      // The broker tries to take the reserve again, and part of it is there for a moment.
+      await expect.poll(() => existsSync(reserve)).toBe(false);
       expect(await waiting(operator)).toEqual(receipted);
       // Bodies are acked one by one: each is a commit of its own, and all of them find room.
       const acked = receipted.splice(0, 6);

@@ -108,6 +108,8 @@ class Campaign {
     }
     await this.ledger.quiet();
     if (this.#endsUntilKill <= 0) await this.#died.promise;
+    // A point behind a reply is passed when its caller may have ended already.
+    if (kill.point !== undefined && kill.n === 1) await within(deadlineMs, this.#died.promise);
     this.#endsUntilKill = Number.POSITIVE_INFINITY;
     await this.fleet.arm(kill.victim, worker, null);
     await this.fleet.up();
@@ -167,6 +169,14 @@ class Campaign {
     recovery.waiting.delete(worker);
     if (recovery.waiting.size === 0) recovery.kill.recoveryMs = elapsedMs;
   }
+}
+
+/** Resolves with the promise, or when the time is over. */
+async function within(ms: number, promise: Promise<void>): Promise<void> {
+  const { promise: over, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  await Promise.race([promise, over]);
+  clearTimeout(timer);
 }
 
 function victimKey(victim: Victim, worker: string | undefined): string {

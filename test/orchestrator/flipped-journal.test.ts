@@ -6,7 +6,7 @@ import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { flipBytes } from '../support/store/flipped-bytes.ts';
 
-const flips = 300;
+const flips = 200;
 const inbox = 'b-1 orchestrator';
 
 /** Writes a journal with calls in every state, and returns its file. */

@@ -15,7 +15,7 @@ import { expect, it } from 'vitest';
 import { contentOf, flipBytes } from '../support/store/flipped-bytes.ts';
 import { edit, replaceText, startedAt } from '../support/store/test-store.ts';
 
-const flips = 300;
+const flips = 200;
 
 /** Writes a small store that uses every table of its schema, closes it, and returns its file. */
 async function smallStore(directory: string): Promise<string> {
