@@ -190,16 +190,22 @@ it('acks a request of a group in the commit that stores its reply', async () => 
 });
 
 it('joins only members, on a connection of their own and with an ack deadline', async () => {
-  await using broker = await startTestBroker({ groups: { press: { roles: ['writer', 'editor'] } } });
-  await using rosa = await connectWire(broker.url, {
-    agent: 'rosa#grp-1',
-    token: await broker.token('rosa', 'writer'),
+  await using broker = await startTestBroker({
+    groups: { press: { roles: ['writer', 'editor'] } },
+    roles: ['editor'],
+    policies: { mute: { to: ['rosa'], kinds: ['note'] } },
   });
+  const onGroups = async (agent: string, role: string) =>
+    await connectWire(broker.url, { agent: `${agent}#grp-1`, token: await broker.token(agent, role) });
+  await using rosa = await onGroups('rosa', 'writer');
+  await using mute = await onGroups('mute', 'mute');
   await using main = await connect(broker, 'rosa', 'writer');
   const join = { type: 'subscribe', address: group, shared: true, ack_deadline_ms: 60_000 };
   const refused: [WireClient, Record<string, unknown>, unknown][] = [
     [rosa, { address: 'role:editor' }, ['forbidden', 'address']],
-    [rosa, { address: 'group:nobody' }, ['forbidden', 'address']],
+    [rosa, { address: 'group:nobody' }, ['unknown_recipient', 'address']],
+    // It may not send there, so it is not told whether the group is there.
+    [mute, { address: 'group:nobody' }, ['forbidden', 'address']],
     [rosa, { address: 'omar' }, ['bad_frame', 'address']],
     [rosa, { address: 'role:Writer' }, ['bad_frame', 'address']],
     [rosa, { address: `${group}#1` }, ['bad_frame', 'address']],

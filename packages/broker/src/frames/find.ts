@@ -8,13 +8,13 @@ import type { Outcome } from './outcome.ts';
 const maxSenders = 16;
 
 /**
- * Handles `find`: tells which requests in the connection's inbox are settled, and to which of them certain replies of its agent
- * are stored. The answer waits until that is durable.
+ * Handles `find`: tells which requests in the connection's inbox are settled, and whether certain replies of its agent are stored, to
+ * those or to requests of its groups. The answer waits until that is durable.
  */
 export async function find(
   { request_id, requests }: FindFrame,
   { sender }: Caller,
-  { store, delivery }: Pick<FrameDeps, 'store' | 'delivery'>,
+  { store, delivery, groups }: Pick<FrameDeps, 'store' | 'delivery' | 'groups'>,
 ): Promise<Outcome> {
   // A request that was settled long ago is looked for on the disk.
   if (sender.role !== 'orchestrator' && requests.length > 1) {
@@ -22,22 +22,35 @@ export async function find(
     return { refusal: { code: 'forbidden', message, field: 'requests' } };
   }
   const states: FoundState[] = [];
-  for (const request of requests) states.push(await stateOf(request, sender, store));
+  const inboxes = [sender.address, ...groups.of(sender.role)];
+  for (const request of requests) {
+    const isStored = request.reply !== undefined && (await isReplyStored(request, sender, inboxes, store));
+    states.push(isStored ? 'answered' : await stateOf(request, sender, store));
+  }
   const answer = { type: 'found', request_id, states } as const;
   return { later: delivery.flushed().then(() => ({ answer })) };
 }
 
+/** Tells whether a reply of this agent to a request is stored, which was in one of these inboxes. */
+async function isReplyStored(
+  { agent, id, reply = '' }: FindFrame['requests'][number],
+  { agent: replier }: Sender,
+  inboxes: readonly string[],
+  store: Pick<InboxStore, 'find' | 'findOfAnySender'>,
+): Promise<boolean> {
+  for (const inbox of inboxes) {
+    for (const { senderAddress } of await requestsOf({ agent, id }, inbox, store))
+      if (await store.find(senderAddress, replier, reply)) return true;
+  }
+  return false;
+}
+
 async function stateOf(
-  { agent, id, reply }: FindFrame['requests'][number],
-  { address, agent: asker }: Sender,
+  { agent, id }: FindFrame['requests'][number],
+  { address }: Sender,
   store: Pick<InboxStore, 'find' | 'findOfAnySender'>,
 ): Promise<FoundState> {
-  const found = await requestsOf({ agent, id }, address, store);
-  if (reply !== undefined) {
-    for (const { senderAddress } of found)
-      if (await store.find(senderAddress, asker, reply)) return 'answered';
-  }
-  const [request, another] = found;
+  const [request, another] = await requestsOf({ agent, id }, address, store);
   if (!request) return 'unknown';
   if (another) return 'ambiguous';
   return request.outcome === undefined ? 'open' : 'settled';

@@ -1,16 +1,16 @@
 import { frameDefaults, memberAddress, type SubscribeFrame } from '@signalbox/protocol';
 import type { Subscription } from '../core/subscriptions.ts';
 import type { Caller } from './caller.ts';
+import { mayKnowGroup, unknownGroup } from './deliver/recipient.ts';
 import type { FrameDeps } from './frame-deps.ts';
 import { badField, type Outcome } from './outcome.ts';
 
+type Deps = Pick<FrameDeps, 'delivery' | 'groups' | 'suggestions' | 'monotonic'>;
+
 /** Handles `subscribe`: gives the caller the lease on its inbox, or makes it a member of a group. Messages are pushed behind the answer. */
-export async function subscribe(
-  frame: SubscribeFrame,
-  caller: Caller,
-  { delivery, groups }: Pick<FrameDeps, 'delivery' | 'groups'>,
-): Promise<Outcome> {
-  if (frame.address !== undefined || frame.shared) return join(frame, caller, { delivery, groups });
+export async function subscribe(frame: SubscribeFrame, caller: Caller, deps: Deps): Promise<Outcome> {
+  const { delivery } = deps;
+  if (frame.address !== undefined || frame.shared) return join(frame, caller, deps);
   if (frame.window === 0)
     return { refusal: badField('window', 'must be at least 1; only in a group may it be 0') };
   const subscription = await delivery.subscriptions.subscribe(caller.sender.address, caller.consumer, {
@@ -25,11 +25,9 @@ export async function subscribe(
 }
 
 /** Makes the caller a member of a group, which shares the group's inbox with the others. */
-async function join(
-  frame: SubscribeFrame,
-  { sender, token, consumer }: Caller,
-  { delivery, groups }: Pick<FrameDeps, 'delivery' | 'groups'>,
-): Promise<Outcome> {
+async function join(frame: SubscribeFrame, caller: Caller, deps: Deps): Promise<Outcome> {
+  const { sender, token, consumer } = caller;
+  const { delivery, groups } = deps;
   const { address, ack_deadline_ms: ackDeadlineMs } = frame;
   if (address === undefined)
     return { refusal: badField('address', 'names the group that is shared; add it') };
@@ -44,7 +42,10 @@ async function join(
     return { refusal: badField('address', why) };
   }
   if (!groups.isMember(address, sender.role)) {
-    const message = `the group '${address}' is not for your role '${sender.role}'`;
+    if (!groups.has(address) && mayKnowGroup(address, caller, groups))
+      return { refusal: unknownGroup(address, caller, deps, 'address') };
+    const own = groups.of(sender.role).map((group) => `'${group}'`);
+    const message = `the group '${address}' is not for your role '${sender.role}'; you may take messages of ${own.join(' and ')}`;
     return { refusal: { code: 'forbidden', message, field: 'address' } };
   }
   const subscription = await delivery.subscriptions.join(address, consumer, {

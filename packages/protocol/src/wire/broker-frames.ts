@@ -152,7 +152,7 @@ export const brokerFrameSchemas = {
     states: z
       .array(z.string())
       .describe(
-        'The state of each request, in the order of the question. `open`: not settled. `settled`: it is never pushed again. `answered`: the same, and the reply of this agent with the id `reply` is stored. `ambiguous`: the question names no agent, and several have sent requests with this id. `unknown`: not in the store, because it was settled long ago or never stored.',
+        'The state of each request, in the order of the question. `open`: not settled. `settled`: it is never pushed again. `answered`: the same, and the reply of this agent with the id `reply` is stored; also for a request of a group. `ambiguous`: the question names no agent, and several have sent requests with this id. `unknown`: not in the store, because it was settled long ago or never stored.',
       ),
   }),
 

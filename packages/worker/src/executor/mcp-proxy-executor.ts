@@ -1,6 +1,8 @@
 import {
   type BrokerClient,
+  type ConnectOptions,
   connectBroker,
+  groupAddress,
   type Log,
   type RequestOptions,
   requestAddress,
@@ -254,10 +256,18 @@ export class McpProxyExecutor implements AsyncDisposable {
 
   /** Opens a connection under the agent's own address, with the same token. The caller closes it, or aborts `signal`. */
   connectMain(signal: AbortSignal): Promise<BrokerClient> {
-    const { url, insecure = false, ca, token, renewToken, agent, tracing } = this.#options;
+    return this.#connectAs(this.agent, { signal, waitForBroker: true });
+  }
+
+  /** Opens a connection that takes messages of a group, with the same token. The caller closes it, or aborts `signal`. */
+  connectMember(signal: AbortSignal): Promise<BrokerClient> {
+    return this.#connectAs(groupAddress(this.agent), { signal });
+  }
+
+  #connectAs(address: string, rest: Pick<ConnectOptions, 'signal' | 'waitForBroker'>): Promise<BrokerClient> {
+    const { url, insecure = false, ca, token, renewToken, tracing } = this.#options;
     const tokens = { token, ...(renewToken && { renewToken }), ...(ca !== undefined && { ca }) };
-    const ports = { tracing, log: this.#log };
-    return connectBroker({ url, insecure, ...tokens, agent, signal, waitForBroker: true, ...ports });
+    return connectBroker({ url, insecure, ...tokens, agent: address, tracing, log: this.#log, ...rest });
   }
 
   /** The tracing that makes the spans of this executor. */

@@ -31,8 +31,10 @@ export interface AgentToolsOptions extends MailboxSettings {
 /** All tools of one agent, whatever the number of connections that show them. Disposing it leaves the executor alone. */
 export interface AgentTools extends FaceTools, AsyncDisposable {
   readonly status: AgentStatus;
-  /** Whether the agent waits for an answer that would be lost if these were disposed. */
-  isAsking(): boolean;
+  /** Whether the agent waits for an answer, or holds messages of groups, which would be lost if these were disposed. */
+  isInUse(): boolean;
+  /** Gives back what a session of the client took (`FaceCall.session`), because it has ended. Never rejects. */
+  sessionEnded(session: string): Promise<void>;
   /** Returns a hint at mail that the agent was not told of yet, which counts as telling it. */
   newMailHint(): Promise<MailHint | undefined>;
 }
@@ -47,7 +49,8 @@ export function openAgentTools(executor: McpProxyExecutor, options: AgentToolsOp
   const tools = mailbox ? withMailbox(hosted, mailbox) : hosted;
   return {
     ...tools,
-    isAsking: () => mailbox?.isAsking() ?? false,
+    isInUse: () => mailbox?.isInUse() ?? false,
+    sessionEnded: async (session) => await mailbox?.sessionEnded(session),
     newMailHint: async () => await mailbox?.unread.lookForHint(),
     status: createAgentStatus((status) => executor.client.announce(status), { onListed: options.onListed }),
     async [Symbol.asyncDispose]() {

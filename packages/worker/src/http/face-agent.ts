@@ -44,6 +44,7 @@ export function openFaceAgent(executor: McpProxyExecutor, options: FaceAgentOpti
     maxSessions,
     sessionIdleMs,
     now,
+    onSessionEnded: (session) => tools.sessionEnded(session),
     onError: report,
   });
   const stopAnnouncing = tools.onChanged(() => endpoint.announceListChanged());
@@ -77,7 +78,7 @@ export function openFaceAgent(executor: McpProxyExecutor, options: FaceAgentOpti
     executor,
     bytes: new Budget(options.bytesPerSecond, 2 * options.bytesPerSecond, now()),
     answer,
-    idleSince: () => (endpoint.sessionCount > 0 || tools.isAsking() ? undefined : lastUsedAt),
+    idleSince: () => (endpoint.sessionCount > 0 || tools.isInUse() ? undefined : lastUsedAt),
     sweep: () => endpoint.sweep(),
     close: () => {
       closing ??= shutDown();

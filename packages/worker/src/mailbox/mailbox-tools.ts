@@ -10,6 +10,8 @@ import { AskTable } from './asking/ask-table.ts';
 import { askTools } from './asking/ask-tools.ts';
 import { WaitingQuestions } from './asking/waiting-questions.ts';
 import { callResultTool } from './call-result-tool.ts';
+import { GroupInbox } from './groups/group-inbox.ts';
+import { GroupInboxes } from './groups/group-inboxes.ts';
 import { Inbox } from './inbox/inbox.ts';
 import { InboxCursors } from './inbox/inbox-cursors.ts';
 import { inboxTools } from './inbox/inbox-tools.ts';
@@ -47,11 +49,13 @@ export interface MailboxOptions extends MailboxSettings {
   log?: Log;
 }
 
-/** The mailbox tools of one agent, as far as its role may see them. Disposing it withdraws its questions and releases the inbox. */
+/** The mailbox tools of one agent, as far as its role may see them. Disposing it withdraws its questions, releases the inbox and gives back messages of groups. */
 export interface Mailbox extends FaceTools, AsyncDisposable {
   readonly unread: Unread;
-  /** Whether an answer is still to come, which would be lost with the mailbox. */
-  isAsking(): boolean;
+  /** Whether an answer is still to come, or messages of groups are held, which would be lost with the mailbox. */
+  isInUse(): boolean;
+  /** Gives back the messages of groups that a session of the client took (`FaceCall.session`). Never rejects. */
+  sessionEnded(session: string): Promise<void>;
 }
 
 /** Clients commonly give up after 60 s, so one call waits less. */
@@ -68,7 +72,20 @@ export function mailboxTools(executor: McpProxyExecutor, options: MailboxOptions
   const main = new MainConnection((signal) => executor.connectMain(signal));
   const { consumerId } = options;
   const inbox = new Inbox({ main, consumerId, tracing: executor.tracing, now, log });
-  const cursors = new InboxCursors(randomBytes(6).toString('base64url'));
+  const newCursors = () => new InboxCursors(randomBytes(6).toString('base64url'));
+  const cursors = newCursors();
+  const groups = new GroupInboxes(
+    (group) =>
+      new GroupInbox(group, {
+        connect: (signal) => executor.connectMember(signal),
+        cursors: newCursors(),
+        tracing: executor.tracing,
+        now,
+        wallNow: Date.now,
+        log,
+      }),
+    () => executor.role,
+  );
   const asks = new AskTable(client, { newId: newMessageId, now });
   const isShown = (name: string) => {
     const { mailbox } = executor;
@@ -99,19 +116,21 @@ export function mailboxTools(executor: McpProxyExecutor, options: MailboxOptions
     callResultTool({ executor, calls, maxWaitMs, askAgainMs, now }),
     ...inboxTools({
       inbox,
+      groups,
       cursors,
       maxWaitMs,
       now,
       wallNow: Date.now,
       onShown: (messages) => unread.shown(messages),
     }),
-    mentioning(replyTool(inbox, now)),
+    mentioning(replyTool({ inbox, groups, main, now })),
   ];
   const toolsByName = new Map<string, MailboxTool>(tools.map((tool) => [tool.definition.name, tool]));
   const shown = () => tools.filter(({ definition }) => isShown(definition.name));
   return {
     unread,
-    isAsking: () => asks.pending().length > 0,
+    isInUse: () => asks.pending().length > 0 || groups.held().length > 0,
+    sessionEnded: (session) => groups.release(session),
     list: () => shown().map(({ definition }) => definition),
     call(call) {
       const tool = toolsByName.get(call.name);
@@ -130,10 +149,15 @@ export function mailboxTools(executor: McpProxyExecutor, options: MailboxOptions
         if (!isSame) listener();
       });
     },
-    instructions: () => mailboxInstructions(shown().map(({ definition }) => definition.name)),
+    instructions: () =>
+      mailboxInstructions(
+        shown().map(({ definition }) => definition.name),
+        executor.role,
+      ),
     async [Symbol.asyncDispose]() {
       asks.withdrawAll();
       inbox.close();
+      await groups[Symbol.asyncDispose]();
       await main[Symbol.asyncDispose]();
     },
   };

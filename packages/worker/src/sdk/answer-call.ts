@@ -20,6 +20,8 @@ export interface AnswerDeps {
   /** Makes the spans of the calls; without it there are none. */
   trace: FaceTrace | undefined;
   running: RunningCalls;
+  /** Names the session of the client, if its connection carries several. */
+  session?: string | undefined;
   /** Longest silence while a call runs whose client asked for progress; default 15 s. */
   heartbeatMs?: number | undefined;
   /** Returns the key of the call with which a client's request began, if its connection gives calls keys. */
@@ -54,11 +56,11 @@ export function startCall(
   deps: AnswerDeps,
   callWith: (signal: AbortSignal) => ClientCall,
 ): StartedCall<Record<string, unknown>> {
-  const { tools, running, trace, heartbeatMs = defaultHeartbeatMs } = deps;
+  const { tools, running, trace, session, heartbeatMs = defaultHeartbeatMs } = deps;
   return running.start((signal) => {
     const call = callWith(signal);
     return runTraced(trace, call, (passedOn) =>
-      answerCall(server, tools, { ...call, ...passedOn }, heartbeatMs),
+      answerCall(server, tools, { ...call, ...passedOn, session }, heartbeatMs),
     );
   });
 }
@@ -76,7 +78,7 @@ export async function cancelCalls(running: RunningCalls): Promise<void> {
 async function answerCall(
   server: Server,
   tools: AgentFaceTools,
-  call: ClientCall & Pick<FaceCall, 'traceparent'>,
+  call: ClientCall & Pick<FaceCall, 'traceparent' | 'session'>,
   heartbeatMs: number,
 ): Promise<Record<string, unknown>> {
   const { name, signal, progressToken } = call;
@@ -95,6 +97,7 @@ async function answerCall(
       round,
       traceparent: call.traceparent,
       meta: call.meta,
+      session: call.session,
       key: roundKey(call.key, rounds++),
       onProgress: progress ? progress.report : undefined,
     });

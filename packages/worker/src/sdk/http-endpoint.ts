@@ -16,6 +16,8 @@ export interface HttpEndpointOptions {
   sessionIdleMs: number;
   /** Monotonic milliseconds. */
   now: () => number;
+  /** Called when a session has ended: the calls of `FaceCall.session` come no more. Must not reject. */
+  onSessionEnded: (session: string) => Promise<void>;
   onError: (error: Error) => void;
 }
 
@@ -34,24 +36,21 @@ export interface HttpEndpoint {
 
 /** Serves an agent's tools over HTTP: requests of the current revision one by one, those of earlier revisions in sessions. */
 export function openHttpEndpoint(tools: AgentFaceTools, options: HttpEndpointOptions): HttpEndpoint {
-  const { version, heartbeatMs, trace, maxSessions, sessionIdleMs, now, onError } = options;
+  const { version, heartbeatMs, trace, maxSessions, sessionIdleMs, now, onSessionEnded, onError } = options;
   const running = new RunningCalls();
-  const createServer = (onlyMethod?: string) =>
-    createFaceServer({
-      tools,
-      running,
-      heartbeatMs,
-      trace,
-      version,
-      ...(onlyMethod !== undefined && { onlyMethod }),
-    });
+  const createServer = (own: { onlyMethod?: string; session?: string }) =>
+    createFaceServer({ tools, running, heartbeatMs, trace, version, ...own });
   // The SDK has checked by then that this header and the body name the same method.
   const current = createMcpHandler(
-    ({ requestInfo }) => createServer(requestInfo?.headers.get('mcp-method') ?? undefined),
+    ({ requestInfo }) => {
+      const onlyMethod = requestInfo?.headers.get('mcp-method');
+      return createServer(onlyMethod ? { onlyMethod } : {});
+    },
     { legacy: 'reject', onerror: onError },
   );
   const sessions = new LegacySessions({
-    createServer,
+    createServer: (session) => createServer({ session }),
+    onEnded: onSessionEnded,
     newSessionId: randomUUID,
     maxSessions,
     idleMs: sessionIdleMs,

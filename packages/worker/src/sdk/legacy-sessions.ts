@@ -15,8 +15,10 @@ interface Session {
 }
 
 export interface LegacySessionsOptions {
-  /** Makes the server of one session. */
-  createServer: () => Server;
+  /** Makes the server of the session with this id. */
+  createServer: (session: string) => Server;
+  /** Called when a session has ended. Must not reject. */
+  onEnded: (session: string) => Promise<void>;
   newSessionId: () => string;
   /** One more session ends the one that was idle longest. */
   maxSessions: number;
@@ -72,7 +74,7 @@ export class LegacySessions {
   async #open(request: FaceRequest): Promise<Response> {
     const { createServer, newSessionId, maxSessions, now } = this.#options;
     const transport = new SessionTransport(newSessionId());
-    const server = createServer();
+    const server = createServer(transport.sessionId);
     await server.connect(transport);
     const response = await transport.post(request.message as JSONRPCMessage, request);
     if (server.getClientVersion() === undefined) {
@@ -129,5 +131,6 @@ export class LegacySessions {
   async #end({ server, transport }: Session): Promise<void> {
     this.#sessions.delete(transport.sessionId);
     await server.close();
+    await this.#options.onEnded(transport.sessionId);
   }
 }

@@ -26,6 +26,8 @@ export interface FaceCall {
   signal: AbortSignal;
   /** The kinds of input that the client can be asked for, and its answers in a further round of one call. */
   round: CallRound;
+  /** Names the session of the client, if its connection carries several. */
+  session?: string | undefined;
   /** Set if the call may come again: after the death of this process, at another one. */
   key?: CallKey | undefined;
   /** The `traceparent` of the call's span, or, without tracing, the valid one that the client gave. */

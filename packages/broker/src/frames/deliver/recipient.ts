@@ -48,17 +48,26 @@ export function noConsumer(to: string): Refusal {
   return { code: 'bad_frame', message, field: 'ephemeral' };
 }
 
-/** Refuses a message to an unknown group. It suggests similar names of groups that the caller may send to. */
-export function unknownGroup(
-  to: string,
+/** Tells whether a caller may know that there is a group: it may send to it, or take messages of it. */
+export function mayKnowGroup(
+  group: string,
   { sender, policy }: Pick<Caller, 'sender' | 'policy'>,
+  groups: FrameDeps['groups'],
+): boolean {
+  return isPrivileged(sender.role) || maySendTo(policy, group) || groups.isMember(group, sender.role);
+}
+
+/** Refuses a frame that names an unknown group. It suggests similar names of groups that the caller may know. */
+export function unknownGroup(
+  group: string,
+  caller: Pick<Caller, 'sender' | 'policy'>,
   { groups, suggestions, monotonic }: Pick<FrameDeps, 'groups' | 'suggestions' | 'monotonic'>,
+  field: 'to' | 'address' = 'to',
 ): Refusal {
-  const mayKnow = (group: string): boolean => isPrivileged(sender.role) || maySendTo(policy, group);
-  const near =
-    suggestions.take(monotonic()) === 0 ? nearestNames(to, [...groups.addresses()].filter(mayKnow)) : [];
-  const message = `there is no group '${to}': neither the configuration nor a token names it${didYouMean(near)}`;
-  return { code: 'unknown_recipient', message, field: 'to' };
+  const known = (): string[] => [...groups.addresses()].filter((one) => mayKnowGroup(one, caller, groups));
+  const near = suggestions.take(monotonic()) === 0 ? nearestNames(group, known()) : [];
+  const message = `there is no group '${group}': neither the configuration nor a token names it${didYouMean(near)}`;
+  return { code: 'unknown_recipient', message, field };
 }
 
 /** Returns the message of a refusal for an unknown agent. It suggests similar names of agents that the caller may list. */

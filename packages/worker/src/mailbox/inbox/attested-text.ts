@@ -19,6 +19,7 @@ export function attestedText(message: InboxMessage, title: string): string {
     title,
     `from: ${from} (role ${from_role}, address ${from_address})`,
     `kind: ${kind}`,
+    message.group !== undefined && `sent to the group: ${message.group}`,
     `id: ${message.id}`,
     message.in_reply_to !== undefined && `in reply to: ${message.in_reply_to}`,
     `thread: ${message.thread}`,

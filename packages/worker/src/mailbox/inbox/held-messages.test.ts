@@ -11,7 +11,7 @@ const message = (id: string, more: Partial<Message> = {}): Message => ({
   ...more,
 });
 const take = (held: HeldMessages, seq: number, more: Partial<Message> = {}) =>
-  held.add(seq, message(`m${seq}`, more), 'x', 100);
+  held.add({ seq, message: message(`m${seq}`, more), json: 'x', receivedAt: 100 });
 const seqs = (messages: { seq: number }[]) => messages.map(({ seq }) => seq);
 
 test('what came before a reconnect waits for being pushed again, keeps its marks, and goes if it was settled elsewhere', () => {

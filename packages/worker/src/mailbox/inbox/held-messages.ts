@@ -52,6 +52,21 @@ export function sinceOfferedMs(
   return message.since_tried_ms === undefined ? undefined : now - receivedAt + message.since_tried_ms;
 }
 
+/** A message as it came, and when, in monotonic milliseconds. */
+export type Arrival = Pick<HeldMessage, 'seq' | 'message' | 'json' | 'receivedAt'>;
+
+/** Makes a held message of one that has come. If it came before, as `known`, it keeps its marks. */
+export function heldOf(arrival: Arrival, known: HeldMessage | undefined): HeldMessage {
+  return {
+    offeredBy: known?.offeredBy,
+    offeredAt: known?.offeredAt,
+    isDone: known?.isDone ?? false,
+    traceparent: known?.traceparent ?? validTraceparent(arrival.message.traceparent),
+    ...arrival,
+    isLive: true,
+  };
+}
+
 /** The most messages that are remembered from former leases. */
 const maxFormer = 1_000;
 
@@ -60,16 +75,9 @@ export class HeldMessages {
   readonly #bySeq = new Map<number, HeldMessage>();
 
   /** Adds a delivered message; one that came before keeps its marks. */
-  add(seq: number, message: Message, json: unknown, receivedAt: number): HeldMessage {
-    const known = this.#bySeq.get(seq);
-    const marks = {
-      offeredBy: undefined,
-      offeredAt: undefined,
-      isDone: false,
-      traceparent: validTraceparent(message.traceparent),
-      ...known,
-    };
-    const held: HeldMessage = { ...marks, seq, message, json, receivedAt, isLive: true };
+  add(arrival: Arrival): HeldMessage {
+    const { seq } = arrival;
+    const held = heldOf(arrival, this.#bySeq.get(seq));
     // A lease begins with the oldest: one before this that did not come was settled elsewhere.
     for (const other of this.#bySeq.values())
       if (!other.isLive && other.seq < seq) this.#bySeq.delete(other.seq);

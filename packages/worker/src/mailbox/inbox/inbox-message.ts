@@ -1,4 +1,4 @@
-import { threadOf } from '@signalbox/protocol';
+import { isGroup, threadOf } from '@signalbox/protocol';
 import { type HeldMessage, remainingMs, sinceOfferedMs } from './held-messages.ts';
 
 /** A message as an agent gets it. The broker attests everything but `body`. */
@@ -12,6 +12,8 @@ export interface InboxMessage {
   kind: string;
   /** The thread that it belongs to. */
   thread: string;
+  /** The group that it was sent to: this agent took it, or has a copy of it as all members have. */
+  group?: string;
   age_seconds: number;
   /** The number of this attempt to have it handled. */
   attempt: number;
@@ -39,6 +41,7 @@ export const messageSchema = {
     from_role: text,
     kind: text,
     thread: { ...text, description: 'The thread that it belongs to.' },
+    group: { ...text, description: 'Group that it was sent to, if it was.' },
     age_seconds: count,
     attempt: { type: 'integer', minimum: 1 },
     expires_in_seconds: count,
@@ -59,7 +62,8 @@ export function inboxMessage(held: HeldMessage, now: number, wallNow: number): I
   const { message, json, offeredBy } = held;
   const sinceOffered = sinceOfferedMs(held, now);
   const wasOffered = offeredBy !== undefined || message.since_tried_ms !== undefined;
-  const { id, from, kind, created_at, attempt = 1, correlation_id } = message;
+  const { id, from, to, kind, created_at, attempt = 1, correlation_id } = message;
+  const group = isGroup(to) ? to : message.group;
   const expiresInMs = remainingMs(held, now);
   return {
     id,
@@ -68,6 +72,7 @@ export function inboxMessage(held: HeldMessage, now: number, wallNow: number): I
     from_role: from.role,
     kind,
     thread: threadOf(message),
+    ...(group !== undefined && { group }),
     age_seconds: Math.max(0, Math.round((wallNow - created_at) / 1000)),
     attempt,
     ...(expiresInMs !== undefined && { expires_in_seconds: Math.max(0, Math.round(expiresInMs / 1000)) }),

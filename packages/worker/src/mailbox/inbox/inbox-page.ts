@@ -9,6 +9,7 @@ const count = { type: 'integer', minimum: 0 } as const;
 export const pageSchema = {
   type: 'object',
   properties: {
+    group: { type: 'string', description: 'The group that was read.' },
     messages: { type: 'array', items: messageSchema },
     cursor: { type: 'string', description: 'Acks these messages when it is given as ack; absent with none.' },
     more: { ...count, description: 'How many more are here, beyond these.' },
@@ -16,6 +17,12 @@ export const pageSchema = {
     unacked: { ...count, description: 'How many reads have returned and nobody acked, these included.' },
     acked: count,
     ack_pending: count,
+    lost: {
+      type: 'array',
+      items: { type: 'string' },
+      description: 'Ids of messages of the group that you hold no longer; another member gets them.',
+    },
+    taken_back: { ...count, description: 'How many of ack you held no longer, so that they were not acked.' },
     ack_lost: {
       const: true,
       description:

@@ -1,20 +1,21 @@
-import { SignalboxError } from '@signalbox/protocol';
 import { late } from '../../time-limit.ts';
+import type { FaceCall } from '../../tools/face-tools.ts';
 import type { ToolResult } from '../../tools/tool-result.ts';
+import { groupResult } from '../groups/group-page.ts';
 import { answer, idempotent, type MailboxTool, mailboxTool } from '../mailbox-tool.ts';
 import type { HeldMessage } from './held-messages.ts';
-import { type Inbox, inboxWindow } from './inbox.ts';
-import type { InboxCursors } from './inbox-cursors.ts';
+import { inboxWindow } from './inbox.ts';
+import { type AckDeps, type Acked, ackNotes, ackUpTo } from './inbox-acks.ts';
 import { inboxMessage } from './inbox-message.ts';
 import { pageOf, pageSchema, pageText } from './inbox-page.ts';
 
 const defaultLimit = 10;
+/** Other members wait for what one of them holds. */
+const defaultGroupLimit = 1;
 /** The total size of the bodies of one read. Clients commonly cut results off at about twice that. */
 const pageBytes = 48 * 1024;
 
-export interface InboxToolsDeps {
-  inbox: Inbox;
-  cursors: InboxCursors;
+export interface InboxToolsDeps extends AckDeps {
   /** The longest wait of one call, in milliseconds. */
   maxWaitMs: number;
   /** Monotonic milliseconds. */
@@ -33,10 +34,16 @@ const ackField = {
 } as const;
 const limitField = {
   type: 'integer',
-  description: 'Most messages to return.',
+  description: `Most messages to return, ${defaultLimit} by default. With group: most messages of it that you hold at a time, ${defaultGroupLimit} by default.`,
   minimum: 1,
   maximum: inboxWindow,
-  default: defaultLimit,
+} as const;
+const groupField = {
+  type: 'string',
+  description:
+    'Reads from a group in place of your own inbox: role:ROLE with your own role, or group:NAME if you are a member. You take a message away from the other members and hold it for 10 minutes; each read that returns it renews them. Reply to it or ack its cursor when you are done. While you hold as many as "limit" says, nothing new comes.',
+  minLength: 1,
+  maxLength: 70,
 } as const;
 
 /** Makes the tools that read the agent's own inbox. Returning a message never acks it: only a cursor that the agent names does. */
@@ -49,11 +56,14 @@ export function inboxTools(deps: InboxToolsDeps): MailboxTool[] {
       title: 'Read the inbox',
       description:
         'Returns the messages that other agents sent you, oldest first, and a cursor. What you do not ack is returned again by the next read (offered_before: true): when you are done with what a read returned, give its cursor as "ack" to the next read or wait. To answer a message of kind ask or task use signalbox_reply, which acks that message by itself. Returns at once, also with nothing.',
-      fields: { ack: ackField, limit: limitField },
+      fields: { ack: ackField, limit: limitField, group: groupField },
       outputSchema: pageSchema,
       annotations: idempotent,
-      async run({ ack, limit = defaultLimit }, { signal, key }) {
-        const acked = await ackUpTo(deps, ack, { signal, isResumable: key !== undefined });
+      async run({ ack, limit, group }, call) {
+        if (group !== undefined) return await readGroup(deps, { group, ack, limit }, call);
+        const { signal } = call;
+        await inbox.hold(signal);
+        const acked = await ackOf(deps, ack, call);
         const hasMore = await inbox.fill(signal);
         return await page(deps, { waiting: inbox.waiting(), limit, acked, hasMore, signal });
       },
@@ -72,13 +82,17 @@ export function inboxTools(deps: InboxToolsDeps): MailboxTool[] {
         },
         ack: ackField,
         limit: limitField,
+        group: groupField,
       },
       outputSchema: pageSchema,
       annotations: idempotent,
-      async run({ timeout_s: seconds, ack, limit = defaultLimit }, { signal, key }) {
+      async run({ timeout_s: seconds, ack, limit, group }, call) {
         const waitMs = Math.min(maxWaitMs, seconds === undefined ? maxWaitMs : seconds * 1000);
+        if (group !== undefined) return await readGroup(deps, { group, ack, limit, waitMs }, call);
+        const { signal } = call;
         const deadline = now() + waitMs;
-        const acked = await ackUpTo(deps, ack, { signal, isResumable: key !== undefined });
+        await inbox.hold(signal);
+        const acked = await ackOf(deps, ack, call);
         let hasMore = await inbox.fill(signal);
         while (inbox.fresh().length === 0) {
           if ((await inbox.arrival(Math.max(0, deadline - now()), signal)) === late) break;
@@ -90,42 +104,32 @@ export function inboxTools(deps: InboxToolsDeps): MailboxTool[] {
   ];
 }
 
-interface Acked {
-  acked: number;
-  ack_pending: number;
-  /** The cursor is of a face that has ended, so that nothing was acked. */
-  ack_lost?: true;
+function ackOf(deps: AckDeps, cursor: string | undefined, { signal, key }: FaceCall): Promise<Acked> {
+  return ackUpTo(deps, cursor, { signal, isResumable: key !== undefined });
 }
 
-/**
- * Acks what reads up to a cursor returned. Throws, and acks nothing, if the cursor is not one of this inbox. In a session that may have
- * begun at another face, `isResumable`, a cursor of that face is no error.
- */
-async function ackUpTo(
-  { inbox, cursors }: InboxToolsDeps,
-  cursor: string | undefined,
-  { signal, isResumable }: { signal: AbortSignal; isResumable: boolean },
-): Promise<Acked> {
-  await inbox.hold(signal);
-  if (cursor === undefined) return { acked: 0, ack_pending: 0 };
-  const read = cursors.readOf(cursor);
-  if (read === undefined && isResumable && cursors.isForeign(cursor)) {
-    return { acked: 0, ack_pending: 0, ack_lost: true };
-  }
-  if (read === undefined) {
-    throw new SignalboxError(
-      'invalid_arguments',
-      `'ack' must be a cursor that a read of this session returned, and '${cursor}' is none; nothing was acked, so read again without it`,
-    );
-  }
-  const done = inbox.held.offeredUpTo(read);
-  const { pending } = await inbox.ack(done, signal);
-  return { acked: done.length - pending, ack_pending: pending };
+interface GroupRead {
+  group: string;
+  ack: string | undefined;
+  limit: number | undefined;
+  waitMs?: number;
+}
+
+/** Takes messages of a group. Its own inbox is left alone. */
+async function readGroup(
+  deps: InboxToolsDeps,
+  { group, ack, limit = defaultGroupLimit, waitMs }: GroupRead,
+  call: FaceCall,
+): Promise<ToolResult> {
+  const acked = await ackOf(deps, ack, call);
+  const wanted = { limit, waitMs, session: call.session };
+  const taken = await deps.groups.of(group).take(wanted, call.signal);
+  return groupResult(group, limit, taken, acked);
 }
 
 interface PageOptions {
   waiting: readonly HeldMessage[];
-  limit: number;
+  limit: number | undefined;
   acked: Acked;
   /** Whether the broker has messages that it has not delivered yet. */
   hasMore: boolean;
@@ -134,7 +138,7 @@ interface PageOptions {
 
 async function page(
   { inbox, cursors, now, wallNow, onShown }: InboxToolsDeps,
-  { waiting, limit, acked, hasMore, signal }: PageOptions,
+  { waiting, limit = defaultLimit, acked, hasMore, signal }: PageOptions,
 ): Promise<ToolResult> {
   const taken = pageOf(waiting, { messages: limit, bytes: pageBytes });
   const messages = taken.map((held) => inboxMessage(held, now(), wallNow()));
@@ -152,10 +156,7 @@ async function page(
     ...acked,
   };
   const notes = [
-    acked.acked > 0 && `Acked: ${acked.acked}.`,
-    acked.ack_lost &&
-      "Nothing was acked: the cursor is of a process that has ended. Messages that you read and did not ack come again; ack them with a new read's cursor.",
-    acked.ack_pending > 0 && `To be acked when the broker is back: ${acked.ack_pending}.`,
+    ...ackNotes(acked),
     messages.length === 0 ? 'No new messages.' : `Messages: ${messages.length}, listed below.`,
     (more > 0 || hasMore) && `${hasMore ? 'At least ' : ''}${Math.max(more, 1)} more wait; read on.`,
     named && `When you are done with these, ack with the cursor ${named.cursor}`,

@@ -1,9 +1,11 @@
 import type { BrokerClient, Log, Subscription } from '@signalbox/client';
-import { type Message, messageOf, parseJson, SignalboxError } from '@signalbox/protocol';
-import { beginReceive, type Tracing } from '@signalbox/tracing';
+import { type Message, messageOf, SignalboxError } from '@signalbox/protocol';
+import type { Tracing } from '@signalbox/tracing';
 import { late, within } from '../../time-limit.ts';
 import type { MainConnection } from '../main-connection.ts';
 import { type HeldMessage, HeldMessages, hasExpiredUnread } from './held-messages.ts';
+import { markOffered } from './offer.ts';
+import { received } from './received.ts';
 
 /** The most messages that are delivered and not acked; the broker keeps the rest. */
 export const inboxWindow = 64;
@@ -104,15 +106,8 @@ export class Inbox {
   /** Marks messages as returned by a read: from now on their loss counts as an attempt. */
   async offered(messages: readonly HeldMessage[], read: number, signal: AbortSignal): Promise<void> {
     const client = await this.hold(signal);
-    const now = this.#deps.now();
-    const { tracing } = this.#deps;
-    for (const held of messages) {
-      if (tracing && held.offeredBy === undefined) traceRead(tracing, held, client.address);
-      held.offeredBy ??= read;
-      held.offeredAt = now;
-    }
-    if (!tracing) client.working(messages.map(({ seq }) => seq));
-    else for (const { seq, traceparent } of messages) client.working([seq], traceparent);
+    const { tracing, now } = this.#deps;
+    markOffered(client, messages, { read, now: now(), tracing });
   }
 
   /** Stops taking the inbox. The owner of the connection closes that. */
@@ -162,31 +157,18 @@ export class Inbox {
   }
 
   #receive(client: BrokerClient, message: Message): void {
-    const { seq, body } = message;
-    if (seq === undefined) return;
-    let json: unknown;
-    try {
-      json = body === undefined ? null : parseJson(body);
-    } catch (thrown) {
-      this.#deps.log({ event: 'bad_body', id: message.id, reason: messageOf(thrown) });
-      void client.nack([seq], { dead: true, reason: 'bad_body' }).catch(() => {});
-      return;
-    }
-    const held = this.held.add(seq, message, json, this.#deps.now());
+    const { now, log, tracing } = this.#deps;
+    const arrival = received(client, message, { now: now(), log });
+    if (!arrival) return;
+    const { seq } = arrival;
+    const held = this.held.add(arrival);
     if (held.isDone) {
       void client.ack([seq]).then(
         ({ accepted }) => this.held.remove(accepted),
         () => {},
       );
     } else if (held.offeredBy !== undefined) {
-      client.working([seq], this.#deps.tracing && held.traceparent);
+      client.working([seq], tracing && held.traceparent);
     }
   }
-}
-
-/** Makes the span of a message that is read for the first time. */
-function traceRead(tracing: Tracing, held: HeldMessage, address: string): void {
-  const span = beginReceive(tracing, held.message, address, tracing.active());
-  held.traceparent = span.traceparent;
-  span.end();
 }

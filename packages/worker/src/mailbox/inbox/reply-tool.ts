@@ -1,6 +1,9 @@
-import { replyIdOf, SignalboxError } from '@signalbox/protocol';
+import type { Outgoing } from '@signalbox/client';
+import { type Message, replyIdOf, SignalboxError } from '@signalbox/protocol';
 import type { ToolResult } from '../../tools/tool-result.ts';
+import type { FoundHold, GroupInboxes } from '../groups/group-inboxes.ts';
 import { answer, idempotent, type MailboxTool, mailboxTool } from '../mailbox-tool.ts';
+import type { MainConnection } from '../main-connection.ts';
 import { bodyFields, bodyOf } from '../message-arguments.ts';
 import { type HeldMessage, remainingMs } from './held-messages.ts';
 import type { Inbox } from './inbox.ts';
@@ -15,9 +18,46 @@ const saysAnswered = new Set(['already_answered', 'id_conflict']);
 /** The kinds of messages to which no reply is expected. */
 const unanswerable = new Set(['note', 'reply', 'event', 'progress', 'undeliverable', 'mcp_reply']);
 
+export interface ReplyToolDeps {
+  inbox: Inbox;
+  groups: GroupInboxes;
+  /** Sends the reply to a message of a group that the agent holds no longer. */
+  main: MainConnection;
+  /** Monotonic milliseconds. */
+  now: () => number;
+}
+
 /** Makes the tool that answers a message and acks it in the same commit. */
-export function replyTool(inbox: Inbox, now: () => number): MailboxTool {
+export function replyTool({ inbox, groups, main, now }: ReplyToolDeps): MailboxTool {
   const answered = new Set<string>();
+  const done = (id: string, agent: string): void => remember(answered, keyOf(id, agent));
+  const failed = (thrown: unknown, { id, from: { agent } }: Message, remove: () => void): never => {
+    if (!(thrown instanceof SignalboxError) || !saysAnswered.has(thrown.code)) throw thrown;
+    // The broker acked the message, although it did not store this answer.
+    remove();
+    done(id, agent);
+    throw repeated(id, agent);
+  };
+
+  /** Replies to a message of a group. Returns whether the agent still held it. */
+  async function replyInGroup(
+    { inbox: group, hold }: FoundHold,
+    { signal, ...reply }: Reply,
+  ): Promise<boolean> {
+    const { message, seq } = hold;
+    const remove = (): void => group.holds.remove([seq]);
+    const outgoing = replyTo(hold, reply, now());
+    try {
+      const wasHeld = await group.settle(hold, outgoing, { signal });
+      // The broker takes the reply of each member that was handed the request, and the first one counts.
+      if (!wasHeld) await (await main.client(signal)).deliver(outgoing, { signal });
+      remove();
+      return wasHeld;
+    } catch (thrown) {
+      return failed(thrown, message, remove);
+    }
+  }
+
   return mailboxTool({
     name: 'signalbox_reply',
     title: 'Reply to a message',
@@ -35,12 +75,28 @@ export function replyTool(inbox: Inbox, now: () => number): MailboxTool {
     required: ['message_id'],
     outputSchema: {
       type: 'object',
-      properties: { replied_to: { type: 'string' }, to: { type: 'string' } },
+      properties: {
+        replied_to: { type: 'string' },
+        to: { type: 'string' },
+        held_no_longer: {
+          const: true,
+          description: 'Another member of the group may work on the message, too. Its reply will not count.',
+        },
+      },
       required: ['replied_to'],
     },
     annotations: idempotent,
     async run({ message_id: id, from, ...given }, { signal, key }) {
       const body = bodyOf(given);
+      const reply = { body, id: key?.id, signal };
+      const ofGroup = foundInGroup(groups, inbox, id, from);
+      if (ofGroup) {
+        requireAnswerable(ofGroup.hold);
+        const { agent } = ofGroup.hold.message.from;
+        const wasHeld = await replyInGroup(ofGroup, reply);
+        done(id, agent);
+        return stored(id, agent, wasHeld);
+      }
       const client = await inbox.hold(signal);
       const isResumable = key !== undefined && !wasRead(inbox, id, from);
       // The message may have been read, or even answered, at a face that has ended.
@@ -52,40 +108,64 @@ export function replyTool(inbox: Inbox, now: () => number): MailboxTool {
         if (state === 'answered') return storedBefore(id, from);
         if (state === 'ambiguous') throw severalSenders(id);
       }
-      const held = answerable(inbox, { id, from, answered, isResumable });
-      const { seq } = held;
-      const { address, agent } = held.message.from;
-      const leftMs = remainingMs(held, now());
+      const held = answerable({ inbox, groups }, { id, from, answered, isResumable });
+      const { seq, message } = held;
+      const remove = (): void => inbox.held.remove([seq]);
       await client
-        .deliver(
-          {
-            to: address,
-            kind: 'reply',
-            // The id of the call tells its reply from that of another call with another text.
-            id: key?.id ?? replyIdOf(id),
-            correlationId: id,
-            body,
-            traceparent: held.traceparent,
-            settles: seq,
-            ...(leftMs !== undefined && { ttlMs: Math.max(0, leftMs) + graceMs }),
-          },
-          { signal },
-        )
-        .catch((thrown) => {
-          if (!(thrown instanceof SignalboxError) || !saysAnswered.has(thrown.code)) throw thrown;
-          // The broker acked the message, although it did not store this answer.
-          inbox.held.remove([seq]);
-          remember(answered, keyOf(id, agent));
-          throw repeated(id, agent);
-        });
-      inbox.held.remove([seq]);
-      remember(answered, keyOf(id, agent));
-      return answer(`The reply to ${id} is stored for ${agent} on the broker's disk; the message is acked.`, {
-        replied_to: id,
-        to: agent,
-      });
+        .deliver({ ...replyTo(held, reply, now()), settles: seq }, { signal })
+        .catch((thrown) => failed(thrown, message, remove));
+      remove();
+      done(id, message.from.agent);
+      return stored(id, message.from.agent, true);
     },
   });
+}
+
+/** A reply of the agent. `id` is that of the call if the call may come again. */
+interface Reply {
+  body: unknown;
+  id: string | undefined;
+  signal: AbortSignal;
+}
+
+/** Makes the message that answers a held one. `now` is monotonic. */
+function replyTo(held: HeldMessage, { body, id }: Pick<Reply, 'body' | 'id'>, now: number): Outgoing {
+  const leftMs = remainingMs(held, now);
+  return {
+    to: held.message.from.address,
+    kind: 'reply',
+    // The id of the call tells its reply from that of another call with another text.
+    id: id ?? replyIdOf(held.message.id),
+    correlationId: held.message.id,
+    body,
+    traceparent: held.traceparent,
+    ...(leftMs !== undefined && { ttlMs: Math.max(0, leftMs) + graceMs }),
+  };
+}
+
+/** Returns the message of a group with an id. Returns `undefined` if there is none, or one of the agent's own inbox is meant. */
+function foundInGroup(
+  groups: GroupInboxes,
+  inbox: Inbox,
+  id: string,
+  from: string | undefined,
+): FoundHold | undefined {
+  const found = groups.withId(id, from);
+  if (found.length === 0) return undefined;
+  const own = inbox.held.withId(id, from).filter(({ offeredBy }) => offeredBy !== undefined);
+  if (own.length > 0 && from !== undefined) return undefined;
+  const messages = [...own, ...found.map(({ hold }) => hold)];
+  if (messages.length > 1 && from === undefined) throw ambiguous(id, messages);
+  return found.find(({ hold }) => hold.isLive) ?? found[0];
+}
+
+function stored(id: string, agent: string, wasHeld: boolean): ToolResult {
+  const text = `The reply to ${id} is stored for ${agent} on the broker's disk; `;
+  const data = { replied_to: id, to: agent };
+  if (wasHeld) return answer(`${text}the message is acked.`, data);
+  const late =
+    'you held the message no longer, so another member of the group may work on it, too. Its reply will not count.';
+  return answer(`${text}${late}`, { ...data, held_no_longer: true });
 }
 
 /** Returns true if a read of this process returned a message that is not acked. */
@@ -125,7 +205,10 @@ function severalSenders(id: string): SignalboxError {
   );
 }
 
-function answerable({ held }: Inbox, { id, from, answered, isResumable }: Wanted): HeldMessage {
+function answerable(
+  { inbox: { held }, groups }: Pick<ReplyToolDeps, 'inbox' | 'groups'>,
+  { id, from, answered, isResumable }: Wanted,
+): HeldMessage {
   const found = held
     .withId(id, from)
     .filter(({ offeredBy, isLive }) => offeredBy !== undefined || (isResumable && isLive));
@@ -133,8 +216,7 @@ function answerable({ held }: Inbox, { id, from, answered, isResumable }: Wanted
   if (!one) {
     const done = answeredKey(answered, id, from);
     if (done !== undefined) throw repeated(id, done.slice(id.length + 1));
-    const named = held
-      .unacked()
+    const named = [...held.unacked(), ...groups.held()]
       .slice(0, maxNamed)
       .map(({ message }) => `${message.id} (${message.kind})`);
     const rest = named.length > 0 ? `you hold: ${named.join(', ')}` : 'you hold none; read the inbox first';
@@ -143,21 +225,24 @@ function answerable({ held }: Inbox, { id, from, answered, isResumable }: Wanted
       `no message with the id '${id}' was read by you and waits for its ack; ${rest}`,
     );
   }
-  if (found.length > 1) {
-    const senders = found.map(({ message }) => `'${message.from.agent}'`).join(' and ');
-    throw new SignalboxError(
-      'ambiguous',
-      `${senders} sent messages with the id '${id}'; say which with 'from'`,
-    );
-  }
-  const { kind, from: sender } = one.message;
-  if (unanswerable.has(kind)) {
-    throw new SignalboxError(
-      'not_a_question',
-      `'${id}' is a message of kind '${kind}', and nobody waits for a reply to it; write to '${sender.agent}' with signalbox_send_message`,
-    );
-  }
+  if (found.length > 1) throw ambiguous(id, found);
+  requireAnswerable(one);
   return one;
+}
+
+function ambiguous(id: string, found: readonly HeldMessage[]): SignalboxError {
+  const senders = found.map(({ message }) => `'${message.from.agent}'`).join(' and ');
+  const message = `${senders} sent messages with the id '${id}'; say which with 'from'`;
+  return new SignalboxError('ambiguous', message);
+}
+
+/** Throws `not_a_question` unless a message of this kind may be answered. */
+function requireAnswerable({ message: { id, kind, from } }: HeldMessage): void {
+  if (!unanswerable.has(kind)) return;
+  throw new SignalboxError(
+    'not_a_question',
+    `'${id}' is a message of kind '${kind}', and nobody waits for a reply to it; write to '${from.agent}' with signalbox_send_message`,
+  );
 }
 
 function repeated(id: string, agent: string): SignalboxError {

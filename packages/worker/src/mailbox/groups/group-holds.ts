@@ -1,0 +1,93 @@
+import { type Arrival, type HeldMessage, heldOf } from '../inbox/held-messages.ts';
+
+/**
+ * The time for which an agent holds a message of a group, in milliseconds: from the last read that returned it. Then another member of the
+ * group gets it.
+ */
+export const holdMs = 10 * 60_000;
+
+/** The most messages that are remembered after they were lost. */
+const maxLost = 100;
+
+/** A message of a group that this agent was handed. `isLive` is false once another member may have it. */
+export interface GroupHold extends HeldMessage {
+  /** The session of the client whose read returned it last, if its connection has sessions. */
+  session: string | undefined;
+}
+
+/** The messages of one group that an agent was handed and has not finished with. Those that it lost are remembered for a late reply. */
+export class GroupHolds {
+  readonly #bySeq = new Map<number, GroupHold>();
+  /** The ids of lost messages of which the agent was not told yet. */
+  #untold: string[] = [];
+
+  /** Adds a message that was handed over. One that the agent had and lost before keeps its marks. */
+  add(arrival: Arrival): GroupHold {
+    const { seq } = arrival;
+    const known = this.#bySeq.get(seq);
+    const hold: GroupHold = { ...heldOf(arrival, known), session: known?.session };
+    this.#bySeq.delete(seq);
+    this.#bySeq.set(seq, hold);
+    return hold;
+  }
+
+  /** Returns the messages that the agent holds, in order. Those whose time is over are lost. `now` is monotonic. */
+  live(now: number): GroupHold[] {
+    const held = [...this.#bySeq.values()].filter(({ isLive }) => isLive);
+    const isOver = ({ offeredAt = 0, receivedAt }: GroupHold): boolean =>
+      now - Math.max(offeredAt, receivedAt) >= holdMs;
+    this.lose(held.filter(isOver));
+    return held.filter(({ isLive }) => isLive).sort((a, b) => a.seq - b.seq);
+  }
+
+  /** Returns the messages that no read has returned since they came. */
+  fresh(now: number): GroupHold[] {
+    return this.live(now).filter(({ offeredAt = 0, receivedAt }) => offeredAt < receivedAt);
+  }
+
+  /** Returns the messages that were returned by reads up to this one, also those that were lost. */
+  offeredUpTo(read: number): GroupHold[] {
+    return [...this.#bySeq.values()].filter(({ offeredBy }) => offeredBy !== undefined && offeredBy <= read);
+  }
+
+  /** Returns the messages with an id that a read has returned, also those that were lost. */
+  withId(id: string, from?: string): GroupHold[] {
+    return [...this.#bySeq.values()].filter(
+      ({ message, offeredBy }) =>
+        message.id === id && offeredBy !== undefined && (from === undefined || message.from.agent === from),
+    );
+  }
+
+  /** Notes that another member may have messages now. Those that no read has returned are forgotten. */
+  lose(holds: Iterable<GroupHold>): void {
+    for (const hold of holds) {
+      if (!hold.isLive) continue;
+      hold.isLive = false;
+      if (hold.offeredBy === undefined) this.#bySeq.delete(hold.seq);
+      else this.#untold.push(hold.message.id);
+    }
+    const lost = [...this.#bySeq.values()].filter(({ isLive }) => !isLive);
+    this.remove(lost.slice(0, Math.max(0, lost.length - maxLost)).map(({ seq }) => seq));
+    this.#untold = this.#untold.slice(-maxLost);
+  }
+
+  /** Notes that another member may have any of the messages now. */
+  loseAll(): void {
+    this.lose([...this.#bySeq.values()]);
+  }
+
+  /** Returns the ids of the messages that were lost since it was last asked. */
+  takeLost(): string[] {
+    return this.#untold.splice(0);
+  }
+
+  /** Forgets messages that the agent is done with. */
+  remove(seqs: Iterable<number>): void {
+    for (const seq of seqs) this.#bySeq.delete(seq);
+  }
+
+  /** Returns whether a message with this number is held now. */
+  has(seq: number): boolean {
+    return this.#bySeq.get(seq)?.isLive === true;
+  }
+}

@@ -1,0 +1,337 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { BrokerClient, DeliverCallOptions, Log, Outgoing, Subscription } from '@signalbox/client';
+import { type Message, SignalboxError } from '@signalbox/protocol';
+import type { Tracing } from '@signalbox/tracing';
+import { late, within } from '../../time-limit.ts';
+import type { InboxCursors } from '../inbox/inbox-cursors.ts';
+import { type InboxMessage, inboxMessage } from '../inbox/inbox-message.ts';
+import { markOffered } from '../inbox/offer.ts';
+import { received } from '../inbox/received.ts';
+import { type GroupHold, GroupHolds, holdMs } from './group-holds.ts';
+
+/** The most bytes of bodies that are held at a time; a larger message comes alone. A read returns all that is held. */
+export const heldBytes = 48 * 1024;
+/** How long to wait for the group, in milliseconds. */
+const joinMs = 40_000;
+/** How long to wait for messages that nobody has. The broker hands them out at once, unless they wait for others of their keys. */
+const arrivalMs = 1_000;
+/** How long to wait until the broker hands out nothing more. */
+const narrowMs = 5_000;
+/** How many of the oldest messages are looked at for one that nobody has. */
+const looksAt = 100;
+
+/** The dependencies of a {@link GroupInbox}. Times of `now` are monotonic, those of `wallNow` in epoch milliseconds. */
+export interface GroupInboxDeps {
+  /** Opens a connection as a member. The group closes it. */
+  connect: (signal: AbortSignal) => Promise<BrokerClient>;
+  cursors: InboxCursors;
+  /** Makes a span of each message that is read. */
+  tracing: Tracing | undefined;
+  now: () => number;
+  wallNow: () => number;
+  log: Log;
+}
+
+/** How much one read takes of a group. */
+export interface Wanted {
+  /** The most messages that the agent holds at a time. */
+  limit: number;
+  /** How long to wait for a message that no read has returned; only such messages are returned then. Else a read waits for nothing. */
+  waitMs: number | undefined;
+  /** See {@link GroupHold.session}. */
+  session: string | undefined;
+}
+
+/** The messages that a read returns to the agent. */
+export interface Taken {
+  messages: InboxMessage[];
+  /** Acks them. Absent if there are none. */
+  cursor: string | undefined;
+  /** Whether the group has more messages that nobody works on. */
+  hasMore: boolean;
+  /** The number of messages that the agent holds, these included. */
+  unacked: number;
+  /** The ids of messages that the agent holds no longer, told once. */
+  lost: string[];
+}
+
+interface Membership {
+  client: BrokerClient;
+  subscription: Subscription;
+}
+
+/**
+ * One group, as far as an agent takes messages of it. It is handed messages only while a read asks for them, and holds them for a
+ * limited time. What it holds goes to another member when it is closed, or when its connection is lost.
+ */
+export class GroupInbox implements AsyncDisposable {
+  readonly group: string;
+  readonly holds = new GroupHolds();
+  readonly #deps: GroupInboxDeps;
+  readonly #stop = new AbortController();
+  #joining: Promise<Membership> | undefined;
+  #member: Membership | undefined;
+  /** The id of the lease in which the held messages came. */
+  #lease: string | undefined;
+  /** The reads that ask for messages now. */
+  readonly #asking = new Set<Wanted>();
+  /** The number of reads that run. */
+  #reads = 0;
+  readonly #waiters = new Set<PromiseWithResolvers<void>>();
+
+  constructor(group: string, deps: GroupInboxDeps) {
+    this.group = group;
+    this.#deps = deps;
+  }
+
+  /** Whether no read runs and no message is held, so that closing it takes nothing from anybody. */
+  get isIdle(): boolean {
+    return this.#reads === 0 && this.held().length === 0;
+  }
+
+  /** Returns the messages that the agent holds, in order. */
+  held(): GroupHold[] {
+    return this.holds.live(this.#deps.now());
+  }
+
+  /** Takes messages, and returns those that the agent is to see. Rejects with `SignalboxError`. */
+  async take(wanted: Wanted, signal: AbortSignal): Promise<Taken> {
+    this.#reads++;
+    try {
+      const hasMore = await this.#gather(wanted, signal);
+      return signal.aborted ? this.#taken([], undefined, hasMore) : this.#show(wanted, hasMore);
+    } finally {
+      this.#reads--;
+      this.#giveBackUnseen();
+    }
+  }
+
+  /** Returns the number of the read that a cursor came with, if it is one of this group. */
+  readOf(cursor: string): number | undefined {
+    return this.#deps.cursors.readOf(cursor);
+  }
+
+  /** Acks what reads up to this one returned. `takenBack` counts the messages that the agent held no longer. */
+  async ackUpTo(read: number): Promise<{ acked: number; takenBack: number }> {
+    this.held();
+    const done = this.holds.offeredUpTo(read);
+    const held = done.filter(({ isLive }) => isLive).map(({ seq }) => seq);
+    const { accepted } = (await this.#member?.client.ack(held)) ?? { accepted: [] };
+    this.holds.remove(done.map(({ seq }) => seq));
+    return { acked: accepted.length, takenBack: done.length - accepted.length };
+  }
+
+  /** Sends a reply that settles a message. Returns false, and sends nothing, if the agent holds the message no longer. */
+  async settle(hold: GroupHold, reply: Outgoing, options: DeliverCallOptions): Promise<boolean> {
+    this.held();
+    const member = hold.isLive ? this.#member : undefined;
+    if (!member) return false;
+    try {
+      await member.client.deliver({ ...reply, settles: hold.seq }, options);
+      return true;
+    } catch (thrown) {
+      if (!isLostHold(thrown)) throw thrown;
+      this.holds.lose([hold]);
+      return false;
+    }
+  }
+
+  /** Gives back the messages that the reads of a session returned, because it has ended. */
+  async release(session: string): Promise<void> {
+    const held = this.held();
+    const given = held.filter((hold) => hold.session === session);
+    if (given.length === 0) return;
+    this.holds.lose(given);
+    this.holds.takeLost();
+    const seqs = given.map(({ seq }) => seq);
+    if (given.length === held.length && this.#reads === 0) await this.#leave();
+    else {
+      await this.#member?.client.nack(seqs, { reason: 'the session that read it has ended' });
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#leave();
+  }
+
+  /** Has the broker hand out messages until the agent holds enough. Returns whether there are more. */
+  async #gather(wanted: Wanted, signal: AbortSignal): Promise<boolean> {
+    const member = await this.#join(signal);
+    this.#asking.add(wanted);
+    try {
+      await within(this.#setWindow(member), joinMs, signal);
+      const isThere = wanted.waitMs === undefined || (await this.#waitForFresh(wanted, signal));
+      const until = this.#deps.now() + (isThere ? arrivalMs : 0);
+      for (;;) {
+        const hasMore = await this.#hasMore(member);
+        const left = until - this.#deps.now();
+        if (!hasMore || this.held().length >= wanted.limit || left <= 0) return hasMore;
+        if ((await this.#arrival(left, signal)) === late) return true;
+      }
+    } finally {
+      this.#asking.delete(wanted);
+      await within(
+        this.#setWindow(member).catch(() => {}),
+        narrowMs,
+      );
+      // One turn of the event loop later the messages that came before the answer are there, too.
+      await nextTurn();
+    }
+  }
+
+  /** Waits for a message that no read has returned. Returns whether there is one. */
+  async #waitForFresh({ limit, waitMs = 0 }: Wanted, signal: AbortSignal): Promise<boolean> {
+    const { now } = this.#deps;
+    const until = now() + waitMs;
+    while (this.holds.fresh(now()).length === 0) {
+      if (this.held().length >= limit) return false;
+      if ((await this.#arrival(Math.max(0, until - now()), signal)) === late) return false;
+    }
+    return true;
+  }
+
+  /** Resolves when the next message has come, or to `late` after `waitMs`. Throws the reason if the group is lost. */
+  async #arrival(waitMs: number, signal: AbortSignal): Promise<typeof late | undefined> {
+    const waiter = Promise.withResolvers<void>();
+    this.#waiters.add(waiter);
+    try {
+      if ((await within(waiter.promise, waitMs, signal)) === late) return late;
+    } finally {
+      this.#waiters.delete(waiter);
+    }
+    return undefined;
+  }
+
+  /** Returns whether the group has a message that nobody works on and this agent does not hold. */
+  async #hasMore({ client }: Membership): Promise<boolean> {
+    const oldest = await client.peek({ address: this.group, limit: looksAt, bodies: false });
+    const isFree = ({ seq, working }: (typeof oldest)[number]): boolean =>
+      working !== true && !(seq !== undefined && this.holds.has(seq));
+    return oldest.length === looksAt || oldest.some(isFree);
+  }
+
+  /** Lets the broker hand out as much as the reads that run ask for. */
+  async #setWindow({ client, subscription }: Membership): Promise<void> {
+    if (client.state.name === 'closed') return;
+    await subscription.setWindow(Math.max(0, ...[...this.#asking].map(({ limit }) => limit)));
+  }
+
+  #show({ limit, waitMs, session }: Wanted, hasMore: boolean): Taken {
+    const { cursors, now, wallNow, tracing } = this.#deps;
+    const shown = waitMs === undefined ? this.held() : this.holds.fresh(now()).slice(0, limit);
+    if (shown.length === 0 || !this.#member) return this.#taken([], undefined, hasMore);
+    const messages = shown.map((hold) => inboxMessage(hold, now(), wallNow()));
+    const { read, cursor } = cursors.next();
+    for (const hold of shown) hold.session = session;
+    markOffered(this.#member.client, shown, { read, now: now(), tracing });
+    return this.#taken(messages, cursor, hasMore);
+  }
+
+  #taken(messages: InboxMessage[], cursor: string | undefined, hasMore: boolean): Taken {
+    return { messages, cursor, hasMore, unacked: this.held().length, lost: this.holds.takeLost() };
+  }
+
+  /** Gives back what came for a read that has ended without returning it. That is no attempt if nothing else is held. */
+  #giveBackUnseen(): void {
+    if (this.#reads > 0) return;
+    const unseen = this.holds.fresh(this.#deps.now());
+    if (unseen.length === 0) return;
+    this.holds.lose(unseen);
+    if (this.held().length === 0) void this.#leave();
+    else {
+      const seqs = unseen.map(({ seq }) => seq);
+      const reason = 'the read that it was taken for was cancelled';
+      void this.#member?.client.nack(seqs, { reason }).catch(() => {});
+    }
+  }
+
+  async #join(signal: AbortSignal): Promise<Membership> {
+    this.#joining ??= this.#open().catch((thrown) => {
+      this.#joining = undefined;
+      throw thrown;
+    });
+    const member = await within(this.#joining, joinMs, signal);
+    if (member !== late) return member;
+    throw new SignalboxError('timed_out', `the broker did not let the agent into ${this.group}`, {
+      retryable: true,
+    });
+  }
+
+  async #open(): Promise<Membership> {
+    const client = await this.#deps.connect(this.#stop.signal);
+    try {
+      const subscription = await client.subscribe({
+        group: this.group,
+        ackDeadlineMs: holdMs,
+        window: 0,
+        windowBytes: heldBytes,
+        onSubscribed: ({ lease }) => this.#leased(lease),
+      });
+      const member = { client, subscription };
+      this.#member = member;
+      void this.#receiveAll(member).then((reason) => {
+        if (this.#member === member) this.#lost(reason);
+      });
+      return member;
+    } catch (thrown) {
+      await client.close();
+      throw joinFailure(thrown);
+    }
+  }
+
+  /** A new lease comes after a lost connection: others may have the messages of the last one. */
+  #leased(lease: string): void {
+    if (lease !== this.#lease) this.holds.loseAll();
+    this.#lease = lease;
+  }
+
+  async #leave(): Promise<void> {
+    const joining = this.#joining;
+    this.#lost(new SignalboxError('closed', 'the mailbox was closed'));
+    const member = await joining?.catch(() => undefined);
+    await member?.client.close();
+  }
+
+  /** Notes that the agent is no member any more. */
+  #lost(reason: unknown): void {
+    this.#member = undefined;
+    this.#joining = undefined;
+    this.holds.loseAll();
+    for (const waiter of this.#waiters) waiter.reject(reason);
+  }
+
+  /** Receives messages. Resolves when the connection has ended for good, with the reason. */
+  async #receiveAll({ client, subscription }: Membership): Promise<unknown> {
+    try {
+      for await (const message of subscription.messages) this.#receive(client, message);
+      return new SignalboxError('closed', 'the connection was closed');
+    } catch (thrown) {
+      return thrown;
+    }
+  }
+
+  #receive(client: BrokerClient, message: Message): void {
+    const { now, log } = this.#deps;
+    const arrival = received(client, message, { now: now(), log });
+    if (arrival) this.holds.add(arrival);
+    this.#giveBackUnseen();
+    for (const waiter of this.#waiters) waiter.resolve();
+  }
+}
+
+/** Whether a reply was refused because the connection does not hold the message that it settles. */
+function isLostHold(thrown: unknown): boolean {
+  return thrown instanceof SignalboxError && thrown.code === 'no_lease';
+}
+
+/** The codes of a refused membership, for each code of the broker. */
+const refusals: Readonly<Record<string, string>> = {
+  forbidden: 'not_a_member',
+  unknown_recipient: 'unknown_group',
+};
+
+function joinFailure(thrown: unknown): unknown {
+  if (!(thrown instanceof SignalboxError) || !Object.hasOwn(refusals, thrown.code)) return thrown;
+  return new SignalboxError(refusals[thrown.code]!, thrown.message, { cause: thrown });
+}
