@@ -1,7 +1,10 @@
-import { readdir } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectBroker } from '@signalbox/client';
+import { replyIdOf } from '@signalbox/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { isRunning } from '../support/processes.ts';
 import { type ServeStage, startServeStage } from '../support/serve/served-agent.ts';
 
 let stage: ServeStage;
@@ -26,4 +29,176 @@ test('An ask starts a turn with the text, the message and a token of its own, an
   expect(rosa.events.map(({ event }) => event)).toEqual(['serving', 'turn_started', 'turn_ended']);
   expect((await readdir(join(stage.directory, 'serve-1'))).sort()).toEqual(['program']);
   expect(await stage.walt.peek({ address: 'walt' })).toEqual([]);
+});
+
+/** A script that tells its process and its token in files, and waits for the file `go`. */
+const waits = (file: string): string =>
+  `cp "$SIGNALBOX_TOKEN_FILE" '${file}.token'; echo $$ > '${file}.pid'; while [ ! -e '${file}.go' ]; do sleep 0.02; done; echo done`;
+
+async function pidOf(file: string): Promise<number> {
+  await expect.poll(() => existsSync(`${file}.pid`) && readFile(`${file}.pid`, 'utf8')).toMatch(/\d\n/);
+  return Number(await readFile(`${file}.pid`, 'utf8'));
+}
+
+function ends(events: readonly { event: string }[]): unknown[] {
+  return events.filter(({ event }) => event === 'turn_ended');
+}
+
+test('A program that fails gets the message again, and what it wrote last is the reason; of the last attempt the sender hears.', async () => {
+  await using failing = await startServeStage({ limits: { message: { attempts: 2 } } });
+  await using rosa = await failing.serve('echo "no more money" >&2; exit 3');
+  const outcome = await failing.walt.request('rosa', 'task', 'buy it', wait);
+  expect(outcome.status).toBe('undeliverable');
+  await using operator = await connectBroker({
+    ...{ url: failing.broker.url, token: await failing.broker.operatorToken(), agent: 'operator' },
+  });
+  const { messages } = await operator.admin('dead_list', {});
+  expect(JSON.stringify(messages)).toContain('its program ended with exit code 3: no more money');
+  await expect
+    .poll(() => ends(rosa.events))
+    .toMatchObject([
+      { outcome: 'failed', code: 3, turn: 1, output: 'no more money\n' },
+      { outcome: 'failed', code: 3, turn: 2 },
+    ]);
+});
+
+test('A program that never ends is ended with its whole group when its time is over.', async () => {
+  const file = join(stage.directory, 'endless');
+  await using rosa = await stage.serve(`sleep 600 & echo $! > '${file}.pid'; trap '' TERM; wait; sleep 600`, {
+    turnTimeoutMs: 300,
+    graceMs: 200,
+  });
+  await stage.walt.deliver({ to: 'rosa', kind: 'task', id: 'endless', body: 'go' });
+  const pid = await pidOf(file);
+  await expect.poll(() => ends(rosa.events)[0]).toMatchObject({ outcome: 'timed_out' });
+  expect(isRunning(pid)).toBe(false);
+  stage.walt.cancel('rosa', 'endless');
+});
+
+test('A request that its sender withdraws ends the process, and is not tried again.', async () => {
+  const file = join(stage.directory, 'withdrawn');
+  await using rosa = await stage.serve(waits(file));
+  const giveUp = new AbortController();
+  const asked = stage.walt.request('rosa', 'ask', 'never mind', { ...wait, signal: giveUp.signal });
+  const pid = await pidOf(file);
+  giveUp.abort();
+  expect(await asked).toMatchObject({ status: 'cancelled' });
+  await expect.poll(() => ends(rosa.events)).toMatchObject([{ outcome: 'withdrawn' }]);
+  expect(isRunning(pid)).toBe(false);
+});
+
+test('A reply by tool stands: the final text is not sent, and the message is acked.', async () => {
+  const file = join(stage.directory, 'by-tool');
+  await using rosa = await stage.serve(waits(file));
+  const asked = stage.walt.request('rosa', 'ask', 'how are you?', { ...wait, id: 'by-tool' });
+  await pidOf(file);
+  const token = (await readFile(`${file}.token`, 'utf8')).trim();
+  const { url } = stage.broker;
+  await using tool = await connectBroker({ url, token, agent: 'rosa' });
+  await using looking = await connectBroker({
+    url,
+    token: await stage.broker.token('rosa'),
+    agent: 'rosa#look',
+  });
+  const reply = { to: stage.walt.address, kind: 'reply', id: replyIdOf('by-tool'), correlationId: 'by-tool' };
+  await tool.deliver({ ...reply, body: 'by tool' });
+  expect(await asked).toMatchObject({ status: 'completed', reply: { json: 'by tool' } });
+  await writeFile(`${file}.go`, '');
+  await expect.poll(() => ends(rosa.events)).toMatchObject([{ outcome: 'answered_by_tool' }]);
+  await expect.poll(() => looking.peek({ address: 'rosa' })).toEqual([]);
+});
+
+test('A message that was answered before anybody acked it is acked without a second turn.', async () => {
+  const { url } = stage.broker;
+  await using before = await connectBroker({ url, token: await stage.broker.token('rosa'), agent: 'rosa' });
+  const asked = stage.walt.request('rosa', 'ask', 'again?', { ...wait, id: 'again' });
+  await expect.poll(() => before.peek()).toHaveLength(1);
+  const reply = { to: stage.walt.address, kind: 'reply', id: replyIdOf('again'), correlationId: 'again' };
+  await before.deliver({ ...reply, body: 'once' });
+  expect(await asked).toMatchObject({ status: 'completed' });
+  await using rosa = await stage.serve('echo twice');
+  await expect
+    .poll(() => rosa.events)
+    .toContainEqual({
+      ...{ event: 'already_answered', agent: 'rosa', id: 'again', from: 'walt' },
+    });
+  await expect.poll(() => before.peek()).toEqual([]);
+  expect(rosa.events.map(({ event }) => event)).toEqual(['serving', 'already_answered']);
+});
+
+test('Notes wait for others and start one turn, to which nobody gets a reply.', async () => {
+  const timers: { run: () => void; delayMs: number }[] = [];
+  await using rosa = await stage.serve('cat', {
+    startTimer: (run, delayMs) => {
+      timers.push({ run, delayMs });
+      return () => {};
+    },
+  });
+  for (const body of ['one', 'two']) await stage.walt.deliver({ to: 'rosa', kind: 'note', body });
+  await using looking = await connectBroker({
+    ...{ url: stage.broker.url, token: await stage.broker.token('rosa'), agent: 'rosa#look' },
+  });
+  const waiting = async () => {
+    const all = await looking.listConnected({ withStatus: true });
+    return all.find(({ address }) => address === 'rosa')?.status;
+  };
+  await expect.poll(waiting).toMatchObject({ worker: 'serve', turns: 0, waiting: 2 });
+  expect(timers.map(({ delayMs }) => delayMs)).toEqual([60_000]);
+  timers[0]!.run();
+  await expect.poll(() => ends(rosa.events)).toMatchObject([{ outcome: 'done', output: 'one\n\ntwo' }]);
+  await expect.poll(() => looking.peek({ address: 'rosa' })).toEqual([]);
+  expect(await stage.walt.peek()).toEqual([]);
+});
+
+test('A stopped agent lets its turn end, and gives back what waits without an attempt.', async () => {
+  const file = join(stage.directory, 'stopped');
+  await using rosa = await stage.serve(waits(file));
+  const asked = stage.walt.request('rosa', 'ask', 'first', wait);
+  await pidOf(file);
+  await stage.walt.deliver({ to: 'rosa', kind: 'task', id: 'second', body: 'second' });
+  await using looking = await connectBroker({
+    ...{ url: stage.broker.url, token: await stage.broker.token('rosa'), agent: 'rosa#look' },
+  });
+  await expect.poll(() => looking.peek({ address: 'rosa' })).toHaveLength(2);
+  rosa.agent.stop();
+  await writeFile(`${file}.go`, '');
+  expect(await asked).toMatchObject({ status: 'completed', reply: { json: 'done' } });
+  await rosa.agent.ended;
+  const [second, ...others] = await looking.peek({ address: 'rosa' });
+  expect(others).toEqual([]);
+  expect(second).toMatchObject({ id: 'second' });
+  expect(second!.attempt).toBeUndefined();
+  stage.walt.cancel('rosa', 'second');
+});
+
+test('A turn goes on while the broker is restarted, and its reply is stored once.', async () => {
+  await using own = await startServeStage();
+  const file = join(own.directory, 'restarted');
+  await using rosa = await own.serve(waits(file));
+  const asked = own.walt.request('rosa', 'ask', 'still there?', wait);
+  const pid = await pidOf(file);
+  await own.broker.restart();
+  await expect.poll(() => own.walt.state.name).toBe('ready');
+  await writeFile(`${file}.go`, '');
+  expect(await asked).toMatchObject({ status: 'completed', reply: { json: 'done' } });
+  expect(isRunning(pid)).toBe(false);
+  await expect.poll(() => ends(rosa.events)).toMatchObject([{ outcome: 'answered' }]);
+  expect(rosa.events.filter(({ event }) => event === 'turn_started')).toHaveLength(1);
+});
+
+test('An output of 100 MB is a reply of its end, which says how much is missing.', async () => {
+  await using _rosa = await stage.serve("head -c 100000000 /dev/zero | tr '\\0' 'x'; echo; echo the end");
+  const outcome = await stage.walt.request('rosa', 'ask', 'everything', wait);
+  const text = String(outcome.status === 'completed' && outcome.reply.json);
+  expect(text).toMatch(/^\[100000001 bytes before this were cut off\]\nthe end\n$/);
+});
+
+test('A process that takes the inbox over ends the served agent, and says so.', async () => {
+  await using rosa = await stage.serve('cat');
+  await expect.poll(() => rosa.events.length).toBe(1);
+  await using other = await connectBroker({
+    ...{ url: stage.broker.url, token: await stage.broker.token('rosa'), agent: 'rosa' },
+  });
+  await using _taken = await other.subscribe();
+  await expect(rosa.agent.ended).rejects.toMatchObject({ code: 'taken_over' });
 });

@@ -17,6 +17,7 @@ import { parentEnded } from '../process/parent-ended.ts';
 import { parseDuration } from '../terminal/duration.ts';
 import { faceSocketName, isFaceExpected } from './face-socket.ts';
 import { mcpDefaults } from './mcp-defaults.ts';
+import { servedTurn } from './served-turn.ts';
 
 // This module and all that it loads stay small: a machine may run a hundred of these processes.
 
@@ -53,6 +54,7 @@ export async function bridgeToFace(argv: readonly string[], env: NodeJS.ProcessE
   process.stderr.on('error', () => {
     // Nobody is left to be told.
   });
+  const turn = servedTurn(env);
   const session: ShimOptions['session'] = {
     agent,
     token: found.token,
@@ -61,6 +63,7 @@ export async function bridgeToFace(argv: readonly string[], env: NodeJS.ProcessE
       ...(flags.orchestrator !== undefined && { orchestrator: flags.orchestrator }),
       ...(flags.tools !== undefined && { tools: flags.tools }),
       ...(flags.timeoutMs !== undefined && { timeout_ms: flags.timeoutMs }),
+      ...(turn && { turn }),
     },
   };
   const end = await runShim({

@@ -16,6 +16,7 @@ import { ownVersion } from '../process/version.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { expiryWarning } from '../token/token-expiry.ts';
 import { noOwnToken, requireOwnToken } from './own-token.ts';
+import { servedTurn } from './served-turn.ts';
 
 /** The options of `signalbox worker mcp`. */
 export interface WorkerMcpFlags extends ConnectionFlags {
@@ -51,9 +52,11 @@ export async function runWorkerMcp(flags: WorkerMcpFlags): Promise<void> {
     const expiring =
       times && expiryWarning({ agent, role, issuer, ...times }, Date.now(), connection.tokenFile);
     if (expiring !== undefined) log.warn(expiring);
+    const turn = servedTurn(process.env);
     await using face = serveMcpFace(executor, {
       version: ownVersion(),
       toolList: flags.tools,
+      ...(turn && { turn }),
       log: logInto(log, 'debug'),
     });
     const lost = executor.closed.then((reason) => reason ?? 'closed');

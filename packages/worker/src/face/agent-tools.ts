@@ -21,6 +21,8 @@ export interface AgentToolsOptions extends MailboxSettings {
   mailbox?: boolean;
   /** Names the process that reads the inbox to the broker, if that process ends with its agent. */
   consumerId?: string;
+  /** Set if the agent is served: the sequence numbers of the messages of this turn. */
+  turn?: readonly number[];
   /** Remembers the mail that hints have mentioned; by default for these tools alone. */
   mentioned?: Mentioned;
   /** Called when a client lists the tools for the first time. */

@@ -24,6 +24,8 @@ import { mailboxInstructions } from './mailbox-instructions.ts';
 import type { MailboxTool } from './mailbox-tool.ts';
 import { MainConnection } from './main-connection.ts';
 import { sendTool } from './send-tool.ts';
+import { servedInboxTools } from './served/served-inbox-tools.ts';
+import { turnMessages } from './served/turn-messages.ts';
 
 /** Settings of the waits of the mailbox tools, and of the hint at mail. Times in milliseconds. */
 export interface MailboxSettings {
@@ -44,6 +46,11 @@ export interface MailboxOptions extends MailboxSettings {
   calls: CallsUnderWay;
   /** Names the process that reads the inbox to the broker, if that process ends with its agent. */
   consumerId?: string;
+  /**
+   * Set if the agent is served: the sequence numbers of the messages of this turn. Then this mailbox never takes the inbox, which `worker
+   * serve` holds.
+   */
+  turn?: readonly number[];
   /** Remembers the mail that hints have mentioned; by default for this mailbox alone. */
   mentioned?: Mentioned;
   log?: Log;
@@ -70,7 +77,7 @@ export function mailboxTools(executor: McpProxyExecutor, options: MailboxOptions
   const now = () => performance.now();
   const { client } = executor;
   const main = new MainConnection((signal) => executor.connectMain(signal));
-  const { consumerId } = options;
+  const { consumerId, turn } = options;
   const inbox = new Inbox({ main, consumerId, tracing: executor.tracing, now, log });
   const newCursors = () => new InboxCursors(randomBytes(6).toString('base64url'));
   const cursors = newCursors();
@@ -94,7 +101,7 @@ export function mailboxTools(executor: McpProxyExecutor, options: MailboxOptions
   const readTool = () => readToolOf(executor.mailbox);
   const questions = new WaitingQuestions(client, {
     isWanted: () => readTool() !== undefined && isShown('signalbox_reply'),
-    read: () => inbox.held.unacked().map(({ seq }) => seq),
+    read: () => turn ?? inbox.held.unacked().map(({ seq }) => seq),
     othersAfterMs: options.othersAskAfterMs ?? defaultOthersAskAfterMs,
     now,
     startTimer,
@@ -102,7 +109,8 @@ export function mailboxTools(executor: McpProxyExecutor, options: MailboxOptions
   });
   const unread = new Unread(client, inbox, {
     everyMs: options.unreadEveryMs ?? defaultUnreadEveryMs,
-    mode: () => executor.unreadHint ?? options.unreadHint ?? 'text',
+    // Mail starts a turn of a served agent: a hint would have it do the work of another turn.
+    mode: () => (turn ? 'off' : (executor.unreadHint ?? options.unreadHint ?? 'text')),
     readTool,
     mentioned: options.mentioned ?? new Mentioned(),
     now,
@@ -114,16 +122,20 @@ export function mailboxTools(executor: McpProxyExecutor, options: MailboxOptions
     mentioning(sendTool(main)),
     ...askTools({ asks, questions, maxWaitMs }).map(mentioning),
     callResultTool({ executor, calls, maxWaitMs, askAgainMs, now }),
-    ...inboxTools({
-      inbox,
-      groups,
-      cursors,
-      maxWaitMs,
-      now,
-      wallNow: Date.now,
-      onShown: (messages) => unread.shown(messages),
-    }),
-    mentioning(replyTool({ inbox, groups, main, now })),
+    ...(turn
+      ? servedInboxTools({ messages: turnMessages(client, turn, now), main, now, wallNow: Date.now })
+      : [
+          ...inboxTools({
+            inbox,
+            groups,
+            cursors,
+            maxWaitMs,
+            now,
+            wallNow: Date.now,
+            onShown: (messages) => unread.shown(messages),
+          }),
+          mentioning(replyTool({ inbox, groups, main, now })),
+        ]),
   ];
   const toolsByName = new Map<string, MailboxTool>(tools.map((tool) => [tool.definition.name, tool]));
   const shown = () => tools.filter(({ definition }) => isShown(definition.name));
@@ -152,7 +164,7 @@ export function mailboxTools(executor: McpProxyExecutor, options: MailboxOptions
     instructions: () =>
       mailboxInstructions(
         shown().map(({ definition }) => definition.name),
-        executor.role,
+        { role: executor.role, isServed: turn !== undefined },
       ),
     async [Symbol.asyncDispose]() {
       asks.withdrawAll();

@@ -6,7 +6,7 @@ import {
   type StartTimer,
 } from '@signalbox/client';
 import { messageOf, replyIdOf } from '@signalbox/protocol';
-import { type HeldMessage, isQuestion } from '../mailbox/inbox/held-messages.ts';
+import { heldOf, isQuestion } from '../mailbox/inbox/held-messages.ts';
 import { type InboxMessage, inboxMessage } from '../mailbox/inbox/inbox-message.ts';
 import { NoteBundles } from './note-bundles.ts';
 import { TurnQueue } from './turn-queue.ts';
@@ -60,7 +60,6 @@ interface Entry {
   readonly request: ServedRequest;
   readonly thread: string | undefined;
   readonly bytes: number;
-  readonly receivedAt: number;
   isRunning: boolean;
   settle: (answer: ServeAnswer) => void;
   fail: (reason: Error) => void;
@@ -133,7 +132,6 @@ function entryOf(request: ServedRequest, ends: Pick<Entry, 'settle' | 'fail'>): 
     request,
     thread: turnThreadOf(message),
     bytes: Buffer.byteLength(message.body ?? ''),
-    receivedAt: performance.now(),
     isRunning: false,
     ...ends,
   };
@@ -175,22 +173,15 @@ async function runJob(
 }
 
 /** Returns the message as the mailbox shows it. */
-function shown({ request: { message, json, remainingMs }, receivedAt }: Entry): InboxMessage {
+function shown({ request: { message, json, remainingMs } }: Entry): InboxMessage {
   const now = performance.now();
   const leftMs = remainingMs();
-  const held: HeldMessage = {
-    seq: message.seq ?? 0,
-    // Only a sender who waits for an answer gives it a time that the agent should know.
-    message: { ...message, ...(leftMs !== undefined && { remaining_ms: leftMs }) },
-    traceparent: undefined,
-    json: json ?? null,
-    receivedAt: leftMs === undefined ? receivedAt : now,
-    offeredBy: undefined,
-    offeredAt: undefined,
-    isLive: true,
-    isDone: false,
-  };
-  return inboxMessage(held, now, Date.now());
+  const present = leftMs === undefined ? message : { ...message, remaining_ms: leftMs };
+  return inboxMessage(
+    heldOf({ seq: message.seq ?? 0, message: present, json: json ?? null, receivedAt: now }, undefined),
+    now,
+    Date.now(),
+  );
 }
 
 /** Returns a signal that is aborted when all of these are. */

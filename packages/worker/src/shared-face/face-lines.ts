@@ -6,6 +6,9 @@ const version = 1;
 
 const consumerPattern = /^[A-Za-z0-9_-]{22}$/;
 
+/** The most messages of one turn of a served agent. */
+const maxTurnMessages = 64;
+
 const helloSchema = z.object({
   signalbox_face: z.literal(version),
   agent: z.string().refine(isAgentId, 'is no agent id').optional(),
@@ -17,6 +20,7 @@ const helloSchema = z.object({
       orchestrator: z.string().refine(isAgentId, 'is no agent id').optional(),
       tools: z.enum(['all', 'search']).optional(),
       timeout_ms: z.int().positive().optional(),
+      turn: z.array(z.int().positive()).max(maxTurnMessages).optional(),
     })
     .default({}),
 });

@@ -69,6 +69,7 @@ export function openSession(
   const face = serveMcpFace(executor, {
     ...options.face,
     toolList: hello.options.tools ?? 'all',
+    ...(hello.options.turn && { turn: hello.options.turn }),
     transport,
     consumerId: hello.consumer,
     keyOf: (id) => lines.keyOf(id),

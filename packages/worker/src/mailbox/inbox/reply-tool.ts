@@ -1,23 +1,23 @@
-import type { Outgoing } from '@signalbox/client';
-import { type Message, replyIdOf, SignalboxError } from '@signalbox/protocol';
+import { type Message, SignalboxError } from '@signalbox/protocol';
 import type { ToolResult } from '../../tools/tool-result.ts';
 import type { FoundHold, GroupInboxes } from '../groups/group-inboxes.ts';
 import { answer, idempotent, type MailboxTool, mailboxTool } from '../mailbox-tool.ts';
 import type { MainConnection } from '../main-connection.ts';
-import { bodyFields, bodyOf } from '../message-arguments.ts';
-import { type HeldMessage, remainingMs } from './held-messages.ts';
+import { bodyOf } from '../message-arguments.ts';
+import type { HeldMessage } from './held-messages.ts';
 import type { Inbox } from './inbox.ts';
+import {
+  ambiguous,
+  isAnsweredBefore,
+  repeated,
+  replyFields,
+  replyTo,
+  requireAnswerable,
+} from './reply-rules.ts';
 
-/** A reply outlives its request by this much, so that an asker that reconnects late still finds it. */
-const graceMs = 5 * 60_000;
 /** The most held messages that an error names. */
 const maxNamed = 20;
 const rememberedReplies = 200;
-/** The refusals of a message that was answered before. */
-const saysAnswered = new Set(['already_answered', 'id_conflict']);
-/** The kinds of messages to which no reply is expected. */
-const unanswerable = new Set(['note', 'reply', 'event', 'progress', 'undeliverable', 'mcp_reply']);
-
 export interface ReplyToolDeps {
   inbox: Inbox;
   groups: GroupInboxes;
@@ -32,7 +32,7 @@ export function replyTool({ inbox, groups, main, now }: ReplyToolDeps): MailboxT
   const answered = new Set<string>();
   const done = (id: string, agent: string): void => remember(answered, keyOf(id, agent));
   const failed = (thrown: unknown, { id, from: { agent } }: Message, remove: () => void): never => {
-    if (!(thrown instanceof SignalboxError) || !saysAnswered.has(thrown.code)) throw thrown;
+    if (!isAnsweredBefore(thrown)) throw thrown;
     // The broker acked the message, although it did not store this answer.
     remove();
     done(id, agent);
@@ -63,15 +63,7 @@ export function replyTool({ inbox, groups, main, now }: ReplyToolDeps): MailboxT
     title: 'Reply to a message',
     description:
       'Answers a message of kind ask or task that a read returned and you have not acked. The reply and the ack of that message are one step: do not ack it besides. Each message is answered once.',
-    fields: {
-      message_id: { type: 'string', description: 'The id in the header of the message.', maxLength: 64 },
-      from: {
-        type: 'string',
-        description: 'Its sender; needed only where two messages have the same id.',
-        maxLength: 256,
-      },
-      ...bodyFields,
-    },
+    fields: replyFields,
     required: ['message_id'],
     outputSchema: {
       type: 'object',
@@ -126,21 +118,6 @@ interface Reply {
   body: unknown;
   id: string | undefined;
   signal: AbortSignal;
-}
-
-/** Makes the message that answers a held one. `now` is monotonic. */
-function replyTo(held: HeldMessage, { body, id }: Pick<Reply, 'body' | 'id'>, now: number): Outgoing {
-  const leftMs = remainingMs(held, now);
-  return {
-    to: held.message.from.address,
-    kind: 'reply',
-    // The id of the call tells its reply from that of another call with another text.
-    id: id ?? replyIdOf(held.message.id),
-    correlationId: held.message.id,
-    body,
-    traceparent: held.traceparent,
-    ...(leftMs !== undefined && { ttlMs: Math.max(0, leftMs) + graceMs }),
-  };
 }
 
 /** Returns the message of a group with an id. Returns `undefined` if there is none, or one of the agent's own inbox is meant. */
@@ -228,26 +205,6 @@ function answerable(
   if (found.length > 1) throw ambiguous(id, found);
   requireAnswerable(one);
   return one;
-}
-
-function ambiguous(id: string, found: readonly HeldMessage[]): SignalboxError {
-  const senders = found.map(({ message }) => `'${message.from.agent}'`).join(' and ');
-  const message = `${senders} sent messages with the id '${id}'; say which with 'from'`;
-  return new SignalboxError('ambiguous', message);
-}
-
-/** Throws `not_a_question` unless a message of this kind may be answered. */
-function requireAnswerable({ message: { id, kind, from } }: HeldMessage): void {
-  if (!unanswerable.has(kind)) return;
-  throw new SignalboxError(
-    'not_a_question',
-    `'${id}' is a message of kind '${kind}', and nobody waits for a reply to it; write to '${from.agent}' with signalbox_send_message`,
-  );
-}
-
-function repeated(id: string, agent: string): SignalboxError {
-  const message = `'${id}' of '${agent}' was answered already, and that answer stands; to add something use signalbox_send_message`;
-  return new SignalboxError('already_answered', message);
 }
 
 function keyOf(id: string, agent: string): string {

@@ -1,0 +1,66 @@
+import type { BrokerClient } from '@signalbox/client';
+import { type PeekedMessage, parseJson } from '@signalbox/protocol';
+import { type HeldMessage, heldOf } from '../inbox/held-messages.ts';
+
+/** The most messages of an inbox that are looked at to find one by its id. */
+const maxLooked = 2_000;
+const pageMessages = 200;
+
+/** Looks at the inbox of a served agent, which `worker serve` holds, and takes nothing. */
+export interface TurnMessages {
+  /** Returns the messages of this turn, except those that are settled. */
+  ofTurn(): Promise<HeldMessage[]>;
+  /** Returns the oldest messages that wait for other turns and that nobody works on, at most `limit`. */
+  ofOthers(limit: number): Promise<HeldMessage[]>;
+  /** Finds waiting messages by their id. */
+  withId(id: string, from: string | undefined): Promise<HeldMessage[]>;
+}
+
+/** `turn`: the sequence numbers of the messages of this turn. `now`: monotonic milliseconds. */
+export function turnMessages(
+  client: Pick<BrokerClient, 'agent' | 'peek'>,
+  turn: readonly number[],
+  now: () => number,
+): TurnMessages {
+  const address = client.agent;
+  return {
+    async ofTurn() {
+      const found = await Promise.all(turn.map((seq) => client.peek({ address, after: seq - 1, limit: 1 })));
+      return found
+        .flat()
+        .filter(({ seq }) => turn.includes(seq ?? 0))
+        .map((one) => held(one, now()));
+    },
+    async ofOthers(limit) {
+      const peeked = await client.peek({ address, limit: Math.min(pageMessages, limit + turn.length) });
+      const others = peeked.filter(({ seq, working }) => !working && !turn.includes(seq ?? 0));
+      return others.slice(0, limit).map((one) => held(one, now()));
+    },
+    async withId(id, from) {
+      let after = 0;
+      for (let looked = 0; looked < maxLooked; looked += pageMessages) {
+        const page = await client.peek({ address, after, limit: pageMessages, bodies: false });
+        const found = page.filter((one) => one.id === id && (from === undefined || one.from.agent === from));
+        if (found.length > 0) return found.map((one) => held(one, now()));
+        const last = page.at(-1)?.seq;
+        if (last === undefined) break;
+        after = last;
+      }
+      return [];
+    },
+  };
+}
+
+function held(message: PeekedMessage, now: number): HeldMessage {
+  const { seq = 0, body } = message;
+  return heldOf({ seq, message, json: jsonOf(body), receivedAt: now }, undefined);
+}
+
+/** Reads a body; one that is no JSON is shown as its text. */
+function jsonOf(body: string | undefined): unknown {
+  try {
+    return body === undefined ? null : parseJson(body);
+  } catch {
+    return body;
+  }
+}

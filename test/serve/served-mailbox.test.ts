@@ -1,0 +1,77 @@
+import { connectBroker } from '@signalbox/client';
+import { replyIdOf } from '@signalbox/protocol';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type MailboxStack, startMailboxStack } from '../support/worker/mailbox-client.ts';
+
+let stack: MailboxStack;
+const wait = { timeoutMs: 20_000 };
+
+beforeAll(async () => {
+  stack = await startMailboxStack();
+});
+afterAll(() => stack?.[Symbol.asyncDispose]());
+
+/** The process that holds an agent's inbox, as `worker serve` does, and an agent that writes to it. */
+async function stage(agent: string) {
+  await using opened = new AsyncDisposableStack();
+  const { url } = stack.broker;
+  const connect = async (name: string) =>
+    opened.use(await connectBroker({ url, token: await stack.broker.token(name), agent: name }));
+  const [holder, walt] = [await connect(agent), await connect(`walt-${agent}`)];
+  const { messages } = opened.use(await holder.subscribe({ consumerId: 'serve' }));
+  const resources = opened.move();
+  return {
+    holder,
+    walt,
+    next: async () => (await messages.next()).value!,
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+test('A served face shows the messages of its turn and those that wait, and takes nothing.', async () => {
+  await using served = await stage('rosa');
+  const { walt, holder, next } = served;
+  for (const body of ['now', 'later']) await walt.deliver({ to: 'rosa', kind: 'task', id: body, body });
+  const [first] = [await next(), await next()];
+  await using rosa = await stack.mailbox('rosa', 'worker', { turn: [first!.seq!] });
+  const read = await rosa.use('inbox_read');
+  expect(read.data).toMatchObject({ turn: [{ id: 'now' }], waiting: [{ id: 'later' }], more: false });
+  expect(read.text).toContain('message 1 of 1 of this turn\nfrom: walt-rosa');
+  expect(read.text).toContain('\na message that waits for a later turn\n');
+
+  for (const refused of [await rosa.use('inbox_wait'), await rosa.use('inbox_read', { ack: 'any' })]) {
+    expect(refused.isError).toBe(true);
+    expect(refused.text).toContain('signalbox worker serve holds this inbox');
+  }
+  await walt.deliver({ to: 'rosa', kind: 'note', body: 'still the holder' });
+  expect((await next()).body).toBe('"still the holder"');
+  expect(holder.state.name).toBe('ready');
+});
+
+test('A reply of a served face is stored at once; the message stays, and the reply of serve after it is not stored.', async () => {
+  await using served = await stage('rita');
+  const { walt, holder, next } = served;
+  const asked = walt.request('rita', 'ask', 'who?', { ...wait, id: 'q1' });
+  const { seq, from } = await next();
+  await using rita = await stack.mailbox('rita', 'worker', { turn: [seq!] });
+  expect((await rita.use('reply', { message_id: 'q1', text: 'me' })).isError).toBe(false);
+  expect(await asked).toMatchObject({ status: 'completed', reply: { json: 'me', id: replyIdOf('q1') } });
+  expect(await holder.peek()).toHaveLength(1);
+  expect(await holder.find([{ id: 'q1', agent: from.agent, reply: replyIdOf('q1') }])).toEqual(['answered']);
+  const again = await rita.use('reply', { message_id: 'q1', text: 'you' });
+  expect(again.text).toContain('already_answered');
+  const late = holder.deliver({
+    ...{ to: from.address, kind: 'reply', id: replyIdOf('q1'), correlationId: 'q1' },
+    ...{ body: 'the final text', settles: seq! },
+  });
+  expect(await late).toMatchObject({ duplicate: true });
+  await expect.poll(() => holder.peek()).toEqual([]);
+});
+
+test('A served face answers no note, and no message that is not there.', async () => {
+  await using served = await stage('rolf');
+  await served.walt.deliver({ to: 'rolf', kind: 'note', id: 'n1', body: 'hello' });
+  await using rolf = await stack.mailbox('rolf', 'worker', { turn: [(await served.next()).seq!] });
+  expect((await rolf.use('reply', { message_id: 'n1', text: 'hi' })).text).toContain('not_a_question');
+  expect((await rolf.use('reply', { message_id: 'n2', text: 'hi' })).text).toContain('not_held');
+});
